@@ -1,6 +1,10 @@
 import { HeadlessTwin } from "../driver/hands/headless_twin.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
-import { COMMAND, commandAnswer, commandRequest } from "../session/control/asked_command.ts";
+import {
+  COMMAND,
+  commandAnswer,
+  commandRequest,
+} from "../session/control/requests/asked_command.ts";
 import type { Consulted } from "../session/input.ts";
 import type { SettledMessage } from "../session/message.ts";
 import type { JsonObject } from "../transcript/json_object.ts";

@@ -23,7 +23,7 @@ import { type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { unrecordedProblems } from "./unrecorded_problems.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
-import { unansweredRequests } from "../session/control/consulting.ts";
+import { unansweredRequests } from "../session/control/requests/consulting.ts";
 import { untakenMessages } from "../session/taking.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 

@@ -2,8 +2,8 @@ import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
 import { changed } from "./control/answering.ts";
-import { askCommand, COMMAND, needsChild } from "./control/asked_command.ts";
-import { CHOOSING } from "./control/choosing_model.ts";
+import { askCommand, COMMAND, needsChild } from "./control/requests/asked_command.ts";
+import { CHOOSING } from "./control/requests/choosing_model.ts";
 import { changesServers } from "./control/servers.ts";
 import { end } from "./ending.ts";
 import {

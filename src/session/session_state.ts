@@ -1,4 +1,8 @@
-import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/question.ts";
+import {
+  type AskingMemory,
+  type CallerOptions,
+  NOTHING_ASKED,
+} from "./control/questions/question.ts";
 import type { Answer, ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Consulted, Exit, HookPayload } from "./input.ts";
 import type { JsonObject } from "../transcript/json_object.ts";

@@ -1,6 +1,6 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { givenUp, isFollowed } from "./child_queue.ts";
-import { withdraw } from "./control/unanswered.ts";
+import { withdraw } from "./control/questions/unanswered.ts";
 import { isOutputWritten } from "./control/structured_output.ts";
 import { began, isSubmitted } from "./beginning.ts";
 import { announced, announces, cleared, end, settledEnding } from "./ending.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { HeadlessTwin } from "../../src/driver/hands/headless_twin.ts";
-import { COMMAND } from "../../src/session/control/asked_command.ts";
+import { COMMAND } from "../../src/session/control/requests/asked_command.ts";
 import type { ChildChanges } from "../../src/session/effect.ts";
 import type { Consulted } from "../../src/session/input.ts";
 import type { JsonObject } from "../../src/transcript/json_object.ts";

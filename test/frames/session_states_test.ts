@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { isAnswered, tellActivity, withActivity } from "../../src/frames/session_states.ts";
 import { startFrames } from "../../src/frames/telling/frames_state.ts";
-import type { Question } from "../../src/session/control/question.ts";
+import type { Question } from "../../src/session/control/questions/question.ts";
 import { startSession } from "../../src/session/session_state.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { conversationOptions } from "./conversation_options.ts";

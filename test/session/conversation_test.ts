@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Message } from "../../src/session/message.ts";
 import { readEntry } from "../../src/transcript/entry.ts";
-import { unansweredRequests } from "../../src/session/control/consulting.ts";
+import { unansweredRequests } from "../../src/session/control/requests/consulting.ts";
 import { untakenMessages } from "../../src/session/taking.ts";
 import { called, returned } from "../transcript/lines.ts";
 import { simulate, type Simulation } from "./simulation.ts";

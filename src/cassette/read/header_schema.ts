@@ -4,7 +4,7 @@ import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { FramesOptions, ToldBefore } from "../../frames/telling/frames_options.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
 import type { SubagentStats } from "../../frames/result/subagent_stats.ts";
-import type { CallerOptions } from "../../session/control/question.ts";
+import type { CallerOptions } from "../../session/control/questions/question.ts";
 import type { Limits } from "../../session/limits.ts";
 import type { SessionOptions } from "../../session/session_state.ts";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";

@@ -15,7 +15,7 @@ import { isNoting, talkAbout, type TwinTalk } from "./twin_talk.ts";
 import { asInJson, frameOf, type TwinAnswer } from "./twin_words.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
-import { COMMAND } from "../../session/control/asked_command.ts";
+import { COMMAND } from "../../session/control/requests/asked_command.ts";
 import type { ChildChanges } from "../../session/effect.ts";
 import type { Consulted } from "../../session/input.ts";
 import type { ControlRequest } from "../../wire/control.ts";

@@ -18,11 +18,11 @@ import {
   titleOf,
   type TwinAnswer,
 } from "./twin_words.ts";
-import { COMMAND } from "../../session/control/asked_command.ts";
-import { CHOOSING } from "../../session/control/choosing_model.ts";
-import { RENAMING } from "../../session/control/consulting.ts";
-import { RELOADING } from "../../session/control/reloading.ts";
-import { UPDATING } from "../../session/control/updating_settings.ts";
+import { COMMAND } from "../../session/control/requests/asked_command.ts";
+import { CHOOSING } from "../../session/control/requests/choosing_model.ts";
+import { RENAMING } from "../../session/control/requests/consulting.ts";
+import { RELOADING } from "../../session/control/requests/reloading.ts";
+import { UPDATING } from "../../session/control/requests/updating_settings.ts";
 import type { Consulted } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";

@@ -1,10 +1,10 @@
 import type { Consulted } from "../../session/input.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isSessionId } from "../../transcript/session_id.ts";
-import { CHOOSING } from "../../session/control/choosing_model.ts";
-import { RELOADING } from "../../session/control/reloading.ts";
+import { CHOOSING } from "../../session/control/requests/choosing_model.ts";
+import { RELOADING } from "../../session/control/requests/reloading.ts";
 import { MCP_RESOURCE } from "../../session/control/servers.ts";
-import { UPDATING } from "../../session/control/updating_settings.ts";
+import { UPDATING } from "../../session/control/requests/updating_settings.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 

@@ -3,7 +3,7 @@ import { agentsArgument } from "./placed_agents.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
 import { soundAgents } from "./sound_agents.ts";
 import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
-import type { CallbackHook } from "../../session/control/question.ts";
+import type { CallbackHook } from "../../session/control/questions/question.ts";
 import type { ChildChanges } from "../../session/effect.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";

@@ -1,11 +1,11 @@
 import { awaitBackground } from "../background_wait.ts";
-import { answersInOrder } from "../control/answers_in_order.ts";
-import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/asking.ts";
-import { onCallerGone } from "../control/unanswered.ts";
-import { withUntold } from "../control/told_calls.ts";
-import { onChildGone, onConsulted } from "../control/consulting.ts";
-import { stopsOver, withTasks } from "../control/stopping.ts";
-import { onControl } from "../control/requests.ts";
+import { answersInOrder } from "../control/requests/answers_in_order.ts";
+import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/questions/asking.ts";
+import { onCallerGone } from "../control/questions/unanswered.ts";
+import { withUntold } from "../control/questions/told_calls.ts";
+import { onChildGone, onConsulted } from "../control/requests/consulting.ts";
+import { stopsOver, withTasks } from "../control/requests/stopping.ts";
+import { onControl } from "../control/requests/on_control.ts";
 import { onOutputMessage } from "../control/structured_output.ts";
 import type { Ending } from "../effect.ts";
 import {

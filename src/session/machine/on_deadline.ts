@@ -1,7 +1,7 @@
-import { askRest, onTold } from "../control/asking.ts";
-import { onCallbacksDue } from "../control/hook_callbacks.ts";
-import { onMoved } from "../control/backgrounding.ts";
-import { onTaskDue } from "../control/stopping.ts";
+import { askRest, onTold } from "../control/questions/asking.ts";
+import { onCallbacksDue } from "../control/questions/hook_callbacks.ts";
+import { onMoved } from "../control/requests/backgrounding.ts";
+import { onTaskDue } from "../control/requests/stopping.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgainUnlessAsked } from "../beginning.ts";
 import { givenUp, isFollowed } from "../child_queue.ts";

@@ -1,8 +1,8 @@
 import { isFirstStop, onBackgroundStop, withWoken } from "../background_stop.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
-import { askWhenTold, onElicitation } from "../control/asking.ts";
+import { askWhenTold, onElicitation } from "../control/questions/asking.ts";
 import { unchosenSkill } from "../control/chosen_skills.ts";
-import type { CallbackHook } from "../control/question.ts";
+import type { CallbackHook } from "../control/questions/question.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Answer, Effect } from "../effect.ts";

@@ -1,6 +1,6 @@
-import { allowedOnScreen } from "../control/allowed_calls.ts";
-import { isAsking } from "../control/deciding.ts";
-import { isInTasks, onTaskScreen } from "../control/stopping.ts";
+import { allowedOnScreen } from "../control/questions/allowed_calls.ts";
+import { isAsking } from "../control/questions/deciding.ts";
+import { isInTasks, onTaskScreen } from "../control/requests/stopping.ts";
 import { afterLook, awaitEcho, extendStart } from "../beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
 import type { Dialog } from "../terminal/dialogs.ts";

@@ -1,4 +1,4 @@
-import { isAsking } from "../control/deciding.ts";
+import { isAsking } from "../control/questions/deciding.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { end, isToldOf } from "../ending.ts";

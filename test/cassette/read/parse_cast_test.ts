@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import type { ReportOptions } from "../../../src/frames/result/report.ts";
-import type { CallerOptions } from "../../../src/session/control/question.ts";
+import type { CallerOptions } from "../../../src/session/control/questions/question.ts";
 import type { Limits } from "../../../src/session/limits.ts";
 import type { SessionOptions } from "../../../src/session/session_state.ts";
 import { CliError } from "../../../src/cli_error.ts";

@@ -1,0 +1,65 @@
+import { answer, decided, isNew } from "../answering.ts";
+import { type Decision, failedRequest } from "./permission.ts";
+import type { Question, ToolCall } from "./question.ts";
+import { isHook, type Waiting } from "./told_calls.ts";
+import type { Effect } from "../../effect.ts";
+import { stopped } from "../../ending.ts";
+import type { SessionState } from "../../session_state.ts";
+import { act, stay, type Step } from "../../step.ts";
+import { lookWhenQuiet } from "../../waits.ts";
+
+/** Whether somebody else decides what the screen asks. */
+export function isAsking({ asked, waiting }: SessionState): boolean {
+  return waiting.some(isPermission) ||
+    [...asked.values()].some(({ kind }) => kind === "permission");
+}
+
+/** Whether what waits is a permission. */
+export function isPermission(waiting: Waiting): boolean {
+  return isHook(waiting) && waiting.callback === undefined && !waiting.elicits;
+}
+
+/** Hands a decision to the hook that waits for it. */
+export function decide(
+  state: SessionState,
+  { question: { hookId, call }, decision }: {
+    readonly question: Extract<Question, { readonly kind: "permission" }>;
+    readonly decision: Decision;
+  },
+): Step {
+  const effects: readonly Effect[] = [
+    answer(hookId, decision.reply),
+    // A turn that ends with it takes no notice of what was decided.
+    ...decided(call?.id, decision.interrupt ? "withdrawn" : decision.outcome),
+    ...(decision.mode === undefined ? [] : [{ type: "mode", mode: decision.mode } as const]),
+  ];
+  const decisive = decision.outcome === "accepted" ? withAllowed(state, call, decision) : state;
+  const next = decision.interrupt ? stopped(decisive) : stay(decisive);
+  // What stands on the screen now, if anything, is another dialog.
+  const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
+  return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookWhenQuiet()] : [])]);
+}
+
+function withAllowed(
+  state: SessionState,
+  allowed: ToolCall | undefined,
+  { otherInput }: Decision,
+): SessionState {
+  const other = otherInput === undefined ? {} : { allowedWith: JSON.stringify(otherInput) };
+  const calls = state.calls.map((call) =>
+    call.id === allowed?.id ? { ...call, allowed: true, ...other } as const : call
+  );
+  return { ...state, calls };
+}
+
+/**
+ * What is decided where nobody can.
+ *
+ * @param why in the words of `claude -p`, which has others where it would have asked nobody any more
+ */
+export function unanswerable(
+  state: SessionState,
+  why = "Tool permission stream closed before response received",
+): Decision {
+  return failedRequest(`${isNew(state) ? "AbortError" : "Error"}: ${why}`);
+}

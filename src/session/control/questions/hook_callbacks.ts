@@ -1,0 +1,237 @@
+import { answer, decided, isNew } from "../answering.ts";
+import { type CallbackHook, type Question, without } from "./question.ts";
+import type { Effect } from "../../effect.ts";
+import { DEFERRAL } from "../../hook_answers.ts";
+import type { HookPayload } from "../../input.ts";
+import type { SessionState } from "../../session_state.ts";
+import { act, andThen, deadline, stay, type Step } from "../../step.ts";
+import { isJsonObject, type JsonObject } from "../../../transcript/json_object.ts";
+import type { CallerQuestion, ControlAnswer } from "../../../wire/control.ts";
+
+/** What somebody wants to know of a hook of the caller's. */
+type CallbackQuestion = Extract<Question, { readonly kind: "callback" }>;
+
+/** What the caller is asked about a hook of its own, and what is remembered of that. */
+export function callbackQuestion(
+  { options }: SessionState,
+  { callback, payload, hookId, at }: {
+    readonly callback: CallbackHook;
+    readonly payload: HookPayload;
+    readonly hookId: string;
+    readonly at: number;
+  },
+): { readonly question: CallbackQuestion; readonly request: CallerQuestion } {
+  const { id, timeoutS } = callback;
+  const toolUseId = payload["tool_use_id"];
+  const due = timeoutS === undefined ? {} : { due: at + timeoutS * 1000 };
+  const known = typeof toolUseId === "string" ? { toolUseId } : {};
+  return {
+    question: { kind: "callback", hookId, callback, ...due, ...known },
+    request: {
+      subtype: "hook_callback",
+      callback_id: id,
+      input: payload,
+      // An event that is about no tool has an id of its own.
+      tool_use_id: known.toolUseId ?? `${options.caller?.idPrefix}-${hookId}`,
+    },
+  };
+}
+
+/** What the hook says for which the caller has been asked. */
+export function callbackAnswer(
+  state: SessionState,
+  question: CallbackQuestion,
+  given: ControlAnswer,
+): readonly Effect[] {
+  if ("error" in given || !isSound(given.response)) return failed(state, question);
+  const { response } = given;
+  const misnamed = misnaming(question, response);
+  if (misnamed !== undefined) return ofAnother(state, { question, misnamed });
+  return [
+    answer(question.hookId, defers(question, response) ? DEFERRAL : response),
+    ...(forbids(response) ? decided(question.toolUseId, "forbidden") : []),
+  ];
+}
+
+/**
+ * What becomes of a hook that has failed: since 2.1.330 it is told, and what it guards is not done, if it was to be so.
+ */
+function failed(
+  state: SessionState,
+  { hookId, callback: { event, id, blocks }, toolUseId }: CallbackQuestion,
+): readonly Effect[] {
+  if (!isNew(state)) return [answer(hookId)];
+  const what =
+    `Hook callback ${id} failed: the SDK host replied with an error or an invalid answer.`;
+  if (!blocks || UNGUARDING.includes(event)) {
+    return [
+      { type: "remark", text: `${event}: ${what} Its answer was treated as empty.` },
+      answer(hookId),
+    ];
+  }
+  const counts = `onFailure is "block", so this failure counts as a block.`;
+  const reason = `[callback]: failed; blocking because onFailure is "block"\n${what}`;
+  return [
+    { type: "remark", text: `${event}: ${what} ${counts}` },
+    answer(hookId, { decision: "block", reason }),
+    ...(event === "PreToolUse" ? decided(toolUseId, "forbidden") : []),
+  ];
+}
+
+/** Events that a hook which fails lets happen in any case; of a permission the caller is asked besides. */
+const UNGUARDING = ["Stop", "SubagentStop", "TaskCompleted", "TeammateIdle", "PermissionRequest"];
+
+/**
+ * What ends the run because of a caller's answer: as with `claude -p`, one for a prompt that is an answer of another
+ * event's hook.
+ */
+export function misnamedPrompt(
+  question: CallbackQuestion,
+  given: ControlAnswer,
+): string | undefined {
+  return question.callback.event === "UserPromptSubmit" && "response" in given &&
+      isSound(given.response)
+    ? misnaming(question, given.response)
+    : undefined;
+}
+
+/** What Claude Code says of an answer that names another event than that of the hook; undefined for the right one. */
+function misnaming(
+  { callback: { event } }: CallbackQuestion,
+  response: JsonObject,
+): string | undefined {
+  const { hookSpecificOutput: output } = response;
+  const name = isJsonObject(output) ? output["hookEventName"] : undefined;
+  return name === undefined || name === event
+    ? undefined
+    : `Hook returned incorrect event name: expected '${event}' but got '${name}'. Full stdout: ` +
+      JSON.stringify(response, null, 2);
+}
+
+/** What becomes of a hook whose answer is one of another event's: it says nothing, and a call is not carried out. */
+function ofAnother(
+  state: SessionState,
+  { question, misnamed }: { readonly question: CallbackQuestion; readonly misnamed: string },
+): readonly Effect[] {
+  const { hookId, callback: { event }, toolUseId } = question;
+  if (event === "PreToolUse") {
+    return isNew(state)
+      ? [answer(hookId, MISNAMED), ...decided(toolUseId, "late")]
+      : [answer(hookId, GONE), ...decided(toolUseId, "gone")];
+  }
+  const isTold = event === "Stop" && isNew(state);
+  return [
+    ...(isTold
+      ? [{ type: "remark" as const, text: `Stop hook failed: ${misnamed}`, own: true as const }]
+      : []),
+    answer(hookId),
+  ];
+}
+
+/** The events whose hooks have an output of their own, in which the event is named (2.1.330). */
+const NAMED =
+  ("PreToolUse UserPromptSubmit UserPromptExpansion SessionStart Setup PreModelSwitch " +
+    "PostModelSwitch SubagentStart PostToolUse PostToolUseFailure PostToolBatch Stop SubagentStop " +
+    "PermissionDenied Notification PermissionRequest Elicitation ElicitationResult CwdChanged " +
+    "FileChanged WorktreeCreate MessageDisplay").split(" ");
+
+/** Whether Claude Code takes it for the answer of a hook, as far as that has a say in what goes on. */
+function isSound(response: unknown): response is JsonObject {
+  if (!isJsonObject(response)) return false;
+  const { decision, hookSpecificOutput: output } = response;
+  if (output === undefined) return isDecision(decision);
+  const { hookEventName: name, permissionDecision: permission } = isJsonObject(output)
+    ? output
+    : {};
+  return isDecision(decision) && NAMED.some((each) => each === name) &&
+    (permission === undefined ||
+      ["allow", "deny", "ask", "defer"].some((each) => each === permission));
+}
+
+function isDecision(decision: unknown): boolean {
+  return decision === undefined || decision === "approve" || decision === "block";
+}
+
+/** Whether a hook's answer forbids a call. */
+function forbids({ hookSpecificOutput: output, decision }: JsonObject): boolean {
+  return decision === "block" || (isJsonObject(output) && output["permissionDecision"] === "deny");
+}
+
+/** Whether a hook's answer puts a call off. */
+function defers(
+  { callback: { event } }: CallbackQuestion,
+  { hookSpecificOutput: output }: JsonObject,
+): boolean {
+  return event === "PreToolUse" && isJsonObject(output) &&
+    output["permissionDecision"] === "defer";
+}
+
+/** What a hook that nobody can be asked about any more says: since 2.1.330 that a call is not to be carried out. */
+export function unheard(
+  state: SessionState,
+  { hookId, callback, toolUseId }: {
+    readonly hookId: string;
+    readonly callback: CallbackHook;
+    readonly toolUseId?: unknown;
+  },
+): readonly Effect[] {
+  if (callback.event !== "PreToolUse" || !isNew(state)) return [answer(hookId)];
+  const id = typeof toolUseId === "string" ? toolUseId : undefined;
+  return [answer(hookId, GONE), ...decided(id, "gone")];
+}
+
+/** Goes on without the hooks of the caller's whose time is up. */
+export function onCallbacksDue(before: SessionState, at: number): Step {
+  let step: Step = stay(before);
+  for (const [id, question] of before.asked) {
+    if (question.kind !== "callback" || question.due === undefined || question.due > at) continue;
+    const { hookId, callback: { event }, toolUseId } = question;
+    step = andThen(step, (state) =>
+      act({ ...state, asked: without(state.asked, id) }, [
+        { type: "withdraw", id },
+        ...(event === "PreToolUse"
+          ? [answer(hookId, LATE), ...decided(toolUseId, "late")]
+          : [answer(hookId)]),
+      ]));
+  }
+  return act(step.state, [...step.effects, ...untilDue(step.state, at)]);
+}
+
+/** As `claude -p`: a hook that may forbid a call forbids it when it says nothing. */
+const LATE: HookPayload = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason:
+      "PreToolUse hook did not respond before its timeout (host client may be unreachable). " +
+      "The tool call was not executed",
+  },
+};
+
+/** The same where it says what a hook of another event would (2.1.330). */
+const MISNAMED: HookPayload = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "PreToolUse hook failed with an unexpected error. The tool call " +
+      "was not executed; other configured hooks may not have completed.",
+  },
+};
+
+/** The same where it has gone, in the words of `claude -p`. */
+const GONE: HookPayload = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "The user doesn't want to take this action right now. STOP what " +
+      "you are doing and wait for the user to tell you how to proceed.",
+  },
+};
+
+/** When the next time is up. */
+export function untilDue({ asked }: SessionState, at: number): readonly Effect[] {
+  const due = [...asked.values()].flatMap((question) =>
+    question.kind === "callback" && question.due !== undefined ? [question.due] : []
+  );
+  return due.length === 0 ? [] : [deadline("callback", Math.max(0, Math.min(...due) - at))];
+}

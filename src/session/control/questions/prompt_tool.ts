@@ -1,0 +1,78 @@
+import { asText, isJsonObject, type JsonObject } from "../../../transcript/json_object.ts";
+import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import type { Effect } from "../../effect.ts";
+import type { HookPayload } from "../../input.ts";
+import type { SessionState } from "../../session_state.ts";
+import { type Decision, decisionOf, invalidResult, toolFailure } from "./permission.ts";
+import { promptFaults } from "./prompt_faults.ts";
+import type { PromptTool, Question, ToolCall } from "./question.ts";
+
+type Permission = Extract<Question, { readonly kind: "permission" }>;
+
+/** Notes which tools the server of the prompt tool has, as it told the child. */
+export function notePromptTools(state: SessionState, { result }: JsonObject): SessionState {
+  const tools = isJsonObject(result) ? result["tools"] : undefined;
+  if (!Array.isArray(tools)) return state;
+  const names = tools.filter(isJsonObject).map(({ name }) => asText(name));
+  return { ...state, promptTools: [...new Set([...state.promptTools, ...names])] };
+}
+
+/** The call of the tool that decides on a permission; absent where there is no such tool. */
+export function promptCall(
+  { promptTools }: SessionState,
+  { promptTool: { server, tool }, id, payload, call }: {
+    readonly promptTool: PromptTool;
+    readonly id: string;
+    readonly payload: HookPayload;
+    readonly call: ToolCall | undefined;
+  },
+): Effect | undefined {
+  if (server === undefined || !promptTools.includes(tool)) return undefined;
+  const { tool_name, tool_input: input } = payload;
+  const callId = call?.id ?? "";
+  const message = {
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: {
+      name: tool,
+      arguments: { tool_name, input, tool_use_id: callId },
+      _meta: { "claudecode/toolUseId": callId },
+    },
+  };
+  return { type: "mcp-message", server, message };
+}
+
+/** What the tool's answer means: its text is a decision as a caller's would be. */
+export function promptDecision(
+  { result, error }: JsonObject,
+  { question, version = "" }: {
+    readonly question: Permission;
+    readonly version?: string | undefined;
+  },
+): Decision {
+  const isNew = isVersionAtLeast(version, "2.1.330");
+  const { tool } = question;
+  if (isJsonObject(error)) {
+    const code = isNew ? "" : `MCP error ${asText(error["code"])}: `;
+    return toolFailure(tool, `${code}${asText(error["message"])}`);
+  }
+  const [first] = isJsonObject(result) && Array.isArray(result["content"]) ? result["content"] : [];
+  const text = isJsonObject(first) && typeof first["text"] === "string" ? first["text"] : "";
+  if (isJsonObject(result) && result["isError"] === true) return toolFailure(tool, text);
+  const said = parsed(text);
+  const decision = decisionOf(said, { ...question, isNew });
+  // 2.1.197 takes no yes that does not name the input.
+  const isFit = isNew || decision.outcome !== "accepted" ||
+    (isJsonObject(said) && said["updatedInput"] !== undefined);
+  if (decision.outcome !== "failed" && isFit) return decision;
+  return isNew ? invalidResult("permission prompt tool") : toolFailure(tool, promptFaults(said));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

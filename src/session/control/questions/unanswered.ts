@@ -1,0 +1,69 @@
+import { answer, decided } from "../answering.ts";
+import { SERVER_GONE, serverError, serverQuestion } from "./bridging.ts";
+import { decide, unanswerable } from "./deciding.ts";
+import { NOBODY_ASKED } from "./elicitation.ts";
+import { unheard } from "./hook_callbacks.ts";
+import { isHook } from "./told_calls.ts";
+import type { Effect } from "../../effect.ts";
+import type { SessionState } from "../../session_state.ts";
+import { act, andThen, stay, type Step } from "../../step.ts";
+
+/** Whoever could answer has gone. */
+export function onCallerGone(before: SessionState): Step {
+  // A tool answers all the same.
+  if (before.options.caller?.promptTool !== undefined) return stay(before);
+  let step: Step = stay({ ...before, asked: new Map(), waiting: [] });
+  for (const question of before.asked.values()) {
+    step = andThen(
+      step,
+      (state) =>
+        question.kind === "permission"
+          ? decide(state, { question, decision: unanswerable(state) })
+          : act(
+            state,
+            question.kind === "callback"
+              ? unheard(state, question)
+              : question.kind === "elicitation"
+              ? [answer(question.hookId, NOBODY_ASKED)]
+              : serverError(question, SERVER_GONE),
+          ),
+    );
+  }
+  for (const waiting of before.waiting) {
+    step = andThen(step, (state) => {
+      if (!isHook(waiting)) return act(state, serverError(serverQuestion(waiting), SERVER_GONE));
+      const { hookId, callback, payload, elicits } = waiting;
+      if (callback !== undefined) {
+        return act(state, unheard(state, { hookId, callback, toolUseId: payload["tool_use_id"] }));
+      }
+      const reply = elicits ? NOBODY_ASKED : unanswerable(state).reply;
+      return act(state, [answer(hookId, reply)]);
+    });
+  }
+  return step;
+}
+
+/** Takes back what the caller is asked: the turn is over, and Claude Code has done with its hooks. */
+export function withdraw(state: SessionState): Step {
+  if (state.asked.size === 0 && state.waiting.length === 0) return stay(state);
+  const effects: Effect[] = [];
+  // A server is told by the child itself what is not wanted any more.
+  const asked = new Map([...state.asked].filter(([, { kind }]) => kind === "server"));
+  for (const [id, question] of state.asked) {
+    if (question.kind === "server") continue;
+    // A tool is not told.
+    const isTool = question.kind === "permission" && state.options.caller?.promptTool !== undefined;
+    if (!isTool) effects.push({ type: "withdraw", id });
+    const isElicitation = question.kind === "elicitation";
+    effects.push(answer(question.hookId, isElicitation ? NOBODY_ASKED : undefined));
+    if (question.kind === "permission") effects.push(...decided(question.call?.id, "withdrawn"));
+  }
+  for (const waiting of state.waiting) {
+    effects.push(
+      ...(isHook(waiting)
+        ? [answer(waiting.hookId, waiting.elicits ? NOBODY_ASKED : undefined)]
+        : serverError(serverQuestion(waiting), "The turn was over before the caller was asked")),
+    );
+  }
+  return act({ ...state, asked, waiting: [] }, effects);
+}

@@ -1,0 +1,47 @@
+import type { Effect } from "../../effect.ts";
+import type { Input } from "../../input.ts";
+import type { SessionState } from "../../session_state.ts";
+import type { Step } from "../../step.ts";
+
+/**
+ * Holds back what answers a request until the initialization before it has been answered, as `claude -p` does nothing
+ * else until then (2.1.197 and 2.1.330): callers take the first answer for that of the initialization. What requests ask
+ * for is done at once.
+ *
+ * @param options.before the session before the input
+ */
+export function answersInOrder(
+  { state, effects }: Step,
+  { before, input }: { readonly before: SessionState; readonly input: Input },
+): Step {
+  const { heldAnswers = [], ...others } = state;
+  const isPending = (id: string) => state.ending === undefined && state.consulted.has(id);
+  const behind = initializationBefore(before, input);
+  const isHeld = behind !== undefined && isPending(behind);
+  const held = [
+    ...heldAnswers.filter((each) => isPending(each.behind)),
+    ...(isHeld ? effects.filter(isAnswer).map((answer) => ({ behind, answer })) : []),
+  ];
+  if (held.length + heldAnswers.length === 0) return { state, effects };
+  return {
+    state: held.length === 0 ? others : { ...others, heldAnswers: held },
+    effects: [
+      ...effects.filter((effect) => !isHeld || !isAnswer(effect)),
+      ...heldAnswers.filter((each) => !isPending(each.behind)).map(({ answer }) => answer),
+    ],
+  };
+}
+
+/** The last initialization that is not answered yet and that was asked for before what is answered now. */
+function initializationBefore({ consulted }: SessionState, input: Input): string | undefined {
+  const ids = [...consulted.keys()];
+  const place = input.type === "consulted" ? ids.indexOf(input.id) : ids.length;
+  return ids.slice(0, Math.max(place, 0)).findLast((id) => {
+    const request = consulted.get(id);
+    return request?.subtype === "initialize" && !request.ahead;
+  });
+}
+
+function isAnswer({ type }: Effect): boolean {
+  return type === "respond";
+}

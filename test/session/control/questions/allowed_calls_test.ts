@@ -1,0 +1,145 @@
+import { assertEquals } from "@std/assert";
+import { allowedOnScreen } from "../../../../src/session/control/questions/allowed_calls.ts";
+import type { ToolCall } from "../../../../src/session/control/questions/question.ts";
+import type { SessionState } from "../../../../src/session/session_state.ts";
+import type { Screen } from "../../../../src/session/terminal/screen.ts";
+import { readDialogRecordings } from "../../terminal/dialog_recording.ts";
+import { eachScreen } from "../../terminal/each_screen.ts";
+
+/** What the recorded dialogs are about. */
+const CALLS: Readonly<Record<string, Pick<ToolCall, "name" | "input">>> = {
+  "permission-bash": {
+    name: "Bash",
+    input: { command: "touch one.txt", description: "Run a command" },
+  },
+  "permission-edit": {
+    name: "Edit",
+    input: { file_path: "/tmp/project/a.txt", old_string: "one", new_string: "three" },
+  },
+  "permission-mcp-tool": { name: "mcp__alpha__shout", input: { text: "hi" } },
+};
+
+const TOUCH: ToolCall = { id: "1", name: "Bash", input: { command: "touch one" }, allowed: true };
+const RULE = "─".repeat(80);
+
+function screenOf(...lines: readonly string[]): Screen {
+  const all = [...lines, " Do you want to proceed?", " ❯ 1. Yes", "   2. No"];
+  return { lines: all, cursor: { row: all.length - 1, col: 2 } };
+}
+
+function pick(screen: Screen, ...calls: readonly ToolCall[]): string | undefined {
+  return allowedOnScreen({ calls } as unknown as SessionState, screen)?.id;
+}
+
+for (const [name, call] of Object.entries(CALLS)) {
+  Deno.test(`of the dialog ${name} the call that it is about is known, and no other`, async () => {
+    for (const { version, size, shown } of readDialogRecordings(name)) {
+      let screen: Screen = { lines: [], cursor: { row: 1, col: 1 } };
+      const text = shown.map((bytes) => new TextDecoder().decode(bytes)).join("");
+      await eachScreen([text], { size, see: (moment) => screen = moment.screen() });
+      const where = `${version} ${size.cols}x${size.rows}`;
+      const allowed = { ...call, id: "1", allowed: true } as const;
+      assertEquals(pick(screen, allowed), "1", where);
+      assertEquals(pick(screen, { ...call, id: "1" }), undefined, where);
+      const other = { ...(call.input as object), text: "ho", command: "touch two.txt" };
+      assertEquals(pick(screen, { ...allowed, input: other }), undefined, where);
+    }
+  });
+}
+
+Deno.test("a call is known by all that it is asked with, drawn over several rows and beside a frame", () => {
+  const command = 'touch "a │ b"\ncat <<E\n  x\nE';
+  const screen = screenOf(
+    RULE,
+    " Bash command",
+    ' │ touch "a │',
+    ' │ b"',
+    " │ cat <<E",
+    " │   x",
+    " │ E",
+  );
+  assertEquals(pick(screen, { ...TOUCH, input: { command } }), "1");
+  assertEquals(pick(screen, { ...TOUCH, input: { command: `${command}\nrm one` } }), undefined);
+  const asked = { ...TOUCH, askedWith: JSON.stringify({ command: "touch other" }) };
+  assertEquals(pick(screen, { ...asked, input: { command } }), undefined);
+});
+
+Deno.test("nothing is known of a dialog that may be about a call on which nobody has decided", () => {
+  const screen = screenOf(RULE, " Bash command", "   rm two # touch one");
+  const { allowed: _, ...other } = { ...TOUCH, id: "2", input: { command: "rm two # touch one" } };
+  assertEquals(pick(screen, TOUCH, other), undefined);
+  assertEquals(pick(screen, TOUCH, { ...other, allowed: true }), "1");
+  assertEquals(pick(screen, { ...TOUCH, returned: true }), undefined);
+});
+
+Deno.test("nor of one that may be about a call of which it shows a part, or that in another way", () => {
+  const { allowed: _, ...undecided } = { ...TOUCH, id: "2" };
+  for (
+    const [shown, command] of [
+      ["rm two # touch one", "rm two\u200b # touch one"],
+      ["rm two # touch one", "r\u200bm\u200b two\x1b[0m # touch one"],
+      ["rm \u00e9 # touch one", "rm e\u0301 # touch one"],
+      ["rm two; touch one …", `rm two; touch one\n${"rm three\n".repeat(99)}`],
+      ["\u5220; touch one", "\u5220\ufe00; touch one"],
+    ] as const
+  ) {
+    const screen = screenOf(RULE, " Bash command", `   ${shown}`);
+    const other = { ...undecided, input: { command } };
+    assertEquals(pick(screen, TOUCH, other), undefined, JSON.stringify(command));
+    const asked = { ...TOUCH, askedWith: JSON.stringify({ command }) };
+    const allowed = { ...asked, allowedWith: JSON.stringify({ command: "touch one" }) };
+    assertEquals(pick(screen, allowed), undefined, JSON.stringify(command));
+  }
+  const unread = { ...undecided, input: { command: "\u5220\ufe00" } };
+  assertEquals(pick(screenOf(RULE, " Bash command", "   touch one"), TOUCH, unread), undefined);
+  // One that goes on beside it, as a subagent whose prompt quotes what it is to do, is another.
+  const screen = screenOf(RULE, " Bash command", "   touch one");
+  const beside = [
+    { ...undecided, input: { command: "sleep 9" } },
+    { ...TOUCH, id: "3", input: { command: "sleep 9 # touch" } },
+    { ...undecided, name: "Agent", input: { prompt: "Do this:\ntouch one" } },
+  ];
+  assertEquals(pick(screen, TOUCH, ...beside), "1");
+});
+
+Deno.test("a call that was allowed with another input is known once it is drawn with that", () => {
+  const allowedAs = (asked: string, allowed: string): ToolCall => ({
+    ...TOUCH,
+    askedWith: JSON.stringify({ command: asked, description: "Run it" }),
+    allowedWith: JSON.stringify({ command: allowed, description: "Run it" }),
+  });
+  const shows = (command: string) => screenOf(RULE, " Bash command", `   ${command}`, "   Run it");
+  for (
+    const [asked, allowed] of [
+      ["touch one", "touch two"],
+      ["touch one; rm one", "touch one"],
+      ["touch one", "touch one --no-create"],
+    ] as const
+  ) {
+    const call = allowedAs(asked, allowed);
+    assertEquals(pick(shows(allowed), call), "1", allowed);
+    assertEquals(pick(shows(asked), call), undefined, `${asked}, which is not allowed`);
+    assertEquals(pick(shows("touch three"), call), undefined);
+  }
+  // All of what is allowed stands in what was asked.
+  const call = allowedAs("rm y", "y");
+  assertEquals(pick(shows("rm y"), call), undefined);
+  const { allowed: _, allowedWith: __, ...undecided } = allowedAs("touch two", "");
+  const other = { ...undecided, id: "2" };
+  assertEquals(pick(shows("touch two"), allowedAs("touch one", "touch two"), other), undefined);
+});
+
+Deno.test("a call without words is known by nothing, and may be the one that is meant", () => {
+  const screen = screenOf(RULE, " Bash command", "   touch one");
+  const { allowed: _, ...other } = { ...TOUCH, id: "2", name: "Other", input: { deep: [1] } };
+  assertEquals(pick(screen, { ...other, allowed: true }), undefined);
+  assertEquals(pick(screen, other, TOUCH), undefined);
+});
+
+Deno.test("nothing is known of a dialog whose beginning is not on the screen", () => {
+  assertEquals(pick(screenOf(" Bash command", "   touch one"), TOUCH), undefined);
+  // What a command draws is indented.
+  const forged = screenOf(" Bash command", "   rm two", `   ${RULE}`, "   touch one");
+  assertEquals(pick(forged, TOUCH), undefined);
+  assertEquals(pick(screenOf("● Bash(touch one)", RULE, " Bash command"), TOUCH), undefined);
+});

@@ -1,0 +1,124 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { readEntry } from "../../../../src/transcript/entry.ts";
+import type { JsonObject } from "../../../../src/transcript/json_object.ts";
+import { simulate, type Simulation } from "../../simulation.ts";
+
+const INPUT = { command: "touch a" };
+
+/** A session of one prompt in which a call needs a permission, and the server has told its tools. */
+function asking(tools: readonly string[] = ["ask"], version = "2.1.330"): Simulation {
+  const session = simulate({
+    prompt: "go",
+    caller: {
+      idPrefix: "q",
+      permissions: true,
+      callbacks: [],
+      promptTool: { name: "mcp__p_q__ask", server: "p.q", tool: "ask" },
+    },
+  });
+  session.hear({ type: "status", status: "busy", version });
+  session.hear({ type: "closed" });
+  says(session, { id: 1, result: { tools: tools.map((name) => ({ name })) } });
+  const entry = readEntry({
+    type: "assistant",
+    message: {
+      id: "m",
+      model: "m",
+      content: [{ type: "tool_use", id: "toolu_1", name: "Bash", input: INPUT }],
+    },
+  });
+  if (entry !== undefined) session.hear({ type: "transcript", entry });
+  session.hear({ type: "read" });
+  session.hear({
+    type: "hook",
+    event: "PermissionRequest",
+    payload: { tool_name: "Bash", tool_input: INPUT },
+    id: "7",
+  });
+  return session;
+}
+
+const says = (session: Simulation, message: JsonObject) =>
+  session.hear({ type: "mcp-message", server: "p.q", message });
+const answers = (session: Simulation, text: string, isError = false) =>
+  says(session, { id: "q-1", result: { content: [{ type: "text", text }], isError } });
+const decision = ({ effects }: Simulation) => {
+  const reply = effects.findLast((effect) => effect.type === "answer")?.reply;
+  return (reply?.["hookSpecificOutput"] as JsonObject | undefined)?.["decision"];
+};
+const outcomes = ({ effects }: Simulation) =>
+  effects.flatMap((effect) => effect.type === "decided" ? [effect.decision] : []);
+
+Deno.test("a tool is asked with the call, though nobody else says anything more", () => {
+  const session = asking();
+  assertEquals(session.effects.filter(({ type }) => type === "mcp-message"), [{
+    type: "mcp-message",
+    server: "p.q",
+    message: {
+      jsonrpc: "2.0",
+      id: "q-1",
+      method: "tools/call",
+      params: {
+        name: "ask",
+        arguments: { tool_name: "Bash", input: INPUT, tool_use_id: "toolu_1" },
+        _meta: { "claudecode/toolUseId": "toolu_1" },
+      },
+    },
+  }]);
+  answers(session, '{"behavior":"deny","message":"no"}');
+  assertEquals(decision(session), { behavior: "deny", message: "no" });
+  assertEquals(outcomes(session), ["rejected"]);
+  answers(session, '{"behavior":"allow"}');
+  assertEquals(outcomes(session), ["rejected"], "an answer that comes twice is nothing");
+});
+
+Deno.test("a tool that fails is an error of the call, on which nobody has decided", () => {
+  const message = (why: string) => ({
+    behavior: "deny",
+    message: `<tool_use_error>Error calling tool (Bash): ${why}</tool_use_error>`,
+  });
+  const failed = asking();
+  answers(failed, "out of order", true);
+  assertEquals([decision(failed), outcomes(failed)], [message("out of order"), ["late"]]);
+  for (const [version, why] of [["2.1.197", "MCP error -1: bad"], ["2.1.330", "bad"]] as const) {
+    const session = asking(["ask"], version);
+    says(session, { id: "q-1", error: { code: -1, message: "bad" } });
+    assertEquals(decision(session), message(why), version);
+  }
+  for (
+    const [said, ...faults] of [
+      // 2.1.197 wants the input.
+      [
+        '{"behavior":"allow"}',
+        "expected record, received undefined",
+        'expected \\"deny\\"',
+        "expected string, received undefined",
+      ],
+      ["yes!", "expected object, received null", "expected object, received null"],
+      [
+        '{"behavior":"deny","message":7}',
+        'expected \\"allow\\"',
+        "expected record, received undefined",
+        "expected string, received number",
+      ],
+    ] as const
+  ) {
+    const old = asking(["ask"], "2.1.197");
+    answers(old, said);
+    const { message: words } = decision(old) as { readonly message: string };
+    assertStringIncludes(words, 'Error calling tool (Bash): [\n  {\n    "code": "invalid_union"');
+    const found = [...words.matchAll(/"Invalid input: (.*)"/gu)].map(([, fault]) => fault);
+    assertEquals(found, faults, said);
+  }
+});
+
+Deno.test("a tool that the server does not have ends the run", () => {
+  const session = asking(["other", "more"]);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  assertEquals(session.ending(), {
+    kind: "no-prompt-tool",
+    name: "mcp__p_q__ask",
+    available: ["mcp__p_q__other", "mcp__p_q__more"],
+  });
+});
