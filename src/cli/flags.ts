@@ -11,13 +11,6 @@ import { CliError } from "../cli_error.ts";
  */
 export type FlagValue = "none" | "required" | "optional" | "attached" | "variadic";
 
-/** Why a flag is refused: a later version will do what it asks, or it has no meaning when printing. */
-export type Refusal = {
-  readonly sort: "not yet" | "cannot";
-  /** A clause that finishes "Cannot honour --flag: ". */
-  readonly reason: string;
-};
-
 /**
  * How a flag is honoured.
  *
@@ -50,7 +43,11 @@ export type Flag =
   }
   & (
     | { readonly class: Exclude<FlagClass, "refused"> }
-    | { readonly class: "refused"; readonly refusal: Refusal }
+    | {
+      readonly class: "refused";
+      /** Why, as a clause that finishes "Cannot honour --flag: ". */
+      readonly refusal: string;
+    }
   );
 
 /** What a row may say beyond its spelling, class and help. */
@@ -104,14 +101,8 @@ function merged(spelling: string, help: string, options: RowOptions = {}): Flag 
   return { ...shape(spelling, options), class: "merged", help };
 }
 
-function notYet(spelling: string, reason: string, options: RowOptions = {}): Flag {
-  const refusal: Refusal = { sort: "not yet", reason };
-  return { ...shape(spelling, options), class: "refused", refusal, help: reason };
-}
-
 function cannot(spelling: string, reason: string, options: RowOptions = {}): Flag {
-  const refusal: Refusal = { sort: "cannot", reason };
-  return { ...shape(spelling, options), class: "refused", refusal, help: reason };
+  return { ...shape(spelling, options), class: "refused", refusal: reason, help: reason };
 }
 
 const HIDDEN: RowOptions = { hidden: true };
@@ -203,6 +194,7 @@ export const FLAGS: readonly Flag[] = [
   ),
   output("--resume-session-at <message>", "Resume up to the message with this uuid", HIDDEN),
   output("--resume-drops-turn <message>", "The only turn which that may leave out", HIDDEN),
+  output("--rewind-files <message>", "Restore files as before this prompt, and end", HIDDEN),
   output("--reply-on-resume", "Accepted, without effect when printing", HIDDEN),
 
   forwarded("--model <model>", "Model: an alias or a full name"),
@@ -278,7 +270,6 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--fast-mode <on|off>", "Turn fast mode on or off", HIDDEN),
   forwarded("--include-unsupported-models", "Offer models this version does not know", HIDDEN),
 
-  notYet("--rewind-files <message>", "claude-print does not restore files yet", HIDDEN),
   cannot("--init", NO_SETUP, HIDDEN),
   cannot("--init-only", NO_SETUP, HIDDEN),
   cannot("--maintenance", NO_SETUP, HIDDEN),
@@ -376,10 +367,8 @@ export function findFlag(spelling: string): Flag | undefined {
 export class UnsupportedFlagError extends CliError {}
 
 /** Why a flag, or one of its values, cannot be honoured. */
-export function refusalError(what: string, refusal: Refusal): CliError {
-  return new UnsupportedFlagError(`Cannot honour ${what}: ${refusal.reason}`, {
-    suggestion: refusal.sort === "not yet"
-      ? "Leave it out, or run claude -p for this one"
-      : "Leave it out",
+export function refusalError(what: string, reason: string): CliError {
+  return new UnsupportedFlagError(`Cannot honour ${what}: ${reason}`, {
+    suggestion: "Leave it out",
   });
 }

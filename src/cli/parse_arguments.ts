@@ -56,7 +56,7 @@ export async function parseArguments(
   }
   for (const { flag: { name } } of tokens.uses) {
     const reason = options.meaningless?.get(name);
-    if (reason !== undefined) throw refusalError(name, { sort: "cannot", reason });
+    if (reason !== undefined) throw refusalError(name, reason);
   }
   if (tokens.problem instanceof CliError) throw tokens.problem;
   if (tokens.problem !== undefined) throw await unknownFlagError(tokens.problem.unknownFlag);

@@ -56,7 +56,7 @@ type FirstChunk =
  * that the interactive Claude Code cannot take (see {@linkcode checkPrompt})
  */
 export async function readPrompt(
-  request: Pick<RunRequest, "promptArgument" | "ignoredArguments" | "inputFile">,
+  request: Pick<RunRequest, "promptArgument" | "ignoredArguments" | "inputFile" | "rewindsTo">,
   io: PromptIo,
 ): Promise<string> {
   const [ignored, ...more] = request.ignoredArguments;
@@ -70,6 +70,8 @@ export async function readPrompt(
   const text = request.inputFile === undefined
     ? await fromArgumentAndStdin(argument, io)
     : await fromInputFile(request.inputFile, { argument, io });
+  // Where files are restored there is to be none.
+  if (request.rewindsTo !== undefined) return text;
   const problem = text.trim() === "" ? noPrompt() : checkPrompt(text);
   if (problem !== undefined) throw problem;
   return text;

@@ -1,5 +1,6 @@
 import { CliError } from "../cli_error.ts";
 import { resumptionOf } from "./resumption_of.ts";
+import { rewindingOf } from "./rewinding_of.ts";
 import type { OutputFormat } from "../wire/output_writer.ts";
 import type { PermissionMode, RunRequest } from "./run_request.ts";
 import type { Tokens, Use } from "./tokenize.ts";
@@ -221,6 +222,12 @@ export function requestOf(
     strictMcpConfig: given("--strict-mcp-config"),
     ...present("sessionId", sessionId),
     ...resuming,
+    ...rewindingOf(last("--rewind-files"), {
+      named: last("--resume"),
+      promptArgument: operands[0],
+      readsMessages: inputFormat === "stream-json",
+      jsonl,
+    }),
     forkSession,
     ...present("model", last("--model")),
     debug: given("--debug") || given("--debug-file"),

@@ -25,6 +25,8 @@ export type Resumption = {
 export type RunRequest = {
   /** The prompt argument, which may be empty. */
   readonly promptArgument?: string;
+  /** The uuid of the prompt before which files are to be as they were, which is all of the run; absent for a turn. */
+  readonly rewindsTo?: string;
   /** Further arguments. `claude -p` uses the first and drops these. */
   readonly ignoredArguments: readonly string[];
   /** `--input-file`; `-` means stdin. */

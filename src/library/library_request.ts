@@ -29,6 +29,7 @@ function meaningless(caller: keyof typeof PROMPTS): ReadonlyMap<string, string> 
     ["--show", TERMINAL],
     ["--trace", TERMINAL],
     ["--debug-to-stderr", TERMINAL],
+    ["--rewind-files", "a run of a library has a turn; claude-print itself restores files"],
     ["--wait-for-limit", "a program waits itself: claude_limits of a result says until when"],
     ...(caller === "converse()"
       ? [["--inject", "messages go in by Claude Code's socket"]] as const

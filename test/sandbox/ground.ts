@@ -14,7 +14,13 @@ export interface SandboxWish
     Partial<
       Pick<
         FolderContents,
-        "exposed" | "userConfigDir" | "hidesUser" | "resume" | "begun" | "isNewSession"
+        | "exposed"
+        | "userConfigDir"
+        | "hidesUser"
+        | "keepsBackups"
+        | "resume"
+        | "begun"
+        | "isNewSession"
       >
     > {
   readonly env?: Environment;
@@ -71,6 +77,7 @@ export class Ground implements Disposable {
       exposed,
       userConfigDir,
       hidesUser: wish.hidesUser ?? false,
+      ...(wish.keepsBackups ? { keepsBackups: true } : {}),
       ...(wish.resume === undefined ? {} : { resume: wish.resume }),
       ...(wish.begun === undefined ? {} : { begun: wish.begun }),
       isNewSession: wish.isNewSession ?? false,

@@ -25,6 +25,7 @@ const MEANINGLESS: ReadonlyMap<string, string> = new Map([
   ["--resume-session-at", SESSION],
   ["--resume-drops-turn", SESSION],
   ["--session-id", SESSION],
+  ["--rewind-files", SESSION],
   ["--stream-text", WHOLE],
   ["--show", WHOLE],
   ["--wait-for-limit", "a fork is a conversation, which waits for no limit"],

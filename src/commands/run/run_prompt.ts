@@ -136,6 +136,11 @@ async function carryOut(
       });
     }
   }
+  const { rewindsTo } = request;
+  if (rewindsTo !== undefined) {
+    const { rewindFiles } = await import("./rewind_files.ts");
+    return await rewindFiles({ ...order, rewindsTo }, { ...options, ...request });
+  }
   const perform = async () => {
     const prepared = await prepareRun(order);
     teardown.own(prepared);

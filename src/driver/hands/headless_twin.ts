@@ -99,6 +99,33 @@ export class HeadlessTwin implements AsyncDisposable {
     await this.#asking;
   }
 
+  /**
+   * Has it do, in place of a talk, what arguments say.
+   *
+   * @returns its exit code, and what it has said by its end
+   */
+  async carryOut(
+    args: readonly string[],
+  ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+    const { plan } = this.#options;
+    const silent = { clears: false, notes: false };
+    this.#prepare(plan, silent);
+    const formats = ["--input-format=text", "--output-format=text", "--strict-mcp-config"];
+    const child = this.#start(plan, [...formats, ...this.#session(plan, silent), ...args]);
+    const late = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
+    try {
+      await child.stdin.close().catch(() => {});
+      const { code, stdout, stderr } = await child.output();
+      const [told, complaints] = [stdout, stderr].map((bytes) =>
+        new TextDecoder().decode(bytes).replaceAll(plan.configDir, plan.userConfigDir)
+      );
+      return { code, stdout: told ?? "", stderr: complaints ?? "" };
+    } finally {
+      this.#child = undefined;
+      clearTimeout(late);
+    }
+  }
+
   async #askAll(): Promise<void> {
     await Promise.resolve();
     while (this.#asked.length > 0 && !this.#isOver) {
@@ -247,7 +274,10 @@ export class HeadlessTwin implements AsyncDisposable {
   }
 
   /** Arguments that say which session it has, and whether it writes there. */
-  #session(plan: TwinPlan, { clears, notes }: TwinTalk): readonly string[] {
+  #session(
+    plan: TwinPlan,
+    { clears, notes }: Pick<TwinTalk, "clears" | "notes">,
+  ): readonly string[] {
     // The session that it begins is gone on with, and knows nothing of the one before.
     if (clears) return [];
     const resuming = this.#resuming(plan, { notes });
@@ -275,7 +305,7 @@ export class HeadlessTwin implements AsyncDisposable {
    */
   #prepare(
     { configDir, settings }: TwinPlan,
-    { clears, notes }: TwinTalk,
+    { clears, notes }: Pick<TwinTalk, "clears" | "notes">,
   ): PlacedFiles {
     const { configDir: from, sessionId, ...others } = this.#options;
     removeFolder(configDir);

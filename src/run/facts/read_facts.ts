@@ -154,7 +154,9 @@ export async function readFacts(
   if (order.resumption?.dropsTurn !== undefined) {
     requireVersion("--resume-drops-turn", await version());
   }
-  const gated = prompt === undefined || (isPlain(prompt) && order.altered === undefined)
+  const gated = order.rewindsTo !== undefined
+    ? { expands: false, rewinds: true as const }
+    : prompt === undefined || (isPlain(prompt) && order.altered === undefined)
     ? { expands: false }
     : (await import("./gate_prompt.ts")).gatePrompt({ ...order, prompt }, {
       version: await version(),

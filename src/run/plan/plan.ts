@@ -7,6 +7,7 @@ import { askedSettings } from "./asked_settings.ts";
 import { conversationOf, endsAlone, hasOtherHooks } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import { idlePlugins } from "./idle_plugins.ts";
+import { keepsBackups } from "./keeps_backups.ts";
 import { ignoredRules } from "./ignored_rules.ts";
 import { type PlacedTexts, placedTexts } from "./placed_texts.ts";
 import type { FoundSessions, PlanFacts } from "./plan_facts.ts";
@@ -120,7 +121,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
       asksCaller,
     }),
     rendezvous,
-    twin: order.prompt !== undefined && facts.gated.asked === undefined
+    twin: order.prompt !== undefined && facts.gated.asked === undefined && !facts.gated.rewinds
       ? undefined
       : twinPlan(parts, {
         args: args.filter((argument) =>
@@ -311,6 +312,7 @@ function contentsOf(
     exposed,
     userConfigDir: userConfig.dir,
     hidesUser,
+    ...(keepsBackups(order, settings) ? { keepsBackups: true as const } : {}),
     ...(session.resumed === undefined ? {} : { resume: session.resumed }),
     ...(shortened === undefined ? {} : { shortened }),
     ...(order.history === undefined || facts.found.transcript === undefined

@@ -108,11 +108,13 @@ export interface GatedPrompt {
   readonly answer?: { readonly text: string; readonly version: string };
   /** A headless Claude Code of the version answers it: then no child is started either. */
   readonly asked?: Omit<AskedCommand, "kind">;
+  /** There is none: a headless Claude Code restores files, which is all of the run. */
+  readonly rewinds?: true;
 }
 
 /** Whether a run that has only this prompt starts a child. */
-export function needsChild({ answer, asked }: GatedPrompt): boolean {
-  return answer === undefined && asked === undefined;
+export function needsChild({ answer, asked, rewinds }: GatedPrompt): boolean {
+  return answer === undefined && asked === undefined && rewinds === undefined;
 }
 
 /** What there is of the sessions that an order looks for. */

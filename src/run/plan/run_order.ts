@@ -53,6 +53,8 @@ export interface ApiCassetteOrder {
 export interface RunOrder extends Limits {
   /** Its prompt; undefined where messages come as the run goes on. */
   readonly prompt: string | undefined;
+  /** The uuid of the prompt before which files are to be as they were, which is all of the run; absent for a turn. */
+  readonly rewindsTo?: string;
   /** What was told and paid before, by another child of the same conversation. */
   readonly before?: NonNullable<FramesOptions["before"]>;
   /** Whether messages are printed again once Claude Code has taken them. */

@@ -16,6 +16,8 @@ export interface FolderContents {
   readonly userConfigDir: string;
   /** Whether the child is to see nothing there that `--setting-sources` leaves out without the source `user`. */
   readonly hidesUser?: boolean;
+  /** Whether the child keeps there, and finds there, what files were before it edited them. */
+  readonly keepsBackups?: true;
   /** The session to be resumed: its transcript is copied in. */
   readonly resume?: string;
   /** What stands in its place where a part of it is resumed; a path below `projects/`. */

@@ -100,6 +100,7 @@ export class Sandbox implements Disposable {
         for (const suffix of [UP_SUFFIX, DOWN_SUFFIX, ...more]) makeFifo(`${path}${suffix}`);
       }
       linkUserFiles(contents, this.configDir);
+      if (contents.keepsBackups) linkBackups(contents, this.configDir);
       this.resumed = this.#copyResumed(contents, places);
       if (owner.session !== undefined) {
         // What is nowhere at home comes home with what follows it.
@@ -237,6 +238,16 @@ function linkUserFiles(
       : `${to}/${name}`;
     Deno.symlinkSync(Deno.realPathSync(`${from}/${name}`), place);
   }
+}
+
+/** Of a config dir, the folder with what files were before they were edited, a folder a session. */
+const BACKUPS = "file-history";
+
+/** Links that folder of the user's, and makes it where there is none. */
+function linkBackups({ userConfigDir: from }: Pick<FolderContents, "userConfigDir">, to: string) {
+  const folder = `${from}/${BACKUPS}`;
+  Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  Deno.symlinkSync(Deno.realPathSync(folder), `${to}/${BACKUPS}`);
 }
 
 /**

@@ -2,11 +2,13 @@ import { join } from "node:path";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { projectSlug } from "../../../src/transcript/project_slug.ts";
 import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
+import type { ProgramOutput } from "../../start_program.ts";
 
 const MCP_SERVER = [
   ...["run", "--no-config", "--no-lock"],
@@ -474,8 +476,42 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
   const edit = (old: string, text: string) =>
     call("Edit", { file_path: kept, old_string: old, new_string: text });
   const idOf = (turn: number) => `3b241101-e2bb-4255-8caf-4136c566a96${turn}`;
-  const seen = async (holding: typeof hold) => {
+  const isMade = async () => await Deno.lstat(made).then(() => true, () => false);
+  /** What comes of `--rewind-files` afterwards, in which each transcript has ids of its own. */
+  const seenByFlag = async (
+    session: unknown,
+    run: (args: readonly string[]) => Promise<ProgramOutput>,
+  ) => {
+    const path = `${real.home.config}/projects/${projectSlug(project)}/${session}.jsonl`;
+    const second = (await Deno.readTextFile(path)).trimEnd().split("\n")
+      .map((line): JsonObject => JSON.parse(line))
+      .find(({ type, message }) => type === "user" && JSON.stringify(message).includes("Two."));
+    const seen: unknown[] = [];
+    for (
+      const args of [
+        [`${second?.uuid}`],
+        [`${second?.uuid}`, "--output-format", "stream-json", "--verbose"],
+        [idOf(7)],
+      ]
+    ) {
+      const { code, stdout, stderr } = await run([
+        `--resume=${session}`,
+        "--rewind-files",
+        ...args,
+      ]);
+      // A failure is told with this program's name, and with what to do.
+      const [told = ""] = stderr.replace("claude-print: ", "").split("\n");
+      const texts = [stdout, told].map((text) => text.replace(`${second?.uuid}`, "<second>"));
+      seen.push([code, ...texts, await Deno.readTextFile(kept), await isMade()]);
+    }
+    return seen;
+  };
+  const seen = async (
+    holding: typeof hold,
+    run: (args: readonly string[]) => Promise<ProgramOutput>,
+  ) => {
     await Deno.writeTextFile(kept, "before");
+    if (await isMade()) await Deno.remove(made);
     const files: unknown[] = [];
     const { stdout } = await holding(real, async ({ say, send, heard }) => {
       await send(request("init", { subtype: "initialize", hooks: {} }));
@@ -490,8 +526,7 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
         const rewinding = { subtype: "rewind_files" };
         await send(linesOf(ids.map((id) => request(id, { ...rewinding, ...asked[id] }))));
         for (const id of ids) await heard(`"request_id":"${id}"`);
-        const isMade = await Deno.lstat(made).then(() => true, () => false);
-        files.push([...ids, await Deno.readTextFile(kept), isMade]);
+        files.push([...ids, await Deno.readTextFile(kept), await isMade()]);
       };
       await rewind({
         dry: { user_message_id: idOf(1), dry_run: true },
@@ -500,14 +535,25 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
       await rewind({ second: { user_message_id: idOf(2) } });
       await rewind({ first: { user_message_id: idOf(1) } });
     }, ["--allowedTools", "Write,Edit"]);
-    const answers = parseFrames(stdout).filter(({ type }) => type === "control_response")
+    const frames = parseFrames(stdout);
+    const session = frames.find(({ type }) => type === "result")?.session_id;
+    const answers = frames.filter(({ type }) => type === "control_response")
       .map(({ response }) => sorted(response)).slice(1);
-    return { files, answers };
+    return { files, answers, byFlag: await seenByFlag(session, run) };
   };
-  const theirs = await asRecorded(real, "control/files", () => seen(holdWithClaude));
-  const ours = await seen(hold);
+  const theirs = await asRecorded(
+    real,
+    "control/files",
+    () => seen(holdWithClaude, (args) => real.claudeP(args)),
+  );
+  const ours = await seen(hold, (args) => real.printHere(args));
   assertEquals(ours, theirs);
   assertEquals(ours.files.at(-1), ["first", "before", false]);
+  assertEquals(ours.byFlag.map((row) => (row as readonly unknown[]).slice(-2)), [
+    ["after", true],
+    ["after", true],
+    ["after", true],
+  ]);
 }, { home: { env: { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "1" } } });
 
 /** What an MCP server of the caller's says to a message. */

@@ -157,6 +157,35 @@ rule("a headless Claude Code is there for a caller's questions, and for a prompt
   },
 });
 
+const KEEPING = { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "1" };
+
+rule("what files were before is kept with the session where claude -p keeps it", {
+  see: ({ contents: { keepsBackups }, twin }) => [keepsBackups, twin !== undefined],
+  rows: {
+    "nobody has asked for it": { is: [undefined, false] },
+    "the environment asks for it": { order: { env: KEEPING }, is: [true, false] },
+    "settings have the last word": {
+      order: { env: KEEPING },
+      facts: {
+        settings: [{
+          source: "user",
+          values: { env: { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "0" } },
+        }],
+      },
+      is: [undefined, false],
+    },
+    "the session is not kept": {
+      order: { env: KEEPING, persistSession: false },
+      is: [undefined, false],
+    },
+    "files are restored, which a headless Claude Code does": {
+      order: { env: KEEPING, persistSession: false, prompt: "", rewindsTo: "m" },
+      facts: { gated: { expands: false, rewinds: true } },
+      is: [true, true],
+    },
+  },
+});
+
 const LONG_AGENT = { description: "d", prompt: "x".repeat(120_000) };
 
 const askingFor = (longAgents: JsonObject): Partial<RunOrder> => ({

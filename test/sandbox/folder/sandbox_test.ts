@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { Ground, type SandboxWish } from "../ground.ts";
@@ -110,6 +111,23 @@ Deno.test("Sandbox has the caller's agents beside the user's", () => {
     assertEquals(links.map(({ name }) => name), ["plugins"]);
   }
   assertEquals(filesIn(`${ground.user}/agents`), ["0.md"]);
+});
+
+Deno.test("Sandbox has what files were before kept where the user has it, if it is kept at all", () => {
+  using ground = new Ground();
+  const isThere = (path: string) => fileAt(path) !== undefined;
+  {
+    using sandbox = ground.sandbox();
+    const there = [sandbox.configDir, ground.user].map((dir) => isThere(`${dir}/file-history`));
+    assertEquals(there, [false, false]);
+  }
+  {
+    using sandbox = ground.sandbox({ keepsBackups: true });
+    const folder = `${sandbox.configDir}/file-history`;
+    Deno.mkdirSync(`${folder}/s1`);
+    assertEquals(mode(`${ground.user}/file-history`), "700");
+  }
+  assertEquals(isThere(`${ground.user}/file-history/s1`), true);
 });
 
 Deno.test("Sandbox copies the session to resume, its folder too", () => {

@@ -214,11 +214,11 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     message: /^Cannot read the command line: --timeout does not take "soon"$/,
     suggestion: /Use seconds/,
   },
-  "a flag that is not supported yet": {
-    args: ["--rewind-files", "x", "hello"],
+  "a flag that cannot be honoured": {
+    args: ["--from-pr", "--", "hello"],
     isUnread: true,
-    message: /^Cannot honour --rewind-files: /,
-    suggestion: /claude -p/,
+    message: /^Cannot honour --from-pr: /,
+    suggestion: /Leave it out/,
   },
   "a schema that is no JSON": {
     args: ["--json-schema", "schema.json", "hello"],

@@ -1,0 +1,55 @@
+import { CliError } from "../cli_error.ts";
+import { HeadlessTwin } from "../driver/hands/headless_twin.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
+import { inTime } from "./in_time.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+
+/**
+ * Has a headless Claude Code restore the files of a session as they were before a message, which is all of the run.
+ *
+ * @param options.message the message's uuid, as the transcript has it
+ * @returns what it says of it
+ * @throws {CliError} in its words when it refuses to
+ * @throws {StoppedError} when the run's time is up, or a signal comes
+ */
+export async function rewindAlone(
+  { twin: plan, binary, sandbox, sessionId, options }: PreparedRun,
+  { message, signals }: { readonly message: string; readonly signals: StopSignals },
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  if (plan === undefined) throw new Error("A run that restores files has a plan for who does it");
+  const { cwd, env, timeoutMs, startedAt = performance.now() } = options;
+  await using twin = new HeadlessTwin({
+    plan,
+    binary,
+    cwd,
+    configDir: sandbox.configDir,
+    sessionId,
+    isResumed: sandbox.resumed.size > 0,
+    transcript: () => undefined,
+    model: () => undefined,
+    onArrival: () => {},
+  });
+  const what = "a headless Claude Code had not restored the files";
+  const { code, stdout, stderr } = await inTime(twin.carryOut([`--rewind-files=${message}`]), {
+    what,
+    startedAt,
+    timeoutMs,
+    signals,
+  });
+  if (code === 0) return { stdout, stderr };
+  const [why = ""] = stderr.trim().split("\n").slice(-1);
+  if (why === "") {
+    throw new CliError(`Cannot restore files: a headless Claude Code ended with code ${code}`, {
+      suggestion: "Look with git what has become of them, then try again",
+    });
+  }
+  const refusal = new CliError(why, {
+    suggestion: /not enabled/u.test(why)
+      ? "Files are kept, and restored, with CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1 alone"
+      : "Name a prompt of the session by the uuid that its transcript has",
+    isUnbegun: true,
+  });
+  const { knownVersion } = await import("../claude/known_version.ts");
+  refusal.claudeVersion = await knownVersion(binary, env, { cwd });
+  throw refusal;
+}
