@@ -3,7 +3,7 @@ import {
   needsTrust,
   type ProjectSource,
   tellsOfIgnoredRules,
-} from "../plan/ignored_rules.ts";
+} from "../plan/warnings/ignored_rules.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";

@@ -6,7 +6,7 @@ import { childArgs, HIDING, HIDING_AGENT } from "./child_args.ts";
 import { childContents } from "./child_contents.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
-import { ignoredRules } from "./ignored_rules.ts";
+import { ignoredRules } from "./warnings/ignored_rules.ts";
 import { placedTexts } from "./placed_texts.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";

@@ -1,6 +1,6 @@
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { OtherAgents } from "./placed_agents.ts";
-import type { Distrust } from "./ignored_rules.ts";
+import type { Distrust } from "./warnings/ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
 import type { FaultyServer, McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { Settings, SettingsDocument } from "../../sandbox/child/read_settings.ts";

@@ -1,8 +1,8 @@
 import type { RunOrder } from "./run_order.ts";
-import { tornRules } from "./torn_rules.ts";
-import { unknownEffort } from "./unknown_effort.ts";
-import { unknownTools } from "./unknown_tools.ts";
-import { untakenSettings } from "./untaken_settings.ts";
+import { tornRules } from "./warnings/torn_rules.ts";
+import { unknownEffort } from "./warnings/unknown_effort.ts";
+import { unknownTools } from "./warnings/unknown_tools.ts";
+import { untakenSettings } from "./warnings/untaken_settings.ts";
 import { type SettingsDocument, soundSettings } from "../../sandbox/child/read_settings.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 

@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
-import { IGNORED_CELLS, layIgnoredCell } from "../../../fixtures/permissions/ignored_cells.ts";
-import measured from "../../../fixtures/permissions/ignored_rules.json" with { type: "json" };
-import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
-import { distrustOf } from "../../../src/run/facts/distrust_of.ts";
-import { ignoredRules } from "../../../src/run/plan/ignored_rules.ts";
-import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
-import { readOwnJsonObject } from "../../../src/sandbox/read_json_object.ts";
-import { lackOf } from "../../find_tool.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
-import { readCell } from "./read_cell.ts";
+import { IGNORED_CELLS, layIgnoredCell } from "../../../../fixtures/permissions/ignored_cells.ts";
+import measured from "../../../../fixtures/permissions/ignored_rules.json" with { type: "json" };
+import { makeThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
+import { distrustOf } from "../../../../src/run/facts/distrust_of.ts";
+import { ignoredRules } from "../../../../src/run/plan/warnings/ignored_rules.ts";
+import type { Settings } from "../../../../src/sandbox/child/read_settings.ts";
+import { readOwnJsonObject } from "../../../../src/sandbox/read_json_object.ts";
+import { lackOf } from "../../../find_tool.ts";
+import { unlessLacking } from "../../../unless_lacking.ts";
+import { readCell } from "../read_cell.ts";
 
 for (const [version, lines] of Object.entries(measured)) {
   Deno.test(unlessLacking(lackOf("git"), {

@@ -6,8 +6,8 @@ import {
   ruleText,
   wildProblem,
 } from "./permission_rule.ts";
-import type { Settings } from "../../sandbox/child/read_settings.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import type { Settings } from "../../../sandbox/child/read_settings.ts";
+import { isJsonObject } from "../../../transcript/json_object.ts";
 
 /** What there are rules on. */
 export interface RuleSources {
