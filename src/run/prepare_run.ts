@@ -209,6 +209,7 @@ function refuseKnownSession(sessionId: string, configDir: string): void {
   if (!isKnownSession(sessionId, configDir)) return;
   throw new CliError(`Error: Session ID ${sessionId} is already in use.`, {
     suggestion: `Give another --session-id, or go on with it: --resume ${sessionId}`,
+    isUnbegun: true,
   });
 }
 

@@ -36,7 +36,7 @@ Deno.test("of two runs with one --session-id the second is refused, or both come
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"]);
   const refused = await claude.printHere(["--timeout", "30", "--session-id", ID, "two"]);
-  assertEquals(refused.code, 2);
+  assertEquals(refused.code, 1);
   assertMatch(
     refused.stderr,
     /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Wait for the run that has it, process \d+, or/u,
@@ -83,7 +83,7 @@ Deno.test("a session whose run was killed comes home before anybody has its id",
   first.kill("SIGKILL");
   await first.ended;
   const known = await claude.printHere(["--timeout", "30", "--session-id", ID, "two"]);
-  assertEquals(known.code, 2);
+  assertEquals(known.code, 1);
   assertStringIncludes(known.stderr, "is already in use.");
   assertStringIncludes(transcript(), '"content":"one"');
   await go();

@@ -390,7 +390,7 @@ Deno.test("a --session-id that is taken is refused, for a fork too, and its tran
       "--",
       "hello",
     ]);
-    assertEquals(code, 2);
+    assertEquals(code, 1);
     assertMatch(
       stderr,
       /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Give another/,
