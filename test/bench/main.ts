@@ -11,6 +11,7 @@ import { measureCast } from "./cast.ts";
 import { measureCost } from "./cost.ts";
 import { measureExecutable } from "./executable.ts";
 import { measureFlood } from "./flood.ts";
+import { measureFrames } from "./frames.ts";
 import { measureIdle } from "./idle.ts";
 import { measureLive } from "./live.ts";
 import { measureMemory } from "./memory.ts";
@@ -30,7 +31,7 @@ const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, warm, served, idle, turns, live, shell, parallel, memory, flood, pty, cost, relay, replay, cast or executable; may be given several times
+  --only PART   wall, warm, served, idle, turns, live, frames, shell, parallel, memory, flood, pty, cost, relay, replay, cast or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
@@ -41,6 +42,7 @@ const PARTS = {
   idle: measureIdle,
   turns: measureTurns,
   live: measureLive,
+  frames: measureFrames,
   shell: measureShellOutput,
   memory: measureMemory,
   flood: measureFlood,

@@ -195,6 +195,7 @@ export async function readFacts(
     gated,
     root,
     folders: [cwd, root, ...addedDirs],
+    ...await addedFilesOf(order, version),
     writable: writableFolders([cwd, ...addedDirs], { settings: allSettings, home: env["HOME"] }),
     scheduledTasks: hasScheduledTasks([cwd, root]),
     ...(isSandboxed(allSettings, env) ? { sandboxed: true } : {}),
@@ -228,6 +229,25 @@ async function outputOf(
     if (error instanceof NoSchemaError && isOlder(await version())) return {};
     if (jsonSchema !== undefined || !(error instanceof CliError)) throw error;
     return { outputProblem: error.message.replace("--json-schema", '"jsonSchema"') };
+  }
+}
+
+/** Since 2.1.330 they are told of beside a text alone (2.1.197 and 2.1.330). */
+async function addedFilesOf(
+  { addDirs, cwd, answerAlone }: RunOrder,
+  version: () => Promise<string | undefined>,
+): Promise<Pick<RunFacts, "addedFiles">> {
+  const files = addDirs.filter((dir) => isNoFolder(absolutePath(dir, cwd)));
+  const isTold = files.length > 0 && (answerAlone === true || isOlder(await version()));
+  return isTold ? { addedFiles: files } : {};
+}
+
+/** Of what is not there nothing is said. */
+function isNoFolder(path: string): boolean {
+  try {
+    return !Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
   }
 }
 

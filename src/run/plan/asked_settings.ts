@@ -16,10 +16,11 @@ const OFF = "off";
  */
 export function askedSettings(
   caller: JsonObject,
-  { hidden, terms: { deny, ask }, settings }: {
+  { hidden, terms: { deny, ask }, settings, omitsThinking }: {
     readonly hidden: HiddenSkills | undefined;
     readonly terms: ServerTerms;
     readonly settings: readonly JsonObject[];
+    readonly omitsThinking: boolean;
   },
 ): JsonObject {
   const denied = [...deny, ...hidden?.ofPlugins.map((name) => `Skill(${name})`) ?? []];
@@ -36,6 +37,8 @@ export function askedSettings(
     .map((name) => [name, HIDDEN]);
   return {
     ...caller,
+    // Otherwise 2.1.330 has thoughts redacted at a terminal once the API has refused a request that omits them.
+    ...(omitsThinking ? { showThinkingSummaries: true } : {}),
     ...(Object.keys(rules).length === 0 ? {} : { permissions: { ...permissions, ...rules } }),
     ...(overrides === undefined ? {} : {
       skillOverrides: { ...objectIn(caller, "skillOverrides"), ...Object.fromEntries(overrides) },

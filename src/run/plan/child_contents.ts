@@ -81,6 +81,7 @@ export function childContents(
               hidden: facts.hiddenSkills,
               terms,
               settings: valuesOf(settings),
+              omitsThinking: order.omitsThinking === true,
             }),
             { forwarded: order.forwarded, mode, version: facts.version },
           ),

@@ -1,6 +1,6 @@
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
+import { isSwitchedOn } from "../../sandbox/environment.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
-import { isOn } from "./is_on.ts";
 import type { RunOrder } from "./run_order.ts";
 
 /** With it `claude -p` keeps what files were before they were edited; the interactive Claude Code always does. */
@@ -16,5 +16,5 @@ export function keepsBackups(
     isJsonObject(values["env"]) ? values["env"][KEEPING] : undefined
   );
   const last = all.findLast((value) => typeof value === "string");
-  return isOn(typeof last === "string" ? last : env[KEEPING]);
+  return isSwitchedOn(typeof last === "string" ? last : env[KEEPING]);
 }

@@ -12,6 +12,7 @@ import type { PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests } from "./same_requests.ts";
+import { addedFileWarnings } from "./warnings/added_files.ts";
 import { settingsWarnings } from "./settings_warnings.ts";
 import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
@@ -132,6 +133,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
         claudeJson: userConfig.claudeJson,
       }),
       ...settingsWarnings(order, facts),
+      ...addedFileWarnings({ ...facts, cwd: order.cwd }),
     ],
   };
 }

@@ -47,6 +47,8 @@ export interface RunFacts {
   readonly root: string;
   /** Real paths of the working directory, of that root, and of every added directory. */
   readonly folders: readonly string[];
+  /** What `--add-dir` names that is no folder, where `claude -p` tells of that; absent for nothing. */
+  readonly addedFiles?: readonly string[];
   /** Real paths of all folders that the run's tools may write to. */
   readonly writable: readonly string[];
   /** Whether the project has prompts of its own that wait for their time. */

@@ -2,7 +2,6 @@ import { CliError } from "../../cli_error.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
-import { isOn } from "./is_on.ts";
 
 /** What Claude Code would ask, and how. */
 export interface Upstream {
@@ -87,6 +86,11 @@ export function upstreamOf(
     });
   }
   return { url, isFirstParty: url.origin === FIRST_PARTY, env: all };
+}
+
+/** Whether a variable switches something on, as Claude Code reads it. */
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && !["", "0", "false", "no", "off"].includes(value.toLowerCase());
 }
 
 /**

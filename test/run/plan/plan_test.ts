@@ -307,13 +307,28 @@ rule("where nothing tells of what the model thinks, the API is not asked for it"
   see: (planned) => [
     argsOf(planned, "--thinking-display"),
     planned.env["CLAUDE_CODE_THINKING_DISPLAY_UPDATES"],
+    settingsOf(planned).showThinkingSummaries,
   ],
   rows: {
-    "frames": { is: [[], undefined] },
-    "text, or json alone": { order: { omitsThinking: true }, is: [["omitted"], "0"] },
+    "frames": { is: [[], undefined, undefined] },
+    "text, or json alone": { order: { omitsThinking: true }, is: [["omitted"], "0", true] },
     "the same, where the caller says what to ask for": {
       order: { omitsThinking: true, forwarded: ["--thinking-display=summarized"] },
-      is: [["summarized"], "0"],
+      is: [["summarized"], "0", true],
+    },
+  },
+});
+
+rule("what --add-dir names that is no folder is told of in the words of claude -p", {
+  see: ({ warnings }) => warnings,
+  rows: {
+    "folders alone": { is: [] },
+    "files": {
+      order: { cwd: "/w/p" },
+      facts: { addedFiles: ["f.txt", "../g", "/etc/hosts"] },
+      is: [["f.txt", "/w/p"], ["../g", "/w"], ["/etc/hosts", "/etc"]].map(([file, parent]) =>
+        `${file} is not a directory. Did you mean to add the parent directory ${parent}?`
+      ),
     },
   },
 });
