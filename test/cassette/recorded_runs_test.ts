@@ -8,11 +8,13 @@ import { FIXTURE_RUNS } from "../../fixtures/record/fixture_runs.ts";
 import { LARGEST_FIXTURE } from "../../fixtures/record/write_fixture.ts";
 import { type Cassette, framesOn } from "../../src/cassette/cassette.ts";
 import { castInputs } from "./cast_inputs.ts";
-import type { CastEvent } from "../../src/cassette/cast.ts";
+import type { Cast, CastEvent } from "../../src/cassette/cast.ts";
 import { compareFrames } from "../../src/cassette/replay/compare_frames.ts";
 import { type CassetteReplay, replayCassette } from "../../src/cassette/replay/replay_cassette.ts";
-import { fold } from "../../src/frames/conversation.ts";
+import { type ConversationEffect, fold } from "../../src/frames/conversation.ts";
+import type { Input } from "../../src/session/input.ts";
 import { DIALOGS } from "../../src/session/terminal/dialogs.ts";
+import { recalledEntry } from "../../src/transcript/recalled_entry.ts";
 import type { AnyFrame } from "../../src/wire/frame.ts";
 import { RECORDED_RUNS, type RecordedRun } from "./recorded_runs.ts";
 
@@ -211,6 +213,30 @@ Deno.test("a replay notices another exit code, another sentence on stderr and an
   );
   assertStringIncludes(suggestion, "with other details");
 });
+
+Deno.test("what is recalled of the lines of earlier runs is all that anything hangs on", () => {
+  let resumed = 0;
+  for (const { cassette: { cast } } of RECORDED_RUNS) {
+    const inputs = castInputs(cast);
+    const lean = inputs.map((input) =>
+      input.type === "earlier"
+        ? { ...input, entries: input.entries.flatMap((entry) => recalledEntry(entry) ?? []) }
+        : input
+    );
+    if (!inputs.some(({ type }) => type === "earlier")) continue;
+    resumed++;
+    assertEquals(effectsOf(cast, lean), effectsOf(cast, inputs));
+  }
+  assert(resumed > 1);
+});
+
+function effectsOf(cast: Cast, inputs: readonly Input[]): readonly ConversationEffect[] {
+  const effects: ConversationEffect[] = [];
+  fold(cast.header.claude_print.conversation, inputs, {
+    onEffect: (effect) => effects.push(effect),
+  });
+  return effects;
+}
 
 /** Whether no later version has recorded the same. */
 function isNewest(name: string): boolean {

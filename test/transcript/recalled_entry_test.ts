@@ -43,6 +43,7 @@ Deno.test("of an earlier run all is known of what is on offer, and of the sessio
       },
       { type: "api-request", querySource: "repl_main_thread", shapeHash: "h" },
       { type: "custom-title", customTitle: "Mine" },
+      { type: "cost-state", totalCostUSD: 1 },
       { type: "system", subtype: "compact_boundary" },
     ]
   ) {
