@@ -128,7 +128,8 @@ async function loot(real: RealClaude, run: () => Promise<ProgramOutput>) {
 const OURS = [
   ...["COLUMNS", "LINES"],
   ...["CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN", "CLAUDE_CODE_DISABLE_CRON"],
-  ...["CLAUDE_CODE_DISABLE_TERMINAL_TITLE", "CLAUDE_CODE_FORK_SUBAGENT", "CLAUDE_CODE_SANDBOXED"],
+  ...["CLAUDE_CODE_AUTO_CONNECT_IDE", "CLAUDE_CODE_DISABLE_TERMINAL_TITLE"],
+  ...["CLAUDE_CODE_FORK_SUBAGENT", "CLAUDE_CODE_SANDBOXED"],
   ...["CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "CLAUDE_PRINT_USER_CONFIG_DIR"],
   ...["CLAUDE_SECURESTORAGE_CONFIG_DIR", "DISABLE_INSTALLATION_CHECKS"],
   ...["CLAUDE_CODE_DEBUG_LOG_LEVEL", "CLAUDE_CODE_THINKING_DISPLAY_UPDATES"],
@@ -182,13 +183,29 @@ forEachVersion(
     await writeScript(`${real.home.path}/t/b/ps`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
     // In whose terminal it installs its extension, and `claude -p` does not.
     await writeScript(`${real.home.path}/t/b/code`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
+    // By which it asks GitHub for the pull request of the branch, and looks for a file that is changed often.
+    await writeScript(`${real.home.path}/t/b/gh`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
+    await writeScript(
+      `${real.home.path}/t/b/git`,
+      `#!/bin/sh
+case "$*" in *--diff-filter=M*) : > ${real.home.project}/asked ;; esac
+PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
+`,
+    );
+    for (const folder of ["objects", "refs"]) {
+      await Deno.mkdir(`${real.home.project}/.git/${folder}`, { recursive: true });
+    }
+    await Deno.writeTextFile(`${real.home.project}/.git/HEAD`, "ref: refs/heads/main\n");
     const editor = { TERM_PROGRAM: "vscode", VSCODE_GIT_ASKPASS_MAIN: "/vscode/askpass.js" };
     const run = await real.print(["--trace", "--", "Hi [[bash touch made]] [[say done]]"], {
       env: editor,
     });
     assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
     assert(run.stderr.includes("hook Stop"), run.stderr);
-    assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name), [".claude"]);
+    assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name).sort(), [
+      ".claude",
+      ".git",
+    ]);
   },
 );
 

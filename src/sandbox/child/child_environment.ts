@@ -15,7 +15,6 @@ const REMOVED = [
   "CLAUDECODE",
   "CLAUDE_AGENT_SDK_VERSION",
   "CLAUDE_CODE_ACTION",
-  "CLAUDE_CODE_AUTO_CONNECT_IDE",
   "CLAUDE_CODE_CHILD_NOTES_DIR",
   "CLAUDE_CODE_CHILD_SESSION",
   "CLAUDE_CODE_ENTRYPOINT",
@@ -40,6 +39,7 @@ const REMOVED = [
 
 /** Variables by which the child is kept in its sandbox, and from what no project may have it do. */
 const KEEPING = [
+  "CLAUDE_CODE_AUTO_CONNECT_IDE",
   "CLAUDE_CODE_DISABLE_CRON",
   "CLAUDE_CODE_SANDBOXED",
   "CLAUDE_CODE_TMPDIR",
@@ -67,6 +67,8 @@ export function contestedVariables(
  * The environment of the child: the caller's, less what would change who the child is, plus what keeps it in
  * its sandbox and its start short.
  *
+ * - in an editor's terminal, and with `--ide` in any, the interactive Claude Code connects to the editor's extension and
+ *   asks for its tools; `claude -p` connects to none, also with `--ide` (2.1.197 and 2.1.330)
  * - terminal titles cost 2.1.168 and 2.1.197 an extra request to the model
  * - without `CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC` a fresh config dir waits for feature flags first
  * - installation checks look the executable up in the package manager, and their findings are for a screen
@@ -104,6 +106,7 @@ export function childEnvironment(
     CLAUDE_CONFIG_DIR: sandbox.configDir,
     CLAUDE_SECURESTORAGE_CONFIG_DIR: sandbox.userConfig.loginDir,
     CLAUDE_CODE_TMPDIR: sandbox.tempDir,
+    CLAUDE_CODE_AUTO_CONNECT_IDE: "false",
     CLAUDE_CODE_DISABLE_TERMINAL_TITLE: "1",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN: "1",

@@ -26,6 +26,15 @@ const COPIED_OF_PROJECT = [
   "mcpServers",
 ] as const;
 
+/**
+ * The interactive Claude Code proposes a prompt about a file that is changed often, and reads the last thousand commits
+ * for it once a week; `claude -p` does not (2.1.197 and 2.1.330).
+ */
+const EXAMPLES_FOUND = {
+  exampleFiles: ["-"],
+  exampleFilesGeneratedAt: Number.MAX_SAFE_INTEGER,
+} as const;
+
 /** Claude Code remembers an approved API key by its last characters. */
 const KEY_TAIL = 20;
 
@@ -55,6 +64,8 @@ export function seededClaudeJson(
     officialMarketplaceAutoInstalled: true,
     // In the terminal of an editor the interactive Claude Code installs its extension there, and claude -p does not.
     autoInstallIdeExtension: false,
+    // Below the prompt it shows the pull request of the branch, which it asks GitHub for by `gh` (2.1.197).
+    prStatusFooterEnabled: false,
     ...pick(user, COPIED),
     ...pick(user, DONE),
   };
@@ -74,6 +85,7 @@ export function seededClaudeJson(
       ...projects.get(dir),
       ...pick(isJsonObject(project) ? project : undefined, COPIED_OF_PROJECT),
       hasClaudeMdExternalIncludesWarningShown: true,
+      ...EXAMPLES_FOUND,
       ...switchedOff(project, options.switched),
     });
   }

@@ -36,6 +36,18 @@ forNewestVersion(
     );
     await Deno.writeTextFile(`${config}/CLAUDE.md`, "The user always says moin.\n");
     await Deno.writeTextFile(`${config}/history.jsonl`, '{"display":"before"}\n');
+    // An editor that the interactive Claude Code would connect to, and claude -p does not.
+    using editor = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    let isEditorAsked = false;
+    const asked = editor.accept().then((connection) => {
+      connection.close();
+      isEditorAsked = true;
+    }, () => {});
+    await Deno.mkdir(`${config}/ide`);
+    await Deno.writeTextFile(
+      `${config}/ide/${editor.addr.port}.lock`,
+      JSON.stringify({ pid: Deno.pid, workspaceFolders: [project], transport: "ws" }),
+    );
     await Deno.mkdir(`${config}/sessions`);
     await Deno.writeTextFile(`${config}/sessions/1.json`, '{"pid":1}');
     const other = `${path}/other`;
@@ -46,8 +58,9 @@ forNewestVersion(
     const input = JSON.stringify({ file_path: `${other}/note.txt` });
     const prompt = `Hi [[bash printenv FROM_USER_SETTINGS]] [[tool Read ${input}]] [[say moin]]`;
     // The directory is trusted without a question.
-    const run = await real.print([...JSON_FORMAT, "--add-dir", other, "--", prompt]);
+    const run = await real.print([...JSON_FORMAT, "--ide", "--add-dir", other, "--", prompt]);
     assertEquals([run.code, run.stderr], [0, ""]);
+    assertEquals(isEditorAsked, false);
     const { session_id, result } = parseObject(run.stdout);
     assertEquals(result, "moin");
     const [first, second, third] = real.api.turns;
@@ -60,6 +73,8 @@ forNewestVersion(
     assert(after.delete(transcript), "the transcript is there");
     assertEquals(after, before, "nothing else is new or changed");
     assertEquals([...Deno.readDirSync(project)], []);
+    editor.close();
+    await asked;
   },
 );
 

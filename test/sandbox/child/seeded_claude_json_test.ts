@@ -1,13 +1,19 @@
 import { assertEquals } from "@std/assert";
 import { seededClaudeJson } from "../../../src/sandbox/child/seeded_claude_json.ts";
 
+const EXAMPLES_FOUND = {
+  exampleFiles: ["-"],
+  exampleFilesGeneratedAt: Number.MAX_SAFE_INTEGER,
+};
+
 Deno.test("seededClaudeJson() is done with onboarding and trusts nothing by itself", () => {
   const seeded = seededClaudeJson(undefined, { folders: ["/w", "/more"], apiKey: undefined });
   assertEquals(seeded["hasCompletedOnboarding"], true);
   assertEquals(seeded["autoInstallIdeExtension"], false);
+  assertEquals(seeded["prStatusFooterEnabled"], false);
   assertEquals(seeded["projects"], {
-    "/w": { hasClaudeMdExternalIncludesWarningShown: true },
-    "/more": { hasClaudeMdExternalIncludesWarningShown: true },
+    "/w": { hasClaudeMdExternalIncludesWarningShown: true, ...EXAMPLES_FOUND },
+    "/more": { hasClaudeMdExternalIncludesWarningShown: true, ...EXAMPLES_FOUND },
   });
   assertEquals("customApiKeyResponses" in seeded, false);
 });
@@ -46,6 +52,7 @@ Deno.test("seededClaudeJson() carries the user's identity, trust, MCP servers an
     "/w": {
       mcpServers: { b: {} },
       hasClaudeMdExternalIncludesWarningShown: true,
+      ...EXAMPLES_FOUND,
     },
   });
 });
