@@ -107,7 +107,9 @@ for (const { name, newcomer, lack } of DOWNLOADERS) {
     }
   }, { ...needs, once: true });
 
-  for (const [signal, expected] of INTERRUPTIONS) {
+  // What the shell hears differs by its signal, and what downloads is sent the same one each time.
+  const interruptions = name === "curl" ? INTERRUPTIONS : INTERRUPTIONS.slice(0, 1);
+  for (const [signal, expected] of interruptions) {
     testUnderShells(
       `${name} that is interrupted by ${signal} leaves nothing, not even itself`,
       async (user) => {
@@ -122,7 +124,7 @@ for (const { name, newcomer, lack } of DOWNLOADERS) {
         assertStringIncludes(stderr, "install.sh: Interrupted: nothing was changed\n");
         await assertNothingDone(user);
       },
-      { ...needs, lack: lack ?? heardLack(signal) },
+      { ...needs, lack: lack ?? heardLack(signal), once: name !== "curl" },
     );
   }
 }
@@ -190,11 +192,11 @@ testUnderShells("a wget that checks no certificates is not used for https", asyn
     /^install\.sh: Cannot download: this wget, .* does not check who it talks to\n.*--from <file>\n$/u,
   );
   await assertNothingDone(user);
-}, { newcomer: { scripts: { wget: "echo BusyBox; exit 9" } }, otherTools: true });
+}, { newcomer: { scripts: { wget: "echo BusyBox; exit 9" } }, otherTools: true, once: true });
 
 testUnderShells("with neither curl nor wget it says how to go on", async (user) => {
   const { code, stderr } = await user.install([]);
   assertEquals(code, 1);
   assertMatch(stderr, /there is neither curl nor wget on PATH\n.*and use --from <file>\n$/);
   await assertNothingDone(user);
-}, { otherTools: true });
+}, { otherTools: true, once: true });

@@ -92,7 +92,7 @@ testUnderShells("the folders that XDG and zsh name are used", async (user) => {
   ) assertEquals(tree[path]?.slice(0, 4), "644 ", path);
   assertEquals((await user.install(["--uninstall"], { env })).code, 0);
   assertEquals(await user.tree(), before);
-}, { newcomer: { folders: ["my data/man", "conf/fish", "z/completions"] } });
+}, { newcomer: { folders: ["my data/man", "conf/fish", "z/completions"] }, once: true });
 
 testUnderShells("--prefix needs no HOME, and keeps all below it", async (user) => {
   const file = await user.release(fakeProgram());
@@ -179,7 +179,7 @@ testUnderShells("a file that somebody else put there is left alone", async (user
   assertEquals((await user.tree())[".zfunc/_claude-print"], "644 mine\n");
   await user.install(["--uninstall"]);
   assertEquals(await user.tree(), before);
-}, { newcomer: { folders: [".local/share/man/man1", ".zfunc"] } });
+}, { newcomer: { folders: [".local/share/man/man1", ".zfunc"] }, once: true });
 
 testUnderShells("the agent file of NEEDLE has its fields", async (user) => {
   await user.install(["--from", await user.release(fakeProgram())]);
@@ -253,7 +253,7 @@ testUnderShells("without a claude on PATH it installs, and warns", async (user) 
     "install.sh: Warning: there is no claude on PATH: claude-print drives Claude Code, so " +
       "install that too\n",
   );
-});
+}, { once: true });
 
 testUnderShells(
   "--uninstall warns of a shim that would call a program that is gone",

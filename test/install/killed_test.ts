@@ -129,4 +129,4 @@ testUnderShells("two installers at once end with one program, and its record", a
   await assertOnRecord(user, now === `755 ${OLD}` ? OLD : NEW);
   assertEquals((await user.install(["--uninstall"])).code, 0);
   assertEquals(await user.tree(), before);
-}, { newcomer: { folders: [".zfunc", ".local/bin", ".local/share"] } });
+}, { newcomer: { folders: [".zfunc", ".local/bin", ".local/share"] }, once: true });

@@ -118,7 +118,7 @@ testUnderShells("where every user may replace files nothing is installed", async
     await Deno.chmod(`${user.home}/.local/bin`, mode);
     assertEquals((await user.install(args)).code, 0);
   }
-}, { newcomer: { folders: [".local/bin"] } });
+}, { newcomer: { folders: [".local/bin"] }, once: true });
 
 testUnderShells("what the environment holds for a shell changes nothing", async (user, shell) => {
   const args = ["--from", await user.release(fakeProgram())];
