@@ -13,6 +13,7 @@ import { runInTerminal } from "../standin/terminal_run.ts";
 import { startProgram } from "../start_program.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { compile } from "./compile.ts";
+import { linkOrCopy, run } from "./link_or_copy.ts";
 import { NOWHERE } from "../nowhere.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -60,21 +61,6 @@ async function copyOfSources(folder: string) {
     await linkOrCopy(`${await denoDir()}/dl/${name}`, `${folder}/cache/dl/${name}`);
   }
   return { root, env: { DENO_DIR: `${folder}/cache` } };
-}
-
-/** Puts a folder somewhere else too, whose files nobody changes. */
-async function linkOrCopy(from: string, to: string): Promise<void> {
-  const { success } = await new Deno.Command("cp", {
-    args: ["-rl", from, to],
-    stderr: "null",
-  }).output();
-  // It may be on another disk, or be somebody else's.
-  if (!success) await run("cp", ["-rf", "-T", from, to]);
-}
-
-async function run(program: string, args: readonly string[]): Promise<void> {
-  const { success } = await new Deno.Command(program, { args: [...args] }).output();
-  assert(success, `${program} ${args.join(" ")}`);
 }
 
 /** What the compiler has put behind the runtime, as text. */

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
+import { linkOrCopy } from "../executable/link_or_copy.ts";
 import { startProgram } from "../start_program.ts";
 import type { Registry } from "./registry.ts";
 import { stdPackages } from "./std_packages.ts";
@@ -32,7 +33,7 @@ export async function releaseCheckout(
 ): Promise<void> {
   const { folder, env } = options;
   for (const [name, published] of await stdPackages()) registry.packages.set(name, published);
-  for (const path of CHECKOUT) await copy(`${ROOT}/${path}`, `${folder}/${path}`);
+  for (const path of CHECKOUT) await bring(`${ROOT}/${path}`, `${folder}/${path}`);
   await Deno.symlink(`${ROOT}/.cache`, `${folder}/.cache`);
   for (const step of STEPS) {
     const command = [Deno.execPath(), "--quiet", ...step];
@@ -63,11 +64,9 @@ export async function emptyDenoDir(folder: string): Promise<string> {
   return folder;
 }
 
-async function copy(from: string, to: string): Promise<void> {
-  if (!(await Deno.stat(from)).isDirectory) {
-    await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
-    return await Deno.copyFile(from, to);
-  }
-  await Deno.mkdir(to, { recursive: true });
-  for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
+async function bring(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
+  // The configuration is a file that is changed there.
+  if ((await Deno.stat(from)).isDirectory) await linkOrCopy(from, to);
+  else await Deno.copyFile(from, to);
 }
