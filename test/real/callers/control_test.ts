@@ -529,10 +529,10 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
         files.push([...ids, await Deno.readTextFile(kept), await isMade()]);
       };
       await rewind({
+        second: { user_message_id: idOf(2) },
         dry: { user_message_id: idOf(1), dry_run: true },
         unknown: { user_message_id: idOf(7) },
       });
-      await rewind({ second: { user_message_id: idOf(2) } });
       await rewind({ first: { user_message_id: idOf(1) } });
     }, ["--allowedTools", "Write,Edit"]);
     const frames = parseFrames(stdout);
@@ -843,35 +843,8 @@ async function transcriptOf(real: RealClaude, session: string) {
   return [];
 }
 
-forNewestVersion("a call is put into the background as by claude -p", async (real) => {
-  const script = async ({ say, send, heard, folder }: Caller) => {
-    await say("Go. [[bash until [ -e over ]; do sleep 0.05; done]] [[say done]]");
-    await heard('"subtype":"task_started"');
-    await send(request("b", { subtype: "background_tasks" }));
-    await heard(RESULT);
-    await Deno.writeTextFile(`${folder}/over`, "");
-    await heard('"status":"completed"');
-    await Deno.remove(`${folder}/over`);
-  };
-  const run = async (holding: typeof hold) => {
-    const { code, stdout, stderr } = await holding(real, script, ["--allowedTools=Bash"]);
-    const frames = parseFrames(stdout);
-    const answers = frames.flatMap(({ type, response }) =>
-      type === "control_response" ? [(response as JsonObject)["response"]] : []
-    );
-    const moved = frames.map(({ patch }) => (patch as JsonObject | undefined)?.["is_backgrounded"])
-      .filter((each) => each !== undefined);
-    // The answer comes as soon as the key is pressed here, and where the output goes is another folder.
-    const outline = outlineOfFrames(frames).filter((frame) => frame !== "control_response")
-      .map((frame) => frame.replace(/ with ID: .*/u, ""));
-    return [code, outline, answers, moved, stderr];
-  };
-  const ours = JSON.parse(JSON.stringify(await run(hold)));
-  assertEquals(ours, await asRecorded(real, "control/background", () => run(holdWithClaude)));
-});
-
 forNewestVersion(
-  "tasks in the background are stopped as by claude -p, and nothing else is",
+  "a call is put into the background, and tasks there are stopped, as by claude -p, and nothing else is",
   async (real) => {
     const called = (tool: string, input: JsonObject) =>
       `[[tool ${tool} ${JSON.stringify({ ...input, run_in_background: true })}]]`;
@@ -879,9 +852,17 @@ forNewestVersion(
       called("Bash", { command: `sleep ${seconds}`, description: `Wait ${seconds}` });
     const subagent = (description: string) =>
       called("Agent", { description, prompt: "Wait. [[hang]]", subagent_type: "general-purpose" });
-    const script = async ({ say, send, heard, frames }: Caller) => {
-      await say(`One. ${shell(300)} ${shell(301)} ${subagent("Look around")} [[say first]]`);
+    const script = async ({ say, send, heard, frames, folder }: Caller) => {
+      await say("Go. [[bash until [ -e over ]; do sleep 0.05; done]] [[say done]]");
+      await heard('"subtype":"task_started"');
+      await send(request("b", { subtype: "background_tasks" }));
       await heard(RESULT, 1);
+      await Deno.writeTextFile(`${folder}/over`, "");
+      // The model is told of its end, and of a subagent's.
+      await heard(RESULT, 2);
+      await Deno.remove(`${folder}/over`);
+      await say(`One. ${shell(300)} ${shell(301)} ${subagent("Look around")} [[say first]]`);
+      await heard(RESULT, 3);
       const stop = async (id: string, body: JsonObject) => {
         await send(request(id, { subtype: "stop_task", ...body }));
         await heard(`"request_id":"${id}"`);
@@ -895,27 +876,40 @@ forNewestVersion(
       await stop("unknown", { task_id: "nobody" });
       await stop("nameless", {});
       await stop("subagent", { task_id: started("Look around") });
-      // The model is told of a subagent's end.
-      await heard(RESULT, 2);
-      await say(`Three. ${subagent("Look again")} [[say third]]`);
-      await heard(RESULT, 3);
-      await stop("last", { task_id: started("Look again") });
       await heard(RESULT, 4);
+      await say(`Three. ${subagent("Look again")} [[say third]]`);
+      await heard(RESULT, 5);
+      await stop("last", { task_id: started("Look again") });
+      await heard(RESULT, 6);
       await stop("alone", { task_id: started("Wait 301") });
     };
+    /** How a call went that was put into the background. */
+    const moved = (frames: readonly JsonObject[]) => [
+      // The answer comes as soon as the key is pressed here, and where the output goes is another folder.
+      outlineOfFrames(frames).filter((frame) => frame !== "control_response")
+        .map((frame) => frame.replace(/ with ID: .*/u, "")),
+      frames.map(({ patch }) => (patch as JsonObject | undefined)?.["is_backgrounded"])
+        .filter((each) => each !== undefined),
+    ];
     const run = async (holding: typeof hold) => {
       const { code, stdout, stderr } = await holding(real, script, ["--allowedTools=Bash"]);
-      const told = parseFrames(stdout).filter(({ type, subtype }) =>
+      const frames = parseFrames(stdout);
+      const [, second = 0] = frames.flatMap(({ type }, at) => type === "result" ? [at + 1] : []);
+      const told = frames.slice(second).filter(({ type, subtype }) =>
         type === "control_response" || type === "result" || `${subtype}`.startsWith("task_")
       ).map(({ response, subtype, status, patch, summary, result }) => {
         const { status: patched } = (patch ?? {}) as JsonObject;
         return { response, subtype, status, patched, summary, result };
       });
-      // What comes of the screen and what comes of the transcript may be told in either order.
-      const answers = told.flatMap(({ response }) => response === undefined ? [] : [response]);
-      return { code, stderr, answers, told: told.map((each) => JSON.stringify(each)).toSorted() };
+      const answers = frames.flatMap(({ response }) => response === undefined ? [] : [response]);
+      return {
+        ...{ code, stderr, answers },
+        moved: moved(frames.slice(0, second)),
+        // What comes of the screen and what comes of the transcript may be told in either order.
+        told: told.map((each) => JSON.stringify(each)).toSorted(),
+      };
     };
     const ours = JSON.parse(JSON.stringify(await run(hold)));
-    assertEquals(ours, await asRecorded(real, "control/stop-task", () => run(holdWithClaude)));
+    assertEquals(ours, await asRecorded(real, "control/tasks", () => run(holdWithClaude)));
   },
 );

@@ -77,20 +77,19 @@ async function heardBy(
 
 const COMMANDS = [
   "/model sonnet",
-  "One. [[say first]]",
   "/effort high",
   "/rename My own",
   "/output-style Concise",
-  "Two. [[say second]]",
+  "One. [[say first]]",
   "/model default",
   "/effort ultracode",
-  "Three. [[say third]]",
+  "Two. [[say second]]",
   ...["haiku", "opus"].map((model) => ({
     type: "control_request",
     request_id: model,
     request: { subtype: "set_model", model },
   })),
-  "Four. [[say fourth]]",
+  "Three. [[say third]]",
   "/rename Another",
   "/help",
   "/config",
@@ -113,7 +112,7 @@ forNewestVersion(
     const claude = await countedClaude(real);
     const args = ["--claude-binary", claude.path];
     const ours = await heardBy(hold, { real, messages: COMMANDS, args });
-    assertEquals(claude.starts(), 5, "commands in a row are all told to the next message's child");
+    assertEquals(claude.starts(), 4, "commands in a row are all told to the next message's child");
     // The output style is one of the project's local settings.
     await Deno.remove(`${real.home.project}/.claude`, { recursive: true }).catch(() => {});
     const theirs = await asRecorded(
@@ -123,7 +122,6 @@ forNewestVersion(
     );
     assertEquals(JSON.parse(JSON.stringify(ours)), theirs);
     assertEquals(ours.requests.map(({ model }) => model), [
-      "claude-sonnet-5-5",
       "claude-sonnet-5-5",
       "claude-opus-5-5",
       "claude-opus-5-5",
