@@ -1,4 +1,3 @@
-import { HeadlessTwin } from "../driver/hands/headless_twin.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import {
   COMMAND,
@@ -10,6 +9,7 @@ import type { SettledMessage } from "../session/message.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
 import { inTime } from "./in_time.ts";
 import type { PreparedRun } from "./prepare_run.ts";
+import { twinAlone } from "./twin_alone.ts";
 
 /**
  * Has a headless Claude Code carry out the command that is all of a run, as the child of a conversation has it beside it.
@@ -18,24 +18,13 @@ import type { PreparedRun } from "./prepare_run.ts";
  * @throws {StoppedError} when the run's time is up, or a signal comes
  */
 export async function askAlone(
-  { twin: plan, binary, sandbox, sessionId, options }: PreparedRun,
+  prepared: PreparedRun,
   { message, signals }: { readonly message: SettledMessage; readonly signals: StopSignals },
 ): Promise<{ readonly message: SettledMessage; readonly described?: JsonObject }> {
-  if (plan === undefined) throw new Error("A run that asks has a plan for whom it asks");
-  const { cwd, timeoutMs, startedAt = performance.now() } = options;
+  const { timeoutMs, startedAt = performance.now() } = prepared.options;
   const { promise, resolve } = Promise.withResolvers<Consulted>();
-  await using twin = new HeadlessTwin({
-    plan,
-    binary,
-    cwd,
-    configDir: sandbox.configDir,
-    sessionId,
-    isResumed: sandbox.resumed.size > 0,
-    transcript: () => undefined,
-    model: () => undefined,
-    onArrival: () => {
-      for (const { said } of twin.take()) resolve(said);
-    },
+  await using twin = twinAlone(prepared, (twin) => {
+    for (const { said } of twin.take()) resolve(said);
   });
   twin.ask(commandRequest(message, COMMAND));
   const what = "a headless Claude Code had not carried out the command";

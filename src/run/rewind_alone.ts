@@ -1,8 +1,8 @@
 import { CliError } from "../cli_error.ts";
-import { HeadlessTwin } from "../driver/hands/headless_twin.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import { inTime } from "./in_time.ts";
 import type { PreparedRun } from "./prepare_run.ts";
+import { twinAlone } from "./twin_alone.ts";
 
 /**
  * Has a headless Claude Code restore the files of a session as they were before a message, which is all of the run.
@@ -13,22 +13,11 @@ import type { PreparedRun } from "./prepare_run.ts";
  * @throws {StoppedError} when the run's time is up, or a signal comes
  */
 export async function rewindAlone(
-  { twin: plan, binary, sandbox, sessionId, options }: PreparedRun,
+  prepared: PreparedRun,
   { message, signals }: { readonly message: string; readonly signals: StopSignals },
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  if (plan === undefined) throw new Error("A run that restores files has a plan for who does it");
-  const { cwd, env, timeoutMs, startedAt = performance.now() } = options;
-  await using twin = new HeadlessTwin({
-    plan,
-    binary,
-    cwd,
-    configDir: sandbox.configDir,
-    sessionId,
-    isResumed: sandbox.resumed.size > 0,
-    transcript: () => undefined,
-    model: () => undefined,
-    onArrival: () => {},
-  });
+  const { binary, options: { cwd, env, timeoutMs, startedAt = performance.now() } } = prepared;
+  await using twin = twinAlone(prepared);
   const what = "a headless Claude Code had not restored the files";
   const { code, stdout, stderr } = await inTime(twin.carryOut([`--rewind-files=${message}`]), {
     what,

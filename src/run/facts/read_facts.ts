@@ -164,6 +164,7 @@ export async function readFacts(
       settings: allSettings,
       mcpServers: mcpServers.length,
     });
+  const addedFiles = await addedFilesOf(order, version);
   const addedDirs = order.addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
   return {
     binary,
@@ -195,7 +196,7 @@ export async function readFacts(
     gated,
     root,
     folders: [cwd, root, ...addedDirs],
-    ...await addedFilesOf(order, version),
+    ...addedFiles,
     writable: writableFolders([cwd, ...addedDirs], { settings: allSettings, home: env["HOME"] }),
     scheduledTasks: hasScheduledTasks([cwd, root]),
     ...(isSandboxed(allSettings, env) ? { sandboxed: true } : {}),

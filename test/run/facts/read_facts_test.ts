@@ -100,6 +100,22 @@ Deno.test("readFacts() names folders as they are without links, where they are t
   assertEquals([mcpServers, scheduledTasks], [[], false]);
 });
 
+Deno.test("readFacts() names files of --add-dir where claude -p tells of them, and asks for the version for them alone", async () => {
+  const named = async (more: Partial<RunOrder>, version = "2.1.197") => {
+    await using home = await makeThrowawayHome();
+    await Deno.writeTextFile(`${home.project}/f.txt`, "");
+    const order = await ordered(home, more);
+    await writeScript(`${order.claudeBinary}`, `#!/bin/sh\necho '${version} (Claude Code)'\n`);
+    const facts = await readFacts(order);
+    return [facts.addedFiles, facts.version];
+  };
+  const addDirs = [".", "missing", "f.txt", "f.txt/x"];
+  assertEquals(await named({ addDirs: [".", "missing"] }), [undefined, undefined]);
+  assertEquals(await named({ addDirs, answerAlone: true }), [["f.txt"], undefined]);
+  assertEquals(await named({ addDirs }), [["f.txt"], "2.1.197"]);
+  assertEquals(await named({ addDirs }, "2.1.330"), [undefined, "2.1.330"]);
+});
+
 Deno.test("readFacts() counts a run's time from its start", async () => {
   await using home = await makeThrowawayHome();
   const leftOf = async (more: Partial<RunOrder>) =>
