@@ -75,14 +75,14 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
         " ",
       ),
     ..."--disable-slash-commands --session-id --fork-session --name --worktree".split(" "),
-    ..."--brief --autocompact --ide --chrome --no-chrome --debug --debug-file --advisor".split(" "),
+    ..."--brief --autocompact --ide --no-chrome --debug --debug-file --advisor".split(" "),
     ..."--fast-mode --include-unsupported-models --bare --safe-mode".split(" "),
   ],
   refused: [
     ..."--init --init-only --maintenance --mcp-debug".split(" "),
     ..."--exclude-dynamic-system-prompt-sections --prompt-suggestions".split(" "),
     ..."--plan-mode-instructions --append-subagent-system-prompt".split(" "),
-    ..."--append-subagent-system-prompt-file --bg --tmux --desktop".split(
+    ..."--append-subagent-system-prompt-file --bg --chrome --tmux --desktop".split(
       " ",
     ),
     ..."--cloud --teleport --environment --remote".split(" "),

@@ -261,10 +261,10 @@ Deno.test("parseArguments uses the first prompt and reports the others", async (
 
 Deno.test("parseArguments lets the last use of a flag that counts once win", async () => {
   const request = await requestOf(
-    ..."--model a --settings x --timeout 1 --chrome --model b --settings y --timeout 2".split(" "),
+    ..."--model a --settings x --timeout 1 --brief --model b --settings y --timeout 2".split(" "),
   );
   assertEquals([request.model, request.settings, request.timeoutMs], ["b", "y", 2000]);
-  assertEquals(request.forwarded, ["--chrome", "--model=b"]);
+  assertEquals(request.forwarded, ["--brief", "--model=b"]);
   assertEquals((await requestOf("--plugin-dir=a", "--plugin-dir", "b")).forwarded, [
     "--plugin-dir=a",
     "--plugin-dir=b",

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import type { ProgramOutput } from "../start_program.ts";
 import { filesBelow } from "../real/files_below.ts";
@@ -176,7 +176,9 @@ for (const trusted of [false, true]) {
 forEachVersion(
   "a project without hooks cannot silence ours, and has no other program run",
   async (real) => {
-    const settings = JSON.stringify({ disableAllHooks: true });
+    // It would leave the user's browsers a program of the run's own folder, which anybody may make again later.
+    const browsers = { CLAUDE_CODE_ENABLE_CFC: "1" };
+    const settings = JSON.stringify({ disableAllHooks: true, env: browsers });
     await Deno.mkdir(`${real.home.project}/.claude`);
     await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, settings);
     // By which the interactive Claude Code looks for editors to give a tip, and `claude -p` does not.
@@ -198,10 +200,11 @@ PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
     await Deno.writeTextFile(`${real.home.project}/.git/HEAD`, "ref: refs/heads/main\n");
     const editor = { TERM_PROGRAM: "vscode", VSCODE_GIT_ASKPASS_MAIN: "/vscode/askpass.js" };
     const run = await real.print(["--trace", "--", "Hi [[bash touch made]] [[say done]]"], {
-      env: editor,
+      env: { ...editor, ...browsers },
     });
     assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
     assert(run.stderr.includes("hook Stop"), run.stderr);
+    await assertRejects(() => Deno.lstat(`${real.home.path}/.config`), Deno.errors.NotFound);
     assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name).sort(), [
       ".claude",
       ".git",

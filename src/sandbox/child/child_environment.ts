@@ -4,7 +4,8 @@ import { USER_CONFIG_VARIABLE, type UserConfig } from "../user_config.ts";
 
 /**
  * Variables that would make the child someone else's child: another entrypoint, no transcript, no hooks, an
- * IDE's companion, a demo. Claude Code exports several of them to the tools it runs, so a claude-print started
+ * IDE's companion, a demo, or have it leave the user's browsers the path of a program that goes with the run
+ * (`CLAUDE_CODE_ENABLE_CFC`, see the flag `--chrome`). Claude Code exports several of them to the tools it runs, so a claude-print started
  * by such a tool has them (2.1.168 to 2.1.330).
  */
 const REMOVED = [
@@ -17,6 +18,7 @@ const REMOVED = [
   "CLAUDE_CODE_ACTION",
   "CLAUDE_CODE_CHILD_NOTES_DIR",
   "CLAUDE_CODE_CHILD_SESSION",
+  "CLAUDE_CODE_ENABLE_CFC",
   "CLAUDE_CODE_ENTRYPOINT",
   "CLAUDE_CODE_EXECPATH",
   "CLAUDE_CODE_MESSAGING_SOCKET",

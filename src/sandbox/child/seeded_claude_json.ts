@@ -64,6 +64,8 @@ export function seededClaudeJson(
     officialMarketplaceAutoInstalled: true,
     // In the terminal of an editor the interactive Claude Code installs its extension there, and claude -p does not.
     autoInstallIdeExtension: false,
+    // Where the browser has the extension, the interactive Claude Code may turn it on by itself (2.1.330).
+    claudeInChromeDefaultEnabled: false,
     // Below the prompt it shows the pull request of the branch, which it asks GitHub for by `gh` (2.1.197).
     prStatusFooterEnabled: false,
     ...pick(user, COPIED),

@@ -49,6 +49,7 @@ Deno.test("childEnvironment() removes what a surrounding Claude Code or SDK left
     CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
     CLAUDE_CODE_SESSION_ID: "x",
     CLAUDE_CODE_SIMPLE: "1",
+    CLAUDE_CODE_ENABLE_CFC: "1",
     CLAUDE_CODE_SSE_PORT: "1",
     CLAUDE_PROJECT_DIR: "/",
     CLAUDE_EFFORT: "low",

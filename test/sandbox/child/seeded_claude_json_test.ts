@@ -9,6 +9,7 @@ const EXAMPLES_FOUND = {
 Deno.test("seededClaudeJson() is done with onboarding and trusts nothing by itself", () => {
   const seeded = seededClaudeJson(undefined, { folders: ["/w", "/more"], apiKey: undefined });
   assertEquals(seeded["hasCompletedOnboarding"], true);
+  assertEquals(seeded["claudeInChromeDefaultEnabled"], false);
   assertEquals(seeded["autoInstallIdeExtension"], false);
   assertEquals(seeded["prStatusFooterEnabled"], false);
   assertEquals(seeded["projects"], {
