@@ -1,6 +1,7 @@
 import type { Effect as SessionEffect, Ending } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { ticketsOf } from "../session/message.ts";
+import { isInitializing } from "../session/control/requests/answers_in_order.ts";
 import { step } from "../session/machine/machine.ts";
 import { type SessionOptions, type SessionState, startSession } from "../session/session_state.ts";
 import { lastMessages } from "../session/taking.ts";
@@ -10,7 +11,7 @@ import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { nextBeat, tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { withUsage } from "./conversation_usage.ts";
-import { tellCancelled, tellOver } from "./messages.ts";
+import { isLifecycle, tellCancelled, tellOver } from "./messages.ts";
 import {
   noteCommands,
   noteDecision,
@@ -43,6 +44,8 @@ export interface ConversationState {
   readonly lines: OwnLines;
   readonly session: SessionState;
   readonly frames: FramesState;
+  /** What is told of messages once the initialization has been answered. */
+  readonly heldFrames?: readonly Frame[];
   /** When the child was told to go. */
   readonly endingAt?: number;
   /** Whether it was killed because it did not. */
@@ -117,8 +120,34 @@ export function startConversation(options: ConversationOptions): ConversationSta
  * what is said of it. No clock, no file, no environment is read here, and no random number made.
  */
 export function advance(before: ConversationState, input: Input): ConversationStep {
-  const next = advanceBoth(before, input);
+  const next = behindInitialization(advanceBoth(before, input));
   return before.options.frames.activity ? withStates(before, next) : next;
+}
+
+/**
+ * Holds back what is told of messages until the initialization has been answered, as `claude -p` takes none before; but
+ * whatever is said of a turn comes behind it.
+ */
+function behindInitialization(
+  { state: { heldFrames = [], ...state }, effects }: ConversationStep,
+): ConversationStep {
+  const isHeld = isInitializing(state.session) &&
+    effects.every((effect) => framesOf(effect).every(isLifecycle));
+  const own = effects.filter((effect) => effect.type === "frame");
+  if (isHeld) {
+    const held = [...heldFrames, ...own.map(({ frame }) => frame)];
+    return {
+      state: held.length === 0 ? state : { ...state, heldFrames: held },
+      effects: effects.filter(({ type }) => type !== "frame"),
+    };
+  }
+  const isAnswer = (effect: ConversationEffect) =>
+    framesOf(effect).some(({ type }) => type === "control_response");
+  const at = effects.findLastIndex(isAnswer) + 1;
+  return {
+    state,
+    effects: effects.toSpliced(at, 0, ...heldFrames.map(asEffect)),
+  };
 }
 
 /** Adds the frames that tell what the session is at. */
@@ -126,29 +155,21 @@ function withStates(before: ConversationState, step: ConversationStep): Conversa
   const answered = isAnswered(before.session, step.state.session)
     ? tellActivity(step.state.frames, "running")
     : told(step.state.frames);
-  let next: ConversationStep = {
-    state: { ...step.state, frames: answered.state },
-    effects: answered.frames.map(asEffect),
+  const { state: frames, around } = withActivity(answered.state, step.effects.flatMap(framesOf));
+  const left = [...around];
+  const effects = step.effects.flatMap((effect): readonly ConversationEffect[] => {
+    const said = left.splice(0, framesOf(effect).length).flat();
+    if (effect.type === "frame") return said.map(asEffect);
+    return [effect.type === "end" ? { ...effect, frames: said } : effect];
+  });
+  return {
+    state: { ...step.state, frames },
+    effects: [...answered.frames.map(asEffect), ...effects],
   };
-  for (const effect of step.effects) {
-    next = and(next, (state) => {
-      const frames = effect.type === "frame"
-        ? [effect.frame]
-        : effect.type === "end"
-        ? effect.frames
-        : [];
-      const said = withActivity(state.frames, frames);
-      return {
-        state: { ...state, frames: said.state },
-        effects: effect.type === "end"
-          ? [{ ...effect, frames: said.frames }]
-          : effect.type === "frame"
-          ? said.frames.map(asEffect)
-          : [effect],
-      };
-    });
-  }
-  return next;
+}
+
+function framesOf(effect: ConversationEffect): readonly Frame[] {
+  return effect.type === "frame" ? [effect.frame] : effect.type === "end" ? effect.frames : [];
 }
 
 function advanceBoth(before: ConversationState, input: Input): ConversationStep {

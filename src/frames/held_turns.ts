@@ -20,16 +20,22 @@ export function isAheadOfSubagent(state: FramesState): boolean {
   if (options.subagentsUnread) return false;
   const lines = [...uncalled, ...listOf(subagents)];
   const isSeen = (id: string) => lines.some(({ subagent }) => subagent.agentId === id);
+  const isLaunched = (id: string) =>
+    listOf(own).some((entry) =>
+      entry.type === "user" && isJsonObject(entry.toolUseResult) &&
+      entry.toolUseResult["agentId"] === id
+    );
   const isSilent = (id: string) => {
     const last = lines.findLast(({ subagent, entry }) =>
       subagent.agentId === id && entry.type === "assistant"
     );
     return last === undefined ? tasks.get(id)?.spoken !== true : !isWords(last.entry);
   };
-  return listOf(own).some((entry, place, entries) => {
+  // Ends that were told before the beginnings follow as soon as those are there.
+  return [...state.notices, ...listOf(own)].some((entry, place, entries) => {
     if (entry.type === "other") {
       const { taskId: id = "", status } = noticeIn(entry) ?? {};
-      const isSubagent = allTasks.get(id)?.type === "local_agent" || isSeen(id);
+      const isSubagent = allTasks.get(id)?.type === "local_agent" || isSeen(id) || isLaunched(id);
       return status === "completed" && isSubagent && isSilent(id);
     }
     if (commandOutput(entry) !== undefined) {

@@ -3,7 +3,7 @@ import type { ContentBlock } from "../transcript/entry.ts";
 import type { Frame, LifecycleFrame, UserFrame } from "../wire/frame.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
+import { type FramesState, NOT_NAMED, type Told, told, withIds } from "./telling/frames_state.ts";
 
 /** The caller sends a message: it is told of once the child has taken it; a second time it is only printed again. */
 export function awaitMessage(state: FramesState, message: Message): Told {
@@ -58,6 +58,7 @@ export function tellMessage(
     awaited: next.awaited.toSpliced(at, 1),
     taken: [...next.taken, message],
     joined: isJoined ? [...next.joined, message] : next.joined,
+    named: isJoined ? next.named : NOT_NAMED,
   }, made);
 }
 
@@ -68,11 +69,15 @@ function isPrintedAgain({ synthetic }: Message, { options }: FramesState): boole
 
 /** What is told of a message, with what comes before `system/init` apart. */
 export function parted(frames: readonly Frame[]) {
-  const isLifecycle = ({ type }: Frame) => type === "command_lifecycle";
   return {
     lifecycle: frames.filter(isLifecycle),
     others: frames.filter((frame) => !isLifecycle(frame)),
   };
+}
+
+/** Whether a frame tells how far a message is. */
+export function isLifecycle({ type }: Frame): boolean {
+  return type === "command_lifecycle";
 }
 
 /** Tells that a message has been taken back before the child was given it. */

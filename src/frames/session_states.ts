@@ -1,32 +1,75 @@
 import type { SessionState } from "../session/session_state.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isLifecycle } from "./messages.ts";
+import type { Task } from "./single/task.ts";
 import { systemFrame } from "./single/system_frame.ts";
-import {
-  type Activity,
-  and,
-  type FramesState,
-  type Told,
-  told,
-  withIds,
-} from "./telling/frames_state.ts";
+import type { Activity } from "./telling/frames_options.ts";
+import { and, type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
 
-/** Frames, and between them those that tell what the session is at; since 2.1.330, to whoever reads them. */
-export function withActivity(before: FramesState, frames: readonly Frame[]): Told {
-  let said = told(before);
-  for (const frame of frames) {
-    if (frame.type === "system" && frame["subtype"] === "init") {
-      said = and(said, (state) => tellActivity(state, "running"));
-    }
+/**
+ * What one input makes of frames, one list for each: the frame, and around it those that tell what the session is at;
+ * since 2.1.330, to whoever reads them. It works from the first that is told of a message on, and rests once its last
+ * result has been told, and that the message was answered.
+ */
+export function withActivity(
+  before: FramesState,
+  frames: readonly Frame[],
+): { readonly state: FramesState; readonly around: readonly (readonly Frame[])[] } {
+  let state = before;
+  let isOver = false;
+  const around = frames.map((frame, at) => {
+    let said = told(state);
+    if (isBeginning(frame, state)) said = and(said, (state) => tellActivity(state, "running"));
     if (frame.type === "control_request" && frame.request.subtype === "can_use_tool") {
       said = and(said, (state) => tellActivity(state, "requires_action"));
     }
     said = { ...said, frames: [...said.frames, frame] };
-    if (frame.type === "result" && said.state.awaited.length === 0) {
+    isOver = isLast(frame, said.state) || (isOver && !isInit(frame));
+    if (isOver && !goesOn(frames.slice(at + 1))) {
       said = and(said, (state) => tellActivity(state, "idle"));
     }
+    state = said.state;
+    return said.frames;
+  });
+  return { state, around };
+}
+
+/** Whether a frame is told of a session that is at work: of one at rest, it is the first of a message that is taken. */
+function isBeginning(frame: Frame, { activity = "idle" }: FramesState): boolean {
+  if (isInit(frame)) return true;
+  if (activity !== "idle") return false;
+  if (frame.type === "control_request") {
+    const { request } = frame;
+    return request.subtype === "hook_callback" && isJsonObject(request.input) &&
+      request.input["hook_event_name"] === "UserPromptSubmit";
   }
-  return said;
+  return isLifecycle(frame) && frame["state"] === "queued";
+}
+
+/**
+ * Whether nothing is under way behind a frame: a result, or that the only message was taken back. A subagent in the
+ * background is under way, whose end begins a turn unless it was stopped; a shell is not.
+ */
+function isLast(frame: Frame, { awaited, begun, rested, tasks }: FramesState): boolean {
+  const isAgent = ({ type, background }: Task) => type === "local_agent" && background;
+  if (awaited.length > 0 || [...tasks.values()].some(isAgent)) return false;
+  if (isLifecycle(frame)) return frame["state"] === "cancelled" && (rested || !begun);
+  return frame.type === "result" ||
+    (frame["subtype"] === "task_notification" && frame["status"] === "stopped" && rested);
+}
+
+/** Whether what follows belongs to a turn that is over, or is the result of another one. */
+function goesOn(frames: readonly Frame[]): boolean {
+  const [next] = frames;
+  if (next !== undefined && isLifecycle(next) && next["state"] !== "queued") return true;
+  const turn = frames.findIndex(isInit);
+  return frames.slice(0, turn < 0 ? frames.length : turn).some(({ type }) => type === "result");
+}
+
+function isInit({ type, subtype }: Frame): boolean {
+  return type === "system" && subtype === "init";
 }
 
 /** Tells what the session is at, if that is news. */

@@ -10,7 +10,8 @@ import type { ToldBefore } from "./telling/frames_options.ts";
  * @param untaken messages that it has not taken
  */
 export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBefore {
-  const { results, locals, described, commands, options: { before, startedAt } } = state;
+  const { results, locals, described, commands, activity, options } = state;
+  const { before, startedAt } = options;
   const { totalUsd = 0, apiDurationMs = 0, lines } = state.cost ?? before ?? {};
   const turns = runTurns(state);
   const cost = { totalUsd, apiDurationMs, ...(lines === undefined ? {} : { lines }) };
@@ -26,5 +27,6 @@ export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBef
     ...(described === undefined ? {} : { described }),
     ...(commands === undefined ? {} : { commands }),
     ...(queued.length === 0 ? {} : { queued }),
+    ...(activity === undefined ? {} : { activity }),
   };
 }

@@ -143,3 +143,42 @@ Deno.test("what follows a turn that waits for a subagent is told behind its resu
     [...BARE, "init", "assistant", "Second"],
   );
 });
+
+Deno.test("the end of a subagent waits for its words, also where it was told before the beginning", () => {
+  const notice = written({
+    type: "queue-operation",
+    operation: "enqueue",
+    content:
+      "<task-notification><task-id>a</task-id><status>completed</status></task-notification>",
+  }, 4);
+  const call = { type: "tool_use", id: "t", name: "Agent", input: { run_in_background: true } };
+  const launched = [
+    written({ type: "assistant", uuid: "c", message: { id: "c", model: "m", content: [call] } }, 1),
+    written({
+      type: "user",
+      uuid: "r",
+      message: { content: [{ type: "tool_result", tool_use_id: "t", content: "It works" }] },
+      toolUseResult: { isAsync: true, status: "async_launched", agentId: "a" },
+    }, 1),
+  ];
+  const words = WORK.flatMap((input) =>
+    input.type === "subagent"
+      ? [{
+        ...input,
+        line: { ...input.line, subagent: { ...input.line.subagent, toolUseId: "t" } },
+      }]
+      : []
+  );
+  const asked = [
+    prompt("One", 1),
+    written({ type: "api-request", querySource: "repl_main_thread" }, 1),
+  ];
+  const begun = [...BEGUN, ...say("One"), ...asked, READ];
+  const early = [...begun, notice, READ, ...launched, READ];
+  const ends = ["task_updated", "task_notification", "background_tasks_changed"];
+  const { told, waits } = said([...early, ...words, READ]);
+  assertEquals(told.slice(-4), ["assistant of it", ...ends]);
+  assertEquals(waits, [1000]);
+  const silent = said([...early, DUE]).told;
+  assertEquals(silent.slice(-4), ["user", ...ends], "nothing of it is ever read");
+});

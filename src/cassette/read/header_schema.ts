@@ -138,6 +138,7 @@ const frames = z.object(
           described: z.exactOptional(z.record(z.string(), z.unknown())),
           commands: z.exactOptional(z.array(z.unknown())),
           queued: z.exactOptional(z.array(z.string())),
+          activity: z.exactOptional(z.enum(["running", "requires_action", "idle"])),
         } satisfies Fields<ToldBefore>,
       ),
     ),

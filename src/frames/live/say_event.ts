@@ -1,3 +1,4 @@
+import { askedBy } from "../result/result_frame.ts";
 import { streamEventFrame } from "../single/stream_event_frame.ts";
 import { type FramesState, type Told, told } from "../telling/frames_state.ts";
 import { say } from "../telling/saying.ts";
@@ -13,8 +14,14 @@ export function sayEvent(
     readonly more?: Readonly<Record<string, unknown>>;
   },
 ): Told {
+  // Since 2.1.330, which alone tells what becomes of messages.
+  const isNaming = isVersionAtLeast(state.version ?? "", "2.1.330") &&
+    event.type === "message_start" && !state.named.has("stream_event");
   return say(state, ({ version, sessionId, newUuid }) => [
-    streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more }),
+    {
+      ...streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more }),
+      ...(isNaming ? askedBy(state.taken) : {}),
+    },
   ]);
 }
 

@@ -122,7 +122,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     ...askedBy(facts.messages ?? []),
     uuid: facts.uuid,
     subagent_stats: facts.subagents ?? subagentStats(facts.turns),
-    safety_stops: turn?.refusals ?? 0,
+    safety_stops: facts.turns.reduce((sum, { refusals }) => sum + refusals, 0),
     queued_turn_count: 0,
     begun_message_ids: facts.streamed,
     local_command: outcome.kind === "local" ? outcome.command : undefined,

@@ -72,6 +72,9 @@ export interface FramesOptions {
   readonly output?: true | "initialized";
 }
 
+/** Whether a session works, waits for an answer of the caller's, or for its next message. */
+export type Activity = "running" | "requires_action" | "idle";
+
 /** How many results a conversation has told, what it has cost, and which subagents it has had. */
 export interface ToldBefore extends Spent {
   readonly results: number;
@@ -86,4 +89,6 @@ export interface ToldBefore extends Spent {
   readonly commands?: readonly unknown[];
   /** Ids of the messages that it has not taken: whoever sent them has heard that they wait. */
   readonly queued?: readonly string[];
+  /** What the session is at, as it has been told. */
+  readonly activity?: Activity;
 }

@@ -8,7 +8,7 @@ import type { ToolUse } from "../../transcript/turn.ts";
 import type { KnownLimits } from "../../wire/claude_limits.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { Chain } from "./chain.ts";
-import type { FramesOptions } from "./frames_options.ts";
+import type { Activity, FramesOptions } from "./frames_options.ts";
 import type { OpenCall } from "./open_call.ts";
 import type { SeenShell, ShellCall, ShellOrder, WaitedShell } from "./known_shells.ts";
 import { makeIds } from "./made_ids.ts";
@@ -20,9 +20,6 @@ import type { Report, ReportOptions } from "../result/report.ts";
 import type { SubagentStats } from "../result/subagent_stats.ts";
 import type { CallEnd } from "../single/task_ends.ts";
 import type { Tasks } from "../single/task.ts";
-
-/** Whether a session works, waits for an answer of the caller's, or for its next message. */
-export type Activity = "running" | "requires_action" | "idle";
 
 /** What a Stop hook says of the result of its turn. */
 export interface TurnStop {
@@ -181,6 +178,8 @@ export interface FramesState {
   readonly taken: readonly Message[];
   /** Those of them that have become a part of the turn when it had begun. */
   readonly joined: readonly Message[];
+  /** Which kinds of frames have named the messages that the turn answers: the first of each does. */
+  readonly named: ReadonlySet<Frame["type"]>;
   /** Ids of the prompts that followed a turn whose end was told. */
   readonly begins: ReadonlySet<string>;
   /** Whether anything was said since the last prompt. */
@@ -236,6 +235,9 @@ export interface Told {
   readonly frames: readonly Frame[];
 }
 
+/** No frame has named the messages of the turn. */
+export const NOT_NAMED: FramesState["named"] = new Set();
+
 /** Nothing has been said yet. */
 export function startFrames(options: FramesOptions, reporting: ReportOptions): FramesState {
   return {
@@ -247,6 +249,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     subagentsBefore: options.before?.subagents,
     usageTold: options.before === undefined ? {} : options.before.modelUsage,
     ...(options.output === undefined ? {} : { outputCalls: new Set<string>() }),
+    ...(options.before?.activity === undefined ? {} : { activity: options.before.activity }),
     ids: 0,
     earlier: [],
     entries: undefined,
@@ -282,6 +285,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     awaited: [],
     taken: [],
     joined: [],
+    named: NOT_NAMED,
     begins: new Set(),
     stops: [],
     spoken: false,

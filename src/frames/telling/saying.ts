@@ -16,7 +16,10 @@ export function say(
     state,
     (newUuid) => make(contextOf(state, { version, newUuid })),
   );
-  return made.length === 0 ? told(next) : and(begin(next), (state) => told(state, made));
+  if (made.length === 0) return told(next);
+  const naming = made.find((frame) => frame["user_message_uuid"] !== undefined);
+  const named = naming === undefined ? next.named : new Set([...next.named, naming.type]);
+  return and(begin({ ...next, named }), (state) => told(state, made));
 }
 
 /** Says what has become of tasks, and remembers it; after `system/init` unless it is to be said early. */
@@ -87,7 +90,7 @@ function contextOf(
   state: FramesState,
   { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
 ): FrameContext & SpeakingContext {
-  const { options, toolUses, typed, taken, decisions } = state;
+  const { options, toolUses, typed, taken, named, decisions } = state;
   return {
     version,
     sessionId: options.sessionId,
@@ -96,7 +99,7 @@ function contextOf(
     toolUses,
     allTasks: allTasksOf(state),
     toldTasks: state.allTasks,
-    messages: taken,
+    messages: named.has("assistant") ? [] : taken,
     denialMessages: options.denialMessages,
     decisions,
     typed: typed?.command,

@@ -43,6 +43,22 @@ Deno.test("the window of the model that answers is what the child says it is", (
   assertEquals(windows("claude-opus-5-5"), [1_000_000, undefined]);
 });
 
+Deno.test("resultFrame: counts the refusals of all turns so far", () => {
+  const answer = (id: string, stop_reason: string) => ({
+    type: "assistant",
+    message: { id, model: "m", content: [{ type: "text", text: id }], stop_reason },
+  });
+  const asked = (uuid: string) => ({
+    type: "user",
+    uuid,
+    message: { role: "user", content: "Go" },
+  });
+  const lines = linesOf(asked("1"), answer("a", "refusal"), asked("2"), answer("b", "end_turn"));
+  const turns = turnsOf(lines, { begins: new Set(["2"]) });
+  assertEquals(turns.length, 2);
+  assertEquals(resultFrame({ ...FACTS, version: "2.1.330", turns })["safety_stops"], 1);
+});
+
 Deno.test("resultFrame: tells of a command that was carried out what claude -p does", () => {
   const outcome = { kind: "local", text: "", command: "compact" } as const;
   const told = ["2.1.197", "2.1.330"].map((version) => {

@@ -270,8 +270,10 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       mcpServers,
       allowedTools: ["Bash", "mcp__calc__add", "mcp__calc__fail"],
       disallowedTools: ["mcp__calc__forbidden"],
+      env: { ...Deno.env.toObject(), CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1" },
     });
-    await say("One. [[say first]]", { uuid: crypto.randomUUID(), origin: { kind: "human" } });
+    const named = () => ({ uuid: crypto.randomUUID() });
+    await say("One. [[say first]]", { ...named(), origin: { kind: "human" } });
     tell(`Two. ${bash("touch begun; until [ -e never ]; do sleep 0.05; done")} [[say never]]`);
     await until(calls("Bash"));
     await isThere("begun");
@@ -281,7 +283,10 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await say("Three. [[say third]]");
     await query.setPermissionMode("acceptEdits");
     await query.setMaxThinkingTokens(2000);
-    await say(`Four. [[tool Write {"file_path":"four.txt","content":"x"}]] [[say fourth]]`);
+    await say(
+      `Four. [[tool Write {"file_path":"four.txt","content":"x"}]] [[say fourth]]`,
+      named(),
+    );
     try {
       await query.setPermissionMode("wild");
     } catch (error) {

@@ -42,6 +42,12 @@ function initializationBefore({ consulted }: SessionState, input: Input): string
   });
 }
 
+/** Whether an initialization is still to be answered. */
+export function isInitializing({ consulted, ending }: SessionState): boolean {
+  return ending === undefined &&
+    [...consulted.values()].some(({ subtype, ahead }) => subtype === "initialize" && !ahead);
+}
+
 function isAnswer({ type }: Effect): boolean {
   return type === "respond";
 }
