@@ -1,3 +1,4 @@
+import { SCREEN_COMMANDS } from "./foreign_settings.ts";
 import {
   type HookEvent,
   type HookOccasion,
@@ -79,7 +80,7 @@ export interface ChildFilesOptions {
 }
 
 /** Settings that start the user's own programs, which `claude -p` does not do or a run must not do. */
-const PROGRAMS = ["hooks", "statusLine"];
+const PROGRAMS: readonly string[] = ["hooks", ...SCREEN_COMMANDS];
 
 /** The files in a run's private folder that the child reads or runs: paths and contents, nothing is written here. */
 export function childFiles(

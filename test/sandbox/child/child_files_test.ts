@@ -37,8 +37,9 @@ Deno.test("childFiles() has a file for the prompt and the user's settings only w
   assert(files["own/hook"]?.includes("s3cret"));
 });
 
-Deno.test("childFiles() keeps the user's settings but not the user's hooks", () => {
-  const userSettings = { model: "opus", hooks: { Stop: [] }, statusLine: {}, env: { A: "1" } };
+Deno.test("childFiles() keeps the user's settings but not the user's hooks, nor programs for the screen", () => {
+  const drawn = { statusLine: {}, subagentStatusLine: {}, fileSuggestion: {} };
+  const userSettings = { model: "opus", hooks: { Stop: [] }, ...drawn, env: { A: "1" } };
   const kept = JSON.parse(filesOf({ userSettings })[".claude/settings.json"] ?? "");
   assertEquals(kept, { model: "opus", env: { A: "1" } });
 });
