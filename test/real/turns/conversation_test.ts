@@ -236,31 +236,70 @@ const AWKWARD = [
   "exit",
 ];
 
+/** A picture of one red pixel, as PNG in base64. */
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+const imageOf = (data: string) => ({
+  type: "image",
+  source: { type: "base64", media_type: "image/png", data },
+});
+
+/** Messages with images, each with what the model is told in the place of its images. */
+const WITH_IMAGES = [
+  {
+    content: [
+      { type: "text", text: "Compare é" },
+      imageOf(PIXEL),
+      { type: "text", text: "with `this`: [[say No picture]]\n" },
+    ],
+    told: "Compare é\\n[Image #1]\\nwith `this`: [[say No picture]]",
+  },
+  { content: [imageOf(PIXEL)], told: "[Image #2]" },
+];
+
 forEachVersion(
-  "later messages reach the API byte for byte, or fail their own turns by name",
+  "images and later messages reach the API byte for byte, or fail their own turns by name",
   async (real) => {
     const texts = [...AWKWARD, `long ${"x".repeat(1_048_480)} end`];
     if (real.version !== "2.1.197") texts.push("!ls", "/unknown command", "/ hi", " /help");
     const { code, stdout, stderr } = await hold(real, async ({ say, send, heard }) => {
       await say("/logout");
       await heard(RESULT, 1);
-      const image = {
-        type: "image",
-        source: { type: "base64", media_type: "image/png", data: "" },
-      };
-      await send({ type: "user", message: { role: "user", content: [image] } });
-      await heard(RESULT, 2);
+      const contents = [[imageOf("")], ...WITH_IMAGES.map(({ content }) => content)];
+      for (const [at, content] of contents.entries()) {
+        await send({ type: "user", message: { role: "user", content } });
+        await heard(RESULT, at + 2);
+      }
       for (const [at, text] of texts.entries()) {
         await say(text);
-        await heard(RESULT, at + 3);
+        await heard(RESULT, at + 2 + contents.length);
       }
     });
     assertEquals(code, 0);
-    const results = parseFrames(stdout).filter(({ type }) => type === "result");
+    const frames = parseFrames(stdout);
+    const results = frames.filter(({ type }) => type === "result");
     assertEquals(results.map(({ subtype }) => subtype).slice(1), [
       "bad_input",
+      ...WITH_IMAGES.map(() => "success"),
       ...texts.map(() => "success"),
     ]);
+    const [, refused, first, second] = results;
+    assertEquals([first?.num_turns, second?.num_turns, first?.result], [1, 1, "No picture"]);
+    const [from, to] = [refused, second].map((one) => frames.findIndex((each) => each === one) + 1);
+    const between = frames.slice(from, to);
+    assertEquals(
+      between.map(({ type, subtype }) => subtype ?? type).filter((kind) =>
+        kind !== "rate_limit_event"
+      ),
+      ["init", "assistant", "success", "init", "assistant", "success"],
+    );
+    for (const [at, { told }] of WITH_IMAGES.entries()) {
+      const asked = JSON.stringify(
+        (real.api.turns[at]?.body as { readonly messages: unknown }).messages,
+      );
+      assertEquals(asked.split(`"data":"${PIXEL}"`).length - 1, at + 1);
+      assertStringIncludes(asked, told);
+    }
     assertStringIncludes(stderr, "an image in it is no base64 data");
     const last = (real.api.turns.at(-1)?.body as { messages: readonly { content: unknown }[] })
       .messages.map(({ content }) => JSON.stringify(content));

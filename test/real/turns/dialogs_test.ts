@@ -76,7 +76,7 @@ forNewestVersion(
     await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, "{ broken");
     const env = { IS_SANDBOX: "1" };
     const args = ["--dangerously-skip-permissions", "--", "Hi [[bash echo $((6*7))]] [[say done]]"];
-    const ours = await real.print(args, { env });
+    const ours = await real.printHere(args, { env });
     assertEquals(real.api.turns[1]?.text.includes('"42"'), true, "the tool ran");
     const theirs = await real.claudeP(args, { env, recorded: "dialogs/broken" });
     assertEquals(ours, { ...theirs, stderr: `claude-print: Warning: ${theirs.stderr}` });

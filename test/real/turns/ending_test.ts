@@ -40,7 +40,7 @@ forNewestVersion(
     await until(run, () => real.api.turns.length > 0 && heard.includes('"init"'));
     run.kill("SIGINT");
     assertEquals((await run.ended).code, 130);
-    const resumed = await real.print(["--resume", session, "--", "Next. [[say next]]"]);
+    const resumed = await real.printHere(["--resume", session, "--", "Next. [[say next]]"]);
     assertEquals([resumed.code, resumed.stdout], [0, "next\n"]);
     const asked = real.api.turns.at(-1)?.text ?? "";
     assertStringIncludes(asked, "Talk. [[hang]]");
@@ -69,7 +69,7 @@ forNewestVersion(
       },
     });
     const args = [...JSON_FORMAT, "--settings", settings, "--", "Hi. [[say never]]"];
-    const { code, stdout, stderr } = await real.print(args);
+    const { code, stdout, stderr } = await real.printHere(args);
     const { subtype, result, is_error, num_turns } = parseObject(stdout);
     assertEquals([code, stderr, subtype, is_error, num_turns], [0, "", "success", false, 0]);
     assertStringIncludes(`${result}`, "operation blocked by hook:");

@@ -76,7 +76,7 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
       .map(({ subtype, is_error }) => [subtype, is_error]),
     ASKED.map(() => ["success", false]),
   );
-  const pasted = await real.print(["--inject", "paste"], { stdin: "/logout\na\nb\nc\nd" });
+  const pasted = await real.printHere(["--inject", "paste"], { stdin: "/logout\na\nb\nc\nd" });
   assertEquals(pasted.stdout, "/logout isn't available in this environment.\n");
   assertEquals(told(real, 0), sent.map((prompt) => [prompt]));
   assertEquals(await Deno.readTextFile(credentials), login);
