@@ -1,7 +1,9 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { costOfEntries } from "../transcript/cost.ts";
+import type { Entry } from "../transcript/entry.ts";
 import { permissionDenialsOf } from "../transcript/permission_denials.ts";
+import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
 import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
 import { timesToFirst } from "./result/times_to_first.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
@@ -189,8 +191,8 @@ export function reportTurns(
         : exitCodeOf(outcome, turn?.error !== undefined),
       ...(answered.size === 0 ? {} : { tickets: [...answered] }),
       ...(problem === undefined ? {} : { problem }),
-      ...(outcome.kind === "answered" && child !== undefined && wasKilled(child.exit)
-        ? { warning: killedWarning({ ...child, isPriced: facts.cost !== undefined }, options) }
+      ...(outcome.kind === "answered" && child !== undefined
+        ? warningOf({ ...child, isPriced: facts.cost !== undefined, entries }, options)
         : {}),
       showScreen: verdict.showScreen,
     },
@@ -230,6 +232,22 @@ const SIGKILL = 9;
 
 function wasKilled(exit: Exit | undefined): boolean {
   return exit?.kind === "signaled" && exit.signal === SIGKILL;
+}
+
+/** What is to be said at the end of a run with an answer, if anything is. */
+function warningOf(
+  { entries, ...child }: Pick<ChildEnd, "exit" | "isForced"> & {
+    readonly isPriced: boolean;
+    readonly entries: readonly Entry[];
+  },
+  options: ReportOptions,
+): Pick<Report, "warning"> {
+  if (wasKilled(child.exit)) return { warning: killedWarning(child, options) };
+  const wakeup = scheduledWakeup(entries);
+  return wakeup === undefined ? {} : {
+    warning:
+      `The assistant has scheduled a turn of its own for ${wakeup}: claude -p waits for it, this run does not`,
+  };
 }
 
 /** Says that a child was killed whose answer is told all the same, and by whom. */
