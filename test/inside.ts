@@ -7,7 +7,7 @@ libc();
 
 /** Whether another program than the sources is tested, or a server carries all out: then each run is one of its own. */
 export const IS_ELSEWHERE: boolean = CLAUDE_PRINT[0] !== CLAUDE_PRINT_SOURCES[0] ||
-  Deno.env.get(SERVED_IN) !== undefined;
+  Deno.env.get(SERVED_IN) !== undefined || Deno.env.get("CLAUDE_PRINT_TEST_SERVE") === "warm";
 
 /** What carries out runs inside this process, which only those files load that have one carried out. */
 export async function inside(): Promise<typeof import("./run_inside.ts")> {
