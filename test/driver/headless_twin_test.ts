@@ -464,3 +464,41 @@ Deno.test("HeadlessTwin says why there is no answer", async () => {
   );
   assertStringIncludes(JSON.stringify(hostile), "could not be asked");
 });
+
+Deno.test("what is carried out is over with its program, whoever holds its output", async () => {
+  const folder = Deno.realPathSync(Deno.makeTempDirSync());
+  Deno.mkdirSync(`${folder}/config/projects`, { recursive: true });
+  Deno.writeTextFileSync(`${folder}/config/.claude.json`, "{}");
+  const program = `${folder}/claude`;
+  Deno.writeTextFileSync(
+    program,
+    'while [ -e "$FOLDER/config" ]; do sleep 0.1; done &\necho $! > "$FOLDER/pid"\necho Done in "$1"\nexit 3\n',
+  );
+  try {
+    await using twin = new HeadlessTwin({
+      plan: {
+        args: [program, `${folder}/twin`],
+        serverArgs: [],
+        env: { PATH: "/usr/bin:/bin", FOLDER: folder },
+        configDir: `${folder}/twin`,
+        userConfigDir: "/home/me/.claude",
+        settings: { path: `${folder}/twin.json`, values: {} },
+      },
+      binary: "/bin/sh",
+      cwd: folder,
+      configDir: `${folder}/config`,
+      sessionId: "11111111-1111-4111-8111-111111111111",
+      isResumed: false,
+      transcript: () => undefined,
+      model: () => undefined,
+      onArrival: () => {},
+    });
+    const said = await twin.carryOut([]);
+    assertEquals(said, { code: 3, stdout: "Done in /home/me/.claude\n", stderr: "" });
+    // Nobody has killed it, so that nothing has waited for it.
+    const pid = Deno.readTextFileSync(`${folder}/pid`).trim();
+    assertStringIncludes(Deno.readTextFileSync(`/proc/${pid}/cmdline`), program);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});

@@ -113,16 +113,24 @@ export class HeadlessTwin implements AsyncDisposable {
     const formats = ["--input-format=text", "--output-format=text", "--strict-mcp-config"];
     const child = this.#start(plan, [...formats, ...this.#session(plan, silent), ...args]);
     const late = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
+    // What it has started may hold its ends of these for as long as it likes.
+    const unread = new AbortController();
+    let rest: ReturnType<typeof setTimeout> | undefined;
     try {
       await child.stdin.close().catch(() => {});
-      const { code, stdout, stderr } = await child.output();
-      const [told, complaints] = [stdout, stderr].map((bytes) =>
-        new TextDecoder().decode(bytes).replaceAll(plan.configDir, plan.userConfigDir)
+      const words = Promise.all(
+        [child.stdout, child.stderr].map((stream) => lastOf(stream, unread.signal)),
       );
-      return { code, stdout: told ?? "", stderr: complaints ?? "" };
+      const { code } = await child.status;
+      rest = setTimeout(() => unread.abort(), REST_MS);
+      const [stdout = "", stderr = ""] = (await words).map((text) =>
+        text.replaceAll(plan.configDir, plan.userConfigDir)
+      );
+      return { code, stdout, stderr };
     } finally {
       this.#child = undefined;
       clearTimeout(late);
+      clearTimeout(rest);
     }
   }
 
