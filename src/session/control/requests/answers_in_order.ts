@@ -2,6 +2,7 @@ import type { Effect } from "../../effect.ts";
 import type { Input } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import type { Step } from "../../step.ts";
+import type { ControlRequest } from "../../../wire/control.ts";
 
 /**
  * Holds back what answers a request until the initialization before it has been answered, as `claude -p` does nothing
@@ -11,10 +12,13 @@ import type { Step } from "../../step.ts";
  * @param options.before the session before the input
  */
 export function answersInOrder(
-  { state, effects }: Step,
+  step: Step,
   { before, input }: { readonly before: SessionState; readonly input: Input },
 ): Step {
-  const { heldAnswers = [], ...others } = state;
+  const { state, effects } = step;
+  const { heldAnswers = [] } = state;
+  // As nearly always: most inputs are lines and bytes.
+  if (before.consulted.size + heldAnswers.length === 0) return step;
   const isPending = (id: string) => state.ending === undefined && state.consulted.has(id);
   const behind = initializationBefore(before, input);
   const isHeld = behind !== undefined && isPending(behind);
@@ -22,7 +26,8 @@ export function answersInOrder(
     ...heldAnswers.filter((each) => isPending(each.behind)),
     ...(isHeld ? effects.filter(isAnswer).map((answer) => ({ behind, answer })) : []),
   ];
-  if (held.length + heldAnswers.length === 0) return { state, effects };
+  if (held.length + heldAnswers.length === 0) return step;
+  const { heldAnswers: _, ...others } = state;
   return {
     state: held.length === 0 ? others : { ...others, heldAnswers: held },
     effects: [
@@ -36,16 +41,18 @@ export function answersInOrder(
 function initializationBefore({ consulted }: SessionState, input: Input): string | undefined {
   const ids = [...consulted.keys()];
   const place = input.type === "consulted" ? ids.indexOf(input.id) : ids.length;
-  return ids.slice(0, Math.max(place, 0)).findLast((id) => {
-    const request = consulted.get(id);
-    return request?.subtype === "initialize" && !request.ahead;
-  });
+  return ids.slice(0, Math.max(place, 0)).findLast((id) => isInitialization(consulted.get(id)));
 }
 
 /** Whether an initialization is still to be answered. */
 export function isInitializing({ consulted, ending }: SessionState): boolean {
   return ending === undefined &&
-    [...consulted.values()].some(({ subtype, ahead }) => subtype === "initialize" && !ahead);
+    [...consulted.values()].some(isInitialization);
+}
+
+/** Whether a request is the caller's own to initialize, and not one that was asked ahead of it. */
+function isInitialization(request: ControlRequest | undefined): boolean {
+  return request?.subtype === "initialize" && !request.ahead;
 }
 
 function isAnswer({ type }: Effect): boolean {
