@@ -128,11 +128,12 @@ export function advance(before: ConversationState, input: Input): ConversationSt
  * Holds back what is told of messages until the initialization has been answered, as `claude -p` takes none before; but
  * whatever is said of a turn comes behind it.
  */
-function behindInitialization(
-  { state: { heldFrames = [], ...state }, effects }: ConversationStep,
-): ConversationStep {
-  const isHeld = isInitializing(state.session) &&
-    effects.every((effect) => framesOf(effect).every(isLifecycle));
+function behindInitialization(step: ConversationStep): ConversationStep {
+  const { state: { heldFrames = [], ...state }, effects } = step;
+  const isBefore = isInitializing(state.session);
+  // As nearly always.
+  if (!isBefore && heldFrames.length === 0) return step;
+  const isHeld = isBefore && effects.every((effect) => framesOf(effect).every(isLifecycle));
   const own = effects.filter((effect) => effect.type === "frame");
   if (isHeld) {
     const held = [...heldFrames, ...own.map(({ frame }) => frame)];
