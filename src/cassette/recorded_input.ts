@@ -1,6 +1,6 @@
 import type { Input, Subagent, Untimed } from "../session/input.ts";
 import { type Entry, lineOf, readEntry } from "../transcript/entry.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 
 /** Inputs that hold lines of transcripts, which are recorded as they are in the file. */
 type WithLines = "earlier" | "transcript" | "subagent";

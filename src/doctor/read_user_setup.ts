@@ -1,5 +1,5 @@
 import { readOwnJsonObject } from "../sandbox/read_json_object.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
+import { isJsonObject } from "../json_object.ts";
 import { findLogin, type Login } from "../sandbox/child/login.ts";
 import {
   readSettings,

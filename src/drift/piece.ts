@@ -1,4 +1,4 @@
-import { asText, isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../json_object.ts";
 
 /** What sort of thing a piece is: each is known by names of its own. */
 export type PieceSort =

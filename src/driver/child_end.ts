@@ -6,7 +6,7 @@ import type { RunSessionOptions } from "./run_session_options.ts";
 import { waitForReaders } from "./wait_once.ts";
 import { readJsonObject } from "../sandbox/read_json_object.ts";
 import type { ChildRemains, Exit, Input, Untimed } from "../session/input.ts";
-import { costOfClaudeJson } from "../transcript/cost.ts";
+import { costOfClaudeJson } from "../transcript/turn/cost.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 
 /** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */

@@ -12,7 +12,7 @@ import type { StreamSource } from "./sources/stream_source.ts";
 import { type HookNews, WrittenSource } from "./sources/written_source.ts";
 import { OWN_TERMINAL, type UserTerminal } from "./user_terminal.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
-import { costOfStatusLine } from "../transcript/cost.ts";
+import { costOfStatusLine } from "../transcript/turn/cost.ts";
 import { limitsOfStatusLine } from "../wire/claude_limits.ts";
 
 /** What the loop reads from, writes to and waits for, beside the child itself. */

@@ -14,7 +14,7 @@ import {
 import type { Input, Untimed } from "../session/input.ts";
 import type { Screen } from "../session/terminal/screen.ts";
 import { tickMs } from "../session/waits.ts";
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { OUTPUT_SERVER } from "../transcript/structured_output.ts";
 
 /** How a session went. */

@@ -10,7 +10,7 @@ import { printSentence } from "./result/print_sentence.ts";
 import { say, sayEarly } from "./telling/saying.ts";
 import { systemFrame } from "./single/system_frame.ts";
 import { unavailableFrame } from "./single/unavailable_frame.ts";
-import { asText } from "../transcript/json_object.ts";
+import { asText } from "../json_object.ts";
 
 /** Why a compaction fails that makes no request, which nothing tells (2.1.197 and 2.1.330). */
 const NO_REQUEST = "too_few_groups";

@@ -5,7 +5,7 @@ import { isInitializing } from "../session/control/requests/answers_in_order.ts"
 import { step } from "../session/machine/machine.ts";
 import { type SessionOptions, type SessionState, startSession } from "../session/session_state.ts";
 import { lastMessages } from "../session/taking.ts";
-import { costOfEntries } from "../transcript/cost.ts";
+import { costOfEntries } from "../transcript/turn/cost.ts";
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";

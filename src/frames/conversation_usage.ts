@@ -3,7 +3,7 @@ import { modelUsageOf } from "./result/model_usage.ts";
 import { runTurns } from "./results.ts";
 import { listOf } from "./telling/chain.ts";
 import type { FramesState } from "./telling/frames_state.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 
 /**

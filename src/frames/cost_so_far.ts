@@ -2,9 +2,9 @@ import { mergedUsage, withoutNoise } from "./result/merged_usage.ts";
 import { subagentStats } from "./result/subagent_stats.ts";
 import { describedModel } from "./telling/beginning.ts";
 import type { FramesState } from "./telling/frames_state.ts";
-import { type Cost, costOfEntries, summedUsage } from "../transcript/cost.ts";
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
-import type { Turn } from "../transcript/turn.ts";
+import { type Cost, costOfEntries, summedUsage } from "../transcript/turn/cost.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
+import type { Turn } from "../transcript/turn/turn.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** What a conversation has cost whose child still lives, if its status line has told. */

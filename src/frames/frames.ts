@@ -10,7 +10,7 @@ import { tellAhead, tellNotices, tellRead, tellWaiting } from "./lines.ts";
 import { endAnswers, tellHeard } from "./live/live_answers.ts";
 import { tellBeats, untilBeat } from "./live/long_calls.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
-import { hearTask } from "./hooked_tasks.ts";
+import { hearTask } from "./subagents/hooked_tasks.ts";
 import { awaitMessage } from "./messages.ts";
 import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { hearText } from "./live/partial_messages.ts";
@@ -23,8 +23,8 @@ import { tellResult } from "./turn_result.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { type LateTerms, limitsOf } from "../session/late_terms.ts";
-import { atHome } from "../transcript/at_home.ts";
-import { summedSpent } from "../transcript/cost.ts";
+import { atHome } from "../transcript/files/at_home.ts";
+import { summedSpent } from "../transcript/turn/cost.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /**

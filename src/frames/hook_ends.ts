@@ -1,6 +1,6 @@
 import { hookEndIn, hookFrames, isAhead, isHookTold } from "./single/hook_frames.ts";
 import { type FramesState, isUnderWay, type Told, told } from "./telling/frames_state.ts";
-import { asText } from "../transcript/json_object.ts";
+import { asText } from "../json_object.ts";
 import { say, sayEarly } from "./telling/saying.ts";
 import type { Frame } from "../wire/frame.ts";
 import {

@@ -2,7 +2,7 @@ import { type FramesState, isUnderWay } from "./telling/frames_state.ts";
 import { listOf } from "./telling/chain.ts";
 import type { Subagent, SubagentLine } from "../session/input.ts";
 import { type Entry, isPrompt } from "../transcript/entry.ts";
-import { asText } from "../transcript/json_object.ts";
+import { asText } from "../json_object.ts";
 import { parentsFirst } from "../transcript/parents_first.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { enqueuedNotification, type TaskNotification } from "../transcript/task_notification.ts";

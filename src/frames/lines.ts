@@ -22,17 +22,17 @@ import { begin, beginTurn, modelInForce } from "./telling/beginning.ts";
 import { and, type FramesState, holdsLines, type Told, told } from "./telling/frames_state.ts";
 import { chained, listOf } from "./telling/chain.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
-import { forgetSkills } from "./forked_skills.ts";
-import { forgetBegunUntil } from "./hooked_tasks.ts";
+import { forgetSkills } from "./subagents/forked_skills.ts";
+import { forgetBegunUntil } from "./subagents/hooked_tasks.ts";
 import { tellToldCommand } from "./told_command.ts";
-import { tellTypedSkill } from "./typed_skill.ts";
+import { tellTypedSkill } from "./subagents/typed_skill.ts";
 import {
   forgetCalls,
   noteCalls,
   tellSkillResult,
   tellSubagentLine,
   tellUncalled,
-} from "./subagent_lines.ts";
+} from "./subagents/subagent_lines.ts";
 import { tellResult } from "./turn_result.ts";
 import {
   blockedPrompt,
@@ -45,7 +45,7 @@ import { keptEntry } from "../transcript/kept_entry.ts";
 import { lineId } from "../transcript/parents_first.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
-import { isAddedToPrompt, isJoinedEnd } from "../transcript/turn.ts";
+import { isAddedToPrompt, isJoinedEnd } from "../transcript/turn/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 

@@ -1,7 +1,7 @@
 import { chained, listOf } from "./telling/chain.ts";
 import { type FramesState, type MirroredLine, type Told, told } from "./telling/frames_state.ts";
 import { lineOf } from "../transcript/entry.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import type { TranscriptMirrorFrame } from "../wire/frame.ts";
 
 /** Keeps a line until it is mirrored, if anybody wants that. */

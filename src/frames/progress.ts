@@ -1,5 +1,5 @@
 import type { ContentBlock, Entry } from "../transcript/entry.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
+import { isJsonObject } from "../json_object.ts";
 import { type Input, isTurnFailure } from "../session/input.ts";
 import { transcriptSign } from "../session/transcript_sign.ts";
 

@@ -1,14 +1,14 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
-import { costOfEntries } from "../transcript/cost.ts";
+import { costOfEntries } from "../transcript/turn/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
-import { permissionDenialsOf } from "../transcript/permission_denials.ts";
+import { permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
 import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
 import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
 import { timesToFirst } from "./result/times_to_first.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
-import type { Turn } from "../transcript/turn.ts";
+import type { Turn } from "../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../wire/claude_limits.ts";
 import type { Frame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";

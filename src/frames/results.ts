@@ -1,9 +1,9 @@
 import { backgroundTasksOf, isShellsOnly } from "../session/background_wait.ts";
 import type { HookPayload } from "../session/input.ts";
 import type { SystemEntry } from "../transcript/entry.ts";
-import { type KnownDenials, permissionDenialsOf } from "../transcript/permission_denials.ts";
+import { type KnownDenials, permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
-import { type Turn, turnsOf } from "../transcript/turn.ts";
+import { type Turn, turnsOf } from "../transcript/turn/turn.ts";
 import type { ResultFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { costSoFar } from "./cost_so_far.ts";

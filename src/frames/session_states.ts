@@ -1,5 +1,5 @@
 import type { SessionState } from "../session/session_state.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
+import { isJsonObject } from "../json_object.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { isLifecycle } from "./messages.ts";

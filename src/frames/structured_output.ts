@@ -1,5 +1,5 @@
 import type { Input } from "../session/input.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
+import { isJsonObject } from "../json_object.ts";
 import { asOutputLine, outputCallsIn, renamedBlock } from "../transcript/structured_output.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 

@@ -18,7 +18,7 @@ import type { Report, ReportOptions } from "./result/report.ts";
 import { systemFrame } from "./single/system_frame.ts";
 import { unavailableFrame } from "./single/unavailable_frame.ts";
 import { slashWord } from "../session/prompt/slash_word.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 

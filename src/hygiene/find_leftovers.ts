@@ -7,7 +7,7 @@ import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";
 import { scrubTape } from "../cassette/scrub/scrub_tape.ts";
 import { createTraceFinder, type Trace } from "../redaction/traces/find_traces.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import type { SaidParts } from "../redaction/traces/said_parts.ts";
+import type { SaidParts } from "../redaction/traces/blanked/said_parts.ts";
 import { encodeExchange } from "../relay/exchanges/exchange.ts";
 import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";

@@ -2,7 +2,10 @@ import { partLines } from "../cassette/read/part_lines.ts";
 import { learnFromCast, learnFromTape } from "../cassette/scrub/learn_from_parts.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
 import { collectTraces } from "../redaction/traces/learn_traces.ts";
-import { createSubagentCalls, type SubagentCalls } from "../redaction/traces/subagent_calls.ts";
+import {
+  createSubagentCalls,
+  type SubagentCalls,
+} from "../redaction/traces/blanked/subagent_calls.ts";
 import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
 import type { CassetteParts } from "./cassette_parts.ts";

@@ -14,7 +14,7 @@ import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
 import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";
 import { scrubTape } from "../cassette/scrub/scrub_tape.ts";
 import { replayCassette } from "../cassette/replay/replay_cassette.ts";
-import { asText } from "../transcript/json_object.ts";
+import { asText } from "../json_object.ts";
 import type { Redactor } from "../redaction/redact.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
 import { secretScrub } from "../redaction/secret_scrub.ts";

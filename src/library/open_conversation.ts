@@ -19,7 +19,7 @@ import { asRunError, RunError } from "./run_error.ts";
 import { StoppedError } from "../run/stopped_error.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import { messageLine } from "../wire/caller_line.ts";
 import type { ControlAnswer, ControlResponse } from "../wire/control.ts";
 import type { ContentBlock, Frame } from "../wire/frame.ts";

@@ -6,7 +6,7 @@ import { recordRun } from "./record_run.ts";
 import { resultOf } from "./result_of.ts";
 import { asRunError } from "./run_error.ts";
 import type { Run, RunOptions, RunResult } from "./run_handle.ts";
-import { checkDelivery } from "../run/facts/check_delivery.ts";
+import { checkDelivery } from "../run/facts/prompt/check_delivery.ts";
 import { performRun } from "../run/perform_run.ts";
 import { needsChild } from "../run/plan/plan_facts.ts";
 import { earlyWarnings, prepareRun } from "../run/prepare_run.ts";

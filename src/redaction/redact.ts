@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { createSecretFinder } from "./find_secrets.ts";
 import { REDACTED } from "./redact_pieces.ts";
 

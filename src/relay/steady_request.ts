@@ -1,4 +1,4 @@
-import { isJsonObject } from "../transcript/json_object.ts";
+import { isJsonObject } from "../json_object.ts";
 import type { RelayedRequest } from "./relay.ts";
 
 /** What a request says instead of what is another in each run. */

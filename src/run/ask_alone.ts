@@ -6,7 +6,7 @@ import {
 } from "../session/control/requests/asked_command.ts";
 import type { Consulted } from "../session/input.ts";
 import type { SettledMessage } from "../session/message.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import { inTime } from "./in_time.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import { twinAlone } from "./twin_alone.ts";

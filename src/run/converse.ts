@@ -7,7 +7,7 @@ import type { LateTerms } from "../session/late_terms.ts";
 import type { ToldBefore } from "../frames/telling/frames_options.ts";
 import { toldBy } from "../frames/told_by.ts";
 import { awaitWords } from "./await_words.ts";
-import { isKnownSession } from "./facts/known_session.ts";
+import { isKnownSession } from "./facts/sessions/known_session.ts";
 import type { Surroundings } from "./facts/surroundings.ts";
 import { screenFor, showsScreen } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";

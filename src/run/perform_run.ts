@@ -4,7 +4,7 @@ import { performSession, type SessionWatcher } from "./perform_session.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import { unrecordedProblems } from "./unrecorded_problems.ts";
 import type { SettledMessage } from "../session/message.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import type { Frame } from "../wire/frame.ts";
 
 /** What became of a run, and what is left to print. */

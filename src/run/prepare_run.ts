@@ -1,8 +1,8 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { CliError } from "../cli_error.ts";
 import type { ApiRelay } from "./api_relay.ts";
-import { isKnownSession } from "./facts/known_session.ts";
-import type { MessageJudge } from "./facts/message_judge.ts";
+import { isKnownSession } from "./facts/sessions/known_session.ts";
+import type { MessageJudge } from "./facts/prompt/message_judge.ts";
 import { readFacts } from "./facts/read_facts.ts";
 import { type Plan, plan } from "./plan/plan.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type RunFacts,
 } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
-import { sessionOf } from "./plan/session_of.ts";
+import { sessionOf } from "./plan/decisions/session_of.ts";
 import { type Settings, valuesOf } from "../sandbox/child/read_settings.ts";
 import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts";
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
@@ -23,7 +23,7 @@ import { folderOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Entry } from "../transcript/entry.ts";
-import { projectSlug } from "../transcript/project_slug.ts";
+import { projectSlug } from "../transcript/files/project_slug.ts";
 
 /** A run that only has to be started. */
 export interface PreparedRun extends Omit<Plan, "contents"> {
@@ -149,7 +149,7 @@ async function foundSessions(
     return { named: [resume], transcript: { path, text: history, besides } };
   }
   if (resume !== undefined || order.resumption === undefined) return {};
-  const { findSessions } = await import("./facts/find_sessions.ts");
+  const { findSessions } = await import("./facts/sessions/find_sessions.ts");
   return await findSessions(order.resumption, {
     configDir: userConfig.dir,
     cwd: realPath(order.cwd),
@@ -159,7 +159,7 @@ async function foundSessions(
 
 async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
-  const { messageJudge } = await import("./facts/message_judge.ts");
+  const { messageJudge } = await import("./facts/prompt/message_judge.ts");
   return messageJudge(order, {
     ...facts,
     settings: valuesOf(facts.settings),

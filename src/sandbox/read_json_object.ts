@@ -1,5 +1,5 @@
 import { readRegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 
 /** The largest file that is read, in bytes: whatever 16 MB of JSON become, memory has room for it. */
 const LIMIT = 16_000_000;

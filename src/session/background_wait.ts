@@ -1,6 +1,6 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import type { HookPayload } from "./input.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
+import { isJsonObject } from "../json_object.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { CallerQuestion, ControlRequest, ControlResponse } from "../wire/control.ts";
 import type { DeadlineName } from "./deadline_names.ts";

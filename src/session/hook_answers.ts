@@ -1,4 +1,4 @@
-import { DEFERRED } from "../transcript/deferred.ts";
+import { DEFERRED } from "../transcript/turn/deferred.ts";
 import { AT_LIMIT } from "../transcript/halted.ts";
 import type { HookPayload } from "./input.ts";
 

@@ -1,7 +1,7 @@
-import type { Cost, Spent } from "../transcript/cost.ts";
+import type { Cost, Spent } from "../transcript/turn/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { KnownLimits } from "../wire/claude_limits.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import type { ControlAnswer, ControlRequest } from "../wire/control.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";

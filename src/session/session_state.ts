@@ -5,7 +5,7 @@ import {
 } from "./control/questions/question.ts";
 import type { Answer, ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Consulted, Exit, HookPayload } from "./input.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 import type { Limits } from "./limits.ts";
 import type { Message, Prompt, PromptPart } from "./message.ts";
 import { ECHO_START, type EchoState } from "./terminal/paste.ts";

@@ -6,7 +6,7 @@ import {
 } from "../transcript/entry.ts";
 import { commandOutput } from "../transcript/command_output.ts";
 import { HALTED } from "../transcript/halted.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
+import { isJsonObject } from "../json_object.ts";
 
 /** What the session machine needs to know of a transcript line. */
 export interface TranscriptSign {

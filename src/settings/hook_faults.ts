@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 
 /** The events of hooks, in Claude Code's order (2.1.330). */
 const EVENTS = "PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, Notification, " +

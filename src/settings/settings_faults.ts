@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { guardFaults, typeOf } from "./hook_faults.ts";
 
 /** Something in settings that Claude Code does not take. */

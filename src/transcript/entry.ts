@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 
 /** One block of a message: `text`, `thinking`, `tool_use`, `tool_result`, … */
 export interface ContentBlock extends JsonObject {

@@ -1,6 +1,6 @@
 import type { AttachmentEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { HALTED } from "./halted.ts";
-import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { OUTPUT_TOOL } from "./structured_output.ts";
 
 /** Lines of other types that something is read from later: what the session has to offer, and what it cost. */

@@ -1,5 +1,5 @@
 import type { Entry } from "./entry.ts";
-import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 
 /** What a transcript tells about the session itself: what the model was offered, and its limits. */
 export interface SessionListing {

@@ -1,5 +1,5 @@
 import type { ContentBlock, Entry, UserEntry } from "./entry.ts";
-import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 
 /** The tool by which the model hands over a structured answer, as `claude -p` names it. */
 export const OUTPUT_TOOL = "StructuredOutput";

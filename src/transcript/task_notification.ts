@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json_object.ts";
+import type { JsonObject } from "../json_object.ts";
 
 /** How a task in the background ended, as Claude Code tells the model in a `<task-notification>`. */
 export interface TaskNotification {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 import type { ControlAnswer, ControlRequest } from "./control.ts";
 import { imageSuffix } from "./image.ts";
 import { isTooDeep } from "./json_text.ts";

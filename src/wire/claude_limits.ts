@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 
 /** How much of one of the account's limits is used, as Claude Code tells it. */
 export interface UsedLimit {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 import type { RequestId } from "./request_id.ts";
 
 /** A request of the caller in the control protocol of the Agent SDKs. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { isTooDeep } from "./json_text.ts";
 
 /** The JSON object that a text is; undefined for what is none, or is nested too deeply. */

@@ -3,7 +3,7 @@ import { HeadlessTwin } from "../../src/driver/hands/headless_twin.ts";
 import { COMMAND } from "../../src/session/control/requests/asked_command.ts";
 import type { ChildChanges } from "../../src/session/effect.ts";
 import type { Consulted } from "../../src/session/input.ts";
-import type { JsonObject } from "../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../src/json_object.ts";
 
 /** A name in the child's config dir; below a path that is long enough it cannot be looked at, as if it were gone by then. */
 const UNSEEN = "x".repeat(250);

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { talkAbout } from "../../src/driver/hands/twin_talk.ts";
 import { COMMAND } from "../../src/session/control/requests/asked_command.ts";
 import { CHOOSING } from "../../src/session/control/requests/choosing_model.ts";
-import type { JsonObject } from "../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../src/json_object.ts";
 
 const request = (subtype: string, body: JsonObject = {}) => ({ id: "1", subtype, body });
 const noting = (subtype: string, body: JsonObject = {}) => ({

@@ -4,7 +4,7 @@ import { type CostState, usageBefore, usageSoFar } from "../../src/frames/cost_s
 import type { ToldBefore } from "../../src/frames/telling/frames_options.ts";
 import { startFrames } from "../../src/frames/telling/frames_state.ts";
 import { readEntry } from "../../src/transcript/entry.ts";
-import { turnsOf } from "../../src/transcript/turn.ts";
+import { turnsOf } from "../../src/transcript/turn/turn.ts";
 import { answer, PROMPT } from "../transcript/lines.ts";
 import { conversationOptions } from "./conversation_options.ts";
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { costOfClaudeJson, costOfEntries } from "../../src/transcript/cost.ts";
-import { permissionDenialsOf } from "../../src/transcript/permission_denials.ts";
+import { costOfClaudeJson, costOfEntries } from "../../src/transcript/turn/cost.ts";
+import { permissionDenialsOf } from "../../src/transcript/turn/permission_denials.ts";
 import { sessionListingOf } from "../../src/transcript/session_listing.ts";
-import { type Turn, turnsOf } from "../../src/transcript/turn.ts";
+import { type Turn, turnsOf } from "../../src/transcript/turn/turn.ts";
 import type { AnyFrame, ResultFrame } from "../../src/wire/frame.ts";
 import { framesOfEntry } from "../../src/frames/single/frames_of_entry.ts";
 import { initFrame } from "../../src/frames/single/init_frame.ts";

@@ -6,7 +6,7 @@ import { type FramesState, startFrames } from "../../src/frames/telling/frames_s
 import { toldBy } from "../../src/frames/told_by.ts";
 import type { Question } from "../../src/session/control/questions/question.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
-import { isJsonObject } from "../../src/transcript/json_object.ts";
+import { isJsonObject } from "../../src/json_object.ts";
 import { startSession } from "../../src/session/session_state.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { answer, line } from "../transcript/lines.ts";

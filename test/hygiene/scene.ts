@@ -2,7 +2,7 @@ import { findCassettes } from "../../src/cassette/read/find_cassettes.ts";
 import { lintCassette } from "../../src/hygiene/lint_cassette.ts";
 import { scrubCassette, type ScrubReport } from "../../src/hygiene/scrub_cassette.ts";
 import { createRedactor } from "../../src/redaction/redact.ts";
-import type { SaidParts } from "../../src/redaction/traces/said_parts.ts";
+import type { SaidParts } from "../../src/redaction/traces/blanked/said_parts.ts";
 import type { Exchange } from "../../src/relay/exchanges/exchange.ts";
 import { addExchange } from "../../src/relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../../src/relay/exchanges/request_key.ts";

@@ -75,6 +75,8 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
     const paths = [...files.keys()].filter((path) => !/^\/(?:src|ffi)\/[\w/]+\.ts$/u.test(path));
     assertEquals(paths.toSorted(), [
       ...["/LICENSE", "/README.md", "/deno.json"],
+      // What each folder of the sources holds.
+      "/src/README.md",
       // What is measured of Claude Code, and is no code.
       "/src/drift/known_shapes.json",
       // What the server of conversations answers.

@@ -5,7 +5,14 @@ import { PAGES } from "./pages.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-for (const path of [...PAGES.map(({ path }) => path), "CONTRIBUTING.md", "SECURITY.md"]) {
+for (
+  const path of [
+    ...PAGES.map(({ path }) => path),
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "src/README.md",
+  ]
+) {
   Deno.test(`every link of ${path} leads somewhere`, () => {
     assertEquals(linkProblems(path, read), []);
   });

@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import type { CastEvent } from "../../src/cassette/cast.ts";
 import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
-import { isJsonObject } from "../../src/transcript/json_object.ts";
+import { isJsonObject } from "../../src/json_object.ts";
 import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
 
 /** An object that no template and no `String` takes, as JSON can hold it. */

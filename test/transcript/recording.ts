@@ -1,5 +1,5 @@
 import { type Entry, parseEntry } from "../../src/transcript/entry.ts";
-import type { JsonObject } from "../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../src/json_object.ts";
 
 /** What the interactive Claude Code and `claude -p` of one version made of the same prompt. */
 export interface Recording {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { type GrownMap, valueAt } from "./grown_map.ts";
 
 /** Ids of the recorded run, and what stands for each of them in this one. */

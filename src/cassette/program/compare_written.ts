@@ -1,6 +1,6 @@
 import { type Difference, firstDifference } from "../../relay/exchanges/first_difference.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { blankText } from "../../redaction/traces/blank_text.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { blankText } from "../../redaction/traces/blanked/blank_text.ts";
 import type { RecordedProgram } from "./program_step.ts";
 import { redactedGaps } from "../../redaction/redact_pieces.ts";
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
  * How the caller of this run calls the hooks of the recorded one: an SDK numbers them, and who adds one moves the others.

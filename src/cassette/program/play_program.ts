@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { UNINITIALIZED } from "../../wire/control.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 import { givenId } from "../../wire/request_id.ts";

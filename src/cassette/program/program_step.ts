@@ -1,6 +1,6 @@
 import type { AnyFrame } from "../../wire/frame.ts";
 import type { LiveRedaction } from "./live_redaction.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 
 /**
  * What a recorded program does with the questions that it asked its caller, in the words of `claude-agent-cassette`:

@@ -1,6 +1,6 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
 import { parseEvent, parseHeader } from "../read/parse_cast.ts";

@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { isSessionId } from "../../transcript/session_id.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isSessionId } from "../../transcript/files/session_id.ts";
 import { framesOn, type TapeEntry } from "../cassette.ts";
 import { requestId } from "../../wire/request_id.ts";
 import type { LiveRedaction } from "./live_redaction.ts";

@@ -1,4 +1,4 @@
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../json_object.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 import { asTold } from "./as_told.ts";
 import { valueAt, withoutValue, withValue } from "./grown_map.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { givenId } from "../../wire/request_id.ts";
 import { asTold } from "./as_told.ts";
 import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { type RequestId, requestId } from "../../wire/request_id.ts";
 

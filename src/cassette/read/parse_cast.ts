@@ -5,7 +5,7 @@ import { damagedLine, type ParsedLine, parseLines } from "./parse_lines.ts";
 import { CAST_VERSION, headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];
 /** Codes of the first recordings, one of which has another meaning by now. */

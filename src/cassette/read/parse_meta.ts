@@ -2,7 +2,7 @@ import { z } from "zod/mini";
 import { CASSETTE_FORMAT, type CassetteMeta } from "../cassette_meta.ts";
 import { sideSchema } from "./header_schema.ts";
 import { CliError } from "../../cli_error.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 const metaSchema: z.ZodMiniType<CassetteMeta> = z.object({

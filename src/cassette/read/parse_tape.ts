@@ -1,6 +1,6 @@
 import type { TapedLine, TapeEntry } from "../cassette.ts";
 import { damagedLine, type ParsedLine, parseLines } from "./parse_lines.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 
 /**

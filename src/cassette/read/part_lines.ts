@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
-import { createLineSplitter } from "../../transcript/line_splitter.ts";
-import { LONGEST_LINE } from "../../transcript/longest_line.ts";
+import { createLineSplitter } from "../../transcript/files/line_splitter.ts";
+import { LONGEST_LINE } from "../../transcript/files/longest_line.ts";
 import { damagedLine, type ParsedLine, parseLine } from "./parse_lines.ts";
 import { readPart } from "./read_part.ts";
 

@@ -9,7 +9,7 @@ import { metaBytes, readMeta } from "./read_meta.ts";
 import { parseTapeEntry } from "./parse_tape.ts";
 import { partLines } from "./part_lines.ts";
 import { NAME_A_CASSETTE, refuseLeadingOut } from "./read_part.ts";
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../json_object.ts";
 import { jsonObjectIn } from "../../wire/json_object_in.ts";
 
 /** Kinds of frame that are told apart: more than there are. */

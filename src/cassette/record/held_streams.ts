@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import type { StreamPiece } from "../../redaction/redact_stream.ts";
 import { endedStreams, startedCall, type StreamedText } from "./streamed_text.ts";
 

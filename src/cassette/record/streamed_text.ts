@@ -1,4 +1,4 @@
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** A piece of a text in a frame or an input. */
 export interface StreamedText {

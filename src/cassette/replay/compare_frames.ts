@@ -1,5 +1,5 @@
 import type { AnyFrame } from "../../wire/frame.ts";
-import { asText } from "../../transcript/json_object.ts";
+import { asText } from "../../json_object.ts";
 
 /**
  * Says where what is said differs from what was said: a sentence for the first frame that does, and one for frames that

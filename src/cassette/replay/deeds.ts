@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 
 /** What a session did at a moment, so that two runs can be compared. */
 export interface Deeds {

@@ -1,5 +1,5 @@
 import type { Deeds } from "./deeds.ts";
-import { asText } from "../../transcript/json_object.ts";
+import { asText } from "../../json_object.ts";
 
 /** What was done, in the tense of either run. */
 interface Words {

@@ -1,5 +1,5 @@
 import type { AnyFrame } from "../../wire/frame.ts";
-import { asText } from "../../transcript/json_object.ts";
+import { asText } from "../../json_object.ts";
 
 /**
  * Frames as they are the same however the output of shells was cut: pieces of a call's output that follow one another

@@ -3,8 +3,8 @@ import {
   MOST_HELD,
   type StreamPiece,
 } from "../../redaction/redact_stream.ts";
-import { blankCallJson } from "../../redaction/traces/blank_call_input.ts";
-import { blankText } from "../../redaction/traces/blank_text.ts";
+import { blankCallJson } from "../../redaction/traces/blanked/blank_call_input.ts";
+import { blankText } from "../../redaction/traces/blanked/blank_text.ts";
 import { cutAlike } from "../../redaction/traces/cut_alike.ts";
 
 /** What stays of JSON that cannot be understood, and what does not. */

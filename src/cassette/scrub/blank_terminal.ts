@@ -1,4 +1,4 @@
-import { blankText } from "../../redaction/traces/blank_text.ts";
+import { blankText } from "../../redaction/traces/blanked/blank_text.ts";
 
 /** Where in a sequence of a terminal a text ends. */
 type State = "text" | "escape" | "control" | "title" | "string" | "string-escape" | "title-escape";

@@ -2,11 +2,11 @@ import { createValueRedactor, redactPieces } from "../../redaction/redact_pieces
 import { createStreamRedactor, type StreamPiece } from "../../redaction/redact_stream.ts";
 import { openInTerminal, redactTerminal } from "../record/redact_terminal.ts";
 import type { Redactor } from "../../redaction/redact.ts";
-import { blankText } from "../../redaction/traces/blank_text.ts";
-import { createSaidBlanker } from "../../redaction/traces/blank_said.ts";
-import { speaksToSubagent } from "../../redaction/traces/blank_call_input.ts";
-import type { SaidParts } from "../../redaction/traces/said_parts.ts";
-import type { SubagentCalls } from "../../redaction/traces/subagent_calls.ts";
+import { blankText } from "../../redaction/traces/blanked/blank_text.ts";
+import { createSaidBlanker } from "../../redaction/traces/blanked/blank_said.ts";
+import { speaksToSubagent } from "../../redaction/traces/blanked/blank_call_input.ts";
+import type { SaidParts } from "../../redaction/traces/blanked/said_parts.ts";
+import type { SubagentCalls } from "../../redaction/traces/blanked/subagent_calls.ts";
 import { fillAlike } from "../../redaction/traces/fill_trace.ts";
 import type { Trace } from "../../redaction/traces/find_traces.ts";
 import { noting } from "../../redaction/traces/noting.ts";

@@ -1,11 +1,11 @@
 import type { ParsedLine } from "../read/parse_lines.ts";
 import { parseEvent, parseHeader } from "../read/parse_cast.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonObjectIn } from "../../wire/json_object_in.ts";
 import { jsonLine } from "../../wire/json_text.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
-import type { SaidParts } from "../../redaction/traces/said_parts.ts";
-import { blankText } from "../../redaction/traces/blank_text.ts";
+import type { SaidParts } from "../../redaction/traces/blanked/said_parts.ts";
+import { blankText } from "../../redaction/traces/blanked/blank_text.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
 import { type ScrubbedLine, scrubStreams } from "./scrub_streams.ts";
 

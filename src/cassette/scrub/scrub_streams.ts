@@ -1,7 +1,7 @@
 import { createHeldQueue, type HeldQueue } from "../../redaction/held_queue.ts";
 import { createHeldStreams } from "../record/held_streams.ts";
 import { streamedText } from "../record/streamed_text.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
 
 /** A line of a file that was scrubbed. */

@@ -1,6 +1,6 @@
 import type { ParsedLine } from "../read/parse_lines.ts";
 import { parseTapeEntry } from "../read/parse_tape.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { asciiJson } from "../record/encode_cassette.ts";
 import type { PartScrubber } from "./part_scrubber.ts";

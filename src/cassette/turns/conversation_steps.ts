@@ -8,7 +8,7 @@ import {
   isResumption,
   readEntry,
 } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import { parentsFirst } from "../../transcript/parents_first.ts";
 import { readCallerLine } from "../../wire/caller_line.ts";
 import type { AnyFrame } from "../../wire/frame.ts";

@@ -2,7 +2,7 @@ import type { RecordedTurn, RecordedTurns } from "./recorded_turns.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Message } from "../../session/message.ts";
 import { type Entry, lineOf } from "../../transcript/entry.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonLine } from "../../wire/json_text.ts";
 
 /** A recorded conversation up to the end of a turn, and what was said after it. */

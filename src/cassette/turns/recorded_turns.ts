@@ -4,7 +4,7 @@ import { advance, partsOf, startConversation } from "../../frames/conversation.t
 import type { Message } from "../../session/message.ts";
 import type { SubagentLine } from "../../session/input.ts";
 import { type Entry, isPrompt, type UserEntry } from "../../transcript/entry.ts";
-import { asText } from "../../transcript/json_object.ts";
+import { asText } from "../../json_object.ts";
 import { lineId, parentsFirst } from "../../transcript/parents_first.ts";
 import type { ResultFrame } from "../../wire/frame.ts";
 

@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
-import { createLineSplitter } from "../../transcript/line_splitter.ts";
-import { LONGEST_LINE } from "../../transcript/longest_line.ts";
+import { createLineSplitter } from "../../transcript/files/line_splitter.ts";
+import { LONGEST_LINE } from "../../transcript/files/longest_line.ts";
 
 /** Text that is kept until somebody asks for it, in UTF-16 units; while it is more, nothing is read. */
 const MOST_KEPT = 64 * 1024 * 1024;

@@ -4,7 +4,7 @@ import { tellProblem } from "../report/report_error.ts";
 import type { Invocation } from "./invocation.ts";
 import { createTracer } from "./tracer.ts";
 import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
-import { checkDelivery } from "../../run/facts/check_delivery.ts";
+import { checkDelivery } from "../../run/facts/prompt/check_delivery.ts";
 import { performRun } from "../../run/perform_run.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";

@@ -1,6 +1,6 @@
 import type { Cassette } from "../../cassette/cassette.ts";
 import type { PlayedCast } from "../../cassette/cast.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonObjectIn } from "../../wire/json_object_in.ts";
 
 /** What was said in a recorded run, so that it can be said again. */

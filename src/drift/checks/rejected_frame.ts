@@ -1,5 +1,5 @@
 import { z } from "zod/mini";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import type { Found } from "../finding.ts";
 import { kindOf } from "../piece.ts";
 

@@ -1,5 +1,5 @@
 import { readEntry } from "../../transcript/entry.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import type { Found } from "../finding.ts";
 
 /** Lines that mean something to a run. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { eventLine } from "../../relay/exchanges/event_line.ts";
 import { type Exchange, joined } from "../../relay/exchanges/exchange.ts";
 import { readExchanges } from "../../relay/exchanges/exchange_folder.ts";

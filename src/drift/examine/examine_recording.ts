@@ -4,7 +4,7 @@ import { parseEvent, parseHeader } from "../../cassette/read/parse_cast.ts";
 import type { ParsedLine } from "../../cassette/read/parse_lines.ts";
 import { partLines } from "../../cassette/read/part_lines.ts";
 import type { CastHeader } from "../../cassette/cast.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { examineApi } from "./examine_api.ts";
 import { createExaminer, type Examiner } from "./examiner.ts";
 import type { Findings } from "../findings.ts";

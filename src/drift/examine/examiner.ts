@@ -1,4 +1,4 @@
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonObjectIn } from "../../wire/json_object_in.ts";
 import { SCANNER_START, scanTerminal } from "../../session/terminal/terminal_scanner.ts";
 import type { Screen } from "../../session/terminal/screen.ts";

@@ -3,7 +3,7 @@ import type { CassetteMeta } from "../../cassette/cassette_meta.ts";
 import type { FoundCassette } from "../../cassette/read/find_cassettes.ts";
 import { readMeta } from "../../cassette/read/read_meta.ts";
 import { CliError } from "../../cli_error.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { examineRecording } from "./examine_recording.ts";
 import type { Place } from "../finding.ts";
 import type { Findings } from "../findings.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Found } from "../finding.ts";
 import { type KnownClaude, shapeKey } from "../known.ts";
 import { kindOf } from "../piece.ts";

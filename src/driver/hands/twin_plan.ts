@@ -1,7 +1,7 @@
 import { appliedSettings } from "../../sandbox/child/applied_settings.ts";
 import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
 import type { ChildChanges } from "../../session/effect.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 
 /** How a headless Claude Code is started that is to say of itself what the child would. */
 export interface TwinPlan {

@@ -24,7 +24,7 @@ import { RENAMING } from "../../session/control/requests/consulting.ts";
 import { RELOADING } from "../../session/control/requests/reloading.ts";
 import { UPDATING } from "../../session/control/requests/updating_settings.ts";
 import type { Consulted } from "../../session/input.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 
 /** What comes of something that a headless Claude Code has said. */

@@ -3,7 +3,7 @@ import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { nameOf, parentOf } from "../../sandbox/paths.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { type Entry, lineOf, parseEntry } from "../../transcript/entry.ts";
-import { asText } from "../../transcript/json_object.ts";
+import { asText } from "../../json_object.ts";
 import { lineId, straightened } from "../../transcript/parents_first.ts";
 import { asInJson } from "./twin_words.ts";
 

@@ -1,6 +1,6 @@
 import type { Consulted } from "../../session/input.ts";
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { isSessionId } from "../../transcript/session_id.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isSessionId } from "../../transcript/files/session_id.ts";
 import { CHOOSING } from "../../session/control/requests/choosing_model.ts";
 import { RELOADING } from "../../session/control/requests/reloading.ts";
 import { MCP_RESOURCE } from "../../session/control/servers.ts";

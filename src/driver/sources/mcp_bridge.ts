@@ -9,8 +9,8 @@ import {
   OUT_SUFFIX,
   UP_SUFFIX,
 } from "../../sandbox/folder/folder_contents.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { createLineSplitter } from "../../transcript/line_splitter.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { createLineSplitter } from "../../transcript/files/line_splitter.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 /** Most bytes of one read: what a FIFO holds, pipe(7). */

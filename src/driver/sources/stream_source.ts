@@ -2,7 +2,7 @@ import { eventReader } from "../../relay/event_stream.ts";
 import type { RelayedRequest } from "../../relay/relay.ts";
 import type { ExchangeWatcher } from "../../relay/watched.ts";
 import type { RequestOffer, StreamedPart } from "../../session/input.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** A part of what the API streams for the conversation itself. */
 export interface HeardStream {

@@ -3,7 +3,7 @@ import { followLines } from "./follow_lines.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { Input, Subagent, Untimed } from "../../session/input.ts";
 import { parseEntry } from "../../transcript/entry.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 
 /** A line of a subagent's transcript, or what is noted beside it. */
 export type SubagentNews = Untimed<

@@ -1,6 +1,6 @@
 import type { ApiRetry, Input } from "../../session/input.ts";
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import type { StreamEvent } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";

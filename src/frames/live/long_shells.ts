@@ -1,5 +1,5 @@
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../json_object.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { WaitedShell } from "../telling/known_shells.ts";
 import { tellTasks } from "../telling/saying.ts";

@@ -1,5 +1,5 @@
 import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import { enqueuedNotification, parseTaskNotification } from "../../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { systemFrame } from "../single/system_frame.ts";

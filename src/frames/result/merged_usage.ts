@@ -1,5 +1,5 @@
-import type { Cost } from "../../transcript/cost.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import type { Cost } from "../../transcript/turn/cost.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 type ModelUsage = Cost["modelUsage"];
 

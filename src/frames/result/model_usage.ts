@@ -1,5 +1,5 @@
-import type { Cost } from "../../transcript/cost.ts";
-import type { Turn } from "../../transcript/turn.ts";
+import type { Cost } from "../../transcript/turn/cost.ts";
+import type { Turn } from "../../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import { onlyWireKeys } from "../../wire/wire_keys.ts";
 import { modelLimits } from "./model_limits.ts";

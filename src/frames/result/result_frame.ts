@@ -1,9 +1,9 @@
 import type { Message } from "../../session/message.ts";
-import type { Cost } from "../../transcript/cost.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import type { PermissionDenial } from "../../transcript/permission_denials.ts";
+import type { Cost } from "../../transcript/turn/cost.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import type { PermissionDenial } from "../../transcript/turn/permission_denials.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
-import { isJoinedEnd, type Turn } from "../../transcript/turn.ts";
+import { isJoinedEnd, type Turn } from "../../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { FailureSubtype, ResultFrame } from "../../wire/frame.ts";
 import { type FastMode, fastModeOf } from "./fast_mode.ts";

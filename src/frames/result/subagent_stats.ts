@@ -1,5 +1,5 @@
-import type { Turn } from "../../transcript/turn.ts";
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import type { Turn } from "../../transcript/turn/turn.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Counts of the subagents a run started, as `claude -p` prints them since 2.1.330. */
 export interface SubagentStats {

@@ -5,7 +5,7 @@ import type { Limits } from "../../session/limits.ts";
 import type { SettledMessage } from "../../session/message.ts";
 import type { Outcome } from "../../wire/outcome.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
-import type { Turn } from "../../transcript/turn.ts";
+import type { Turn } from "../../transcript/turn/turn.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { type ApiFailure, apiFailure } from "./api_failure.ts";
 

@@ -2,7 +2,7 @@ import { askedBy } from "../result/result_frame.ts";
 import { printSentence } from "../result/print_sentence.ts";
 import { addressOf, commonFields, type FrameContext } from "./frame_context.ts";
 import type { AssistantEntry, ContentBlock } from "../../transcript/entry.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { AssistantFrame, AssistantMessage, Frame, RateLimitFrame } from "../../wire/frame.ts";
 import { onlyWireKeys } from "../../wire/wire_keys.ts";
 

@@ -1,5 +1,5 @@
 import type { SystemEntry } from "../../transcript/entry.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 type Names = Readonly<Record<string, string>>;
 

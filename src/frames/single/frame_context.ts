@@ -1,6 +1,6 @@
 import type { CallDecision } from "../../session/effect.ts";
 import type { EntryFields } from "../../transcript/entry.ts";
-import type { ToolUse } from "../../transcript/turn.ts";
+import type { ToolUse } from "../../transcript/turn/turn.ts";
 
 /** What a line alone does not say. */
 export interface FrameContext {

@@ -3,7 +3,7 @@ import type { FrameContext } from "./frame_context.ts";
 import { systemFrames } from "./system_frames.ts";
 import { userFrames } from "./user_frames.ts";
 import type { Entry } from "../../transcript/entry.ts";
-import { isDeferral } from "../../transcript/turn.ts";
+import { isDeferral } from "../../transcript/turn/turn.ts";
 import type { Frame } from "../../wire/frame.ts";
 
 /**

@@ -5,7 +5,7 @@ import {
   type SystemEntry,
   type UserEntry,
 } from "../../transcript/entry.ts";
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../json_object.ts";
 import { OUTPUT_REMINDER } from "../../transcript/structured_output.ts";
 import type { SystemFrame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";

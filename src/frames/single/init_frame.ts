@@ -1,7 +1,7 @@
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import { type FastModeAsked, fastModeOf } from "../result/fast_mode.ts";
 import type { InitFrame } from "../../wire/frame.ts";
-import { asText, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, type JsonObject } from "../../json_object.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 
 /**

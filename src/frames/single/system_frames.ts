@@ -2,7 +2,7 @@ import { compactMetadata } from "./compact_metadata.ts";
 import { defined, type FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";
 import { blockedPrompt, type SystemEntry } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 

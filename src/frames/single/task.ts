@@ -1,4 +1,4 @@
-import type { ToolUse } from "../../transcript/turn.ts";
+import type { ToolUse } from "../../transcript/turn/turn.ts";
 import type { SystemFrame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 

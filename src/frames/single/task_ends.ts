@@ -1,5 +1,5 @@
 import type { TaskNotification } from "../../transcript/task_notification.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { SystemFrame } from "../../wire/frame.ts";
 import { systemFrame } from "./system_frame.ts";
 import {

@@ -1,8 +1,8 @@
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import { resultText } from "../../transcript/kept_entry.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { enqueuedNotification, parseTaskNotification } from "../../transcript/task_notification.ts";
-import type { ToolUse } from "../../transcript/turn.ts";
+import type { ToolUse } from "../../transcript/turn/turn.ts";
 import { systemFrame } from "./system_frame.ts";
 import { listsTasks, type Task, type TaskContext, type Tasks, type TaskStep } from "./task.ts";
 import { type CallEnd, endWaited, notificationFrame, notified } from "./task_ends.ts";

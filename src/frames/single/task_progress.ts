@@ -1,5 +1,5 @@
 import type { ContentBlock, Entry } from "../../transcript/entry.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isWords } from "../../transcript/is_words.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { systemFrame } from "./system_frame.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import type { AssistantFrame } from "../../wire/frame.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 

@@ -2,7 +2,7 @@ import { addressOf, commonFields, defined, type FrameContext } from "./frame_con
 import { systemFrame } from "./system_frame.ts";
 import { UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { ContentBlock, UserEntry } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import type { Frame, SystemFrame, UserFrame } from "../../wire/frame.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 

@@ -1,6 +1,6 @@
-import type { Cost, Spent } from "../../transcript/cost.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
-import type { Homes } from "../../transcript/at_home.ts";
+import type { Cost, Spent } from "../../transcript/turn/cost.ts";
+import type { JsonObject } from "../../json_object.ts";
+import type { Homes } from "../../transcript/files/at_home.ts";
 import type { FastModeAsked } from "../result/fast_mode.ts";
 import type { SubagentStats } from "../result/subagent_stats.ts";
 

@@ -1,10 +1,10 @@
 import type { CallDecision, Ending } from "../../session/effect.ts";
 import type { ApiFault, SubagentLine } from "../../session/input.ts";
 import type { Message } from "../../session/message.ts";
-import type { Cost, Spent } from "../../transcript/cost.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { Cost, Spent } from "../../transcript/turn/cost.ts";
+import type { JsonObject } from "../../json_object.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
-import type { ToolUse } from "../../transcript/turn.ts";
+import type { ToolUse } from "../../transcript/turn/turn.ts";
 import type { KnownLimits } from "../../wire/claude_limits.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { Chain } from "./chain.ts";

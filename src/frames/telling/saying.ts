@@ -3,7 +3,7 @@ import { begin } from "./beginning.ts";
 import type { FrameContext } from "../single/frame_context.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
 import type { Task, TaskContext, Tasks, TaskStep } from "../single/task.ts";
-import { asText } from "../../transcript/json_object.ts";
+import { asText } from "../../json_object.ts";
 
 /** Says frames, after `system/init`; none without a version, on which they depend. */
 export function say(

@@ -1,6 +1,6 @@
-import { blankText } from "./blank_text.ts";
+import { blankText } from "./blanked/blank_text.ts";
 import { ROOTS, type Trace } from "./find_traces.ts";
-import { projectSlug } from "../../transcript/project_slug.ts";
+import { projectSlug } from "../../transcript/files/project_slug.ts";
 import { type KnownTraces, NEUTRAL_TRACES, projectPaths } from "./known_traces.ts";
 
 /** What stands in the place of a trace. */

@@ -1,4 +1,4 @@
-import { projectSlug } from "../../transcript/project_slug.ts";
+import { projectSlug } from "../../transcript/files/project_slug.ts";
 import { type KnownTraces, projectPaths } from "./known_traces.ts";
 
 /** A part of a text that tells of a machine, or of who sits at it. */

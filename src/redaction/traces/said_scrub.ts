@@ -1,8 +1,8 @@
-import { blankText } from "./blank_text.ts";
-import { blankCallJson, speaksToSubagent } from "./blank_call_input.ts";
-import { createSaidBlanker, type SaidOptions } from "./blank_said.ts";
+import { blankText } from "./blanked/blank_text.ts";
+import { blankCallJson, speaksToSubagent } from "./blanked/blank_call_input.ts";
+import { createSaidBlanker, type SaidOptions } from "./blanked/blank_said.ts";
 import { cutAlike } from "./cut_alike.ts";
-import type { SaidParts } from "./said_parts.ts";
+import type { SaidParts } from "./blanked/said_parts.ts";
 import type { TextScrub } from "./text_scrub.ts";
 
 /** Blanks prompts or answers where a JSON value says that it holds some; what a text alone is, nobody knows. */

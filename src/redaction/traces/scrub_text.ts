@@ -1,7 +1,7 @@
 import { createTraceFinder, type Trace } from "./find_traces.ts";
 import type { Fill } from "./fill_trace.ts";
 import type { KnownTraces } from "./known_traces.ts";
-import { blankText } from "./blank_text.ts";
+import { blankText } from "./blanked/blank_text.ts";
 import { mapTexts } from "./map_texts.ts";
 
 /** Takes traces of a machine and of who sits at it out of texts. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { TextScrub } from "../../redaction/traces/text_scrub.ts";
 
 /** A line of a stream of the Messages API's events, with its end. */

@@ -7,7 +7,7 @@ import {
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /**

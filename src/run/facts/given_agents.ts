@@ -2,7 +2,7 @@ import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file
 import { CliError } from "../../cli_error.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 const FLAG = "--agents=";

@@ -1,7 +1,7 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** What Claude Code's own sandbox is made of on Linux: programs, and the packages that have them. */
 const NEEDED = { bwrap: "bubblewrap", socat: "socat" } as const;

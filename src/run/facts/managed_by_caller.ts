@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
 import { type SettingsDocument, settingsDocument } from "../../sandbox/child/read_settings.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 const FLAG = "--managed-settings";
 

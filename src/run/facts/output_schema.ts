@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { OutputProblem } from "../../session/input.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 import type { OutputSchema } from "../plan/plan_facts.ts";

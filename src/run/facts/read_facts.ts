@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
-import type { commandPlaces } from "./command_places.ts";
+import type { commandPlaces } from "./prompt/command_places.ts";
 import { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "../../claude/find_claude.ts";
 import { agentsElsewhere, readAgents } from "./given_agents.ts";
@@ -8,8 +8,8 @@ import { isLongArgument } from "../plan/placed_agents.ts";
 import { managedByCaller } from "./managed_by_caller.ts";
 import { instructionFiles } from "./instruction_files.ts";
 import { mcpConfigOf } from "../plan/asked_order.ts";
-import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
-import { allowsBypass } from "../plan/without_bypass.ts";
+import { modeFacts, modeHangsOnVersion } from "../plan/decisions/permission_mode.ts";
+import { allowsBypass } from "../plan/contents/without_bypass.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { appliedSettings } from "../../sandbox/child/applied_settings.ts";
@@ -36,10 +36,10 @@ import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { isPlain } from "../../session/prompt/is_plain.ts";
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
-import { warningsHangOnVersion } from "../plan/settings_warnings.ts";
-import { hooklessFlag } from "../plan/without_hooks.ts";
+import { warningsHangOnVersion } from "../plan/warnings/settings_warnings.ts";
+import { hooklessFlag } from "../plan/decisions/without_hooks.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** What stands for `--settings` where it is not given. */
@@ -158,7 +158,7 @@ export async function readFacts(
     ? { expands: false, rewinds: true as const }
     : prompt === undefined || (isPlain(prompt) && order.altered === undefined)
     ? { expands: false }
-    : (await import("./gate_prompt.ts")).gatePrompt({ ...order, prompt }, {
+    : (await import("./prompt/gate_prompt.ts")).gatePrompt({ ...order, prompt }, {
       version: await version(),
       configDir: userConfig.dir,
       settings: allSettings,
@@ -261,8 +261,8 @@ async function hiddenOf(
 ): Promise<Pick<RunFacts, "hiddenSkills">> {
   const chosen = order.initialized?.skills;
   if (chosen === undefined) return {};
-  const { commandPlaces } = await import("./command_places.ts");
-  const { hiddenSkills } = await import("./hidden_skills.ts");
+  const { commandPlaces } = await import("./prompt/command_places.ts");
+  const { hiddenSkills } = await import("./prompt/hidden_skills.ts");
   const places = commandPlaces(order, facts);
   return { hiddenSkills: hiddenSkills(chosen, { places, version: await version() ?? RECENT }) };
 }

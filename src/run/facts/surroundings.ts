@@ -2,7 +2,7 @@ import { namesIn } from "../../../ffi/files/at_path.ts";
 import { askVersion } from "../../claude/ask_version.ts";
 import { isScript } from "../../claude/is_script.ts";
 import { readFacts } from "./read_facts.ts";
-import { memoryPathOf } from "../plan/decide.ts";
+import { memoryPathOf } from "../plan/decisions/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
@@ -10,7 +10,7 @@ import { DONE, seededClaudeJson } from "../../sandbox/child/seeded_claude_json.t
 import { gitRoot, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import { gitStatus } from "../../sandbox/child/run_git.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";
 
 /** Names of instructions in a folder and in its `.claude`; 2.1.330 takes the second where the first is missing. */

@@ -5,7 +5,7 @@ import { soundAgents } from "./sound_agents.ts";
 import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
 import type { CallbackHook } from "../../session/control/questions/question.ts";
 import type { ChildChanges } from "../../session/effect.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 

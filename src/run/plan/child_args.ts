@@ -1,4 +1,4 @@
-import type { Decisions } from "./decide.ts";
+import type { Decisions } from "./decisions/decide.ts";
 import type { PlacedTexts } from "./placed_texts.ts";
 import type { RunOrder } from "./run_order.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";

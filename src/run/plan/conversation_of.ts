@@ -1,9 +1,9 @@
-import { allowsBypass } from "./without_bypass.ts";
+import { allowsBypass } from "./contents/without_bypass.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
 import type { FramesOptions } from "../../frames/telling/frames_options.ts";
-import { callerServersOf, type Decisions, shellOutputOf } from "./decide.ts";
+import { callerServersOf, type Decisions, shellOutputOf } from "./decisions/decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests, WITHOUT_MEMORY } from "./same_requests.ts";
@@ -15,9 +15,9 @@ import type { PromptTool } from "../../session/control/questions/question.ts";
 import { DENIAL_MESSAGE, UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { Limits } from "../../session/limits.ts";
 import type { SessionOptions } from "../../session/session_state.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
-import { projectSlug } from "../../transcript/project_slug.ts";
+import { projectSlug } from "../../transcript/files/project_slug.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** The facts of a run, and what was decided from them. */

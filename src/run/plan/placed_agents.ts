@@ -1,5 +1,5 @@
 import { isCallers } from "../../wire/control.ts";
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Longest agents on a command line, in bytes: a single argument may have 128 KiB, execve(2). */
 const LONGEST_ARGUMENT = 100_000;

@@ -2,7 +2,7 @@ import { mcpConfigOf } from "./asked_order.ts";
 import type { RunOrder } from "./run_order.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 /** Texts of the caller's for the child: arguments that name files, and what is in these. */

@@ -7,7 +7,7 @@ import type { Settings, SettingsDocument } from "../../sandbox/child/read_settin
 import type { UserConfig } from "../../sandbox/user_config.ts";
 import type { OutputProblem } from "../../session/input.ts";
 import type { AskedCommand } from "../../session/message.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 
 /** What is read of the world, once, before anything is decided about a run. */
 export interface RunFacts {

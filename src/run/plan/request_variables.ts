@@ -1,6 +1,6 @@
 import type { Login } from "../../sandbox/child/login.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { RunOrder } from "./run_order.ts";
 
 /** The only beta header that Claude Code lets its user add (2.1.197 and 2.1.330). */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
  * The agents of an initialization: none at all where one of them is defined amiss, as in `claude -p` (2.1.197 and 2.1.330).

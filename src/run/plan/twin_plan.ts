@@ -1,7 +1,7 @@
 import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 
 /** Flags that say which session it is, or where something is written, or start programs of the user's. */
 const NOT_FOR_TWINS =

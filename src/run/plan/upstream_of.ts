@@ -1,7 +1,7 @@
 import { CliError } from "../../cli_error.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 
 /** What Claude Code would ask, and how. */
 export interface Upstream {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 
 /** Settings with those over them that a caller has applied since; null takes one away. */
 export function appliedSettings(settings: JsonObject, flagSettings: JsonObject = {}): JsonObject {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Environment } from "../environment.ts";
 import { USER_CONFIG_VARIABLE, type UserConfig } from "../user_config.ts";
 

@@ -17,7 +17,7 @@ import {
   UP_SUFFIX,
 } from "../folder/folder_contents.ts";
 import type { FolderParts } from "../folder/folder_parts.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { BRIDGED_OUTPUT_TOOL, OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 
 /** What the files are made of that a child is started with. */

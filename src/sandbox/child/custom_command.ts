@@ -1,7 +1,7 @@
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { parentOf } from "../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Where skills and custom commands come from. */
 export interface CommandPlaces {

@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
  * Refuses a run in which hooks would come to life that somebody has silenced with `disableAllHooks`: hooks of ours tell

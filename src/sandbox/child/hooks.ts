@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /** When a hook of the caller's is called: that is all the child gets to know of it. */

@@ -1,5 +1,5 @@
 import { readOwnJsonObject } from "../read_json_object.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Environment } from "../environment.ts";
 import type { UserConfig } from "../user_config.ts";
 import { CliError } from "../../cli_error.ts";

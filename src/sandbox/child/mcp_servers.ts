@@ -2,7 +2,7 @@ import type { SettingSource } from "./read_settings.ts";
 import { type ServerFault, serverFault } from "./server_faults.ts";
 import { absolutePath, parentOf } from "../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** An MCP server that a configuration names. */
 export interface McpServer {

@@ -3,7 +3,7 @@ import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file
 import { mainCheckout } from "./git_repository.ts";
 import { MALFORMED, type SettingsFault, settingsFaults } from "../../settings/settings_faults.ts";
 import { type VersionFaults, versionFaults } from "../../settings/version_faults.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */
 export type SettingSource = "user" | "project" | "local";

@@ -1,5 +1,5 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { CliError } from "../../cli_error.ts";
 import { type SettingsDocument, settingsDocument, unreadableSettings } from "./read_settings.ts";
 import { absolutePath } from "../paths.ts";

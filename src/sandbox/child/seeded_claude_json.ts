@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Top-level fields that make the child the same user, device and client as the user's own Claude Code. */
 const COPIED = ["machineID", "mcpServers", "oauthAccount", "primaryApiKey", "userID"] as const;

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 
 /** Why Claude Code leaves an MCP server out that a configuration names, as `system/init` tells it (2.1.330). */
 export interface ServerFault {

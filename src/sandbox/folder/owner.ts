@@ -2,7 +2,7 @@ import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { readProcFile, readProcLink } from "../../../ffi/processes/proc.ts";
 import { folderParts } from "./folder_parts.ts";
 import type { ForwardOptions } from "../transcripts/forward_transcripts.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import { readProcessStat } from "../processes/process_stat.ts";
 
 /** Whose run a private folder is, and what would be lost with it. */

@@ -1,5 +1,5 @@
 import { absoluteDir, absolutePath, isBelow } from "../paths.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
  * The folders that a run's tools may write to, be it only from Claude Code's Bash sandbox: the working directory, what

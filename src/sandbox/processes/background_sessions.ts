@@ -1,7 +1,7 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { readProcessStat } from "./process_stat.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 
 /** The largest record of a process that is read, in bytes: they have less than a thousand. */
 const LIMIT = 65_536;

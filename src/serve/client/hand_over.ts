@@ -5,7 +5,7 @@ import { SIGNALS } from "../../../ffi/processes/signals.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
 import { readProcessStat } from "../../sandbox/processes/process_stat.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import { LineChannel } from "../line_channel.ts";
 import { programIdentity } from "../program_identity.ts";
 import { surviveMistakes } from "../survive_mistakes.ts";

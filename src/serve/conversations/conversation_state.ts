@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { Frame, ResultFrame } from "../../wire/frame.ts";
 

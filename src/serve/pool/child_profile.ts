@@ -1,7 +1,7 @@
 import type { LateTerms } from "../../session/late_terms.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import { callersServers, startingBody, UNCALLED_EVENTS } from "../../run/plan/asked_order.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 

@@ -1,6 +1,6 @@
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../json_object.ts";
 
 /** The tool with which the model loads a skill. */
 export const SKILL_TOOL = "Skill";

@@ -1,4 +1,4 @@
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { type ControlRequest, isCallers } from "../../wire/control.ts";
 import type { ServerChanges } from "../effect.ts";
 import type { HookPayload } from "../input.ts";

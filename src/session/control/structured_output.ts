@@ -1,5 +1,5 @@
-import { asText, type JsonObject } from "../../transcript/json_object.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { asText, type JsonObject } from "../../json_object.ts";
+import { isJsonObject } from "../../json_object.ts";
 import {
   OUTPUT_ACCEPTED,
   OUTPUT_REMINDER,

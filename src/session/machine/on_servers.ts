@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { handToChild } from "../handing_over.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";

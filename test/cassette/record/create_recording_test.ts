@@ -9,7 +9,7 @@ import { recordedInput } from "../../../src/cassette/recorded_input.ts";
 import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";
 import type { Input } from "../../../src/session/input.ts";
-import { isJsonObject, type JsonObject } from "../../../src/transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import type { Frame } from "../../../src/wire/frame.ts";
 import { readEntry } from "../../../src/transcript/entry.ts";
 import { readRecording } from "../../session/recording.ts";

@@ -6,8 +6,8 @@ import { learnFromCast } from "../../../src/cassette/scrub/learn_from_parts.ts";
 import { scrubCast } from "../../../src/cassette/scrub/scrub_cast.ts";
 import { scrubTape } from "../../../src/cassette/scrub/scrub_tape.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";
-import type { SaidParts } from "../../../src/redaction/traces/said_parts.ts";
-import { createSubagentCalls } from "../../../src/redaction/traces/subagent_calls.ts";
+import type { SaidParts } from "../../../src/redaction/traces/blanked/said_parts.ts";
+import { createSubagentCalls } from "../../../src/redaction/traces/blanked/subagent_calls.ts";
 import { collectTraces } from "../../../src/redaction/traces/learn_traces.ts";
 
 /** The texts of a run's files. */

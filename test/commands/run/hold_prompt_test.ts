@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { whyNoConversation } from "../../../src/commands/run/hold_prompt.ts";
-import { checkDelivery } from "../../../src/run/facts/check_delivery.ts";
+import { checkDelivery } from "../../../src/run/facts/prompt/check_delivery.ts";
 import { PLAIN_ORDER } from "../../run/plain_order.ts";
 import { writeScript } from "../../write_script.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { createExaminer, type Examiner } from "../../../src/drift/examine/examiner.ts";
 import type { Found } from "../../../src/drift/finding.ts";
 import { readKnown } from "../../../src/drift/known.ts";
-import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 
 const KNOWN = readKnown({
   versions: ["2.1.197", "2.1.330"],

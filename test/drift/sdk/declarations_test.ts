@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { readKnown } from "../../../src/drift/known.ts";
 import { declaredCheck } from "../../../src/drift/sdk/check_declared.ts";
 import { literalsIn, readDeclarations } from "../../../src/drift/sdk/declarations.ts";
-import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 
 const TEXT = `
 import type { Elsewhere } from "elsewhere"; // declare type Comment = { no: 1; };

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { advance, startConversation } from "../../../src/frames/conversation.ts";
 import type { Input, Untimed } from "../../../src/session/input.ts";
 import { readEntry } from "../../../src/transcript/entry.ts";
-import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 import type { Frame, ShellOutputFrame } from "../../../src/wire/frame.ts";
 import { conversationOptions } from "../conversation_options.ts";
 

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Cost } from "../../../src/transcript/cost.ts";
+import type { Cost } from "../../../src/transcript/turn/cost.ts";
 import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
-import { DEFERRED } from "../../../src/transcript/deferred.ts";
+import { DEFERRED } from "../../../src/transcript/turn/deferred.ts";
 import { AT_LIMIT, HALTED } from "../../../src/transcript/halted.ts";
 import { OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
-import { turnsOf } from "../../../src/transcript/turn.ts";
+import { turnsOf } from "../../../src/transcript/turn/turn.ts";
 import { resultFrame } from "../../../src/frames/result/result_frame.ts";
 import { readRecording } from "../../transcript/recording.ts";
 

@@ -3,7 +3,7 @@ import type { Ending } from "../../../src/session/effect.ts";
 import { type Verdict, verdictOf } from "../../../src/frames/result/verdict.ts";
 import { parseEntry } from "../../../src/transcript/entry.ts";
 import { AT_LIMIT, HALTED } from "../../../src/transcript/halted.ts";
-import { turnsOf } from "../../../src/transcript/turn.ts";
+import { turnsOf } from "../../../src/transcript/turn/turn.ts";
 
 const screen = { lines: [], cursor: { row: 1, col: 1 } };
 

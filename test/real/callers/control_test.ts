@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
-import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";

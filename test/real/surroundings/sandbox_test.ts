@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { filesBelow } from "../files_below.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { performHere } from "../perform_here.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { filesBelow } from "../files_below.ts";
 import { lackOf } from "../../find_tool.ts";
 import { unlessLacking } from "../../unless_lacking.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { parse } from "yaml";
 import { agentsArgument, placedAgents } from "../../../src/run/plan/placed_agents.ts";
-import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 
 const READS = { readsFiles: true };
 /** Too long for a command line, and nothing but that. */

@@ -4,7 +4,7 @@ import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import { type Settings, settingsDocument } from "../../../src/sandbox/child/read_settings.ts";
-import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 import { DENIAL_MESSAGE, UNATTENDED_MESSAGE } from "../../../src/session/hook_answers.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 

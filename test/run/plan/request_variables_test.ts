@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { requestVariables } from "../../../src/run/plan/request_variables.ts";
 import type { Login } from "../../../src/sandbox/child/login.ts";
-import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 
 const KEY: Login = { kind: "variable", name: "ANTHROPIC_API_KEY" };
 const TOKEN: Login = { kind: "variable", name: "CLAUDE_CODE_OAUTH_TOKEN" };

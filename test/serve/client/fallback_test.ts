@@ -6,7 +6,7 @@ import { StopSignals } from "../../../src/driver/stop_signals.ts";
 import { connectToServer } from "../../../src/serve/client/connect_to_server.ts";
 import { handOver } from "../../../src/serve/client/hand_over.ts";
 import { LineChannel } from "../../../src/serve/line_channel.ts";
-import { isJsonObject } from "../../../src/transcript/json_object.ts";
+import { isJsonObject } from "../../../src/json_object.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };

@@ -3,7 +3,7 @@ import { Pool, type PoolOptions } from "../../../src/serve/pool/pool.ts";
 import { libraryRequest } from "../../../src/library/library_request.ts";
 import { whyCold, whyOfInitialize } from "../../../src/serve/pool/child_profile.ts";
 import type { ProgramCaller } from "../../../src/driver/sources/caller/program_caller.ts";
-import { isJsonObject, type JsonObject } from "../../../src/transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import { messageLine } from "../../../src/wire/caller_line.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";

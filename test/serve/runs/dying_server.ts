@@ -2,7 +2,7 @@ import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { acceptUnix, connectUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { LineChannel } from "../../../src/serve/line_channel.ts";
-import { isJsonObject } from "../../../src/transcript/json_object.ts";
+import { isJsonObject } from "../../../src/json_object.ts";
 import { until } from "../../standin/stand_in.ts";
 import { poolCounts } from "./pool_counts.ts";
 import { serve } from "./served.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { answerOnServers, serversError, setServers } from "../../../src/session/control/servers.ts";
 import type { SessionState } from "../../../src/session/session_state.ts";
-import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 import { simulate } from "../simulation.ts";
 
 /** A session whose caller has a server of its own, and has set another one. */

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readEntry } from "../../../src/transcript/entry.ts";
-import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 import { STOP } from "../../../src/session/hook_answers.ts";
 import { OUTPUT_REMINDER, OUTPUT_SERVER } from "../../../src/transcript/structured_output.ts";
 import { simulate, type Simulation } from "../simulation.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
-import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { concurrently } from "../../faults/concurrently.ts";
 import { NOWHERE } from "../../nowhere.ts";
 import { StandIn } from "../stand_in.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
 import { startProgram } from "../../start_program.ts";

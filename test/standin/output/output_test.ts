@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { releaseOf } from "../../../fixtures/mock/release.ts";
-import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { STAND_IN_VERSIONS } from "../stand_in_versions.ts";
 import { StandIn } from "../stand_in.ts";
 

@@ -1,8 +1,8 @@
 import { LibcError } from "../../../../ffi/errno.ts";
 import { readFd } from "../../../../ffi/descriptors/fd.ts";
 import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
-import { createLineSplitter } from "../../../transcript/line_splitter.ts";
-import { LONGEST_LINE } from "../../../transcript/longest_line.ts";
+import { createLineSplitter } from "../../../transcript/files/line_splitter.ts";
+import { LONGEST_LINE } from "../../../transcript/files/longest_line.ts";
 import { type CallerLine, readCallerLine } from "../../../wire/caller_line.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { Caller, CallerInput, Judge } from "./caller.ts";

@@ -1,6 +1,6 @@
 import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
-import type { JsonObject } from "../../../transcript/json_object.ts";
+import type { JsonObject } from "../../../json_object.ts";
 import type { Caller, CallerInput, Judge } from "./caller.ts";
 
 /**

@@ -7,7 +7,7 @@ import {
   wildProblem,
 } from "./permission_rule.ts";
 import type { Settings } from "../../../sandbox/child/read_settings.ts";
-import { isJsonObject } from "../../../transcript/json_object.ts";
+import { isJsonObject } from "../../../json_object.ts";
 
 /** What there are rules on. */
 export interface RuleSources {

@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
 import type { OpenQuestion } from "../../conversations/conversation_state.ts";
-import { isJsonObject } from "../../../transcript/json_object.ts";
+import { isJsonObject } from "../../../json_object.ts";
 import { readBody } from "../body.ts";
 import { heldConversation } from "./conversations.ts";
 import { notWhenOver } from "./not_when_over.ts";

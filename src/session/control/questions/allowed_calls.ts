@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../transcript/json_object.ts";
+import { isJsonObject } from "../../../json_object.ts";
 import { caretAtCursor } from "../../terminal/choices.ts";
 import { compactText, type Screen } from "../../terminal/screen.ts";
 import type { SessionState } from "../../session_state.ts";

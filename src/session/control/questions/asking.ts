@@ -34,7 +34,7 @@ import { end } from "../../ending.ts";
 import type { HookPayload } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, andThen, deadline, stay, type Step } from "../../step.ts";
-import type { JsonObject } from "../../../transcript/json_object.ts";
+import type { JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../wire/control.ts";
 
 /**

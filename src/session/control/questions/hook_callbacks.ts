@@ -5,7 +5,7 @@ import { DEFERRAL } from "../../hook_answers.ts";
 import type { HookPayload } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, andThen, deadline, stay, type Step } from "../../step.ts";
-import { isJsonObject, type JsonObject } from "../../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../wire/control.ts";
 
 /** What somebody wants to know of a hook of the caller's. */

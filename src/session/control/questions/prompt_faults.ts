@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../transcript/json_object.ts";
+import { isJsonObject } from "../../../json_object.ts";
 
 /** A value that is another one than is wanted. */
 type Fault = Readonly<Record<string, unknown>>;

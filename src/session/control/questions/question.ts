@@ -1,5 +1,5 @@
 import type { Entry } from "../../../transcript/entry.ts";
-import type { JsonObject } from "../../../transcript/json_object.ts";
+import type { JsonObject } from "../../../json_object.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { HookPayload } from "../../input.ts";
 

@@ -1,4 +1,4 @@
-import { asText, isJsonObject, type JsonObject } from "../../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { ChildChanges } from "../../effect.ts";
 import type { NotedChanges, SettledMessage } from "../../message.ts";

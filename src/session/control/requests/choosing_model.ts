@@ -1,5 +1,5 @@
 import type { ControlRequest } from "../../../wire/control.ts";
-import { asText, isJsonObject } from "../../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../../json_object.ts";
 import type { Effect } from "../../effect.ts";
 import type { Consulted } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";

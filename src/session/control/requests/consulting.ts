@@ -18,7 +18,7 @@ import {
   SET_SERVERS,
 } from "../servers.ts";
 import { UPDATING } from "./updating_settings.ts";
-import { asText, isJsonObject, type JsonObject } from "../../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 
 /** The request that gives the session a title. */
 export const RENAMING = "rename_session";

@@ -1,5 +1,5 @@
 import { type ControlRequest, isEmpty } from "../../../wire/control.ts";
-import { isJsonObject, type JsonObject } from "../../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { settingsFaults } from "../../../settings/settings_faults.ts";
 import { versionFaults } from "../../../settings/version_faults.ts";
 import type { Effect } from "../../effect.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../transcript/json_object.ts";
+import { isJsonObject } from "../../../json_object.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { Effect } from "../../effect.ts";
 import type { SessionState } from "../../session_state.ts";

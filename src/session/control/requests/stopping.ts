@@ -1,5 +1,5 @@
 import type { Entry } from "../../../transcript/entry.ts";
-import { asText, isJsonObject } from "../../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../../json_object.ts";
 import {
   enqueuedNotification,
   parseTaskNotification,

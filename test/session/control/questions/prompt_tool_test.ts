@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { readEntry } from "../../../../src/transcript/entry.ts";
-import type { JsonObject } from "../../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../../src/json_object.ts";
 import { simulate, type Simulation } from "../../simulation.ts";
 
 const INPUT = { command: "touch a" };

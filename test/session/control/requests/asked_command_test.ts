@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Consulted } from "../../../../src/session/input.ts";
-import type { JsonObject } from "../../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../../src/json_object.ts";
 import { commandAnswer } from "../../../../src/session/control/requests/asked_command.ts";
 import type { SettledMessage } from "../../../../src/session/message.ts";
 import { simulate } from "../../simulation.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { JsonObject } from "../../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../../src/json_object.ts";
 import { simulate } from "../../simulation.ts";
 
 function conversation(version = "2.1.330") {

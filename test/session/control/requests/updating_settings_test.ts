@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Consulted } from "../../../../src/session/input.ts";
-import type { JsonObject } from "../../../../src/transcript/json_object.ts";
+import type { JsonObject } from "../../../../src/json_object.ts";
 import { simulate } from "../../simulation.ts";
 
 /** What comes of a request to change settings, to which a headless Claude Code says something. */

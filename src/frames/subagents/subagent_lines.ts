@@ -1,0 +1,235 @@
+import { calledSubagent } from "./called_subagent.ts";
+import { framesOfEntry } from "../single/frames_of_entry.ts";
+import { isCoordinator, isOfTask } from "../single/user_frames.ts";
+import { nestedTask, wakened } from "../single/task_frames.ts";
+import { startTask } from "../single/task_start.ts";
+import type { Task } from "../single/task.ts";
+import { tellProgress } from "../single/task_progress.ts";
+import {
+  isSkillText,
+  mayBeFork,
+  noteFork,
+  noteSkillCalls,
+  noteSkillResult,
+  skillOf,
+} from "./forked_skills.ts";
+import { tellHookEnd } from "../hook_ends.ts";
+import { forgetBegun, forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
+import { endWritten } from "../live/live_answers.ts";
+import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
+import {
+  and,
+  type ForkedSkill,
+  type FramesState,
+  type Told,
+  told,
+} from "../telling/frames_state.ts";
+import { chained } from "../telling/chain.ts";
+import { say, tellTasks } from "../telling/saying.ts";
+import type { SubagentLine } from "../../session/input.ts";
+import type { AssistantEntry, Entry, UserEntry } from "../../transcript/entry.ts";
+import { resultText } from "../../transcript/kept_entry.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+
+/** Tells a line of a subagent's transcript, once its call is known. */
+export function tellSubagentLine(before: FramesState, line: SubagentLine): Told {
+  const { subagent: { agentId, type, description }, entry } = line;
+  const state = forgetBegun(noteFork(before, line), agentId);
+  const fork = state.forks.get(agentId);
+  const toolUseId = fork?.call.id ?? line.subagent.toolUseId;
+  if (toolUseId === undefined) {
+    return told(
+      mayBeFork(state, line) ? { ...state, uncalled: [...state.uncalled, line] } : state,
+    );
+  }
+  const call = fork?.call ?? state.toolUses.get(toolUseId);
+  const task = state.allTasks.get(agentId);
+  if (
+    (call === undefined && task === undefined) || state.version === undefined ||
+    isBeingWoken(state, line) || isAheadOfPrompt(state, line)
+  ) {
+    return told({ ...state, uncalled: [...state.uncalled, line] });
+  }
+  // What a subagent says of being stopped is not said in its turn.
+  if (state.ending && state.tasks.get(agentId)?.background === true) return told(state);
+  // The end of a shell that it has left in the background, of which it is told, wakes one that was over (2.1.330).
+  const woken = task !== undefined && !state.tasks.has(agentId) && entry.type === "user" &&
+      isOfTask(entry.origin)
+    ? wakened(task, entry.timestamp ?? "")
+    : undefined;
+  const isWoken = woken !== undefined || (task !== undefined && task.toolUseId !== toolUseId);
+  const background = isWoken ||
+    (fork === undefined
+      ? calledSubagent(call, state.version).background
+      : isForkApart(state, line));
+  const started = task !== undefined && woken === undefined ? told(state) : tellTasks(
+    state,
+    (context) =>
+      startTask(
+        state.tasks,
+        woken ?? {
+          ...calledSubagent(call, context.version),
+          id: agentId,
+          toolUseId,
+          type: "local_agent",
+          description,
+          background,
+          agentType: type,
+          ...(fork === undefined ? {} : forkIn(fork, { entry, background })),
+        },
+        context,
+      ),
+  );
+  const subagent = {
+    toolUseId,
+    agentId,
+    type,
+    description: fork === undefined || background ? description : fork.description,
+    background,
+  };
+  const shown = fork === undefined ? entry : shownOfFork(state, { entry, background });
+  const ahead = and(
+    and(and(started, endWritten), (state) => tellReturnedShells(state, entry)),
+    (state) =>
+      and(
+        and(tellHookEnd(state, entry), (state) => tellSkillResult(state, entry)),
+        (state) => tellNested(state, entry),
+      ),
+  );
+  // What a subagent's own subagents say is told with what subagents say, and only then.
+  const isSaid = call?.agentId === undefined || state.options.subagentText === true;
+  const words = (state: FramesState) =>
+    isSaid && shown !== undefined
+      ? say(state, (context) => framesOfEntry(shown, { ...context, subagent }))
+      : told(state);
+  const progress = (state: FramesState) =>
+    tellTasks(state, (context) => {
+      const { cwd, home } = state.options;
+      return tellProgress(state.tasks, { agentId, entry, cwd, home }, context);
+    });
+  const next = background ? and(and(ahead, words), progress) : and(and(ahead, progress), words);
+  if (entry.type !== "assistant") {
+    // After the result of a skill there may be a single call that is open.
+    const { skills: { length } } = state;
+    return and(next, (state) => {
+      const isAwaited = state.uncalled.some(({ subagent }) => subagent.agentId === agentId);
+      return state.skills.length < length || isAwaited ? tellUncalled(state) : told(state);
+    });
+  }
+  return and(
+    and(and(next, (state) => noteCalls(state, entry, agentId)), tellHookedTasks),
+    (state) => noteShellCalls(state, entry),
+  );
+}
+
+/** Whether a subagent's first answer stands ahead of what it was asked: on a busy machine 2.1.197 writes that last. */
+function isAheadOfPrompt(
+  { allTasks, version = "" }: FramesState,
+  { subagent: { agentId }, entry }: SubagentLine,
+): boolean {
+  return entry.type === "assistant" && typeof entry.parentUuid === "string" &&
+    !allTasks.has(agentId) && !isVersionAtLeast(version, "2.1.330");
+}
+
+/** Whether the turn does not wait for a skill's subagent, as its note says, or the result of its call said later. */
+function isForkApart({ tasks }: FramesState, { subagent }: SubagentLine): boolean {
+  return tasks.get(subagent.agentId)?.background ?? subagent.background === true;
+}
+
+/** What is told of a skill's subagent as it begins. */
+function forkIn(
+  { call }: ForkedSkill,
+  { entry, background }: { readonly entry: Entry; readonly background: boolean },
+): Partial<Pick<Task, "skill" | "description" | "prompt">> {
+  return {
+    ...(isSkillText(entry) ? { prompt: resultText(entry.message.content) } : {}),
+    ...(background ? {} : { skill: "called", description: `/${skillOf(call)}` }),
+  };
+}
+
+/**
+ * A line of a skill's subagent as it is told: the skill's text is its prompt, of which nothing is told before 2.1.330.
+ * Other remarks of Claude Code are told only with what subagents say.
+ */
+function shownOfFork(
+  { version = "", options }: FramesState,
+  { entry, background }: { readonly entry: Entry; readonly background: boolean },
+): Entry | undefined {
+  if (entry.type !== "user" || entry.meaning !== "remark") return entry;
+  if (isSkillText(entry)) {
+    return isVersionAtLeast(version, "2.1.330") ? { ...entry, meaning: "prompt" } : undefined;
+  }
+  return background || options.subagentText === true ? entry : undefined;
+}
+
+/** Tells what a skill's subagent has said, if only the result of the call names it. */
+export function tellSkillResult(before: FramesState, entry: Entry): Told {
+  const { uncalled, ...state } = noteSkillResult(before, entry);
+  const isNamed = ({ subagent: { agentId } }: SubagentLine) =>
+    state.forks.has(agentId) && !before.forks.has(agentId);
+  return uncalled.filter(isNamed).reduce<Told>(
+    (said, line) => and(said, (state) => tellSubagentLine(state, line)),
+    told({ ...state, uncalled: uncalled.filter((line) => !isNamed(line)) }),
+  );
+}
+
+/** Whether a line may be of a subagent that goes on because of a message, as the result of that call will say. */
+function isBeingWoken(
+  { tasks, allTasks, toolUses, uncalled }: FramesState,
+  { subagent: { agentId }, entry }: SubagentLine,
+): boolean {
+  if (tasks.has(agentId) || !allTasks.has(agentId)) return false;
+  const isNext = uncalled.some(({ subagent }) => subagent.agentId === agentId) ||
+    (entry.type === "user" && isCoordinator(entry.origin));
+  return isNext && [...toolUses.values()].some(({ name }) => name === "SendMessage");
+}
+
+function tellNested(state: FramesState, entry: Entry): Told {
+  return tellTasks(state, (context) => nestedTask(state.tasks, entry, context));
+}
+
+/** Notes the calls that a line holds; `agentId` is the subagent's whose they are. */
+export function noteCalls(
+  state: FramesState,
+  { message }: AssistantEntry,
+  agentId?: string,
+): Told {
+  const calls = message.content.flatMap(({ type, id, name, input }) =>
+    type === "tool_use" && typeof id === "string" && typeof name === "string"
+      ? [{ id, name, input, ...(agentId === undefined ? {} : { agentId }) }]
+      : []
+  );
+  if (calls.length === 0 && state.uncalled.length === 0) return told(state);
+  const toolUses = new Map(state.toolUses);
+  for (const call of calls) toolUses.set(call.id, call);
+  return and(
+    tellHookedTasks(noteSkillCalls({ ...state, toolUses }, calls)),
+    tellUncalled,
+  );
+}
+
+/** Tells lines of subagents that had to wait for their calls, or until somebody woke them. */
+export function tellUncalled({ uncalled, ...state }: FramesState): Told {
+  return uncalled.reduce<Told>(
+    (said, line) => and(said, (state) => tellSubagentLine(state, line)),
+    told({ ...state, uncalled: [] }),
+  );
+}
+
+/** Forgets the calls whose results a line holds, but for those of subagents, which may go on in the background. */
+export function forgetCalls(state: FramesState, { message }: UserEntry): FramesState {
+  if (typeof message.content === "string") return state;
+  const toolUses = new Map(state.toolUses);
+  let { failed } = state;
+  const { hooked } = forgetHooked(state, message.content.map(({ tool_use_id: id }) => id));
+  for (const { tool_use_id: id, is_error } of message.content) {
+    const call = typeof id === "string" ? toolUses.get(id) : undefined;
+    if (call === undefined || call.name === "Agent" || call.name === "Task") continue;
+    toolUses.delete(call.id);
+    // What a refused call was given is a part of the result.
+    if (is_error === true) failed = chained(failed, call);
+  }
+  return toolUses.size === state.toolUses.size && hooked === state.hooked
+    ? state
+    : { ...state, toolUses, failed, hooked };
+}

@@ -1,0 +1,89 @@
+import { CliError } from "../../../cli_error.ts";
+import type { GatedPrompt } from "../../plan/plan_facts.ts";
+import type { RunOrder } from "../../plan/run_order.ts";
+import { commandPlaces } from "./command_places.ts";
+import { type CustomCommand, findCustomCommand } from "../../../sandbox/child/custom_command.ts";
+import { watchesModels } from "../../../sandbox/child/foreign_settings.ts";
+import { judgePrompt } from "../../../session/prompt/judge_prompt.ts";
+import { slashWord } from "../../../session/prompt/slash_word.ts";
+import type { JsonObject } from "../../../json_object.ts";
+
+/** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters, with some around it. */
+export const LONGEST_REPLY = 1_048_500;
+
+/** A version above all: of a program that does not name its own, nothing is known. */
+const UNKNOWN_VERSION = "9999.0.0";
+
+/**
+ * Lets a prompt through to a child, or not: what Claude Code's interactive program would carry out by itself never
+ * gets there.
+ *
+ * @throws {CliError} when the prompt is refused
+ */
+export function gatePrompt(
+  options:
+    & Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded" | "persistSession">
+    & {
+      readonly prompt: string;
+      /** Whether it is a message of a conversation. */
+      readonly conversation?: boolean;
+    },
+  facts: {
+    /** The version of Claude Code, if the executable names one. */
+    readonly version: string | undefined;
+    /** The user's config dir. */
+    readonly configDir: string;
+    /** All settings in force. */
+    readonly settings: readonly JsonObject[];
+    readonly mcpServers: number;
+  },
+): GatedPrompt {
+  const { prompt, forwarded } = options;
+  const { version = UNKNOWN_VERSION } = facts;
+  const places = commandPlaces(options, facts);
+  const found = new Map<string, CustomCommand | undefined>();
+  const judgement = judgePrompt(prompt, {
+    version,
+    custom: (name) => {
+      if (!found.has(name)) found.set(name, findCustomCommand(name, places));
+      return found.get(name);
+    },
+    isPath: isPath(slashWord(prompt)?.name ?? ""),
+    disabled: forwarded.includes("--disable-slash-commands"),
+    plugins: places.plugins.length > 0 ||
+      forwarded.some((argument) => argument.startsWith("--plugin-")),
+    mcpServers: facts.mcpServers > 0,
+    conversation: options.conversation === true,
+    keepsSession: options.persistSession,
+    watchesModels: watchesModels(facts.settings),
+    rendezvous: options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY,
+  });
+  switch (judgement.kind) {
+    case "send":
+      return {
+        expands: judgement.expands,
+        verbatim: judgement.verbatim === true,
+        ...(judgement.forks ? { forks: true } : {}),
+      };
+    case "answer":
+      // What the session is like is told with it in a conversation, which takes somebody to say so.
+      return options.conversation
+        ? { expands: false, asked: { version, unavailable: true } }
+        : { expands: false, answer: { text: judgement.text, version } };
+    case "ask": {
+      const { kind: _, ...asked } = judgement;
+      return { expands: false, asked: { version, ...asked } };
+    }
+    case "refuse":
+      throw new CliError(judgement.message, { suggestion: judgement.suggestion });
+  }
+}
+
+/** Whether there is something of that name in the root folder: Claude Code looks no deeper either. */
+function isPath(name: string): boolean {
+  try {
+    return /^[\w:-]+$/u.test(name) && Deno.statSync(`/${name}`) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,132 @@
+import { CliError } from "../../../cli_error.ts";
+import { gatePrompt, LONGEST_REPLY } from "./gate_prompt.ts";
+import { isPlain } from "../../../session/prompt/is_plain.ts";
+import type { RunOrder } from "../../plan/run_order.ts";
+import type { UserConfig } from "../../../sandbox/user_config.ts";
+import type { Message, SettledMessage } from "../../../session/message.ts";
+import { slashWord } from "../../../session/prompt/slash_word.ts";
+import { pasteRefusal } from "../../../session/terminal/paste.ts";
+import type { JsonObject } from "../../../json_object.ts";
+import type { CallerLine } from "../../../wire/caller_line.ts";
+import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+
+/** Says of a message of the caller how it reaches the child, if it does. */
+export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
+
+/** The first version whose socket takes every text for what it is; before, what looks like a command is one there. */
+export const TAKES_ALL = "2.1.330";
+
+/** What `claude -p` 2.1.330 says to a message of white space alone; one that consists of blocks goes to the model. */
+const BLANK = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
+
+/** How 2.1.330 tells the model of a message that is not the user's. */
+const NOT_THE_USERS = "[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]\n";
+
+/** What may be taken for a mention of a file, which no address of somebody's mail is. */
+const MENTION = /(?<![\w.])@/u;
+
+const WITHOUT_IMAGES =
+  "Send the text as a message of its own, or put it into a file and name that file";
+
+/** Why a text cannot be pasted together with images, if it cannot. */
+function besideImages(text: string): string | undefined {
+  return slashWord(text) === undefined ? pasteRefusal(text.trimEnd()) : "a command takes no images";
+}
+
+/** Judges the messages of a conversation, each of whose ids is good for one. */
+export function messageJudge(
+  order: RunOrder,
+  facts: {
+    readonly version: string | undefined;
+    readonly userConfig: UserConfig;
+    readonly settings: readonly JsonObject[];
+    readonly mcpServers: number;
+  },
+): MessageJudge {
+  const seen = new Set<string>();
+  const { version = "" } = facts;
+  const takesAll = isVersionAtLeast(version, TAKES_ALL);
+  return (line) => {
+    const { text, content, uuid, ticket, priority, human, images, obstacle, malformed } = line;
+    // Versions that know nothing of it take such a message for any other.
+    const isLiteral = line.literal === true && takesAll;
+    const isSynthetic = line.synthetic === true && takesAll;
+    const said = isSynthetic ? `${NOT_THE_USERS}${text}` : text;
+    const fields = {
+      text,
+      content,
+      ...(uuid === undefined ? {} : { uuid }),
+      ...(ticket === undefined ? {} : { ticket }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(human === undefined ? {} : { human }),
+      ...(isSynthetic ? { synthetic: true as const } : {}),
+      ...((isLiteral || isSynthetic) && MENTION.test(text) ? { unread: true as const } : {}),
+      ...(uuid !== undefined && seen.has(uuid) ? { repeated: true as const } : {}),
+    };
+    const asText = { ...fields, text: said, way: "rendezvous" } as const;
+    if (uuid !== undefined) seen.add(uuid);
+    const refused = (message: string, suggestion: string): SettledMessage => ({
+      ...fields,
+      settled: { kind: "refused", message, suggestion },
+    });
+    if (obstacle !== undefined) {
+      return {
+        ...fields,
+        settled: {
+          kind: "refused",
+          message: `Cannot send the message: ${obstacle}`,
+          suggestion: "Send text, or the path of a file",
+          ...(malformed === undefined ? {} : { malformed }),
+        },
+      };
+    }
+    if (images === true) {
+      const obstacle = isSynthetic ? "it is not the user's" : besideImages(text);
+      return obstacle === undefined
+        ? { ...fields, way: "paste", images }
+        : refused(`Cannot send the message with its images: ${obstacle}`, WITHOUT_IMAGES);
+    }
+    const { length } = JSON.stringify(said);
+    if (length > LONGEST_REPLY) {
+      return refused(
+        `Cannot send the message: as JSON it has ${length} characters, and Claude Code's socket takes ${LONGEST_REPLY}`,
+        "Put the text into a file and name that file",
+      );
+    }
+    if (takesAll && typeof content === "string" && said.trim() === "") {
+      return { ...fields, settled: { kind: "local", text: BLANK, version, blank: true } };
+    }
+    if (isPlain(text) || isLiteral) return asText;
+    if (text.startsWith("!") && !takesAll) {
+      return refused(
+        `Cannot send the message: Claude Code ${version} would run what begins with "!" in a shell`,
+        "Put a word or a blank before it, or update Claude Code",
+      );
+    }
+    try {
+      const gated = gatePrompt({ ...order, prompt: text, inject: "stdin", conversation: true }, {
+        version,
+        configDir: facts.userConfig.dir,
+        settings: facts.settings,
+        mcpServers: facts.mcpServers,
+      });
+      if (gated.answer !== undefined) {
+        return { ...fields, settled: { kind: "local", ...gated.answer } };
+      }
+      if (gated.asked !== undefined) {
+        return { ...fields, settled: { kind: "asked", ...gated.asked } };
+      }
+      if (!gated.expands) return asText;
+      const command = `/${slashWord(text)?.name ?? ""}`;
+      if (!takesAll) return { ...fields, way: "rendezvous", command };
+      const obstacle = pasteRefusal(text);
+      return obstacle === undefined ? { ...fields, way: "paste", command } : refused(
+        `Cannot type the command ${command}: ${obstacle}`,
+        "Leave such characters out of what follows the command",
+      );
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      return refused(error.message, error.suggestion ?? "");
+    }
+  };
+}

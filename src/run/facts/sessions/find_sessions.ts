@@ -1,0 +1,169 @@
+import { namesIn } from "../../../../ffi/files/at_path.ts";
+import { UnfitFileError } from "../../../../ffi/files/regular_file.ts";
+import type { FoundSessions, FoundTranscript } from "../../plan/plan_facts.ts";
+import type { Resumption } from "../../plan/run_order.ts";
+import { worktreesOf } from "../../../sandbox/child/git_repository.ts";
+import { backgroundSessions } from "../../../sandbox/processes/background_sessions.ts";
+import { readLines } from "../../../sandbox/transcripts/read_lines.ts";
+import { readTranscript } from "../../../sandbox/transcripts/read_transcript.ts";
+import { projectSlug } from "../../../transcript/files/project_slug.ts";
+import {
+  isSameTitle,
+  type SessionKind,
+  sessionKind,
+  sessionTitle,
+} from "../../../transcript/files/session_description.ts";
+import { isSessionId } from "../../../transcript/files/session_id.ts";
+import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+
+/** Where sessions are looked for. */
+export interface SessionPlaces {
+  /** The user's config dir. */
+  readonly configDir: string;
+  /** Real path of the working directory. */
+  readonly cwd: string;
+  /** Asks for Claude Code's version, which takes up to 90 ms. */
+  readonly version: () => Promise<string | undefined>;
+}
+
+/** A file with the name of a session's transcript. */
+interface Candidate {
+  readonly id: string;
+  /** Path below `projects/`. */
+  readonly path: string;
+  readonly modified: number;
+  /** In bytes. */
+  readonly size: number;
+}
+
+const TRANSCRIPT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/iu;
+
+/** How much of a transcript's beginning and of its end is looked through for a title, in bytes. */
+const TITLED_BYTES = 65_536;
+
+/**
+ * Looks up the session that a run is to go on with, as `claude -p` does: the latest is that of the working directory's
+ * own folder which was written to last, whoever wrote it; titles are those of the worktrees of its repository too.
+ *
+ * What killed runs left has to be at home by then.
+ */
+export async function findSessions(
+  resumption: Resumption,
+  places: SessionPlaces,
+): Promise<FoundSessions> {
+  const latest = resumption.latest ? await latestSession(places) : undefined;
+  if (latest !== undefined) return { latest };
+  if (resumption.named === undefined) return {};
+  const named = isSessionId(resumption.named)
+    ? [resumption.named]
+    : titled(resumption.named, places);
+  const [id, ...more] = named;
+  const transcript = resumption.upTo === undefined || id === undefined || more.length > 0
+    ? undefined
+    : transcriptOf(id, places);
+  return { named, ...(transcript === undefined ? {} : { transcript }) };
+}
+
+/**
+ * The session that was written to last. Before 2.1.330 one of the background is none, and one in which nobody has said
+ * anything is the latest all the same, with nothing to go on with. What is at work in the background is left to itself.
+ */
+async function latestSession(
+  { configDir, cwd, version }: SessionPlaces,
+): Promise<string | undefined> {
+  const atWork = backgroundSessions(configDir);
+  for (const { id, path, size } of candidatesIn([projectSlug(cwd)], configDir)) {
+    if (atWork.has(id)) continue;
+    const kind = kindOf(`${configDir}/projects/${path}`);
+    if (kind === "conversation") return id;
+    if (kind === "aside") continue;
+    if (size === 0) return undefined;
+    const isOlder = !isVersionAtLeast(await version() ?? "", "2.1.330");
+    if (kind === "background" && !isOlder) return id;
+    if (kind === "wordless" && isOlder) return undefined;
+  }
+  return undefined;
+}
+
+/** What a transcript is of, as far as it can be read. */
+function kindOf(path: string): SessionKind {
+  try {
+    return sessionKind(readLines(path));
+  } catch (error) {
+    if (isUnreadable(error)) return "wordless";
+    throw error;
+  }
+}
+
+function titled(name: string, { configDir, cwd }: SessionPlaces): readonly string[] {
+  const found = candidatesIn(slugsOf(cwd, configDir), configDir).filter(({ path, size }) => {
+    const file = `${configDir}/projects/${path}`;
+    const head = linesIn(file, { most: TITLED_BYTES });
+    const tail = size <= TITLED_BYTES ? [] : linesIn(file, { from: size - TITLED_BYTES });
+    const title = sessionTitle([...head, ...tail]);
+    return title !== undefined && isSameTitle(title, name) && sessionKind(head) !== "aside";
+  });
+  return [...new Set(found.map(({ id }) => id))];
+}
+
+/** The folders of a repository's worktrees and of all folders in them; without further worktrees that of the cwd. */
+function slugsOf(cwd: string, configDir: string): readonly string[] {
+  const own = projectSlug(cwd);
+  const worktrees = worktreesOf(cwd).map(projectSlug);
+  if (worktrees.length <= 1) return [own];
+  const others = namesIn(`${configDir}/projects`).filter((name) =>
+    worktrees.some((slug) => name === slug || name.startsWith(`${slug}-`))
+  );
+  return [...new Set([own, ...others])];
+}
+
+function transcriptOf(id: string, { configDir, cwd }: SessionPlaces): FoundTranscript | undefined {
+  const own = projectSlug(cwd);
+  const slugs = [own, ...namesIn(`${configDir}/projects`).filter((name) => name !== own)];
+  for (const slug of slugs) {
+    const path = `${slug}/${id}.jsonl`;
+    try {
+      Deno.statSync(`${configDir}/projects/${path}`);
+    } catch {
+      continue;
+    }
+    const bytes = readTranscript(`${configDir}/projects/${path}`);
+    return { path, text: new TextDecoder().decode(bytes) };
+  }
+  return undefined;
+}
+
+/** Transcripts in some folders, the one that was written to last first. */
+function candidatesIn(slugs: readonly string[], configDir: string): readonly Candidate[] {
+  return slugs.flatMap((slug) =>
+    namesIn(`${configDir}/projects/${slug}`).flatMap((name): readonly Candidate[] => {
+      const id = TRANSCRIPT.exec(name)?.[1];
+      if (id === undefined) return [];
+      const path = `${slug}/${name}`;
+      try {
+        // A link may lead to anything, and nobody has named it.
+        const { isFile, mtime, size } = Deno.lstatSync(`${configDir}/projects/${path}`);
+        return isFile ? [{ id, path, modified: mtime?.getTime() ?? 0, size }] : [];
+      } catch {
+        return [];
+      }
+    })
+  ).sort((one, other) => other.modified - one.modified);
+}
+
+/** Lines of a part of a transcript; none where it cannot be read, or is gone by now. */
+function linesIn(
+  path: string,
+  part: { readonly from?: number; readonly most?: number },
+): readonly string[] {
+  try {
+    return new TextDecoder().decode(readTranscript(path, part)).split("\n");
+  } catch (error) {
+    if (isUnreadable(error)) return [];
+    throw error;
+  }
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof UnfitFileError;
+}

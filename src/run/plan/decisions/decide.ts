@@ -1,0 +1,189 @@
+import { CliError } from "../../../cli_error.ts";
+import type { RendezvousOptions } from "../../../driver/hands/rendezvous.ts";
+import { modeFacts, permissionMode } from "./permission_mode.ts";
+import { isLongArgument, type PlacedAgents, placedAgents } from "../placed_agents.ts";
+import type { PlanFacts, RunFacts } from "../plan_facts.ts";
+import type { RunOrder } from "../run_order.ts";
+import { type RunSession, sessionOf } from "./session_of.ts";
+import { hooklessFlag, modeWithoutHooks } from "./without_hooks.ts";
+import { shellOf, type SplitShell } from "../../../sandbox/child/split_shell.ts";
+import { settingSources } from "../../../sandbox/child/read_settings.ts";
+import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
+import { absolutePath, nameOf } from "../../../sandbox/paths.ts";
+import type { WayIn } from "../../../session/message.ts";
+import type { JsonObject } from "../../../json_object.ts";
+import { OUTPUT_SERVER } from "../../../transcript/structured_output.ts";
+import { isCallers } from "../../../wire/control.ts";
+import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { projectSlug } from "../../../transcript/files/project_slug.ts";
+
+/** What follows from order and facts alone, and is needed for more than one part of a plan. */
+export interface Decisions {
+  readonly session: RunSession;
+  /** The permission mode in which the child begins. */
+  readonly mode: string;
+  /** The one that the child is told, which is another one where nobody could refuse what it asks. */
+  readonly childMode: string;
+  /** The flag that turns off all hooks, if one does. */
+  readonly hookless: string | undefined;
+  readonly inject: WayIn;
+  /** How many MCP servers the child connects to, and whether its first request waits for them. */
+  readonly connections: number;
+  readonly isGated: boolean;
+  /** The hook that keeps that request waiting until the servers are there. */
+  readonly gate: "SessionStart" | "UserPromptSubmit";
+  /** The debug log that the caller wants, and the one that there is. */
+  readonly callerLog: string | undefined;
+  readonly log: string | undefined;
+  /** Agents of the caller's that are too long for a command line, and all arguments that they take. */
+  readonly agents: PlacedAgents;
+  /** Whether the child reads its config dir as the user's, while `--setting-sources` leaves the user's own out. */
+  readonly hidesUser: boolean;
+  /** The user's own settings, as far as Claude Code reads them for the run. */
+  readonly userSettings: JsonObject | undefined;
+  /** Where the project's automatic memory is kept. */
+  readonly memoryPath: string;
+  /** The child's rendezvous socket, when the prompt goes in there. */
+  readonly rendezvous: RendezvousOptions | undefined;
+  readonly splitShell: SplitShell | undefined;
+  /** The names of the MCP servers that are bridged to this program: the caller's, and ours if it is needed. */
+  readonly servers: readonly string[];
+}
+
+/** The first version that notes the tools of servers before the SessionStart hooks of a session that it resumes. */
+const NOTES_TOOLS_FIRST = "2.1.330";
+
+/** What stands in the place of the user's shell, if stdout and stderr of commands are to be told apart. */
+function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
+  if (shellOutputOf(order) !== "split") return undefined;
+  const { shellDir, streamsDir } = folderParts(folder);
+  const shell = shellOf(order.env);
+  return {
+    path: `${shellDir}/${nameOf(shell)}`,
+    shell,
+    named: order.env["CLAUDE_CODE_SHELL"],
+    folder: streamsDir,
+  };
+}
+
+/**
+ * Decides what several parts of a plan hang on.
+ *
+ * @throws {CliError} when what was asked for cannot be had
+ */
+export function decide(order: RunOrder, facts: PlanFacts): Decisions {
+  const { userConfig, gated, secret, settings } = facts;
+  const session = sessionOf(order, facts);
+  const mode = permissionMode({ ...modeFacts(order, settings), version: facts.version });
+  const hookless = hooklessFlag(order);
+  const byMessage = order.prompt === undefined;
+  const inject = byMessage || gated.verbatim === true ? "rendezvous" : order.inject;
+  const servers = serversOf(order, facts);
+  const connections = new Set([
+    ...facts.mcpServers.filter(({ disabled }) => !disabled).map(({ name }) => name),
+    ...servers,
+  ]).size;
+  const isGated = connections > 0;
+  const callerLog = order.debugFile === undefined
+    ? (order.debug ? `${userConfig.dir}/debug/${session.id}.txt` : undefined)
+    : absolutePath(order.debugFile, order.cwd);
+  const userSettings = settings.find(({ source }) => source === "user")?.values;
+  const { logPath, rendezvousPath, longPromptsPath } = folderParts(facts.folder);
+  return {
+    session,
+    mode,
+    childMode: hookless === undefined ? mode : modeWithoutHooks(order, { flag: hookless, mode }),
+    hookless,
+    inject,
+    connections,
+    isGated,
+    // Earlier versions note the tools of servers only after the SessionStart hooks of a session that they resume.
+    gate: isGated && session.resumed !== undefined &&
+        !isVersionAtLeast(facts.version ?? NOTES_TOOLS_FIRST, NOTES_TOOLS_FIRST)
+      ? "UserPromptSubmit"
+      : "SessionStart",
+    callerLog,
+    log: callerLog ??
+      (isGated || order.retries || order.debugToStderr ? logPath : undefined),
+    ...agentsOf(order, facts),
+    userSettings,
+    memoryPath: memoryPathOf(facts),
+    rendezvous: inject === "rendezvous"
+      ? { path: rendezvousPath, secret, longPromptsPath }
+      : undefined,
+    splitShell: splitShellOf(order, facts.folder),
+    servers,
+  };
+}
+
+/**
+ * Where the caller's agents are, and that the child reads what is there.
+ *
+ * @throws {CliError} when agents of a file are too long for a command line and no files can hold them
+ */
+function agentsOf(
+  { initialized, forwarded, settingSources: given }: RunOrder,
+  { otherAgents, agents: ofFile }: PlanFacts,
+): Pick<Decisions, "agents" | "hidesUser"> {
+  const long = initialized?.longAgents;
+  const isOfFile = long === undefined && ofFile !== undefined;
+  if (isOfFile && !isLongArgument(ofFile)) {
+    return { agents: { args: [`--agents=${ofFile}`], files: [] }, hidesUser: false };
+  }
+  const placed = placedAgents(isOfFile ? JSON.parse(ofFile) : long ?? {}, {
+    others: otherAgents,
+    readsFiles: !forwarded.includes("--restricted"),
+  });
+  if (isOfFile && placed.problem !== undefined) {
+    throw new CliError(`Cannot honour --agents: ${placed.problem}`, {
+      suggestion: "Put that agent into a file of its own below .claude/agents",
+    });
+  }
+  // Whatever else is given, the name of the file would be nothing to the interactive Claude Code.
+  const none = isOfFile && placed.args.length === 0 ? ["--agents={}"] : [];
+  const agents = { ...placed, args: [...placed.args, ...none] };
+  const sources = settingSources(given);
+  if (agents.files.length === 0 || sources.has("user")) return { agents, hidesUser: false };
+  const reading = `--setting-sources=${["user", ...sources].join()}`;
+  return { agents: { ...agents, args: [...agents.args, reading] }, hidesUser: true };
+}
+
+function serversOf(order: RunOrder, { output, promptServer }: PlanFacts): readonly string[] {
+  const { switched = {} } = order;
+  const names = [
+    ...(output === undefined ? [] : [OUTPUT_SERVER]),
+    ...(promptServer === undefined ? [] : [promptServer.name]),
+    ...callerServersOf(order).filter((name) => switched[name] !== false),
+  ];
+  return [...new Set(names)];
+}
+
+/** The names of the MCP servers in the caller's own process: those that it has set last, or begun with. */
+export function callerServersOf(
+  { initialized, callerServers = [], setServers }: RunOrder,
+): readonly string[] {
+  return setServers === undefined
+    ? [...new Set([...callerServers, ...initialized?.servers ?? []])]
+    : Object.keys(setServers).filter((name) => isCallers(setServers[name]));
+}
+
+/** The folder for automatic memory, with a slash at its end: that of the project, unless the caller or the user names one. */
+export function memoryPathOf(
+  { callerSettings, settings, userConfig, root }: Pick<
+    RunFacts,
+    "callerSettings" | "settings" | "userConfig" | "root"
+  >,
+): string {
+  const userSettings = settings.find(({ source }) => source === "user")?.values;
+  return [callerSettings, userSettings].map((each) => each?.["autoMemoryDirectory"])
+    .find((path) => typeof path === "string") ??
+    `${userConfig.dir}/projects/${projectSlug(root)}/memory/`;
+}
+
+/**
+ * How the output of shells is printed while they run. A command line that asks for it may be somebody else's: the
+ * variable takes it back.
+ */
+export function shellOutputOf({ shellOutput, env }: RunOrder): RunOrder["shellOutput"] {
+  return env["CLAUDE_PRINT_SHELL_OUTPUT"] === "off" ? undefined : shellOutput;
+}

@@ -1,0 +1,150 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSaidBlanker } from "../../../../src/redaction/traces/blanked/blank_said.ts";
+import { blankCallJson } from "../../../../src/redaction/traces/blanked/blank_call_input.ts";
+
+const BOTH = { prompts: true, answers: true };
+const CALL = {
+  type: "tool_use",
+  id: "toolu_1",
+  name: "Agent",
+  input: { description: "Find Zoe", prompt: "Ask <b>Zoe</b> why.", subagent_type: "Explore" },
+};
+const RESULT = {
+  type: "tool_result",
+  tool_use_id: "toolu_1",
+  content: [{
+    type: "text",
+    text: "  <tools-used-before-summary>Bash</tools-used-before-summary>\n  \n" +
+      "[Subagent hand-back]\n  Zoe left.\nagentId: a958cf2802d54f27f (use SendMessage with to: " +
+      "'a958cf2802d54f27f', summary: '<5-10 word recap>' to continue this agent)\n" +
+      "<usage>subagent_tokens: 12036\ntool_uses: 1\nduration_ms: 1191</usage>",
+  }],
+};
+
+Deno.test("a subagent's prompt is blanked with prompts, and what it is for, wherever it is told", () => {
+  const blank = createSaidBlanker({ prompts: true, answers: false });
+  const value = [
+    { role: "assistant", content: [CALL, { ...CALL, name: "Bash", input: { command: "ls Zoe" } }] },
+    { hook_event_name: "PreToolUse", tool_name: "Agent", tool_input: CALL.input },
+    { subtype: "can_use_tool", tool_name: "Agent", input: CALL.input, description: "Find Zoe" },
+    { behavior: "allow", updatedInput: CALL.input },
+    { type: "system", subtype: "task_started", task_type: "local_agent", ...CALL.input },
+    { subtype: "task_progress", description: "Find Zoe", subagent_type: "Explore" },
+    { subtype: "task_notification", tool_use_id: "toolu_1", summary: 'Agent "Find Zoe" finished' },
+    { subtype: "task_notification", tool_use_id: "toolu_1", summary: "Find Zoe" },
+    { toolUseResult: { agentId: "a1", prompt: CALL.input.prompt, content: [] } },
+    { agentId: "a1", description: "Find Zoe" },
+    { problem: { message: 'Stopped waiting for: subagent "Find Zoe", a task' } },
+  ];
+  assertEquals(blank(value), [
+    {
+      role: "assistant",
+      content: [
+        { ...CALL, input: BLANK_INPUT },
+        { ...CALL, name: "Bash", input: { command: "ls Zoe" } },
+      ],
+    },
+    { hook_event_name: "PreToolUse", tool_name: "Agent", tool_input: BLANK_INPUT },
+    { subtype: "can_use_tool", tool_name: "Agent", input: BLANK_INPUT, description: "xxxx xxx" },
+    { behavior: "allow", updatedInput: BLANK_INPUT },
+    { type: "system", subtype: "task_started", task_type: "local_agent", ...BLANK_INPUT },
+    { subtype: "task_progress", description: "xxxx xxx", subagent_type: "Explore" },
+    { subtype: "task_notification", tool_use_id: "toolu_1", summary: 'Agent "xxxx xxx" finished' },
+    { subtype: "task_notification", tool_use_id: "toolu_1", summary: "xxxx xxx" },
+    { toolUseResult: { agentId: "a1", prompt: BLANK_INPUT.prompt, content: [] } },
+    { agentId: "a1", description: "xxxx xxx" },
+    { problem: { message: 'Stopped waiting for: subagent "xxxx xxx", a task' } },
+  ]);
+});
+
+const BLANK_INPUT = {
+  description: "xxxx xxx",
+  prompt: "xxx <b>xxx</b> xxx.",
+  subagent_type: "Explore",
+};
+
+Deno.test("what a subagent reports is blanked with answers; what Claude Code says around it stays", () => {
+  const blank = createSaidBlanker({ prompts: false, answers: true });
+  const value = [
+    { role: "assistant", content: [CALL] },
+    { role: "user", content: [RESULT, { ...RESULT, tool_use_id: "toolu_2", content: "Zoe" }] },
+    { role: "user", content: [{ ...RESULT, content: "Async agent launched successfully. Zoe" }] },
+    { role: "user", content: [{ ...RESULT, is_error: true, content: "Refused" }] },
+    { subtype: "task_notification", tool_use_id: "toolu_1", summary: "Zoe left." },
+    { subtype: "task_notification", task_id: "a2", summary: "Zoe.", summary_is_report: true },
+    { subtype: "task_notification", tool_use_id: "toolu_9", summary: "Background command" },
+    { agentId: "a1", prompt: "Zoe", content: [{ type: "text", text: "Zoe left." }] },
+    { task: { task_type: "local_agent", output: "Zoe", result: "Zoe", status: "running" } },
+  ];
+  const [text] = RESULT.content;
+  assertEquals(blank(value), [
+    { role: "assistant", content: [CALL] },
+    {
+      role: "user",
+      content: [
+        {
+          ...RESULT,
+          content: [{ ...text, text: text?.text.replace("Zoe left", "xxx xxxx") }],
+        },
+        { ...RESULT, tool_use_id: "toolu_2", content: "Zoe" },
+      ],
+    },
+    value[2],
+    value[3],
+    { subtype: "task_notification", tool_use_id: "toolu_1", summary: "xxx xxxx." },
+    { subtype: "task_notification", task_id: "a2", summary: "xxx.", summary_is_report: true },
+    value[6],
+    { agentId: "a1", prompt: "Zoe", content: [{ type: "text", text: "xxx xxxx." }] },
+    { task: { task_type: "local_agent", output: "xxx", result: "xxx", status: "running" } },
+  ]);
+});
+
+Deno.test("how a subagent in the background ended can be read as before, but for its words", () => {
+  const text = '<task-notification>\n<task-id>a1</task-id>\n<summary>Agent "Find Zoe" finished' +
+    "</summary>\n<result>Zoe </result> </task-notification> left</result>\n<usage>\n" +
+    "<tool_uses>1</tool_uses></usage>\n</task-notification>";
+  const answers = text.replace(
+    "Zoe </result> </task-notification> left",
+    "xxx </xxxxxx> </xxxx-xxxxxxxxxxxx> xxxx",
+  );
+  const told = (said: { prompts: boolean; answers: boolean }) =>
+    createSaidBlanker(said)([
+      { type: "queue-operation", content: text },
+      { role: "user", content: text },
+      { role: "user", content: [{ type: "text", text }] },
+    ]);
+  const all = (each: string) => [
+    { type: "queue-operation", content: each },
+    { role: "user", content: each },
+    { role: "user", content: [{ type: "text", text: each }] },
+  ];
+  assertEquals(told({ prompts: false, answers: true }), all(answers));
+  assertEquals(told(BOTH), all(answers.replace("Find Zoe", "xxxx xxx")));
+  assertEquals(told({ prompts: true, answers: false }), all(text.replace("Find Zoe", "xxxx xxx")));
+});
+
+Deno.test("what a subagent is told is blanked in JSON, however it is written, and of the same length", () => {
+  const json = String.raw`{ "prompt" : "a\u00e9\n\u2014\"b\ud835\udc00", "n": {"prompt": "no"},` +
+    String.raw`"description":"<b>","k":["prompt","a"]}`;
+  const blanked = blankCallJson("Agent", json);
+  assertEquals(blanked.length, json.length);
+  assertEquals(JSON.parse(blanked), {
+    prompt: 'xx\n—"xxx',
+    n: { prompt: "no" },
+    description: "<x>",
+    k: ["prompt", "a"],
+  });
+  assertEquals(blankCallJson("Bash", json), json);
+  // One that breaks off, wherever it does.
+  for (let end = 0; end <= json.length; end++) {
+    const part = blankCallJson("Agent", json.slice(0, end));
+    assertEquals(part.length, end);
+    assertMatch(part.slice(0, 40), /^(?!.*[ab].*$)|^\{ "prompt" : "x/u);
+  }
+});
+
+Deno.test("what was blanked is blanked to the same", () => {
+  const value = [{ role: "assistant", content: [CALL] }, { role: "user", content: [RESULT] }];
+  const once = createSaidBlanker(BOTH)(value);
+  assertEquals(createSaidBlanker(BOTH)(once), once);
+});

@@ -1,0 +1,148 @@
+import { assertEquals } from "@std/assert";
+import { messageJudge } from "../../../../src/run/facts/prompt/message_judge.ts";
+import { messageLine } from "../../../../src/wire/caller_line.ts";
+import { PLAIN_ORDER } from "../../plain_order.ts";
+
+const FACTS = {
+  userConfig: { dir: "/none", claudeJson: "/none.json", loginDir: "/none" },
+  settings: [],
+  mcpServers: 0,
+};
+
+/** How texts reach a child of a version, in words. */
+function ways(version: string, texts: readonly string[]): readonly string[] {
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version });
+  return texts.map((text) => {
+    const message = judge({ type: "user", text, content: text });
+    if (message.way !== undefined) {
+      return message.command === undefined ? message.way : `${message.way} ${message.command}`;
+    }
+    const { settled } = message;
+    return "text" in settled ? settled.text : "message" in settled ? settled.message : settled.kind;
+  });
+}
+
+const PLAIN = ["hello", "  indented", "# not a comment", "@file", "tab\there ", "back\\", "x\r\ny"];
+
+Deno.test("a message goes to the socket as it is", () => {
+  for (const version of ["2.1.197", "2.1.330"]) {
+    assertEquals(ways(version, PLAIN), PLAIN.map(() => "rendezvous"), version);
+    assertEquals(ways(version, ["exit", "x".repeat(500_000)]), ["rendezvous", "rendezvous"]);
+  }
+});
+
+Deno.test("what a version would run is told by name, and is text for the other", () => {
+  assertEquals(ways("2.1.330", ["!ls", "/frob x", "/ hi"]), [
+    "rendezvous",
+    "rendezvous",
+    "rendezvous",
+  ]);
+  const [shell, unknown] = ways("2.1.197", ["!ls", "/ hi"]);
+  assertEquals([shell, unknown], [
+    'Cannot send the message: Claude Code 2.1.197 would run what begins with "!" in a shell',
+    'Cannot send "/": the interactive Claude Code takes it for a command without a name',
+  ]);
+});
+
+Deno.test("a message that is to be taken as it is holds no command, and files that it mentions are not to be read", () => {
+  const judged = (version: string, text: string) => {
+    const message = messageJudge(PLAIN_ORDER, { ...FACTS, version })({
+      type: "user",
+      text,
+      content: text,
+      literal: true,
+    });
+    return [message.way, message.unread];
+  };
+  for (const text of ["/cost", "!ls", "me@example.com", "exit"]) {
+    assertEquals(judged("2.1.330", text), ["rendezvous", undefined], text);
+  }
+  for (const text of ["@/etc/passwd", "x\n@a", '(@"a b"', "\u3042@a"]) {
+    assertEquals(judged("2.1.330", text), ["rendezvous", true], text);
+  }
+  // As there, where nothing is known of it.
+  assertEquals(judged("2.1.197", "@a"), ["rendezvous", undefined]);
+  assertEquals(judged("2.1.197", "!ls"), [undefined, undefined]);
+});
+
+Deno.test("the model hears since 2.1.330 of a message that is not the user's", () => {
+  const judged = (version: string, text: string) => {
+    const message = messageJudge(PLAIN_ORDER, { ...FACTS, version })({
+      type: "user",
+      text,
+      content: text,
+      synthetic: true,
+    });
+    return [message.way, message.text, message.synthetic, message.unread];
+  };
+  const told = (text: string) => `[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]\n${text}`;
+  for (const text of ["hello", "!ls", "/frob x", " "]) {
+    assertEquals(judged("2.1.330", text), ["rendezvous", told(text), true, undefined], text);
+  }
+  // No file is read because somebody else than the user has mentioned it.
+  assertEquals(judged("2.1.330", "@a"), ["rendezvous", told("@a"), true, true]);
+  // A command is carried out, by what follows its name.
+  assertEquals(judged("2.1.330", "/cost"), [undefined, "/cost", true, undefined]);
+  // As there, where nothing is known of it.
+  assertEquals(judged("2.1.197", "hello"), ["rendezvous", "hello", undefined, undefined]);
+  const image = { type: "image", source: { type: "base64", data: "iVBORw0KGgo=" } };
+  const beside = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" })({
+    type: "user",
+    text: "hello",
+    content: [image],
+    images: true,
+    synthetic: true,
+  });
+  assertEquals(
+    beside.way === undefined && beside.settled.kind === "refused" && beside.settled.message,
+    "Cannot send the message with its images: it is not the user's",
+  );
+});
+
+Deno.test("a message of white space alone is told that it is blank where claude -p does", () => {
+  const blank = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
+  assertEquals(ways("2.1.330", [" ", "\u00a0\n"]), [blank, blank]);
+  assertEquals(ways("2.1.197", [" "]), ["rendezvous"]);
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  const blocks = [{ type: "text", text: " " }];
+  assertEquals(judge({ type: "user", text: " ", content: blocks }).way, "rendezvous");
+});
+
+Deno.test("a message that nobody could send is told from one that only this program does not pass on", () => {
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  const judged = [5, [{ type: "text" }], [{ type: "document" }]].map((content) => {
+    const { way, settled } = {
+      settled: undefined,
+      ...judge(messageLine(content, { ticket: "t" })),
+    };
+    return way ?? (settled?.kind === "refused" && settled.malformed === true);
+  });
+  assertEquals(judged, [true, true, false]);
+});
+
+Deno.test("a command is typed where the socket takes it for text", () => {
+  assertEquals(ways("2.1.330", ["/init", "/init a\tb"]), [
+    "paste /init",
+    "Cannot type the command /init: the control character U+0009 at offset 7 would be taken as a key",
+  ]);
+  assertEquals(ways("2.1.197", ["/init"]), ["rendezvous /init"]);
+  // Who says so tells what the session is like as well.
+  assertEquals(ways("2.1.330", ["/login"]), ["asked"]);
+  assertEquals(ways("2.1.330", ["/context", "/cost"]), ["asked", "asked"]);
+});
+
+Deno.test("a message that is too long for the socket is told so", () => {
+  assertEquals(ways("2.1.330", ["x\n".repeat(500_000), "x".repeat(1_000_000)]), [
+    "Cannot send the message: as JSON it has 1500002 characters, and Claude Code's socket takes 1048500",
+    "rendezvous",
+  ]);
+});
+
+Deno.test("an id is good for one message", () => {
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  const repeated = ["a", "b", "a", undefined, undefined].map((uuid) =>
+    judge({ type: "user", text: "x", content: "x", ...(uuid === undefined ? {} : { uuid }) })
+      .repeated
+  );
+  assertEquals(repeated, [undefined, undefined, true, undefined, undefined]);
+});

@@ -1,0 +1,178 @@
+import { assertEquals } from "@std/assert";
+import { utimesSync } from "node:fs";
+import { makeFifo } from "../../../../ffi/descriptors/pipe.ts";
+import { findSessions } from "../../../../src/run/facts/sessions/find_sessions.ts";
+import type { Resumption } from "../../../../src/run/plan/run_order.ts";
+import { projectSlug } from "../../../../src/transcript/files/project_slug.ts";
+
+const id = (digit: number) => `${digit}1111111-1111-4111-8111-111111111111`;
+const [FIRST, SECOND, THIRD] = [id(1), id(2), id(3)];
+
+const line = (more: Readonly<Record<string, unknown>> = {}) =>
+  `${JSON.stringify({ type: "user", uuid: "u", ...more })}\n`;
+const title = (customTitle: string) => `${JSON.stringify({ type: "custom-title", customTitle })}\n`;
+
+/** A config dir and a folder to work in, removed at the end of the test. Each transcript is newer than those before. */
+class Ground implements Disposable {
+  readonly path = Deno.realPathSync(Deno.makeTempDirSync());
+  readonly cwd = `${this.path}/work`;
+  asked = 0;
+  #seconds = 1_700_000_000;
+
+  constructor() {
+    Deno.mkdirSync(this.cwd);
+  }
+
+  /** Writes a transcript and gives its path below `projects/`. */
+  write(session: string, { text = line(), cwd = this.cwd } = {}): string {
+    const path = this.place(session, { cwd });
+    Deno.writeTextFileSync(path, text);
+    this.#seconds += 1;
+    utimesSync(path, this.#seconds, this.#seconds);
+    return path.slice(`${this.path}/projects/`.length);
+  }
+
+  place(session: string, { cwd = this.cwd } = {}): string {
+    const folder = `${this.path}/projects/${projectSlug(cwd)}`;
+    Deno.mkdirSync(folder, { recursive: true });
+    return `${folder}/${session}.jsonl`;
+  }
+
+  remove(session: string): void {
+    Deno.removeSync(this.place(session));
+  }
+
+  async find(resumption: Resumption, { version = "2.1.330", cwd = this.cwd } = {}) {
+    return await findSessions(resumption, {
+      configDir: this.path,
+      cwd,
+      version: () => {
+        this.asked++;
+        return Promise.resolve(version);
+      },
+    });
+  }
+
+  async latest(version?: string): Promise<string | undefined> {
+    return (await this.find({ latest: true }, version === undefined ? {} : { version })).latest;
+  }
+
+  async named(name: string, { cwd = this.cwd } = {}): Promise<readonly string[] | undefined> {
+    return (await this.find({ latest: false, named: name }, { cwd })).named;
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+Deno.test("the latest session is the one of the folder that was written to last", async () => {
+  using ground = new Ground();
+  assertEquals(await ground.latest(), undefined, "no session at all");
+  ground.write(FIRST, { text: line({ entrypoint: "cli", timestamp: "2030-01-01T00:00:00Z" }) });
+  ground.write(SECOND, {
+    text: line({ entrypoint: "sdk-cli", timestamp: "2020-01-01T00:00:00Z" }),
+  });
+  for (const cwd of [`${ground.cwd}/inner`, ground.path]) ground.write(THIRD, { cwd });
+  assertEquals(await ground.latest(), SECOND);
+  ground.write(FIRST);
+  assertEquals(await ground.latest(), FIRST);
+  ground.write(THIRD.toUpperCase());
+  assertEquals(await ground.latest(), THIRD.toUpperCase());
+  assertEquals(ground.asked, 0, "the version does not matter");
+});
+
+Deno.test("the latest session is none of a subagent's, and nothing that is no file", async () => {
+  using ground = new Ground();
+  ground.write(FIRST);
+  ground.write(SECOND, { text: line({ isSidechain: true }) });
+  ground.write(THIRD, { text: line({ sessionKind: "daemon" }) });
+  ground.write("agent-12345678");
+  makeFifo(ground.place(id(4)));
+  Deno.mkdirSync(ground.place(id(5)));
+  Deno.symlinkSync("/dev/zero", ground.place(id(6)));
+  Deno.symlinkSync(ground.place(FIRST), ground.place(id(7)));
+  assertEquals(await ground.latest(), FIRST);
+});
+
+Deno.test("versions differ in what is latest where nothing was said, or in the background", async () => {
+  using ground = new Ground();
+  ground.write(FIRST);
+  ground.write(SECOND, { text: title("t") });
+  assertEquals(await ground.latest("2.1.330"), FIRST);
+  assertEquals(await ground.latest("2.1.197"), undefined);
+  ground.write(THIRD, { text: line({ sessionKind: "bg" }) });
+  assertEquals(await ground.latest("2.1.330"), THIRD);
+  ground.remove(SECOND);
+  assertEquals(await ground.latest("2.1.197"), FIRST);
+  ground.write(SECOND, { text: "" });
+  assertEquals(await ground.latest("2.1.330"), undefined);
+});
+
+Deno.test("the latest session is none that is at work in the background", async () => {
+  using ground = new Ground();
+  for (const session of [FIRST, SECOND]) {
+    ground.write(session, { text: line({ sessionKind: "bg" }) });
+  }
+  const folder = `${ground.path}/sessions`;
+  Deno.mkdirSync(folder);
+  const record = (name: string, more: Readonly<Record<string, unknown>>) =>
+    Deno.writeTextFileSync(
+      `${folder}/${name}.json`,
+      JSON.stringify({ pid: Deno.pid, sessionId: SECOND, kind: "bg", ...more }),
+    );
+  makeFifo(`${folder}/1.json`);
+  Deno.writeTextFileSync(`${folder}/2.json`, "half");
+  record("3", { kind: "interactive" });
+  // No process has this pid.
+  record("4", { pid: 2 ** 22 + 1 });
+  record("other", {});
+  assertEquals(await ground.latest(), SECOND);
+  record(String(Deno.pid), {});
+  assertEquals(await ground.latest(), FIRST);
+});
+
+Deno.test("a name is an id, or a title that one session has or several have", async () => {
+  using ground = new Ground();
+  assertEquals(await ground.find({ latest: false }), {});
+  assertEquals(await ground.named(FIRST), [FIRST]);
+  ground.write(FIRST, { text: line() + title("Old") + title("The title") });
+  assertEquals(await ground.named("the TITLE"), [FIRST]);
+  assertEquals(await ground.named("old"), []);
+  // In the middle of a long transcript nobody looks.
+  const long = line({ pad: "x".repeat(70_000) });
+  ground.write(SECOND, {
+    text: line() + title("Old") + long + title("Else") + long + title("The title"),
+  });
+  assertEquals(await ground.named("the title"), [SECOND, FIRST]);
+  ground.write(SECOND, { text: line({ isSidechain: true }) + title("The title") });
+  assertEquals(await ground.named("the title"), [FIRST]);
+  ground.write(THIRD, { text: line() + title("Else"), cwd: `${ground.path}/other` });
+  assertEquals(await ground.named("else"), []);
+});
+
+Deno.test("titles are those of all worktrees of a repository, and of folders in them", async () => {
+  using ground = new Ground();
+  const { cwd, path } = ground;
+  const own = `${cwd}/.git/worktrees/tree`;
+  Deno.mkdirSync(own, { recursive: true });
+  Deno.writeTextFileSync(`${own}/gitdir`, `${path}/tree/.git\n`);
+  ground.write(FIRST, { text: line() + title("there"), cwd: `${path}/tree/inner` });
+  ground.write(SECOND, { text: line() + title("elsewhere"), cwd: `${path}/else` });
+  assertEquals(await ground.named("there"), [FIRST]);
+  assertEquals(await ground.named("elsewhere"), []);
+  assertEquals((await ground.find({ latest: true })).latest, undefined);
+});
+
+Deno.test("the transcript is read where a part of it is resumed, and the latest goes before a name", async () => {
+  using ground = new Ground();
+  const path = ground.write(FIRST, { text: line() });
+  const part = { latest: false, named: FIRST, upTo: "m" };
+  assertEquals(await ground.find(part), { named: [FIRST], transcript: { path, text: line() } });
+  assertEquals(await ground.find({ ...part, named: SECOND }), { named: [SECOND] });
+  const other = ground.write(SECOND, { text: line(), cwd: ground.path });
+  assertEquals((await ground.find({ ...part, named: SECOND })).transcript?.path, other);
+  assertEquals(await ground.find({ ...part, latest: true, named: SECOND }), { latest: FIRST });
+  ground.remove(FIRST);
+  assertEquals(await ground.find({ latest: true, named: SECOND }), { named: [SECOND] });
+});
