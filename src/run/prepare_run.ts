@@ -127,7 +127,10 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     settings,
     userConfig,
     gated,
-    judge: await judgeOf(order, facts),
+    judge: await judgeOf(order, {
+      ...facts,
+      refusal: planned.conversation.session.caller?.initialized?.error,
+    }),
     swept,
     earlier,
   };
@@ -157,7 +160,10 @@ async function foundSessions(
   });
 }
 
-async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge | undefined> {
+async function judgeOf(
+  order: RunOrder,
+  facts: RunFacts & { readonly refusal: string | undefined },
+): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
   const { messageJudge } = await import("./facts/prompt/message_judge.ts");
   return messageJudge(order, {

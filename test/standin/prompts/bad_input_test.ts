@@ -398,3 +398,26 @@ Deno.test("a --session-id that is taken is refused, for a fork too, and its tran
   }
   assertEquals(await Deno.readTextFile(`${projects}/${taken}.jsonl`), "{}\n");
 });
+
+Deno.test("a conversation whose initialization is refused carries out no message", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "Done." }]] });
+  // Whoever sends it may take no notice of the answer.
+  const hooks = { PreToolUse: [{ matcher: "Bash", hookCallbackIds: "guard" }] };
+  const lines = [
+    { type: "control_request", request_id: "i", request: { subtype: "initialize", hooks } },
+    { type: "user", message: { role: "user", content: "one" } },
+  ];
+  const { code, stdout, stderr } = await claude.print(
+    ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
+    { stdin: lines.map((line) => `${JSON.stringify(line)}\n`).join("") },
+  );
+  const why = '"hooks" of PreToolUse need "hookCallbackIds"';
+  assertEquals(code, 2);
+  assertMatch(stderr, /Cannot send the message: "hooks" of PreToolUse/);
+  const frames = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  assertEquals(frames.map(({ type }) => type), ["control_response", "system", "result"]);
+  assertEquals([frames[0].response.error, frames[2].errors], [
+    why,
+    [`Cannot send the message: ${why}`],
+  ]);
+});

@@ -41,10 +41,12 @@ export function messageJudge(
     readonly userConfig: UserConfig;
     readonly settings: readonly JsonObject[];
     readonly mcpServers: number;
+    /** Why the initialization is refused, if it is: without what it asks for, such as hooks that forbid, nothing is done. */
+    readonly refusal?: string | undefined;
   },
 ): MessageJudge {
   const seen = new Set<string>();
-  const { version = "" } = facts;
+  const { version = "", refusal } = facts;
   const takesAll = isVersionAtLeast(version, TAKES_ALL);
   return (line) => {
     const { text, content, uuid, ticket, priority, human, images, obstacle, malformed } = line;
@@ -79,6 +81,13 @@ export function messageJudge(
           ...(malformed === undefined ? {} : { malformed }),
         },
       };
+    }
+    // The Agent SDK for TypeScript does not tell its user that the initialization was refused.
+    if (refusal !== undefined) {
+      return refused(
+        `Cannot send the message: ${refusal}`,
+        "Leave it out of the options, or of the initialize request, and begin again",
+      );
     }
     if (images === true) {
       const obstacle = isSynthetic ? "it is not the user's" : besideImages(text);

@@ -146,3 +146,16 @@ Deno.test("an id is good for one message", () => {
   );
   assertEquals(repeated, [undefined, undefined, true, undefined, undefined]);
 });
+
+Deno.test("where the initialization is refused nothing is done without what it asked for", () => {
+  const refusal = 'claude-print cannot honour "toolAliases": so it is';
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330", refusal });
+  for (const text of ["hello", "/cost", " ", "/init"]) {
+    const message = judge({ type: "user", text, content: text });
+    assertEquals([message.way, message.way === undefined && message.settled], [undefined, {
+      kind: "refused",
+      message: `Cannot send the message: ${refusal}`,
+      suggestion: "Leave it out of the options, or of the initialize request, and begin again",
+    }], text);
+  }
+});
