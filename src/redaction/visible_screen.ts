@@ -1,4 +1,4 @@
-import { UNSEEN } from "./name_unseen.ts";
+import { unseen } from "./name_unseen.ts";
 import type { Redactor } from "./redact.ts";
 
 /** Characters that take a cell of a screen and show nothing in it. */
@@ -12,7 +12,7 @@ export function visibleScreen(
   screen: readonly string[],
   { text }: Pick<Redactor, "text">,
 ): readonly string[] {
-  const shown = screen.map((line) => line.replace(BLANKS, " ").replace(UNSEEN, ""))
+  const shown = screen.map((line) => line.replace(BLANKS, " ").replace(unseen(), ""))
     .filter((line) => line.trim() !== "").join("\n");
   return shown === "" ? [] : text(shown).split("\n");
 }

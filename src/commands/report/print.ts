@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { nameUnseen, UNSEEN } from "../../redaction/name_unseen.ts";
+import { nameUnseen, unseen } from "../../redaction/name_unseen.ts";
 import { isHeeded, unheeded } from "./github_commands.ts";
 
 const encoder = new TextEncoder();
@@ -76,7 +76,7 @@ export function reportJson(value: unknown): string {
 /** JSON as `reportJson` gives it. */
 export function visibleJson(json: string): string {
   return (isHeeded() ? json.replaceAll("##[", "\\u0023#[") : json).replace(
-    UNSEEN,
+    unseen(),
     (character) =>
       Array.from(
         { length: character.length },

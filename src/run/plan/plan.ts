@@ -133,7 +133,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
         claudeJson: userConfig.claudeJson,
       }),
       ...settingsWarnings(order, facts),
-      ...addedFileWarnings({ ...facts, cwd: order.cwd }),
+      ...addedFileWarnings(facts.addedFiles),
     ],
   };
 }

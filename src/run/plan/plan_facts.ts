@@ -1,5 +1,6 @@
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { OtherAgents } from "./placed_agents.ts";
+import type { AddedFile } from "./warnings/added_files.ts";
 import type { Distrust } from "./warnings/ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
 import type { FaultyServer, McpServer } from "../../sandbox/child/mcp_servers.ts";
@@ -48,7 +49,7 @@ export interface RunFacts {
   /** Real paths of the working directory, of that root, and of every added directory. */
   readonly folders: readonly string[];
   /** What `--add-dir` names that is no folder, where `claude -p` tells of that; absent for nothing. */
-  readonly addedFiles?: readonly string[];
+  readonly addedFiles?: readonly AddedFile[];
   /** Real paths of all folders that the run's tools may write to. */
   readonly writable: readonly string[];
   /** Whether the project has prompts of its own that wait for their time. */

@@ -107,12 +107,18 @@ Deno.test("readFacts() names files of --add-dir where claude -p tells of them, a
     const order = await ordered(home, more);
     await writeScript(`${order.claudeBinary}`, `#!/bin/sh\necho '${version} (Claude Code)'\n`);
     const facts = await readFacts(order);
-    return [facts.addedFiles, facts.version];
+    const parents = facts.addedFiles?.map(({ path, parent }) => [
+      path,
+      parent.replace(home.project, "here"),
+    ]);
+    return [parents, facts.version];
   };
-  const addDirs = [".", "missing", "f.txt", "f.txt/x"];
+  const files = ["f.txt", "../project/./f.txt", "/etc/hosts"];
+  const told = files.map((file) => [file, file === "/etc/hosts" ? "/etc" : "here"]);
+  const addDirs = [".", "missing", ...files, "f.txt/x"];
   assertEquals(await named({ addDirs: [".", "missing"] }), [undefined, undefined]);
-  assertEquals(await named({ addDirs, answerAlone: true }), [["f.txt"], undefined]);
-  assertEquals(await named({ addDirs }), [["f.txt"], "2.1.197"]);
+  assertEquals(await named({ addDirs, answerAlone: true }), [told, undefined]);
+  assertEquals(await named({ addDirs }), [told, "2.1.197"]);
   assertEquals(await named({ addDirs }, "2.1.330"), [undefined, "2.1.330"]);
 });
 

@@ -324,11 +324,8 @@ rule("what --add-dir names that is no folder is told of in the words of claude -
   rows: {
     "folders alone": { is: [] },
     "files": {
-      order: { cwd: "/w/p" },
-      facts: { addedFiles: ["f.txt", "../g", "/etc/hosts"] },
-      is: [["f.txt", "/w/p"], ["../g", "/w"], ["/etc/hosts", "/etc"]].map(([file, parent]) =>
-        `${file} is not a directory. Did you mean to add the parent directory ${parent}?`
-      ),
+      facts: { addedFiles: [{ path: "../g", parent: "/w" }] },
+      is: ["../g is not a directory. Did you mean to add the parent directory /w?"],
     },
   },
 });
