@@ -172,13 +172,18 @@ for (const version of VERSIONS) {
   });
 
   Deno.test(`frames: a review of Claude Code's own that was typed has its name (${version})`, () => {
-    const { push, tell, state } = startTelling();
-    push({ type: "user", version, uuid: "p", message: { content: "/code-review high" } });
     const content = "<local-command-stdout>Fine</local-command-stdout>";
-    push({ type: "system", subtype: "local_command", version, content });
-    // Nothing is read of its subagent.
-    tell({ type: "deadline", name: "subagent" });
-    assertEquals(state().typed, { command: "code_review", result: "Fine" });
+    for (
+      const [given, command] of [["/code-review", "code_review"], ["/review", "review"]] as const
+    ) {
+      const { push, tell, state } = startTelling();
+      tell({ type: "message", message: { text: `${given} high`, way: "paste", command: given } });
+      push({ type: "user", version, uuid: "p", message: { content: "/code-review high" } });
+      push({ type: "system", subtype: "local_command", version, content });
+      // Nothing is read of its subagent.
+      tell({ type: "deadline", name: "subagent" });
+      assertEquals(state().typed, { command, result: "Fine" });
+    }
   });
 
   Deno.test(`frames: a skill that runs in the session itself gives no subagent's call (${version})`, () => {

@@ -7,6 +7,7 @@ import { isSkillText, typedSkills, withFork } from "./forked_skills.ts";
 import { tellUncalled } from "./subagent_lines.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import { say, sayEarly, tellTasks } from "../telling/saying.ts";
+import { REVIEWS } from "../../session/prompt/claude_commands.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import { commandOutput } from "../../transcript/command_output.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
@@ -23,7 +24,11 @@ export function tellTypedSkill(state: FramesState, entry: Entry): Told {
   if (text === undefined || name === undefined || entry.type === "other") return told(state);
   const typed: FramesState = {
     ...state,
-    typed: { command: commandName(name), result: text.trim() },
+    // One of several names of a command is told as it was typed.
+    typed: {
+      command: commandName(slashWord(state.taken.at(-1)?.text ?? "")?.name ?? name),
+      result: text.trim(),
+    },
   };
   const isNew = isVersionAtLeast(state.version ?? "", "2.1.330");
   const [agentId] = typedSkills(state.uncalled);
@@ -43,8 +48,8 @@ export function tellTypedSkill(state: FramesState, entry: Entry): Told {
     }));
 }
 
-/** Skills of Claude Code's own that a subagent carries out, and one that only the model may use. */
-const OWN = ["code-review", "review", "keybindings-help"];
+/** Skills of Claude Code's own that say something: those of a subagent, and one that only the model may use. */
+const OWN = [...REVIEWS, "keybindings-help"];
 
 /** What a result says of the command: nobody is told the names of others' skills. */
 function commandName(name: string): string {

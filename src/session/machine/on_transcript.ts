@@ -4,7 +4,7 @@ import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, letGo, settledEnding } from "../ending.ts";
 import { handToChild, restWithTasks } from "../handing_over.ts";
-import { claudeCommands } from "../prompt/claude_commands.ts";
+import { claudeCommands, REVIEWS } from "../prompt/claude_commands.ts";
 import type { Entry } from "../../transcript/entry.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
 import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
@@ -129,13 +129,13 @@ function onRecord(
   };
 }
 
-/** Whether the prompt is a command whose output ends the turn: a skill of the user's says something if it has a subagent. */
+/** Whether the prompt is a command whose output ends the turn: a skill says something if it has a subagent. */
 function isTold(state: SessionState): boolean {
   const { version = "" } = state;
   const command = slashWord(currentPrompt(state)?.text ?? "");
   if (command === undefined) return false;
   const kind = claudeCommands(version).kinds.get(command.name) ?? "absent";
-  return kind === "told" || kind === "absent";
+  return kind === "told" || kind === "absent" || REVIEWS.includes(command.name);
 }
 
 /** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */

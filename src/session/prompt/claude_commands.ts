@@ -112,6 +112,9 @@ const HEEDLESS = "agents context cost fast focus keybindings-help reload-skills 
   " ",
 );
 
+/** Commands that make a prompt which a subagent carries out since 2.1.330: what that says is their output. */
+export const REVIEWS: readonly string[] = ["code-review", "review"];
+
 /** The commands of a version of Claude Code. */
 export interface ClaudeCommands {
   /** By name; other versions' are `absent`. */

@@ -1,4 +1,4 @@
-import { claudeCommands, type CommandKind } from "./claude_commands.ts";
+import { claudeCommands, type CommandKind, REVIEWS } from "./claude_commands.ts";
 import { QUIT_WORDS } from "./is_plain.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
 import { type SlashWord, slashWord } from "./slash_word.ts";
@@ -305,14 +305,13 @@ function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
     });
 }
 
-/** The first version that does not wait for a subagent that carries out what was typed, and its own commands of that kind. */
+/** The first version that does not wait for a subagent that carries out what was typed. */
 const FIRST_FORKED = "2.1.330";
-const OWN_FORKED = ["code-review", "review"];
 
 /** What follows a command that makes a prompt may make another command of it. */
 function judgeArguments({ name, rest }: SlashWord, { version }: PromptFacts): Judgement {
   const [first = ""] = rest.split(/\s/u, 1);
-  if (first.toLowerCase() === "ultra" && OWN_FORKED.includes(name)) {
+  if (first.toLowerCase() === "ultra" && REVIEWS.includes(name)) {
     return refuse(`${name} ${first}`, {
       reason: "the interactive Claude Code starts a review in the cloud",
       suggestion: `Leave out "${first}"`,
@@ -324,7 +323,7 @@ function judgeArguments({ name, rest }: SlashWord, { version }: PromptFacts): Ju
       reason: "the interactive Claude Code shows its own help",
       suggestion: `Leave out "${rest}"`,
     })
-    : OWN_FORKED.includes(name) && isVersionAtLeast(version, FIRST_FORKED)
+    : REVIEWS.includes(name) && isVersionAtLeast(version, FIRST_FORKED)
     ? FORKED
     : COMMAND;
 }

@@ -180,7 +180,7 @@ forNewestVersion("the rendezvous socket changes neither request nor turns", asyn
 });
 
 forNewestVersion("a review is one turn, whose result is the review", async (real) => {
-  const args = ["--output-format", "stream-json", "--verbose", "/code-review"];
+  const args = ["--output-format", "stream-json", "--verbose", "/review"];
   const heard = (stdout: string) => {
     const frames = parseFrames(stdout).filter(({ type }) => type !== "rate_limit_event");
     const { result, local_command: command, num_turns: turns } = frames.at(-1) ?? {};

@@ -395,7 +395,8 @@ Deno.test("the output of a typed /compact or skill ends the turn once the child 
   for (const output of outputs("Done")) {
     const early = simulate({ prompt: "/compact x" });
     const late = simulate({ prompt: "/skill-of-the-user" });
-    for (const session of [early, late]) {
+    const review = simulate({ prompt: "/code-review high" });
+    for (const session of [early, late, review]) {
       session.hear({ ...status("idle"), version: "2.1.330" });
       session.hear(status("busy"));
       session.hear(COMMAND);
@@ -403,10 +404,12 @@ Deno.test("the output of a typed /compact or skill ends the turn once the child 
     early.hear(output);
     assertEquals(early.signals(), []);
     early.hear(status("idle"));
-    late.hear(status("idle"));
-    assertEquals(late.signals(), []);
-    late.hear(output);
-    for (const session of [early, late]) {
+    for (const session of [late, review]) {
+      session.hear(status("idle"));
+      assertEquals(session.signals(), []);
+      session.hear(output);
+    }
+    for (const session of [early, late, review]) {
       assertEquals(session.signals(), ["SIGTERM"]);
       session.hear(EXIT);
       assertEquals(session.ending(), { kind: "answered", stop: {} });
