@@ -1,6 +1,7 @@
 import { placeImage } from "./hands/place_image.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Resources } from "./resources.ts";
+import type { RunSessionOptions } from "./run_session_options.ts";
 import type { Child } from "./start_child.ts";
 import type { ConversationEffect, EndEffect } from "../frames/conversation.ts";
 import {
@@ -13,6 +14,7 @@ import {
 export interface PerformerOptions
   extends Pick<Resources, "terminal" | "bridges" | "rendezvous" | "shells" | "twin"> {
   readonly child: Child;
+  readonly sandbox: Pick<RunSessionOptions["sandbox"], "name">;
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
 }
@@ -38,7 +40,7 @@ export class Performer {
 
   /** Carries out an effect; what is said is up to whoever takes it. */
   carryOut(effect: ConversationEffect): void {
-    const { child, terminal, bridges, rendezvous, shells, twin, now } = this.#options;
+    const { child, sandbox, terminal, bridges, rendezvous, shells, twin, now } = this.#options;
     switch (effect.type) {
       case "write":
         terminal.type(effect.bytes);
@@ -85,6 +87,9 @@ export class Performer {
         // A stopped process takes no signal but SIGKILL until it goes on.
         child.signal("SIGCONT");
         if (effect.signal === "SIGKILL") this.endTools();
+        break;
+      case "named":
+        sandbox.name(effect);
         break;
       case "follow-shell":
         shells?.follow(effect.id);

@@ -42,7 +42,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const resources = await openResources(stack, options, { now, model: () => state.frames.model });
   const { terminal, written, rendezvous, bridges, retries, servers, shells, stream, twin } =
     resources;
-  const performer = new Performer({ ...resources, child, now });
+  const performer = new Performer({ ...resources, child, sandbox, now });
 
   const give = (input: Input) => {
     options.onInput?.(input);

@@ -43,6 +43,8 @@ export interface RunSessionOptions {
     readonly streamsDir: string;
     readonly bridges: readonly Bridge[];
     readonly resumed: ReadonlyMap<string, number>;
+    /** Takes the id that a caller gave what has another one in the transcript. */
+    name(id: { readonly line: string; readonly given: string }): void;
   };
   /** The child's rendezvous socket, if the session was told to send the prompt there. */
   readonly rendezvous?: RendezvousOptions | undefined;

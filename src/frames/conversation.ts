@@ -283,6 +283,11 @@ function carryOut(
         effects: frames === before ? [] : [nextBeat(frames, now)],
       };
     }
+    case "named": {
+      const { line, given } = effect;
+      const givenIds = new Map([...state.frames.givenIds, [line, given]]);
+      return { state: { ...state, frames: { ...state.frames, givenIds } }, effects: [effect] };
+    }
     case "cancelled": {
       const { state: frames, frames: made } = tellCancelled(state.frames, effect.message);
       return { state: { ...state, frames }, effects: made.map(asEffect) };

@@ -257,7 +257,7 @@ export function tellTurnEnd(
   const rested = over.state.openCalls.size === 0
     ? over
     : { ...over, state: { ...over.state, openCalls: new Map() } };
-  return { ...withMirror(rested), effects: [] };
+  return { ...withMirror(rested, { all: true }), effects: [] };
 }
 
 /** The run is ending, and with it what goes on in the background. */
@@ -277,7 +277,8 @@ export function tellEnd(
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
   const read = and(and(tellHeld(state), tellWaiting), (state) => tellNotices(state));
-  const begun = and(read, (state) => and(tellLate(state, version), endAnswers));
+  const mirrored = and(read, (state) => tellMirror(state, { all: true }));
+  const begun = and(mirrored, (state) => and(tellLate(state, version), endAnswers));
   return and(
     and(begun, tellShellsEnd),
     (state) =>

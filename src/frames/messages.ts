@@ -3,7 +3,14 @@ import type { ContentBlock } from "../transcript/entry.ts";
 import type { Frame, LifecycleFrame, UserFrame } from "../wire/frame.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { type FramesState, NOT_NAMED, type Told, told, withIds } from "./telling/frames_state.ts";
+import {
+  and,
+  type FramesState,
+  NOT_NAMED,
+  type Told,
+  told,
+  withIds,
+} from "./telling/frames_state.ts";
 
 /** The caller sends a message: it is told of once the child has taken it; a second time it is only printed again. */
 export function awaitMessage(state: FramesState, message: Message): Told {
@@ -14,12 +21,15 @@ export function awaitMessage(state: FramesState, message: Message): Told {
       state.options.before?.queued?.includes(message.uuid);
     return isTold ? told(next) : tellLifecycle(next, { messages: [message], states: ["queued"] });
   }
-  if (!isPrintedAgain(message, state)) return told(state);
   const { state: next, made } = withIds(
     state,
-    (newUuid) => replayFrame(message, { state, uuid: newUuid() }),
+    (newUuid): readonly Frame[] =>
+      isPrintedAgain(message, state) ? [replayFrame(message, { state, uuid: newUuid() })] : [],
   );
-  return told(next, [made]);
+  const again = told(next, made);
+  return message.repeated === "before"
+    ? and(again, (state) => tellLifecycle(state, { messages: [message], states: ["completed"] }))
+    : again;
 }
 
 /** Where a message with such a text waits; a command has another one, and what a plain run is given may have. */
@@ -155,7 +165,7 @@ function replayFrame(
     },
     parent_tool_use_id: null,
     session_id: options.sessionId,
-    uuid: message.uuid ?? uuid,
+    uuid: message.uuid || uuid,
     ...(timestamp === undefined ? {} : { timestamp }),
     isReplay: true,
   };

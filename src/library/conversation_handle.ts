@@ -17,8 +17,9 @@ export type TurnResult = RunResult;
 /** What a message can be given beside its content. */
 export interface MessageOptions {
   /**
-   * An id of your own: frames of type `command_lifecycle` tell how far the message is. One that was sent before is not
-   * sent again, and has the result that it has, as long as it is among the last 1000 that were sent with an id.
+   * An id of your own, which the message has in the session too: frames of type `command_lifecycle` tell how far it is. One
+   * that was sent before is not sent again, and has the result that it has, as long as it is among the last 1000 that were
+   * sent with an id; one that the session has from an earlier run, or that was sent longer ago, is refused.
    */
   readonly uuid?: string;
   /**

@@ -129,6 +129,7 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     gated,
     judge: await judgeOf(order, {
       ...facts,
+      earlier,
       refusal: planned.conversation.session.caller?.initialized?.error,
     }),
     swept,
@@ -162,14 +163,17 @@ async function foundSessions(
 
 async function judgeOf(
   order: RunOrder,
-  facts: RunFacts & { readonly refusal: string | undefined },
+  facts: RunFacts & Pick<PreparedRun, "earlier"> & { readonly refusal: string | undefined },
 ): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
   const { messageJudge } = await import("./facts/prompt/message_judge.ts");
+  const { lineId } = await import("../transcript/parents_first.ts");
   return messageJudge(order, {
     ...facts,
     settings: valuesOf(facts.settings),
     mcpServers: facts.mcpServers.length,
+    // A fork is another session, in which nobody has been heard yet.
+    before: order.forkSession ? [] : facts.earlier.flatMap((entry) => lineId(entry) ?? []),
   });
 }
 

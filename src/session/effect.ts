@@ -202,6 +202,8 @@ export type Effect =
   }
   /** Commands have been read again: before 2.1.330 they are told whether they are other ones or not. */
   | { readonly type: "commands"; readonly commands: readonly unknown[]; readonly always: boolean }
+  /** The transcript has a prompt under another id than the caller gave it: `line` is that id. */
+  | { readonly type: "named"; readonly line: string; readonly given: string }
   /** The caller has given the session another title. */
   | { readonly type: "title"; readonly title: string }
   /** A line of the child's debug log, for whoever asked for it. */

@@ -19,8 +19,11 @@ interface MessageFields {
   readonly uuid?: string;
   /** What its sender knows it by where results are handed over: it is never printed. */
   readonly ticket?: string;
-  /** Whether the caller has sent one with that id before: then it is not carried out again. */
-  readonly repeated?: true;
+  /**
+   * Set where the id is that of another message, which the caller has sent before, or of a line that the session had
+   * `before` the run: then it is not carried out.
+   */
+  readonly repeated?: true | "before";
   /** What is left of the time for all that is asked, in milliseconds; absent where each turn has a time of its own. */
   readonly timeLeftMs?: number;
   /** Absent for `next`. */

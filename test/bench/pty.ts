@@ -131,6 +131,7 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
         streamsDir: folder,
         bridges: [],
         resumed: new Map(),
+        name: () => {},
       },
       signals,
       onInput: (input) => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { castInputs } from "../cassette/cast_inputs.ts";
 import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
+import { fold, partsOf } from "../../src/frames/conversation.ts";
 import { tellInput } from "../../src/frames/frames.ts";
 import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
 import { startFrames } from "../../src/frames/telling/frames_state.ts";
@@ -104,4 +105,82 @@ Deno.test("every line of a recorded run is told once, and those of a turn ahead 
       if (frame.type === "result") assert(awaited.isDisjointFrom(ids), name);
     }
   }
+});
+
+Deno.test("messages have the ids there that the caller gave them, in lines ahead of their own too", () => {
+  const snapshot = (id: string, more = {}) => ({
+    type: "file-history-snapshot",
+    messageId: id,
+    snapshot: { messageId: id },
+    isSnapshotUpdate: false,
+    ...more,
+  });
+  const version = "2.1.330";
+  const prompt = (uuid: string, content: string) => ({
+    version,
+    type: "user",
+    uuid,
+    message: { role: "user", content },
+  });
+  const boundary = {
+    version,
+    type: "system",
+    subtype: "compact_boundary",
+    uuid: "b",
+    logicalParentUuid: "line-1",
+    compactMetadata: { preservedMessages: { uuids: ["line-1", "b"] } },
+  };
+  const said = (at: number, text: string, uuid?: string): Input => ({
+    type: "message",
+    at,
+    message: { text, way: "rendezvous", ...(uuid === undefined ? {} : { uuid }) },
+  });
+  const heard = (at: number, ...lines: readonly object[]): readonly Input[] => [
+    ...lines.map((each): Input => ({ type: "transcript", at, entry: entry(each) })),
+    { type: "read", at },
+  ];
+  const { session, ...options } = conversationOptions({ conversation: true });
+  const told: (readonly unknown[])[] = [];
+  const frames: Frame[] = [];
+  let read: unknown[] = [];
+  fold({ ...options, session, frames: { ...FRAMES, mirrorPath: "/u/s.jsonl" } }, [
+    { type: "spawned", at: 0 },
+    { type: "status", at: 1, status: "idle" },
+    { type: "reachable", at: 1 },
+    said(2, "one", "given-1"),
+    ...heard(3, snapshot("line-1")),
+    ...heard(4, prompt("line-1", "one")),
+    ...heard(5, snapshot("a", { isSnapshotUpdate: true })),
+    ...heard(6, boundary),
+    // Nothing tells sooner whose it is.
+    said(7, "two", "given-2"),
+    ...heard(8, snapshot("line-2")),
+    { type: "exit", at: 9, exit: { kind: "exited", code: 1 } },
+  ], {
+    onInput: ({ type }) => {
+      if (type === "read" || type === "exit") told.push(read = []);
+    },
+    onEffect: (effect) => {
+      for (const part of partsOf(effect)) {
+        if (part.type !== "frame") continue;
+        if (isMirror(part.frame)) read.push(...part.frame.entries);
+        frames.push(part.frame);
+      }
+    },
+  });
+  const first = snapshot("given-1");
+  assertEquals(told, [
+    [],
+    [first, prompt("given-1", "one")],
+    [snapshot("a", { isSnapshotUpdate: true })],
+    [{
+      ...boundary,
+      logicalParentUuid: "given-1",
+      compactMetadata: { preservedMessages: { uuids: ["given-1", "b"] } },
+    }],
+    [],
+    [snapshot("line-2")],
+  ]);
+  const compacted = frames.find(({ subtype }) => subtype === "compact_boundary");
+  assertEquals(compacted?.["logical_parent_uuid"], "given-1");
 });

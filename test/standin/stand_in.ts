@@ -48,7 +48,7 @@ export interface StartedRun {
 
 /** A transcript that could not be brought home, and what tells whose it is. */
 const KEPT =
-  /\/claude-print-\d+(\/0-0-[0-9a-f]{8}(\/own(\/owner\.json)?|\/\.claude(\/projects(\/[^/]+(\/[^/]+\.jsonl)?)?)?)?)?$/u;
+  /\/claude-print-\d+(\/0-0-[0-9a-f]{8}(\/own(\/(owner\.json|given-ids))?|\/\.claude(\/projects(\/[^/]+(\/[^/]+\.jsonl)?)?)?)?)?$/u;
 
 /** A wait that takes this long fails its test, in milliseconds. */
 const PATIENCE_MS = 20_000;

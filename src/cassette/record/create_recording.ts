@@ -182,6 +182,7 @@ export function createRecording(options: {
       case "trace":
       case "place-image":
       case "note-tools":
+      case "named":
       case "log":
       case "whole":
         // Deadlines and lines of a log are among the inputs, and what is traced says what else is here.

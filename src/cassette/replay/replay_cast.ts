@@ -72,6 +72,7 @@ function outerEffect(effect: EffectPart): readonly OuterEffect[] {
     case "trace":
     case "place-image":
     case "note-tools":
+    case "named":
     case "log":
     case "whole":
     case "frame":

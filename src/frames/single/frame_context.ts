@@ -1,5 +1,6 @@
 import type { CallDecision } from "../../session/effect.ts";
 import type { EntryFields } from "../../transcript/entry.ts";
+import type { GivenIds } from "../../transcript/given_ids.ts";
 import type { ToolUse } from "../../transcript/turn/turn.ts";
 
 /** What a line alone does not say. */
@@ -17,6 +18,8 @@ export interface FrameContext {
   readonly decisions?: ReadonlyMap<string, CallDecision>;
   /** The command that was typed, if Claude Code carries it out: what it says is shown, a compaction's in another way. */
   readonly typed?: string | undefined;
+  /** The ids that the caller gave prompts, by those that they have in the transcript. */
+  readonly givenIds?: GivenIds;
   /** The messages that the turn answers. */
   readonly messages?: readonly { readonly uuid?: string }[];
   /** Whether what subagents say is shown in any case. */

@@ -2,12 +2,14 @@ import { compactMetadata } from "./compact_metadata.ts";
 import { defined, type FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";
 import { blockedPrompt, type SystemEntry } from "../../transcript/entry.ts";
+import { withGivenIds } from "../../transcript/given_ids.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** The frames of a line that Claude Code has written of itself. */
-export function systemFrames(entry: SystemEntry, context: FrameContext): readonly Frame[] {
+export function systemFrames(line: SystemEntry, context: FrameContext): readonly Frame[] {
+  const entry = withGivenIds(line, context.givenIds ?? new Map());
   const uuid = entry.uuid ?? context.newUuid();
   switch (entry.subtype) {
     case "informational":

@@ -1,6 +1,7 @@
 import type { CallDecision, Ending } from "../../session/effect.ts";
 import type { ApiFault, SubagentLine } from "../../session/input.ts";
 import type { Message } from "../../session/message.ts";
+import type { GivenIds } from "../../transcript/given_ids.ts";
 import type { Cost, Spent } from "../../transcript/turn/cost.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
@@ -96,6 +97,8 @@ export interface FramesState {
   readonly subagents: Chain<SubagentLine> | undefined;
   /** What has been read and is to be mirrored. */
   readonly unmirrored: Chain<MirroredLine> | undefined;
+  /** The ids that the caller gave prompts, by those that they have in the transcript. */
+  readonly givenIds: GivenIds;
   /** Lines of subagents whose call is in a line that has not been written yet. */
   readonly uncalled: readonly SubagentLine[];
   /** Ends of Stop hooks that are told when all of them have ended. */
@@ -256,6 +259,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     own: undefined,
     subagents: undefined,
     unmirrored: undefined,
+    givenIds: new Map(),
     uncalled: [],
     stopEnds: [],
     notices: [],

@@ -90,7 +90,7 @@ function contextOf(
   state: FramesState,
   { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
 ): FrameContext & SpeakingContext {
-  const { options, toolUses, typed, taken, named, decisions } = state;
+  const { options, toolUses, typed, taken, named, decisions, givenIds } = state;
   return {
     version,
     sessionId: options.sessionId,
@@ -102,6 +102,7 @@ function contextOf(
     messages: named.has("assistant") ? [] : taken,
     denialMessages: options.denialMessages,
     decisions,
+    givenIds,
     typed: typed?.command,
   };
 }

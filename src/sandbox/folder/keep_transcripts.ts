@@ -1,5 +1,6 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { folderParts } from "./folder_parts.ts";
+import { GIVEN_IDS_FILE } from "./given_ids.ts";
 import { NOBODY, type Owner, OWNER_FILE, writeOwner } from "./owner.ts";
 import { privateFolderName } from "./private_folder.ts";
 import { removeFolder } from "../on_disk.ts";
@@ -18,7 +19,7 @@ export function keepTranscripts(path: string, owner: Owner): string {
   const kept = `${folder}/${privateFolderName({ ...NOBODY, random })}`;
   const { own, configDir } = folderParts(path);
   removeAllBut([own, configDir].map((part) => part.slice(path.length + 1)), path);
-  removeAllBut([OWNER_FILE], own);
+  removeAllBut([OWNER_FILE, GIVEN_IDS_FILE], own);
   removeAllBut(["projects"], configDir);
   try {
     const { litter: _, ...rest } = owner;

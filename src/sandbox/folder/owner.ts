@@ -22,7 +22,7 @@ export interface Owner {
   /** The session that goes on in it; absent when nothing of it is to be kept. */
   readonly session?: OwnedSession;
   /** What `forwardTranscripts` is to bring home; absent when nothing is, and as long as there is no child. */
-  readonly transcripts?: Omit<ForwardOptions, "from">;
+  readonly transcripts?: Omit<ForwardOptions, "from" | "given">;
 }
 
 /** A session whose transcript is yet to come home. */

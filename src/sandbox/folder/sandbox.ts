@@ -13,6 +13,7 @@ import {
 } from "./folder_contents.ts";
 import { folderFailure } from "./folder_failure.ts";
 import { folderParts } from "./folder_parts.ts";
+import { noteGivenId } from "./given_ids.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
 import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
@@ -47,6 +48,8 @@ export class Sandbox implements Disposable {
   /** Bytes of transcripts that were copied in, by their path below `projects/`. */
   readonly resumed: ReadonlyMap<string, number>;
   #owner: Owner;
+  /** The ids that the caller gave prompts, by those that they have in the transcript here. */
+  readonly #given = new Map<string, string>();
   readonly #footholds: readonly string[];
 
   /**
@@ -156,7 +159,18 @@ export class Sandbox implements Disposable {
   forward(): Forwarded {
     const { transcripts } = this.#owner;
     if (transcripts === undefined) return { files: 0, left: 0, failures: [] };
-    return forwardTranscripts({ from: this.configDir, ...transcripts });
+    return forwardTranscripts({ from: this.configDir, ...transcripts, given: this.#given });
+  }
+
+  /** Takes the id that the caller gave a prompt: at home the transcript has it in the place of its own. */
+  name({ line, given }: { readonly line: string; readonly given: string }): void {
+    if (this.#owner.transcripts === undefined) return;
+    this.#given.set(line, given);
+    try {
+      noteGivenId(this.path, { line, given });
+    } catch {
+      // It is of use only where this program is killed.
+    }
   }
 
   /**

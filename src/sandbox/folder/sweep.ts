@@ -1,5 +1,6 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
 import { folderParts } from "./folder_parts.ts";
+import { givenIdsIn } from "./given_ids.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
 import {
@@ -154,6 +155,7 @@ function sweepFolder(
     const { files, left, failures: [failure] } = forwardTranscripts({
       from: configDir,
       known: folderParts(owner.path).configDir,
+      given: givenIdsIn(claimed),
       ...transcripts,
     });
     rescued = files;

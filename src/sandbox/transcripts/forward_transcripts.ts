@@ -1,7 +1,7 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { joinedBytes } from "../../joined_bytes.ts";
 import { parentOf } from "../paths.ts";
+import { homeNames, named, namedPortions } from "./home_names.ts";
 import { indexOfBytes } from "./index_of_bytes.ts";
 import { readTranscript } from "./read_transcript.ts";
 
@@ -15,6 +15,8 @@ export interface ForwardOptions {
   readonly to: string;
   /** Bytes that were copied in before the run, by path below `projects/`: only what follows them is new. */
   readonly resumed: Readonly<Record<string, number>>;
+  /** The ids that callers gave prompts, by those that the child gave them: its transcripts have them at home. */
+  readonly given?: ReadonlyMap<string, string>;
 }
 
 /** What became of it. */
@@ -29,8 +31,9 @@ export interface Forwarded {
 
 /**
  * Brings what the child wrote below `projects/` home: transcripts, subagents' transcripts, memory. `claude --resume` and
- * usage statistics then see the run as one of the user's sessions. All is as the child wrote it, byte for byte, but for
- * paths of what has come home in lines of transcripts: a session that goes on finds there what the model was told of.
+ * usage statistics then see the run as one of the user's sessions. All is as the child wrote it, byte for byte, but in lines
+ * of transcripts for paths of what has come home, so that a session that goes on finds there what the model was told of,
+ * and for the ids of prompts to which callers gave others, which `claude -p` writes down (2.1.197 and 2.1.330).
  * What has come home is removed here.
  *
  * A file comes home whole or not at all, and takes nobody's place: what is new in a resumed transcript is appended to
@@ -115,7 +118,10 @@ function withMoves({ from, to, resumed }: ForwardOptions): ForwardOptions["resum
 }
 
 /** Brings one file home; false if there was nothing new in it. */
-function forward(path: string, { from, known = from, to, resumed }: ForwardOptions): boolean {
+function forward(
+  path: string,
+  { from, known = from, to, resumed, given }: ForwardOptions,
+): boolean {
   const source = `${from}/projects/${path}`;
   const target = `${to}/projects/${path}`;
   const isNew = create(target);
@@ -127,14 +133,20 @@ function forward(path: string, { from, known = from, to, resumed }: ForwardOptio
   }
   let count = 0;
   try {
-    const moved = path.endsWith(".jsonl") ? movedPath({ from: known, to }) : undefined;
-    const missing = isNew
-      ? portionsOf(source, moved)
-      : [missingOf(restOf(source, { known: resumed[path], moved }), {
-        target,
-        known: resumed[path],
-      })];
-    count = append(target, missing);
+    const names = path.endsWith(".jsonl") ? homeNames({ from: known, to, given }) : undefined;
+    if (isNew) {
+      const portions = portionsOf(source);
+      const missing = names === undefined
+        ? portions
+        : namedPortions(portions, { names, full: PORTION });
+      count = append(target, missing);
+    } else {
+      const bytes = readTranscript(source, { from: resumed[path] ?? 0 });
+      const there = { target, known: resumed[path] };
+      count = append(target, [
+        missingOf(names === undefined ? bytes : named(bytes, names), there),
+      ]);
+    }
   } catch (error) {
     if (isNew) removeEmpty(target);
     throw error;
@@ -148,63 +160,12 @@ const PORTION = 128_000;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What is named in another way at home, as it stands in JSON. */
-interface MovedPath {
-  readonly from: Bytes;
-  readonly to: Bytes;
-}
-
-function* portionsOf(path: string, moved: MovedPath | undefined): Generator<Bytes> {
-  let rest: Bytes = new Uint8Array();
+function* portionsOf(path: string): Generator<Bytes> {
   for (let from = 0;; from += PORTION) {
     const bytes = readTranscript(path, { from, most: PORTION });
-    const isLast = bytes.length < PORTION;
-    if (moved === undefined) {
-      yield bytes;
-    } else {
-      const read = rest.length === 0 ? bytes : joinedBytes([rest, bytes]);
-      const { pieces, end } = named(read, moved);
-      // The beginning of one may be at the end.
-      const kept = isLast ? read.length : Math.max(end, read.length - moved.from.length + 1);
-      yield joinedBytes([...pieces, read.subarray(end, kept)]);
-      rest = read.subarray(kept);
-    }
-    if (isLast) return;
+    yield bytes;
+    if (bytes.length < PORTION) return;
   }
-}
-
-/** Bytes up to the end of the last path that is named in another way, in pieces, and where that end is. */
-function named(
-  bytes: Bytes,
-  { from, to }: MovedPath,
-): { readonly pieces: readonly Bytes[]; readonly end: number } {
-  const pieces: Bytes[] = [];
-  let end = 0;
-  for (let at = indexOfBytes(bytes, from); at >= 0; at = indexOfBytes(bytes, from, end)) {
-    pieces.push(bytes.subarray(end, at), to);
-    end = at + from.length;
-  }
-  return { pieces, end };
-}
-
-/** What follows the bytes of a file that had come from home. */
-function restOf(
-  path: string,
-  { known = 0, moved }: {
-    readonly known: number | undefined;
-    readonly moved: MovedPath | undefined;
-  },
-): Bytes {
-  const bytes = readTranscript(path, { from: known });
-  if (moved === undefined) return bytes;
-  const { pieces, end } = named(bytes, moved);
-  return joinedBytes([...pieces, bytes.subarray(end)]);
-}
-
-function movedPath(options: Pick<ForwardOptions, "from" | "to">): MovedPath {
-  const inJson = (dir: string) =>
-    new TextEncoder().encode(JSON.stringify(`${dir}/projects/`).slice(1, -1));
-  return { from: inJson(options.from), to: inJson(options.to) };
 }
 
 /**

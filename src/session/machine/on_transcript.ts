@@ -5,6 +5,7 @@ import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, letGo, settledEnding } from "../ending.ts";
 import { handToChild, restWithTasks } from "../handing_over.ts";
 import { claudeCommands, REVIEWS } from "../prompt/claude_commands.ts";
+import type { Effect } from "../effect.ts";
 import type { Entry } from "../../transcript/entry.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
 import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
@@ -56,6 +57,15 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     late: isLate,
     unasked: taken.unasked && !entry.prompt,
   }, { line, entry });
+  const next = goOn(state, { before, entry });
+  return act(next.state, [...namesOf(line, asked?.uuid), ...next.effects]);
+}
+
+/** What is done because of a line that is on record. */
+function goOn(
+  state: SessionState,
+  { before, entry }: { readonly before: SessionState; readonly entry: TranscriptSign },
+): Step {
   if (state.phase === "ending") return letGo(state);
   if (state.phase === "reading") return awaitRest(state);
   if (state.phase === "interrupting") {
@@ -104,6 +114,19 @@ function named(
 ): SessionState {
   if (given === undefined || line.type !== "user" || line.uuid === undefined) return state;
   return { ...state, lineIds: new Map([...state.lineIds, [given, line.uuid]]) };
+}
+
+/** Tells of the id that a line has of a message to which the caller gave another one. */
+function namesOf(line: Entry, given: string | undefined): readonly Effect[] {
+  // What became a part of a turn is named beside the line's own id.
+  const id = line.type === "attachment"
+    ? line.attachment["source_uuid"]
+    : line.type === "user"
+    ? line.uuid
+    : undefined;
+  return typeof id !== "string" || !given || given === id
+    ? []
+    : [{ type: "named", line: id, given }];
 }
 
 /** What a line puts on record of the turn. */

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
-import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
@@ -477,20 +476,16 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
     call("Edit", { file_path: kept, old_string: old, new_string: text });
   const idOf = (turn: number) => `3b241101-e2bb-4255-8caf-4136c566a96${turn}`;
   const isMade = async () => await Deno.lstat(made).then(() => true, () => false);
-  /** What comes of `--rewind-files` afterwards, in which each transcript has ids of its own. */
+  /** What comes of `--rewind-files` afterwards. */
   const seenByFlag = async (
     session: unknown,
     run: (args: readonly string[]) => Promise<ProgramOutput>,
   ) => {
-    const path = `${real.home.config}/projects/${projectSlug(project)}/${session}.jsonl`;
-    const second = (await Deno.readTextFile(path)).trimEnd().split("\n")
-      .map((line): JsonObject => JSON.parse(line))
-      .find(({ type, message }) => type === "user" && JSON.stringify(message).includes("Two."));
     const seen: unknown[] = [];
     for (
       const args of [
-        [`${second?.uuid}`],
-        [`${second?.uuid}`, "--output-format", "stream-json", "--verbose"],
+        [idOf(2)],
+        [idOf(2), "--output-format", "stream-json", "--verbose"],
         [idOf(7)],
       ]
     ) {
@@ -501,8 +496,7 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
       ]);
       // A failure is told with this program's name, and with what to do.
       const [told = ""] = stderr.replace("claude-print: ", "").split("\n");
-      const texts = [stdout, told].map((text) => text.replace(`${second?.uuid}`, "<second>"));
-      seen.push([code, ...texts, await Deno.readTextFile(kept), await isMade()]);
+      seen.push([code, stdout, told, await Deno.readTextFile(kept), await isMade()]);
     }
     return seen;
   };
@@ -537,9 +531,19 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
     }, ["--allowedTools", "Write,Edit"]);
     const frames = parseFrames(stdout);
     const session = frames.find(({ type }) => type === "result")?.session_id;
+    const again = await holding(real, async ({ say, heard }) => {
+      await say("Two again. [[say twice]]", { uuid: idOf(2) });
+      await say("Three. [[say third]]", { uuid: idOf(3) });
+      await heard(RESULT);
+    }, ["--resume", `${session}`, "--replay-user-messages"]);
     const answers = frames.filter(({ type }) => type === "control_response")
       .map(({ response }) => sorted(response)).slice(1);
-    return { files, answers, byFlag: await seenByFlag(session, run) };
+    return {
+      files,
+      answers,
+      again: outlineOfFrames(parseFrames(again.stdout)),
+      byFlag: await seenByFlag(session, run),
+    };
   };
   const theirs = await asRecorded(
     real,

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
 import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
+import { noteGivenId } from "../../../src/sandbox/folder/given_ids.ts";
 import { keepTranscripts } from "../../../src/sandbox/folder/keep_transcripts.ts";
 import { type Owner, thisOwner, writeOwner } from "../../../src/sandbox/folder/owner.ts";
 import { sweep, type SweptFolder } from "../../../src/sandbox/folder/sweep.ts";
@@ -97,6 +98,28 @@ Deno.test("sweep() removes the folder of a run that was killed, and nothing besi
   for (const path of others) Deno.mkdirSync(path, { mode: 0o700 });
   assertEquals(ground.sweepOne(), REMOVED);
   assertEquals(ground.left.toSorted(), others);
+});
+
+Deno.test("sweep() gives prompts the ids that callers gave them, as far as that was noted", () => {
+  const ids = ["1", "2", "3"].map((last) => `3b241101-e2bb-4255-8caf-4136c566a96${last}`);
+  const lines = (named: readonly string[]) =>
+    named.map((uuid) => `${JSON.stringify({ uuid })}\n`).join("");
+  // What cannot be brought home is kept with what was noted, for the next sweep.
+  for (const isInTheWay of [false, true]) {
+    using ground = new Ground();
+    const folder = ground.leave({}, { "-w/s.jsonl": lines(ids) });
+    noteGivenId(folder, { line: `${ids[0]}`, given: "first" });
+    ground.write({ [`${folderParts(folder).own}/given-ids`]: `["${ids[0]}","first"]\n5\n[1]\n` });
+    noteGivenId(folder, { line: `${ids[1]}`, given: "second" });
+    if (isInTheWay) {
+      Deno.mkdirSync(`${ground.user}/projects/-w/s.jsonl`, { recursive: true });
+      assertEquals(ground.sweepOne().verdict, "kept");
+      Deno.removeSync(`${ground.user}/projects/-w/s.jsonl`);
+    }
+    assertEquals(ground.sweepOne().rescued, 1);
+    assertEquals(ground.transcript("-w/s.jsonl"), lines(["first", "second", `${ids[2]}`]));
+    assertEquals(ground.left, []);
+  }
 });
 
 Deno.test("sweep() finds nothing in a folder that is not there", () => {

@@ -76,6 +76,44 @@ Deno.test("forwardTranscripts() names what comes home as it is there, wherever a
   }
 });
 
+const ID = "3b241101-e2bb-4255-8caf-4136c566a961";
+
+Deno.test("forwardTranscripts() gives prompts the ids that callers gave them, wherever a portion ends", () => {
+  for (const given of [ID.toUpperCase().replace("3B", "4C"), 'the "first"', ""]) {
+    for (const [before, known] of [[0, undefined], [0, 4], [127_950, undefined]] as const) {
+      for (let shift = 0; shift < (before === 0 ? 1 : 90); shift++) {
+        using ground = new Ground();
+        const lines = (id: string) => {
+          const pad = { pad: "x".repeat(before + shift) };
+          const quoted = `a text ends with "${ID}" and "${ID}"`;
+          return [
+            { ...pad, uuid: id },
+            { parentUuid: id, snapshot: { messageId: id }, ids: [ID.replace("3b", "3c"), id] },
+            { text: `no value by itself: ${ID}`, quoted, more: JSON.stringify(quoted) },
+          ].map((line) => `${JSON.stringify(line)}\n`).join("");
+        };
+        const begun = known === undefined ? "" : "old\n";
+        ground.write("from/projects/-w/s1.jsonl", `${begun}${lines(ID)}`);
+        ground.write("from/projects/-w/s1/subagents/a.jsonl", lines(ID));
+        ground.write("from/projects/-w/s1/x.txt", `"${ID}"`);
+        if (known !== undefined) {
+          Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
+          ground.write("to/projects/-w/s1.jsonl", begun);
+        }
+        const { from, to } = ground;
+        const resumed: Record<string, number> = known === undefined ? {} : { "-w/s1.jsonl": known };
+        const forwarded = forwardTranscripts({ from, to, resumed, given: new Map([[ID, given]]) });
+        assertEquals(forwarded.failures, []);
+        assertEquals(ground.texts("to/projects"), {
+          "-w/s1.jsonl": `${begun}${lines(given)}`,
+          "-w/s1/subagents/a.jsonl": lines(given),
+          "-w/s1/x.txt": `"${ID}"`,
+        });
+      }
+    }
+  }
+});
+
 Deno.test("forwardTranscripts() knows what comes home by the path that its folder had", () => {
   using ground = new Ground();
   ground.write("from/projects/-w/s1.jsonl", '{"saved":"/before/.claude/projects/x"}\n');

@@ -1191,3 +1191,31 @@ Deno.test("no other hook has a turn go on that has made as many requests as it m
   tools.hear(asks("PostToolBatch"));
   assertEquals(answers(tools).at(-1)?.[1], STOP, "a turn that a hook had go on counts on");
 });
+
+Deno.test("the id that the transcript has of a message is told to which the caller gave another one", () => {
+  const session = simulate({ conversation: true });
+  const names = () => session.effects.filter(({ type }) => type === "named");
+  const prompt = (text: string, uuid: string) =>
+    line({ type: "user", uuid, message: { content: text } });
+  const say = (text: string, uuid?: string) => {
+    const message = { text, way: "rendezvous" as const, ...(uuid === undefined ? {} : { uuid }) };
+    session.hear({ type: "message", message });
+  };
+  session.hear(status("idle"));
+  session.hear({ type: "reachable" });
+  say("one", "given-1");
+  session.hear(prompt("one", "line-1"));
+  session.hear(prompt("one", "line-2"));
+  assertEquals(names(), [{ type: "named", line: "line-1", given: "given-1" }]);
+  say("two", "given-2");
+  const joined = { type: "queued_command", prompt: "two", source_uuid: "queued-2" };
+  session.hear(line({ type: "attachment", uuid: "line-3", attachment: joined }));
+  assertEquals(names().slice(1), [{ type: "named", line: "queued-2", given: "given-2" }]);
+  say("three");
+  session.hear(prompt("three", "line-4"));
+  say("four", "line-5");
+  session.hear(prompt("four", "line-5"));
+  say("five", "");
+  session.hear(prompt("five", "line-6"));
+  assertEquals(names().length, 2);
+});

@@ -1,6 +1,14 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
+import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
+import { GIVEN_IDS_FILE } from "../../../src/sandbox/folder/given_ids.ts";
+import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
 import { StandIn, type StartOptions, until } from "../stand_in.ts";
 
+const CONVERSATION = [
+  ...["--input-format", "stream-json"],
+  ...["--output-format", "stream-json", "--verbose"],
+];
 const ID = "123e4567-e89b-42d3-a456-426614174000";
 
 /** A stand-in whose turns wait until they are let go. */
@@ -101,4 +109,45 @@ Deno.test("the latest session is that of a run which was killed, once it is at h
   const second = await claude.printHere(["--continue", "--output-format", "json", "two"]);
   assertEquals([second.code, JSON.parse(second.stdout).session_id], [0, ID]);
   for (const text of ['"content":"one"', "You said: two"]) assertStringIncludes(transcript(), text);
+});
+
+Deno.test("a message has the id in its session that the caller gave it, also where the run was killed, and is answered once", async () => {
+  await using held = await heldClaude();
+  const { claude, go, transcript } = held;
+  const given = (last: number) => `3b241101-e2bb-4255-8caf-4136c566a96${last}`;
+  const said = (text: string, uuid: string): StartOptions => {
+    const message = { role: "user", content: text };
+    // Of a conversation other things are true than of a run.
+    return { stdin: `${JSON.stringify({ type: "user", message, uuid })}\n`, killed: true };
+  };
+  const runs = folderOfRuns(claude.home.tmp);
+  const isNoted = () =>
+    namesIn(runs).some((name) =>
+      fileAt(`${folderParts(`${runs}/${name}`).own}/${GIVEN_IDS_FILE}`) !== undefined
+    );
+  const first = claude.start([...CONVERSATION, "--session-id", ID], said("one", given(1)));
+  await until(() => Promise.resolve(isNoted()), "the run has read the line of its message");
+  first.kill("SIGKILL");
+  await first.ended;
+  await go();
+  const resumed = [...CONVERSATION, "--resume", ID];
+  const second = await claude.print(resumed, said("two", given(2)));
+  assertEquals([second.code, second.stderr], [0, ""]);
+  assertStringIncludes(second.stdout, "You said: two");
+  assertEquals(isNoted(), false);
+  const lines = () => transcript().trimEnd().split("\n").map((line) => JSON.parse(line));
+  const prompts = () =>
+    lines().filter(({ type }) => type === "user")
+      .map(({ uuid, message }) => [uuid, message.content]);
+  const written = [[given(1), "one"], [given(2), "two"]];
+  assertEquals(prompts(), written);
+  for (const [id] of written) assert(lines().some(({ parentUuid }) => parentUuid === id));
+
+  const again = await claude.print(resumed, said("once more", given(1)));
+  assertEquals([again.code, again.stdout.includes("You said")], [0, false]);
+  assertEquals(prompts(), written);
+  const unkept = [...CONVERSATION, "--no-session-persistence"];
+  const aside = await claude.print(unkept, said("three", given(3)));
+  assertStringIncludes(aside.stdout, "You said: three");
+  assertEquals(prompts(), written);
 });

@@ -43,16 +43,28 @@ export function messageJudge(
     readonly mcpServers: number;
     /** Why the initialization is refused, if it is: without what it asks for, such as hooks that forbid, nothing is done. */
     readonly refusal?: string | undefined;
+    /** Ids of the lines that the session had before. */
+    readonly before?: Iterable<string>;
   },
 ): MessageJudge {
   const seen = new Set<string>();
+  const before = new Set(facts.before);
   const { version = "", refusal } = facts;
   const takesAll = isVersionAtLeast(version, TAKES_ALL);
+  const repetition = (uuid: string): Pick<Message, "repeated"> => {
+    if (uuid === "") return {};
+    // What the child before has written down was sent in this conversation.
+    if (before.has(uuid)) return { repeated: order.before === undefined ? "before" : true };
+    return seen.has(uuid) ? { repeated: true } : {};
+  };
   return (line) => {
     const { text, content, uuid, ticket, priority, human, images, obstacle, malformed } = line;
     // Versions that know nothing of it take such a message for any other.
     const isLiteral = line.literal === true && takesAll;
     const isSynthetic = line.synthetic === true && takesAll;
+    const repeated = uuid === undefined ? {} : repetition(uuid);
+    // Whoever waits for a result gets none of a message that is not carried out.
+    const isRefused = ticket !== undefined && repeated.repeated !== undefined;
     const said = isSynthetic ? `${NOT_THE_USERS}${text}` : text;
     const fields = {
       text,
@@ -63,7 +75,7 @@ export function messageJudge(
       ...(human === undefined ? {} : { human }),
       ...(isSynthetic ? { synthetic: true as const } : {}),
       ...((isLiteral || isSynthetic) && MENTION.test(text) ? { unread: true as const } : {}),
-      ...(uuid !== undefined && seen.has(uuid) ? { repeated: true as const } : {}),
+      ...(isRefused ? {} : repeated),
     };
     const asText = { ...fields, text: said, way: "rendezvous" } as const;
     if (uuid !== undefined) seen.add(uuid);
@@ -71,6 +83,12 @@ export function messageJudge(
       ...fields,
       settled: { kind: "refused", message, suggestion },
     });
+    if (isRefused) {
+      return refused(
+        "Cannot send the message: the session has one with this uuid",
+        "Give it another uuid, or none, if it is another message",
+      );
+    }
     if (obstacle !== undefined) {
       return {
         ...fields,

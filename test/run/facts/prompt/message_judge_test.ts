@@ -1,6 +1,7 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { messageJudge } from "../../../../src/run/facts/prompt/message_judge.ts";
 import { messageLine } from "../../../../src/wire/caller_line.ts";
+import type { ToldBefore } from "../../../../src/frames/telling/frames_options.ts";
 import { PLAIN_ORDER } from "../../plain_order.ts";
 
 const FACTS = {
@@ -157,5 +158,22 @@ Deno.test("where the initialization is refused nothing is done without what it a
       message: `Cannot send the message: ${refusal}`,
       suggestion: "Leave it out of the options, or of the initialize request, and begin again",
     }], text);
+  }
+});
+
+Deno.test("an id of the session's own is good for none, and an empty one is no id", () => {
+  const facts = { ...FACTS, version: "2.1.330", before: ["a"] };
+  // Another child of the same conversation has it from the one before.
+  const before: ToldBefore = { results: 1, totalUsd: 0, apiDurationMs: 0 };
+  for (const [more, isBefore] of [[{}, "before"], [{ before }, true]] as const) {
+    const judge = messageJudge({ ...PLAIN_ORDER, ...more }, facts);
+    const repeated = ["a", "b", "a", "", ""].map((uuid) =>
+      judge({ type: "user", text: "x", content: "x", uuid }).repeated
+    );
+    assertEquals(repeated, [isBefore, undefined, isBefore, undefined, undefined]);
+    // Whoever waits for a result has to get one.
+    const waited = judge(messageLine("x", { uuid: "a", ticket: "t" }));
+    assert(waited.way === undefined && waited.settled.kind === "refused");
+    assertEquals(waited.repeated, undefined);
   }
 });
