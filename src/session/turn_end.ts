@@ -249,10 +249,16 @@ export function overInAnyCase(state: SessionState): Step {
   ]);
 }
 
-/** Whether the transcript holds the prompt, the structured answer, and the text that the hook spoke of. */
+/**
+ * Whether the transcript holds the prompt, the structured answer, and the text that the hook spoke of. One that stops a
+ * turn at its limit speaks of none, and runs before the results of tools are written, or even their calls: the end of
+ * the turn tells that they are there.
+ */
 function isOnRecord(state: SessionState): boolean {
-  const { recorded, completed, carriedOut, stop, failure, answer } = state;
-  if (!recorded || !isOutputWritten(state) || (state.atLimit && !completed)) return false;
+  const { recorded, completed, summed, limited, atLimit, carriedOut, stop, failure, answer } =
+    state;
+  if (!recorded || !isOutputWritten(state)) return false;
+  if ((atLimit || limited !== undefined) && !summed) return false;
   // What a command says is no answer.
   if (carriedOut) return true;
   const message = (stop ?? failure)?.["last_assistant_message"];

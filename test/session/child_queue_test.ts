@@ -289,7 +289,7 @@ Deno.test("a turn follows one that was stopped at its limit of requests, since 2
     const session = launched(version, { maxTurns: 1 });
     session.hear(ENQUEUED);
     session.hear({ type: "hook", event: "PostToolBatch", payload: {}, ranAt: STOPPED_AT });
-    session.hear(IDLE);
+    for (const input of [COMPLETED, IDLE]) session.hear(input);
     return session;
   };
   assertEquals(stopped("2.1.197").signals(), ["SIGTERM"]);

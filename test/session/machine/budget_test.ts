@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { OVERSPENT } from "../../../src/session/hook_answers.ts";
 import type { Message } from "../../../src/session/message.ts";
-import { answer, called, PROMPT } from "../../transcript/lines.ts";
+import { answer, called, COMPLETED, PROMPT, returned } from "../../transcript/lines.ts";
 import { simulate, type Simulation } from "../simulation.ts";
 
 const cost = (session: Simulation, totalUsd: number, apiDurationMs = 1) =>
@@ -107,7 +107,11 @@ Deno.test("in a conversation the tools are refused, the child lives on, and no f
   tool(session, "a");
   cost(session, 1.5);
   assertEquals(answers(session), [["a", OVERSPENT]]);
-  session.hear({ type: "status", status: "idle" });
+  for (const input of [{ type: "status", status: "idle" }, returned("t1")] as const) {
+    session.hear(input);
+    assertEquals(turns(), [], "what became of the tools is to be on record");
+  }
+  session.hear(COMPLETED);
   assertEquals([turns(), session.signals()], [[["budget", ["one"]]], []]);
   const delivered = session.effects.filter(({ type }) => type === "deliver").length;
   say("and now", "two");

@@ -197,17 +197,42 @@ Deno.test("a child is told to go at Stop as soon as the status line has been hea
   assertEquals(session.signals(), ["SIGTERM"]);
 });
 
-Deno.test("the hook that stops a turn at its limit is the end once the child is idle", () => {
-  const session = simulate();
-  session.hear(PROMPT);
-  session.hear(status("busy"));
-  session.hear({ type: "hook", event: "PostToolBatch", payload: {} });
-  assertEquals(session.signals(), []);
+Deno.test("a turn is over at its limit once the child is idle and all is on record, in any order", () => {
+  const lines = [PROMPT, called("1"), returned("1"), COMPLETED];
+  for (let before = 0; before <= lines.length; before++) {
+    const session = simulate();
+    session.hear(status("busy"));
+    const batch = { type: "hook", event: "PostToolBatch", payload: {} } as const;
+    for (const input of [...lines.slice(0, before), batch]) session.hear(input);
+    for (const input of [status("idle"), ...lines.slice(before)]) {
+      assertEquals(session.signals(), [], `${before}`);
+      session.hear(input);
+    }
+    assertEquals(session.signals(), ["SIGTERM"], `${before}`);
+    assertEquals(session.effects.some((effect) => effect.type === "kill" && effect.tree), false);
+    session.hear(EXIT);
+    assertEquals(session.ending(), { kind: "max-turns" });
+  }
+});
+
+Deno.test("in a conversation, too, a turn is over at its limit once its tools are on record", () => {
+  const session = simulate({ conversation: true, version: "2.1.330", maxTurns: 1 });
+  const turns = () => session.effects.filter(({ type }) => type === "turn").length;
+  session.hear({ type: "reachable" });
   session.hear(status("idle"));
-  assertEquals(session.signals(), ["SIGTERM"]);
-  assertEquals(session.effects.some((effect) => effect.type === "kill" && effect.tree), false);
-  session.hear(EXIT);
-  assertEquals(session.ending(), { kind: "max-turns" });
+  session.hear({ type: "message", message: { text: "hello there", way: "rendezvous" } });
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hello there" } });
+  session.hear(status("busy"));
+  session.hear(PROMPT);
+  session.hear({ type: "hook", event: "PostToolBatch", payload: {}, id: "batch" });
+  session.hear(TOLD);
+  for (const input of [status("idle"), called("1"), returned("1")]) {
+    session.hear(input);
+    assertEquals(turns(), 0);
+  }
+  session.hear(COMPLETED);
+  assertEquals(turns(), 1);
+  assertEquals(session.signals(), []);
 });
 
 Deno.test("Stop with tasks in the background is not the end, nor is being idle meanwhile", () => {
@@ -1021,8 +1046,7 @@ Deno.test("a turn is stopped after as many requests as it may make", () => {
   assertEquals(answers(session).map(([, reply]) => reply), [undefined, undefined, undefined]);
   batch();
   assertEquals(answers(session).at(-1), ["7", STOP]);
-  session.hear(PROMPT);
-  session.hear(status("idle"));
+  for (const input of [PROMPT, COMPLETED, status("idle")]) session.hear(input);
   assertEquals(session.signals(), ["SIGTERM"]);
   session.hear(EXIT);
   assertEquals(session.ending(), { kind: "max-turns" });
