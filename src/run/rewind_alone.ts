@@ -4,6 +4,8 @@ import { inTime } from "./in_time.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import { twinAlone } from "./twin_alone.ts";
 
+const AGAIN = "Look with git what has become of them, then try again";
+
 /**
  * Has a headless Claude Code restore the files of a session as they were before a message, which is all of the run.
  *
@@ -29,16 +31,21 @@ export async function rewindAlone(
   const [why = ""] = stderr.trim().split("\n").slice(-1);
   if (why === "") {
     throw new CliError(`Cannot restore files: a headless Claude Code ended with code ${code}`, {
-      suggestion: "Look with git what has become of them, then try again",
+      suggestion: AGAIN,
     });
   }
-  const refusal = new CliError(why, {
-    suggestion: /not enabled/u.test(why)
-      ? "Files are kept, and restored, with CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1 alone"
-      : "Name a prompt of the session by the uuid that its transcript has",
-    isUnbegun: true,
-  });
+  const refusal = new CliError(why, { suggestion: remedyFor(why), isUnbegun: true });
   const { knownVersion } = await import("../claude/known_version.ts");
   refusal.claudeVersion = await knownVersion(binary, env, { cwd });
   throw refusal;
+}
+
+/** What to do about a refusal (2.1.197 and 2.1.330). */
+function remedyFor(why: string): string {
+  if (/not enabled/u.test(why)) {
+    return "Files are kept, and restored, with CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1 alone";
+  }
+  return /No file checkpoint|not found|is not a user message/u.test(why)
+    ? "Name a prompt of the session by the uuid that its transcript has"
+    : AGAIN;
 }

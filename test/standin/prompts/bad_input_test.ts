@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { MISSING, NOWHERE } from "../../nowhere.ts";
+import { writeScript } from "../../write_script.ts";
 import type { Run } from "../run.ts";
 import { StandIn, type StartOptions } from "../stand_in.ts";
 
@@ -397,6 +398,37 @@ Deno.test("a --session-id that is taken is refused, for a fork too, and its tran
     );
   }
   assertEquals(await Deno.readTextFile(`${projects}/${taken}.jsonl`), "{}\n");
+});
+
+Deno.test("where files are not restored, what to do follows from what Claude Code says of it", async () => {
+  await using claude = await StandIn.set();
+  const [session, message] = [crypto.randomUUID(), crypto.randomUUID()];
+  const projects = `${claude.home.config}/projects/-elsewhere`;
+  await Deno.mkdir(projects, { recursive: true });
+  await Deno.writeTextFile(`${projects}/${session}.jsonl`, "{}\n");
+  const binary = `${claude.home.path}/headless`;
+  for (
+    const [why, remedy] of [
+      [
+        "Failed to rewind: No files were restored: 1 file failed (backup missing, or the file could not be updated)",
+        /with git/u,
+      ],
+      ["Failed to rewind: No file checkpoint found for this message.", /by the uuid/u],
+      [
+        `--rewind-files requires a user message UUID, but ${message} is not a user message`,
+        /by the uuid/u,
+      ],
+      ["File rewinding is not enabled.", /CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1/u],
+    ] as const
+  ) {
+    const version = 'case "$*" in *--version*) echo "2.1.330 (Claude Code)"; exit;; esac';
+    await writeScript(binary, `#!/bin/sh\n${version}\necho "Error: ${why}" >&2\nexit 1\n`);
+    const args = ["--claude-binary", binary, "--resume", session, "--rewind-files", message];
+    const { code, stderr } = await claude.print(args, { namesBinary: false });
+    const [said, suggestion = "", ...more] = stderr.split("\n");
+    assertEquals([code, said, more], [1, `claude-print: Error: ${why}`, [""]]);
+    assertMatch(suggestion, remedy);
+  }
 });
 
 Deno.test("a conversation whose initialization is refused carries out no message", async () => {
