@@ -5,7 +5,7 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./single/compact_metadata.ts";
 import { and, type Compaction, type FramesState, type Told, told } from "./telling/frames_state.ts";
 import { beginTurn } from "./telling/beginning.ts";
-import { listOf } from "./telling/chain.ts";
+import { listOf } from "../chain.ts";
 import { printSentence } from "./result/print_sentence.ts";
 import { say, sayEarly } from "./telling/saying.ts";
 import { systemFrame } from "./single/system_frame.ts";

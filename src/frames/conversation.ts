@@ -27,7 +27,7 @@ import { noteAsked, noteDecided } from "./live/long_calls.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
 import { type FramesState, holdsLines, startFrames, told } from "./telling/frames_state.ts";
-import { listOf } from "./telling/chain.ts";
+import { listOf } from "../chain.ts";
 import { reportTurns } from "./report_turns.ts";
 import type { Report, ReportOptions } from "./result/report.ts";
 

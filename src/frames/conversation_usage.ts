@@ -1,7 +1,7 @@
 import { usageSoFar } from "./cost_so_far.ts";
 import { modelUsageOf } from "./result/model_usage.ts";
 import { runTurns } from "./results.ts";
-import { listOf } from "./telling/chain.ts";
+import { listOf } from "../chain.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 import type { JsonObject } from "../json_object.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";

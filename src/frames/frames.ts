@@ -3,7 +3,7 @@ import { stopTasks } from "./single/task_ends.ts";
 import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
 import { hearStream } from "./live/exact_stream.ts";
 import { and, type FramesState, type Told, told, type TurnEnd } from "./telling/frames_state.ts";
-import { chained } from "./telling/chain.ts";
+import { chained } from "../chain.ts";
 import { holdTurn, isAheadOfSubagent, tellHeld } from "./held_turns.ts";
 import { earlyAnswer } from "./line_order.ts";
 import { tellAhead, tellNotices, tellRead, tellWaiting } from "./lines.ts";

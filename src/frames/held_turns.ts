@@ -1,7 +1,7 @@
 import { typedSkills } from "./subagents/forked_skills.ts";
 import { noticeIn } from "./line_order.ts";
 import { tellLines, tellWaiting } from "./lines.ts";
-import { chainOf, listOf } from "./telling/chain.ts";
+import { chainOf, listOf } from "../chain.ts";
 import { and, type FramesState, type Told, type TurnEnd } from "./telling/frames_state.ts";
 import { tellResult } from "./turn_result.ts";
 import { skillIn } from "./subagents/typed_skill.ts";

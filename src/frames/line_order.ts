@@ -1,5 +1,5 @@
 import { type FramesState, isUnderWay } from "./telling/frames_state.ts";
-import { listOf } from "./telling/chain.ts";
+import { listOf } from "../chain.ts";
 import type { Subagent, SubagentLine } from "../session/input.ts";
 import { type Entry, isPrompt } from "../transcript/entry.ts";
 import { asText } from "../json_object.ts";

@@ -20,7 +20,7 @@ import { parted, placeOf, tellMessage } from "./messages.ts";
 import { endTurn, runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn, modelInForce } from "./telling/beginning.ts";
 import { and, type FramesState, holdsLines, type Told, told } from "./telling/frames_state.ts";
-import { chained, listOf } from "./telling/chain.ts";
+import { chained, listOf } from "../chain.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./subagents/forked_skills.ts";
 import { forgetBegunUntil } from "./subagents/hooked_tasks.ts";

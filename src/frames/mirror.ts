@@ -1,4 +1,4 @@
-import { chained, chainOf, listOf } from "./telling/chain.ts";
+import { chained, chainOf, listOf } from "../chain.ts";
 import { type FramesState, type MirroredLine, type Told, told } from "./telling/frames_state.ts";
 import { lineOf } from "../transcript/entry.ts";
 import { type GivenIds, withGivenIds } from "../transcript/given_ids.ts";

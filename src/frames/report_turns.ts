@@ -14,7 +14,7 @@ import type { Frame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
 import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
 import { type FramesState, type TurnEnd, withIds } from "./telling/frames_state.ts";
-import { listOf } from "./telling/chain.ts";
+import { listOf } from "../chain.ts";
 import { resultFrame } from "./result/result_frame.ts";
 import { deniedIn, printedResults, runTurns, subagentsOf } from "./results.ts";
 import { type Report, type ReportOptions, unfinishedProblem } from "./result/report.ts";

@@ -15,7 +15,7 @@ import {
   type TurnStop,
   withIds,
 } from "./telling/frames_state.ts";
-import { listOf } from "./telling/chain.ts";
+import { listOf } from "../chain.ts";
 import { tellOver } from "./messages.ts";
 import { resultFrame } from "./result/result_frame.ts";
 import { type SubagentStats, subagentStats } from "./result/subagent_stats.ts";

@@ -172,8 +172,7 @@ async function judgeOf(
     ...facts,
     settings: valuesOf(facts.settings),
     mcpServers: facts.mcpServers.length,
-    // A fork is another session, in which nobody has been heard yet.
-    before: order.forkSession ? [] : facts.earlier.flatMap((entry) => lineId(entry) ?? []),
+    before: facts.earlier.flatMap((entry) => lineId(entry) ?? []),
   });
 }
 

@@ -24,6 +24,8 @@ interface MessageFields {
    * `before` the run: then it is not carried out.
    */
   readonly repeated?: true | "before";
+  /** Set where a line that a fork has from its session has the id: then the message's own line keeps another one. */
+  readonly namesake?: true;
   /** What is left of the time for all that is asked, in milliseconds; absent where each turn has a time of its own. */
   readonly timeLeftMs?: number;
   /** Absent for `next`. */

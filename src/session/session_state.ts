@@ -3,6 +3,7 @@ import {
   type CallerOptions,
   NOTHING_ASKED,
 } from "./control/questions/question.ts";
+import type { Chain } from "../chain.ts";
 import type { Answer, ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Consulted, Exit, HookPayload } from "./input.ts";
 import type { JsonObject } from "../json_object.ts";
@@ -163,6 +164,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly sent: readonly Prompt[];
   /** What it has taken, as a hook has told, and the transcript does not hold yet. */
   readonly unwritten: readonly Prompt[];
+  /** The ids of the transcript's lines. */
+  readonly lines: Chain<string> | undefined;
   /** The ids of prompts in the transcript, by those that the caller gave them. */
   readonly lineIds: ReadonlyMap<string, string>;
   readonly scanner: ScannerState;
@@ -362,6 +365,7 @@ export function startSession(options: SessionOptions): SessionState {
     queue: [],
     sent: [],
     unwritten: [],
+    lines: undefined,
     lineIds: new Map(),
     introduced: false,
     settled: {},

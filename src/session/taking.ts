@@ -41,7 +41,7 @@ export function takeLine(state: SessionState, text: string): WrittenPrompt {
   if (prompt !== undefined) {
     return {
       state: { ...state, unwritten: state.unwritten.toSpliced(known, 1) },
-      uuid: prompt.uuid,
+      uuid: ownId(prompt),
       isNews: false,
       isLate: !state.taken.includes(prompt),
     };
@@ -49,10 +49,15 @@ export function takeLine(state: SessionState, text: string): WrittenPrompt {
   const place = placeOf(state.sent, text);
   return place < 0 ? { state, isNews: false, isLate: false } : {
     state: taken(state, place),
-    uuid: state.sent[place]?.uuid,
+    uuid: ownId(state.sent[place]),
     isNews: true,
     isLate: false,
   };
+}
+
+/** The id that the caller gave a message, where no other line has it. */
+function ownId(prompt: Prompt | undefined): string | undefined {
+  return prompt?.namesake ? undefined : prompt?.uuid;
 }
 
 /** The message that is on its way, or that the turn is about. */

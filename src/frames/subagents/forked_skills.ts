@@ -1,5 +1,5 @@
 import type { FramesState } from "../telling/frames_state.ts";
-import { listOf } from "../telling/chain.ts";
+import { listOf } from "../../chain.ts";
 import type { SubagentLine } from "../../session/input.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";

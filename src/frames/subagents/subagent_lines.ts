@@ -24,7 +24,7 @@ import {
   type Told,
   told,
 } from "../telling/frames_state.ts";
-import { chained } from "../telling/chain.ts";
+import { chained } from "../../chain.ts";
 import { say, tellTasks } from "../telling/saying.ts";
 import type { SubagentLine } from "../../session/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../transcript/entry.ts";

@@ -10,7 +10,7 @@ import {
   OUTPUT_TOOL,
 } from "../../transcript/structured_output.ts";
 import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import { listOf } from "./chain.ts";
+import { listOf } from "../../chain.ts";
 import type { FastMode } from "../result/fast_mode.ts";
 import { NO_PARTS } from "./partial_state.ts";
 import type { RequestOffer } from "../../session/input.ts";

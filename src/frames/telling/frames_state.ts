@@ -8,7 +8,7 @@ import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import type { ToolUse } from "../../transcript/turn/turn.ts";
 import type { KnownLimits } from "../../wire/claude_limits.ts";
 import type { Frame } from "../../wire/frame.ts";
-import type { Chain } from "./chain.ts";
+import type { Chain } from "../../chain.ts";
 import type { Activity, FramesOptions } from "./frames_options.ts";
 import type { OpenCall } from "./open_call.ts";
 import type { SeenShell, ShellCall, ShellOrder, WaitedShell } from "./known_shells.ts";

@@ -1,5 +1,6 @@
 import { onWoken } from "../background_stop.ts";
 import { began } from "../beginning.ts";
+import { chained } from "../../chain.ts";
 import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, letGo, settledEnding } from "../ending.ts";
@@ -7,6 +8,7 @@ import { handToChild, restWithTasks } from "../handing_over.ts";
 import { claudeCommands, REVIEWS } from "../prompt/claude_commands.ts";
 import type { Effect } from "../effect.ts";
 import type { Entry } from "../../transcript/entry.ts";
+import { lineId } from "../../transcript/parents_first.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
 import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
 import { slashWord } from "../prompt/slash_word.ts";
@@ -37,6 +39,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     return onWoken(known);
   }
   const asked = entry.asked === undefined ? undefined : takeLine(known, entry.asked);
+  const given = idOfItsOwn(before, asked?.uuid);
   if (entry.prompt && asked?.isNews && known.phase === "settling") {
     // The child goes on with what it has in its queue, and the hook that says so has not been heard yet.
     const over = overTurn(known, settledEnding(known) ?? { kind: "aborted" }, { recorded: false });
@@ -51,14 +54,16 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     return act(next.state, [...begun.effects, ...next.effects]);
   }
   const isLate = known.late && (!entry.prompt || asked?.isLate === true);
-  const taken = named(asked?.state ?? known, { given: asked?.uuid, line });
+  const taken = named(asked?.state ?? known, { given, line });
+  const id = lineId(line);
   const state = onRecord({
     ...taken,
+    lines: id === undefined ? taken.lines : chained(taken.lines, id),
     late: isLate,
     unasked: taken.unasked && !entry.prompt,
   }, { line, entry });
   const next = goOn(state, { before, entry });
-  return act(next.state, [...namesOf(line, asked?.uuid), ...next.effects]);
+  return act(next.state, [...namesOf(line, given), ...next.effects]);
 }
 
 /** What is done because of a line that is on record. */
@@ -105,6 +110,17 @@ function goOn(
   const turn = before.recorded ? [deadline("background")] : [];
   const further = handToChild(next.state);
   return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);
+}
+
+/**
+ * The id that the caller gave a message. One that a line has already stays that line's alone: whoever goes on with the
+ * session finds only one of two, and may lose what is before.
+ */
+function idOfItsOwn({ lines }: SessionState, given: string | undefined): string | undefined {
+  for (let link = given === undefined ? undefined : lines; link !== undefined; link = link.before) {
+    if (link.last === given) return undefined;
+  }
+  return given;
 }
 
 /** Notes under which id the transcript has a prompt to which the caller gave another one. */

@@ -1221,8 +1221,9 @@ Deno.test("the id that the transcript has of a message is told to which the call
   const names = () => session.effects.filter(({ type }) => type === "named");
   const prompt = (text: string, uuid: string) =>
     line({ type: "user", uuid, message: { content: text } });
-  const say = (text: string, uuid?: string) => {
-    const message = { text, way: "rendezvous" as const, ...(uuid === undefined ? {} : { uuid }) };
+  const say = (text: string, uuid?: string, more = {}) => {
+    const id = uuid === undefined ? {} : { uuid };
+    const message = { text, way: "rendezvous" as const, ...id, ...more };
     session.hear({ type: "message", message });
   };
   session.hear(status("idle"));
@@ -1241,5 +1242,9 @@ Deno.test("the id that the transcript has of a message is told to which the call
   session.hear(prompt("four", "line-5"));
   say("five", "");
   session.hear(prompt("five", "line-6"));
-  assertEquals(names().length, 2);
+  say("six", "line-4");
+  session.hear(prompt("six", "line-7"));
+  say("seven", "earlier-line", { namesake: true });
+  session.hear(prompt("seven", "line-8"));
+  assertEquals(names().length, 2, "an id that another line has is not a message's");
 });

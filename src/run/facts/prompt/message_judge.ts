@@ -51,11 +51,16 @@ export function messageJudge(
   const before = new Set(facts.before);
   const { version = "", refusal } = facts;
   const takesAll = isVersionAtLeast(version, TAKES_ALL);
-  const repetition = (uuid: string): Pick<Message, "repeated"> => {
+  const repetition = (uuid: string): Pick<Message, "repeated" | "namesake"> => {
     if (uuid === "") return {};
+    const isThere = before.has(uuid);
     // What the child before has written down was sent in this conversation.
-    if (before.has(uuid)) return { repeated: order.before === undefined ? "before" : true };
-    return seen.has(uuid) ? { repeated: true } : {};
+    if (isThere && !order.forkSession) {
+      return { repeated: order.before === undefined ? "before" : true };
+    }
+    if (seen.has(uuid)) return { repeated: true };
+    // A fork is another session, in which nobody has been heard yet.
+    return isThere ? { namesake: true } : {};
   };
   return (line) => {
     const { text, content, uuid, ticket, priority, human, images, obstacle, malformed } = line;

@@ -177,3 +177,13 @@ Deno.test("an id of the session's own is good for none, and an empty one is no i
     assertEquals(waited.repeated, undefined);
   }
 });
+
+Deno.test("an id that a fork has from its session is good for one message, whose line keeps its own", () => {
+  const facts = { ...FACTS, version: "2.1.330", before: ["a"] };
+  const judge = messageJudge({ ...PLAIN_ORDER, forkSession: true }, facts);
+  const judged = ["a", "b", "a"].map((uuid) => {
+    const { repeated, namesake } = judge({ type: "user", text: "x", content: "x", uuid });
+    return [repeated, namesake];
+  });
+  assertEquals(judged, [[undefined, true], [undefined, undefined], [true, undefined]]);
+});
