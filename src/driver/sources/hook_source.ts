@@ -2,13 +2,8 @@ import { namesIn } from "../../../ffi/files/at_path.ts";
 import { closeFd, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { LibcError } from "../../../ffi/errno.ts";
-import {
-  ANSWER_SUFFIX,
-  ASKS,
-  REPLY_SUFFIX,
-  STATUS_LINE,
-  UNHEARD,
-} from "../../sandbox/child/hooks.ts";
+import { ASKS, REPLY_SUFFIX, STATUS_LINE, UNHEARD } from "../../sandbox/child/hooks.ts";
+import { ANSWER_SUFFIX, END } from "../../sandbox/folder/folder_contents.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { HookPayload } from "../../session/input.ts";
 
@@ -100,7 +95,7 @@ export class HookSource implements Disposable {
     const [secret, name, mark, place = ""] = line.split(" ");
     if (secret !== this.#secret || name === undefined) return undefined;
     if (name === UNHEARD) this.#unheard = true;
-    if (!/^\d+$/u.test(name)) return undefined;
+    if (name !== END && !/^\d+$/u.test(name)) return undefined;
     const path = `${this.#payloadDir}/${name}`;
     try {
       const payload = readJsonObject(path, { limit: MAX_PAYLOAD });

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../json_object.ts";
+import { ANSWER_SUFFIX, END } from "../folder/folder_contents.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /** When a hook of the caller's is called: that is all the child gets to know of it. */
@@ -67,8 +68,6 @@ const IS_SHORT = "short";
  * 4 ms where a program took 7, as long as no long prompt has been sent.
  */
 const IS_PROMPT = "prompt";
-/** What follows an asking hook at the end of a session, whose payload is always short: some 400 bytes. */
-const IS_END = "end";
 /** The longest prompt, in UTF-16 units, that the shell reads itself. */
 export const LONGEST_SHORT_PROMPT = 1500;
 
@@ -80,8 +79,7 @@ export const STATUS_LINE = "status-line";
 
 /** What follows the name of a payload whose hook waits for an answer, and the caller's hook that it stands for. */
 export const ASKS = "asks";
-/** What the FIFO on which such a hook waits is called after the payload, and the file that holds what it has to say. */
-export const ANSWER_SUFFIX = ".answer";
+/** What the file is called, after the payload, that holds what such a hook has to say. */
 export const REPLY_SUFFIX = ".reply";
 
 /**
@@ -110,12 +108,14 @@ export function hookScript(
   },
 ): string {
   return `#!/bin/sh
-# usage: hook [${ASKS} [number | ${IS_END}] | ${STATUS_LINE} | ${IS_SHORT} | ${IS_PROMPT}], the payload on stdin
+# usage: hook [${ASKS} [number | ${END}] | ${STATUS_LINE} | ${IS_SHORT} | ${IS_PROMPT}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
 d=${shellQuote(own)}
 s=${shellQuote(secret)}
-p="$d/payloads/$$"
+n=$$
+[ "$2" != ${END} ] || n=${END}
+p="$d/payloads/$n"
 # A shell that can start no program, as where there are as many as there may be, ends with 2: a veto, which a hook that
 # only tells has not.
 trap 'printf "\\n%s ${UNHEARD}\\n" "$s" 1<> "$d/hooks.fifo"; [ "$1" = ${ASKS} ] || exit 0' EXIT
@@ -125,7 +125,7 @@ if [ "$1" = ${ASKS} ]; then
   { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || leave
   case \${run##*)} in ' '[ZX]*) leave ;; esac
 fi
-if [ "$1" = ${IS_SHORT} ] || [ "$2" = ${IS_END} ] || { [ "$1" = ${IS_PROMPT} ] && ! [ -e "$d/long-prompts" ]; }; then
+if [ "$1" = ${IS_SHORT} ] || [ "$2" = ${END} ] || { [ "$1" = ${IS_PROMPT} ] && ! [ -e "$d/long-prompts" ]; }; then
   while IFS= read -r line || [ "$line" ]; do printf '%s\\n' "$line" || exit 0; done > "$p" || exit 0
 else
   # A program that looks for no locale starts sooner.
@@ -136,9 +136,9 @@ if [ "$1" != ${ASKS} ]; then
   printf '\\n%s %s %s\\n' "$s" "$$" "$1" 1<> "$d/hooks.fifo"
   leave
 fi
-mkfifo "$p${ANSWER_SUFFIX}" || leave
+[ -p "$p${ANSWER_SUFFIX}" ] || mkfifo "$p${ANSWER_SUFFIX}" || leave
 exec 3<> "$p${ANSWER_SUFFIX}"
-printf '\\n%s %s ${ASKS} %s\\n' "$s" "$$" "$2" 1<> "$d/hooks.fifo"
+printf '\\n%s %s ${ASKS} %s\\n' "$s" "$n" "$2" 1<> "$d/hooks.fifo"
 trap - EXIT
 IFS= read -r answer <&3
 if [ "$answer" ]; then
@@ -193,7 +193,7 @@ export function hookSettings(
   };
   for (const event of events) {
     const asks = ASKING.includes(event) || held.includes(event);
-    const asking = event === "SessionEnd" ? `${ASKS} ${IS_END}` : ASKS;
+    const asking = event === "SessionEnd" ? `${ASKS} ${END}` : ASKS;
     const told = marksLong && event === "UserPromptSubmit" ? IS_PROMPT : "";
     add(event, {
       matcher: matchers[event] ?? MATCHERS[event],

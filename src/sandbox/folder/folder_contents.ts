@@ -47,6 +47,14 @@ export const DOWN_SUFFIX = ".down";
 export const IN_SUFFIX = ".in";
 export const OUT_SUFFIX = ".out";
 
+/** What the FIFO of a hook that waits for an answer is called, after its payload. */
+export const ANSWER_SUFFIX = ".answer";
+/**
+ * What the hook that waits at the end of a session is marked with, and its payload called, which is always short: some
+ * 400 bytes. Its FIFO is there before it, since a shell makes one by a program.
+ */
+export const END = "end";
+
 /** An MCP server that the child reaches by FIFOs. */
 export interface Bridge {
   readonly server: string;

@@ -3,8 +3,10 @@ import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import {
+  ANSWER_SUFFIX,
   type Bridge,
   DOWN_SUFFIX,
+  END,
   type FolderContents,
   IN_SUFFIX,
   OUT_SUFFIX,
@@ -97,6 +99,7 @@ export class Sandbox implements Disposable {
         Deno.writeTextFileSync(path, text, { mode: runs ? 0o700 : 0o600 });
       }
       makeFifo(this.fifoPath);
+      makeFifo(`${this.payloadDir}/${END}${ANSWER_SUFFIX}`);
       if (this.bridges.length > 0) Deno.mkdirSync(parts.bridgeDir, { mode: 0o700 });
       for (const { path, isRelayed } of this.bridges) {
         const more = isRelayed ? [IN_SUFFIX, OUT_SUFFIX] : [];
