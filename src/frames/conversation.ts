@@ -389,8 +389,9 @@ function conclude(
   const { frames: { startedAt } } = state.options;
   const { remains = {} } = state.exit ?? {};
   const isRenewed = end.ending.kind === "renewed";
-  // What has been said and not taken is told of beside the next child.
-  const frames = isRenewed ? { ...state.frames, awaited: [], rested: true } : state.frames;
+  // What has been said and not taken is told of beside the next child, and no turn begins with what a hook's answer ends.
+  const isUntaken = isRenewed || end.ending.kind === "misnamed-answer";
+  const frames = isUntaken ? { ...state.frames, awaited: [], rested: true } : state.frames;
   const last = end.ending.kind === "refused" ? { state: frames, frames: [] } : tellEnd(frames, {
     version: remains.version ?? "unknown",
     now: startedAt + at,

@@ -280,3 +280,38 @@ Deno.test("what a caller is asked about a line that is held back waits for it to
   assertEquals(told({ at: 400, type: "deadline", name: "init" }), whole);
   assertEquals(told({ at: 2011, type: "deadline", name: "told" }), ["control_request"]);
 });
+
+Deno.test("no turn begins with a prompt that the answer of another event's hook has ended", () => {
+  const caller = { idPrefix: "q", callbacks: [{ event: "UserPromptSubmit", id: "mine" }] };
+  const options = conversationOptions({ conversation: true, version: "2.1.330", caller });
+  const told: string[] = [];
+  const { frames } = options;
+  const output = { hookEventName: "PreToolUse", additionalContext: "x" };
+  fold(
+    { ...options, frames: { ...frames, conversation: true, version: "2.1.330" } },
+    [
+      SPAWNED,
+      { at: 1, type: "reachable" },
+      { at: 2, type: "status", status: "idle" },
+      { at: 3, type: "message", message: { text: "Go", way: "rendezvous" } },
+      {
+        ...{ at: 4, type: "hook", event: "UserPromptSubmit", id: "7", callback: 0 },
+        payload: { prompt: "Go" },
+      },
+      {
+        ...{ at: 5, type: "answer" },
+        answer: { id: "q-1", response: { hookSpecificOutput: output } },
+      },
+      exit(143),
+    ] as const satisfies readonly Input[],
+    {
+      onEffect: (effect) =>
+        told.push(
+          ...partsOf(effect).flatMap((part) =>
+            part.type === "frame" ? [`${part.frame["subtype"] ?? part.frame.type}`] : []
+          ),
+        ),
+    },
+  );
+  assertEquals(told, ["control_request", "error_during_execution"]);
+});
