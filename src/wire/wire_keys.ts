@@ -11,8 +11,7 @@ interface Since {
 
 /**
  * The keys `claude -p` prints, by the version since which it does; measured on 2.1.168, 2.1.197, 2.1.330
- * and 2.1.332. 2.1.168 and 2.1.197 print the same ones. In between and after, the last measured version
- * before holds: what a version may not know is not printed.
+ * and 2.1.332. In between and after, the last measured version before holds: what a version may not know is not printed.
  */
 const TABLE: Table = {
   init: [
@@ -42,11 +41,11 @@ const TABLE: Table = {
         "betas",
       ],
     },
+    { version: "2.1.197", keys: ["plugin_errors"] },
     {
       version: "2.1.330",
       keys: [
         "terminal_slash_commands",
-        "plugin_errors",
         "capabilities",
         "mcp_server_errors",
         "served_by_anthropic",

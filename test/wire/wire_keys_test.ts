@@ -27,6 +27,8 @@ Deno.test("onlyWireKeys: the keys of a version in between are those of the measu
   assertEquals(keysOf("1.0.0"), keysOf("2.1.168"));
   assert(keysOf("2.1.330").includes("subagent_stats"));
   assert(!keysOf("2.1.197").includes("subagent_stats"));
+  const told = onlyWireKeys("init", everything, { version: "2.1.197" });
+  assert("plugin_errors" in told && !("mcp_server_errors" in told));
 });
 
 Deno.test("onlyWireKeys: drops what a version does not know and what is undefined", () => {

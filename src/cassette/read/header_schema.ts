@@ -38,7 +38,12 @@ const CALLER = {
   permissions: z.exactOptional(z.literal(true)),
   isAbsent: z.exactOptional(z.literal(true)),
   promptTool: z.exactOptional(
-    z.object({ name: z.string(), server: z.exactOptional(z.string()), tool: z.string() }),
+    z.object({
+      name: z.string(),
+      server: z.exactOptional(z.string()),
+      tool: z.string(),
+      ownServer: z.exactOptional(z.string()),
+    }),
   ),
   mayBypass: z.exactOptional(z.literal(true)),
   watchesModels: z.exactOptional(z.literal(true)),
@@ -121,6 +126,7 @@ const frames = z.object(
     memoryPath: z.exactOptional(z.string()),
     servedByAnthropic: z.boolean(),
     denialMessages: z.array(z.string()),
+    denialsUntold: z.exactOptional(z.literal(true)),
     seed: z.string(),
     startedAt: z.number(),
     before: z.exactOptional(

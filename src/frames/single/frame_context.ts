@@ -14,6 +14,8 @@ export interface FrameContext {
   readonly toolUses?: ReadonlyMap<string, ToolUse>;
   /** The texts with which the run itself refuses what somebody should be asked. */
   readonly denialMessages?: readonly string[];
+  /** Whether what rules deny is not told, as where a tool decides on permissions. */
+  readonly denialsUntold?: true;
   /** What the caller has decided on calls, by their ids; calls of hooks and rules are not among them. */
   readonly decisions?: ReadonlyMap<string, CallDecision>;
   /** The command that was typed, if Claude Code carries it out: what it says is shown, a compaction's in another way. */

@@ -49,9 +49,9 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
       }
       if (typeof content === "string" && UNTOLD.test(content)) return [];
       // Such a remark belongs to the notification of a background task, which is no frame either; nor is what a subagent
-      // is sent, or told of the tasks that it has in the background.
+      // is sent, is told of the tasks that it has in the background, or has of skills from its beginning.
       return entry.queueSkipAttachments === true || isCoordinator(entry.origin) ||
-          (context.subagent !== undefined && isOfTask(entry.origin))
+          (context.subagent !== undefined && (isOfTask(entry.origin) || isLoadedSkill(entry)))
         ? []
         : [frame({ isSynthetic: true })];
     case "tool-result": {
@@ -72,6 +72,13 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
  */
 const UNTOLD =
   /^(?:<local-command-caveat>|<system-reminder>\nThe output of \/\S+ was shown to the user|Operation stopped by hook\b)/u;
+
+/** Whether it is the text of a skill that an agent's definition names, which no call has loaded (2.1.197 and 2.1.330). */
+function isLoadedSkill({ message: { content } }: UserEntry): boolean {
+  const text = typeof content === "string" ? undefined : content[0]?.text;
+  return typeof text === "string" && text.startsWith("<command-message>") &&
+    text.endsWith("<skill-format>true</skill-format>");
+}
 
 /** Whether what a subagent is told comes from the one that has started it. */
 export function isCoordinator(origin: unknown): boolean {
@@ -162,7 +169,7 @@ function isUnattended(entry: UserEntry): boolean {
 
 function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
   const { decision, reasonType } = entry.permissionDecision ?? {};
-  if (decision !== "reject") return [];
+  if (decision !== "reject" || context.denialsUntold) return [];
   // What a hook has forbidden is not told, unless it is the one by which the run itself refuses.
   if (reasonType === "hook" && !isOwnDenial(entry, context)) return [];
   return resultBlocks(entry).flatMap((block) => {

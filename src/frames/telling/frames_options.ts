@@ -26,6 +26,8 @@ export interface FramesOptions {
   readonly betas?: readonly string[];
   /** The texts with which this run refuses what somebody should be asked. */
   readonly denialMessages: readonly string[];
+  /** Whether a tool decides on permissions: then `claude -p` does not tell what rules deny (2.1.330). */
+  readonly denialsUntold?: true;
   /** A UUID of which the ids of frames are made. */
   readonly seed: string;
   /** When the child was started, in milliseconds since the epoch. */

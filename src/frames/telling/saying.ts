@@ -101,6 +101,7 @@ function contextOf(
     toldTasks: state.allTasks,
     messages: named.has("assistant") ? [] : taken,
     denialMessages: options.denialMessages,
+    ...(options.denialsUntold ? { denialsUntold: true } : {}),
     decisions,
     givenIds,
     typed: typed?.command,

@@ -149,13 +149,17 @@ function callerOptions(
 
 /** The tool that decides on permissions, and the server that has it if there is one. */
 function promptToolOf(
-  { promptTool: name }: Pick<RunOrder, "promptTool">,
+  order: RunOrder,
   server: PlanFacts["promptServer"],
 ): PromptTool | undefined {
+  const { promptTool: name } = order;
   if (name === undefined) return undefined;
-  return server === undefined
+  const toolOf = (of: string) => name.slice(toolPrefix(of).length);
+  if (server !== undefined) return { name, server: server.name, tool: toolOf(server.name) };
+  const ownServer = callerServersOf(order).find((each) => name.startsWith(toolPrefix(each)));
+  return ownServer === undefined
     ? { name, tool: name }
-    : { name, server: server.name, tool: name.slice(toolPrefix(server.name).length) };
+    : { name, tool: toolOf(ownServer), ownServer };
 }
 
 /** What both machines are told of a run whose messages come as it goes on. */
@@ -184,6 +188,7 @@ function framesOptions(
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
     ...(betas.length === 0 ? {} : { betas }),
     denialMessages: [order.unattended ? UNATTENDED_MESSAGE : DENIAL_MESSAGE],
+    ...(order.promptTool === undefined ? {} : { denialsUntold: true }),
     seed: facts.seed,
     startedAt: facts.now,
     servers: [

@@ -30,6 +30,21 @@ Deno.test("framesOfEntry: gives nothing for prompts, attachments and bookkeeping
   }
 });
 
+Deno.test("framesOfEntry: gives nothing for a skill that a subagent has from its beginning, and tells one that it has loaded", () => {
+  const subagent = { toolUseId: "t", agentId: "a", type: "my-agent", description: "d" };
+  const told = (...texts: readonly string[]) =>
+    framesOf({
+      type: "user",
+      isMeta: true,
+      isSidechain: true,
+      agentId: "a",
+      message: { content: texts.map((text) => ({ type: "text", text })) },
+    }, { ...CONTEXT, subagent }).length;
+  const named =
+    "<command-message>s</command-message>\n<command-name>s</command-name>\n<skill-format>true</skill-format>";
+  assertEquals([told(named, "Base directory for this skill: /s\n\nDo it."), told("Base")], [0, 1]);
+});
+
 Deno.test("framesOfEntry: hides why an answer stops, and keeps fields of the API", () => {
   const frames = framesOf({
     type: "assistant",
@@ -93,6 +108,8 @@ Deno.test("framesOfEntry: announces a denial since 2.1.330 if the tool is known"
     framesOf(line, context).map((frame) => frame.type === "system" ? frame.subtype : frame.type);
   assertEquals(kinds({ ...CONTEXT, toolUses: TOOL_USES }), ["permission_denied", "user"]);
   assertEquals(kinds(CONTEXT), ["user"]);
+  // Where a tool decides on permissions, claude -p does not.
+  assertEquals(kinds({ ...CONTEXT, toolUses: TOOL_USES, denialsUntold: true }), ["user"]);
 });
 
 Deno.test("framesOfEntry: says of a denial that nobody is ever there to permit anything", () => {

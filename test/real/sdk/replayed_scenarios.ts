@@ -19,6 +19,7 @@ export const REPLAYED_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>
     "every hook, and some that decide",
     "control, and tools of its own",
     "prompts as they are",
+    "options",
     "structured output",
     "partial messages",
     "sessions",

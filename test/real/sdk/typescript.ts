@@ -306,6 +306,97 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await end();
   },
 
+  async "options"(stage) {
+    // What is written there is nothing to the other scenarios.
+    const here = `${Deno.cwd()}/apart`;
+    const write = async (name: string, text: string) => {
+      const path = `${here}/${name}`;
+      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      await Deno.writeTextFile(path, text);
+    };
+    const skill = (name: string) =>
+      write(`.claude/skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: One\n---\nDo.`);
+    await skill("my-skill");
+    await skill("my-other-skill");
+    await write(
+      ".claude/settings.json",
+      JSON.stringify({
+        env: { FROM: "the project" },
+        hooks: {
+          PostToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "echo hooked" }] }],
+        },
+      }),
+    );
+    await write(".claude/settings.local.json", JSON.stringify({ env: { FROM: "nowhere" } }));
+    await write("more/secret.txt", "more");
+    await write("plugin/.claude-plugin/plugin.json", JSON.stringify({ name: "my-plugin" }));
+    await write("plugin/commands/my-command.md", "---\ndescription: One\n---\nDo.");
+    const decide = stage.sdk.tool(
+      "decide",
+      "Decides",
+      { tool_name: z.string(), input: z.record(z.string(), z.unknown()) },
+      ({ tool_name: name, input }: { tool_name: string; input: Options }) => {
+        stage.call({ decides: name, input });
+        const decision = input["command"] === "touch asked"
+          ? { behavior: "allow", updatedInput: { command: "echo instead" } }
+          : { behavior: "deny", message: "Nothing else" };
+        return { content: [{ type: "text", text: JSON.stringify(decision) }] };
+      },
+    );
+    const { say, end } = talk(stage, {
+      additionalDirectories: [`${here}/more`],
+      agents: {
+        "my-agent": {
+          ...AGENTS["my-agent"],
+          skills: ["my-skill"],
+          model: "haiku",
+          effort: "low",
+          maxTurns: 2,
+          disallowedTools: ["Write"],
+        },
+      },
+      allowedTools: ["Agent"],
+      cwd: here,
+      disallowedTools: ["WebFetch"],
+      effort: "high",
+      extraArgs: { "append-system-prompt": "Be brief." },
+      fallbackModel: "claude-haiku-5-5",
+      forwardSubagentText: true,
+      includeHookEvents: true,
+      managedSettings: { permissions: { deny: ["Bash(touch forbidden)"] } },
+      maxBudgetUsd: 5,
+      maxTurns: 20,
+      mcpServers: {
+        own: stage.sdk.createSdkMcpServer({ name: "own", version: "1", tools: [decide] }),
+      },
+      model: "claude-sonnet-5",
+      permissionPromptToolName: "mcp__own__decide",
+      persistSession: false,
+      plugins: [{ type: "local", path: `${here}/plugin` }],
+      sandbox: { enabled: false },
+      settings: JSON.stringify({ env: { MORE: "of the caller" } }),
+      settingSources: ["project"],
+      skills: ["my-skill"],
+      stderr: () => {},
+      strictMcpConfig: true,
+      taskBudget: { total: 50_000 },
+      thinking: { type: "adaptive", display: "summarized" },
+      title: "My title",
+      tools: ["Agent", "Bash", "Read", "Skill"],
+    });
+    const called = (name: string, input: unknown) => `[[tool ${name} ${JSON.stringify(input)}]]`;
+    const calls = [
+      bash("echo of $FROM"),
+      bash("touch forbidden"),
+      bash("touch asked"),
+      called("Agent", SUBAGENT),
+      called("Skill", { skill: "my-skill" }),
+      called("Skill", { skill: "my-other-skill" }),
+    ];
+    await say(`One. [[think it over]] ${calls.join(" ")} [[say first]]`);
+    await end();
+  },
+
   async "structured output"(stage) {
     const schema = {
       type: "object",

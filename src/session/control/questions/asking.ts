@@ -20,7 +20,14 @@ import {
   untilDue,
 } from "./hook_callbacks.ts";
 import { decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
-import { notePromptTools, promptCall, promptDecision } from "./prompt_tool.ts";
+import {
+  isAskedElsewhere,
+  notePromptTools,
+  ownPromptDecision,
+  promptCall,
+  promptDecision,
+  toolsBesidePrompt,
+} from "./prompt_tool.ts";
 import {
   type PromptTool,
   type Question,
@@ -141,13 +148,16 @@ function askTool(
     readonly payload: HookPayload;
   },
 ): Step {
+  if (promptTool.ownServer !== undefined && !state.open) {
+    return decide(state, { question, decision: unanswerable(state, "Stream closed") });
+  }
   const asking = withQuestion(state, question);
   const { id } = asking;
   const made = promptCall(state, { promptTool, id, payload, call: question.call });
   if (made !== undefined) return act(asking.state, [made]);
   const { name, tool } = promptTool;
   const prefix = name.slice(0, name.length - tool.length);
-  const available = state.promptTools.map((other) => `${prefix}${other}`);
+  const available = toolsBesidePrompt(state, promptTool).map((other) => `${prefix}${other}`);
   return end(state, { kind: "no-prompt-tool", name, available });
 }
 
@@ -227,9 +237,12 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
   const state = { ...before, asked: without(before.asked, given.id) };
   switch (question.kind) {
     case "permission":
+      if (isAskedElsewhere(before)) return stay(before);
       return decide(state, {
         question,
-        decision: "error" in given
+        decision: state.options.caller?.promptTool !== undefined
+          ? ownPromptDecision(given, { question, version: state.version })
+          : "error" in given
           ? failedRequest(`Error: ${given.error}`)
           : decisionOf(given.response, { ...question, isNew: isNew(state) }),
       });

@@ -3,6 +3,7 @@ import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
 import type { Effect } from "../../effect.ts";
 import type { HookPayload } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
+import type { ControlAnswer } from "../../../wire/control.ts";
 import { type Decision, decisionOf, invalidResult, toolFailure } from "./permission.ts";
 import { promptFaults } from "./prompt_faults.ts";
 import type { PromptTool, Question, ToolCall } from "./question.ts";
@@ -17,17 +18,33 @@ export function notePromptTools(state: SessionState, { result }: JsonObject): Se
   return { ...state, promptTools: [...new Set([...state.promptTools, ...names])] };
 }
 
-/** The call of the tool that decides on a permission; absent where there is no such tool. */
+/** Whether permissions are asked of a program's tool, and not of the caller. */
+export function isAskedElsewhere({ options: { caller } }: Pick<SessionState, "options">): boolean {
+  return caller?.promptTool !== undefined && caller.promptTool.ownServer === undefined;
+}
+
+/** The tools that the server of the prompt tool has, as far as it has told. */
+export function toolsBesidePrompt(
+  { promptTools, servers }: SessionState,
+  { ownServer }: PromptTool,
+): readonly string[] {
+  return ownServer === undefined
+    ? promptTools
+    : (servers.get(ownServer)?.tools ?? []).map(({ name }) => asText(name));
+}
+
+/** The call of the tool that decides on a permission, which its server or the caller is asked for; absent without the tool. */
 export function promptCall(
-  { promptTools }: SessionState,
-  { promptTool: { server, tool }, id, payload, call }: {
+  state: SessionState,
+  { promptTool, id, payload, call }: {
     readonly promptTool: PromptTool;
     readonly id: string;
     readonly payload: HookPayload;
     readonly call: ToolCall | undefined;
   },
 ): Effect | undefined {
-  if (server === undefined || !promptTools.includes(tool)) return undefined;
+  const { server, ownServer, tool } = promptTool;
+  if (!toolsBesidePrompt(state, promptTool).includes(tool)) return undefined;
   const { tool_name, tool_input: input } = payload;
   const callId = call?.id ?? "";
   const message = {
@@ -40,7 +57,24 @@ export function promptCall(
       _meta: { "claudecode/toolUseId": callId },
     },
   };
-  return { type: "mcp-message", server, message };
+  if (ownServer !== undefined) {
+    const question = { subtype: "mcp_message", server_name: ownServer, message } as const;
+    return { type: "ask", id, question };
+  }
+  return server === undefined ? undefined : { type: "mcp-message", server, message };
+}
+
+/** What the caller says for the tool of its own server that decides. */
+export function ownPromptDecision(
+  given: ControlAnswer,
+  known: Parameters<typeof promptDecision>[1],
+): Decision {
+  const { mcp_response: answer } = "response" in given && isJsonObject(given.response)
+    ? given.response
+    : {};
+  if (isJsonObject(answer)) return promptDecision(answer, known);
+  const why = "error" in given ? given.error : "Its answer is no message of JSON-RPC";
+  return toolFailure(known.question.tool, why);
 }
 
 /** What the tool's answer means: its text is a decision as a caller's would be. */

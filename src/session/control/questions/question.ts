@@ -34,6 +34,8 @@ export interface PromptTool {
   /** The server that would have it, and what it calls it; absent where there is none. */
   readonly server?: string;
   readonly tool: string;
+  /** The server in the caller's own process that would have it, in the place of another one. */
+  readonly ownServer?: string;
 }
 
 /** A hook of the caller's: an event, and whom to call. */

@@ -3,6 +3,7 @@ import { SERVER_GONE, serverError, serverQuestion } from "./bridging.ts";
 import { decide, unanswerable } from "./deciding.ts";
 import { NOBODY_ASKED } from "./elicitation.ts";
 import { unheard } from "./hook_callbacks.ts";
+import { isAskedElsewhere } from "./prompt_tool.ts";
 import { isHook } from "./told_calls.ts";
 import type { Effect } from "../../effect.ts";
 import type { SessionState } from "../../session_state.ts";
@@ -10,8 +11,8 @@ import { act, andThen, stay, type Step } from "../../step.ts";
 
 /** Whoever could answer has gone. */
 export function onCallerGone(before: SessionState): Step {
-  // A tool answers all the same.
-  if (before.options.caller?.promptTool !== undefined) return stay(before);
+  // A tool answers all the same, unless it is one of the caller's.
+  if (isAskedElsewhere(before)) return stay(before);
   let step: Step = stay({ ...before, asked: new Map(), waiting: [] });
   for (const question of before.asked.values()) {
     step = andThen(

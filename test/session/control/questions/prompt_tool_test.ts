@@ -122,3 +122,82 @@ Deno.test("a tool that the server does not have ends the run", () => {
     available: ["mcp__p_q__other", "mcp__p_q__more"],
   });
 });
+
+Deno.test("a tool of the caller's own server is asked of the caller", () => {
+  const asking = ({ tools = ["ask"], closed = false } = {}) => {
+    const session = simulate({
+      conversation: true,
+      version: "2.1.330",
+      caller: {
+        idPrefix: "q",
+        permissions: true,
+        callbacks: [],
+        servers: ["own"],
+        promptTool: { name: "mcp__own__ask", tool: "ask", ownServer: "own" },
+      },
+    });
+    session.hear({ type: "reachable" });
+    session.hear({ type: "status", status: "busy", version: "2.1.330" });
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    session.hear({ type: "mcp-message", server: "own", message });
+    const listed = { result: { tools: tools.map((name) => ({ name })) } };
+    session.hear({
+      type: "answer",
+      answer: { id: "q-1", response: { mcp_response: { id: 1, ...listed } } },
+    });
+    if (closed) session.hear({ type: "closed" });
+    const content = [{ type: "tool_use", id: "toolu_1", name: "Bash", input: INPUT }];
+    const entry = readEntry({ type: "assistant", message: { id: "m", model: "m", content } });
+    if (entry !== undefined) session.hear({ type: "transcript", entry });
+    session.hear({ type: "read" });
+    const payload = { tool_name: "Bash", tool_input: INPUT };
+    session.hear({ type: "hook", event: "PermissionRequest", payload, id: "7" });
+    return session;
+  };
+  const said = (answer: JsonObject) => {
+    const session = asking();
+    session.hear({ type: "answer", answer: { id: "q-2", ...answer } as never });
+    return [decision(session), ...outcomes(session)];
+  };
+  const text = (decided: JsonObject) => ({
+    mcp_response: { result: { content: [{ type: "text", text: JSON.stringify(decided) }] } },
+  });
+  const [, asked] = asking().effects.filter((effect) => effect.type === "ask");
+  assertEquals(asked, {
+    type: "ask",
+    id: "q-2",
+    question: {
+      subtype: "mcp_message",
+      server_name: "own",
+      message: {
+        jsonrpc: "2.0",
+        id: "q-2",
+        method: "tools/call",
+        params: {
+          name: "ask",
+          arguments: { tool_name: "Bash", input: INPUT, tool_use_id: "toolu_1" },
+          _meta: { "claudecode/toolUseId": "toolu_1" },
+        },
+      },
+    },
+  });
+  assertEquals(said({ response: text({ behavior: "allow" }) }), [
+    { behavior: "allow", updatedInput: INPUT },
+    "accepted",
+  ]);
+  assertEquals(said({ response: text({ behavior: "deny", message: "no" }) }), [
+    { behavior: "deny", message: "no" },
+    "rejected",
+  ]);
+  for (const answer of [{ error: "it broke" }, { response: 7 }]) {
+    assertEquals(said(answer).at(-1), "late", JSON.stringify(answer));
+  }
+  assertEquals(outcomes(asking({ closed: true })), ["failed"]);
+  const lacking = asking({ tools: ["other"] });
+  lacking.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  assertEquals(lacking.ending(), {
+    kind: "no-prompt-tool",
+    name: "mcp__own__ask",
+    available: ["mcp__own__other"],
+  });
+});
