@@ -76,7 +76,7 @@ export function onDeadline(
       return onTaskDue(state);
     case "drain":
       if (state.phase === "resting") return handToChild(givenUp(state));
-      return isWaitedFor(state)
+      return isWaitedFor(state) || isAtHooks(state)
         ? act(state, [deadline("drain", state.options.drainTimeoutMs)])
         : overInAnyCase(state);
     case "cost":
@@ -117,6 +117,11 @@ function onSilence(state: SessionState, at: number): Step {
 /** Whether the child waits for the caller, who may be a person. */
 function isWaitedFor({ asked, waiting }: SessionState): boolean {
   return asked.size + waiting.length > 0;
+}
+
+/** Whether other Stop hooks are still at work, as those that run a project's tests are: Claude Code itself limits their time. */
+function isAtHooks({ options, phase, completed, status }: SessionState): boolean {
+  return options.otherStopHooks && phase === "settling" && !completed && status?.status === "busy";
 }
 
 /** Whether Claude Code may carry a prompt out by itself: 2.1.330 skips white space before the slash. */

@@ -262,6 +262,21 @@ Deno.test("with other Stop hooks about, Stop counts once the child is idle", () 
   assertEquals(session.signals(), ["SIGTERM"]);
 });
 
+Deno.test("other Stop hooks are waited for as long as the child is busy with them", () => {
+  const completed = line({ type: "system", subtype: "turn_duration" });
+  for (const last of [status("idle"), completed]) {
+    const session = simulate({ otherStopHooks: true });
+    session.hear(status("busy"));
+    session.hear(PROMPT);
+    session.hear(stop());
+    session.wait(300_000);
+    assertEquals(session.signals(), []);
+    session.hear(last);
+    session.wait(10_000);
+    assertEquals(session.signals()[0], "SIGTERM");
+  }
+});
+
 Deno.test("another Stop hook that makes the assistant go on takes the Stop back", () => {
   const session = simulate({ otherStopHooks: true });
   session.hear(stop({ n: 1 }));
