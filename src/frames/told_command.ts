@@ -3,9 +3,12 @@ import { and, type FramesState, type Told, told } from "./telling/frames_state.t
 import { say } from "./telling/saying.ts";
 import { defined } from "./single/frame_context.ts";
 import { unavailableFrame } from "./single/unavailable_frame.ts";
+import { claudeCommands } from "../session/prompt/claude_commands.ts";
 import { slashWord } from "../session/prompt/slash_word.ts";
 import { commandOutput } from "../transcript/command_output.ts";
-import type { Entry } from "../transcript/entry.ts";
+import type { Entry, UserEntry } from "../transcript/entry.ts";
+import { GOAL_COMMAND, isGoal } from "../transcript/goal.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** How the transcript tells of a command. */
 const COMMAND = /^<command-name>\/([^<\s]+)<\//u;
@@ -17,6 +20,7 @@ const RENAMED = /^Session renamed to: (.+)$/su;
  * that has carried it out (2.1.197 and 2.1.330). Of a compaction is told in its own way.
  */
 export function tellToldCommand(state: FramesState, entry: Entry): Told {
+  if (entry.type === "user" && isGoal(state.prompt)) return tellGoal(state, entry);
   const text = entry.type === "system" ? commandOutput(entry) : undefined;
   const name = nameIn(state);
   if (entry.type !== "system" || text === undefined || name === undefined) return told(state);
@@ -24,14 +28,14 @@ export function tellToldCommand(state: FramesState, entry: Entry): Told {
   const given = slashWord(state.taken.at(-1)?.text ?? "")?.name ?? name;
   const typed: FramesState = {
     ...state,
-    typed: { command: given.replaceAll("-", "_").replace(/^_+/u, ""), result: text },
+    typed: { command: nameOf(given, state), result: text },
   };
   const title = RENAMED.exec(text)?.[1];
   return and(
     title === undefined ? told(typed) : tellTitle(typed, title),
     (state) =>
       say(state, (context) => [
-        unavailableFrame(text, {
+        unavailableFrame(text.trim(), {
           ...context,
           uuid: entry.uuid ?? context.newUuid(),
           messageId: context.newUuid(),
@@ -44,6 +48,28 @@ export function tellToldCommand(state: FramesState, entry: Entry): Told {
         }),
       ]),
   );
+}
+
+/** Tells that a goal is set, of which the model is told, too; before 2.1.330 nobody else is. */
+function tellGoal(state: FramesState, entry: UserEntry): Told {
+  const text = commandOutput(entry);
+  if (text === undefined || !isVersionAtLeast(state.version ?? "", "2.1.330")) return told(state);
+  const args = slashWord(state.taken.at(-1)?.text ?? "")?.rest ?? "";
+  return say(state, (context) => [
+    unavailableFrame(text, {
+      ...context,
+      uuid: entry.uuid ?? context.newUuid(),
+      messageId: context.newUuid(),
+      timestamp: entry.timestamp ?? "",
+      carriedOut: { local_command_run: { command: GOAL_COMMAND, args } },
+    }),
+  ]);
+}
+
+/** What a result says of a command: nobody is told the names of others' commands. */
+function nameOf(given: string, { version = "" }: FramesState): string {
+  const isOwn = (claudeCommands(version).kinds.get(given) ?? "absent") !== "absent";
+  return isOwn ? given.replaceAll("-", "_").replace(/^_+/u, "") : "custom";
 }
 
 /** The name of the command that the prompt is, if it is one that is told here. */

@@ -1,6 +1,7 @@
 import type { Effect, Ending } from "./effect.ts";
 import { isOutputWritten } from "./control/structured_output.ts";
 import { DEADLINE_NAMES } from "./deadline_names.ts";
+import { hasOtherStopHooks } from "./other_stop_hooks.ts";
 import { isLast, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step, write } from "./step.ts";
 
@@ -225,9 +226,7 @@ function isWritten(state: SessionState, ending: Ending): boolean {
 
 /** The ending that nothing can change any more, though the child is not idle yet. */
 export function announced(state: SessionState): Ending | undefined {
-  return state.phase === "settling" && !state.options.otherStopHooks
-    ? settledEnding(state)
-    : undefined;
+  return state.phase === "settling" && !hasOtherStopHooks(state) ? settledEnding(state) : undefined;
 }
 
 /**

@@ -231,6 +231,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly childQueue: ChildQueue;
   /** How many turns the child has outlived. */
   readonly turns: number;
+  /** Whether the transcript has a goal that is not reached yet. */
+  readonly pursues: boolean;
   readonly exit?: Exit;
   /** The SessionEnd hook that keeps the child until its transcript holds the last turn, until it is answered. */
   readonly endHook?: string | undefined;
@@ -389,6 +391,7 @@ export function startSession(options: SessionOptions): SessionState {
     paidAgents: new Set(),
     childQueue: EMPTY_QUEUE,
     turns: 0,
+    pursues: false,
     kills: 0,
     exitLeftMs: 0,
   };

@@ -1,6 +1,7 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { isFollowed } from "./child_queue.ts";
 import type { Effect } from "./effect.ts";
+import { hasOtherStopHooks } from "./other_stop_hooks.ts";
 import type { SessionOptions, SessionState } from "./session_state.ts";
 import { deadline } from "./step.ts";
 
@@ -120,7 +121,7 @@ export function untilSettled(state: SessionState): readonly Effect[] {
     deadline("look"),
     deadline("idle"),
     // Another Stop hook may make the child go on.
-    options.otherStopHooks ? deadline("drain", options.drainTimeoutMs) : overWhenSettled(state),
+    hasOtherStopHooks(state) ? deadline("drain", options.drainTimeoutMs) : overWhenSettled(state),
     ...(isPriceWanted(options) ? [overWhenPriced()] : []),
   ];
 }

@@ -16,6 +16,7 @@ const LISTINGS: readonly string[] = [
   "agent_listing_delta",
   "deferred_tools_delta",
   "environment",
+  "goal_status",
   "model",
   "queued_command",
   "skill_listing",

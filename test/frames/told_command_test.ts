@@ -1,4 +1,6 @@
 import { assertEquals } from "@std/assert";
+import { listOf } from "../../src/chain.ts";
+import { turnsOf } from "../../src/transcript/turn/turn.ts";
 import { startTelling } from "./telling.ts";
 
 const VERSIONS = ["2.1.197", "2.1.330"];
@@ -76,6 +78,12 @@ Deno.test("that a command has failed is told, and not what was not for the model
   });
 });
 
+Deno.test("the name of somebody else's command is told to nobody", () => {
+  const { said, typed } = told("2.1.330", linesOf("mine", { text: "It failed: \n" }));
+  assertEquals(said, [["system/init"], ["assistant", "It failed:"]]);
+  assertEquals(typed, { command: "custom", result: "It failed: \n" });
+});
+
 Deno.test("a title that Claude Code has found for the session is told ahead of the turn", () => {
   const run = { command: "rename", args: "" };
   const lines = linesOf("rename", { text: "Session renamed to: My own", commandRun: run });
@@ -90,9 +98,41 @@ Deno.test("a title that Claude Code has found for the session is told ahead of t
 
 Deno.test("the result has the name by which somebody has called the command", () => {
   const { push, state, tell } = startTelling();
-  const message = { text: "/__peers now", way: "paste", command: "/__peers" } as const;
+  const message = {
+    text: "/__remote-workflow now",
+    way: "paste",
+    command: "/__remote-workflow",
+  } as const;
   tell({ type: "message", message });
   const lines = linesOf("list-agents", { text: "None" });
   push(...lines.map((line) => ({ version: "2.1.330", ...line })));
-  assertEquals(state().typed, { command: "peers", result: "None" });
+  assertEquals(state().typed, { command: "remote_workflow", result: "None" });
 });
+
+for (const version of VERSIONS) {
+  Deno.test(`${version}: that a goal is set is told as by claude -p, and is no turn`, () => {
+    const { frames, push, state, tell } = startTelling();
+    const message = { text: "/goal  win it ", way: "paste", command: "/goal" } as const;
+    tell({ type: "message", message });
+    const output = "<local-command-stdout>Goal set: win it</local-command-stdout>";
+    const directive = 'A session-scoped Stop hook is now active with condition: "win it". Begin';
+    const lines = [
+      { uuid: "prompt", message: { content: COMMAND_OF("goal") } },
+      { uuid: "output", parentUuid: "prompt", message: { content: output } },
+      { uuid: "goal", parentUuid: "output", isMeta: true, message: { content: directive } },
+      { uuid: "f", parentUuid: "goal", isMeta: true, message: { content: "Stop hook feedback:" } },
+    ];
+    push(...lines.map((line) => ({ type: "user", version, ...line })));
+    const said = frames.map(({ type, local_command_run: run }) => [type, run]);
+    const goal = ["assistant", { command: "goal", args: "win it" }];
+    assertEquals(said, [
+      ["system", undefined],
+      ...version === "2.1.330" ? [goal] : [],
+      ["user", undefined],
+    ]);
+    // The answer is the result.
+    assertEquals(state().typed, undefined);
+    const [turn] = turnsOf(listOf(state().entries));
+    assertEquals(turn?.numTurns, 2);
+  });
+}

@@ -123,11 +123,13 @@ export function hookRemarks(entry: Entry, context: FrameContext): readonly Syste
 
 /** That Stop hooks have failed, or made the turn go on: others than the one that reminds of a structured answer. */
 function stopProblem(
-  { subtype, hookErrors }: SystemEntry,
+  { subtype, hookErrors, hookInfos }: SystemEntry,
   { isNew, context }: { readonly isNew: boolean; readonly context: FrameContext },
 ): readonly SystemFrame[] {
   if (subtype !== "stop_hook_summary" || !Array.isArray(hookErrors)) return [];
   if (hookErrors.every((error) => error === OUTPUT_REMINDER)) return [];
+  // On a busy machine a child that is told to go stops ours, which has said all by then.
+  if (Array.isArray(hookInfos) && hookInfos.length > 0 && hookInfos.every(isOwnHook)) return [];
   return [
     systemFrame("notification", {
       key: "stop-hook-error",
@@ -135,6 +137,10 @@ function stopProblem(
       priority: "immediate",
     }, context),
   ];
+}
+
+function isOwnHook(info: unknown): boolean {
+  return isJsonObject(info) && OWN_COMMAND.test(asText(info["command"]));
 }
 
 function attachedEnd({ attachment }: AttachmentEntry): HookEnd | undefined {

@@ -76,7 +76,7 @@ function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
  * without a stream, where `/debug` has it log to, and what the mode auto is.
  */
 const OF_SCREEN =
-  /set to continue automatically|^Streaming response ended before any complete data was received\.|^Logging to |^Auto mode lets Claude handle permission prompts /u;
+  /set to continue automatically|^Streaming response ended before any complete data was received\.|^Logging to |^Goal paused |^Auto mode lets Claude handle permission prompts /u;
 
 function isOfScreen({ content }: SystemEntry): boolean {
   return typeof content === "string" && OF_SCREEN.test(content);

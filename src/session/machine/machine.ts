@@ -32,6 +32,7 @@ import { onTerminal } from "./on_terminal.ts";
 import { onTerms } from "./on_terms.ts";
 import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "../message.ts";
+import { withGoal } from "../other_stop_hooks.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { firstWords } from "../terminal/first_words.ts";
@@ -117,6 +118,7 @@ function stepOn(state: SessionState, input: Input): Step {
     case "log":
       return act(state, [{ type: "log", line: input.line }]);
     case "earlier":
+      return stay(withGoal(state, input.entries));
     case "subagent-note":
     case "fault":
     case "retry":

@@ -12,6 +12,7 @@ import { releaseHeld } from "./on_servers.ts";
 import type { DeadlineName } from "../deadline_names.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
+import { hasOtherStopHooks } from "../other_stop_hooks.ts";
 import { currentPrompt } from "../taking.ts";
 import { onPriced, overInAnyCase, overTurn } from "../turn_end.ts";
 
@@ -120,8 +121,9 @@ function isWaitedFor({ asked, waiting }: SessionState): boolean {
 }
 
 /** Whether other Stop hooks are still at work, as those that run a project's tests are: Claude Code itself limits their time. */
-function isAtHooks({ options, phase, completed, status }: SessionState): boolean {
-  return options.otherStopHooks && phase === "settling" && !completed && status?.status === "busy";
+function isAtHooks(state: SessionState): boolean {
+  return hasOtherStopHooks(state) && state.phase === "settling" && !state.completed &&
+    state.status?.status === "busy";
 }
 
 /** Whether Claude Code may carry a prompt out by itself: 2.1.330 skips white space before the slash. */

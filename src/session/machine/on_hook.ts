@@ -17,6 +17,7 @@ import { onAnnounced } from "./on_status.ts";
 import { isTextOf } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
+import { hasOtherStopHooks } from "../other_stop_hooks.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
 import { askTasks, intoNextTurn, isAwaitingStatus, overAtOnce, overTurn } from "../turn_end.ts";
@@ -66,7 +67,7 @@ function answer(state: SessionState, call: HookCall): Step {
   const counted = ENDS_OF_REQUESTS.includes(event) ? countRequest(returned, payload) : returned;
   const owes = event === "Stop" && id !== undefined && owesOutput(state);
   const isLastRequest = event === "Stop" && id !== undefined && mayNotGoOn(counted) &&
-    (owes || state.options.otherStopHooks);
+    (owes || hasOtherStopHooks(state));
   if (owes && !isLastRequest) {
     const next = began({ ...takeFirst(counted), output: { ...state.output, reminded: true } });
     const reminder: Effect = { type: "answer", id, reply: REMINDER };

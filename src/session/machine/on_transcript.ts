@@ -5,9 +5,11 @@ import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, letGo, settledEnding } from "../ending.ts";
 import { handToChild, restWithTasks } from "../handing_over.ts";
+import { withGoal } from "../other_stop_hooks.ts";
 import { claudeCommands, REVIEWS } from "../prompt/claude_commands.ts";
 import type { Effect } from "../effect.ts";
 import type { Entry } from "../../transcript/entry.ts";
+import { GOAL_COMMAND } from "../../transcript/goal.ts";
 import { lineId } from "../../transcript/parents_first.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
 import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
@@ -30,7 +32,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   const entry = transcriptSign(line);
   const version = before.version ?? (line.type === "other" ? undefined : line.version);
   const known: SessionState = {
-    ...withOutputWritten(before, entry.returned),
+    ...withGoal(withOutputWritten(before, entry.returned), [line]),
     ...(version === undefined ? {} : { version }),
     tools: toolsAfter(before.tools, entry),
     childQueue: queueAfter(before, line),
@@ -155,7 +157,7 @@ function onRecord(
     ...before,
     answered: (before.answered && !entry.prompt) || line.type === "assistant",
     recorded: before.recorded || entry.prompt,
-    carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before)),
+    carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before, line)),
     halted: (before.halted && !entry.prompt) || entry.halted === true,
     blocked: entry.blocked ?? (entry.prompt ? undefined : before.blocked),
     answer: entry.text ?? before.answer,
@@ -168,13 +170,17 @@ function onRecord(
   };
 }
 
-/** Whether the prompt is a command whose output ends the turn: a skill says something if it has a subagent. */
-function isTold(state: SessionState): boolean {
+/**
+ * Whether the prompt is a command whose output ends the turn: a skill says something if it has a subagent. That a goal is
+ * set is a line of the user's, and the model is asked then; whatever else becomes of one is said in Claude Code's name.
+ */
+function isTold(state: SessionState, line: Entry): boolean {
   const { version = "" } = state;
   const command = slashWord(currentPrompt(state)?.text ?? "");
   if (command === undefined) return false;
   const kind = claudeCommands(version).kinds.get(command.name) ?? "absent";
-  return kind === "told" || kind === "absent" || REVIEWS.includes(command.name);
+  return kind === "told" || kind === "absent" || REVIEWS.includes(command.name) ||
+    (command.name === GOAL_COMMAND && line.type === "system");
 }
 
 /** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */

@@ -107,6 +107,14 @@ const TABLE: readonly Row[] = [
  */
 const NOTED = ["color", "effort", "model", "name", "output-style", "rename"];
 
+/** What follows `/goal` and ends the one that there is, and the longest goal, in UTF-16 units (2.1.197 and 2.1.330). */
+const ENDS_OF_GOALS = ["cancel", "clear", "none", "off", "reset", "stop"];
+const LONGEST_GOAL = 4000;
+
+function isGoal(rest: string): boolean {
+  return !ENDS_OF_GOALS.includes(rest.toLowerCase()) && rest.length <= LONGEST_GOAL;
+}
+
 /** Commands of which what follows them changes nothing (2.1.168 to 2.1.330). */
 const HEEDLESS = "agents context cost fast focus keybindings-help reload-skills stats usage".split(
   " ",
@@ -121,8 +129,11 @@ export interface ClaudeCommands {
   readonly kinds: ReadonlyMap<string, CommandKind>;
   /** Whether these are all: where nobody has looked, the commands of the last version before are assumed. */
   readonly complete: boolean;
-  /** What becomes of that which follows a command: it is noted in the session, it is nothing to it, or it does more. */
-  readonly heeds: (name: string) => "notes" | "nothing" | "more";
+  /**
+   * What becomes of what follows a command: it is noted in the session, it is a goal that Claude Code pursues in either
+   * program, it is nothing to it, or it does more.
+   */
+  readonly heeds: (name: string, rest: string) => "notes" | "pursues" | "nothing" | "more";
 }
 
 /** The kinds by name, for each measured version. */
@@ -140,11 +151,10 @@ export function claudeCommands(version: string): ClaudeCommands {
   return {
     kinds: KINDS[Math.max(0, last)] ?? new Map(),
     complete: [...MEASURED, ...ALIKE].includes(version),
-    heeds: (name) =>
-      HEEDLESS.includes(name)
-        ? "nothing"
-        : NOTED.includes(name) && isVersionAtLeast(version, "2.1.330")
-        ? "notes"
-        : "more",
+    heeds: (name, rest) => {
+      if (HEEDLESS.includes(name)) return "nothing";
+      if (name === "goal") return isGoal(rest) ? "pursues" : "notes";
+      return NOTED.includes(name) && isVersionAtLeast(version, "2.1.330") ? "notes" : "more";
+    },
   };
 }

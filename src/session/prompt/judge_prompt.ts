@@ -154,8 +154,9 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const custom = customOf(word, facts);
   const namesMcp = /^\(MCP\)(?:\s|$)/u.test(rest);
   if (kind !== "absent" && namesMcp) return refuseUncertain(name);
-  const isNoted = rest !== "" && heeds(name) === "notes";
-  const isTold = kind === "told" && complete && custom === undefined && !isNoted;
+  const heed = rest === "" ? undefined : heeds(name, rest);
+  const isTold = complete && custom === undefined &&
+    (heed === "pursues" || (kind === "told" && heed !== "notes"));
   if (kind === "prompt" || isTold) return judgeArguments(word, facts);
   if (kind !== "absent") {
     return custom === undefined ? judgeOwn(word, { ...facts, kind, complete }) : refuse(name, {
@@ -218,8 +219,9 @@ function judgeOwn(
     case "clears":
       // It is headless, as claude -p: what another version has made of a command is the same in both.
       if (rest !== "" && facts.kind !== "clears") {
-        const heeds = claudeCommands(facts.version).heeds(name);
+        const heeds = claudeCommands(facts.version).heeds(name, rest);
         if (heeds === "notes") return judgeNoted(name, facts);
+        if (heeds === "pursues") return refuseUncertain(name);
         if (heeds === "more") return refuse(name, MORE[name] ?? OF_THE_USER);
       }
       return {
@@ -232,7 +234,7 @@ function judgeOwn(
     case "own":
     case "told":
       // With a text behind it, for a title, it is noted; else nobody has looked what this version makes of it.
-      return rest !== "" && claudeCommands(facts.version).heeds(name) === "notes"
+      return rest !== "" && claudeCommands(facts.version).heeds(name, rest) === "notes"
         ? judgeNoted(name, facts)
         : refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
     case "personal":
@@ -250,11 +252,6 @@ const ITS_OWN = "Claude Code carries it out by itself, and makes no prompt of it
 
 /** What follows these commands, and why that cannot be had. */
 const MORE: Readonly<Record<string, Parameters<typeof refuse>[1]>> = {
-  goal: {
-    reason:
-      "the interactive Claude Code looks after a goal by itself, and goes on when a turn has ended",
-    suggestion: "Say the goal in the prompt, or run it with claude -p",
-  },
   mcp: {
     reason: "what follows it is about the servers of another Claude Code than the one that answers",
     suggestion:
@@ -271,8 +268,14 @@ const OF_THE_USER: Parameters<typeof refuse>[1] = {
 /** A command that says how the session goes on: what hears of that is a child that resumes the session. */
 function judgeNoted(
   name: string,
-  { conversation, keepsSession, watchesModels }: PromptFacts,
+  { conversation, keepsSession, watchesModels, version }: PromptFacts,
 ): Judgement {
+  if (conversation && isVersionAtLeast(LAST_LITERAL, version)) {
+    return refuse(name, {
+      reason: "before 2.1.330 a conversation does not go on as before with what is noted",
+      suggestion: "Update Claude Code",
+    });
+  }
   if (name === "model" && watchesModels) {
     return refuse(name, {
       reason: "a hook for PreModelSwitch or PostModelSwitch is set, which would not be called",

@@ -2,6 +2,7 @@ import { summedUsage } from "./cost.ts";
 import { DEFERRED } from "./deferred.ts";
 import type { AssistantEntry, AttachmentEntry, ContentBlock, Entry, UserEntry } from "../entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isOfGoal } from "../goal.ts";
 import { AT_LIMIT, HALTED } from "../halted.ts";
 import { resultText } from "../kept_entry.ts";
 import { FEEDBACK, OUTPUT_REMINDER } from "../structured_output.ts";
@@ -362,7 +363,9 @@ function toolResultsOf(entry: UserEntry): readonly ToolResult[] {
  * skill that it brings along, or where its images were. In `claude -p` that is neither a frame nor a turn of its own (2.1.168 to 2.1.330).
  */
 export function isAddedToPrompt(entry: Entry, prompt: UserEntry | undefined): boolean {
-  if (entry.type !== "user" || entry.meaning !== "remark") return false;
+  if (entry.type !== "user") return false;
+  if (isOfGoal(entry, prompt)) return true;
+  if (entry.meaning !== "remark") return false;
   if (isImageSource(entry) || isBroughtSkill(entry)) return true;
   return prompt?.uuid !== undefined && entry.parentUuid === prompt.uuid &&
     prompt.meaning === "prompt" && typeof prompt.message.content === "string" &&

@@ -170,5 +170,11 @@ Deno.test("hookRemarks: what hooks say to the user is told since 2.1.330, that a
     ["stop hook problem · ctrl+o to see"],
   ]);
   assertEquals(both(summary(OUTPUT_REMINDER)), [[], []]);
+  // Ours has said all before it is stopped with its child.
+  const own = { command: ". '/tmp/claude-print-0/1-2-3/own/hook'" };
+  for (const hookInfos of [[own], [own, { command: "make test" }]]) {
+    const isOwn = hookInfos.length === 1;
+    assertEquals(told({ ...summary("odd"), hookInfos }, "2.1.330").length, isOwn ? 0 : 1);
+  }
   assertEquals(both(summary()), [[], []]);
 });

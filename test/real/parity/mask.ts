@@ -71,6 +71,16 @@ const FIELDS_OF_ROWS: Readonly<Record<string, Readonly<Record<string, string>>>>
     "result.modelUsage.*": "the child tells its models' use at its end",
     "result.model_usage_since_last_result": "the same",
   },
+  "goal": {
+    "result.modelUsage.*.cacheCreationInputTokens":
+      "who says whether a goal is reached is told the path of the run's transcript",
+    "result.modelUsage.*.cacheCreationEphemeral5mInputTokens": "the same",
+    "result.modelUsage.*.costUSD": "the same",
+    "result.model_usage_since_last_result.*.cacheCreationInputTokens": "the same",
+    "result.model_usage_since_last_result.*.cacheCreationEphemeral5mInputTokens": "the same",
+    "result.model_usage_since_last_result.*.costUSD": "the same",
+    "result.total_cost_usd": "the same",
+  },
   "shell-background": {
     "result.model_usage_since_last_result": "the child tells its models' use at its end",
   },

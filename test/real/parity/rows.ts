@@ -47,6 +47,13 @@ function message(content: unknown, more: Readonly<Record<string, unknown>> = {})
   return `${JSON.stringify({ type: "user", message: { role: "user", content }, ...more })}\n`;
 }
 
+/** An API that says of a goal that it is reached once the assistant has gone on for it. */
+function ofGoal({ kind, text }: LoggedRequest): Reply | undefined {
+  if (kind !== "auxiliary" || !text.includes("stopping condition")) return undefined;
+  const ok = text.includes("Stop hook feedback");
+  return [{ kind: "text", text: JSON.stringify({ ok, reason: "Go on" }) }];
+}
+
 /** An API that has no room for models of a name. */
 function overloaded(model: string): (request: LoggedRequest) => Reply | undefined {
   return ({ body }) =>
@@ -414,6 +421,11 @@ const ROWS: readonly Row[] = [
     args: [...STREAM, "/group:greet all\nof them [[say hello]]"],
   },
   { name: "slash-asked", args: [...STREAM, "/goal"] },
+  {
+    name: "goal",
+    args: [...STREAM, "--max-turns", "4", "/goal  write a\npoem "],
+    api: { reply: ofGoal },
+  },
 
   // Input as stream-json
   {

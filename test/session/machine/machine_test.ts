@@ -277,6 +277,32 @@ Deno.test("other Stop hooks are waited for as long as the child is busy with the
   }
 });
 
+Deno.test("a Stop counts once the child is idle as long as the session has a goal", () => {
+  const goal = (met: boolean) => ({ type: "attachment", attachment: { type: "goal_status", met } });
+  const earlier = (
+    met: boolean,
+  ) => ({ type: "earlier", entries: [line(goal(met)).entry] } as const);
+  const set = simulate({ prompt: "/goal win" });
+  const resumed = simulate();
+  resumed.hear(earlier(false));
+  const reached = simulate();
+  reached.hear(earlier(true));
+  for (const session of [set, resumed, reached]) {
+    session.hear({ ...status("busy"), version: "2.1.330" });
+    session.hear(PROMPT);
+    if (session === set) {
+      const content = "<local-command-stdout>Goal set: win</local-command-stdout>";
+      session.hear(line({ type: "user", message: { content } }));
+    }
+    session.hear(stop());
+    session.wait(60_000);
+    assertEquals(session.signals().length > 0, session === reached);
+    session.hear(line(goal(true)));
+    session.hear(status("idle"));
+    assertEquals(session.signals()[0], "SIGTERM");
+  }
+});
+
 Deno.test("another Stop hook that makes the assistant go on takes the Stop back", () => {
   const session = simulate({ otherStopHooks: true });
   session.hear(stop({ n: 1 }));

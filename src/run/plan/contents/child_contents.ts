@@ -1,6 +1,7 @@
 import { askedSettings } from "./asked_settings.ts";
 import { hasOtherHooks } from "../conversation_of.ts";
 import type { Decisions } from "../decisions/decide.ts";
+import type { RunSession } from "../decisions/session_of.ts";
 import { idlePlugins } from "./idle_plugins.ts";
 import { keepsBackups } from "./keeps_backups.ts";
 import type { PlacedTexts } from "../placed_texts.ts";
@@ -20,6 +21,7 @@ import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
 import { exposedRuns } from "../../../sandbox/places/writable_folders.ts";
 import { SKILL_TOOL } from "../../../session/control/chosen_skills.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { isGoalTyped } from "../../../transcript/goal.ts";
 import { OUTPUT_SERVER } from "../../../transcript/structured_output.ts";
 
 /** Whether there may be more than one message: where a text alone is printed there is one. */
@@ -58,7 +60,8 @@ export function childContents(
         // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
         // structured answer that it owes, no turn is over; and at its limit it goes on for no other hook.
         ...(isLongConversation(order) || facts.output !== undefined ||
-            (order.maxTurns !== undefined && hasOtherHooks(order, { facts, event: "Stop" }))
+            (order.maxTurns !== undefined &&
+              (hasOtherHooks(order, { facts, event: "Stop" }) || mayHaveGoal(order, session)))
           ? ["Stop" as const]
           : []),
       ],
@@ -174,4 +177,9 @@ function hooksFor(
       : ["PreToolUse" as const]),
     ...(partialMessages && !exactStream ? ["MessageDisplay" as const] : []),
   ];
+}
+
+/** Whether a run may pursue a goal: the prompt sets one, or the session that is resumed may have one. */
+function mayHaveGoal({ prompt = "" }: RunOrder, { resumed }: RunSession): boolean {
+  return resumed !== undefined || isGoalTyped(prompt);
 }
