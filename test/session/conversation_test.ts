@@ -885,6 +885,34 @@ Deno.test("a message that the child was not given yet can be taken back, and a s
   assertEquals([session.state().queue, delivered(session)], [[], ["one"]]);
 });
 
+Deno.test("an interrupt tells which messages are still to be answered, and takes back those that the child was not given", () => {
+  const interrupted = (body: Readonly<Record<string, unknown>>, version = "2.1.330") => {
+    const session = simulate({ ...OPTIONS, version });
+    session.hear({ type: "reachable" });
+    status(session, "idle");
+    say(session, "one", { uuid: "1" });
+    submit(session, "one");
+    status(session, "busy");
+    promptLine(session, "one");
+    say(session, "two", { uuid: "2" });
+    say(session, "three", { uuid: "3", priority: "later" });
+    say(session, "four", { priority: "later" });
+    session.hear({ type: "control", request: { id: "r", subtype: "interrupt", body } });
+    const cancelled = session.effects.flatMap((effect) =>
+      effect.type === "cancelled" ? [effect.message.text] : []
+    );
+    return [responses(session).at(-1)?.response, cancelled, session.state().queue.length];
+  };
+  assertEquals(interrupted({}), [{ still_queued: ["2", "3"] }, [], 2]);
+  assertEquals(interrupted({ cancel_queued: 7 }), [{ still_queued: ["2", "3"] }, [], 2]);
+  assertEquals(interrupted({ cancel_queued: true }), [
+    { still_queued: ["2"], cancelled: ["3"] },
+    ["three", "four"],
+    0,
+  ]);
+  assertEquals(interrupted({ cancel_queued: true }, "2.1.197"), [undefined, [], 2]);
+});
+
 Deno.test("settings that a caller applies are the next child's, and those that end everything are refused", () => {
   const session = rested();
   const apply = (settings: unknown) =>

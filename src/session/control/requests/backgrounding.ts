@@ -16,7 +16,7 @@ const MOST_PRESSES = 20;
 
 /** Puts calls of tools into the background: all, or the one that is named, if it is the only one. */
 export function onBackground(state: SessionState, request: ControlRequest): Step {
-  const { tool_use_id: id } = request.body;
+  const id = request.body["tool_use_id"] ?? undefined;
   if (id !== undefined && typeof id !== "string") {
     return act(state, [
       refuse(request, { error: "background_tasks: tool_use_id must be a string" }),

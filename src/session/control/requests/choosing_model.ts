@@ -22,7 +22,9 @@ export function whyNoModel(state: SessionState, request: ControlRequest): Effect
   const { model } = request.body;
   if (!isNone(model) && !mayBeModel(model)) {
     return refuse(request, {
-      error: "Cannot set the model: its name has to be text, and not so long",
+      error: typeof model === "string"
+        ? "Cannot set the model: its name is too long"
+        : "set_model: model must be a string",
       ...(isNew(state) ? { error_code: "invalid_request" } : {}),
     });
   }

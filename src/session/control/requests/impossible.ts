@@ -60,6 +60,7 @@ export function withoutEffect(
   if (!isNew(state) || !Object.hasOwn(WITHOUT_EFFECT, subtype)) return undefined;
   const [field = "", values = []] = WITHOUT_EFFECT[subtype] ?? [];
   return field === "" || values.includes(body[field]) ? respond(request) : refuse(request, {
-    error: `Invalid ${subtype}: ${field} must be ${values.map(String).join(", ")}`,
+    error: `Invalid ${subtype}: ${field} must be ${values.map(String).join(", ")}`
+      .replace(/, (?=[^,]*$)/u, " or "),
   });
 }

@@ -4,8 +4,10 @@ import { settingsFaults } from "../../../settings/settings_faults.ts";
 import { versionFaults } from "../../../settings/version_faults.ts";
 import type { Effect } from "../../effect.ts";
 import { abort } from "../../ending.ts";
+import type { Message } from "../../message.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";
+import { untakenMessages } from "../../taking.ts";
 import { withdraw } from "../questions/unanswered.ts";
 import { changed, hasBegun, isNew, refuse, respond } from "../answering.ts";
 import { onBackground } from "./backgrounding.ts";
@@ -126,16 +128,31 @@ function lateError(fields: readonly string[]): string | undefined {
   return `claude-print can honour ${names} only in an initialize that comes first`;
 }
 
+/**
+ * Stops the turn under way. Since 2.1.330 the caller is told which messages are still to be answered, and may have them
+ * taken back: those that have been given to the child are its own by then.
+ */
 function onInterrupt(state: SessionState, request: ControlRequest): Step {
   const withdrawn = withdraw(state);
-  const isUnderWay = state.phase === "working" || state.phase === "entered";
-  const aborted = isUnderWay ? abort(withdrawn.state) : stay(withdrawn.state);
-  const answer = isNew(state) ? { response: { still_queued: [] } } : {};
+  const { queue, phase } = state;
+  const cancels = isNew(state) && request.body["cancel_queued"] === true;
+  const isUnderWay = phase === "working" || phase === "entered";
+  const next = cancels ? { ...withdrawn.state, queue: [] } : withdrawn.state;
+  const aborted = isUnderWay ? abort(next) : stay(next);
+  const response = {
+    still_queued: uuidsOf(untakenMessages(next)),
+    ...(cancels ? { cancelled: uuidsOf(queue) } : {}),
+  };
   return act(aborted.state, [
     ...withdrawn.effects,
-    respond(request, answer),
+    ...(cancels ? queue.map((message) => ({ type: "cancelled", message } as const)) : []),
+    respond(request, isNew(state) ? { response } : {}),
     ...aborted.effects,
   ]);
+}
+
+function uuidsOf(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap(({ uuid }) => uuid ?? []);
 }
 
 /** The permission modes that a caller may choose. */

@@ -12,8 +12,9 @@ export const RELOADING = "reload_plugins";
  * child, which reads them with its start. Nothing is held back for the sake of the API's cache.
  */
 export function whyNoReload(state: SessionState, request: ControlRequest): Effect | undefined {
-  const { add_plugins: plugins = [], refuse_if_busy: waits } = request.body;
+  const { add_plugins: added, refuse_if_busy: waits } = request.body;
   if (!isNew(state)) return undefined;
+  const plugins = added ?? [];
   if (!Array.isArray(plugins) || !plugins.every(isPlaced)) {
     return refuse(request, {
       error: 'reload_plugins add_plugins must be a list of { type: "local", path } entries with ' +

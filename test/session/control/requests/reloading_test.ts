@@ -33,6 +33,9 @@ Deno.test("plugins are read again by who answers next, with those that are added
   assertEquals(session.state().changes?.plugins, args);
   const names = (responses().at(-1) as { readonly response: JsonObject }).response["mcpServers"];
   assertEquals((names as readonly JsonObject[]).map(({ name }) => name), ["s", "own"]);
+  // As for claude -p, null is none.
+  ask("3", { add_plugins: null });
+  assertEquals([asked().length, responses().length], [2, 1]);
   ask("2", { add_plugins: [{ ...local("/q"), skipMcpDiscovery: true }, local("/p")] });
   session.hear({ type: "consulted", id: "2", said: { response: {} } });
   assertEquals(session.state().changes?.plugins, [...args, "--plugin-dir-no-mcp=/q"]);
