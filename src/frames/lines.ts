@@ -16,7 +16,7 @@ import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import { besideEachOther, hooksFirst, stopsAtEnd, tellHookEnd } from "./hook_ends.ts";
 import { beginningFirst, inOrder, noticeIn } from "./line_order.ts";
-import { parted, placeOf, tellMessage } from "./messages.ts";
+import { parted, placeOf, tellMessage, tellTimed } from "./messages.ts";
 import { endTurn, runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn, modelInForce } from "./telling/beginning.ts";
 import { and, type FramesState, holdsLines, type Told, told } from "./telling/frames_state.ts";
@@ -39,10 +39,13 @@ import {
   type Entry,
   isPrompt,
   isResumption,
+  isTimed,
   type SystemEntry,
+  type UserEntry,
 } from "../transcript/entry.ts";
 import { keptEntry } from "../transcript/kept_entry.ts";
 import { lineId } from "../transcript/parents_first.ts";
+import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import { isAddedToPrompt, isJoinedEnd } from "../transcript/turn/turn.ts";
@@ -145,9 +148,10 @@ export function tellNotices(
 /** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
 function tellLine(before: FramesState, entry: Entry): Told {
   const [end, ...ended] = before.ended;
-  const asked = askedIn(entry);
+  const timed = timedPrompt(entry);
+  const asked = timed === undefined ? askedIn(entry) : undefined;
   const place = asked === undefined ? -1 : placeOf(before, asked);
-  const isNews = place >= 0 || notificationIn(entry) !== undefined;
+  const isNews = place >= 0 || timed !== undefined || notificationIn(entry) !== undefined;
   // Where a result has been told and nothing was asked since, the end is that of the turn which this prompt begins.
   if (end !== undefined && isPrompt(entry) && isNews && before.spoken && !before.rested) {
     return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
@@ -156,12 +160,14 @@ function tellLine(before: FramesState, entry: Entry): Told {
     return and(tellEarly(before), (state) => tellLine(state, entry));
   }
   const isBlocked = entry.type === "system" && blockedPrompt(entry) !== undefined;
-  const next = and(
-    asked === undefined
-      ? isBlocked ? beginTurn(before) : told(before)
-      : tellAsked(before, { entry, place, text: asked }),
-    (state) => tellPlainLine(state, entry),
-  );
+  const ahead = timed !== undefined
+    ? beginTimed(before, timed)
+    : asked !== undefined
+    ? tellAsked(before, { entry, place, text: asked })
+    : isBlocked
+    ? beginTurn(before)
+    : told(before);
+  const next = and(ahead, (state) => tellPlainLine(state, entry));
   const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;
   return isOver ? and(next, (state) => tellResult({ ...state, ended }, end)) : next;
 }
@@ -206,6 +212,20 @@ function tellAsked(
   // Nothing else is told before `system/init`.
   const { lifecycle, others } = parted(message.frames);
   return told({ ...message.state, early: [...message.state.early, ...others] }, lifecycle);
+}
+
+/** Begins the turn of a prompt that has waited for its time. */
+function beginTimed(state: FramesState, prompt: UserEntry): Told {
+  const begins = prompt.uuid === undefined ? state.begins : new Set([...state.begins, prompt.uuid]);
+  return and(
+    tellTimed({ ...state, begins }, prompt),
+    (state) => begin({ ...state, begun: false, rested: false }),
+  );
+}
+
+/** A prompt of the session itself that has waited for its time, if a line is one. */
+function timedPrompt(entry: Entry): UserEntry | undefined {
+  return isPrompt(entry) && isTimed(entry) ? entry : undefined;
 }
 
 /** Whether it is known what the session is like: the child has had a turn, it resumes one, or another one has said so. */
@@ -292,8 +312,10 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
   const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
   const prompt = isPrompt(entry) ? entry : state.prompt;
   const kept = keptEntry(entry);
+  const wakeup = scheduledWakeup(entry);
   const noted: FramesState = {
     ...state,
+    ...(wakeup === undefined ? {} : { wakeupAt: wakeup === "never" ? undefined : wakeup }),
     entries: kept === undefined ? state.entries : chained(state.entries, kept),
     spoken: (state.spoken && !isPrompt(entry)) || entry.type === "assistant" ||
       (entry.type === "user" && !isPrompt(entry)),

@@ -1,5 +1,5 @@
 import { isTextOf, type Message } from "../session/message.ts";
-import type { ContentBlock } from "../transcript/entry.ts";
+import type { ContentBlock, UserEntry } from "../transcript/entry.ts";
 import type { Frame, LifecycleFrame, UserFrame } from "../wire/frame.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
@@ -110,8 +110,43 @@ export function tellOver(
   const messages = taken.filter((message) => !joined.includes(message));
   return {
     ahead: tellLifecycle(before, { messages: joined, states }),
-    behind: (state) => tellLifecycle(state, { messages, states }),
+    behind: (state) =>
+      and(
+        tellLifecycle(state, { messages, states }),
+        (state) => tellWoken({ ...state, woken: undefined }, { uuid: before.woken, states }),
+      ),
   };
+}
+
+/** Tells that the child has taken a prompt that has waited for its time. */
+export function tellTimed(
+  state: FramesState,
+  { uuid, wakeupSource }: UserEntry,
+): Told {
+  const { wakeupAt } = state;
+  return tellWoken({ ...state, woken: uuid, wakeupAt: undefined, named: NOT_NAMED }, {
+    uuid,
+    states: ["started"],
+    fields: {
+      wakeup_source: String(wakeupSource),
+      ...(wakeupAt === undefined ? {} : { scheduled_for: wakeupAt }),
+    },
+  });
+}
+
+function tellWoken(
+  state: FramesState,
+  { uuid, states, fields = {} }: {
+    readonly uuid: string | undefined;
+    readonly states: readonly LifecycleFrame["state"][];
+    readonly fields?: Pick<LifecycleFrame, "wakeup_source" | "scheduled_for">;
+  },
+): Told {
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => lifecycle({ uuid }, { states, state, newUuid, fields }),
+  );
+  return told(next, made);
 }
 
 function tellLifecycle(
@@ -129,11 +164,12 @@ function tellLifecycle(
 }
 
 function lifecycle(
-  { uuid }: Message,
-  { states, state: { options, version = "" }, newUuid }: {
+  { uuid }: { readonly uuid?: string | undefined },
+  { states, state: { options, version = "" }, newUuid, fields = {} }: {
     readonly states: readonly LifecycleFrame["state"][];
     readonly state: FramesState;
     readonly newUuid: () => string;
+    readonly fields?: Pick<LifecycleFrame, "wakeup_source" | "scheduled_for">;
   },
 ): readonly LifecycleFrame[] {
   if (uuid === undefined || !isVersionAtLeast(version, "2.1.330")) return [];
@@ -141,6 +177,7 @@ function lifecycle(
     type: "command_lifecycle",
     command_uuid: uuid,
     state,
+    ...fields,
     uuid: newUuid(),
     session_id: options.sessionId,
   }));

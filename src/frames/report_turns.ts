@@ -1,9 +1,7 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { costOfEntries } from "../transcript/turn/cost.ts";
-import type { Entry } from "../transcript/entry.ts";
 import { permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
-import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
 import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
 import { timesToFirst } from "./result/times_to_first.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
@@ -192,7 +190,11 @@ export function reportTurns(
       ...(answered.size === 0 ? {} : { tickets: [...answered] }),
       ...(problem === undefined ? {} : { problem }),
       ...(outcome.kind === "answered" && child !== undefined
-        ? warningOf({ ...child, isPriced: facts.cost !== undefined, entries }, options)
+        ? warningOf({
+          ...child,
+          isPriced: facts.cost !== undefined,
+          isAsleep: state.wakeupAt !== undefined,
+        }, options)
         : {}),
       showScreen: verdict.showScreen,
     },
@@ -236,19 +238,19 @@ function wasKilled(exit: Exit | undefined): boolean {
 
 /** What is to be said at the end of a run with an answer, if anything is. */
 function warningOf(
-  { entries, ...child }: Pick<ChildEnd, "exit" | "isForced"> & {
+  child: Pick<ChildEnd, "exit" | "isForced"> & {
     readonly isPriced: boolean;
-    readonly entries: readonly Entry[];
+    /** Whether the model was to be woken, and has not been. */
+    readonly isAsleep: boolean;
   },
   options: ReportOptions,
 ): Pick<Report, "warning"> {
   if (wasKilled(child.exit)) return { warning: killedWarning(child, options) };
-  const wakeup = scheduledWakeup(entries);
-  return wakeup === undefined ? {} : {
-    warning:
-      `The assistant has scheduled a turn of its own for ${wakeup}: claude -p waits for it, this run does not`,
-  };
+  return child.isAsleep && options.keptAsleep ? { warning: ASLEEP } : {};
 }
+
+const ASLEEP = "The assistant wants to be woken, which claude -p waits for: this run does not, " +
+  "because prompts in .claude/scheduled_tasks.json would be sent as well";
 
 /** Says that a child was killed whose answer is told all the same, and by whom. */
 function killedWarning(

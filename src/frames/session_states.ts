@@ -36,7 +36,10 @@ export function withActivity(
   return { state, around };
 }
 
-/** Whether a frame is told of a session that is at work: of one at rest, it is the first of a message that is taken. */
+/**
+ * Whether a frame is told of a session that is at work: of one at rest, it is the first of a message that is taken, or of
+ * a prompt whose time has come.
+ */
 function isBeginning(frame: Frame, { activity = "idle" }: FramesState): boolean {
   if (isInit(frame)) return true;
   if (activity !== "idle") return false;
@@ -45,14 +48,20 @@ function isBeginning(frame: Frame, { activity = "idle" }: FramesState): boolean 
     return request.subtype === "hook_callback" && isJsonObject(request.input) &&
       request.input["hook_event_name"] === "UserPromptSubmit";
   }
-  return isLifecycle(frame) && frame["state"] === "queued";
+  return isLifecycle(frame) &&
+    (frame["state"] === "queued" || frame["wakeup_source"] !== undefined);
 }
 
 /**
  * Whether nothing is under way behind a frame: a result, or that the only message was taken back. A subagent in the
- * background is under way, whose end begins a turn unless it was stopped; a shell is not.
+ * background is under way, whose end begins a turn unless it was stopped; a shell is not. Once the caller says no more, a
+ * session works until the model is woken that is to be.
  */
-function isLast(frame: Frame, { awaited, begun, rested, tasks }: FramesState): boolean {
+function isLast(
+  frame: Frame,
+  { awaited, begun, heardOut, rested, tasks, wakeupAt }: FramesState,
+): boolean {
+  if (heardOut && wakeupAt !== undefined) return false;
   const isAgent = ({ type, background }: Task) => type === "local_agent" && background;
   if (awaited.length > 0 || [...tasks.values()].some(isAgent)) return false;
   if (isLifecycle(frame)) return frame["state"] === "cancelled" && (rested || !begun);

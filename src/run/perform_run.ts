@@ -44,9 +44,12 @@ export async function performRun(
     );
   }
   const begin: readonly CallerInput[] = [{ type: "message", message }, { type: "closed" }];
-  const { end: { frames, report }, state, lastScreen } = await performSession(prepared, {
+  // Where the model is never woken, all has been told with the turn before.
+  let last: Report | undefined;
+  const { end: { frames, report = last }, state, lastScreen } = await performSession(prepared, {
     ...options,
     begin,
+    onReport: (report) => last = report,
   });
   if (report === undefined) throw new Error("The session ended without a report");
   const screen = await screenFor(report, { lastScreen, trace: prepared.options.trace });

@@ -35,10 +35,16 @@ function isWaiting({ phase }: SessionState): boolean {
 }
 
 /** Whether a prompt can have reached the child: a Stop before that is not this turn's. */
-export function isSubmitted({ phase, sent }: SessionState): boolean {
+export function isSubmitted(state: SessionState): boolean {
+  const { phase, sent } = state;
   return phase === "entered" || phase === "working" || phase === "settling" ||
-    phase === "aborting" ||
+    phase === "aborting" || wakesItself(state) ||
     sent.some(({ way }) => way === "stdin");
+}
+
+/** Whether a turn that begins now is that of a prompt which has waited for its time: nobody has handed one over. */
+function wakesItself({ phase, wakeup, woken }: SessionState): boolean {
+  return phase === "resting" && (wakeup !== undefined || woken);
 }
 
 /** A paste is looked for in what the terminal shows, and now and then on the whole screen. */
@@ -83,8 +89,12 @@ export function began(state: SessionState): Step {
   if (state.phase === "working" || state.phase === "aborting" || state.ending !== undefined) {
     return stay(state);
   }
+  const { wakeup, options } = state;
+  const isWoken = wakesItself(state);
   const next: SessionState = {
     ...takeFirst<OpenSession>(state),
+    wakeup: wakeup && { at: wakeup.at },
+    woken: state.woken || isWoken,
     phase: "working",
     ready: true,
     completed: false,
@@ -106,5 +116,10 @@ export function began(state: SessionState): Step {
     deadline("idle"),
     deadline("drain"),
     deadline("cost"),
+    ...(isWoken ? [deadline("background")] : []),
+    // Nobody has handed over a message with which the time of the turn would have begun.
+    ...(isWoken && options.conversation && !state.isBounded
+      ? [deadline("timeout", options.timeoutMs)]
+      : []),
   ]);
 }

@@ -38,7 +38,7 @@ export function handToChild(state: SessionState): Step {
   if (state.ending !== undefined || isPreparing(state)) return stay(state);
   const [next, ...queue] = state.queue;
   if (next === undefined) {
-    if (state.phase !== "resting" || !isLast(state)) return stay(state);
+    if (state.phase !== "resting" || !isLast(state) || state.wakeup?.awaited) return stay(state);
     return isFollowed(state)
       ? act(state, [overWhenFollowed(state)])
       : end(state, { kind: "closed" });

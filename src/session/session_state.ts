@@ -62,6 +62,8 @@ export interface SessionOptions extends Limits {
   readonly needsTrust?: true;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
+  /** Whether the child never wakes the model, whatever it says to it. */
+  readonly wakeless?: true;
   /** Whether a SessionEnd hook of ours keeps a child that was told to go until its transcript holds the turn. */
   readonly keptAtEnd?: true;
 }
@@ -229,6 +231,11 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   /** The agents, by id, the main one's being empty, whose last answer has been paid or is waited for. */
   readonly paidAgents: ReadonlySet<string>;
   readonly childQueue: ChildQueue;
+  /**
+   * When the child wakes the model, in milliseconds after its start, if it is to, and whether that is all that is still
+   * waited for.
+   */
+  readonly wakeup?: { readonly at: number; readonly awaited?: true } | undefined;
   /** How many turns the child has outlived. */
   readonly turns: number;
   /** Whether the transcript has a goal that is not reached yet. */
@@ -305,6 +312,8 @@ export interface TurnMemory {
   readonly waits: boolean;
   /** Whether a Stop did, and the transcript does not hold a prompt since. */
   readonly unasked: boolean;
+  /** Whether the turn is known to be that of a prompt that has waited for its time. */
+  readonly woken: boolean;
   /** The last Stop that did. */
   readonly backgroundStop?: HookPayload | undefined;
   /** Since when nothing but shells has been waited for. */
@@ -351,6 +360,7 @@ export const NO_TURN: TurnMemory = {
   background: false,
   waits: false,
   unasked: false,
+  woken: false,
   backgroundStop: undefined,
   shellsOnlySince: undefined,
   shellLimitMs: undefined,

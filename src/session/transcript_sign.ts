@@ -2,17 +2,22 @@ import {
   blockedPrompt,
   type ContentBlock,
   type Entry,
+  isTimed,
   type SystemEntry,
 } from "../transcript/entry.ts";
 import { commandOutput } from "../transcript/command_output.ts";
 import { HALTED } from "../transcript/halted.ts";
 import { isJsonObject } from "../json_object.ts";
+import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
 
 /** What the session machine needs to know of a transcript line. */
 export interface TranscriptSign {
   /** Whether the line is somebody's prompt. */
   readonly prompt: boolean;
-  /** The text of a prompt, or of a message that became a part of the turn under way; absent where it is no text. */
+  /**
+   * The text of a prompt, or of a message that became a part of the turn under way; absent where it is no text, and of a
+   * prompt that has waited for its time, which nobody sends.
+   */
   readonly asked?: string;
   /** Whether the line is a remark of Claude Code about the session. */
   readonly isSystem: boolean;
@@ -28,6 +33,8 @@ export interface TranscriptSign {
   readonly halted?: true;
   /** What is said in the place of an answer where a hook has blocked the prompt. */
   readonly blocked?: string;
+  /** In how many milliseconds the model is to be woken, or that it is not any more; absent where that stays as it is. */
+  readonly wakeup?: number | "never";
   /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
   readonly shellLimitMs?: number;
   /** Ids of the tools that the line calls, and of those whose results it holds. */
@@ -60,7 +67,8 @@ export function transcriptSign(entry: Entry): TranscriptSign {
       return {
         ...NOTHING,
         prompt,
-        ...(prompt ? { asked: promptText(entry.message.content) } : {}),
+        ...(prompt && !isTimed(entry) ? { asked: promptText(entry.message.content) } : {}),
+        ...wakeupOf(entry),
         ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
         ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
         returned: idsIn(blocksOf(entry.message.content), "tool_use_id"),
@@ -99,6 +107,12 @@ export function transcriptSign(entry: Entry): TranscriptSign {
     default:
       return entry satisfies never;
   }
+}
+
+function wakeupOf(entry: Entry): Pick<TranscriptSign, "wakeup"> {
+  const wakeup = scheduledWakeup(entry);
+  if (typeof wakeup !== "number") return wakeup === undefined ? {} : { wakeup };
+  return entry.type === "other" ? {} : { wakeup: wakeup - Date.parse(entry.timestamp ?? "") };
 }
 
 /** The text of a prompt, which is a block where several prompts were asked at once. */

@@ -11,6 +11,7 @@ import { type ChildStatus, isLast, NO_TURN, type SessionState } from "./session_
 import { act, deadline, stay, type Step } from "./step.ts";
 import { takeFirst } from "./taking.ts";
 import { askPrice, untilSettled } from "./waits.ts";
+import { isToBeWoken, mayBeWoken, overWhenNotWoken, withAwaitedWakeup } from "./wakeup.ts";
 
 /**
  * Ends a turn that the child outlives, and with it the run if it was the last one.
@@ -27,11 +28,12 @@ export function overTurn(
   } = {},
 ): Step {
   const { state, effects: withdrawn } = withdraw(before);
-  if (isLast(state) && !followed) {
+  const awaitsWakeup = !followed && isFollowedByWakeup(state, ending);
+  if (isLast(state) && !followed && !awaitsWakeup) {
     const last = end(state, ending);
     return act(last.state, [...withdrawn, ...last.effects]);
   }
-  const { ending: _, ...rest } = state;
+  const { ending: _, ...rest } = awaitsWakeup ? withAwaitedWakeup(state) : state;
   const isNext = state.sent.length > 0;
   const after: SessionState = {
     ...rest,
@@ -54,6 +56,7 @@ export function overTurn(
       ? [deadline("timeout", isNext ? timeoutMs : undefined)]
       : []),
     { type: "turn", ending, recorded, tickets: ticketsOf(state.taken) },
+    ...overWhenNotWoken(over.state),
     ...over.effects,
   ]);
 }
@@ -70,7 +73,15 @@ export function intoNextTurn(before: SessionState): Step | undefined {
   return act(next.state, [...over.effects, ...next.effects]);
 }
 
-/** Whether `claude -p` goes on with the end of a task after such a turn; after the limit of requests since 2.1.330. */
+/** Whether there is nothing left to do after a turn but to wait for the model to be woken, as `claude -p` does. */
+function isFollowedByWakeup(state: SessionState, ending: Ending): boolean {
+  return isLast(state) && mayBeFollowed(state, ending) && isToBeWoken(state);
+}
+
+/**
+ * Whether `claude -p` goes on after such a turn with the end of a task, or once the model is woken; after the limit of
+ * requests since 2.1.330.
+ */
 function mayBeFollowed({ version }: SessionState, { kind }: Ending): boolean {
   return kind === "answered" || kind === "failed" ||
     (kind === "max-turns" && version !== undefined && isVersionAtLeast(version, "2.1.330"));
@@ -117,7 +128,10 @@ export function overOnRecord(state: SessionState): Step | undefined {
 /** Whether the child has yet to tell what the turn cost, and what is left of limits. */
 export function isAwaitingStatus(state: SessionState): boolean {
   const { conversation, asksStatus } = state.options;
-  return !state.priced && (asksStatus === true || (conversation === true && !isLast(state)));
+  const ending = settledEnding(state);
+  return !state.priced &&
+    (asksStatus === true || (conversation === true && !isLast(state)) ||
+      (ending !== undefined && isFollowedByWakeup(state, ending)));
 }
 
 /**
@@ -163,7 +177,7 @@ function lastAnnounced(state: SessionState): Ending | undefined {
   const over = announced(state);
   const { keptAtEnd, output } = state.options;
   return keptAtEnd && output === undefined && over?.kind === "answered" && isLast(state) &&
-      !awaitsNext(state, over)
+      !awaitsNext(state, over) && !mayBeWoken(state)
     ? over
     : undefined;
 }
@@ -258,7 +272,7 @@ function isOnRecord(state: SessionState): boolean {
   const { recorded, completed, summed, limited, atLimit, carriedOut, stop, failure, answer } =
     state;
   if (!recorded || !isOutputWritten(state)) return false;
-  if ((atLimit || limited !== undefined) && !summed) return false;
+  if ((atLimit || limited !== undefined || mayBeWoken(state)) && !summed) return false;
   // What a command says is no answer.
   if (carriedOut) return true;
   const message = (stop ?? failure)?.["last_assistant_message"];

@@ -4,6 +4,7 @@ import type { Effect } from "./effect.ts";
 import { hasOtherStopHooks } from "./other_stop_hooks.ts";
 import type { SessionOptions, SessionState } from "./session_state.ts";
 import { deadline } from "./step.ts";
+import { mayBeWoken } from "./wakeup.ts";
 
 /** How often the files that the child writes are looked at where nothing tells of them, in milliseconds. */
 const TICK_MS = 50;
@@ -122,7 +123,7 @@ export function untilSettled(state: SessionState): readonly Effect[] {
     deadline("idle"),
     // Another Stop hook may make the child go on.
     hasOtherStopHooks(state) ? deadline("drain", options.drainTimeoutMs) : overWhenSettled(state),
-    ...(isPriceWanted(options) ? [overWhenPriced()] : []),
+    ...(isPriceWanted(options) || mayBeWoken(state) ? [overWhenPriced()] : []),
   ];
 }
 

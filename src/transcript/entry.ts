@@ -23,7 +23,7 @@ export interface EntryFields extends JsonObject {
 }
 
 /**
- * What a user line is: somebody's prompt, a tool's result, the mark of an interrupt, the trace of a
+ * What a user line is: somebody's prompt, one that the child has sent to itself at its time among them, a tool's result, the mark of an interrupt, the trace of a
  * command that Claude Code carried out by itself, or a remark of Claude Code for the model.
  */
 export type UserMeaning = "prompt" | "tool-result" | "interrupt" | "local-command" | "remark";
@@ -223,8 +223,14 @@ function meaningOf(line: UserLine): UserMeaning {
   const starts = (pattern: RegExp) =>
     blocks.some((block) => typeof block.text === "string" && pattern.test(block.text));
   if (starts(/^\[Request interrupted by user[^\]]*\]$/u)) return "interrupt";
+  if (isTimed(line)) return "prompt";
   if (line.isMeta === true || line.isCompactSummary === true) return "remark";
   return starts(/^<local-command-std(out|err)>/) ? "local-command" : "prompt";
+}
+
+/** Whether a line is a prompt that has waited for its time: the model has had itself woken, or has made a schedule (2.1.330). */
+export function isTimed({ wakeupSource }: JsonObject): boolean {
+  return typeof wakeupSource === "string";
 }
 
 /** What Claude Code says, in the place of an answer, of a prompt that a UserPromptSubmit hook has blocked. */

@@ -1,31 +1,18 @@
-import { type Entry, isPrompt } from "./entry.ts";
-import { resultText } from "./kept_entry.ts";
-
-/** What the tool says of a wake-up that is to come (2.1.330). */
-const SCHEDULED = /^Next wakeup scheduled for (?<time>[\d:]+)/u;
+import type { Entry } from "./entry.ts";
+import { isJsonObject } from "../json_object.ts";
 
 /**
- * The time at which the model has had itself woken last (`ScheduleWakeup`, since 2.1.330), as the tool tells it, such as
- * `21:32:00`; undefined where nothing is to come.
+ * When the model is woken, in milliseconds since the epoch, as a line of the session tells that changes it; `never` where
+ * nothing is to come any more, and undefined for every other line.
+ *
+ * There is one such time at most: a call of `ScheduleWakeup` takes the place of the one before (2.1.330). Before that the
+ * tool schedules nothing in a child.
  */
-export function scheduledWakeup(entries: readonly Entry[]): string | undefined {
-  let call: string | undefined;
-  let time: string | undefined;
-  for (const entry of entries) {
-    if (entry.type === "other" || entry.isSidechain === true) continue;
-    // With a prompt, be it that of the wake-up, there is none to come any more.
-    if (isPrompt(entry)) time = undefined;
-    if (entry.type === "assistant") {
-      const scheduling = entry.message.content.findLast(({ type, name }) =>
-        type === "tool_use" && name === "ScheduleWakeup"
-      );
-      if (typeof scheduling?.id === "string") call = scheduling.id;
-    }
-    if (entry.type !== "user" || typeof entry.message.content === "string") continue;
-    const result = entry.message.content.find(({ tool_use_id: id }) =>
-      call !== undefined && id === call
-    );
-    if (result !== undefined) time = SCHEDULED.exec(resultText(result.content))?.groups?.["time"];
-  }
-  return time;
+export function scheduledWakeup(entry: Entry): number | "never" | undefined {
+  if (entry.type !== "user" || entry.isSidechain === true) return undefined;
+  if (entry["wakeupSource"] === "loop_wakeup") return "never";
+  const { toolUseResult: outcome } = entry;
+  if (!isJsonObject(outcome) || !("clampedDelaySeconds" in outcome)) return undefined;
+  const { scheduledFor } = outcome;
+  return typeof scheduledFor === "number" && scheduledFor > 0 ? scheduledFor : "never";
 }

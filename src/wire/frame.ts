@@ -549,14 +549,21 @@ export interface ControlCancelFrame extends AnyFrame {
   readonly request_id: string;
 }
 
-/** What becomes of a message to which the caller gave an id; since Claude Code 2.1.330. */
+/**
+ * What becomes of a message to which the caller gave an id, or of a prompt that has waited for its time; since Claude
+ * Code 2.1.330.
+ */
 export interface LifecycleFrame extends AnyFrame {
   /** What kind of frame it is. */
   readonly type: "command_lifecycle";
-  /** The caller's id. */
+  /** The caller's id; of a prompt that has waited, Claude Code's own. */
   readonly command_uuid: string;
   /** How far the message is. */
   readonly state: "queued" | "started" | "completed" | "cancelled";
+  /** Where a prompt that has waited is started: `loop_wakeup` if the model has had itself woken, else `schedule_wakeup`. */
+  readonly wakeup_source?: string;
+  /** Beside `loop_wakeup`: for when that was, in milliseconds since the epoch. */
+  readonly scheduled_for?: number;
   /** The session. */
   readonly session_id: string;
 }

@@ -53,6 +53,7 @@ const RECORDED = { ...FIXTURE_RUNS, ...FIXTURE_DIALOGS };
 /** The kinds of frame that the runs have between them. */
 const KINDS = [
   "assistant",
+  "command_lifecycle",
   "control_request",
   "control_response",
   "rate_limit_event",

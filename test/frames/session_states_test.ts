@@ -53,6 +53,22 @@ Deno.test("what a session is at is told before a turn, before a question and aft
   assertEquals(seen !== undefined && "sdk_host_only" in seen, false);
 });
 
+Deno.test("a session works again when the model is woken, and until then where nobody says more", () => {
+  const started = {
+    type: "command_lifecycle",
+    state: "started",
+    wakeup_source: "loop_wakeup",
+  } as unknown as Frame;
+  const first = told({ ...begun("2.1.330"), wakeupAt: 1 }, [INIT, RESULT]);
+  assertEquals(shown(first.frames), ["running", "system", "result", "idle"]);
+  const woken = told(first.state, [started, INIT]);
+  assertEquals(shown(woken.frames), ["running", "command_lifecycle", "system"]);
+  const closed = told({ ...begun("2.1.330"), wakeupAt: 1, heardOut: true }, [INIT, RESULT]);
+  assertEquals(shown(closed.frames), ["running", "system", "result"]);
+  const over = told({ ...closed.state, wakeupAt: undefined }, [started, INIT, RESULT]);
+  assertEquals(shown(over.frames), ["command_lifecycle", "system", "result", "idle"]);
+});
+
 Deno.test("a session works from the first that is told of a message on, until that was answered", () => {
   const life = (state: string) => ({ type: "command_lifecycle", state }) as unknown as Frame;
   const prompted = {

@@ -5,7 +5,7 @@ export interface ParsedOutput {
   readonly format: "text" | "json" | "stream-json";
   /** The frames on stdout, of which there is none in text format. */
   readonly frames: readonly JsonObject[];
-  /** The last of them; empty in text format. */
+  /** The last of them, but for what tells that a turn is over; empty in text format. */
   readonly result: JsonObject;
 }
 
@@ -20,7 +20,8 @@ export function parseOutput(
 ): ParsedOutput {
   const format = formatOf(args);
   const frames = framesOf(stdout, format);
-  return { format, frames, result: frames.at(-1) ?? {} };
+  const result = frames.findLast(({ state }) => state !== "completed");
+  return { format, frames, result: result ?? {} };
 }
 
 function formatOf(args: readonly string[]): ParsedOutput["format"] {

@@ -30,6 +30,8 @@ export interface StartOptions {
   readonly wrap?: (command: readonly string[]) => readonly string[];
   /** True if a run that succeeds has something to say on stderr. */
   readonly warns?: boolean;
+  /** True if the model has itself woken, so that there is more than one result. */
+  readonly wakes?: boolean;
   /** True if a transcript that cannot be brought home is all that the run leaves. */
   readonly keeps?: boolean;
   /** True if the run is killed, so that what it leaves and prints is not checked. */
@@ -97,7 +99,10 @@ export class StandIn implements AsyncDisposable {
    */
   async printHere(
     args: readonly string[],
-    options: Pick<StartOptions, "stdin" | "env" | "cwd" | "namesBinary" | "warns" | "keeps"> = {},
+    options: Pick<
+      StartOptions,
+      "stdin" | "env" | "cwd" | "namesBinary" | "warns" | "wakes" | "keeps"
+    > = {},
   ): Promise<Run> {
     if (IS_ELSEWHERE) return await this.print(args, options);
     const { stdin, env, cwd = this.home.project, namesBinary = true } = options;
@@ -197,14 +202,14 @@ export class StandIn implements AsyncDisposable {
   /** What a run has printed, understood, if that and what it leaves is as every run has to be. */
   async #checked(
     output: ProgramOutput,
-    { args, warns = false, keeps = false }: Pick<StartOptions, "warns" | "keeps"> & {
-      readonly args: readonly string[];
-    },
+    { args, warns = false, wakes = false, keeps = false }:
+      & Pick<StartOptions, "warns" | "wakes" | "keeps">
+      & { readonly args: readonly string[] },
   ): Promise<Run> {
     // What another run is still at is no litter.
     if (this.#isQuiet) await this.#checkSurroundings({ keeps });
     const run = { ...output, ...parseOutput(output, args) };
-    checkOutput(run, { warns });
+    checkOutput(run, { warns, wakes });
     return run;
   }
 

@@ -89,6 +89,7 @@ const session = z.object(
     readsNoMentions: z.exactOptional(z.literal(true)),
     needsTrust: z.exactOptional(z.literal(true)),
     otherStopHooks: z.boolean(),
+    wakeless: z.exactOptional(z.literal(true)),
     keptAtEnd: z.exactOptional(z.literal(true)),
   } satisfies Fields<SessionOptions>,
 );
@@ -181,6 +182,7 @@ const report = z.object(
     maxTurns: z.exactOptional(z.number()),
     maxBudgetUsd: z.exactOptional(z.number()),
     outputTries: z.exactOptional(z.number()),
+    keptAsleep: z.exactOptional(z.literal(true)),
     record: z.exactOptional(z.string()),
   } satisfies Fields<ReportOptions>,
 );

@@ -11,6 +11,8 @@ const QUESTIONS = "SDKControlRequestInner";
 /** What this program adds to frames, which no SDK knows of. */
 const OWN_FIELDS = ["claude_version", "claude_limits"];
 const OWN_FRAMES = [
+  // Claude Code prints it too, for programs of its own: their SDKs pass it over.
+  "command_lifecycle",
   "system/shell_output_delta",
   ...[
     "assistant_error",

@@ -1,6 +1,7 @@
 /**
  * What the interpreter is given in which the Agent SDK for Python is: it reads the paths of tapes from stdin as JSON, has
- * the SDK parse each frame, and prints one JSON object. Frames of the control protocol do not get as far as its parser.
+ * the SDK parse each frame, and prints one JSON object. Frames of the control protocol do not get as far as its parser, and
+ * `command_lifecycle` is for programs of Claude Code's own: the parser passes it over.
  */
 export const PYTHON_PROGRAM = String.raw`
 import json, sys
@@ -11,7 +12,7 @@ except Exception as error:
     print(json.dumps({"missing": f"{type(error).__name__}: {error}"[:500]}))
     sys.exit(0)
 
-PROTOCOL = ("control_request", "control_response", "control_cancel_request", "transcript_mirror", "keep_alive")
+PROTOCOL = ("control_request", "control_response", "control_cancel_request", "transcript_mirror", "keep_alive", "command_lifecycle")
 MOST = 1000
 LONGEST_LINE = 64 * 1024 * 1024
 LONGEST = 500

@@ -21,6 +21,8 @@ export interface ReportOptions {
   readonly maxBudgetUsd?: number;
   /** How often the model may try to give a structured answer. */
   readonly outputTries?: number;
+  /** Whether the child sends no prompt that waits for its time, because the project has such prompts. */
+  readonly keptAsleep?: true;
   /** The folder of the run's recording. */
   readonly record?: string;
 }

@@ -183,6 +183,10 @@ export interface FramesState {
   readonly joined: readonly Message[];
   /** Which kinds of frames have named the messages that the turn answers: the first of each does. */
   readonly named: ReadonlySet<Frame["type"]>;
+  /** When the model is woken, in milliseconds since the epoch, if it is to. */
+  readonly wakeupAt?: number | undefined;
+  /** The id of the prompt with which it was woken, as long as the turn of that is not over. */
+  readonly woken?: string | undefined;
   /** Ids of the prompts that followed a turn whose end was told. */
   readonly begins: ReadonlySet<string>;
   /** Whether anything was said since the last prompt. */

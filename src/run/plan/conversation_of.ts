@@ -76,9 +76,13 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(order.readsNoMentions ? { readsNoMentions: true } : {}),
     ...(mayNeedTrust(facts.settings) ? { needsTrust: true } : {}),
     otherStopHooks: hasOtherHooks(order, { facts, event: "Stop" }),
+    ...(facts.scheduledTasks || isSwitchedOn(order.env[NO_CRON]) ? { wakeless: true } : {}),
     ...(decided.hookless === undefined ? { keptAtEnd: true } : {}),
   };
 }
+
+/** The variable that keeps prompts which wait for their time from being sent; `claude -p` waits for none then. */
+const NO_CRON = "CLAUDE_CODE_DISABLE_CRON";
 
 /** Whether a hook that is not ours may run at an event. */
 export function hasOtherHooks(
@@ -257,7 +261,7 @@ function fastMode(
 
 function reportOptions(
   order: RunOrder,
-  { facts: { binary, login, output } }: Known,
+  { facts: { binary, login, output, scheduledTasks } }: Known,
 ): ReportOptions {
   const { maxTurns, maxBudgetUsd, record } = order;
   return {
@@ -267,6 +271,7 @@ function reportOptions(
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
     ...(output === undefined ? {} : { outputTries: outputTries(order.env) }),
+    ...(scheduledTasks && !isSwitchedOn(order.env[NO_CRON]) ? { keptAsleep: true } : {}),
     ...(record === undefined ? {} : { record }),
   };
 }

@@ -63,6 +63,7 @@ export function onDeadline(
         : stay(state);
     case "background": {
       const { background, backgroundStop: stop } = state;
+      if (state.phase === "resting" && state.wakeup?.awaited) return end(state, { kind: "closed" });
       if (isFollowed(state)) {
         const { options: { drainTimeoutMs } } = state;
         return act(givenUp(state), [deadline("background", drainTimeoutMs)]);

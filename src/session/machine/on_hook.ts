@@ -229,6 +229,12 @@ function takeHook(
   switch (event) {
     case "Stop": {
       if (!isSubmitted(state)) return act(state, [trace]);
+      if (state.phase === "resting") {
+        // The first that is heard of a turn for which the model was woken.
+        const begun = began(state);
+        const next = takeHook(begun.state, { event, payload, id });
+        return act(next.state, [...begun.effects, ...next.effects]);
+      }
       const stop = withWoken(state, payload);
       if (backgroundTasksOf(stop).length > 0) {
         const next = onBackgroundStop(state, stop);
@@ -279,16 +285,19 @@ function takeHook(
 function takePrompt(before: SessionState, text: unknown): Step {
   const taken = take(before, text);
   if (taken === undefined) {
-    // The child goes on with the end of a task, which makes a turn of its own.
-    const begun = isNotification(text) ? intoNextTurn(before) : undefined;
+    // The child goes on with the end of a task, or wakes the model, which makes a turn of its own.
+    const woken = before.wakeup !== undefined && !isNotification(text);
+    const begun = woken || isNotification(text) ? intoNextTurn(before) : undefined;
     if (begun !== undefined) {
-      const next = prompted(begun.state);
+      const next = prompted({ ...begun.state, woken });
       return act(next.state, [...begun.effects, ...next.effects]);
     }
     const current = currentPrompt(before);
     const isForeign = !before.prompted && current !== undefined && typeof text === "string" &&
       !isTextOf(current, text) && !isNotification(text);
-    return isForeign ? end(before, { kind: "undelivered", taken: text }) : prompted(before);
+    return isForeign
+      ? end(before, { kind: "undelivered", taken: text })
+      : prompted({ ...before, woken });
   }
   // The child goes on with what it has in its queue by itself.
   const over = settledEnding(before) ??

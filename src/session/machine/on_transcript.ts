@@ -8,7 +8,7 @@ import { handToChild, restWithTasks } from "../handing_over.ts";
 import { withGoal } from "../other_stop_hooks.ts";
 import { claudeCommands, REVIEWS } from "../prompt/claude_commands.ts";
 import type { Effect } from "../effect.ts";
-import type { Entry } from "../../transcript/entry.ts";
+import { type Entry, isTimed } from "../../transcript/entry.ts";
 import { GOAL_COMMAND } from "../../transcript/goal.ts";
 import { lineId } from "../../transcript/parents_first.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
@@ -26,13 +26,14 @@ import {
   overWithoutHooks,
 } from "../turn_end.ts";
 import { overWhenFollowed, overWhenIdle, untilSettled } from "../waits.ts";
+import { withWakeup } from "../wakeup.ts";
 
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
 export function onTranscript(before: SessionState, line: Entry): Step {
   const entry = transcriptSign(line);
   const version = before.version ?? (line.type === "other" ? undefined : line.version);
   const known: SessionState = {
-    ...withGoal(withOutputWritten(before, entry.returned), [line]),
+    ...withWakeup(withGoal(withOutputWritten(before, entry.returned), [line]), entry),
     ...(version === undefined ? {} : { version }),
     tools: toolsAfter(before.tools, entry),
     childQueue: queueAfter(before, line),
@@ -49,8 +50,11 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     return act(next.state, [...over.effects, ...next.effects]);
   }
   const isNotice = entry.prompt && asked?.state === known && isNotification(entry.asked);
+  // The model is woken, of which no hook has told.
+  const isWoken = line.type === "user" && isTimed(line) && before.wakeup !== undefined &&
+    !before.woken && !before.late;
   // The child goes on with the end of a task; where it has ended that turn too, it took the prompt before that.
-  const begun = isNotice && isNextTaken(before) ? intoNextTurn(known) : undefined;
+  const begun = isWoken || (isNotice && isNextTaken(before)) ? intoNextTurn(known) : undefined;
   if (begun !== undefined) {
     const next = onTranscript(begun.state, line);
     return act(next.state, [...begun.effects, ...next.effects]);
@@ -63,6 +67,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     lines: id === undefined ? taken.lines : chained(taken.lines, id),
     late: isLate,
     unasked: taken.unasked && !entry.prompt,
+    woken: taken.woken || isWoken,
   }, { line, entry });
   const next = goOn(state, { before, entry });
   return act(next.state, [...namesOf(line, given), ...next.effects]);

@@ -97,6 +97,7 @@ const SESSION: Required<SessionOptions> = {
   caller: CALLER,
   readsNoMentions: true,
   needsTrust: true,
+  wakeless: true,
   otherStopHooks: true,
   keptAtEnd: true,
 };
@@ -163,6 +164,7 @@ const REPORT: Required<ReportOptions> = {
   maxTurns: 8,
   maxBudgetUsd: 9,
   outputTries: 3,
+  keptAsleep: true,
   record: "/r",
 };
 

@@ -1434,6 +1434,26 @@ rule("background tasks are waited for as long as claude -p would", {
   },
 });
 
+const scheduling = (value: string) => ({ env: { CLAUDE_CODE_DISABLE_CRON: value } });
+
+rule("the model is woken unless the caller or the project's own prompts forbid that", {
+  see: ({ conversation: { session, report } }) => [session.wakeless, report.keptAsleep],
+  rows: {
+    "as usual": { is: [undefined, undefined] },
+    "the caller wants none of it": { order: scheduling("1"), is: [true, undefined] },
+    "the caller says that it does": { order: scheduling("0"), is: [undefined, undefined] },
+    "the project has prompts of its own": {
+      facts: { scheduledTasks: true },
+      is: [true, true],
+    },
+    "both": {
+      order: scheduling("1"),
+      facts: { scheduledTasks: true },
+      is: [true, undefined],
+    },
+  },
+});
+
 const hooking = (event: string) => ({ hooks: { [event]: [] } });
 
 rule("Stop is the end at once only where no other hook may make the turn go on", {

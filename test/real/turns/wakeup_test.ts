@@ -1,0 +1,89 @@
+import { assertEquals } from "@std/assert";
+import { shiftedClock } from "../../../fixtures/programs/shifted_clock.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { lackOf } from "../../find_tool.ts";
+import { startProgram } from "../../start_program.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { asRecorded } from "../as_recorded.ts";
+import { REAL_VERSIONS } from "../for_each_version.ts";
+import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
+import { RealClaude } from "../real_claude.ts";
+
+const VERSION = REAL_VERSIONS.at(-1) ?? "";
+
+/** More than the minute and the rest of one that Claude Code makes of it at most. */
+const LATER_S = 120;
+
+const wakeup = (prompt: string) =>
+  `[[tool ScheduleWakeup ${
+    JSON.stringify({ delaySeconds: 60, reason: "It takes a minute", prompt, noop: false })
+  }]]`;
+
+/** The model has itself woken twice. */
+const PROMPT = `Wait. ${
+  wakeup(`Look. ${wakeup("Look again. [[say It is done.]]")} [[say It is not done.]]`)
+} [[say I wait.]]`;
+
+/** Runs a program until its child has woken the model as often as it wants, and gives what it printed. */
+async function printed(
+  real: RealClaude,
+  command: readonly string[],
+  { forward, env = {} }: {
+    readonly forward: (seconds: number) => void;
+    readonly env?: Readonly<Record<string, string>>;
+  },
+): Promise<ReturnType<typeof factsOf>> {
+  forward(0);
+  const args = ["--output-format", "stream-json", "--verbose", "--", PROMPT];
+  const { code, stdout, stderr } = await startProgram([...command, "-p", ...args], {
+    env: { ...real.home.env, ...env },
+    cwd: real.home.project,
+    onStdout: (text) => forward(LATER_S * text.split('"type":"result"').slice(1).length),
+  }).ended;
+  assertEquals([code, stderr], [0, ""]);
+  return factsOf(parseFrames(stdout));
+}
+
+/** What was printed, but for what is of one run only; when a wake-up is scheduled for is said in words. */
+function factsOf(frames: readonly JsonObject[]) {
+  const outline = outlineOfFrames(frames).map((frame) =>
+    frame.replace(/ tool_result\(.*\)$/su, " tool_result")
+  );
+  const ids: unknown[] = [];
+  const lifecycle = frames.filter(({ type }) => type === "command_lifecycle")
+    .map(({ state, command_uuid: id, wakeup_source, scheduled_for }) => {
+      if (!ids.includes(id)) ids.push(id);
+      const command = ids.indexOf(id);
+      return {
+        state,
+        command,
+        wakeup_source: `${wakeup_source}`,
+        timed: scheduled_for !== undefined,
+      };
+    });
+  const results = frames.filter(({ type }) => type === "result")
+    .map(({ result, num_turns, result_index }) => ({ result, num_turns, result_index }));
+  return { outline, lifecycle, results };
+}
+
+Deno.test(unlessLacking(lackOf("cc"), {
+  name: `a run waits for its model to be woken, as claude -p does (${VERSION})`,
+  fn: async () => {
+    await using real = await RealClaude.set(VERSION);
+    const { program, forward } = await shiftedClock(real.binary, { folder: real.home.path });
+    const ours = await printed(
+      real,
+      [...CLAUDE_PRINT, "--claude-binary", program, "--timeout", "60"],
+      { forward },
+    );
+    const env = { TMPDIR: `${real.home.path}/t` };
+    const theirs = await asRecorded(
+      real,
+      "wakeup/twice",
+      () => printed(real, [program], { forward, env }),
+    );
+    assertEquals(ours, theirs);
+    const answers = ours.results.map(({ result }) => result);
+    assertEquals(answers, ["I wait.", "It is not done.", "It is done."]);
+  },
+}));
