@@ -28,6 +28,13 @@ const MENTION = /(?<![\w.])@/u;
 const WITHOUT_IMAGES =
   "Send the text as a message of its own, or put it into a file and name that file";
 
+/** The last of several blocks of text; undefined where there are not several. */
+function lastBlock(content: unknown): string | undefined {
+  if (!Array.isArray(content) || content.length < 2) return undefined;
+  const text: unknown = content.at(-1)?.text;
+  return typeof text === "string" ? text : undefined;
+}
+
 /** Why a text cannot be pasted together with images, if it cannot. */
 function besideImages(text: string): string | undefined {
   return slashWord(text) === undefined ? pasteRefusal(text.trimEnd()) : "a command takes no images";
@@ -128,7 +135,10 @@ export function messageJudge(
     if (takesAll && typeof content === "string" && said.trim() === "") {
       return { ...fields, settled: { kind: "local", text: BLANK, version, blank: true } };
     }
-    if (isPlain(text) || isLiteral) return asText;
+    const last = lastBlock(content);
+    // Of several blocks the last one alone may be a command.
+    const judged = last ?? text;
+    if ((isPlain(text) && isPlain(judged)) || isLiteral) return asText;
     if (text.startsWith("!") && !takesAll) {
       return refused(
         `Cannot send the message: Claude Code ${version} would run what begins with "!" in a shell`,
@@ -136,20 +146,32 @@ export function messageJudge(
       );
     }
     try {
-      const gated = gatePrompt({ ...order, prompt: text, inject: "stdin", conversation: true }, {
+      const gated = gatePrompt({ ...order, prompt: judged, inject: "stdin", conversation: true }, {
         version,
         configDir: facts.userConfig.dir,
         settings: facts.settings,
         mcpServers: facts.mcpServers,
       });
       if (gated.answer !== undefined) {
-        return { ...fields, settled: { kind: "local", ...gated.answer } };
+        return { ...fields, text: judged, settled: { kind: "local", ...gated.answer } };
       }
       if (gated.asked !== undefined) {
-        return { ...fields, settled: { kind: "asked", ...gated.asked } };
+        return { ...fields, text: judged, settled: { kind: "asked", ...gated.asked } };
+      }
+      const command = `/${slashWord(judged)?.name ?? ""}`;
+      if (last !== undefined && gated.expands) {
+        return refused(
+          `Cannot send the message: ${command} is a command, and other text stands before it`,
+          "Send the command as a message of its own",
+        );
+      }
+      if (last !== undefined && !takesAll && slashWord(text) !== undefined) {
+        return refused(
+          `Cannot send the message: Claude Code ${version} would take it for a command`,
+          "Put a word before it, or update Claude Code",
+        );
       }
       if (!gated.expands) return asText;
-      const command = `/${slashWord(text)?.name ?? ""}`;
       if (!takesAll) return { ...fields, way: "rendezvous", command };
       const obstacle = pasteRefusal(text);
       return obstacle === undefined ? { ...fields, way: "paste", command } : refused(

@@ -132,6 +132,31 @@ Deno.test("a command is typed where the socket takes it for text", () => {
   assertEquals(ways("2.1.330", ["/context", "/cost"]), ["asked", "asked"]);
 });
 
+Deno.test("of several blocks the last one alone may be a command", () => {
+  const judged = (version: string, ...texts: readonly string[]) => {
+    const blocks = texts.map((text) => ({ type: "text", text }));
+    const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version });
+    const message = judge(messageLine(blocks, { ticket: "t" }));
+    if (message.way !== undefined) return [message.way, message.text, message.command];
+    const { settled } = message;
+    return [settled.kind, "message" in settled ? settled.message : message.text];
+  };
+  const text = ["rendezvous", "/clear\nand more", undefined];
+  assertEquals(judged("2.1.330", "/clear", "and more"), text);
+  assertEquals(judged("2.1.197", "/clear", "and more"), [
+    "refused",
+    "Cannot send the message: Claude Code 2.1.197 would take it for a command",
+  ]);
+  for (const version of ["2.1.197", "2.1.330"]) {
+    assertEquals(judged(version, "foo", "/context"), ["asked", "/context"]);
+    assertEquals(judged(version, "foo", "/init"), [
+      "refused",
+      "Cannot send the message: /init is a command, and other text stands before it",
+    ]);
+    assertEquals(judged(version, "foo", "bar"), ["rendezvous", "foo\nbar", undefined]);
+  }
+});
+
 Deno.test("a message that is too long for the socket is told so", () => {
   assertEquals(ways("2.1.330", ["x\n".repeat(500_000), "x".repeat(1_000_000)]), [
     "Cannot send the message: as JSON it has 1500002 characters, and Claude Code's socket takes 1048500",
