@@ -22,6 +22,20 @@ Deno.test("what is in force is asked before a model is chosen and after it", () 
   ]);
 });
 
+Deno.test("servers are set in their place among questions about servers, and at once where there are none", () => {
+  const askedAs = (...subtypes: readonly string[]) => {
+    const open = new Map(
+      subtypes.map((subtype, at) => [`${at}`, { id: `${at}`, subtype, body: {} }]),
+    );
+    return partition(open, undefined).map((lines) => lines.map(({ request_id: id }) => id));
+  };
+  assertEquals(askedAs("mcp_set_servers", "get_settings"), [["0", "1"], []]);
+  assertEquals(askedAs("mcp_status", "mcp_set_servers", "get_settings", "mcp_status"), [
+    ["2"],
+    ["0", "1", "3"],
+  ]);
+});
+
 Deno.test("the answer to a choice is whole once nothing is missing, in whatever order it comes", () => {
   const inForce = (model: string) => ({ response: { applied: { model } } });
   const parts = [

@@ -3,7 +3,7 @@ import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isSessionId } from "../../transcript/files/session_id.ts";
 import { CHOOSING } from "../../session/control/requests/choosing_model.ts";
 import { RELOADING } from "../../session/control/requests/reloading.ts";
-import { MCP_RESOURCE } from "../../session/control/servers.ts";
+import { MCP_RESOURCE, SET_SERVERS } from "../../session/control/servers.ts";
 import { UPDATING } from "../../session/control/requests/updating_settings.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
@@ -34,7 +34,10 @@ export interface AskedLine {
   readonly request: { readonly subtype: string };
 }
 
-/** What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. */
+/**
+ * What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. To set others has
+ * its place among such questions, and takes no servers of the child's by itself.
+ */
 export function partition(
   open: ReadonlyMap<string, ControlRequest>,
   agents: JsonObject | undefined,
@@ -45,8 +48,11 @@ export function partition(
       ? [inForce(`${place} ${BEFORE}`), line, inForce(`${place} ${AFTER}`)]
       : [line];
   });
-  const isOnServers = ({ request }: AskedLine) =>
+  const asksServers = ({ request }: AskedLine) =>
     ["mcp_status", MCP_RESOURCE, RELOADING].includes(request.subtype);
+  const isAsked = lines.some(asksServers);
+  const isOnServers = (line: AskedLine) =>
+    asksServers(line) || (isAsked && line.request.subtype === SET_SERVERS);
   const others = lines.filter((line) => !isOnServers(line));
   return [
     [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],

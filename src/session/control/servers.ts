@@ -17,8 +17,8 @@ const OF_ONE = ["mcp_toggle", "mcp_reconnect"];
 export const SET_SERVERS = "mcp_set_servers";
 
 /**
- * Whether a headless Claude Code is asked which MCP servers there are before a request is answered: to set others that is
- * only so while an earlier request about them waits for its answer.
+ * Whether a headless Claude Code is asked about MCP servers before a request is answered: to set others that is only so
+ * where it can say whether they can be reached, or while an earlier request about them waits for its answer.
  */
 export function asksForServers({ subtype }: ControlRequest): boolean {
   return subtype === "mcp_status" || changesServers({ subtype });
@@ -58,7 +58,7 @@ export function answerOnServers(
   { request, told }: { readonly request: ControlRequest; readonly told: JsonObject },
 ): ServersAnswer {
   const { subtype, body } = request;
-  if (subtype === SET_SERVERS) return setServers(state, request);
+  if (subtype === SET_SERVERS) return setServers(state, request, told);
   const servers = serversOf(state, told);
   if (subtype === "mcp_status") return { response: { mcpServers: servers } };
   const { serverName: name, enabled } = body;
@@ -80,21 +80,41 @@ export function answerOnServers(
     : { changes: {} };
 }
 
-/** The caller sets servers: they are there from the next message on, and those that it had set before are not. */
-export function setServers(state: SessionState, { body }: ControlRequest): ServersAnswer {
+/** Those of the servers that a caller sets which a headless Claude Code can reach, too: all but its own. */
+export function reachableServers({ servers }: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(isJsonObject(servers) ? servers : {}).filter(([, config]) =>
+      isJsonObject(config) && !isCallers(config)
+    ),
+  );
+}
+
+/**
+ * The caller sets servers: they are there from the next message on, and those that it had set before are not.
+ *
+ * @param told what a headless Claude Code says, which has tried to reach them: those that it does not take are none
+ */
+export function setServers(
+  state: SessionState,
+  { body }: ControlRequest,
+  told: JsonObject = {},
+): ServersAnswer {
   const { servers } = body;
   if (!isJsonObject(servers) || !Object.values(servers).every(isJsonObject)) {
     return { error: "mcp_set_servers: servers must be an object of config objects" };
   }
+  const { added: taken, errors } = told;
+  const tried = Array.isArray(taken) ? Object.keys(reachableServers(body)) : [];
+  const untaken = tried.filter((name) => Array.isArray(taken) && !taken.includes(name));
   const before = [...Object.keys(setBy(state)), ...ownServersOf(state)];
-  const names = Object.keys(servers);
+  const names = Object.keys(servers).filter((name) => !untaken.includes(name));
   return {
     response: {
       added: names.filter((name) => !before.includes(name)),
       removed: before.filter((name) => !names.includes(name)),
-      errors: {},
+      errors: isJsonObject(errors) ? errors : {},
     },
-    changes: { setServers: servers },
+    changes: { setServers: Object.fromEntries(names.map((name) => [name, servers[name]])) },
   };
 }
 
@@ -102,10 +122,15 @@ export function setServers(state: SessionState, { body }: ControlRequest): Serve
 export function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[] {
   const { options: { caller }, changes } = state;
   const switched = { ...caller?.switched, ...changes?.switched };
-  const listed = Array.isArray(told["mcpServers"]) ? told["mcpServers"].filter(isJsonObject) : [];
+  const all = Array.isArray(told["mcpServers"]) ? told["mcpServers"].filter(isJsonObject) : [];
   const dropped = changes?.setServers === undefined ? [] : Object.keys(caller?.setServers ?? {});
+  const listed = all.filter(({ name }) => !dropped.includes(asText(name)));
+  // Whoever has tried to reach those that are set lists them by now.
+  const known = listed.map(({ name }) => name);
   const added = Object.entries(changes?.setServers ?? {}).flatMap(([name, config]): JsonObject[] =>
-    isCallers(config) ? [] : [{ ...placed(state, { name, source: "dynamic" }), config }]
+    isCallers(config) || known.includes(name)
+      ? []
+      : [{ ...placed(state, { name, source: "dynamic" }), config }]
   );
   const own = ownServersOf(state).map((name): JsonObject => {
     const { serverInfo, tools, failed } = state.servers.get(name) ?? {};
@@ -119,7 +144,7 @@ export function serversOf(state: SessionState, told: JsonObject): readonly JsonO
       }),
     };
   });
-  return [...listed.filter(({ name }) => !dropped.includes(asText(name))), ...added, ...own]
+  return [...listed, ...added, ...own]
     .map((server) => switchedAs(server, switched[asText(server["name"])]));
 }
 

@@ -382,7 +382,10 @@ forNewestVersion(
       ["none", { subtype: "mcp_toggle", serverName: "none", enabled: true }],
       ["neither", { subtype: "mcp_toggle", serverName: "works" }],
       ["nonsense", { subtype: "mcp_reconnect", serverName: 7 }],
-      ["set", { subtype: "mcp_set_servers", servers: { more: works } }],
+      ["set", {
+        subtype: "mcp_set_servers",
+        servers: { more: works, gone: { command: "/nonexistent", args: [] } },
+      }],
       ["set-nonsense", { subtype: "mcp_set_servers", servers: 7 }],
       ["apply", { subtype: "apply_flag_settings", settings: { permissions: { allow: ["Bash"] } } }],
       ["apply-nonsense", { subtype: "apply_flag_settings" }],

@@ -1,5 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { answerOnServers, serversError, setServers } from "../../../src/session/control/servers.ts";
+import {
+  answerOnServers,
+  reachableServers,
+  serversError,
+  setServers,
+} from "../../../src/session/control/servers.ts";
 import type { SessionState } from "../../../src/session/session_state.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import { simulate } from "../simulation.ts";
@@ -109,6 +114,21 @@ Deno.test("servers that are set take the place of those that were", () => {
   assertEquals(set({ set: { command: "z" }, own: { type: "sdk" }, new: {} }), {
     response: { added: ["new"], removed: ["quiet"], errors: {} },
     changes: { setServers: { set: { command: "z" }, own: { type: "sdk" }, new: {} } },
+  });
+  const request = {
+    id: "r",
+    subtype: "mcp_set_servers",
+    body: { servers: { gone: { command: "x" }, ide: { type: "sse-ide" }, own: { type: "sdk" } } },
+  };
+  assertEquals(reachableServers(request.body), {
+    gone: { command: "x" },
+    ide: { type: "sse-ide" },
+  });
+  // What is not taken at all is not there, and what cannot be reached is there all the same.
+  const errors = { gone: "ENOENT", ide: "Ignored" };
+  assertEquals(setServers(session(), request, { added: ["gone"], removed: [], errors }), {
+    response: { added: ["gone"], removed: ["set", "quiet"], errors },
+    changes: { setServers: { gone: { command: "x" }, own: { type: "sdk" } } },
   });
   for (const nonsense of [7, null, [], { a: 7 }]) {
     assertEquals(set(nonsense), {

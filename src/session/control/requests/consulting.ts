@@ -12,6 +12,7 @@ import {
   answerOnServers,
   asksForServers,
   MCP_RESOURCE,
+  reachableServers,
   type ServersAnswer,
   serversError,
   serversOf,
@@ -86,6 +87,8 @@ function asIsAsked(state: SessionState, request: ControlRequest): ControlRequest
     const { add_plugins: _, ...body } = request.body;
     return { ...request, body, args: pluginsOf(state, request) };
   }
+  const servers = request.subtype === SET_SERVERS ? reachableServers(request.body) : {};
+  if (!isEmpty(servers)) return { id: request.id, subtype: SET_SERVERS, body: { servers } };
   if (asksForServers(request)) return { id: request.id, subtype: "mcp_status", body: {} };
   if (request.subtype === CHOOSING && isNew(state) && hasBegun(state)) {
     return { ...request, notes: true };

@@ -13,7 +13,7 @@ import { changed, hasBegun, isNew, refuse, respond } from "../answering.ts";
 import { onBackground } from "./backgrounding.ts";
 import { CHOOSING, mayBeModel, whyNoModel } from "./choosing_model.ts";
 import { answered, consult, CONSULTED, passedOn } from "./consulting.ts";
-import { asksForServers, SET_SERVERS, setServers } from "../servers.ts";
+import { asksForServers, reachableServers, SET_SERVERS, setServers } from "../servers.ts";
 import { onStopTask } from "./stopping.ts";
 import { RELOADING, whyNoReload } from "./reloading.ts";
 import { UPDATING, whyNoUpdate } from "./updating_settings.ts";
@@ -40,10 +40,12 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       return onSetMode(state, request);
     case "set_max_thinking_tokens":
       return onSetThinking(state, request);
-    case SET_SERVERS:
-      return [...state.consulted.values()].some(asksForServers)
-        ? consult(state, request)
-        : answered(state, { request, answer: setServers(state, request) });
+    case SET_SERVERS: {
+      const answer = setServers(state, request);
+      const isAsked = [...state.consulted.values()].some(asksForServers) ||
+        !("error" in answer) && !isEmpty(reachableServers(request.body));
+      return isAsked ? consult(state, request) : answered(state, { request, answer });
+    }
     case "apply_flag_settings":
       return onFlagSettings(state, request);
     case "cancel_async_message":

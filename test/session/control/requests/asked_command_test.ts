@@ -193,7 +193,7 @@ Deno.test("a command behind what a child has yet to be told is carried out with 
 });
 
 Deno.test("a command behind changes of MCP servers waits for the child that has them", () => {
-  const servers = { calc: { command: "calc" } };
+  const servers = { calc: { type: "sdk" } };
   const session = askedBefore({ subtype: "mcp_set_servers", body: { servers } });
   session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
   assertEquals(session.effects.filter(({ type }) => type === "consult"), []);
