@@ -16,6 +16,7 @@ import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { hearText } from "./live/partial_messages.ts";
 import { noteFault, tellMissed, tellRetry } from "./retries.ts";
 import { isPriced, stopTurn, tellEarly } from "./results.ts";
+import { tellToCall } from "./subagents/begun_calls.ts";
 import { tellTasks } from "./telling/saying.ts";
 import { noteShell, noteShellOver, tellShellOutput, tellShellsEnd } from "./live/shell_output.ts";
 import { asOwnTool } from "./structured_output.ts";
@@ -38,7 +39,10 @@ const INIT_DELAY_RESUMED_MS = 200;
  * 0.1 s, and on a busy machine for more than 0.3 s. The model takes many seconds for a summary.
  */
 const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 1000 } as const;
-/** The same of the lines of a subagent that is over, which are written together with its result. A turn's waits too. */
+/**
+ * The same of the lines of a subagent that is over, which are written together with its result, and of one that begins. A
+ * turn's waits too.
+ */
 const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 1000 } as const;
 /** How long a result may wait for what its turn has cost: the status line runs 0.3 s after it. */
 const PRICE_DELAY = { type: "deadline", name: "priced", afterMs: 1000 } as const;
@@ -156,7 +160,10 @@ function takeInput(state: FramesState, input: Input): FramesStep {
         const held = tellMirror({ ...state, awaitsSubagent: true });
         return { ...held, effects: state.awaitsSubagent ? [] : [SUBAGENT_DELAY] };
       }
-      return waiting(withMirror(tellHeld(state, tellRead)), { before: state, now });
+      const held = tellToCall(state);
+      return held === undefined
+        ? waiting(withMirror(tellHeld(state, tellRead)), { before: state, now })
+        : withCallDelay(waiting(withMirror(held), { before: state, now }), state);
     }
     case "fault":
       return { ...noteFault(state, input.fault), effects: [] };
@@ -194,9 +201,12 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       if (input.name === "init") {
         // What waits for a subagent's lines has a deadline of its own; some of it comes before `system/init`.
         if (state.awaitsSubagent) return quiet(state);
-        return { ...and(begin(state), (state) => tellHeld(state)), effects: [] };
+        return withCallDelay({
+          ...and(begin(state), (state) => tellToCall(state) ?? tellHeld(state)),
+          effects: [],
+        }, state);
       }
-      if (input.name === "subagent" && state.awaitsSubagent) {
+      if (input.name === "subagent" && (state.awaitsSubagent || state.unbegun !== undefined)) {
         return waiting(withMirror(tellHeld(state)), { before: state, now });
       }
       return input.name === "shells"
@@ -205,6 +215,14 @@ function takeInput(state: FramesState, input: Input): FramesStep {
     default:
       return quiet(state);
   }
+}
+
+/** Waits for the beginning of a subagent, where it is held back what was written behind the call. */
+function withCallDelay(step: FramesStep, { unbegun }: FramesState): FramesStep {
+  const { id } = step.state.unbegun ?? {};
+  return id === undefined || id === unbegun?.id
+    ? step
+    : { ...step, effects: [...step.effects, SUBAGENT_DELAY] };
 }
 
 /** From now on what is told is up to a caller who was not there yet. */

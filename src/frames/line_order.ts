@@ -46,6 +46,20 @@ function timed(
   });
 }
 
+/** Which lines of subagents were written later than another line. */
+export function isLater(
+  subagents: readonly SubagentLine[],
+  than: Entry,
+): (line: SubagentLine) => boolean {
+  const [{ time } = { time: 0 }] = timed([{ entry: than }]);
+  const bySubagent = Map.groupBy(subagents, ({ subagent: { agentId } }) => agentId);
+  const later = new Set(
+    [...bySubagent.values()].flatMap(timed).filter((each) => each.time > time)
+      .map(({ line }) => line),
+  );
+  return (line) => later.has(line);
+}
+
 /** The end of a task, as a line tells it that the child writes as soon as it hears of it. */
 export function noticeIn(entry: Entry): TaskNotification | undefined {
   return entry.type === "other" ? enqueuedNotification(entry.line) : undefined;

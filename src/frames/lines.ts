@@ -62,6 +62,7 @@ export function tellLines(before: FramesState): Told {
     own: undefined,
     subagents: undefined,
     awaitsSubagent: false,
+    unbegun: undefined,
   };
   const own = hooksFirst(
     before,

@@ -249,7 +249,7 @@ for (
     pushAll(call("Agent", WAITING_INPUT), call("Agent", { ...WAITING_INPUT, prompt: "2" }, "t2"));
     starts("a1");
     starts("a9", "Plan");
-    assertEquals(kinds(frames), ["assistant", "assistant"]);
+    assertEquals(kinds(frames), ["assistant"]);
     pushSubagent({ type: "user", message: { content: "Look around" } });
     const told = frames.filter(({ subtype }) => subtype === "task_started");
     assertEquals(told.map(({ tool_use_id: id }) => id), ["t"]);

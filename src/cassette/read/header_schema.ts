@@ -152,6 +152,7 @@ const frames = z.object(
     faultyServers: z.exactOptional(z.array(z.record(z.string(), z.unknown()))),
     replay: z.exactOptional(z.literal(true)),
     mirrorPath: z.exactOptional(z.string()),
+    callHooks: z.exactOptional(z.literal(true)),
     subagentsUnread: z.exactOptional(z.literal(true)),
     subagentText: z.exactOptional(z.literal(true)),
     homes: z.exactOptional(z.object({ child: z.string(), user: z.string() })),

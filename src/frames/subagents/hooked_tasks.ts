@@ -1,4 +1,4 @@
-import { calledSubagent } from "./called_subagent.ts";
+import { calledSubagent, callsOf } from "./called_subagent.ts";
 import { endOfCall } from "../single/task_frames.ts";
 import { startTask } from "../single/task_start.ts";
 import {
@@ -9,6 +9,7 @@ import {
   told,
 } from "../telling/frames_state.ts";
 import { tellTasks } from "../telling/saying.ts";
+import { listOf } from "../../chain.ts";
 import type { HookPayload } from "../../session/input.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { ToolUse } from "../../transcript/turn/turn.ts";
@@ -117,14 +118,22 @@ function tellHooked(state: FramesState, task: HookedTask): Told {
 }
 
 /** Calls of a kind of subagent that none has been started for; a skill's subagent may be of any kind. */
-function newCalls({ toolUses, allTasks }: FramesState, type: string): readonly ToolUse[] {
+function newCalls(state: FramesState, type: string): readonly ToolUse[] {
+  const { toolUses, allTasks } = state;
   const started = new Set([...allTasks.values()].map(({ toolUseId }) => toolUseId));
-  return [...toolUses.values()].filter(({ id, name, input }) => {
+  return [...toolUses.values(), ...heldCalls(state)].filter(({ id, name, input }) => {
     if (started.has(id)) return false;
     if (name === "Skill") return true;
     const wanted = isJsonObject(input) ? input.subagent_type : undefined;
     return (name === "Agent" || name === "Task") && (wanted ?? "general-purpose") === type;
   });
+}
+
+/** Calls that have been read, and are told behind the beginning of the one before them. */
+function heldCalls({ unbegun, own }: FramesState): readonly ToolUse[] {
+  return unbegun === undefined
+    ? []
+    : listOf(own).flatMap((line) => line.type === "assistant" ? callsOf(line.message) : []);
 }
 
 function tellBegun(

@@ -1,4 +1,4 @@
-import { calledSubagent } from "./called_subagent.ts";
+import { calledSubagent, callsOf } from "./called_subagent.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
 import { isCoordinator, isOfTask } from "../single/user_frames.ts";
 import { nestedTask, wakened } from "../single/task_frames.ts";
@@ -194,11 +194,7 @@ export function noteCalls(
   { message }: AssistantEntry,
   agentId?: string,
 ): Told {
-  const calls = message.content.flatMap(({ type, id, name, input }) =>
-    type === "tool_use" && typeof id === "string" && typeof name === "string"
-      ? [{ id, name, input, ...(agentId === undefined ? {} : { agentId }) }]
-      : []
-  );
+  const calls = callsOf(message).map((call) => agentId === undefined ? call : { ...call, agentId });
   if (calls.length === 0 && state.uncalled.length === 0) return told(state);
   const toolUses = new Map(state.toolUses);
   for (const call of calls) toolUses.set(call.id, call);

@@ -48,6 +48,8 @@ export interface FramesOptions {
   readonly replay?: true;
   /** The user's transcript of the session, whose new lines are told; absent for none. */
   readonly mirrorPath?: string;
+  /** Whether hooks may run before calls: what they call begins when they say so. */
+  readonly callHooks?: true;
   /** Whether nobody reads what subagents write: nothing waits for it. */
   readonly subagentsUnread?: true;
   /** Whether what subagents say is told, whose end the turn waits for. */

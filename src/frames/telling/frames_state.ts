@@ -157,6 +157,8 @@ export interface FramesState {
   readonly permissionMode?: string;
   /** Whether what a subagent's end has led to waits for lines of the subagent. */
   readonly awaitsSubagent: boolean;
+  /** The call whose subagent's beginning is waited for ahead of what was written behind it, and the line that holds it. */
+  readonly unbegun: { readonly id: string; readonly line: Entry } | undefined;
   /** All tasks so far, as they began. */
   readonly allTasks: Tasks;
   /** How tasks ended that are not at work again: their statuses, by their ids. */
@@ -281,6 +283,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     tasks: new Map(),
     decisions: new Map(),
     awaitsSubagent: false,
+    unbegun: undefined,
     allTasks: new Map(),
     taskEnds: new Map(),
     shells: new Map(),

@@ -15,7 +15,7 @@ import type { PromptTool } from "../../session/control/questions/question.ts";
 import { DENIAL_MESSAGE, UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { Limits } from "../../session/limits.ts";
 import type { SessionOptions } from "../../session/session_state.ts";
-import type { JsonObject } from "../../json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import { projectSlug } from "../../transcript/files/project_slug.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
@@ -87,13 +87,29 @@ const NO_CRON = "CLAUDE_CODE_DISABLE_CRON";
 /** Whether a hook that is not ours may run at an event. */
 export function hasOtherHooks(
   order: RunOrder,
-  { facts, event }: { readonly facts: PlanFacts; readonly event: "Stop" | "SessionEnd" },
+  { facts, event }: {
+    readonly facts: PlanFacts;
+    readonly event: "Stop" | "SessionEnd";
+  },
 ): boolean {
   const { initialized } = order;
   return initialized?.callbacks.some((callback) => callback.event === event) === true ||
     mayHaveOtherHooks(settingsOfHooks(facts.settings, order), event) ||
     initialized?.longAgents !== undefined ||
     order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument));
+}
+
+/**
+ * Whether a hook runs before calls, one of ours included. Those of plugins are left to the time for which a call is waited
+ * for: few have any.
+ */
+function hasCallHooks(order: RunOrder, { settings }: PlanFacts): boolean {
+  const { initialized, maxBudgetUsd } = order;
+  return maxBudgetUsd !== undefined || initialized?.skills !== undefined ||
+    initialized?.callbacks.some(({ event }) => event === "PreToolUse") === true ||
+    settingsOfHooks(settings, order).some(({ hooks }) =>
+      isJsonObject(hooks) && hooks["PreToolUse"] !== undefined
+    );
 }
 
 /** Whether settings of a project say anything but which hooks it has, which run without trust too. */
@@ -206,6 +222,7 @@ function framesOptions(
     ...(order.prompt === undefined ? toldActivity(env) : {}),
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
+    ...(hasCallHooks(order, facts) ? { callHooks: true } : {}),
     ...(order.frames || order.record !== undefined ? {} : { subagentsUnread: true }),
     ...(order.subagentText ? { subagentText: true } : {}),
     ...(order.hookEvents ? { hookEvents: true } : {}),

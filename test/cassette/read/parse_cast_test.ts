@@ -144,6 +144,7 @@ const FRAMES: Required<FramesOptions> = {
   },
   replay: true,
   mirrorPath: "/t.jsonl",
+  callHooks: true,
   subagentsUnread: true,
   subagentText: true,
   homes: { child: "/c", user: "/u" },

@@ -1477,6 +1477,35 @@ rule("Stop is the end at once only where no other hook may make the turn go on",
   },
 });
 
+rule("subagents are told to begin behind their calls only where no hook runs before calls", {
+  see: ({ conversation }) => conversation.frames.callHooks,
+  rows: {
+    "nobody has one": { is: undefined },
+    "the user's are not read": {
+      facts: { settings: [from("user", hooking("PreToolUse"))] },
+      is: undefined,
+    },
+    "the user's are read": {
+      order: { inheritHooks: true },
+      facts: { settings: [from("user", hooking("PreToolUse"))] },
+      is: true,
+    },
+    "plugins, few of which have one": {
+      facts: { settings: [from("user", { enabledPlugins: { p: true } })] },
+      is: undefined,
+    },
+    "the project has one": {
+      facts: { settings: [from("project", hooking("PreToolUse"))] },
+      is: true,
+    },
+    "the project has another": {
+      facts: { settings: [from("project", hooking("Stop"))] },
+      is: undefined,
+    },
+    "the budget has one of ours": { order: { maxBudgetUsd: 1 }, is: true },
+  },
+});
+
 rule("limits are the order's, of which the session has what is left", {
   see: ({ conversation: { session, report } }) => [
     [session.timeoutMs, session.startTimeoutMs, session.deliveryTimeoutMs],
