@@ -110,8 +110,20 @@ export interface SentEvent {
   readonly data: any;
 }
 
-/** Reads server-sent events as a browser does. */
-export async function* eventsOf(answer: Response): AsyncGenerator<SentEvent> {
+/** Reads server-sent events as a browser does; disposed, it gives back what it has not read, be that all of it. */
+export function eventsOf(answer: Response): AsyncGenerator<SentEvent> {
+  const events = readEvents(answer);
+  const end = events.return.bind(events);
+  // One that has not begun does nothing at its end.
+  events.return = async (value) => {
+    const ended = await end(value);
+    await answer.body?.cancel().catch(() => {});
+    return ended;
+  };
+  return events;
+}
+
+async function* readEvents(answer: Response): AsyncGenerator<SentEvent> {
   let rest = "";
   const texts = (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream());
   for await (const text of texts) {
