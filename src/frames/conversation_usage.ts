@@ -16,6 +16,15 @@ export function withUsage(
   state: FramesState,
   { response, now }: { readonly response: JsonObject; readonly now: number },
 ): JsonObject {
+  return { ...response, session: sessionUsage(state, now), behaviors: null };
+}
+
+/**
+ * What a conversation has used.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function sessionUsage(state: FramesState, now: number): JsonObject {
   const { version = "unknown", options: { before, startedAt }, limits } = state;
   const spent = state.cost ?? before ?? { totalUsd: 0, apiDurationMs: 0 };
   const turns = runTurns(state);
@@ -23,21 +32,17 @@ export function withUsage(
   const modelUsage = spent.totalUsd === 0 ? {} : usageSoFar({ ...state, cost: spent }, turns) ?? {};
   const { maxOutputTokens } = sessionListingOf(listOf(state.entries));
   return {
-    ...response,
-    session: {
-      total_cost_usd: spent.totalUsd,
-      total_api_duration_ms: spent.apiDurationMs,
-      total_duration_ms: Math.round(now - (before?.startedAt ?? startedAt)),
-      total_lines_added: spent.lines?.added ?? 0,
-      total_lines_removed: spent.lines?.removed ?? 0,
-      model_usage: modelUsageOf({
-        version,
-        cost: { ...spent, modelUsage, hasUnknownPrice: false },
-        turns,
-        maxOutputTokens,
-        limits,
-      }),
-    },
-    behaviors: null,
+    total_cost_usd: spent.totalUsd,
+    total_api_duration_ms: spent.apiDurationMs,
+    total_duration_ms: Math.round(now - (before?.startedAt ?? startedAt)),
+    total_lines_added: spent.lines?.added ?? 0,
+    total_lines_removed: spent.lines?.removed ?? 0,
+    model_usage: modelUsageOf({
+      version,
+      cost: { ...spent, modelUsage, hasUnknownPrice: false },
+      turns,
+      maxOutputTokens,
+      limits,
+    }),
   };
 }

@@ -10,6 +10,7 @@ import {
   withIds,
 } from "./telling/frames_state.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
+import { sessionUsage } from "./conversation_usage.ts";
 import { tellCommands, tellTitle } from "./decisions.ts";
 import { awaitMessage, parted, tellMessage, tellOver } from "./messages.ts";
 import { endAnswers } from "./live/live_answers.ts";
@@ -18,7 +19,7 @@ import type { Report, ReportOptions } from "./result/report.ts";
 import { systemFrame } from "./single/system_frame.ts";
 import { unavailableFrame } from "./single/unavailable_frame.ts";
 import { slashWord } from "../session/prompt/slash_word.ts";
-import type { JsonObject } from "../json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
@@ -184,10 +185,26 @@ function tellWords(
           uuid: newUuid(),
           messageId: newUuid(),
           timestamp,
-          ...(carried === undefined ? {} : { carriedOut: carried.fields ?? {} }),
+          ...(carried === undefined
+            ? {}
+            : { carriedOut: ownFields(state, { carried, timestamp }) }),
         }),
   );
   return told(next, [made]);
+}
+
+/** What the frame of a command says beside its words: of what was used, another process knows nothing. */
+function ownFields(
+  state: FramesState,
+  { carried: { fields = {} }, timestamp }: {
+    readonly carried: NonNullable<LocalAnswer["carried"]>;
+    readonly timestamp: string;
+  },
+): JsonObject {
+  const { usage_report: report } = fields;
+  if (!isJsonObject(report)) return fields;
+  const session = sessionUsage(state, Date.parse(timestamp));
+  return { ...fields, usage_report: { ...report, session } };
 }
 
 /**

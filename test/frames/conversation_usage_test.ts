@@ -26,16 +26,18 @@ const SAID = {
 function after(options: typeof OPTIONS, inputs: readonly Untimed<Input>[]) {
   let state = startConversation(options);
   const answers: JsonObject[] = [];
+  const frames: JsonObject[] = [];
   for (const [at, input] of inputs.entries()) {
     const next = advance(state, { ...input, at } as Input);
     state = next.state;
     for (const effect of next.effects) {
-      if (effect.type === "frame" && effect.frame.type === "control_response") {
-        answers.push((effect.frame as unknown as { readonly response: JsonObject }).response);
-      }
+      if (effect.type !== "frame") continue;
+      const frame = effect.frame as unknown as JsonObject;
+      frames.push(frame);
+      if (frame["type"] === "control_response") answers.push(frame["response"] as JsonObject);
     }
   }
-  return { state, answers };
+  return { state, answers, frames };
 }
 
 const spent = (totalUsd: number, added: number): Untimed<Input> => ({
@@ -106,4 +108,39 @@ Deno.test("that nothing could be learned of the account is an error, whatever ha
     { ...MODEL, said: { error: "no" } },
   ]);
   assertEquals(answers, [{ subtype: "error", request_id: "1", error: "no" }]);
+});
+
+Deno.test("/cost tells what the conversation has used, too", () => {
+  const text = "You are currently using your subscription to power your Claude Code usage";
+  const report = { session: { total_cost_usd: 0, model_usage: {} }, rate_limits: null };
+  const { frames } = after(OPTIONS, [
+    { type: "reachable" },
+    { type: "hook", event: "SessionStart", payload: {} },
+    { type: "status", status: "idle" },
+    spent(0.25, 4),
+    {
+      type: "message",
+      message: { text: "/cost", settled: { kind: "asked", version: "2.1.330", alone: true } },
+    },
+    {
+      type: "consulted",
+      id: "claude-print slash_command",
+      said: {
+        init: { subtype: "init" },
+        response: { text, name: "cost", words: text, fields: { usage_report: report } },
+      },
+    },
+  ]);
+  const [told] = frames.flatMap(({ usage_report: told }) => told === undefined ? [] : [told]);
+  assertEquals(told, {
+    session: {
+      total_cost_usd: 0.25,
+      total_api_duration_ms: 5,
+      total_duration_ms: 5,
+      total_lines_added: 4,
+      total_lines_removed: 1,
+      model_usage: {},
+    },
+    rate_limits: null,
+  });
 });

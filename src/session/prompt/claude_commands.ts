@@ -123,6 +123,13 @@ const HEEDLESS = "agents context cost fast focus keybindings-help reload-skills 
 /** Commands that make a prompt which a subagent carries out since 2.1.330: what that says is their output. */
 export const REVIEWS: readonly string[] = ["code-review", "review"];
 
+/** What has to follow some commands for them to do anything: else they say how they are used (2.1.197 and 2.1.330). */
+const DEEDS: ReadonlyMap<string, RegExp> = new Map([
+  ["config", /=/u],
+  ["settings", /=/u],
+  ["mcp", /^(?:disable|enable|reconnect)\b/iu],
+]);
+
 /** The commands of a version of Claude Code. */
 export interface ClaudeCommands {
   /** By name; other versions' are `absent`. */
@@ -152,7 +159,7 @@ export function claudeCommands(version: string): ClaudeCommands {
     kinds: KINDS[Math.max(0, last)] ?? new Map(),
     complete: [...MEASURED, ...ALIKE].includes(version),
     heeds: (name, rest) => {
-      if (HEEDLESS.includes(name)) return "nothing";
+      if (HEEDLESS.includes(name) || DEEDS.get(name)?.test(rest) === false) return "nothing";
       if (name === "goal") return isGoal(rest) ? "pursues" : "notes";
       return NOTED.includes(name) && isVersionAtLeast(version, "2.1.330") ? "notes" : "more";
     },

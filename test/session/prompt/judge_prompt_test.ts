@@ -121,14 +121,19 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
     assertEquals(verdict("/context", { version, custom: { context: "invocable" } }), "refused");
   }
   for (const version of ["2.1.197", NEWEST]) {
-    assertEquals(verdict("/config", { version }), "asked");
+    for (const prompt of ["/config", "/config x"]) {
+      assertEquals(judge(prompt, { version, conversation }), { kind: "ask" });
+    }
     assertStringIncludes(reason("/config model=opus", { version }), "the user's settings");
   }
   for (const prompt of ["/model", "/mcp", "/focus on", "/auto-mode-setup"]) {
     assertEquals(judge(prompt, { conversation }), { kind: "ask" });
   }
   assertEquals(judge("/fast on", { conversation }), { kind: "ask", alone: true });
-  assertStringIncludes(reason("/mcp disable x"), "another Claude Code");
+  for (const prompt of ["/mcp disable x", "/mcp Reconnect"]) {
+    assertStringIncludes(reason(prompt), "another Claude Code");
+  }
+  assertEquals(judge("/mcp x"), { kind: "ask" });
   assertStringIncludes(reason("/autocompact 300k"), "the user's settings");
   // Who is asked does not matter: it says that only the model may use it, and nothing of it in a frame before 2.1.330.
   assertEquals(judge("/keybindings-help x", { version: "2.1.197", conversation }), { kind: "ask" });
