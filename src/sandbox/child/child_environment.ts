@@ -43,6 +43,7 @@ const REMOVED = [
 const KEEPING = [
   "CLAUDE_CODE_AUTO_CONNECT_IDE",
   "CLAUDE_CODE_DISABLE_CRON",
+  "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION",
   "CLAUDE_CODE_SANDBOXED",
   "CLAUDE_CODE_TMPDIR",
   "CLAUDE_CONFIG_DIR",
@@ -75,6 +76,8 @@ export function contestedVariables(
  * - without `CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC` a fresh config dir waits for feature flags first
  * - installation checks look the executable up in the package manager, and their findings are for a screen
  * - the alternate screen costs 2.1.330 40 to 70 ms
+ * - from the second turn on the interactive Claude Code asks the model what the user might say next, and puts that into
+ *   the input box, where Enter would send it; `claude -p` asks only where its caller wants to know (2.1.197 and 2.1.330)
  * - 2.1.330 puts every subagent into the background unless `CLAUDE_CODE_FORK_SUBAGENT` is 0, `claude -p` does not
  * - `CLAUDE_CODE_SANDBOXED` leaves out the trust dialogs and trusts no folder: what a project may do stays as in
  *   `claude -p`, which asks for no trust either
@@ -112,6 +115,7 @@ export function childEnvironment(
     CLAUDE_CODE_DISABLE_TERMINAL_TITLE: "1",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN: "1",
+    CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
     CLAUDE_CODE_FORK_SUBAGENT: "0",
     CLAUDE_CODE_SANDBOXED: "1",
     ...(sandbox.scheduledTasks ? { CLAUDE_CODE_DISABLE_CRON: "1" } : {}),

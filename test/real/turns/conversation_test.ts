@@ -169,6 +169,8 @@ forEachVersion(
       assert(Math.abs(cost - (costs(theirs)[at] ?? 0)) < 0.001, `${costs(ours)} ${costs(theirs)}`);
     }
   },
+  // What the user might say next is asked of the model for a screen alone, and `claude -p` does not ask.
+  { home: { env: { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "true" } } },
 );
 
 forEachVersion(

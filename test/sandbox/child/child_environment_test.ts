@@ -17,6 +17,7 @@ Deno.test("childEnvironment() keeps the caller's variables and moves Claude Code
       ...{ PATH: "/bin", TMPDIR: "/t", TERM: "dumb", ANTHROPIC_BASE_URL: "http://x" },
       CLAUDE_AGENT_SDK_CLIENT_APP: "my-app/1.0",
       CLAUDE_CODE_AUTO_CONNECT_IDE: "1",
+      CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "true",
     },
     sandbox,
   );
@@ -26,6 +27,7 @@ Deno.test("childEnvironment() keeps the caller's variables and moves Claude Code
   assertEquals(env["CLAUDE_AGENT_SDK_CLIENT_APP"], "my-app/1.0");
   assertEquals(env["TERM"], "xterm-256color");
   assertEquals(env["CLAUDE_CODE_AUTO_CONNECT_IDE"], "false");
+  assertEquals(env["CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"], "false");
   assertEquals(env["CLAUDE_CONFIG_DIR"], "/s/config");
   assertEquals(env["CLAUDE_CODE_TMPDIR"], "/s/tmp");
   assertEquals(env["CLAUDE_SECURESTORAGE_CONFIG_DIR"], "/u");
