@@ -117,6 +117,7 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
   const earlier = await earlierLines(sandbox, order);
   // From here on the folder is the caller's to remove.
   undo.move();
+  const problem = planned.conversation.session.caller?.initialized?.error;
   return {
     ...planned,
     options: order,
@@ -130,7 +131,8 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     judge: await judgeOf(order, {
       ...facts,
       earlier,
-      refusal: planned.conversation.session.caller?.initialized?.error,
+      // Without a schema that is none a conversation goes on, as with claude -p.
+      refusal: problem === facts.outputProblem ? undefined : problem,
     }),
     swept,
     earlier,
