@@ -6,10 +6,10 @@ import { step } from "../session/machine/machine.ts";
 import { type SessionOptions, type SessionState, startSession } from "../session/session_state.ts";
 import { lastMessages } from "../session/taking.ts";
 import { costOfEntries } from "../transcript/turn/cost.ts";
-import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
+import { isRepeated, NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { nextBeat, tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
+import { keepCopied, nextBeat, tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { withUsage } from "./conversation_usage.ts";
 import { isLifecycle, tellCancelled, tellOver } from "./messages.ts";
 import {
@@ -175,8 +175,12 @@ function framesOf(effect: ConversationEffect): readonly Frame[] {
 
 function advanceBoth(before: ConversationState, input: Input): ConversationStep {
   const lines = ownLines(before.lines, input);
-  // A hook or a tool has resumed the session with `claude -p`, of which the child knows nothing.
-  if (lines === undefined) return { state: before, effects: [] };
+  if (lines === undefined) {
+    // Else a hook or a tool has resumed the session with `claude -p`, of which the child knows nothing.
+    const isCopied = input.type === "transcript" && isRepeated(before.lines, input.entry);
+    const frames = isCopied ? keepCopied(before.frames, input.entry) : before.frames;
+    return { state: { ...before, frames }, effects: [] };
+  }
   const said = tellInput(before.frames, input);
   // What is held back is read, and not told.
   const isTelling = input.type === "read" || (input.type === "deadline" && input.name === "init");

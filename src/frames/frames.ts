@@ -24,6 +24,7 @@ import { tellResult } from "./turn_result.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { type LateTerms, limitsOf } from "../session/late_terms.ts";
+import type { Entry } from "../transcript/entry.ts";
 import { atHome } from "../transcript/files/at_home.ts";
 import { summedSpent } from "../transcript/turn/cost.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
@@ -276,6 +277,11 @@ export function tellTurnEnd(
     ? over
     : { ...over, state: { ...over.state, openCalls: new Map() } };
   return { ...withMirror(rested, { all: true }), effects: [] };
+}
+
+/** Keeps a line that a forked session has of the one that it comes from: only whoever mirrors the session wants it. */
+export function keepCopied(state: FramesState, entry: Entry): FramesState {
+  return keepForMirror(state, { entry: fromHome(state, entry) });
 }
 
 /** The run is ending, and with it what goes on in the background. */

@@ -28,12 +28,17 @@ export function ownLines(lines: OwnLines, told: Told): OwnLines | undefined {
     return { ...lines, known: new Set(known.filter((uuid) => uuid !== undefined)) };
   }
   if (told.type !== "transcript" || !("entry" in told)) return lines;
-  const uuid = fieldOf(told.entry, "uuid");
-  if (uuid !== undefined && lines.known.has(uuid)) return undefined;
+  if (isRepeated(lines, told.entry)) return undefined;
   const entrypoint = fieldOf(told.entry, "entrypoint");
   if (entrypoint === undefined) return lines;
   if (lines.entrypoint === undefined) return { ...lines, entrypoint };
   return lines.entrypoint === entrypoint ? lines : undefined;
+}
+
+/** Whether a line is one of an earlier run, which a forked session has in its own file too. */
+export function isRepeated({ known }: OwnLines, entry: Entry): boolean {
+  const uuid = fieldOf(entry, "uuid");
+  return uuid !== undefined && known.has(uuid);
 }
 
 function fieldOf(entry: Entry, name: "uuid" | "entrypoint"): string | undefined {

@@ -48,6 +48,38 @@ Deno.test("lines are told once, as they stand in their files, to whoever asked f
   assertEquals(mirroredOf(FRAMES, inputs), []);
 });
 
+Deno.test("a forked session is told whole, with the lines that it has of the one that it comes from", () => {
+  const message = { role: "user", content: "hi" };
+  const [before, copied] = ["old", "new"].map((sessionId) => ({
+    ...{ type: "user", version: "2.1.330", uuid: "u" },
+    sessionId,
+    message,
+  }));
+  const own = { ...copied, uuid: "v", parentUuid: "u" };
+  const options = conversationOptions({ conversation: true, version: "2.1.330" });
+  const told: unknown[] = [];
+  fold({ ...options, frames: { ...options.frames, mirrorPath: "/u/s.jsonl" } }, [
+    { at: 0, type: "earlier", entries: [entry(before ?? {})] },
+    { at: 0, type: "spawned" },
+    { at: 1, type: "transcript", entry: entry(copied ?? {}) },
+    { at: 1, type: "transcript", entry: entry(own) },
+    // What somebody else adds to the session is nobody's here.
+    { at: 1, type: "transcript", entry: entry({ ...own, uuid: "w", entrypoint: "sdk-cli" }) },
+    { at: 1, type: "transcript", entry: entry({ ...own, uuid: "x", entrypoint: "cli" }) },
+    { at: 1, type: "read" },
+    { at: 2, type: "read" },
+  ], {
+    onEffect: (effect) =>
+      told.push(
+        ...partsOf(effect).flatMap((part) =>
+          part.type === "frame" && isMirror(part.frame) ? part.frame.entries : []
+        ),
+      ),
+  });
+  assertEquals(told.slice(0, 2), [copied, own]);
+  assertEquals(told.length, 3);
+});
+
 Deno.test("lines that wait for those with which a run begins are told once too", () => {
   const version = "2.1.197";
   const prompt = { version, type: "user", uuid: "p", message: { role: "user", content: "hi" } };

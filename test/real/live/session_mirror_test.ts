@@ -49,6 +49,11 @@ function factsOf(stdout: string) {
   };
 }
 
+async function linesIn(path: string): Promise<readonly JsonObject[]> {
+  const text = await Deno.readTextFile(path);
+  return text.trimEnd().split("\n").map((line): JsonObject => JSON.parse(line));
+}
+
 forNewestVersion(
   "--session-mirror prints the lines that the transcripts will hold",
   async (real) => {
@@ -56,12 +61,7 @@ forNewestVersion(
     assertEquals(code, 0);
     const { paths, own, inner } = mirroredIn(stdout);
     const printed = [own, inner].map((mirrors) => mirrors.flatMap(({ entries }) => entries));
-    const written = await Promise.all(
-      paths.map(async (path) =>
-        (await Deno.readTextFile(path)).trimEnd().split("\n")
-          .map((line): JsonObject => JSON.parse(line))
-      ),
-    );
+    const written = await Promise.all(paths.map(linesIn));
     assertEquals(printed.map((lines) => lines.filter((line) => !isNote(line))), written);
     const note = await Deno.readTextFile(paths[1]?.replace(/\.jsonl$/u, ".meta.json") ?? "");
     assertEquals(printed[1]?.findLast(isNote), { type: "agent_metadata", ...JSON.parse(note) });
@@ -70,5 +70,12 @@ forNewestVersion(
       return factsOf(stdout);
     });
     assertEquals(factsOf(stdout), theirs);
+    // A fork has what was said before in its own transcript.
+    const args = [...ARGS.slice(0, -1), "Two. [[say second]]"];
+    const fork = await real.printHere(["--continue", "--fork-session", ...args]);
+    const copied = mirroredIn(fork.stdout);
+    const lines = copied.own.flatMap(({ entries }) => entries);
+    assertEquals(lines, await linesIn(copied.paths[0] ?? ""));
+    assertEquals(JSON.stringify(lines).includes("[[say inner]]"), true);
   },
 );
