@@ -14,7 +14,7 @@ import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cos
 import { type FramesState, type TurnEnd, withIds } from "./telling/frames_state.ts";
 import { listOf } from "../chain.ts";
 import { resultFrame } from "./result/result_frame.ts";
-import { deniedIn, printedResults, runTurns, subagentsOf } from "./results.ts";
+import { deniedIn, printedResults, runTurns, safetyStopsOf, subagentsOf } from "./results.ts";
 import { type Report, type ReportOptions, unfinishedProblem } from "./result/report.ts";
 import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "./result/verdict.ts";
 
@@ -100,6 +100,7 @@ export function reportTurns(
     subagents: subagentsOf(state, written, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,
     }),
+    safetyStops: safetyStopsOf(state, written),
     messages: state.taken,
     fastMode: state.fastMode,
   };
@@ -125,6 +126,7 @@ export function reportTurns(
         uuid: newUuid(),
         outcome: { kind: "answered" },
         turns: turns.slice(0, printed + offset + 1),
+        safetyStops: safetyStopsOf(state, turns.slice(0, printed + offset + 1)),
         index: printed + offset + locals,
         permissionDenials: permissionDenialsOf(each, deniedIn(state)),
         sinceLast: sinceLast(printed + offset),

@@ -17,7 +17,7 @@ import {
 } from "./telling/frames_state.ts";
 import { listOf } from "../chain.ts";
 import { tellOver } from "./messages.ts";
-import { resultFrame } from "./result/result_frame.ts";
+import { refusalsIn, resultFrame } from "./result/result_frame.ts";
 import { type SubagentStats, subagentStats } from "./result/subagent_stats.ts";
 
 /**
@@ -102,6 +102,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
           permissionDenials: permissionDenialsOf(turn, deniedIn(rest)),
           maxOutputTokens,
           subagents: subagentsOf(rest, soFar),
+          safetyStops: safetyStopsOf(rest, soFar),
         });
       }),
   );
@@ -122,6 +123,14 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
 /** What is known of denials beside the transcript. */
 export function deniedIn({ options: { denialMessages }, decisions }: FramesState): KnownDenials {
   return { denialMessages, decisions };
+}
+
+/** How often safeguards have stopped an answer, in turns and in those of children before this one. */
+export function safetyStopsOf(
+  { options: { before } }: FramesState,
+  turns: readonly Turn[],
+): number {
+  return (before?.safetyStops ?? 0) + refusalsIn(turns);
 }
 
 /** Counts of the subagents of turns, and of those that children before this one had. */

@@ -1,6 +1,6 @@
 import type { Message } from "../session/message.ts";
 import { usageSoFar } from "./cost_so_far.ts";
-import { runTurns, subagentsOf } from "./results.ts";
+import { runTurns, safetyStopsOf, subagentsOf } from "./results.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 import type { ToldBefore } from "./telling/frames_options.ts";
 
@@ -14,6 +14,7 @@ export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBef
   const { before, startedAt } = options;
   const { totalUsd = 0, apiDurationMs = 0, lines } = state.cost ?? before ?? {};
   const turns = runTurns(state);
+  const stops = safetyStopsOf(state, turns);
   const cost = { totalUsd, apiDurationMs, ...(lines === undefined ? {} : { lines }) };
   // What has cost nothing has used nothing.
   const modelUsage = totalUsd === 0 ? {} : usageSoFar({ ...state, cost }, turns);
@@ -23,6 +24,7 @@ export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBef
     ...cost,
     startedAt: before?.startedAt ?? startedAt,
     subagents: subagentsOf(state, turns),
+    ...(stops === 0 ? {} : { safetyStops: stops }),
     ...(modelUsage === undefined ? {} : { modelUsage }),
     ...(described === undefined ? {} : { described }),
     ...(commands === undefined ? {} : { commands }),

@@ -15,6 +15,8 @@ const VERSION = "2.1.330";
 const ANSWERED = { kind: "answered", stop: {} } as const;
 const { frames: OPTIONS, report: REPORT } = conversationOptions();
 
+const OF_NONE = { results: 0, totalUsd: 0, apiDurationMs: 0 };
+
 /** What is told of a turn, in which a subagent has run. */
 function turn(before: FramesState, id: string): readonly [FramesState, readonly Frame[]] {
   const called = { type: "tool_use", id, name: "Agent", input: { run_in_background: false } };
@@ -77,6 +79,21 @@ Deno.test("subagents are counted for the whole conversation, also by the next ch
   const [cleared, reset] = command(fourth, "/clear", "another");
   assertEquals(countsIn(reset), [0, 0, {}]);
   assertEquals(toldBy(cleared, []).subagents?.spawned, 0);
+});
+
+Deno.test("how often an answer was stopped is counted for the whole conversation, and told with commands too", () => {
+  const stops = (told: readonly Frame[]) =>
+    told.find(({ type }) => type === "result")?.["safety_stops"];
+  const options = {
+    ...OPTIONS,
+    conversation: true,
+    before: { ...OF_NONE, safetyStops: 2 },
+  } as const;
+  const [first, one] = turn(startFrames(options, REPORT), "One");
+  const [second, local] = command(first, "/goal");
+  assertEquals([stops(one), stops(local), toldBy(second, []).safetyStops], [2, 2, 2]);
+  const [none] = turn(startFrames({ ...OPTIONS, conversation: true }, REPORT), "One");
+  assertEquals("safetyStops" in toldBy(none, []), false);
 });
 
 Deno.test("a message that a child has not taken is told once to wait, though it goes to the next one", () => {

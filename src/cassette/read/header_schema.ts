@@ -139,6 +139,7 @@ const frames = z.object(
           lines: z.exactOptional(z.object({ added: z.number(), removed: z.number() })),
           startedAt: z.exactOptional(z.number()),
           subagents: z.exactOptional(subagents),
+          safetyStops: z.exactOptional(z.number()),
           modelUsage: z.exactOptional(
             z.record(z.string(), z.record(z.string(), z.unknown())),
           ),

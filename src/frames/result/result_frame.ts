@@ -47,6 +47,8 @@ export interface ResultFacts {
   readonly sinceLast?: Cost["modelUsage"] | "nothing" | undefined;
   /** Counts of all subagents of the run, where more is known of them than the turns so far tell. */
   readonly subagents?: SubagentStats;
+  /** How often safeguards have stopped an answer, where more is known of that than the turns tell. */
+  readonly safetyStops?: number;
   /** The ids of the answers that were told as they were written; absent where none are. */
   readonly streamed?: readonly string[] | undefined;
   /** When the first of the answer came, where the stream of the API was heard. */
@@ -122,7 +124,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     ...askedBy(facts.messages ?? []),
     uuid: facts.uuid,
     subagent_stats: facts.subagents ?? subagentStats(facts.turns),
-    safety_stops: facts.turns.reduce((sum, { refusals }) => sum + refusals, 0),
+    safety_stops: facts.safetyStops ?? refusalsIn(facts.turns),
     queued_turn_count: 0,
     begun_message_ids: facts.streamed,
     local_command: outcome.kind === "local" ? outcome.command : undefined,
@@ -141,6 +143,11 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     claude_version: version,
     ...(facts.limits === undefined ? {} : { claude_limits: facts.limits }),
   };
+}
+
+/** How often safeguards have stopped an answer in turns. */
+export function refusalsIn(turns: readonly Turn[]): number {
+  return turns.reduce((sum, { refusals }) => sum + refusals, 0);
 }
 
 /** How a turn ends in `claude -p` itself without a result, whatever was said before. */

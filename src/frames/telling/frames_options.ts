@@ -85,6 +85,8 @@ export interface ToldBefore extends Spent {
   /** When its first child was started, in milliseconds since the epoch; absent where that is not known. */
   readonly startedAt?: number;
   readonly subagents?: SubagentStats;
+  /** How often safeguards have stopped an answer; absent for never. */
+  readonly safetyStops?: number;
   /** What each model has used of it; absent where that is not known. */
   readonly modelUsage?: Cost["modelUsage"];
   /** What a headless Claude Code has said of the session. */

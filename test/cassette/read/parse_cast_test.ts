@@ -121,6 +121,7 @@ const FRAMES: Required<FramesOptions> = {
   activity: true,
   betas: ["context-1m-2025-08-07"],
   before: {
+    safetyStops: 2,
     results: 1,
     totalUsd: 2,
     apiDurationMs: 3,
