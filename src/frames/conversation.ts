@@ -193,7 +193,7 @@ function advanceBoth(before: ConversationState, input: Input): ConversationStep 
     ...before,
     lines,
     session: session.state,
-    frames: isEnding ? tellEnding(said.state) : said.state,
+    frames: isEnding ? tellEnding(said.state, input.at) : said.state,
     ...(isEnding ? { endingAt: input.at } : {}),
     ...(kills.some(({ signal }) => signal === "SIGKILL") ? { isForced: true } : {}),
     ...(input.type === "exit" ? { exit: input } : {}),

@@ -284,9 +284,9 @@ export function keepCopied(state: FramesState, entry: Entry): FramesState {
   return keepForMirror(state, { entry: fromHome(state, entry) });
 }
 
-/** The run is ending, and with it what goes on in the background. */
-export function tellEnding(state: FramesState): FramesState {
-  return { ...state, ending: true };
+/** The run is ending from a moment on, in milliseconds from its start, and with it what goes on in the background. */
+export function tellEnding(state: FramesState, at: number): FramesState {
+  return { ...state, endingAt: state.options.startedAt + at };
 }
 
 /**

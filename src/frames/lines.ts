@@ -309,7 +309,9 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     return and(tellNotices(state), (state) => tellPlainLine(state, entry));
   }
   // The end of the run stops tasks, and the child may still tell the model so.
-  if (state.ending && notification?.status === "killed") return told({ ...state, closed: true });
+  if (state.endingAt !== undefined && notification?.status === "killed") {
+    return told({ ...state, closed: true });
+  }
   const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
   const prompt = isPrompt(entry) ? entry : state.prompt;
   const kept = keptEntry(entry);

@@ -17,7 +17,8 @@ export interface Telling {
   readonly pushSubagent: (subagent: Subagent, line: object) => void;
   /** The time for the lines that describe the session is over. */
   readonly begin: () => void;
-  readonly ending: () => void;
+  /** The run is ending, since a moment in milliseconds since the epoch. */
+  readonly ending: (at?: number) => void;
   /** The run is over; the executable says what version it is. */
   readonly finish: (version: string) => void;
 }
@@ -54,7 +55,7 @@ export function startTelling(options: Partial<FramesOptions> = {}): Telling {
       tell({ type: "read" });
     },
     begin: () => tell({ type: "deadline", name: "init" }),
-    ending: () => state = tellEnding(state),
+    ending: (at = 0) => state = tellEnding(state, at),
     finish: (version) => take(tellEnd(state, { version, now: 0 })),
   };
 }

@@ -50,8 +50,10 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   ) {
     return told({ ...state, uncalled: [...state.uncalled, line] });
   }
-  // What a subagent says of being stopped is not said in its turn.
-  if (state.ending && state.tasks.get(agentId)?.background === true) return told(state);
+  // What a subagent says of being stopped is not said in its turn; what it has said before may be read later.
+  if (isWrittenAtEnd(state, entry) && state.tasks.get(agentId)?.background === true) {
+    return told(state);
+  }
   // The end of a shell that it has left in the background, of which it is told, wakes one that was over (2.1.330).
   const woken = task !== undefined && !state.tasks.has(agentId) && entry.type === "user" &&
       isOfTask(entry.origin)
@@ -120,6 +122,13 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
     and(and(next, (state) => noteCalls(state, entry, agentId)), tellHookedTasks),
     (state) => noteShellCalls(state, entry),
   );
+}
+
+/** Whether a line was written once the run was ending; one without a time is taken for that then. */
+function isWrittenAtEnd({ endingAt }: FramesState, entry: Entry): boolean {
+  if (endingAt === undefined) return false;
+  const { timestamp } = entry.type === "other" ? entry.line : entry;
+  return typeof timestamp !== "string" || !(Date.parse(timestamp) < endingAt);
 }
 
 /** Whether a subagent's first answer stands ahead of what it was asked: on a busy machine 2.1.197 writes that last. */

@@ -219,8 +219,8 @@ export interface FramesState {
   readonly limits?: KnownLimits;
   /** What became of turns since it was asked for last. */
   readonly reports: readonly Report[];
-  /** Whether the run is ending, and with it what goes on in the background. */
-  readonly ending: boolean;
+  /** Since when the run is ending, and with it what goes on in the background, in milliseconds since the epoch. */
+  readonly endingAt?: number;
   /** Whether nothing that is still written belongs to the run. */
   readonly closed: boolean;
   /** What has been told of answers that are being written, if that is wanted, in the one way or the other. */
@@ -305,7 +305,6 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     endedAt: 0,
     rested: false,
     reports: [],
-    ending: false,
     closed: false,
     ...(options.partial === undefined ? {} : {
       streamed: [],
