@@ -70,13 +70,18 @@ const NOTHING = { type: "command", command: "" };
  * The caller's settings so that no program is started for a screen that nobody looks at: `claude -p` does not start
  * a project's status line, so a project must not get it started here.
  *
- * @param project the settings that the working directory brings along, which the caller's override
+ * @param options.project the settings that the working directory brings along, which the caller's override
+ * @param options.hasPlugins whether there may be plugins, each of which may bring a line for subagents along
  */
 export function withoutScreenCommands(
   caller: JsonObject,
-  project: readonly JsonObject[],
+  { project, hasPlugins }: {
+    readonly project: readonly JsonObject[];
+    readonly hasPlugins: boolean;
+  },
 ): JsonObject {
   const named = SCREEN_COMMANDS.filter((name) =>
+    (hasPlugins && name === "subagentStatusLine") ||
     [caller, ...project].some((settings) => settings[name] !== undefined)
   );
   return { ...caller, ...Object.fromEntries(named.map((name) => [name, NOTHING])) };

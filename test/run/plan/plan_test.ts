@@ -537,6 +537,21 @@ rule("a tool that decides on permissions is a server's behind a bridge, and not 
   },
 });
 
+rule("a plugin starts no program for lines of subagents on the screen", {
+  see: (planned) => settingsOf(planned).subagentStatusLine,
+  rows: {
+    "there is no plugin": { is: undefined },
+    "one is named": {
+      order: { forwarded: ["--plugin-dir-no-mcp=/p"] },
+      is: { type: "command", command: "" },
+    },
+    "one is switched on": {
+      facts: { settings: [{ source: "user", values: { enabledPlugins: { "a@b": true } } }] },
+      is: { type: "command", command: "" },
+    },
+  },
+});
+
 rule("the arguments are those of the recipe, in their order", {
   see: ({ args }) => args,
   rows: {

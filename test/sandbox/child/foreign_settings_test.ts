@@ -1,4 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import type { JsonObject } from "../../../src/json_object.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import {
   mayHaveOtherHooks,
@@ -31,14 +32,17 @@ const command = { type: "command", command: "touch /tmp/x" };
 const nothing = { type: "command", command: "" };
 
 Deno.test("withoutScreenCommands() overrides what would start a program for the screen, and adds nothing else", () => {
-  assertEquals(withoutScreenCommands({ model: "opus" }, [{ env: {} }]), { model: "opus" });
+  const without = (caller: JsonObject, project: readonly JsonObject[], hasPlugins = false) =>
+    withoutScreenCommands(caller, { project, hasPlugins });
+  assertEquals(without({ model: "opus" }, [{ env: {} }]), { model: "opus" });
   assertEquals(
-    withoutScreenCommands({ model: "opus", statusLine: command }, [
+    without({ model: "opus", statusLine: command }, [
       { statusLine: command },
       { fileSuggestion: command },
     ]),
     { model: "opus", statusLine: nothing, fileSuggestion: nothing },
   );
+  assertEquals(without({}, [], true), { subagentStatusLine: nothing });
 });
 
 Deno.test("mayHaveOtherHooks() sees hooks of an event and plugins, and nothing else", () => {

@@ -88,7 +88,11 @@ export function childContents(
             }),
             { forwarded: order.forwarded, mode, version: facts.version },
           ),
-          valuesOf(settings, { without: ["user", "flags"] }),
+          {
+            project: valuesOf(settings, { without: ["user", "flags"] }),
+            hasPlugins: order.forwarded.some((argument) => argument.startsWith("--plugin-")) ||
+              valuesOf(settings).some(({ enabledPlugins }) => enabledPlugins !== undefined),
+          },
         ),
         {
           variables,
