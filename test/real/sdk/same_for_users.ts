@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { asRecorded, type RecordedName } from "../as_recorded.ts";
+import type { RecordedName } from "../as_recorded.ts";
 import { RealClaude } from "../real_claude.ts";
 import { installClaudePrint, playScenarios } from "./play_scenarios.ts";
+import { seenWithClaude } from "./seen_with_claude.ts";
 import type { SdkUser } from "./sdk_user.ts";
 import { structuredReply } from "./structured_reply.ts";
 
@@ -17,17 +18,12 @@ export async function sameForUsers(
   },
 ): Promise<void> {
   await using real = await RealClaude.set(version, { api: { reply: structuredReply } });
-  const theirs = await asRecorded(real, recorded, async () => {
-    await using other = await RealClaude.set(version, { api: { reply: structuredReply } });
-    // All of them: what is replayed from tapes is compared with this, too.
-    return [...await playScenarios(user, { real: other, scenarios: [], executable: other.binary })];
-  });
+  const expected = await seenWithClaude(real, { recorded, user });
   const executable = await installClaudePrint(real);
   const ours = await playScenarios(user, { real, scenarios, executable });
   // It stands in a file that a prompt mentions, which is to reach the model as it is.
   const isTold = real.api.turns.some(({ text }) => text.includes("what nobody is told"));
   assertEquals(isTold, false);
-  const expected = new Map(theirs);
   for (const [scenario, seen] of ours) {
     await test.step(scenario, () => assertEquals(seen, expected.get(scenario)));
   }

@@ -3,13 +3,14 @@ import { poolCounts } from "../../serve/runs/pool_counts.ts";
 import { serve } from "../../serve/runs/served.ts";
 import { until } from "../../standin/stand_in.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
-import { asRecorded, type RecordedName } from "../as_recorded.ts";
+import type { RecordedName } from "../as_recorded.ts";
 import { REAL_VERSIONS } from "../for_each_version.ts";
 import { maskedRequests } from "../parity/bodies.ts";
 import { RealClaude } from "../real_claude.ts";
 import { masked } from "./masked.ts";
 import { installClaudePrint, playScenarios } from "./play_scenarios.ts";
-import { pythonUser, typescriptUser } from "./sdk_user.ts";
+import { pythonUser, type SdkUser, typescriptUser } from "./sdk_user.ts";
+import { seenWithClaude } from "./seen_with_claude.ts";
 import { structuredReply } from "./structured_reply.ts";
 import { WARM_SCENARIOS } from "./warm_scenarios.ts";
 
@@ -38,23 +39,14 @@ Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waite
     cwd: real.home.project,
   });
   const executable = await installClaudePrint(real);
-  const recorded = async (name: RecordedName) =>
-    await asRecorded<readonly (readonly [string, readonly unknown[]])[]>(
-      real,
-      name,
-      () => Promise.reject(new Error("record-sdk records it")),
-    );
+  const seenBy = async (user: SdkUser, recorded: RecordedName, scenarios: readonly string[]) => {
+    return { user, scenarios, theirs: await seenWithClaude(real, { recorded, user }) };
+  };
   const users = [
-    {
-      user: await typescriptUser(),
-      scenarios: WARM_SCENARIOS.typescript,
-      theirs: new Map(await recorded("sdk_typescript/scenarios")),
-    },
-    ...(python === undefined ? [] : [{
-      user: await pythonUser(python),
-      scenarios: WARM_SCENARIOS.python,
-      theirs: new Map(await recorded("sdk_python/scenarios")),
-    }]),
+    await seenBy(await typescriptUser(), "sdk_typescript/scenarios", WARM_SCENARIOS.typescript),
+    ...(python === undefined ? [] : [
+      await seenBy(await pythonUser(python), "sdk_python/scenarios", WARM_SCENARIOS.python),
+    ]),
   ];
   const count = 1 + users.flatMap(({ scenarios }) => scenarios).length;
   const play = async () => {
