@@ -2,6 +2,7 @@ import { tellTitle } from "./decisions.ts";
 import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
 import { say } from "./telling/saying.ts";
 import { defined } from "./single/frame_context.ts";
+import { framesOfEntry } from "./single/frames_of_entry.ts";
 import { unavailableFrame } from "./single/unavailable_frame.ts";
 import { claudeCommands } from "../session/prompt/claude_commands.ts";
 import { slashWord } from "../session/prompt/slash_word.ts";
@@ -20,12 +21,14 @@ const RENAMED = /^Session renamed to: (.+)$/su;
  * that has carried it out (2.1.197 and 2.1.330). Of a compaction is told in its own way.
  */
 export function tellToldCommand(state: FramesState, entry: Entry): Told {
-  if (entry.type === "user" && isGoal(state.prompt)) return tellGoal(state, entry);
+  if (entry.type === "user") {
+    return isGoal(state.prompt) ? tellGoal(state, entry) : tellFailed(state, entry);
+  }
   const text = entry.type === "system" ? commandOutput(entry) : undefined;
   const name = nameIn(state);
   if (entry.type !== "system" || text === undefined || name === undefined) return told(state);
   // The result has the name that was typed, which may be another one of the command.
-  const given = slashWord(state.taken.at(-1)?.text ?? "")?.name ?? name;
+  const given = givenName(state) ?? name;
   const typed: FramesState = {
     ...state,
     typed: { command: nameOf(given, state), result: text },
@@ -48,6 +51,22 @@ export function tellToldCommand(state: FramesState, entry: Entry): Told {
         }),
       ]),
   );
+}
+
+/** Tells that a command of somebody's own has failed, which is no result before 2.1.330. */
+function tellFailed(state: FramesState, entry: UserEntry): Told {
+  const name = nameIn(state);
+  if (commandOutput(entry) === undefined || name === undefined) return told(state);
+  const command = nameOf(givenName(state) ?? name, state);
+  return say(
+    { ...state, typed: { command, result: "" } },
+    (context) => framesOfEntry(entry, context),
+  );
+}
+
+/** The name of the command as it was typed. */
+function givenName({ taken }: FramesState): string | undefined {
+  return slashWord(taken.at(-1)?.text ?? "")?.name;
 }
 
 /** Tells that a goal is set, of which the model is told, too; before 2.1.330 nobody else is. */

@@ -193,7 +193,7 @@ function tellWords(
   return told(next, [made]);
 }
 
-/** What the frame of a command says beside its words: of what was used, another process knows nothing. */
+/** What the frame of a command says beside its words: of what a conversation has used, another process knows nothing. */
 function ownFields(
   state: FramesState,
   { carried: { fields = {} }, timestamp }: {
@@ -202,7 +202,7 @@ function ownFields(
   },
 ): JsonObject {
   const { usage_report: report } = fields;
-  if (!isJsonObject(report)) return fields;
+  if (!isJsonObject(report) || state.options.conversation !== true) return fields;
   const session = sessionUsage(state, Date.parse(timestamp));
   return { ...fields, usage_report: { ...report, session } };
 }

@@ -82,6 +82,14 @@ Deno.test("the name of somebody else's command is told to nobody", () => {
   const { said, typed } = told("2.1.330", linesOf("mine", { text: "It failed: \n" }));
   assertEquals(said, [["system/init"], ["assistant", "It failed:"]]);
   assertEquals(typed, { command: "custom", result: "It failed: \n" });
+  const output = {
+    type: "user",
+    message: { content: "<local-command-stderr>No</local-command-stderr>" },
+  };
+  const [, command = {}] = linesOf("mine", { text: "" });
+  const before = told("2.1.197", [command, output]);
+  assertEquals(before.said, [["system/init"], ["user"]]);
+  assertEquals(before.typed, { command: "custom", result: "" });
 });
 
 Deno.test("a title that Claude Code has found for the session is told ahead of the turn", () => {

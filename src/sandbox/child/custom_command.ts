@@ -44,9 +44,7 @@ export function findCustomCommand(
 ): CustomCommand | undefined {
   const roots = rootsOf({ cwd, configDir, addDirs });
   const parts = name.split(":");
-  const isFile = parts.every((part) =>
-    part !== "" && !part.startsWith(".") && !/[/\0]/u.test(part)
-  );
+  const isFile = parts.every((part) => !["", ".", ".."].includes(part) && !/[/\0]/u.test(part));
   for (const root of isFile ? roots : []) {
     const command = `${root}/commands/${parts.join("/")}`;
     const files = [`${command}.md`, `${command}/SKILL.md`, `${root}/skills/${name}/SKILL.md`];

@@ -165,9 +165,10 @@ forEachVersion(
 forNewestVersion("what a run notes in a session is there when that is resumed", async (real) => {
   const { path, project } = real.home;
   // A run with such a command alone is a session, too.
-  const begun = await real.printHere(["--output-format", "json", "/model sonnet"]);
-  const { session_id: session, result } = JSON.parse(begun.stdout);
-  assertStringIncludes(result, "Sonnet");
+  const begun = await real.printHere(["--output-format", "json", "/agents"]);
+  const { session_id: session } = JSON.parse(begun.stdout);
+  const chosen = await real.printHere(["--resume", session, "/model sonnet"]);
+  assertStringIncludes(chosen.stdout, "Sonnet");
   const named = await real.printHere(["--resume", session, "/rename My own"]);
   assertEquals([named.code, named.stdout, named.stderr], [0, "Session renamed to: My own\n", ""]);
   const files = [...filesBelow(path).keys()].filter((file) => file.includes(session));
@@ -175,7 +176,7 @@ forNewestVersion("what a run notes in a session is there when that is resumed", 
   const resumed = await real.printHere(["--resume", "My own", "One. [[say first]]"]);
   assertEquals([resumed.code, resumed.stdout], [0, "first\n"]);
   const told = requestsSince(real, 0)[0]?.told.join("\n") ?? "";
-  for (const command of ["/model", "/rename"]) assertStringIncludes(told, command);
+  for (const command of ["/agents", "/model", "/rename"]) assertStringIncludes(told, command);
   assertEquals([...Deno.readDirSync(project)], [], "nothing is written but the session");
 });
 

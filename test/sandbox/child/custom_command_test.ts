@@ -21,6 +21,7 @@ async function folderWith(
 Deno.test("findCustomCommand() knows a command by its file, wherever Claude Code reads it", async () => {
   await using folder = await folderWith({
     "user/commands/mine.md": "Do $ARGUMENTS",
+    "user/commands/..dotted.md": "",
     "user/commands/group/deep/one.md": "",
     "user/commands/group/folder/SKILL.md": "",
     "user/skills/skill/SKILL.md": "---\nname: shown\ndescription: d\n---\nDo",
@@ -49,7 +50,16 @@ Deno.test("findCustomCommand() knows a command by its file, wherever Claude Code
     });
   for (
     const name of [
-      ...["mine", "group:deep:one", "group:folder", "skill", "shown", "in quotes", "broken"],
+      ...[
+        "mine",
+        "..dotted",
+        "group:deep:one",
+        "group:folder",
+        "skill",
+        "shown",
+        "in quotes",
+        "broken",
+      ],
       "waits",
       ...["flowing", "above", "added", "plain", "ps-shown"],
     ]

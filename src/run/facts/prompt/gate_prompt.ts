@@ -72,7 +72,12 @@ export function gatePrompt(
         : { expands: false, answer: { text: judgement.text, version } };
     case "ask": {
       const { kind: _, ...asked } = judgement;
-      return { expands: false, asked: { version, ...asked } };
+      // A run with such a command alone is a session, too, which another one may go on with.
+      const isKept = !options.conversation && options.persistSession && asked.clears !== true;
+      return {
+        expands: false,
+        asked: { version, ...asked, ...(isKept ? { notes: true as const } : {}) },
+      };
     }
     case "refuse":
       throw new CliError(judgement.message, { suggestion: judgement.suggestion });
