@@ -42,6 +42,19 @@ function hook(...commands: readonly string[]): readonly unknown[] {
   return [{ hooks: commands.map((command) => ({ type: "command", command })) }];
 }
 
+/**
+ * The same of two hooks, of which the first one ends once Claude Code has seen the end of the second: on a busy machine no
+ * time would do.
+ */
+function slowAndFast(
+  name: string,
+  { slow, fast }: { readonly slow: string; readonly fast: string },
+): readonly unknown[] {
+  const path = `"$HOME/${name}"`;
+  const isOver = `[ -s ${path} ] && ! kill -0 "$(cat ${path})" 2>/dev/null`;
+  return hook(`until ${isOver}; do sleep 0.01; done; ${slow}`, `echo $$ >${path}; ${fast}`);
+}
+
 /** A message of the caller's as a line of stdin. */
 function message(content: unknown, more: Readonly<Record<string, unknown>> = {}): string {
   return `${JSON.stringify({ type: "user", message: { role: "user", content }, ...more })}\n`;
@@ -389,14 +402,17 @@ const ROWS: readonly Row[] = [
     files: {
       ".claude/settings.json": JSON.stringify({
         hooks: {
-          SessionStart: hook("sleep 0.4; echo begun", "echo begun at once"),
-          UserPromptSubmit: hook("sleep 0.4; echo asked", "echo asked at once"),
-          PreToolUse: hook(
-            `sleep 0.4; echo '{"systemMessage":"look"}'`,
-            `echo '{"systemMessage":"look at once"}'`,
-          ),
+          SessionStart: slowAndFast("begun", { slow: "echo begun", fast: "echo begun at once" }),
+          UserPromptSubmit: slowAndFast("asked", {
+            slow: "echo asked",
+            fast: "echo asked at once",
+          }),
+          PreToolUse: slowAndFast("looked", {
+            slow: `echo '{"systemMessage":"look"}'`,
+            fast: `echo '{"systemMessage":"look at once"}'`,
+          }),
           PostToolUse: hook("echo checked >&2; exit 2"),
-          Stop: hook("sleep 0.4; echo odd >&2; exit 3", "echo over"),
+          Stop: slowAndFast("over", { slow: "echo odd >&2; exit 3", fast: "echo over" }),
         },
       }),
     },
