@@ -5,8 +5,11 @@ import type { Frame } from "../../src/wire/frame.ts";
 import { castInputs } from "../cassette/cast_inputs.ts";
 import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
 
-/** Inputs that tell of files, of the child and of the time: what is late may come between any two of them. */
-const PLACES = ["transcript", "hook", "status", "cost", "deadline", "exit"];
+/** Inputs ahead of which lines are read that are late, by whose they are: the session's own say much by themselves. */
+const PLACES = {
+  subagent: ["transcript", "hook", "status", "cost", "deadline", "exit"],
+  transcript: ["hook", "exit"],
+};
 
 /** Lines of which something is told. */
 const SAYING = ["assistant", "user"];
@@ -25,16 +28,33 @@ function wordsOf(frames: readonly Frame[]): readonly string[] {
   ).toSorted();
 }
 
-/** The same inputs, with a line of a subagent, and what it has written behind that, read ahead of another input. */
+/** Whose transcript an input has a line of: a subagent's, by its id, or the session's own. */
+function writerOf(input: Input): string | undefined {
+  if (input.type === "subagent") return input.line.subagent.agentId;
+  return input.type === "transcript" ? "the session" : undefined;
+}
+
+/** Whether an input has a line of which something is told. */
+function isSaid(input: Input): boolean {
+  const entry = input.type === "subagent"
+    ? input.line.entry
+    : input.type === "transcript"
+    ? input.entry
+    : undefined;
+  return entry !== undefined && SAYING.includes(entry.type);
+}
+
+/** The same inputs, with a line, and what its writer has written behind that, read ahead of another input. */
 function withLate(
   inputs: readonly Input[],
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to, writer }: {
+    readonly from: number;
+    readonly to: number;
+    readonly writer: string | undefined;
+  },
 ) {
-  const late = inputs[from];
   const between = inputs.slice(from, to);
-  const isLate = (input: Input) =>
-    input.type === "subagent" && late?.type === "subagent" &&
-    input.line.subagent.agentId === late.line.subagent.agentId;
+  const isLate = (input: Input) => writerOf(input) === writer;
   const at = inputs[to - 1]?.at ?? 0;
   return [
     ...inputs.slice(0, from),
@@ -46,7 +66,7 @@ function withLate(
 }
 
 for (const run of RECORDED_RUNS.filter(({ name }) => /subagents?$/u.test(name))) {
-  Deno.test(`${run.name}: however late the lines of a subagent are read, nothing gets lost, nor is told twice`, () => {
+  Deno.test(`${run.name}: however late the lines of a transcript are read, nothing gets lost, nor is told twice`, () => {
     const { cast } = run.cassette;
     const { conversation } = cast.header.claude_print;
     const inputs = castInputs(cast);
@@ -62,10 +82,15 @@ for (const run of RECORDED_RUNS.filter(({ name }) => /subagents?$/u.test(name)))
     const recorded = told(inputs);
     let moved = 0;
     for (const [from, input] of inputs.entries()) {
-      if (input.type !== "subagent" || !SAYING.includes(input.line.entry.type)) continue;
+      if (!isSaid(input) || (input.type !== "subagent" && input.type !== "transcript")) continue;
+      const writer = writerOf(input);
       for (const [to, { type }] of inputs.entries()) {
-        if (to <= from || !PLACES.includes(type)) continue;
-        assertEquals(told(withLate(inputs, { from, to })), recorded, `line ${from} ahead of ${to}`);
+        if (to <= from || !PLACES[input.type].includes(type)) continue;
+        assertEquals(
+          told(withLate(inputs, { from, to, writer })),
+          recorded,
+          `line ${from} ahead of ${to}`,
+        );
         moved++;
       }
     }
