@@ -84,9 +84,12 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       if (outlets.some(({ pending }) => pending > 0)) resources.poller.wake();
     };
   }
+  // Some prompts wait for the child's socket, and for its servers; who looks on at a terminal is told of retries.
+  const isHeard = options.answerAlone !== true || options.frames ||
+    [rendezvous, servers, retries, options.toldLines].some((one) => one !== undefined);
   let lastTick = now();
   while (performer.end === undefined) {
-    const nextTick = lastTick + tickMs(state.session);
+    const nextTick = lastTick + tickMs(state.session, { isHeard });
     // What is said once this child has been told to go is left for the next one.
     const caller = state.session.ending === undefined ? options.caller : undefined;
     const until = Math.min(nextTick, performer.deadlines.next);

@@ -34,6 +34,8 @@ export interface RunSessionOptions {
   readonly earlier: readonly Entry[];
   /** Whether anybody wants frames, which take a look at what subagents and shells do. */
   readonly frames: boolean;
+  /** Whether an answer alone is printed once there is one, and nobody looks on. */
+  readonly answerAlone?: boolean | undefined;
   /** The id under which Claude Code keeps the session. */
   readonly sessionId: string;
   /** The run's private folder. */

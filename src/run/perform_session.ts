@@ -56,7 +56,7 @@ export async function performSession(
     readonly onWhole?: (said: readonly ConversationEffect[]) => void;
   },
 ): Promise<SessionRun> {
-  const { frames, record, cwd } = prepared.options;
+  const { frames, record, cwd, answerAlone } = prepared.options;
   const { emit, onLogLine, onReport, onTerminal, onWhole, trace, ...rest } = options;
   const { size } = prepared.conversation.session;
   // Before the child is started: what is in its log by then is not its own.
@@ -79,6 +79,7 @@ export async function performSession(
       retryLines,
       toldLines,
       frames: frames || record !== undefined,
+      answerAlone,
       onEffect: (effect) => {
         options.onEffect?.(effect);
         if (effect.type === "frame") emit?.(effect.frame);

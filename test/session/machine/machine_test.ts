@@ -397,6 +397,20 @@ Deno.test("files are looked at often while only the idle status is missing, and 
   assertEquals(tickMs(session.state()), 5);
 });
 
+Deno.test("files are looked at seldom while nobody hears of a turn before its end, and as often as ever at its end", () => {
+  const isHeard = false;
+  const session = simulate({ keptAtEnd: true });
+  assertEquals(tickMs(session.state(), { isHeard }), 200);
+  session.hear(status("idle"));
+  session.hear(status("busy"));
+  assertEquals([200, 50], [tickMs(session.state(), { isHeard }), tickMs(session.state())]);
+  session.hear(stop({ last_assistant_message: "hi" }));
+  session.hear(UNUSED);
+  assertEquals(tickMs(session.state(), { isHeard }), 50);
+  session.hear(sessionEnd("7"));
+  assertEquals(tickMs(session.state(), { isHeard }), 5);
+});
+
 Deno.test("an idle child whose turn does not get on record is not waited for long", () => {
   const session = simulate({ otherStopHooks: true, drainTimeoutMs: 60_000 });
   session.hear(stop({ last_assistant_message: "lost" }));
