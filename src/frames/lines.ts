@@ -328,7 +328,7 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
   if (version === undefined) return told(noted);
   const begun = prompt !== undefined && isLastOfListing(entry, version) &&
       !awaitsOffer(noted) && !awaitsModel(noted)
-    ? begin(noted)
+    ? begin(noted, { model: commandModel(listOf(noted.entries)) })
     : told(noted);
   let next = and(
     and(
@@ -369,6 +369,15 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
   return notification === undefined
     ? next
     : and(next, (state) => begin({ ...state, begun: false, rested: false }));
+}
+
+/** The model that a command names which is the last prompt; before 2.1.330 its line comes too late. */
+function commandModel(entries: readonly Entry[]): string | undefined {
+  const line = entries.slice(entries.findLastIndex(isPrompt) + 1).findLast((entry) =>
+    entry.type === "attachment" && entry.attachment.type === "command_permissions"
+  );
+  const model = line?.type === "attachment" ? line.attachment["model"] : undefined;
+  return typeof model === "string" ? model : undefined;
 }
 
 /** Whether a line is the last of those that tell what `system/init` holds. */

@@ -14,6 +14,7 @@ const TELLING: readonly unknown[] = [
 /** What is attached that says something of the session. */
 const LISTINGS: readonly string[] = [
   "agent_listing_delta",
+  "command_permissions",
   "deferred_tools_delta",
   "environment",
   "goal_status",

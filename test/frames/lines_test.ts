@@ -158,6 +158,27 @@ Deno.test("what is written before what it follows from is told after it", () => 
   );
 });
 
+Deno.test("a turn is told with the model that its command names", () => {
+  const version = "2.1.330";
+  const prompt = {
+    type: "user",
+    uuid: "p",
+    message: { content: "<command-message>a</command-message>" },
+  };
+  const attached = (attachment: object) => ({ type: "attachment", attachment });
+  const session = attached({ type: "model", identity: { modelId: "opus" } });
+  const named = attached({ type: "command_permissions", allowedTools: [], model: "haiku" });
+  const request = { type: "api-request", querySource: "repl_main_thread", params: {} };
+  const model = (...lines: readonly object[]) => {
+    const { frames, push } = startTelling();
+    push(...[...lines, request].map((line) => ({ version, ...line })));
+    const [init] = frames.flatMap((frame) => frame.subtype === "init" ? [frame.model] : []);
+    return init;
+  };
+  assertEquals(model(prompt, session, named), "haiku");
+  assertEquals(model(named, prompt, session), "opus");
+});
+
 Deno.test("a conversation that was cleared goes on in another session, as claude -p tells it", () => {
   const told = (version: string) => {
     const { frames: usual, report } = conversationOptions();
