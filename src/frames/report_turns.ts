@@ -159,8 +159,10 @@ export function reportTurns(
   const cause = ending.kind === "aborted"
     ? undefined
     : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
-  // A conversation that ends between turns, or with what has run in the background since the last one, has no result.
-  const isUnasked = state.options.conversation === true && message === undefined &&
+  // A conversation that ends between turns, or with what has run in the background since the last one, has no result,
+  // unless it was to go on by itself.
+  const isAwaited = state.heardOut === true && state.wakeupAt !== undefined;
+  const isUnasked = state.options.conversation === true && message === undefined && !isAwaited &&
     (ending.kind === "interrupted" ||
       (ending.kind === "answered" && isUnwritten && printed > 0));
   const isTold = isUnasked ||

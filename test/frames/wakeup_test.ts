@@ -110,3 +110,15 @@ Deno.test("a model that is not woken because of a project's own prompts is told 
   }));
   assertEquals(silent.warning, undefined);
 });
+
+Deno.test("whoever ends a conversation that was to go on by itself is told so in a result", () => {
+  const signal = { type: "signal", signal: "SIGTERM" } as const;
+  const inputs = [...FIRST, ...OVER, signal, EXIT];
+  const { frames } = printed(inputs, ({ session, frames, ...options }) => ({
+    ...options,
+    session: { ...session, conversation: true },
+    frames: { ...frames, conversation: true },
+  }));
+  const subtypes = frames.filter(({ type }) => type === "result").map(({ subtype }) => subtype);
+  assertEquals(subtypes, ["success", "interrupted"]);
+});

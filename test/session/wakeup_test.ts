@@ -185,6 +185,18 @@ Deno.test("a conversation whose caller says no more behind a turn ends without w
   assertEquals(seen(closed), WAITS);
   const woken = told(closed, BUSY, WOKEN, answer("woken"), stop("woken"), COST, IDLE, COMPLETED);
   assertEquals(seen(told(woken, EXIT)), OVER);
+  const killed = told(conversation(), CLOSED, ...lines, EXIT);
+  assertEquals(seen(killed).ending, "exited", "it was to go on");
+  assertEquals(seen(told(conversation(), ...lines, EXIT)).ending, "closed");
+});
+
+Deno.test("a hook may tell of the woken model before any line tells that it was to be woken", () => {
+  const session = simulate({ version: "2.1.330", conversation: true });
+  told(session, BUSY, PROMPT, stop("first", [ONCE]), submit("Wake up"));
+  assertEquals(seen(session), WAITS);
+  told(session, SCHEDULED, answer("first"), COMPLETED, WOKEN, answer("woken"), CLOSED);
+  told(session, stop("woken"), COST, IDLE, COMPLETED, EXIT);
+  assertEquals(seen(session), OVER);
 });
 
 Deno.test("in a conversation the turn of the woken model has a time of its own", () => {

@@ -165,7 +165,8 @@ function onExit(state: SessionState, exit: Exit): Step {
   // A Stop that still waited for the idle status was the last one after all.
   // What it was sent and has not taken is for the next child, if this one was any good.
   const isUnasked = (state.phase === "resting" || state.phase === "entered") &&
-    state.taken.length === 0 && (state.turns > 0 || state.sent.length + state.queue.length === 0);
+    !state.wakeup?.awaited && state.taken.length === 0 &&
+    (state.turns > 0 || state.sent.length + state.queue.length === 0);
   const ending: Ending = state.ending ?? settledEnding(state) ?? refusal(state, exit) ??
     (isUnasked && state.options.conversation ? { kind: "closed" } : { kind: "exited", exit });
   const stopped = stopsOver({ ...state, phase: "reading", ending, exit });

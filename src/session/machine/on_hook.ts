@@ -22,6 +22,7 @@ import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
 import { askTasks, intoNextTurn, isAwaitingStatus, overAtOnce, overTurn } from "../turn_end.ts";
 import { askPrice, overWhenPriced, untilSettled } from "../waits.ts";
+import { mayBeWoken } from "../wakeup.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
@@ -286,7 +287,8 @@ function takePrompt(before: SessionState, text: unknown): Step {
   const taken = take(before, text);
   if (taken === undefined) {
     // The child goes on with the end of a task, or wakes the model, which makes a turn of its own.
-    const woken = before.wakeup !== undefined && !isNotification(text);
+    // Where its time was there as soon as the turn was over, the lines that tell of it may be read later.
+    const woken = (before.wakeup !== undefined || mayBeWoken(before)) && !isNotification(text);
     const begun = woken || isNotification(text) ? intoNextTurn(before) : undefined;
     if (begun !== undefined) {
       const next = prompted({ ...begun.state, woken });
