@@ -87,7 +87,7 @@ const KINDS = [
 /** Most bytes of all of them together. */
 const LARGEST_IN_ALL = 6_000_000;
 /** Most characters of a text in an input but for prompts: what is longer is Claude Code's own. */
-const LONGEST = 400;
+const LONGEST = 600;
 
 const exitCodeOf = ({ cast }: Cassette): unknown =>
   cast.events.filter(({ code }) => code === "d").map(({ data }) => JSON.parse(data))
