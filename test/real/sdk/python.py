@@ -11,6 +11,7 @@ import sys
 import uuid
 
 from claude_agent_sdk import (
+    AgentDefinition,
     ClaudeAgentOptions,
     ClaudeSDKClient,
     HookMatcher,
@@ -190,6 +191,75 @@ async def control(stage):
         stage.see({"model": usage["model"], "known": sorted(usage)})
 
 
+async def options(stage):
+    # What is written there is nothing to the other scenarios.
+    here = os.path.join(os.getcwd(), "apart")
+
+    def write(name, text):
+        path = os.path.join(here, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+
+    for name in ["my-skill", "my-other-skill"]:
+        text = f"---\nname: {name}\ndescription: One\n---\nDo."
+        write(f".claude/skills/{name}/SKILL.md", text)
+    hook = {"type": "command", "command": "echo hooked"}
+    hooked = {"hooks": {"PostToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}
+    write(".claude/settings.json", json.dumps(hooked))
+    write("more/any", "")
+    write("plugin/.claude-plugin/plugin.json", json.dumps({"name": "my-plugin"}))
+    write("servers.json", json.dumps({"mcpServers": {}}))
+    agent = AgentDefinition(
+        description="Greets",
+        prompt="You greet.",
+        tools=["Read"],
+        disallowedTools=["Write"],
+        model="haiku",
+        skills=["my-skill"],
+        maxTurns=2,
+    )
+    calls = [
+        bash("echo of $FROM"),
+        bash("touch forbidden"),
+        '[[tool Write {"file_path":"written","content":"x"}]]',
+        '[[tool Agent {"description":"greet","prompt":"Greet. [[say hi]]",'
+        '"subagent_type":"my-agent","run_in_background":false}]]',
+        '[[tool Skill {"skill":"my-skill"}]]',
+    ]
+    await stage.see_all(
+        f"One. [[think it over]] {' '.join(calls)} [[say first]]",
+        add_dirs=[os.path.join(here, "more")],
+        agents={"my-agent": agent},
+        allowed_tools=["Agent", "Bash"],
+        client_app="my-app/1",
+        cwd=here,
+        disallowed_tools=["Bash(touch forbidden)"],
+        effort="high",
+        env={"FROM": "the environment"},
+        extra_args={"name": "My title"},
+        fallback_model="claude-haiku-5-5",
+        forward_subagent_text=True,
+        include_hook_events=True,
+        max_budget_usd=5,
+        max_buffer_size=2_000_000,
+        max_turns=20,
+        mcp_servers=os.path.join(here, "servers.json"),
+        model="claude-sonnet-5",
+        permission_mode="acceptEdits",
+        plugins=[{"type": "local", "path": os.path.join(here, "plugin")}],
+        sandbox={"enabled": False},
+        setting_sources=["project"],
+        settings=json.dumps({"cleanupPeriodDays": 20}),
+        skills=["my-skill"],
+        strict_mcp_config=True,
+        system_prompt={"type": "preset", "preset": "claude_code", "append": "Be brief."},
+        task_budget={"total": 50_000},
+        thinking={"type": "adaptive", "display": "summarized"},
+        tools=["Agent", "Bash", "Read", "Skill", "Write"],
+    )
+
+
 async def structured_output(stage):
     schema = {
         "type": "object",
@@ -269,6 +339,7 @@ SCENARIOS = {
     "permissions and tools of its own": permissions_and_tools_of_its_own,
     "hooks": hooks,
     "control": control,
+    "options": options,
     "structured output": structured_output,
     "partial messages": partial_messages,
     "sessions": sessions,

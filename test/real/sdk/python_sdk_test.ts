@@ -8,7 +8,7 @@ import { pythonUser } from "./sdk_user.ts";
  * What is played live here; hooks are where Claude Codes have waited. How the frames of the other scenarios come about the
  * SDK for TypeScript shows live, and what this one makes of them is seen where tapes are replayed.
  */
-const SCENARIOS = ["permissions and tools of its own", "control", "errors"];
+const SCENARIOS = ["permissions and tools of its own", "control", "options", "errors"];
 
 const python = usablePython();
 

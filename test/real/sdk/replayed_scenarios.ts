@@ -7,6 +7,7 @@ export const REPLAYED_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>
     "permissions and tools of its own",
     "hooks",
     "control",
+    "options",
     "structured output",
     "partial messages",
     "sessions",
