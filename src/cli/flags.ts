@@ -324,7 +324,11 @@ export const FLAGS: readonly Flag[] = [
   cannot("--await-claim", OTHER_HOST, HIDDEN),
   cannot("--initialize-fields <names>", OTHER_HOST, HIDDEN),
   cannot("--managed-settings-in-initialize", OTHER_HOST, HIDDEN),
-  cannot("--project-config-root <dir>", OTHER_HOST, HIDDEN),
+  cannot(
+    "--project-config-root <dir>",
+    "claude-print plans a run by what the working directory has of settings, hooks and servers",
+    HIDDEN,
+  ),
   cannot("--client-data-url <url>", OTHER_HOST, HIDDEN),
   cannot("--allow-other-models", OTHER_HOST, HIDDEN),
   cannot("--host-auth-is-org-sign-in", OTHER_HOST, HIDDEN),
