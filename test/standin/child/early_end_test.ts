@@ -1,6 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Moment } from "../../../fixtures/mock/scenario.ts";
+import type { Run } from "../run.ts";
 import { StandIn } from "../stand_in.ts";
+import { LIMIT_S, timeOut } from "../time_out.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
@@ -64,34 +66,38 @@ Deno.test("the tools of a child that was killed do not outlive the run", async (
 });
 
 /** Lets a turn time out that hangs at a moment. */
-async function timeOutAt(hang: "prompt" | "answer"): Promise<void> {
-  await using claude = await StandIn.set({ hang, transcriptDelayMs: 10 });
-  const run = await claude.printHere([...JSON_FORMAT, "--timeout", "5", "hello"]);
-  assertEquals([run.code, run.result["subtype"]], [124, "timeout"], hang);
-  assertEquals(run.result["errors"], ["The run timed out after 5 s"], hang);
-  assertStringIncludes(run.stderr, "The run timed out after 5 s\n", hang);
-  assertStringIncludes(run.stderr, "--timeout", hang);
-  const partial = hang === "answer" ? "Hello from the stand-in." : undefined;
-  assertEquals(run.result["result"], partial, "what there is of the answer");
-  assertEquals((await claude.journal("exit")).map(({ code }) => code), [143], hang);
-}
-
-/** Lets a turn time out that hangs with an answer, in another format than json. */
-async function timeOutIn(format: readonly string[]): Promise<void> {
-  await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
-  const run = await claude.printHere([...format, "--timeout", "5", "hello"]);
-  assertEquals(run.code, 124);
-  if (run.format === "text") return assertEquals(run.stdout, "");
-  const names = run.frames.map(({ type, subtype }) => subtype ?? type);
-  assertEquals(names, ["init", "assistant", "user", "timeout"]);
+async function timeOutAt(
+  hang: "prompt" | "answer",
+  format: readonly string[],
+): Promise<{ readonly run: Run; readonly exits: readonly number[] }> {
+  await using claude = await StandIn.set({
+    hang,
+    sabotage: [{ at: hang, run: ":" }],
+    transcriptDelayMs: 10,
+  });
+  const run = await timeOut(
+    claude.printHere([...format, "--timeout", `${LIMIT_S}`, "hello"]),
+    claude.untilNoted("sabotage"),
+  );
+  assertEquals(run.code, 124, hang);
+  return { run, exits: (await claude.journal("exit")).map(({ code }) => code) };
 }
 
 Deno.test("a turn that never stops ends with exit code 124 after --timeout, with no half of an answer as text, and the frames so far and a result as stream-json", async () => {
-  const stream = ["--output-format", "stream-json", "--verbose"];
-  await Promise.all([
-    ...[timeOutAt("prompt"), timeOutAt("answer")],
-    ...[timeOutIn([]), timeOutIn(stream)],
-  ]);
+  for (const hang of ["prompt", "answer"] as const) {
+    const { run, exits } = await timeOutAt(hang, JSON_FORMAT);
+    assertEquals(run.result["subtype"], "timeout", hang);
+    assertEquals(run.result["errors"], [`The run timed out after ${LIMIT_S} s`], hang);
+    assertStringIncludes(run.stderr, `The run timed out after ${LIMIT_S} s\n`, hang);
+    assertStringIncludes(run.stderr, "--timeout", hang);
+    const partial = hang === "answer" ? "Hello from the stand-in." : undefined;
+    assertEquals(run.result["result"], partial, "what there is of the answer");
+    assertEquals(exits, [143], hang);
+  }
+  assertEquals((await timeOutAt("answer", [])).run.stdout, "");
+  const { run } = await timeOutAt("answer", ["--output-format", "stream-json", "--verbose"]);
+  const names = run.frames.map(({ type, subtype }) => subtype ?? type);
+  assertEquals(names, ["init", "assistant", "user", "timeout"]);
 });
 
 Deno.test("a child that hangs after its Stop hook has answered all the same", async () => {
