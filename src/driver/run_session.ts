@@ -84,9 +84,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       if (outlets.some(({ pending }) => pending > 0)) resources.poller.wake();
     };
   }
-  // Some prompts wait for the child's socket, and for its servers; who looks on at a terminal is told of retries.
-  const isHeard = options.answerAlone !== true || options.frames ||
-    [rendezvous, servers, retries, options.toldLines].some((one) => one !== undefined);
+  // A prompt may wait for the child to be ready, or for its servers; who looks on at a terminal is told of retries.
+  const isHeard = options.answerAlone !== true || options.frames || !options.begin.every(isThere) ||
+    [servers, retries, options.toldLines].some((one) => one !== undefined);
   let lastTick = now();
   while (performer.end === undefined) {
     const nextTick = lastTick + tickMs(state.session, { isHeard });
@@ -168,6 +168,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   if (!child.exited) performer.endTools();
   twin?.bringNotes();
   return { end: performer.end, state, lastScreen: () => terminal.render() };
+}
+
+/** Whether nothing has to be done for the child to have what is said: it has a prompt on its fd 0 when it starts. */
+function isThere(said: RunSessionOptions["begin"][number]): boolean {
+  return said.type === "closed" || (said.type === "message" && said.message.way === "stdin");
 }
 
 /** What is wrong with a structured answer, if a message is one. */
