@@ -52,8 +52,8 @@ export interface StartedRun {
 const KEPT =
   /\/claude-print-\d+(\/0-0-[0-9a-f]{8}(\/own(\/(owner\.json|given-ids))?|\/\.claude(\/projects(\/[^/]+(\/[^/]+\.jsonl)?)?)?)?)?$/u;
 
-/** A wait that takes this long fails its test, in milliseconds. */
-const PATIENCE_MS = 20_000;
+/** A wait that takes this long fails its test, in milliseconds: a prompt of 3 MB takes 16 s where a machine has work for 20. */
+const PATIENCE_MS = 60_000;
 const LOOK_MS = 5;
 
 /**
