@@ -15,7 +15,7 @@ import { onToolsReturned, onToolUse } from "./on_budget.ts";
 import { holdForServers } from "./on_servers.ts";
 import { onAnnounced } from "./on_status.ts";
 import { isTextOf } from "../message.ts";
-import type { SessionState } from "../session_state.ts";
+import { isOverspent, type SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { hasOtherStopHooks } from "../other_stop_hooks.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
@@ -74,9 +74,7 @@ function answer(state: SessionState, call: HookCall): Step {
     const reminder: Effect = { type: "answer", id, reply: REMINDER };
     return act(next.state, [reminder, { type: "trace", text: "reminded" }, ...next.effects]);
   }
-  const limited = event === "PostToolBatch" && counted !== returned
-    ? limitReached(counted)
-    : undefined;
+  const limited = event === "PostToolBatch" ? limitReached(counted, payload) : undefined;
   const ending = isLastRequest ? { ...counted, atLimit: true } : counted;
   const taken = takeHook(ending, { event, payload, limited, id });
   if (id === undefined) return taken;
@@ -189,8 +187,13 @@ function countRequest(state: SessionState, payload: HookPayload): SessionState {
   return payload["agent_id"] === undefined ? { ...state, requests: state.requests + 1 } : state;
 }
 
-/** The limit that forbids a further request after the tools of this one. */
-function limitReached(state: SessionState): SessionState["limited"] {
+/**
+ * The limit that forbids a further request after the tools of this one; a subagent's cost money too. That a tool is
+ * refused ends no turn of 2.1.197, whatever its hook says: the model would be told of it.
+ */
+function limitReached(state: SessionState, payload: HookPayload): SessionState["limited"] {
+  if (isOverspent(state)) return "budget";
+  if (payload["agent_id"] !== undefined) return undefined;
   if (isOutOfTries(state)) return "output-tries";
   const { requests, options: { maxBudgetUsd, output, maxTurns } } = state;
   // The first recordings hold only the call at the limit, and not what the limit was.
@@ -223,7 +226,7 @@ function takeHook(
   if (limited !== undefined) {
     // No Stop follows it (2.1.168 to 2.1.330).
     return act(
-      { ...takeFirst(state), phase: "settling", limited, priced: false },
+      { ...takeFirst(state), phase: "settling", limited, priced: limited === "budget" },
       [trace, ...untilSettled(state)],
     );
   }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { OVERSPENT } from "../../../src/session/hook_answers.ts";
+import { OVERSPENT, STOP } from "../../../src/session/hook_answers.ts";
 import type { Message } from "../../../src/session/message.ts";
 import { answer, called, COMPLETED, PROMPT, returned } from "../../transcript/lines.ts";
 import { simulate, type Simulation } from "../simulation.ts";
@@ -119,6 +119,37 @@ Deno.test("in a conversation the tools are refused, the child lives on, and no f
   assertEquals(session.effects.filter(({ type }) => type === "deliver").length, delivered);
   session.hear({ type: "closed" });
   assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("in a conversation no request follows the tools of an answer that has used the budget up", () => {
+  for (const agent of [{}, { agent_id: "s1" }]) {
+    const session = begun({ conversation: true });
+    tool(session, "a", agent);
+    cost(session, 1.5);
+    // A child that does not end its turn because a tool was refused would tell the model so.
+    session.hear({ type: "hook", event: "PostToolBatch", payload: agent, id: "batch" });
+    assertEquals(answers(session), [["a", OVERSPENT], ["batch", STOP]]);
+    for (const input of [returned("t1"), COMPLETED, { type: "status", status: "idle" }] as const) {
+      session.hear(input);
+    }
+    const turns = session.effects.filter((effect) => effect.type === "turn");
+    assertEquals(turns.map(({ ending }) => ending.kind), ["budget"]);
+    assertEquals(session.signals(), []);
+  }
+});
+
+Deno.test("what tools themselves have cost counts before the model is asked again", () => {
+  const session = begun();
+  tool(session, "a");
+  cost(session, 0.5);
+  cost(session, 1.5);
+  session.hear({ type: "hook", event: "PostToolBatch", payload: {}, id: "batch" });
+  assertEquals(answers(session), [["a", undefined], ["batch", STOP]]);
+  session.hear(returned("t1"));
+  session.hear(COMPLETED);
+  session.hear({ type: "status", status: "idle" });
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending(), { kind: "budget" });
 });
 
 Deno.test("what was paid before the child counts, and once", () => {
