@@ -131,6 +131,7 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     judge: await judgeOf(order, {
       ...facts,
       earlier,
+      found,
       // Without a schema that is none a conversation goes on, as with claude -p.
       refusal: problem === facts.outputProblem ? undefined : problem,
     }),
@@ -165,16 +166,23 @@ async function foundSessions(
 
 async function judgeOf(
   order: RunOrder,
-  facts: RunFacts & Pick<PreparedRun, "earlier"> & { readonly refusal: string | undefined },
+  facts:
+    & RunFacts
+    & Pick<PreparedRun, "earlier">
+    & { readonly found: FoundSessions; readonly refusal: string | undefined },
 ): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
   const { messageJudge } = await import("./facts/prompt/message_judge.ts");
   const { lineId } = await import("../transcript/parents_first.ts");
+  const { parseEntry } = await import("../transcript/entry.ts");
+  // What is left out of a session that goes on in part is in it still, and in no fork.
+  const { transcript } = order.forkSession ? {} : facts.found;
+  const whole = transcript?.text.split("\n").flatMap((line) => parseEntry(line) ?? []) ?? [];
   return messageJudge(order, {
     ...facts,
     settings: valuesOf(facts.settings),
     mcpServers: facts.mcpServers.length,
-    before: facts.earlier.flatMap((entry) => lineId(entry) ?? []),
+    before: [...facts.earlier, ...whole].flatMap((entry) => lineId(entry) ?? []),
   });
 }
 

@@ -95,6 +95,18 @@ forNewestVersion(
     const prompt = added.trimEnd().split("\n").map(parseObject).find(({ type }) => type === "user");
     const parent = lines.find(({ uuid }) => uuid === prompt?.["parentUuid"]);
     assert(parent !== undefined, "it goes on from a line that was there");
+    const sent = {
+      type: "user",
+      uuid: third?.["uuid"],
+      message: { role: "user", content: "Again" },
+    };
+    const stream = ["-p", "--verbose", "--input-format", "stream-json"];
+    const repeated = await real.print(
+      [...stream, "--output-format", "stream-json", ...part, two],
+      { stdin: JSON.stringify(sent) },
+    );
+    assertEquals([repeated.code, repeated.stderr], [0, ""]);
+    assertEquals(lastConversation(real), theirs, "what was left out has its id still");
 
     // The shorter branch is the conversation from now on, for both, by its title too.
     const branch = [...theirs, "four"];
