@@ -280,7 +280,7 @@ export interface TurnMemory {
   readonly halted: boolean;
   /** What it says in the place of an answer where a hook has blocked the prompt. */
   readonly blocked?: string | undefined;
-  /** The assistant's last text in it. */
+  /** The assistant's last text in it, behind all calls of tools and their results. */
   readonly answer: string;
   /** What has become of its structured answer. */
   readonly output: OutputMemory;

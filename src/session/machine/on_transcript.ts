@@ -165,7 +165,8 @@ function onRecord(
     carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before, line)),
     halted: (before.halted && !entry.prompt) || entry.halted === true,
     blocked: entry.blocked ?? (entry.prompt ? undefined : before.blocked),
-    answer: entry.text ?? before.answer,
+    // What is said ahead of a call, or of its result, is not what ends the turn, though that may say the same.
+    answer: entry.text ?? (entry.called.length + entry.returned.length > 0 ? "" : before.answer),
     completed: entry.end === "completed" || (before.completed && entry.isSystem) ||
       (entry.failed === true && before.options.hookless === true),
     summed: entry.end === "completed" || (before.summed && !entry.prompt),

@@ -340,6 +340,17 @@ Deno.test("a turn ends once the child is idle and its prompt and answer are on r
   }
 });
 
+Deno.test("what was said ahead of a tool's result is not on record as the answer that says the same", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  for (const input of [PROMPT, answer("Done."), called("1"), returned("1")]) session.hear(input);
+  session.hear({ type: "hook", event: "Stop", payload: { last_assistant_message: "Done." } });
+  session.hear(status("idle"));
+  assertEquals(session.signals(), []);
+  session.hear(answer("Done."));
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
 Deno.test("a turn whose end is on record ended, whatever its answer was, and no turn before it counts", () => {
   const session = simulate();
   session.hear(PROMPT);
