@@ -11,9 +11,13 @@ export function take(state: SessionState, text: unknown): SessionState | undefin
   return at < 0 ? undefined : takeUnwritten(state, at);
 }
 
-/** The session in a turn: it is that of what was on its way, though nothing has said so. */
+/**
+ * The session in a turn: it is that of what was on its way, though nothing has said so. What is on its way when the model
+ * is woken waits in the child's queue.
+ */
 export function takeFirst<Session extends SessionState>(state: Session): Session {
-  return state.taken.length === 0 && state.sent.length > 0 ? takeUnwritten(state, 0) : state;
+  const { taken, sent, woken } = state;
+  return taken.length === 0 && sent.length > 0 && !woken ? takeUnwritten(state, 0) : state;
 }
 
 function takeUnwritten<Session extends SessionState>(state: Session, at: number): Session {

@@ -64,12 +64,17 @@ export function overTurn(
 /**
  * Ends the turn that settles and begins the next one, which is known to have begun; undefined where nothing settles, or
  * the turn was the last whatever follows it.
+ *
+ * @param options.woken whether the next one is that for which the model is woken
  */
-export function intoNextTurn(before: SessionState): Step | undefined {
+export function intoNextTurn(
+  before: SessionState,
+  { woken = false }: { readonly woken?: boolean } = {},
+): Step | undefined {
   const ending = before.phase === "settling" ? settledEnding(before) : undefined;
   if (ending === undefined || !mayBeFollowed(before, ending)) return undefined;
   const over = overTurn(before, ending, { recorded: false, followed: true });
-  const next = began(over.state);
+  const next = began({ ...over.state, woken });
   return act(next.state, [...over.effects, ...next.effects]);
 }
 

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import type { Message } from "../../src/session/message.ts";
 import { answer, COMPLETED, line, PROMPT } from "../transcript/lines.ts";
 import { simulate, type Simulation } from "./simulation.ts";
 
@@ -208,4 +209,88 @@ Deno.test("in a conversation the turn of the woken model has a time of its own",
   session.wait(30_000);
   told(session, IDLE, EXIT);
   assertEquals(seen(session).ending, "timeout");
+});
+
+/** A conversation whose first message has had the model woken later, and the second comes as it is. */
+function crossed(command?: string): Simulation {
+  const session = simulate({ version: "2.1.330", conversation: true });
+  const say = (text: string, more: object = {}) =>
+    session.hear({
+      type: "message",
+      message: { text, way: "rendezvous", ticket: text, ...more } as Message,
+    });
+  told(session, { type: "reachable" }, IDLE);
+  say("hello there");
+  told(session, submit("hello there"), BUSY, PROMPT, SCHEDULED, answer("first"));
+  told(session, stop("first", [ONCE]), COST, IDLE, COMPLETED);
+  session.wait(DELAY_MS);
+  say("and now", command === undefined ? {} : { command });
+  return session;
+}
+
+/** The turns, and whose each was. */
+function turnsOf({ effects }: Simulation) {
+  return effects.flatMap((effect) =>
+    effect.type === "turn" ? [[effect.ending.kind, ...effect.tickets]] : []
+  );
+}
+
+const delivered = ({ effects }: Simulation) =>
+  effects.flatMap((effect) => effect.type === "deliver" ? [effect.prompt] : []);
+
+const AND_NOW = line({ type: "user", message: { content: "and now" } });
+
+Deno.test("a message that is sent as the model is woken has a turn of its own behind that", () => {
+  for (const command of [undefined, "/and"]) {
+    for (const first of [[submit("Wake up"), WOKEN], [WOKEN, submit("Wake up")]]) {
+      const session = told(crossed(command), BUSY, ...first, answer("woken"), stop("woken"), COST);
+      assertEquals(turnsOf(session), [["answered", "hello there"]]);
+      // The child goes on with what it has in its queue, and its lines may be late.
+      told(session, submit("and now"), COMPLETED, AND_NOW, CLOSED);
+      assertEquals(turnsOf(session), [["answered", "hello there"], ["answered"]]);
+      told(session, answer("second"), stop("second"), COST, IDLE, COMPLETED, EXIT);
+      assertEquals(delivered(session), ["hello there", "and now"]);
+      const { ending, state } = { ending: session.ending(), state: session.state() };
+      assertEquals([ending?.kind, state.taken.map(({ text }) => text)], ["answered", ["and now"]]);
+    }
+  }
+});
+
+Deno.test("a message that is sent as the model is woken may become a part of that turn", () => {
+  const joined = line({
+    type: "attachment",
+    attachment: { type: "queued_command", prompt: "and now" },
+  });
+  const session = told(crossed(), BUSY, submit("Wake up"), WOKEN, joined, answer("both"));
+  told(session, stop("both"), COST, IDLE, COMPLETED);
+  assertEquals(turnsOf(session), [["answered", "hello there"], ["answered", "and now"]]);
+  told(session, CLOSED, EXIT);
+  assertEquals([delivered(session).length, session.ending()?.kind], [2, "closed"]);
+});
+
+Deno.test("nobody is to say more, and what was sent as the model was woken is still answered", () => {
+  const session = told(crossed(), CLOSED, submit("Wake up"), BUSY, WOKEN, answer("woken"));
+  told(session, stop("woken"), COST, IDLE, COMPLETED);
+  assertEquals([turnsOf(session).length, session.signals()], [2, []], "it is in the child's queue");
+  told(session, submit("and now"), BUSY, AND_NOW, answer("second"), stop("second"), COST, IDLE);
+  told(session, COMPLETED, EXIT);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+Deno.test("a message that came too late for its turn is not the one for which the model is woken", () => {
+  const session = simulate({ version: "2.1.330", conversation: true });
+  const say = (text: string) =>
+    session.hear({ type: "message", message: { text, way: "rendezvous", ticket: text } });
+  told(session, { type: "reachable" }, IDLE);
+  say("hello there");
+  told(session, submit("hello there"), BUSY, PROMPT, SCHEDULED, answer("first"));
+  say("and now");
+  told(session, stop("first", [ONCE]), COST, submit("Wake up"), COMPLETED, WOKEN, answer("woken"));
+  told(session, stop("woken"), COST, submit("and now"), COMPLETED, AND_NOW, answer("second"));
+  told(session, stop("second"), COST, IDLE, COMPLETED);
+  assertEquals(turnsOf(session), [
+    ["answered", "hello there"],
+    ["answered"],
+    ["answered", "and now"],
+  ]);
 });

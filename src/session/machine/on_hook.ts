@@ -291,14 +291,20 @@ function takePrompt(before: SessionState, text: unknown): Step {
   if (taken === undefined) {
     // The child goes on with the end of a task, or wakes the model, which makes a turn of its own.
     // Where its time was there as soon as the turn was over, the lines that tell of it may be read later.
-    const woken = (before.wakeup !== undefined || mayBeWoken(before)) && !isNotification(text);
-    const begun = woken || isNotification(text) ? intoNextTurn(before) : undefined;
+    const isDue = (before.wakeup !== undefined || mayBeWoken(before)) && !isNotification(text);
+    const begun = isDue || isNotification(text)
+      ? intoNextTurn(before, { woken: isDue })
+      : undefined;
     if (begun !== undefined) {
-      const next = prompted({ ...begun.state, woken });
+      const next = prompted(begun.state);
       return act(next.state, [...begun.effects, ...next.effects]);
     }
     const current = currentPrompt(before);
-    const isForeign = !before.prompted && current !== undefined && typeof text === "string" &&
+    // A line may have told of it before.
+    const woken = isDue || (before.woken && !isNotification(text));
+    // What is sent as the model is woken is on its way, and still to be taken.
+    const isForeign = !woken && !before.prompted && current !== undefined &&
+      typeof text === "string" &&
       !isTextOf(current, text) && !isNotification(text);
     return isForeign
       ? end(before, { kind: "undelivered", taken: text })

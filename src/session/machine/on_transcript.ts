@@ -41,7 +41,8 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   if (known.childQueue.woken.size > before.childQueue.woken.size && known.ending === undefined) {
     return onWoken(known);
   }
-  const asked = entry.asked === undefined ? undefined : takeLine(known, entry.asked);
+  const isOfTime = line.type === "user" && isTimed(line);
+  const asked = entry.asked === undefined || isOfTime ? undefined : takeLine(known, entry.asked);
   const given = idOfItsOwn(before, asked?.uuid);
   if (entry.prompt && asked?.isNews && known.phase === "settling") {
     // The child goes on with what it has in its queue, and the hook that says so has not been heard yet.
@@ -51,10 +52,11 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   }
   const isNotice = entry.prompt && asked?.state === known && isNotification(entry.asked);
   // The model is woken, of which no hook has told.
-  const isWoken = line.type === "user" && isTimed(line) && before.wakeup !== undefined &&
-    !before.woken && !before.late;
+  const isWoken = isOfTime && before.wakeup !== undefined && !before.woken && !before.late;
   // The child goes on with the end of a task; where it has ended that turn too, it took the prompt before that.
-  const begun = isWoken || (isNotice && isNextTaken(before)) ? intoNextTurn(known) : undefined;
+  const begun = isWoken || (isNotice && isNextTaken(before))
+    ? intoNextTurn(known, { woken: isWoken })
+    : undefined;
   if (begun !== undefined) {
     const next = onTranscript(begun.state, line);
     return act(next.state, [...begun.effects, ...next.effects]);
