@@ -43,7 +43,7 @@ export function callbackAnswer(
   question: CallbackQuestion,
   given: ControlAnswer,
 ): readonly Effect[] {
-  if ("error" in given || !isSound(given.response)) return failed(state, question);
+  if ("error" in given || !isSound(given.response, question)) return failed(state, question);
   const { response } = given;
   const misnamed = misnaming(question, response);
   if (misnamed !== undefined) return ofAnother(state, { question, misnamed });
@@ -90,7 +90,7 @@ export function misnamedPrompt(
   given: ControlAnswer,
 ): string | undefined {
   return question.callback.event === "UserPromptSubmit" && "response" in given &&
-      isSound(given.response)
+      isSound(given.response, question)
     ? misnaming(question, given.response)
     : undefined;
 }
@@ -102,7 +102,9 @@ function misnaming(
 ): string | undefined {
   const { hookSpecificOutput: output } = response;
   const name = isJsonObject(output) ? output["hookEventName"] : undefined;
-  return name === undefined || name === event
+  const isOwn = name === event ||
+    (event === SKILL_SHELL && OF_SKILL_SHELL.some((of) => of === name));
+  return name === undefined || isOwn
     ? undefined
     : `Hook returned incorrect event name: expected '${event}' but got '${name}'. Full stdout: ` +
       JSON.stringify(response, null, 2);
@@ -119,6 +121,7 @@ function ofAnother(
       ? [answer(hookId, MISNAMED), ...decided(toolUseId, "late")]
       : [answer(hookId, GONE), ...decided(toolUseId, "gone")];
   }
+  if (event === SKILL_SHELL) return [answer(hookId, notRun("the hook couldn't run"))];
   const isTold = event === "Stop" && isNew(state);
   return [
     ...(isTold
@@ -133,17 +136,36 @@ const NAMED =
   ("PreToolUse UserPromptSubmit UserPromptExpansion SessionStart Setup PreModelSwitch " +
     "PostModelSwitch SubagentStart PostToolUse PostToolUseFailure PostToolBatch Stop SubagentStop " +
     "PermissionDenied Notification PermissionRequest Elicitation ElicitationResult CwdChanged " +
-    "FileChanged WorktreeCreate MessageDisplay").split(" ");
+    "FileChanged WorktreeCreate MessageDisplay PreSkillShellCommand").split(" ");
+
+/** The events whose hooks have none; what those say that are not known yet, the child itself judges. */
+const UNNAMED = ("SessionEnd StopFailure PreCompact PostCompact TeammateIdle TaskCreated " +
+  "TaskCompleted ConfigChange WorktreeRemove InstructionsLoaded DirectoryAdded").split(" ");
+
+/** The event of a command that the text of a skill has run, which its hook may forbid (2.1.332). */
+const SKILL_SHELL = "PreSkillShellCommand";
+/** The events of which an answer to it may be one, as to `claude -p`. */
+const OF_SKILL_SHELL = ["PreToolUse", "PermissionRequest"];
+
+/** The answer with which such a command does not run, for a reason that Claude Code has words for. */
+function notRun(reason: "the hook couldn't run" | "the hook didn't answer"): HookPayload {
+  return { decision: "block", reason };
+}
 
 /** Whether Claude Code takes it for the answer of a hook, as far as that has a say in what goes on. */
-function isSound(response: unknown): response is JsonObject {
+function isSound(
+  response: unknown,
+  { callback: { event } }: CallbackQuestion,
+): response is JsonObject {
   if (!isJsonObject(response)) return false;
   const { decision, hookSpecificOutput: output } = response;
   if (output === undefined) return isDecision(decision);
   const { hookEventName: name, permissionDecision: permission } = isJsonObject(output)
     ? output
     : {};
-  return isDecision(decision) && NAMED.some((each) => each === name) &&
+  const isKnown = NAMED.some((each) => each === name) ||
+    (name === event && !UNNAMED.includes(event));
+  return isDecision(decision) && isKnown &&
     (permission === undefined ||
       ["allow", "deny", "ask", "defer"].some((each) => each === permission));
 }
@@ -175,6 +197,7 @@ export function unheard(
     readonly toolUseId?: unknown;
   },
 ): readonly Effect[] {
+  if (callback.event === SKILL_SHELL) return [answer(hookId, notRun("the hook didn't answer"))];
   if (callback.event !== "PreToolUse" || !isNew(state)) return [answer(hookId)];
   const id = typeof toolUseId === "string" ? toolUseId : undefined;
   return [answer(hookId, GONE), ...decided(id, "gone")];
@@ -191,7 +214,7 @@ export function onCallbacksDue(before: SessionState, at: number): Step {
         { type: "withdraw", id },
         ...(event === "PreToolUse"
           ? [answer(hookId, LATE), ...decided(toolUseId, "late")]
-          : [answer(hookId)]),
+          : [answer(hookId, ...event === SKILL_SHELL ? [notRun("the hook didn't answer")] : [])]),
       ]));
   }
   return act(step.state, [...step.effects, ...untilDue(step.state, at)]);

@@ -432,6 +432,44 @@ Deno.test("a hook of the caller's that answers for another event says nothing, a
   }
 });
 
+Deno.test("a hook of the caller's for a command of a skill has its say, and without one nothing runs", () => {
+  const event = "PreSkillShellCommand";
+  const asking = () => {
+    const session = working([{ event, id: "hook_0", timeoutS: 2 }], 60_000, "2.1.332");
+    session.hear({ type: "hook", event, payload: { tool_use_id: "u:0" }, id: "5", callback: 0 });
+    session.wait(1000);
+    return session;
+  };
+  const given = (session: Simulation) => replies(session).map(({ reply }) => reply);
+  for (const name of [event, "PreToolUse", "PermissionRequest"]) {
+    const session = asking();
+    const no = { hookSpecificOutput: { hookEventName: name, permissionDecision: "deny" } };
+    answer(session, no);
+    assertEquals(given(session), [no]);
+  }
+  const notRun = (reason: string) => [{ decision: "block", reason }];
+  const misnamed = asking();
+  answer(misnamed, { hookSpecificOutput: { hookEventName: "Stop" } });
+  assertEquals(given(misnamed), notRun("the hook couldn't run"));
+  const late = asking();
+  late.wait(1000);
+  assertEquals(given(late), notRun("the hook didn't answer"));
+  const left = asking();
+  left.hear({ type: "closed" });
+  assertEquals(given(left), notRun("the hook didn't answer"));
+});
+
+Deno.test("what a hook of the caller's says of an event that is not known is the child's to judge", () => {
+  const said = (event: string) => {
+    const session = working([{ event, id: "hook_0" }]);
+    session.hear({ type: "hook", event, payload: {}, id: "5", callback: 0 });
+    answer(session, { hookSpecificOutput: { hookEventName: event, permissionDecision: "deny" } });
+    return replies(session).map(({ reply }) => reply !== undefined);
+  };
+  assertEquals(said("PreSomethingNew"), [true]);
+  assertEquals(said("TaskCompleted"), [false]);
+});
+
 Deno.test("an answer of the caller's server that Claude Code could not read is an error by its size", () => {
   const answered = (length: number) => {
     const session = working();
