@@ -73,7 +73,6 @@ export function besideEachOther(frames: readonly Frame[]): readonly Frame[] {
       result.splice(group.started++, 0, frame);
       group.ended++;
     } else if (group !== undefined && isOfGroup && subtype === "hook_response") {
-      const isRemark = (one: Frame) => one.type === "system" && one.subtype === "informational";
       const place = result.slice(group.ended).every(isRemark) ? group.ended : result.length;
       result.splice(place, 0, frame);
       group.ended = place + 1;
@@ -87,14 +86,48 @@ export function besideEachOther(frames: readonly Frame[]): readonly Frame[] {
   return result;
 }
 
+/**
+ * Puts what is told of the end of a subagent before the hooks that are run behind its call, as `claude -p` does: the
+ * result of the call tells of it, which stands behind them.
+ */
+export function behindSubagents(frames: readonly Frame[]): readonly Frame[] {
+  if (!frames.some(isBehindSubagent)) return frames;
+  const result: Frame[] = [];
+  for (const frame of frames) {
+    const { type, subtype } = frame;
+    const isEnd = type === "system" &&
+      (subtype === "task_updated" || subtype === "task_notification");
+    const place = isEnd ? placeBeforeHooks(result) : -1;
+    result.splice(place < 0 ? result.length : place, 0, frame);
+  }
+  return result;
+}
+
+/** Where the hooks begin with which frames end, and what they say to the user. */
+function placeBeforeHooks(frames: readonly Frame[]): number {
+  const other = frames.findLastIndex((frame) => !isBehindSubagent(frame) && !isRemark(frame));
+  return frames.findIndex((frame, place) => place > other && isBehindSubagent(frame));
+}
+
+/** Whether a frame tells of a hook that has been run behind the call of a subagent. */
+function isBehindSubagent(frame: Frame): boolean {
+  return frame.type === "system" &&
+    (frame.subtype === "hook_started" || frame.subtype === "hook_response") &&
+    /^PostToolUse(?:Failure)?:Agent$/u.test(asText(frame["hook_name"]));
+}
+
+function isRemark({ type, subtype }: Frame): boolean {
+  return type === "system" && subtype === "informational";
+}
+
 function isHookStart({ type, subtype }: Frame): boolean {
   return type === "system" && subtype === "hook_started";
 }
 
 /** What is told in between: what a hook says to the user and, at the end of a turn, to the model (2.1.197). */
-function staysBeside({ type, subtype }: Frame, name: unknown): boolean {
-  return (type === "system" && subtype === "informational") ||
-    (type === "user" && (name === "Stop" || name === "SubagentStop"));
+function staysBeside(frame: Frame, name: unknown): boolean {
+  return isRemark(frame) ||
+    (frame.type === "user" && (name === "Stop" || name === "SubagentStop"));
 }
 
 /** Says that a hook has run, where that is wanted. */

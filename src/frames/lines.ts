@@ -14,7 +14,13 @@ import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.
 import { forgetOpenCalls, noteOpenCalls } from "./live/long_calls.ts";
 import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
-import { besideEachOther, hooksFirst, stopsAtEnd, tellHookEnd } from "./hook_ends.ts";
+import {
+  behindSubagents,
+  besideEachOther,
+  hooksFirst,
+  stopsAtEnd,
+  tellHookEnd,
+} from "./hook_ends.ts";
 import { beginningFirst, inOrder, noticeIn } from "./line_order.ts";
 import { parted, placeOf, tellMessage, tellTimed } from "./messages.ts";
 import { endTurn, runTurns, tellEarly } from "./results.ts";
@@ -82,7 +88,7 @@ export function tellLines(before: FramesState): Told {
   const { tasks } = state;
   return and(
     and(
-      told(state, besideEachOther(frames)),
+      told(state, behindSubagents(besideEachOther(frames))),
       (state) => behindResult(state, (state) => tellNotices(state, (id) => tasks.has(id))),
     ),
     endWritten,

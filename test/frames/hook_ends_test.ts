@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { besideEachOther } from "../../src/frames/hook_ends.ts";
+import { behindSubagents, besideEachOther } from "../../src/frames/hook_ends.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 
 /** Frames by short names: `+Pre` and `-Pre` are the start and the end of a hook, `!` is what one says to the user. */
@@ -11,15 +11,18 @@ function framesOf(names: string): readonly Frame[] {
       ? { type: "system", subtype, hook_name }
       : name === "!"
       ? { type: "system", subtype: "informational" }
+      : name.startsWith("task_")
+      ? { type: "system", subtype: name }
       : { type: name };
     return frame as Frame;
   });
 }
 
-function ordered(names: string): string {
-  return besideEachOther(framesOf(names)).map((frame) => {
+function ordered(names: string, order = besideEachOther): string {
+  return order(framesOf(names)).map((frame) => {
     const { type, subtype, hook_name: name } = frame as Readonly<Record<string, unknown>>;
     if (subtype === "informational") return "!";
+    if (`${subtype}`.startsWith("task_")) return subtype;
     return name === undefined ? type : `${subtype === "hook_started" ? "+" : "-"}${name}`;
   }).join(" ");
 }
@@ -45,4 +48,20 @@ Deno.test("besideEachOther() leaves hooks alone that did not run side by side", 
       "+P -P ! assistant ! user",
     ]
   ) assertEquals(ordered(told), told);
+});
+
+Deno.test("behindSubagents() tells that a subagent is over before the hooks that are run behind its call", () => {
+  const pre = "assistant +PreToolUse:Agent -PreToolUse:Agent";
+  const post = "+PostToolUse:Agent +PostToolUse:Agent -PostToolUse:Agent -PostToolUse:Agent";
+  const over = "task_updated task_notification";
+  for (
+    const [told, expected] of [
+      [`${pre} ${post} ! ${over} user !`, `${pre} ${over} ${post} ! user !`],
+      [`${post} ${over} user ${post} ${over} user`, `${over} ${post} user ${over} ${post} user`],
+      [`${over} ${post} user`, `${over} ${post} user`],
+      [`${post} user ${over} user`, `${post} user ${over} user`],
+      [`${pre} ! ${over} user`, `${pre} ! ${over} user`],
+      ["+PostToolUse:Bash -PostToolUse:Bash task_notification user"].flatMap((one) => [one, one]),
+    ]
+  ) assertEquals(ordered(told ?? "", behindSubagents), expected);
 });
