@@ -19,6 +19,8 @@ export interface StartOptions {
   /** The run's private folder. */
   readonly sandbox: {
     readonly configDir: string;
+    /** The config dir of a headless Claude Code that is asked about the session. */
+    readonly twinDir: string;
     readonly fifoPath: string;
     readonly payloadDir: string;
     readonly secret: string;
@@ -56,7 +58,7 @@ export class Child implements Disposable {
     this.hooks = stack.use(new HookSource(sandbox));
     this.pty = stack.use(openPty(size));
     // Before the child: it may ignore the hang-up of its terminal, or have tools that do not get it.
-    const guard = stack.use(new Guard(sandbox.configDir, { terminal: this.pty }));
+    const guard = stack.use(new Guard(sandbox, { terminal: this.pty }));
     this.startedAt = performance.now();
     this.pid = spawn(binary, {
       args,

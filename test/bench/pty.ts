@@ -108,6 +108,7 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
       size: DEFAULT_WINDOW_SIZE,
       sandbox: {
         configDir: folder,
+        twinDir: `${folder}/twin`,
         fifoPath,
         payloadDir: folder,
         secret: "",

@@ -24,7 +24,7 @@ Deno.test("Guard counts as a leftover while it is there, and ends nothing when i
     env: { CLAUDE_CONFIG_DIR: configDir },
   }).spawn();
   try {
-    const guard = new Guard(configDir);
+    const guard = new Guard({ configDir, twinDir: `${folder}/twin` });
     // A process that has just begun its program has no environment for a moment.
     await until(() => Promise.resolve(processesOf(folder).length === 2), "both are there");
     guard[Symbol.dispose]();
@@ -38,10 +38,21 @@ Deno.test("Guard counts as a leftover while it is there, and ends nothing when i
 });
 
 /** Starts the script of a guard whose program lives until `programEnds()`. */
-function startGuard(shell: readonly string[], configDir: string) {
+function startGuard(
+  shell: readonly string[],
+  { configDir, twinDir }: Pick<Crowd, "configDir" | "twinDir">,
+) {
   const [program = "", ...args] = shell;
   const child = new Deno.Command(program, {
-    args: [...args, "-c", GUARD_SCRIPT, "guard", configDir, `${readProcessStat("self")?.session}`],
+    args: [
+      ...args,
+      "-c",
+      GUARD_SCRIPT,
+      "guard",
+      configDir,
+      twinDir,
+      `${readProcessStat("self")?.session}`,
+    ],
     clearEnv: true,
     env: { LC_ALL: "C" },
     stdin: "piped",
@@ -66,7 +77,7 @@ for (const { name, command } of SHELLS.filter(({ name }) => name !== "sh")) {
     name: `a guard under ${name} ends the run of a program that was killed, and nothing of others`,
     fn: async () => {
       await using crowd = await Crowd.gather();
-      await startGuard(command, crowd.configDir).programEnds(crowd.child);
+      await startGuard(command, crowd).programEnds(crowd.child);
       crowd.check();
     },
   }));
@@ -79,8 +90,8 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
     // Somebody who has no other processes; root has no limit.
     const user = `${60_000 + Deno.pid % 5000}`;
     const limited = ["setpriv", "--reuid", user, "--clear-groups", "prlimit", `--nproc=${limit}`];
-    const configDir = "/nonexistent/config";
-    const guard = startGuard([...limited, "sh"], configDir);
+    const dirs = { configDir: "/nonexistent/config", twinDir: "/nonexistent/twin" };
+    const guard = startGuard([...limited, "sh"], dirs);
     // With the guard and this shell there are as many as may be.
     const script = `n=2
       while [ $n -lt ${limit} ]; do
@@ -93,7 +104,7 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
     const child = new Deno.Command(program, {
       args,
       cwd: "/",
-      env: { CLAUDE_CONFIG_DIR: configDir },
+      env: { CLAUDE_CONFIG_DIR: dirs.configDir },
       stdin: "null",
       stdout: "piped",
     }).spawn();
@@ -115,7 +126,14 @@ Deno.test("a guard that comes late finds what a child runs that its terminal wou
   const surroundings = { env: {}, cwd: configDir };
   const guard = spawn("/bin/sh", {
     ...surroundings,
-    args: ["-c", GUARD_SCRIPT, "guard", configDir, `${readProcessStat("self")?.session}`],
+    args: [
+      "-c",
+      GUARD_SCRIPT,
+      "guard",
+      configDir,
+      `${configDir}/twin`,
+      `${readProcessStat("self")?.session}`,
+    ],
     stdin: pipe.readFd,
     held: terminal.fd,
   });

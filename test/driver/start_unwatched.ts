@@ -23,6 +23,7 @@ try {
     size: { rows: 24, cols: 80 },
     sandbox: {
       configDir: folder,
+      twinDir: `${folder}/twin`,
       fifoPath: `${folder}/hooks.fifo`,
       payloadDir: `${folder}/payloads`,
       secret: "s",

@@ -26,14 +26,19 @@ export class Guard implements Disposable {
   /**
    * Starts the guard of a run.
    *
-   * @param configDir the `CLAUDE_CONFIG_DIR` of the child that is about to be started
+   * @param dirs the `CLAUDE_CONFIG_DIR` of the child that is about to be started, and that of a headless Claude Code which
+   * may be asked about the session
    * @param options.terminal the child's terminal, which does not hang up before the guard has seen what it runs
    * @throws {LibcError} when there is no `/bin/sh`, or no process or pipe to be had
    */
-  constructor(configDir: string, { terminal }: { readonly terminal?: Pty } = {}) {
+  constructor(
+    { configDir, twinDir }: { readonly configDir: string; readonly twinDir: string },
+    { terminal }: { readonly terminal?: Pty } = {},
+  ) {
+    const session = `${readProcessStat("self")?.session}`;
     try {
       this.#pid = spawn("/bin/sh", {
-        args: ["-c", GUARD_SCRIPT, "guard", configDir, `${readProcessStat("self")?.session}`],
+        args: ["-c", GUARD_SCRIPT, "guard", configDir, twinDir, session],
         env: { LC_ALL: "C" },
         cwd: "/",
         stdin: this.#pipe.readFd,

@@ -17,8 +17,8 @@ const IGNORED = [
 ];
 
 /**
- * The guard of a run: a script for any POSIX shell, whose arguments are the child's config dir and the session of the
- * program that watches the run.
+ * The guard of a run: a script for any POSIX shell, whose arguments are the child's config dir, that of a headless Claude
+ * Code which is asked about the session, and the session of the program that watches the run.
  *
  * It reads until nobody can write to its stdin any more; the last line, if there is one, is the child's pid and start time,
  * as `12/3456`. Its fd 3 is the child's terminal: once it has seen what descends from the child it closes that, gives the
@@ -31,7 +31,7 @@ const IGNORED = [
  */
 export const GUARD_SCRIPT = `
 trap '' ${IGNORED.join(" ")}
-entry=CLAUDE_CONFIG_DIR=$1 spared=$2 child=
+entry=CLAUDE_CONFIG_DIR=$1 twin=CLAUDE_CONFIG_DIR=$2 spared=$3 child=
 tab='\t' newline='
 '
 while read -r line; do child=$line; done
@@ -56,7 +56,7 @@ is_marked() {
   text=
   while IFS= read -r part || [ "$part" ]; do text=$text$part$newline part=; done < "/proc/$1/environ"
   case $text in
-    *"$entry"*) read_uid "$1" && [ "$uid" = "$own" ] ;;
+    *"$entry"* | *"$twin"*) read_uid "$1" && [ "$uid" = "$own" ] ;;
     # For a moment a process that begins a program has no environment.
     ?*) unmarked="$unmarked$1/$2 "; return 1 ;;
     *) return 1 ;;

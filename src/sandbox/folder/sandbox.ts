@@ -31,6 +31,8 @@ export class Sandbox implements Disposable {
   readonly path: string;
   /** The child's `CLAUDE_CONFIG_DIR`. */
   readonly configDir: string;
+  /** The config dir of a headless Claude Code that is asked about the session. */
+  readonly twinDir: string;
   /** The file given to the child as `--settings`. */
   readonly settingsPath: string;
   /** The child's `CLAUDE_CODE_TMPDIR`. */
@@ -72,6 +74,7 @@ export class Sandbox implements Disposable {
     this.path = owner.path;
     const parts = folderParts(owner.path);
     this.configDir = parts.configDir;
+    this.twinDir = parts.twinDir;
     this.settingsPath = parts.settingsPath;
     this.tempDir = parts.tempDir;
     this.fifoPath = parts.fifoPath;

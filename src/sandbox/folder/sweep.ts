@@ -126,7 +126,8 @@ function sweepFolder(
   // What a run that ended by itself left running is not to be ended, and of another boot no process is left, whatever
   // the owner's file says.
   if (typeof owner === "object" && !isOver && owner.bootId === thisOwner().bootId) {
-    const [survivor] = endRunProcesses({ configDir: folderParts(owner.path).configDir });
+    const { configDir, twinDir } = folderParts(owner.path);
+    const [survivor] = endRunProcesses({ configDir, twinDir });
     if (survivor !== undefined) {
       return { verdict: "kept", reason: `process ${survivor.pid} of its run cannot be killed` };
     }

@@ -7,6 +7,8 @@ import { type ProcessStat, readProcessStat } from "./process_stat.ts";
 export interface RunMarks {
   /** The child's `CLAUDE_CONFIG_DIR`, which every program of the run inherits unless it is taken away. */
   readonly configDir: string;
+  /** The same of a headless Claude Code that is asked about the session: it must not outlive a run that was killed. */
+  readonly twinDir?: string;
   /** The child's pid, as long as it has not been reaped. */
   readonly child?: number;
 }
@@ -32,7 +34,7 @@ const LOOK_MS = 10;
  * enough. A process is the run's
  *
  * - if it is the child, or descends from a process of the run, whoever it has become since,
- * - if it is this user's and has the child's config dir in its environment, which other users may claim too,
+ * - if it is this user's and has one of the run's config dirs in its environment, which other users may claim too,
  * - if it is in a session that is the run's: one that a process of the run leads, or led at an earlier look. Whoever
  *   entered a session of somebody else's with that environment brings in no one but himself.
  *
@@ -49,7 +51,8 @@ export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunPr
     // The number belongs to another session by now.
     if (leader !== undefined && leader.startTime !== startTime) sessions.delete(session);
   }
-  const entry = `CLAUDE_CONFIG_DIR=${marks.configDir}`;
+  const entries = [marks.configDir, marks.twinDir].filter((dir) => dir !== undefined)
+    .map((dir) => `CLAUDE_CONFIG_DIR=${dir}`);
   // Nothing of a run comes into this program's session, so nothing in there is ever the run's.
   let others = [...processes.values()].filter(({ session }) => session !== own);
   const found = new Map<number, ProcessStat>();
@@ -62,7 +65,7 @@ export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunPr
     }
     return taken.length > 0;
   };
-  take(({ pid }) => pid === marks.child || (hasEntry(pid, entry) && isOfThisUser(pid)));
+  take(({ pid }) => pid === marks.child || (hasOneOf(entries, pid) && isOfThisUser(pid)));
   while (take(({ parent, session }) => found.has(parent) || sessions.has(session)));
   return { living: [...found.values()].filter(({ ended }) => !ended), sessions };
 }
@@ -128,8 +131,8 @@ function allProcesses(): ReadonlyMap<number, ProcessStat> {
   return processes;
 }
 
-function hasEntry(pid: number, entry: string): boolean {
-  return textOf(`/proc/${pid}/environ`).split("\0").includes(entry);
+function hasOneOf(entries: readonly string[], pid: number): boolean {
+  return textOf(`/proc/${pid}/environ`).split("\0").some((each) => entries.includes(each));
 }
 
 function isOfThisUser(pid: number): boolean {

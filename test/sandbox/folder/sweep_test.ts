@@ -339,12 +339,17 @@ Deno.test("sweep() ends what still runs before it rescues what that has written"
     stdout: "piped",
     stderr: "null",
   }).spawn();
+  // The headless one that was asked about the session, as it waits for a server.
+  const twin = new Deno.Command("setsid", {
+    args: ["sleep", "1000"],
+    env: { CLAUDE_CONFIG_DIR: folderParts(path).twinDir },
+  }).spawn();
   const reader = child.stdout.getReader();
   await reader.read();
   assertEquals(ground.sweepOne(), { ...REMOVED, rescued: 1 });
   assertEquals(processesOf(path), []);
   assertEquals(ground.transcript("-w/s1.jsonl"), "new\nsaved\n");
-  await child.status;
+  await Promise.all([child.status, twin.status]);
   await reader.cancel();
 });
 

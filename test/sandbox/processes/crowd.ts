@@ -39,6 +39,13 @@ const TOOL: Scene = {
     env -i sh "$D/relay" "$D"`,
 };
 
+/** A headless Claude Code that is asked about the session, and what it runs. */
+const TWIN: Scene = {
+  configDir: "twin",
+  script: `say 'the headless one' $$
+    sleep 1000 & say 'its server' $!`,
+};
+
 /** Whoever is in a session that the run did not make is not the run's, unless it is this user's and says so. */
 const OTHERS: readonly Scene[] = [
   {
@@ -65,6 +72,8 @@ export class Crowd implements AsyncDisposable {
   readonly path = Deno.makeTempDirSync({ prefix: "run-" });
   /** The config dir of the run's child. */
   readonly configDir = `${this.path}/config`;
+  /** That of the headless Claude Code. */
+  readonly twinDir = `${this.path}/twin`;
   readonly #members = new Map<string, { readonly pid: number; readonly startTime: string }>();
   readonly #ends: (() => Promise<unknown>)[] = [];
 
@@ -76,7 +85,7 @@ export class Crowd implements AsyncDisposable {
     // Ends by itself when the test has failed.
     Deno.writeTextFileSync(`${crowd.path}/relay`, '[ -e "$1/stop" ] || sh "$0" "$1" &\n');
     const others = OTHERS.filter(({ isAnotherUsers }) => CAN_BE_ANOTHER || !isAnotherUsers);
-    await Promise.all([CHILD, TOOL, ...others].map((scene) => crowd.#play(scene)));
+    await Promise.all([CHILD, TOOL, TWIN, ...others].map((scene) => crowd.#play(scene)));
     const env = { CLAUDE_CONFIG_DIR: crowd.configDir };
     const here = new Deno.Command("sleep", { args: ["1000"], env }).spawn();
     crowd.#ends.push(() => here.status);

@@ -98,7 +98,8 @@ Deno.test("killRunProcesses() kills what was started after an earlier look by a 
 
 Deno.test("killRunProcesses() ends a run, and nothing of others", async () => {
   await using crowd = await Crowd.gather();
-  assertEquals(killRunProcesses({ configDir: crowd.configDir, child: crowd.child }), []);
+  const { configDir, twinDir, child } = crowd;
+  assertEquals(killRunProcesses({ configDir, twinDir, child }), []);
   crowd.check();
 });
 
