@@ -199,7 +199,7 @@ export const FAULTS: readonly Fault[] = [
     name: "the private folder is removed",
     // Not before every payload was read: whether one was is not what is asked here.
     scenario: doing(
-      'while ls "$SANDBOX"/own/payloads/* 2> /dev/null; do sleep 0.01; done; rm -rf "$SANDBOX"',
+      'while ls "$SANDBOX"/own/payloads/[0-9]* 2> /dev/null; do sleep 0.01; done; rm -rf "$SANDBOX"',
     ),
     cells: {
       "before start": UNHEARD,
