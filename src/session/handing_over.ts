@@ -83,9 +83,10 @@ export function handToChild(state: SessionState): Step {
       if (atRest) return send(state);
       const joins = state.phase === "working" && !state.waits && next.command === undefined &&
         next.priority !== "later";
-      return joins
-        ? act({ ...state, queue, sent: [...state.sent, next] }, [deliver(next)])
-        : stay(state);
+      if (!joins) return stay(state);
+      // What has come before the turn began is the child's together, as `claude -p` has it in one turn.
+      const further = handToChild({ ...state, queue, sent: [...state.sent, next] });
+      return act(further.state, [deliver(next), ...further.effects]);
     }
   }
 }

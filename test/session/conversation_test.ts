@@ -185,6 +185,28 @@ Deno.test("what comes in a turn is the child's at once, and before that waits", 
   assertEquals(delivered(session), ["one", "two", "three"]);
 });
 
+Deno.test("what has come before a turn began is the child's together, and has one turn behind that", () => {
+  const session = rested();
+  for (const text of ["one", "two", "three"]) say(session, text, { ticket: text });
+  submit(session, "one");
+  assertEquals(delivered(session), ["one", "two", "three"]);
+  status(session, "busy");
+  hook(session, "Stop", { last_assistant_message: "one!" }, "stop-1");
+  promptLine(session, "one");
+  answerLine(session, "one!");
+  cost(session);
+  submit(session, "two");
+  submit(session, "three");
+  promptLine(session, "two");
+  promptLine(session, "three");
+  answerLine(session, "both!");
+  hook(session, "Stop", { last_assistant_message: "both!" }, "stop-2");
+  status(session, "idle");
+  cost(session);
+  const ended = session.effects.flatMap((effect) => effect.type === "turn" ? [effect.tickets] : []);
+  assertEquals(ended, [["one"], ["two", "three"]]);
+});
+
 Deno.test("a child that goes on with its own queue waits until the turn before is paid for", () => {
   const session = rested();
   say(session, "one");
