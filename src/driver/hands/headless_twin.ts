@@ -38,8 +38,11 @@ export interface TwinOptions {
   readonly serversMs?: number;
 }
 
-/** How long answers may take, in milliseconds: 0.4 s were measured, and a count of tokens asks the API some 30 times. */
-const LIMIT_MS = 30_000;
+/**
+ * How long answers may take, in milliseconds: 0.4 s were measured, a count of tokens asks the API some 30 times, and of an MCP
+ * server that is set and mute it is said after 30 s of its own that it cannot be reached.
+ */
+const LIMIT_MS = 40_000;
 /** How long it may wait for its MCP servers before it is asked about them all the same: for one that is mute it waits 30 s. */
 const SERVERS_MS = 15_000;
 /** How long one with MCP servers may take to end by itself, in milliseconds. */
