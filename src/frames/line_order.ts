@@ -65,6 +65,12 @@ export function noticeIn(entry: Entry): TaskNotification | undefined {
   return entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
 }
 
+/** Whether a line tells that a task was stopped, of which the caller knows: it was stopped because of that. */
+export function isToldToBeStopped({ tasks, allTasks }: FramesState, entry: Entry): boolean {
+  const { taskId = "", status } = noticeIn(entry) ?? {};
+  return status === "killed" && allTasks.has(taskId) && !tasks.has(taskId);
+}
+
 /**
  * Puts the lines with which a run begins before what follows from them: where answers come at once, those lines may be
  * written later, and on a busy machine 2.1.197 writes the first call of a tool with them, behind its result. What is

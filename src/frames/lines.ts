@@ -1,44 +1,14 @@
 import { preservedLines } from "./single/compact_metadata.ts";
-import { framesOfEntry } from "./single/frames_of_entry.ts";
-import { hookRemarks } from "./single/hook_frames.ts";
-import { taskFramesOfEntry } from "./single/task_frames.ts";
-import {
-  isAheadOfOutcome,
-  isBoundary,
-  isEnd,
-  isSummary,
-  tellOutcome,
-  tellTyped,
-} from "./compaction.ts";
-import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.ts";
-import { forgetOpenCalls, noteOpenCalls } from "./live/long_calls.ts";
-import { forgetShells, noteShells } from "./live/long_shells.ts";
-import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
-import {
-  behindSubagents,
-  besideEachOther,
-  hooksFirst,
-  stopsAtEnd,
-  tellHookEnd,
-} from "./hook_ends.ts";
-import { beginningFirst, inOrder, noticeIn } from "./line_order.ts";
+import { isAheadOfOutcome, isBoundary, isEnd, isSummary, tellOutcome } from "./compaction.ts";
+import { endWritten } from "./live/live_answers.ts";
+import { behindSubagents, besideEachOther, hooksFirst, stopsAtEnd } from "./hook_ends.ts";
+import { beginningFirst, inOrder, isToldToBeStopped, noticeIn } from "./line_order.ts";
 import { parted, placeOf, tellMessage, tellTimed } from "./messages.ts";
-import { endTurn, runTurns, tellEarly } from "./results.ts";
-import { begin, beginTurn, modelInForce } from "./telling/beginning.ts";
+import { runTurns, tellEarly } from "./results.ts";
+import { begin, beginTurn } from "./telling/beginning.ts";
 import { and, type FramesState, holdsLines, type Told, told } from "./telling/frames_state.ts";
 import { chained, listOf } from "../chain.ts";
-import { say, sayEarly, tellTasks } from "./telling/saying.ts";
-import { forgetSkills } from "./subagents/forked_skills.ts";
-import { forgetBegunUntil } from "./subagents/hooked_tasks.ts";
-import { tellToldCommand } from "./told_command.ts";
-import { tellTypedSkill } from "./subagents/typed_skill.ts";
-import {
-  forgetCalls,
-  noteCalls,
-  tellSkillResult,
-  tellSubagentLine,
-  tellUncalled,
-} from "./subagents/subagent_lines.ts";
+import { tellSubagentLine } from "./subagents/subagent_lines.ts";
 import { tellResult } from "./turn_result.ts";
 import {
   blockedPrompt,
@@ -49,14 +19,11 @@ import {
   type SystemEntry,
   type UserEntry,
 } from "../transcript/entry.ts";
-import { keptEntry } from "../transcript/kept_entry.ts";
 import { lineId } from "../transcript/parents_first.ts";
-import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
-import { isMainRequest } from "../transcript/session_listing.ts";
-import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
-import { isAddedToPrompt, isJoinedEnd } from "../transcript/turn/turn.ts";
+import { isJoinedEnd } from "../transcript/turn/turn.ts";
 import type { Frame } from "../wire/frame.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { notificationIn } from "../transcript/task_notification.ts";
+import { tellPlainLine } from "./plain_line.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
 export function tellLines(before: FramesState): Told {
@@ -128,12 +95,6 @@ function isEarly(state: FramesState, entry: Entry): boolean {
     !isToldToBeStopped(state, entry);
 }
 
-/** Whether a line tells that a task was stopped, of which the caller knows: it was stopped because of that. */
-function isToldToBeStopped({ tasks, allTasks }: FramesState, entry: Entry): boolean {
-  const { taskId = "", status } = noticeIn(entry) ?? {};
-  return status === "killed" && allTasks.has(taskId) && !tasks.has(taskId);
-}
-
 function withNotice(state: FramesState, entry: Entry): FramesState {
   return { ...state, notices: [...state.notices, entry] };
 }
@@ -151,6 +112,8 @@ export function tellNotices(
     told({ ...before, notices }),
   );
 }
+
+const tellAllNotices = (state: FramesState): Told => tellNotices(state);
 
 /** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
 function tellLine(before: FramesState, entry: Entry): Told {
@@ -174,7 +137,8 @@ function tellLine(before: FramesState, entry: Entry): Told {
     : isBlocked
     ? beginTurn(before)
     : told(before);
-  const next = and(ahead, (state) => tellPlainLine(state, entry));
+  const noticed = notificationIn(entry) === undefined ? ahead : and(ahead, tellAllNotices);
+  const next = and(noticed, (state) => tellPlainLine(state, entry));
   const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;
   return isOver ? and(next, (state) => tellResult({ ...state, ended }, end)) : next;
 }
@@ -306,129 +270,4 @@ function noteBoundary(state: FramesState, entry: SystemEntry): FramesState {
     unsummed: true,
     preserved: new Map(preserved.map((id) => [id, ids.has(id)])),
   };
-}
-
-/** Tells a line of the session's own transcript. */
-function tellPlainLine(state: FramesState, entry: Entry): Told {
-  const notification = notificationIn(entry);
-  if (notification !== undefined && state.notices.length > 0) {
-    return and(tellNotices(state), (state) => tellPlainLine(state, entry));
-  }
-  // The end of the run stops tasks, and the child may still tell the model so.
-  if (state.endingAt !== undefined && notification?.status === "killed") {
-    return told({ ...state, closed: true });
-  }
-  const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
-  const prompt = isPrompt(entry) ? entry : state.prompt;
-  const kept = keptEntry(entry);
-  const wakeup = scheduledWakeup(entry);
-  const noted: FramesState = {
-    ...state,
-    ...(wakeup === undefined ? {} : { wakeupAt: wakeup === "never" ? undefined : wakeup }),
-    entries: kept === undefined ? state.entries : chained(state.entries, kept),
-    spoken: (state.spoken && !isPrompt(entry)) || entry.type === "assistant" ||
-      (entry.type === "user" && !isPrompt(entry)),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(version === undefined ? {} : { version }),
-  };
-  if (version === undefined) return told(noted);
-  const begun = prompt !== undefined && isLastOfListing(entry, version) &&
-      !awaitsOffer(noted) && !awaitsModel(noted)
-    ? begin(noted, { model: commandModel(listOf(noted.entries)) })
-    : told(noted);
-  let next = and(
-    and(
-      and(begun, (state) => tellReturnedShells(state, entry)),
-      (state) => tellSkillResult(state, entry),
-    ),
-    (state) =>
-      isToldToBeStopped(state, entry)
-        ? told(state)
-        : tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
-  );
-  if (!isAddedToPrompt(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
-  next = and(
-    next,
-    (state) => and(tellTyped(state, entry), (state) => tellTypedSkill(state, entry)),
-  );
-  next = and(
-    next,
-    (state) => tellToldCommand(state, entry),
-  );
-  if (entry.type === "assistant") {
-    next = and(next, (state) => noteCalls(noteShells(noteOpenCalls(state, entry), entry), entry));
-    next = and(next, (state) => noteShellCalls(state, entry));
-  }
-  if (entry.type === "user") {
-    next = and(next, tellUncalled);
-    next = and(
-      next,
-      (state) => told(forgetCalls(forgetShells(forgetOpenCalls(state, entry), entry), entry)),
-    );
-  }
-  if (entry.type === "system" && entry.subtype === "turn_duration") {
-    next = and(
-      next,
-      (state) => endTurn(forgetBegunUntil(forgetSkills(state), entry.timestamp), entry),
-    );
-  }
-  return notification === undefined
-    ? next
-    : and(next, (state) => begin({ ...state, begun: false, rested: false }));
-}
-
-/** The model that a command names which is the last prompt; before 2.1.330 its line comes too late. */
-function commandModel(entries: readonly Entry[]): string | undefined {
-  const line = entries.slice(entries.findLastIndex(isPrompt) + 1).findLast((entry) =>
-    entry.type === "attachment" && entry.attachment.type === "command_permissions"
-  );
-  const model = line?.type === "attachment" ? line.attachment["model"] : undefined;
-  return typeof model === "string" ? model : undefined;
-}
-
-/** Whether a line is the last of those that tell what `system/init` holds. */
-function isLastOfListing(entry: Entry, version: string): boolean {
-  return isVersionAtLeast(version, "2.1.330")
-    ? entry.type === "other" && isMainRequest(entry.line)
-    : entry.type === "attachment" && entry.attachment.type === "skill_listing";
-}
-
-/** Whether an answer will tell the model: without hooks nothing does so sooner before 2.1.330. */
-function awaitsModel(state: FramesState): boolean {
-  return !isVersionAtLeast(state.version ?? "", "2.1.330") &&
-    modelInForce(state, { model: undefined }) === undefined;
-}
-
-/** Whether the first request will tell what tools there are, which no line does before 2.1.330. */
-function awaitsOffer({ exact, heard, version = "" }: FramesState): boolean {
-  const stream = exact ?? heard;
-  return stream !== undefined && stream.offer === undefined &&
-    !isVersionAtLeast(version, "2.1.330");
-}
-
-/** Says what a line gives by itself, and as what it is a part of an answer that is told as it is written. */
-function sayLine(before: FramesState, entry: Entry): Told {
-  const ended = tellHookEnd(before, entry);
-  return and(and(ended, (state) => sayWords(state, entry)), (state) => {
-    const { state: next, frames } = sayEarly(state, (context) => hookRemarks(entry, context));
-    // The turn they belong to begins with its `system/init`.
-    return frames.length === 0 || next.begun
-      ? told(next, frames)
-      : told({ ...next, early: [...next.early, ...frames] });
-  });
-}
-
-function sayWords(state: FramesState, entry: Entry): Told {
-  if (entry.type === "assistant" && entry.isSidechain !== true) return tellAnswerLine(state, entry);
-  const words = (state: FramesState) => say(state, (context) => framesOfEntry(entry, context));
-  return entry.type === "user" && entry.isSidechain !== true
-    ? and(and(tellBeforeUser(state, entry), words), endWritten)
-    : words(state);
-}
-
-/** What the prompt of a turn says that the end of a task started. */
-function notificationIn(entry: Entry): TaskNotification | undefined {
-  return entry.type === "user" && entry.isSidechain !== true && entry.meaning === "prompt"
-    ? parseTaskNotification(entry.message.content)
-    : undefined;
 }

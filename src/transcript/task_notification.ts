@@ -1,3 +1,4 @@
+import type { Entry } from "./entry.ts";
 import type { JsonObject } from "../json_object.ts";
 
 /** How a task in the background ended, as Claude Code tells the model in a `<task-notification>`. */
@@ -66,4 +67,11 @@ function usageOf(field: (name: string) => string | undefined): TaskNotification[
   return Number.isNaN(totalTokens) || totalTokens === undefined
     ? undefined
     : { totalTokens, toolUses: toolUses || 0, durationMs: durationMs || 0 };
+}
+
+/** What the prompt of a turn says that the end of a task started. */
+export function notificationIn(entry: Entry): TaskNotification | undefined {
+  return entry.type === "user" && entry.isSidechain !== true && entry.meaning === "prompt"
+    ? parseTaskNotification(entry.message.content)
+    : undefined;
 }

@@ -1,0 +1,147 @@
+import { framesOfEntry } from "./single/frames_of_entry.ts";
+import { hookRemarks } from "./single/hook_frames.ts";
+import { taskFramesOfEntry } from "./single/task_frames.ts";
+import { tellTyped } from "./compaction.ts";
+import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.ts";
+import { forgetOpenCalls, noteOpenCalls } from "./live/long_calls.ts";
+import { forgetShells, noteShells } from "./live/long_shells.ts";
+import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
+import { tellHookEnd } from "./hook_ends.ts";
+import { endTurn } from "./results.ts";
+import { begin, modelInForce } from "./telling/beginning.ts";
+import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
+import { chained, listOf } from "../chain.ts";
+import { say, sayEarly, tellTasks } from "./telling/saying.ts";
+import { forgetSkills } from "./subagents/forked_skills.ts";
+import { forgetBegunUntil } from "./subagents/hooked_tasks.ts";
+import { tellToldCommand } from "./told_command.ts";
+import { tellTypedSkill } from "./subagents/typed_skill.ts";
+import {
+  forgetCalls,
+  noteCalls,
+  tellSkillResult,
+  tellUncalled,
+} from "./subagents/subagent_lines.ts";
+import { type Entry, isPrompt } from "../transcript/entry.ts";
+import { keptEntry } from "../transcript/kept_entry.ts";
+import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
+import { isMainRequest } from "../transcript/session_listing.ts";
+import { isAddedToPrompt } from "../transcript/turn/turn.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { notificationIn } from "../transcript/task_notification.ts";
+import { isToldToBeStopped } from "./line_order.ts";
+
+/** Tells a line of the session's own transcript, whose turn has begun if it begins one. */
+export function tellPlainLine(state: FramesState, entry: Entry): Told {
+  const notification = notificationIn(entry);
+  // The end of the run stops tasks, and the child may still tell the model so.
+  if (state.endingAt !== undefined && notification?.status === "killed") {
+    return told({ ...state, closed: true });
+  }
+  const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
+  const prompt = isPrompt(entry) ? entry : state.prompt;
+  const kept = keptEntry(entry);
+  const wakeup = scheduledWakeup(entry);
+  const noted: FramesState = {
+    ...state,
+    ...(wakeup === undefined ? {} : { wakeupAt: wakeup === "never" ? undefined : wakeup }),
+    entries: kept === undefined ? state.entries : chained(state.entries, kept),
+    spoken: (state.spoken && !isPrompt(entry)) || entry.type === "assistant" ||
+      (entry.type === "user" && !isPrompt(entry)),
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(version === undefined ? {} : { version }),
+  };
+  if (version === undefined) return told(noted);
+  const begun = prompt !== undefined && isLastOfListing(entry, version) &&
+      !awaitsOffer(noted) && !awaitsModel(noted)
+    ? begin(noted, { model: commandModel(listOf(noted.entries)) })
+    : told(noted);
+  let next = and(
+    and(
+      and(begun, (state) => tellReturnedShells(state, entry)),
+      (state) => tellSkillResult(state, entry),
+    ),
+    (state) =>
+      isToldToBeStopped(state, entry)
+        ? told(state)
+        : tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
+  );
+  if (!isAddedToPrompt(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
+  next = and(
+    next,
+    (state) => and(tellTyped(state, entry), (state) => tellTypedSkill(state, entry)),
+  );
+  next = and(
+    next,
+    (state) => tellToldCommand(state, entry),
+  );
+  if (entry.type === "assistant") {
+    next = and(next, (state) => noteCalls(noteShells(noteOpenCalls(state, entry), entry), entry));
+    next = and(next, (state) => noteShellCalls(state, entry));
+  }
+  if (entry.type === "user") {
+    next = and(next, tellUncalled);
+    next = and(
+      next,
+      (state) => told(forgetCalls(forgetShells(forgetOpenCalls(state, entry), entry), entry)),
+    );
+  }
+  if (entry.type === "system" && entry.subtype === "turn_duration") {
+    next = and(
+      next,
+      (state) => endTurn(forgetBegunUntil(forgetSkills(state), entry.timestamp), entry),
+    );
+  }
+  return notification === undefined
+    ? next
+    : and(next, (state) => begin({ ...state, begun: false, rested: false }));
+}
+
+/** The model that a command names which is the last prompt; before 2.1.330 its line comes too late. */
+function commandModel(entries: readonly Entry[]): string | undefined {
+  const line = entries.slice(entries.findLastIndex(isPrompt) + 1).findLast((entry) =>
+    entry.type === "attachment" && entry.attachment.type === "command_permissions"
+  );
+  const model = line?.type === "attachment" ? line.attachment["model"] : undefined;
+  return typeof model === "string" ? model : undefined;
+}
+
+/** Whether a line is the last of those that tell what `system/init` holds. */
+function isLastOfListing(entry: Entry, version: string): boolean {
+  return isVersionAtLeast(version, "2.1.330")
+    ? entry.type === "other" && isMainRequest(entry.line)
+    : entry.type === "attachment" && entry.attachment.type === "skill_listing";
+}
+
+/** Whether an answer will tell the model: without hooks nothing does so sooner before 2.1.330. */
+function awaitsModel(state: FramesState): boolean {
+  return !isVersionAtLeast(state.version ?? "", "2.1.330") &&
+    modelInForce(state, { model: undefined }) === undefined;
+}
+
+/** Whether the first request will tell what tools there are, which no line does before 2.1.330. */
+function awaitsOffer({ exact, heard, version = "" }: FramesState): boolean {
+  const stream = exact ?? heard;
+  return stream !== undefined && stream.offer === undefined &&
+    !isVersionAtLeast(version, "2.1.330");
+}
+
+/** Says what a line gives by itself, and as what it is a part of an answer that is told as it is written. */
+function sayLine(before: FramesState, entry: Entry): Told {
+  const ended = tellHookEnd(before, entry);
+  return and(and(ended, (state) => sayWords(state, entry)), (state) => {
+    const { state: next, frames } = sayEarly(state, (context) => hookRemarks(entry, context));
+    // The turn they belong to begins with its `system/init`.
+    return frames.length === 0 || next.begun
+      ? told(next, frames)
+      : told({ ...next, early: [...next.early, ...frames] });
+  });
+}
+
+function sayWords(state: FramesState, entry: Entry): Told {
+  if (entry.type === "assistant" && entry.isSidechain !== true) return tellAnswerLine(state, entry);
+  const words = (state: FramesState) => say(state, (context) => framesOfEntry(entry, context));
+  return entry.type === "user" && entry.isSidechain !== true
+    ? and(and(tellBeforeUser(state, entry), words), endWritten)
+    : words(state);
+}
