@@ -35,7 +35,7 @@ export function homeNames({ from, to, given = new Map() }: {
 
 /** Names everything in bytes as it is at home. */
 export function named(bytes: Bytes, names: HomeNames): Bytes {
-  const { pieces, end } = renamed(bytes, names);
+  const { pieces, end } = renamed(bytes, { names, from: 0 });
   return joinedBytes([...pieces, bytes.subarray(end)]);
 }
 
@@ -49,7 +49,8 @@ export function* namedPortions(
   let rest: Bytes = new Uint8Array();
   for (const portion of portions) {
     const bytes = rest.length === 0 ? portion : joinedBytes([rest, portion]);
-    const { pieces, end } = renamed(bytes, names);
+    // What it begins with has been looked at, together with what is before it.
+    const { pieces, end } = renamed(bytes, { names, from: rest.length === 0 ? 0 : 1 });
     const kept = portion.length < full ? bytes.length : Math.max(end, bytes.length - longest + 1);
     yield joinedBytes([...pieces, bytes.subarray(end, kept)]);
     rest = bytes.subarray(kept);
@@ -59,12 +60,12 @@ export function* namedPortions(
 /** Bytes up to the end of the last name, in pieces, and where that end is. */
 function renamed(
   bytes: Bytes,
-  { moved, given }: HomeNames,
+  { names: { moved, given }, from }: { readonly names: HomeNames; readonly from: number },
 ): { readonly pieces: readonly Bytes[]; readonly end: number } {
   const pieces: Bytes[] = [];
   let end = 0;
   let path = indexOfBytes(bytes, moved.from);
-  let id = findId(bytes, { given, from: 0 });
+  let id = findId(bytes, { given, from });
   while (path >= 0 || id !== undefined) {
     if (id === undefined || (path >= 0 && path < id.at)) {
       pieces.push(bytes.subarray(end, path), moved.to);
