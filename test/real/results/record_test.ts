@@ -4,7 +4,9 @@ import { readCassette } from "../../cassette/read_cassette.ts";
 import { joined } from "../../../src/relay/exchanges/exchange.ts";
 import { readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { until } from "../../standin/stand_in.ts";
 import { startProgram } from "../../start_program.ts";
+import { LIMIT_S, timeOut } from "../../time_out.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
@@ -61,21 +63,30 @@ forNewestVersion(
   },
 );
 
+/** What is recorded of the answers of the API. */
+function answeredIn(real: RealClaude): string {
+  return [...readExchanges(`${folderOf(real)}/api`)]
+    .map(({ exchange }) => new TextDecoder().decode(joined(exchange.response?.chunks ?? [])))
+    .join("");
+}
+
 forNewestVersion(
   "--timeout ends the run and its answer with 124, and recorded by stdin it replays without a difference",
   async (real) => {
     const format = ["--output-format", "stream-json", "--verbose"];
-    const args = ["--timeout", "8", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
-    const run = await real.print([...format, ...args]);
+    const args = ["--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
+    const run = await timeOut(
+      real.printHere([...format, "--timeout", `${LIMIT_S}`, ...args]),
+      until(() => Promise.resolve(answeredIn(real).includes("Half")), "Half an answer is recorded"),
+    );
     assertEquals(run.code, 124);
-    assertStringIncludes(run.stderr, "timed out after 8 s");
+    assertStringIncludes(run.stderr, `timed out after ${LIMIT_S} s`);
     const { type, subtype, is_error } = parseFrames(run.stdout).at(-1) ?? {};
     assertEquals([type, subtype, is_error], ["result", "timeout", true]);
     // What was being said then is recorded as far as it came.
     const [exchange, ...others] = [...readExchanges(`${folderOf(real)}/api`)];
-    const { chunks = [], whole } = exchange?.exchange.response ?? {};
-    assertEquals([others, whole], [[], false]);
-    assertStringIncludes(new TextDecoder().decode(joined(chunks)), "Half");
+    assertEquals([others, exchange?.exchange.response?.whole], [[], false]);
+    assertStringIncludes(answeredIn(real), "Half");
     const replayed = await cassette(real, "replay");
     assertEquals([replayed.code, replayed.stderr], [0, ""]);
     assertEquals(replayed.stdout, run.stdout);

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Ajv } from "ajv";
+import { BODY_LIMITS } from "../../../src/serve/http/body.ts";
 import { ROUTES } from "../../../src/serve/http/resources/routes.ts";
 import openapi from "../../../src/serve/http/resources/openapi.json" with { type: "json" };
 import { StandIn } from "../../standin/stand_in.ts";
@@ -69,7 +70,7 @@ Deno.test("the OpenAPI file has all that the server answers, and each of its ans
   await using claude = await StandIn.set({
     turns: [[{ text: "I ask.", tools: [tool] }, { text: "Done" }]],
   });
-  const limits = { bytes: 20_000, bytesOfAll: 40_000, arrivalMs: 20 };
+  const limits = { ...BODY_LIMITS, bytes: 20_000, bytesOfAll: 40_000 };
   await using server = await serveHere(claude, { limits, most: 2 });
   const file = heldToFile(server.ask);
   const { ask } = server;
@@ -151,7 +152,9 @@ Deno.test("the OpenAPI file has all that the server answers, and each of its ans
     }
     const endless = await endlessBody(server.socket, path);
     assertEquals(file.said(endless, "post", template).status, 413);
+    limits.arrivalMs = 20;
     const stalled = await stalledBody(server.socket, path);
+    limits.arrivalMs = BODY_LIMITS.arrivalMs;
     assertEquals(file.said(stalled, "post", template).status, 408);
   }
 

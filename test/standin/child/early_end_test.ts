@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Moment } from "../../../fixtures/mock/scenario.ts";
 import type { Run } from "../run.ts";
 import { StandIn } from "../stand_in.ts";
-import { LIMIT_S, timeOut } from "../time_out.ts";
+import { LIMIT_S, timeOut } from "../../time_out.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 

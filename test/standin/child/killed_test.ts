@@ -113,10 +113,11 @@ Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, 
     swept.stdout,
     /^kept .*: Cannot copy the transcript to .*\n(?:.*\n)*\d+ folders?: 1 kept/u,
   );
-  const { code, stderr } = await command(claude, [
-    ...["--claude-binary", claude.binary, "--no-session-persistence", "--timeout", "1", "hello"],
-  ]);
-  assertEquals(code, 124);
+  const run = claude.start(["--no-session-persistence", "hello"], { killed: true });
+  await claude.untilNoted("prompt", 2);
+  run.kill("SIGTERM");
+  const { code, stderr } = await run.ended;
+  assertEquals(code, 143);
   assertEquals(
     stderr.split("Warning: Cannot sweep what an earlier run left in ").length,
     2,

@@ -7,7 +7,7 @@ import { leftovers, processesOf } from "../../leftovers.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
 import { StandIn, until } from "../stand_in.ts";
 import { runInTerminal } from "../terminal_run.ts";
-import { LIMIT_S, timeOut } from "../time_out.ts";
+import { LIMIT_S, timeOut } from "../../time_out.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
@@ -132,13 +132,16 @@ Deno.test("a second signal kills a child that ignores signals", async () => {
 });
 
 Deno.test("a run that is stopped by ^Z and goes on is none the worse", async () => {
-  await using claude = await StandIn.set({ sabotage: [{ at: "answer", run: "sleep 0.5" }] });
+  await using claude = await StandIn.set({
+    sabotage: [{ at: "answer", run: `until [ -e "$HOME/stopped" ]; do sleep 0.01; done` }],
+  });
   // timeout makes a process group of its own, as a shell does for a job.
   const wrap = (command: readonly string[]) => ["timeout", "60", ...command];
   const run = claude.start([...JSON_FORMAT, "hello"], { wrap });
   await claude.untilNoted("prompt");
   Deno.kill(-run.pid, "SIGTSTP");
   await until(() => Promise.resolve(isStopped(run.pid)), "the run stands still");
+  await Deno.writeTextFile(`${claude.home.path}/stopped`, "");
   await until(
     async () => (await claude.journal("hook")).some(({ event }) => event === "Stop"),
     "the child goes on by itself",
