@@ -26,11 +26,23 @@ const TOOL: Partial<Scenario> = {
     text: "Found it.",
   }]],
 };
+/** The line of a request, which lets a run tell of a turn at once, and which the stand-in has none of by itself. */
+const REQUEST = JSON.stringify({
+  type: "api-request",
+  querySource: "repl_main_thread",
+  params: { model: "claude-opus-5-5" },
+});
+/** Adds it behind what was said. */
+const REQUESTED = `until grep -q skill_listing "$TRANSCRIPT"; do sleep 0.01; done
+  echo '${REQUEST}' >> "$TRANSCRIPT"`;
+/** Waits for the first result, as far as a run tells of it. */
+const UNTIL_TOLD = `until [ -e "$HOME/told" ] ||
+  grep -qs '"type":"result"' "$HOME/cassette/tape.jsonl"; do sleep 0.01; done`;
+
 /** A turn, and another one that the end of a task in the background starts. */
 const TASK: Partial<Scenario> = {
   backgroundStops: 1,
-  // Longer than the pause between two looks at the transcript: the first result comes before the second turn.
-  backgroundMs: 400,
+  sabotage: [{ at: "answer", run: REQUESTED }, { at: "task", run: UNTIL_TOLD }],
   turns: [[{ text: "Started." }], [{ text: "Finished." }]],
 };
 
@@ -73,7 +85,16 @@ async function print(
   { args, isTask }: { readonly args: readonly string[]; readonly isTask: boolean },
 ): Promise<ProgramOutput> {
   if (!isTask) return await claude.printHere(args);
-  const run = await claude.start(args, { killed: true }).ended;
+  const told = `${claude.home.path}/told`;
+  // A run that prints text prints nothing before its end: only its tape tells.
+  if (!args.includes("--output-format") && !args.includes("--record")) {
+    await Deno.writeTextFile(told, "");
+  }
+  const onStdout = (text: string) => {
+    if (text.includes('"type":"result"')) Deno.writeTextFileSync(told, "");
+  };
+  const run = await claude.start(args, { killed: true, onStdout }).ended;
+  await Deno.remove(told).catch(() => {});
   assertEquals(await leftovers(claude.home), []);
   return run;
 }

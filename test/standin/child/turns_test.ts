@@ -194,7 +194,7 @@ for (const version of STAND_IN_VERSIONS) {
     await using claude = await StandIn.set({
       version,
       backgroundStops: 1,
-      backgroundMs: 50,
+      sabotage: [{ at: "task", run: "sleep 0.05" }],
       turns: [[{ text: "Started." }], [{ text: "Finished." }]],
     });
     const { code, result } = await claude.printHere([...JSON_FORMAT, "work"]);
