@@ -55,7 +55,7 @@ async function replayedForUser(
       await test.step(name, () => assertEquals(masked(seen, HOME), expected.get(name)));
     }
     for (const [index, tape] of tapes.entries()) {
-      assertEquals(await reportIn(`${folder}/${index + 1}/report`), { tape, divergences: [] });
+      assertEquals(await reportIn(`${folder}/${index + 1}`, tape), { tape, divergences: [] });
     }
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -86,6 +86,7 @@ case $run in
 ${cases.join("\n")}
 *) exit 70 ;;
 esac
+echo $$ > ${folder}/$run/pid
 exec ${CLAUDE_PRINT.map(shellQuote).join(" ")} cassette replay "$tape" \
   --report ${folder}/$run/report -- "$@"
 `;
@@ -108,11 +109,27 @@ async function recorded(sdk: ReplayedSdk): Promise<readonly (readonly [string, u
   return JSON.parse(neutralText(JSON.stringify(seen), { home: HOME, apiUrl, binary: "/claude" }));
 }
 
-/** What a replay has reported, once it has: an SDK does not wait for the end of a program. */
-async function reportIn(path: string): Promise<unknown> {
+/**
+ * What a replay has reported, once it has: an SDK does not wait for the end of a program, and kills one that has not ended
+ * 5 s after SIGTERM.
+ *
+ * @throws {Error} when it has ended without
+ */
+async function reportIn(folder: string, tape: string): Promise<unknown> {
+  const read = (name: string) => Deno.readTextFile(`${folder}/${name}`).catch(() => "");
+  const pid = (await read("pid")).trimEnd();
+  if (pid === "") throw new Error(`No program has played ${tape}`);
   for (;;) {
-    const text = await Deno.readTextFile(path).catch(() => "");
+    const isOver = await hasEnded(pid);
+    const text = await read("report");
     if (text.endsWith("\n")) return JSON.parse(text);
+    if (isOver) throw new Error(`The program that played ${tape} has ended without a report`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** Whether a process is no more, but for its exit status. */
+async function hasEnded(pid: string): Promise<boolean> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  return !/\) [^ZX] /u.test(stat);
 }
