@@ -8,8 +8,14 @@ import { rowsOf } from "./rows.ts";
 import { runRow } from "./run_row.ts";
 import { canWait, IS_WARM } from "./warm_server.ts";
 
-/** Rows that go on with a session or name one, whose caller cannot be asked as it wants, that ask no model or say nothing. */
-const COLD = ["json-verbose", "denied-unheard", "fork", "slash-asked", "input-empty", "input-type"];
+/**
+ * Rows that go on with a session or name one, whose caller cannot be asked as it wants, that ask no model or say nothing,
+ * and one with a goal, for which a child is started otherwise.
+ */
+const COLD = [
+  ...["json-verbose", "denied-unheard", "fork", "slash-asked", "goal"],
+  ...["input-empty", "input-type"],
+];
 
 /**
  * Registers the test that `claude-print` does what `claude -p` of that version does, in every row of the table: what is
