@@ -5,8 +5,10 @@ import { whyCold, whyOfInitialize } from "../../../src/serve/pool/child_profile.
 import type { ProgramCaller } from "../../../src/driver/sources/caller/program_caller.ts";
 import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import { messageLine } from "../../../src/wire/caller_line.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
+import { LIMIT_S, timeOut } from "../../time_out.ts";
 import { writeScript } from "../../write_script.ts";
 import { type PoolRunOptions, runInPool } from "./run_in_pool.ts";
 
@@ -66,18 +68,22 @@ Deno.test("what is heeded by who prints, and limits, are each caller's own with 
   assertEquals((await first).exitCode, 124);
   await untilReady(pool);
   const sizes: unknown[] = [];
-  const { exitCode, frames, traces } = await runInPool(pool, claude, {
-    args: ["--idle-timeout", "0.4"],
+  const frames: Frame[] = [];
+  const isTaken = () => frames.some(({ type, isReplay }) => type === "user" && isReplay === true);
+  const run = runInPool(pool, claude, {
+    args: ["--timeout", `${LIMIT_S}`],
+    emit: (frame) => void frames.push(frame),
     request: { replayMessages: true, outputFormat: "json", quiet: true, verbose: false },
     terminal: { size: () => ({ rows: 33, cols: 111 }), listen: () => new DisposableStack() },
     onInput: (input) => {
       if (input.type === "resized") sizes.push(input.size);
     },
   });
+  const taken = until(() => Promise.resolve(isTaken()), "the message is taken");
+  const { exitCode, traces } = await timeOut(run, taken);
   assertEquals(sizes, [{ rows: 33, cols: 111 }]);
   assertStringIncludes(traces.join("\n"), ": a child has waited");
-  assertEquals(exitCode, 124);
-  assert(frames.some(({ type, isReplay }) => type === "user" && isReplay === true));
+  assertEquals([exitCode, frames.at(-1)?.["subtype"]], [124, "timeout"]);
 });
 
 Deno.test("who asks for something else, or for what no other can have, has a Claude Code of their own", async () => {
