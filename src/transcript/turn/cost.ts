@@ -110,18 +110,28 @@ function costFrom(fields: { readonly [Field in keyof Cost]: unknown }): Cost | u
  * `iterations`, fields not known yet) the last value that is not null wins.
  */
 export function summedUsage(usages: Iterable<JsonObject>): JsonObject {
-  let sum: JsonObject = {};
-  for (const usage of usages) sum = merged(sum, usage);
-  return sum;
+  const sum: Sum = new Map();
+  for (const usage of usages) add(sum, usage);
+  return asObject(sum);
 }
 
-function merged(left: JsonObject, right: JsonObject): JsonObject {
-  const entries = new Map(Object.entries(left));
-  for (const [field, value] of Object.entries(right)) {
-    const before = entries.get(field);
-    if (typeof before === "number" && typeof value === "number") entries.set(field, before + value);
-    else if (isJsonObject(before) && isJsonObject(value)) entries.set(field, merged(before, value));
-    else if (value !== null || before === undefined) entries.set(field, value);
+/** A sum under way: values by their fields, and sums where they are objects. */
+type Sum = Map<string, unknown>;
+
+function add(sum: Sum, usage: JsonObject): void {
+  for (const [field, value] of Object.entries(usage)) {
+    const before = sum.get(field);
+    if (typeof before === "number" && typeof value === "number") sum.set(field, before + value);
+    else if (isJsonObject(value)) {
+      const inner: Sum = before instanceof Map ? before : new Map();
+      add(inner, value);
+      sum.set(field, inner);
+    } else if (value !== null || before === undefined) sum.set(field, value);
   }
-  return Object.fromEntries(entries);
+}
+
+function asObject(sum: Sum): JsonObject {
+  return Object.fromEntries(
+    Array.from(sum, ([field, value]) => [field, value instanceof Map ? asObject(value) : value]),
+  );
 }
