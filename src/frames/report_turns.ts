@@ -68,6 +68,7 @@ export function reportTurns(
   const judged = confirmed(
     verdictOf(ending, {
       ...options,
+      conversation: state.options.conversation,
       command: message?.way === undefined ? undefined : message.command,
       altered: message?.way === undefined ? undefined : message.altered,
       isClaude: version !== undefined,

@@ -28,6 +28,7 @@ export interface Verdict {
  * Says what an ending means.
  *
  * @param options.command the command that was to make the prompt, such as `/init`
+ * @param options.conversation whether it is a conversation, of which some messages are pasted whatever the command line says
  * @param options.turn the last turn of the transcript
  * @param options.credential the variable that holds the key or token in use; absent for a login
  * @param options.record the folder of the run's recording
@@ -37,6 +38,7 @@ export function verdictOf(
   ending: Ending,
   options: {
     readonly command?: string | undefined;
+    readonly conversation?: boolean | undefined;
     readonly limits: Limits;
     readonly binary: string;
     readonly isClaude: boolean;
@@ -231,7 +233,9 @@ export function verdictOf(
       if (ending.taken === undefined) {
         return failure(
           "Cannot deliver the prompt: the paste did not appear in Claude Code's input box",
-          "Leave out --inject paste",
+          options.conversation
+            ? "Look on the last screen for what stands in its place, and send the message again"
+            : "Leave out --inject paste",
         );
       }
       return wrappedVerdict(ending.taken) ?? {

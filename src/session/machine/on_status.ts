@@ -1,5 +1,5 @@
 import { isAsking } from "../control/questions/deciding.ts";
-import { began, isSubmitted, ready } from "../beginning.ts";
+import { awaitEcho, began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { end, isToldOf } from "../ending.ts";
 import { handToChild } from "../handing_over.ts";
@@ -74,6 +74,8 @@ export function onStatus(
         trace,
         ...usable.effects,
         deadline("look"),
+        // What is pasted may have been looked for while a dialog stood in front of it.
+        ...(state.phase === "pasted" ? awaitEcho(state).effects : []),
         ...handed.effects,
         ...(isSubmitted(next) ? [overWhenIdle()] : []),
       ]);

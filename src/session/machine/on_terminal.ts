@@ -1,6 +1,5 @@
 import type { Effect } from "../effect.ts";
-import { paste, seePasted } from "../handing_over.ts";
-import { PASTE_MODE } from "../terminal/paste.ts";
+import { seePasted } from "../handing_over.ts";
 import { withWritten } from "../terminal/first_words.ts";
 import { answerProbes, PROBE_FINAL } from "../terminal/probes.ts";
 import type { Input } from "../input.ts";
@@ -9,14 +8,13 @@ import { act, deadline, type Step, write } from "../step.ts";
 import { scanTerminal } from "../terminal/terminal_scanner.ts";
 import { lookAtStart, overWhenIdle } from "../waits.ts";
 
-/** What the child wrote: its probes are answered, its readiness and the echo of a paste are seen. */
+/** What the child wrote: its probes are answered, and the echo of a paste is seen. */
 export function onTerminal(
   state: SessionState,
   { bytes, at }: Extract<Input, { readonly type: "terminal" }>,
 ): Step {
-  // Once a prompt is under way nothing but probes matters.
-  const isAwaited = state.phase === "starting" || state.phase === "pasted";
-  const only = isAwaited ? undefined : PROBE_FINAL;
+  // Unless a paste is to be seen, nothing but probes matters.
+  const only = state.phase === "pasted" ? undefined : PROBE_FINAL;
   const { state: scanner, tokens } = scanTerminal(state.scanner, bytes, { only });
   const effects: Effect[] = [];
   const replies = answerProbes(tokens);
@@ -36,15 +34,6 @@ export function onTerminal(
     if (next.status === undefined) {
       next = { ...next, written: withWritten(next.written, bytes) };
       effects.push(lookAtStart(next));
-    }
-    const ready = tokens.some((token) =>
-      token.kind === "csi" && token.final === "h" && token.parameters.startsWith(PASTE_MODE)
-    );
-    const [first, ...queue] = next.queue;
-    if (ready && first?.way === "paste") {
-      const pasted = paste({ ...next, queue }, first);
-      next = pasted.state;
-      effects.push(...pasted.effects);
     }
   } else if (next.phase === "pasted") {
     for (const token of tokens) {

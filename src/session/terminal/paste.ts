@@ -3,7 +3,7 @@ const encoder = new TextEncoder();
 /** The keys that submit what stands in the input box. */
 export const ENTER: Uint8Array = encoder.encode("\r");
 
-/** The terminal mode Claude Code switches on when its input box can take a paste (bracketed paste). */
+/** The terminal mode that Claude Code switches on as it starts (bracketed paste), before any dialog and the input box. */
 export const PASTE_MODE = "?2004";
 
 /**

@@ -103,6 +103,13 @@ Deno.test("verdictOf() tells the kinds of failure apart", () => {
   assertStringIncludes(message(verdict({ kind: "undelivered", taken: "x" })), "U+200B");
 });
 
+Deno.test("verdictOf() advises to leave out only what somebody has asked for", () => {
+  const advice = (conversation: boolean) =>
+    verdict({ kind: "undelivered" }, { conversation }).suggestion ?? "";
+  assertStringIncludes(advice(false), "--inject paste");
+  assertStringIncludes(advice(true), "send the message again");
+});
+
 Deno.test("verdictOf() names an executable that is not Claude Code", () => {
   for (
     const ending of [

@@ -22,7 +22,7 @@ function withAllVersions(name: string, test: (real: RealClaude) => Promise<void>
     }));
 }
 
-withAllVersions("every dialog of the start is answered if it comes all the same", async (real) => {
+withAllVersions("every dialog of the start that comes is answered before a paste", async (real) => {
   const { project, path } = real.home;
   await Deno.writeTextFile(`${path}/notes.md`, "Notes from elsewhere");
   await Deno.writeTextFile(`${project}/CLAUDE.md`, `@${path}/notes.md\n`);
@@ -30,7 +30,7 @@ withAllVersions("every dialog of the start is answered if it comes all the same"
   await Deno.writeTextFile(`${project}/.claude/settings.json`, "{ broken");
   const { report, trace } = await performHere(real, {
     prompt: "Hi [[say all the same]]",
-    args: ["--dangerously-skip-permissions"],
+    args: ["--dangerously-skip-permissions", "--inject", "paste"],
     before: (prepared) => {
       const { sandbox } = prepared;
       spoilJson(`${sandbox.configDir}/.claude.json`, (json) => json["projects"] = {});

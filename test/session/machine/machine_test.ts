@@ -941,9 +941,9 @@ Deno.test("a list in an answer is no dialog while the child is busy", () => {
 
 Deno.test("a paste waits for the input box, its echo and the proof of its delivery", () => {
   const session = simulate({ inject: "paste" });
-  session.show("\x1b[?1004h");
-  assertEquals(session.typed(), "");
   session.show("\x1b[?2004h");
+  assertEquals(session.typed(), "", "dialogs of the start have that mode too");
+  session.hear(status("idle"));
   assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~");
   session.show("❯ hello");
   session.show(" there");
@@ -1016,14 +1016,14 @@ Deno.test("an image that is never shown ends the child by name, without Enter", 
 Deno.test("a Stop before the paste was submitted belongs to something else", () => {
   const session = simulate({ inject: "paste" });
   session.hear(stop());
-  session.show("\x1b[?2004h");
+  session.hear(status("idle"));
   session.hear(stop());
   assertEquals(session.signals(), []);
 });
 
 Deno.test("a paste whose echo was missed is found on the screen", () => {
   const session = simulate({ inject: "paste" });
-  session.show("\x1b[?2004h");
+  session.hear(status("idle"));
   session.draw("❯ ");
   session.wait(3000);
   session.draw("❯ hello there");
@@ -1034,7 +1034,7 @@ Deno.test("a paste whose echo was missed is found on the screen", () => {
 Deno.test("a paste that never shows ends the run without Enter", () => {
   for (const [deliveryTimeoutMs, ms] of [[300_000, 15_000], [8000, 8000]] as const) {
     const session = simulate({ inject: "paste", deliveryTimeoutMs });
-    session.show("\x1b[?2004h");
+    session.hear(status("idle"));
     session.draw("❯ ");
     session.wait(ms);
     session.hear(EXIT);
@@ -1043,10 +1043,72 @@ Deno.test("a paste that never shows ends the run without Enter", () => {
   }
 });
 
+/** A conversation whose first message is pasted, and a dialog of the start that Claude Code shows before its input box. */
+function pastedAtStart(...dialog: readonly string[]) {
+  const session = simulate({ conversation: true, startTimeoutMs: 20_000 });
+  session.hear({
+    type: "message",
+    message: { text: "/touchy", way: "paste", command: "/touchy" },
+  });
+  session.draw(...dialog);
+  session.show("\x1b[?2004h");
+  return session;
+}
+
+const WARNING = [
+  "Settings Warning",
+  "the rest of the file is in effect",
+  " ❯ 1. Continue",
+  "   2. Fix with Claude",
+] as const;
+
+Deno.test("the first message of a conversation is not pasted into a dialog of the start", () => {
+  const session = pastedAtStart(...WARNING);
+  session.wait(1000);
+  assertEquals(session.typed(), "\r", "the dialog is answered");
+  session.draw("❯ ");
+  session.hear({ type: "hook", event: "SessionStart", payload: {} });
+  assertEquals(session.typed(), "\r");
+  session.hear(status("idle"));
+  assertEquals(session.typed(), "\r\x1b[200~/touchy\x1b[201~");
+  session.show("❯ /touchy");
+  assertEquals(session.typed(), "\r\x1b[200~/touchy\x1b[201~\r");
+});
+
+Deno.test("a conversation whose first message is pasted ends by name where a start never comes to its end", () => {
+  const open = pastedAtStart("Terms have changed", " ❯ 1. Accept", "   2. Decline");
+  open.wait(5000);
+  open.hear(EXIT);
+  assertEquals(open.ending()?.kind, "dialog");
+  const closed = pastedAtStart(...WARNING);
+  closed.wait(1000);
+  closed.draw("");
+  closed.wait(20_000);
+  closed.hear(EXIT);
+  assertEquals(closed.ending(), { kind: "not-started", silent: false });
+  assertEquals([open.typed(), closed.typed()], ["", "\r"]);
+});
+
+Deno.test("a paste is still looked for once a dialog in front of it is gone", () => {
+  for (const shown of [true, false]) {
+    const session = simulate({ inject: "paste" });
+    session.hear(status("idle"));
+    session.draw("Do you want to proceed?", " ❯ 1. Yes", "   2. No");
+    session.hear(status("waiting"));
+    session.wait(4000);
+    session.draw(shown ? "❯ hello there" : "❯ ");
+    session.hear(status("idle"));
+    session.wait(20_000);
+    session.hear(EXIT);
+    assertEquals(session.typed().startsWith("\x1b[200~hello there\x1b[201~\r"), shown);
+    assertEquals(session.ending()?.kind === "undelivered", !shown);
+  }
+});
+
 Deno.test("a prompt that was taken as another text ends the run", () => {
   for (const inject of ["stdin", "paste"] as const) {
     const session = simulate({ inject, prompt: "x\u200by" });
-    session.show("\x1b[?2004h");
+    session.hear(status("idle"));
     session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "xy" } });
     session.hear(EXIT);
     assertEquals(session.ending(), { kind: "undelivered", taken: "xy" });

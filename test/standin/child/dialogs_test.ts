@@ -59,6 +59,27 @@ for (const version of ["2.1.197", "2.1.330"]) {
   });
 }
 
+Deno.test("a command that begins a conversation waits for the dialogs of the start", async () => {
+  const turns = [[{ text: "{prompt}" }]];
+  await using claude = await StandIn.set({ version: "2.1.330", turns });
+  const folder = `${claude.home.project}/.claude`;
+  await Deno.mkdir(folder);
+  await Deno.writeTextFile(
+    `${folder}/settings.json`,
+    JSON.stringify({ hooks: { Nonsense: [{ hooks: [{ type: "command", command: "true" }] }] } }),
+  );
+  const message = { type: "user", message: { role: "user", content: "/init" } };
+  const streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+  const run = await claude.print([...streams, "--delivery-timeout", "30"], {
+    stdin: `${JSON.stringify(message)}\n`,
+    warns: true,
+  });
+  assertEquals([run.code, run.result["result"]], [0, "/init"], run.stderr);
+  assertEquals((await claude.journal("dialog")).map(({ chosen }) => chosen), ["Continue"]);
+  const around = (await claude.keys()).join("").split("\x1b[200~/init\x1b[201~");
+  assertEquals(around.map((keys) => [...new Set(keys)]), [[ENTER], [ENTER]]);
+});
+
 const UNKNOWN: Dialog = {
   lines: ["Terms have changed", "", "Claude would like to paint your house."],
   choices: [{ label: "Yes, paint it" }, { label: "No, leave it as it is" }],
