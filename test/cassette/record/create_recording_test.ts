@@ -108,7 +108,7 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
   };
   const recorded = recordSession([
     { at: 1, type: "spawned" },
-    { at: 2, type: "terminal", bytes: encoder.encode("\x1b[?2004h") },
+    { at: 2, type: "status", status: "idle" },
     {
       at: 3,
       type: "hook",
@@ -138,7 +138,7 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
     recorded.cast.events.find(({ code }) => code === "i")?.data,
     "\x1b[200~Is [redacted] a key?\x1b[201~",
   );
-  const [, , , , , shown] = inputs(recorded) as { screen: typeof screen }[];
+  const [, , , , , , shown] = inputs(recorded) as { screen: typeof screen }[];
   assertEquals(shown?.screen.lines, [
     "Is [redacted]",
     " the password?",

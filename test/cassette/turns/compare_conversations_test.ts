@@ -70,7 +70,13 @@ Deno.test("a tape alone says the same of a conversation as its cast, which has a
       steps.map(({ content }) => content).filter(({ kind }) => kind !== "prompt");
     const recorded = recordedTurns(cast);
     const results = framesOn(tape).filter(({ frame }) => frame.type === "result");
-    assertEquals([recorded.turns.length, recorded.unanswered], [results.length, []], name);
+    // Its prompt was to be pasted into an input box that never came.
+    const unanswered = name.endsWith("/dialog-first-start") ? ["Hi [[say never]]"] : [];
+    assertEquals(
+      [recorded.turns.length, recorded.unanswered.map(({ text }) => text)],
+      [results.length, unanswered],
+      name,
+    );
     const ofCast = spoken(conversationSteps([{ ...recorded, earlier: [] }]));
     assertEquals(spoken(stepsOnTape(tape)), ofCast, name);
   }
