@@ -1,16 +1,18 @@
 import type { Input } from "../session/input.ts";
-import { PASTE_MODE } from "../session/terminal/paste.ts";
 import {
   SCANNER_START,
   type ScannerState,
   scanTerminal,
 } from "../session/terminal/terminal_scanner.ts";
 
+/** The terminal mode that Claude Code switches on as it starts (bracketed paste), before any dialog and the input box. */
+const PASTE_MODE = "?2004";
+
 /** When a session's steps were first seen, in milliseconds since the child was started. */
 export interface RunTimes {
   /** The child wrote to its terminal. */
   readonly firstByteMs?: number;
-  /** The child's input box was there: it asked for bracketed paste. */
+  /** The child was about to show its input box, or a dialog of its start: it asked for bracketed paste. */
   readonly readyMs?: number;
   /** The Stop hook said that the turn is over. */
   readonly stopMs?: number;

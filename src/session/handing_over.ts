@@ -166,7 +166,7 @@ export function restWithTasks(state: SessionState): Step {
 }
 
 /** Pastes a prompt into the input box. */
-export function paste(state: OpenSession, prompt: Prompt): Step {
+function paste(state: OpenSession, prompt: Prompt): Step {
   const { sent } = state;
   const parts = promptParts(prompt);
   const begun = pastePart({ ...state, sent: [...sent, prompt], waits: false }, parts);

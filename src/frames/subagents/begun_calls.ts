@@ -2,8 +2,7 @@ import { calledSubagent, callsOf } from "./called_subagent.ts";
 import { isLater } from "../line_order.ts";
 import { tellRead } from "../lines.ts";
 import { chainOf, listOf } from "../../chain.ts";
-import type { FramesState, Told } from "../telling/frames_state.ts";
-import { told } from "../telling/frames_state.ts";
+import { type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { Entry } from "../../transcript/entry.ts";
 import { asText } from "../../json_object.ts";
 
@@ -42,10 +41,9 @@ function unbegunCall(state: FramesState): UnbegunCall | undefined {
 export function tellToCall(state: FramesState): Told | undefined {
   const call = unbegunCall(state);
   if (call === undefined) return undefined;
-  const own = listOf(state.own);
+  const [own, subagents] = [listOf(state.own), listOf(state.subagents)];
   const place = own.indexOf(call.line) + 1;
-  const isBehind = isLater(listOf(state.subagents), call.line);
-  const subagents = listOf(state.subagents);
+  const isBehind = isLater(subagents, call.line);
   const said = tellRead({
     ...state,
     own: chainOf(own.slice(0, place)),

@@ -3,9 +3,6 @@ const encoder = new TextEncoder();
 /** The keys that submit what stands in the input box. */
 export const ENTER: Uint8Array = encoder.encode("\r");
 
-/** The terminal mode that Claude Code switches on as it starts (bracketed paste), before any dialog and the input box. */
-export const PASTE_MODE = "?2004";
-
 /**
  * Why a paste would not deliver a prompt as it is, if it would not (2.1.168 to 2.1.330).
  *
