@@ -2,10 +2,10 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { cString } from "../../../ffi/c_string.ts";
 import { closeFd, fdStat, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo, Pipe } from "../../../ffi/descriptors/pipe.ts";
-import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { libc } from "../../../ffi/libc.ts";
 import { openPty } from "../../../ffi/terminal/pty.ts";
+import { hungUp } from "./hung_up.ts";
 import { PtyChild } from "../terminal/pty_child.ts";
 
 Deno.test("readFd says again when there is nothing, and the end when the last slave is closed", async () => {
@@ -17,9 +17,7 @@ Deno.test("readFd says again when there is nothing, and the end when the last sl
   slave.close();
   assertEquals(readFd(pty.fd, buffer), 4);
   assertEquals(new TextDecoder().decode(buffer.subarray(0, 4)), "last");
-  // A program that another test starts just now may have the slave open a moment longer.
-  using poller = new Poller();
-  await poller.wait([{ fd: pty.fd, read: true }], 10_000);
+  await hungUp(pty.fd);
   assertEquals(readFd(pty.fd, buffer), "end");
 });
 

@@ -3,6 +3,7 @@ import { closeFd, fdStat, readFd, writeFd } from "../../../ffi/descriptors/fd.ts
 import { type Received, receiveFds, sendFds } from "../../../ffi/descriptors/passed_fds.ts";
 import { Pipe } from "../../../ffi/descriptors/pipe.ts";
 import { acceptUnix, connectUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
+import { hungUp } from "./hung_up.ts";
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const bytes = new TextEncoder().encode("these");
@@ -41,6 +42,7 @@ Deno.test("sendFds() gives fds of files that receiveFds() has as its own, and no
     closeFd(fd);
   }
   closeFd(here);
+  await hungUp(there);
   assertEquals(receiveFds(there, { most: 100 }), "end");
   assertEquals(sendFds(there, { bytes, fds: [0] }), "end");
   closeFd(there);
@@ -75,6 +77,7 @@ Deno.test("what was sent and not taken before the other side has gone can still 
   const { fds } = received(there);
   assertEquals(fds.length, 1);
   for (const fd of fds) closeFd(fd);
+  await hungUp(there);
   assertEquals(receiveFds(there, { most: 1 }), "end");
   closeFd(there);
 });

@@ -11,6 +11,7 @@ import {
   peerOf,
   waitForNobody,
 } from "../../../ffi/descriptors/unix_socket.ts";
+import { hungUp } from "./hung_up.ts";
 
 /** Of ioctl(2): whether a descriptor waits for nobody. */
 const FIONBIO = 0x5421n;
@@ -30,6 +31,7 @@ Deno.test("connectUnix() gives a stream in both directions, and waits for nobody
   await there.write(new TextEncoder().encode("you"));
   assertEquals(readFd(fd, buffer), 3);
   there.close();
+  await hungUp(fd);
   assertEquals(readFd(fd, buffer), "end");
   closeFd(fd);
   listener.close();
@@ -43,6 +45,7 @@ Deno.test("a socket whose other side has gone without reading is at its end", as
   const there = await listener.accept();
   sendFd(fd, new TextEncoder().encode("a prompt"));
   there.close();
+  await hungUp(fd);
   assertEquals(readFd(fd, new Uint8Array(8)), "end");
   closeFd(fd);
   listener.close();
