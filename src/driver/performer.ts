@@ -9,6 +9,8 @@ import {
   killRunProcesses,
   type RunProcesses,
 } from "../sandbox/processes/run_processes.ts";
+import { TASK_OUTPUT } from "../session/control/requests/task_output.ts";
+import type { ControlRequest } from "../wire/control.ts";
 
 /** What effects are carried out on. */
 export interface PerformerOptions
@@ -28,6 +30,7 @@ export class Performer {
   #tree: RunProcesses | undefined;
   #looking = false;
   #listing = false;
+  readonly #outputs: ControlRequest[] = [];
 
   constructor(options: PerformerOptions) {
     this.#options = options;
@@ -49,7 +52,8 @@ export class Performer {
         child.hooks.answer(effect.id, effect.reply);
         break;
       case "consult":
-        twin?.ask(effect.request, effect.changes);
+        if (effect.request.subtype === TASK_OUTPUT) this.#outputs.push(effect.request);
+        else twin?.ask(effect.request, effect.changes);
         break;
       case "place-image":
         placeImage(effect);
@@ -124,6 +128,11 @@ export class Performer {
     const listing = this.#listing;
     this.#listing = false;
     return listing;
+  }
+
+  /** Requests for what tasks have written, since the last call. */
+  takeOutputs(): readonly ControlRequest[] {
+    return this.#outputs.splice(0);
   }
 
   /**

@@ -4,6 +4,7 @@ import { openResources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
 import type { McpBridge } from "./sources/mcp_bridge.ts";
 import { runningShells } from "./sources/shells/running_shells.ts";
+import { taskOutput } from "./sources/shells/task_output.ts";
 import { waitOnce } from "./wait_once.ts";
 import {
   advance,
@@ -14,7 +15,7 @@ import {
 import type { Input, Untimed } from "../session/input.ts";
 import type { Screen } from "../session/terminal/screen.ts";
 import { tickMs } from "../session/waits.ts";
-import { isJsonObject, type JsonObject } from "../json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../json_object.ts";
 import { OUTPUT_SERVER } from "../transcript/structured_output.ts";
 
 /** How a session went. */
@@ -149,6 +150,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     if (performer.takeListing()) {
       const running = runningShells(sandbox.tempDir, options.sessionId);
       give({ at: now(), type: "shells", ...running });
+    }
+    for (const { id, body } of performer.takeOutputs()) {
+      const asked = { sessionId: options.sessionId, task: asText(body["task_id"]) };
+      const response = taskOutput(sandbox.tempDir, asked);
+      give({ at: now(), type: "consulted", id, said: { response } });
     }
     for (const name of performer.deadlines.take(now)) give({ at: now(), type: "deadline", name });
     if (!child.exited && ready.some(({ fd }) => fd === child.pidfd)) {

@@ -169,7 +169,8 @@ export type Effect =
   /** Answer a request of the caller; `used` for one to which belongs what the conversation has used. */
   | { readonly type: "respond"; readonly response: ControlResponse; readonly used?: true }
   /**
-   * Ask a headless Claude Code beside the child, and answer with a `consulted` input. It is started with `changes`, where
+   * Ask a headless Claude Code beside the child, or look at what a task has written where that is asked, and answer with a
+   * `consulted` input. It is started with `changes`, where
    * what is asked for comes after them and the child was started before.
    */
   | {

@@ -63,3 +63,12 @@ Deno.test("a choice that is refused names the model in force", () => {
     model: "a",
   });
 });
+
+Deno.test("hooks that the twin does not run are told to be on, unless no hook runs in the child either", () => {
+  const listing = { hooks: [{ event: "Stop", disabled: true }], policy: { allDisabled: true } };
+  assertEquals(told("1", { response: listing }).said, {
+    response: { hooks: [{ event: "Stop" }], policy: { allDisabled: false } },
+  });
+  const bare = { ...listing, bareMode: { exitHint: "" } };
+  assertEquals(told("1", { response: bare }).said, { response: bare });
+});

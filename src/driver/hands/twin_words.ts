@@ -236,9 +236,24 @@ function asOurs(response: JsonObject): JsonObject {
   const { pid, effective, sources } = response;
   return {
     ...response,
+    ...withHooksOn(response),
     ...(typeof pid === "number" ? { pid: Deno.pid } : {}),
     ...(isJsonObject(effective) ? { effective: withHooks(effective) } : {}),
     ...(Array.isArray(sources) ? { sources: sources.flatMap(asCallers) } : {}),
+  };
+}
+
+/** A list of hooks that are none of the twin's to run: they are on, unless its arguments silence them in the child as well. */
+function withHooksOn({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObject {
+  if (!Array.isArray(hooks) || !isJsonObject(policy) || (safeMode ?? bareMode) !== undefined) {
+    return {};
+  }
+  return {
+    hooks: hooks.map((hook) => {
+      const { disabled: _, ...on } = isJsonObject(hook) ? hook : {};
+      return on;
+    }),
+    policy: { ...policy, allDisabled: false },
   };
 }
 

@@ -292,6 +292,7 @@ forNewestVersion(
     const asked = [
       ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
       ...["list_permission_rules", "file_suggestions", "read_file", "reload_skills", "get_usage"],
+      "get_hooks_listing",
     ];
     const changes = [
       { source: "localSettings", settings: { outputStyle: "Explanatory" } },
@@ -307,6 +308,12 @@ forNewestVersion(
     await Deno.writeTextFile(
       `${real.home.project}/.claude/agents/mine.md`,
       "---\nname: mine\ndescription: Of the project's own\n---\nHelp.",
+    );
+    await Deno.writeTextFile(
+      `${real.home.project}/.claude/settings.json`,
+      JSON.stringify({
+        hooks: { Stop: [{ hooks: [{ type: "command", command: "true of ours" }] }] },
+      }),
     );
     await Deno.writeTextFile(`${real.home.project}/note.txt`, "a note");
     const names = ["looker", "not/a file", "of:many"] as const;
@@ -361,6 +368,7 @@ forNewestVersion(
     assertEquals(ours, theirs);
     assertStringIncludes(JSON.stringify(ours), "Of the project's own");
     assertStringIncludes(JSON.stringify(ours), "a note");
+    assertStringIncludes(JSON.stringify(ours), "true of ours");
     assertEquals(ours.agents.map(({ isTold }: { isTold: unknown }) => isTold), [true, true, true]);
   },
 );
@@ -851,7 +859,7 @@ async function transcriptOf(real: RealClaude, session: string) {
 }
 
 forNewestVersion(
-  "a call is put into the background, and tasks there are stopped, as by claude -p, and nothing else is",
+  "a call is put into the background, what it writes is told, and tasks are stopped, as by claude -p",
   async (real) => {
     const called = (tool: string, input: JsonObject) =>
       `[[tool ${tool} ${JSON.stringify({ ...input, run_in_background: true })}]]`;
@@ -860,13 +868,23 @@ forNewestVersion(
     const subagent = (description: string) =>
       called("Agent", { description, prompt: "Wait. [[hang]]", subagent_type: "general-purpose" });
     const script = async ({ say, send, heard, frames, folder }: Caller) => {
-      await say("Go. [[bash until [ -e over ]; do sleep 0.05; done]] [[say done]]");
+      const read = async (id: string, task: unknown) => {
+        await send(request(id, { subtype: "get_task_output", task_id: task }));
+        await heard(`"request_id":"${id}"`);
+      };
+      await say("Go. [[bash printf €out; until [ -e over ]; do sleep 0.05; done]] [[say done]]");
       await heard('"subtype":"task_started"');
       await send(request("b", { subtype: "background_tasks" }));
       await heard(RESULT, 1);
+      const { task_id: task } = frames().find(({ subtype }) => subtype === "task_started") ?? {};
+      await read("running", task);
       await Deno.writeTextFile(`${folder}/over`, "");
       // The model is told of its end, and of a subagent's.
       await heard(RESULT, 2);
+      await read("ended", task);
+      await read("unknown-output", "nobody");
+      await read("silent", "b12345678");
+      await read("nameless-output", undefined);
       await Deno.remove(`${folder}/over`);
       await say(`One. ${shell(300)} ${shell(301)} ${subagent("Look around")} [[say first]]`);
       await heard(RESULT, 3);

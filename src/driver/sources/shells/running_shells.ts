@@ -35,7 +35,7 @@ export function runningShells(tempDir: string, sessionId: string): RunningShells
 }
 
 /** The folder for output in that of a session: 2.1.168 to 2.1.330 make it for the first shell or subagent. */
-const TASKS = "tasks";
+export const TASKS = "tasks";
 
 function startOf(path: string): number {
   try {

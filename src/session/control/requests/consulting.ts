@@ -36,6 +36,7 @@ export const CONSULTED: readonly string[] = [
   "file_suggestions",
   "get_binary_version",
   "get_context_usage",
+  "get_hooks_listing",
   "get_settings",
   USAGE,
   "list_models",

@@ -11,11 +11,6 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     ...["claude_oauth_wait_for_completion", "ultrareview_launch"],
   ],
   "it would ask the model outside of the session": ["side_question", "generate_session_title"],
-  "the headless Claude Code that could tell has no hooks": ["get_hooks_listing"],
-  [
-    "the interactive Claude Code shows it on its screen alone; --shell-output prints what shells " +
-    "write, as they do"
-  ]: ["get_task_output"],
   [
     "the interactive Claude Code takes a file for read once its Read tool has read it; have the " +
     "model read it again"

@@ -15,6 +15,7 @@ import { CHOOSING, mayBeModel, whyNoModel } from "./choosing_model.ts";
 import { answered, consult, CONSULTED, passedOn } from "./consulting.ts";
 import { asksForServers, reachableServers, SET_SERVERS, setServers } from "../servers.ts";
 import { onStopTask } from "./stopping.ts";
+import { onTaskOutput, TASK_OUTPUT } from "./task_output.ts";
 import { RELOADING, whyNoReload } from "./reloading.ts";
 import { UPDATING, whyNoUpdate } from "./updating_settings.ts";
 import { whyImpossible, withoutEffect } from "./impossible.ts";
@@ -64,6 +65,8 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       const refused = whyNoUpdate(state, request);
       return refused === undefined ? consult(state, request) : act(state, [refused]);
     }
+    case TASK_OUTPUT:
+      return isNew(state) ? onTaskOutput(state, request) : act(state, [unanswered(state, request)]);
     default:
       if (CONSULTED.includes(request.subtype)) return consult(state, request);
       return act(state, [withoutEffect(state, request) ?? unanswered(state, request)]);
