@@ -1,4 +1,5 @@
 import { CliError } from "../cli_error.ts";
+import type { TakenPrompt } from "./run_request.ts";
 
 /**
  * The longest prompt that Claude Code takes from stdin, in UTF-16 code units: 10 MiB worth in
@@ -8,12 +9,29 @@ export const MAX_PROMPT_LENGTH: number = 10 * 1024 * 1024;
 
 const SUGGESTION = 'Type claude-print "your prompt", or pipe the prompt in';
 
-/** The error for a command line without a prompt, in the words of `claude -p`. */
-export function noPrompt(): CliError {
+/**
+ * The error for a command line without a prompt, in the words of `claude -p`.
+ *
+ * @param taken a value of a flag of many values that may have been meant as the prompt, if there is one
+ */
+export function noPrompt(taken?: TakenPrompt): CliError {
   return new CliError(
     "Error: Input must be provided either through stdin or as a prompt argument when using --print",
-    { suggestion: SUGGESTION },
+    {
+      suggestion: taken === undefined
+        ? SUGGESTION
+        : `If ${
+          JSON.stringify(shortened(taken.text))
+        } is the prompt: ${taken.flag} takes all that ` +
+          'follows it; put the prompt before it, or after "--"',
+    },
   );
+}
+
+/** Enough of a text to know it again. */
+function shortened(text: string): string {
+  const [...characters] = text.split("\n", 1)[0] ?? "";
+  return characters.length > 40 ? `${characters.slice(0, 39).join("")}…` : characters.join("");
 }
 
 /**

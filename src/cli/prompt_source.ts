@@ -56,7 +56,10 @@ type FirstChunk =
  * that the interactive Claude Code cannot take (see {@linkcode checkPrompt})
  */
 export async function readPrompt(
-  request: Pick<RunRequest, "promptArgument" | "ignoredArguments" | "inputFile" | "rewindsTo">,
+  request: Pick<
+    RunRequest,
+    "promptArgument" | "ignoredArguments" | "takenPrompt" | "inputFile" | "rewindsTo"
+  >,
   io: PromptIo,
 ): Promise<string> {
   const [ignored, ...more] = request.ignoredArguments;
@@ -72,7 +75,7 @@ export async function readPrompt(
     : await fromInputFile(request.inputFile, { argument, io });
   // Where files are restored there is to be none.
   if (request.rewindsTo !== undefined) return text;
-  const problem = text.trim() === "" ? noPrompt() : checkPrompt(text);
+  const problem = text.trim() === "" ? noPrompt(request.takenPrompt) : checkPrompt(text);
   if (problem !== undefined) throw problem;
   return text;
 }

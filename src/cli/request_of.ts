@@ -2,7 +2,7 @@ import { CliError } from "../cli_error.ts";
 import { resumptionOf } from "./resumption_of.ts";
 import { rewindingOf } from "./rewinding_of.ts";
 import type { OutputFormat } from "../wire/output_writer.ts";
-import type { PermissionMode, RunRequest } from "./run_request.ts";
+import type { PermissionMode, RunRequest, TakenPrompt } from "./run_request.ts";
 import type { Tokens, Use } from "./tokenize.ts";
 
 const READING = "Cannot read the command line";
@@ -163,6 +163,7 @@ export function requestOf(
   return {
     ...present("promptArgument", operands[0]),
     ignoredArguments: operands.slice(1),
+    ...present("takenPrompt", operands.length > 0 ? undefined : takenPrompt(uses)),
     ...present("inputFile", last("--input-file")),
     jsonl,
     oneSession,
@@ -308,6 +309,14 @@ function present<Name extends string, Value>(
 /** A value that was already checked against the choices of its flag. */
 function choice<Value extends string>(value: string | undefined, fallback: Value): Value {
   return value === undefined ? fallback : value as Value;
+}
+
+/** The last value with white space in it of a flag that takes all that follows it, as a prompt behind it would be. */
+function takenPrompt(uses: readonly Use[]): TakenPrompt | undefined {
+  const taken = uses.findLast(({ flag, value }) =>
+    flag.value === "variadic" && /\S\s+\S/u.test(value ?? "")
+  );
+  return taken?.value === undefined ? undefined : { flag: taken.flag.name, text: taken.value };
 }
 
 /** Claude Code's own flags, one token for each value, without those that are merged. */

@@ -21,6 +21,9 @@ export type Resumption = {
   readonly dropsTurn?: string;
 };
 
+/** A value of a flag that takes many, which reads like a prompt. */
+export type TakenPrompt = { readonly flag: string; readonly text: string };
+
 /** One run as the user asked for it on the command line. A field that was not given is absent. */
 export type RunRequest = {
   /** The prompt argument, which may be empty. */
@@ -29,6 +32,8 @@ export type RunRequest = {
   readonly rewindsTo?: string;
   /** Further arguments. `claude -p` uses the first and drops these. */
   readonly ignoredArguments: readonly string[];
+  /** Where there is no argument: what a flag has taken that may have been meant as one. */
+  readonly takenPrompt?: TakenPrompt;
   /** `--input-file`; `-` means stdin. */
   readonly inputFile?: string;
   /** Whether stdin, or the input file, is a list of prompts, a run each. */

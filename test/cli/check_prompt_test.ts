@@ -1,7 +1,12 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { anyCharacter } from "../any_character.ts";
-import { checkPrompt, decodePrompt, MAX_PROMPT_LENGTH } from "../../src/cli/check_prompt.ts";
+import {
+  checkPrompt,
+  decodePrompt,
+  MAX_PROMPT_LENGTH,
+  noPrompt,
+} from "../../src/cli/check_prompt.ts";
 import { CliError } from "../../src/cli_error.ts";
 
 Deno.test("checkPrompt passes ordinary and awkward prompts", () => {
@@ -18,6 +23,17 @@ Deno.test("checkPrompt passes ordinary and awkward prompts", () => {
     "x".repeat(MAX_PROMPT_LENGTH),
   ];
   for (const prompt of prompts) assertEquals(checkPrompt(prompt), undefined);
+});
+
+Deno.test("noPrompt names a flag that has taken what may be the prompt", () => {
+  const text = `fix ${"🧪".repeat(50)}\nand more`;
+  assertEquals(
+    noPrompt({ flag: "--tools", text }).suggestion,
+    `If "fix ${
+      "🧪".repeat(35)
+    }…" is the prompt: --tools takes all that follows it; put the prompt before it, or after "--"`,
+  );
+  assertEquals(noPrompt().suggestion, 'Type claude-print "your prompt", or pipe the prompt in');
 });
 
 Deno.test("checkPrompt refuses a prompt without text and says what to type", () => {

@@ -259,6 +259,20 @@ Deno.test("parseArguments uses the first prompt and reports the others", async (
   assertEquals((await requestOf("-p", "")).promptArgument, "");
 });
 
+Deno.test("parseArguments knows which value of a flag may have been meant as the prompt", async () => {
+  const takenOf = async (...argv: readonly string[]) => (await requestOf(...argv)).takenPrompt;
+  const text = "fix the tests";
+  const flag = "--allowedTools";
+  assertEquals(await takenOf("-p", flag, "Bash", text), { flag, text });
+  assertEquals(await takenOf("-p", "--add-dir", "..", text, flag, "Read"), {
+    flag: "--add-dir",
+    text,
+  });
+  assertEquals(await takenOf("-p", flag, "Bash,Read"), undefined);
+  assertEquals(await takenOf("-p", text, flag, "Bash Read"), undefined);
+  assertEquals(await takenOf("-p", "--model", text), undefined);
+});
+
 Deno.test("parseArguments lets the last use of a flag that counts once win", async () => {
   const request = await requestOf(
     ..."--model a --settings x --timeout 1 --brief --model b --settings y --timeout 2".split(" "),
