@@ -91,6 +91,7 @@ export function began(state: SessionState): Step {
   }
   const { wakeup, options } = state;
   const isWoken = wakesItself(state);
+  const isOwn = isWoken || (state.phase === "resting" && state.noticed);
   const next: SessionState = {
     ...takeFirst<OpenSession>(state),
     wakeup: wakeup && { at: wakeup.at },
@@ -116,9 +117,9 @@ export function began(state: SessionState): Step {
     deadline("idle"),
     deadline("drain"),
     deadline("cost"),
-    ...(isWoken ? [deadline("background")] : []),
+    ...(isOwn ? [deadline("background")] : []),
     // Nobody has handed over a message with which the time of the turn would have begun.
-    ...(isWoken && options.conversation && !state.isBounded
+    ...(isOwn && options.conversation && !state.isBounded
       ? [deadline("timeout", options.timeoutMs)]
       : []),
   ]);

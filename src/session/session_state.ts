@@ -314,6 +314,8 @@ export interface TurnMemory {
   readonly unasked: boolean;
   /** Whether the turn is known to be that of a prompt that has waited for its time. */
   readonly woken: boolean;
+  /** Whether it is known to be that of the end of a task. */
+  readonly noticed: boolean;
   /** The last Stop that did. */
   readonly backgroundStop?: HookPayload | undefined;
   /** Since when nothing but shells has been waited for. */
@@ -361,6 +363,7 @@ export const NO_TURN: TurnMemory = {
   waits: false,
   unasked: false,
   woken: false,
+  noticed: false,
   backgroundStop: undefined,
   shellsOnlySince: undefined,
   shellLimitMs: undefined,

@@ -13,11 +13,12 @@ export function take(state: SessionState, text: unknown): SessionState | undefin
 
 /**
  * The session in a turn: it is that of what was on its way, though nothing has said so. What is on its way when the model
- * is woken waits in the child's queue.
+ * is woken, or hears of the end of a task, waits in the child's queue.
  */
 export function takeFirst<Session extends SessionState>(state: Session): Session {
-  const { taken, sent, woken } = state;
-  return taken.length === 0 && sent.length > 0 && !woken ? takeUnwritten(state, 0) : state;
+  const { taken, sent, woken, noticed } = state;
+  const isOthers = woken || noticed;
+  return taken.length === 0 && sent.length > 0 && !isOthers ? takeUnwritten(state, 0) : state;
 }
 
 function takeUnwritten<Session extends SessionState>(state: Session, at: number): Session {

@@ -66,15 +66,19 @@ export function overTurn(
  * the turn was the last whatever follows it.
  *
  * @param options.woken whether the next one is that for which the model is woken
+ * @param options.noticed whether it is that of the end of a task
  */
 export function intoNextTurn(
   before: SessionState,
-  { woken = false }: { readonly woken?: boolean } = {},
+  { woken = false, noticed = false }: {
+    readonly woken?: boolean;
+    readonly noticed?: boolean;
+  } = {},
 ): Step | undefined {
   const ending = before.phase === "settling" ? settledEnding(before) : undefined;
   if (ending === undefined || !mayBeFollowed(before, ending)) return undefined;
   const over = overTurn(before, ending, { recorded: false, followed: true });
-  const next = began({ ...over.state, woken });
+  const next = began({ ...over.state, woken, noticed });
   return act(next.state, [...over.effects, ...next.effects]);
 }
 

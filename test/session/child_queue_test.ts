@@ -218,6 +218,38 @@ for (const version of VERSIONS) {
     assertEquals(vain.ending()?.kind, "closed");
   });
 
+  Deno.test(`a message that is sent as the end of a task starts a turn has the next one (${version})`, () => {
+    const submit = (prompt: string) =>
+      ({ type: "hook", event: "UserPromptSubmit", payload: { prompt } }) as const;
+    const cost = { type: "cost", totalUsd: 1, apiDurationMs: 1 } as const;
+    const second = [BUSY, line({ type: "user", message: { content: "and now" } }), answer("two")];
+    for (const first of [[submit(notification()), NOTIFIED], [NOTIFIED, submit(notification())]]) {
+      const session = simulate({ version, conversation: true });
+      const tell = (...inputs: readonly Parameters<typeof session.hear>[0][]) =>
+        inputs.forEach(session.hear);
+      const say = (text: string) =>
+        session.hear({ type: "message", message: { text, way: "rendezvous", ticket: text } });
+      tell({ type: "reachable" }, IDLE);
+      say("hello there");
+      tell(submit("hello there"), BUSY, PROMPT, LAUNCHED, ENQUEUED, answer("done"), stop("done"));
+      tell({ ...cost, ranAt: STOPPED_AT + 1 }, IDLE);
+      say("and now");
+      tell({ type: "closed" }, DEQUEUED, COMPLETED, BUSY, ...first, answer("noticed"));
+      tell(stop("noticed", { at: STOPPED_AT + 1000 }), cost, IDLE, COMPLETED);
+      assertEquals(session.signals(), [], "it is in the child's queue");
+      tell(submit("and now"), ...second, stop("two", { at: STOPPED_AT + 2000 }), cost, IDLE);
+      tell(COMPLETED, EXIT);
+      const tickets = session.effects.flatMap((effect) =>
+        effect.type === "turn" ? [effect.tickets] : []
+      );
+      assertEquals(tickets, [["hello there"], []]);
+      const { taken } = session.state();
+      assertEquals([session.ending()?.kind, taken.map(({ text }) => text)], ["answered", [
+        "and now",
+      ]]);
+    }
+  });
+
   Deno.test(`a subagent that the end of its shell wakes is waited for, though the last Stop did not name it (${version})`, () => {
     const woken = delivered(version);
     const ends = [

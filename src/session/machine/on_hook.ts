@@ -291,24 +291,23 @@ function takePrompt(before: SessionState, text: unknown): Step {
   if (taken === undefined) {
     // The child goes on with the end of a task, or wakes the model, which makes a turn of its own.
     // Where its time was there as soon as the turn was over, the lines that tell of it may be read later.
-    const isDue = (before.wakeup !== undefined || mayBeWoken(before)) && !isNotification(text);
-    const begun = isDue || isNotification(text)
-      ? intoNextTurn(before, { woken: isDue })
-      : undefined;
+    const noticed = isNotification(text);
+    const isDue = (before.wakeup !== undefined || mayBeWoken(before)) && !noticed;
+    const begun = isDue || noticed ? intoNextTurn(before, { woken: isDue, noticed }) : undefined;
     if (begun !== undefined) {
       const next = prompted(begun.state);
       return act(next.state, [...begun.effects, ...next.effects]);
     }
     const current = currentPrompt(before);
     // A line may have told of it before.
-    const woken = isDue || (before.woken && !isNotification(text));
+    const woken = isDue || (before.woken && !noticed);
     // What is sent as the model is woken is on its way, and still to be taken.
     const isForeign = !woken && !before.prompted && current !== undefined &&
       typeof text === "string" &&
-      !isTextOf(current, text) && !isNotification(text);
+      !isTextOf(current, text) && !noticed;
     return isForeign
       ? end(before, { kind: "undelivered", taken: text })
-      : prompted({ ...before, woken });
+      : prompted({ ...before, woken, noticed: before.noticed || noticed });
   }
   // The child goes on with what it has in its queue by itself.
   const over = settledEnding(before) ??

@@ -55,7 +55,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   const isWoken = isOfTime && before.wakeup !== undefined && !before.woken && !before.late;
   // The child goes on with the end of a task; where it has ended that turn too, it took the prompt before that.
   const begun = isWoken || (isNotice && isNextTaken(before))
-    ? intoNextTurn(known, { woken: isWoken })
+    ? intoNextTurn(known, { woken: isWoken, noticed: isNotice })
     : undefined;
   if (begun !== undefined) {
     const next = onTranscript(begun.state, line);
@@ -70,6 +70,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     late: isLate,
     unasked: taken.unasked && !entry.prompt,
     woken: taken.woken || isWoken,
+    noticed: taken.noticed || (isNotice && !isLate),
   }, { line, entry });
   const next = goOn(state, { before, entry });
   return act(next.state, [...namesOf(line, given), ...next.effects]);
