@@ -1,14 +1,17 @@
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 
 /** The events of hooks, in Claude Code's order (2.1.330). */
-const EVENTS = "PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, Notification, " +
-  "UserPromptSubmit, UserPromptExpansion, SessionStart, SessionEnd, Stop, StopFailure, " +
-  "SubagentStart, SubagentStop, PreCompact, PostCompact, PreModelSwitch, PostModelSwitch, " +
-  "PermissionRequest, PermissionDenied, Setup, TeammateIdle, TaskCreated, TaskCompleted, " +
-  "Elicitation, ElicitationResult, ConfigChange, WorktreeCreate, WorktreeRemove, " +
-  "InstructionsLoaded, CwdChanged, FileChanged, DirectoryAdded, MessageDisplay";
-/** The same, one by one. */
-export const HOOK_EVENTS: readonly string[] = EVENTS.split(", ");
+export const HOOK_EVENTS: readonly string[] =
+  ("PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, Notification, " +
+    "UserPromptSubmit, UserPromptExpansion, SessionStart, SessionEnd, Stop, StopFailure, " +
+    "SubagentStart, SubagentStop, PreCompact, PostCompact, PreModelSwitch, PostModelSwitch, " +
+    "PermissionRequest, PermissionDenied, Setup, TeammateIdle, TaskCreated, TaskCompleted, " +
+    "Elicitation, ElicitationResult, ConfigChange, WorktreeCreate, WorktreeRemove, " +
+    "InstructionsLoaded, CwdChanged, FileChanged, DirectoryAdded, MessageDisplay").split(", ");
+
+/** One that later versions have, in which it may forbid something, too, and the first of them. */
+const SKILL_SHELL = "PreSkillShellCommand";
+export const GUARDS_SKILLS = "2.1.332";
 
 /** Hooks that may forbid something: Claude Code leaves all settings out where it cannot load one of them. */
 const GUARDS = ["PreToolUse", "PermissionRequest"];
@@ -47,7 +50,19 @@ const TYPE_NAMES = Object.keys(TYPES);
 
 /** What keeps Claude Code from loading the settings in which hooks stand (2.1.330, and of entries 2.1.197). */
 export function guardFaults(hooks: unknown): readonly Fault[] {
-  const faults = faultsIn(hooks, (event) => GUARDS.includes(event));
+  return faultsOfGuards(hooks, (event) => GUARDS.includes(event));
+}
+
+/** The same of a hook that Claude Code knows since 2.1.332. */
+export function skillGuardFaults(hooks: unknown): readonly Fault[] {
+  return faultsOfGuards(hooks, (event) => event === SKILL_SHELL);
+}
+
+function faultsOfGuards(
+  hooks: unknown,
+  isMeant: (event: string) => boolean,
+): readonly Fault[] {
+  const faults = faultsIn(hooks, isMeant);
   return [
     ...faults.map(({ path, message, hint = "" }) => ({
       path,
@@ -57,8 +72,15 @@ export function guardFaults(hooks: unknown): readonly Fault[] {
   ];
 }
 
-/** What of hooks is left out, while all else of their settings counts (2.1.330). */
-export function skippedHooks(hooks: unknown): readonly Fault[] {
+/**
+ * What of hooks is left out, while all else of their settings counts (2.1.330).
+ *
+ * @param options.guardsSkills whether it is 2.1.332 or later
+ */
+export function skippedHooks(
+  hooks: unknown,
+  { guardsSkills }: { readonly guardsSkills: boolean },
+): readonly Fault[] {
   if (hooks === undefined) return [];
   if (!isJsonObject(hooks)) {
     const message = `"hooks" must be an object mapping event names to matcher arrays; received ${
@@ -66,13 +88,16 @@ export function skippedHooks(hooks: unknown): readonly Fault[] {
     }. This field was ignored.`;
     return [{ path: "hooks", message }];
   }
+  const valid = [...HOOK_EVENTS, ...guardsSkills ? [SKILL_SHELL] : []];
   return Object.keys(hooks).flatMap((event) => {
     const path = `hooks.${event}`;
-    if (!HOOK_EVENTS.includes(event)) {
-      const message = `Unknown hook event "${event}" was ignored. Valid events: ${EVENTS}`;
+    if (!valid.includes(event)) {
+      const message = `Unknown hook event "${event}" was ignored. Valid events: ${
+        valid.join(", ")
+      }`;
       return [{ path, message }];
     }
-    return faultsIn({ [event]: hooks[event] }, (each) => !GUARDS.includes(each))
+    return faultsIn({ [event]: hooks[event] }, (each) => ![...GUARDS, SKILL_SHELL].includes(each))
       .map(({ path, message, ignored, hint = "" }) => ({
         path,
         message: `${message}${ignored}${hint}`,

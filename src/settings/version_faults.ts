@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../json_object.ts";
-import { typeOf } from "./hook_faults.ts";
+import { skillGuardFaults, typeOf } from "./hook_faults.ts";
 import {
   choiceFaults,
   faultsOf,
@@ -14,6 +14,8 @@ export interface VersionFaults {
   readonly before: readonly SettingsFault[];
   /** Since 2.1.330. */
   readonly since: readonly SettingsFault[];
+  /** Since 2.1.332, which knows a hook more that may forbid something. */
+  readonly guarded: readonly SettingsFault[];
 }
 
 /** Keys that 2.1.330 has and 2.1.197 has not, by what they hold. */
@@ -29,11 +31,15 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
 };
 const NULLABLE_CHOICES: typeof CHOICES = { feedbackDrafts: ["notify", "quiet", "off"] };
 
-/** What of settings the one takes and the other does not, of 2.1.197 and 2.1.330. */
+/** What of settings one version takes and another does not, of 2.1.197, 2.1.330 and 2.1.332. */
 export function versionFaults(settings: unknown): VersionFaults {
-  return isJsonObject(settings)
-    ? { before: faultsBefore(settings), since: faultsSince(settings) }
-    : { before: [], since: [] };
+  if (!isJsonObject(settings)) return { before: [], since: [], guarded: [] };
+  const since = faultsSince(settings);
+  return {
+    before: faultsBefore(settings),
+    since,
+    guarded: [...since, ...skillGuardFaults(settings["hooks"])],
+  };
 }
 
 function faultsBefore(settings: JsonObject): readonly SettingsFault[] {

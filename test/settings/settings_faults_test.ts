@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { skippedHooks } from "../../src/settings/hook_faults.ts";
 import { settingsFaults } from "../../src/settings/settings_faults.ts";
 import { versionFaults } from "../../src/settings/version_faults.ts";
 
@@ -64,4 +65,19 @@ Deno.test("versionFaults() tells what one version takes and the other does not",
   assertEquals(paths(same), [[], []]);
   assertEquals(settingsFaults(same).length, 3);
   for (const none of [null, 5, [], {}]) assertEquals(paths(none), [[], []]);
+});
+
+Deno.test("versionFaults() finds a hook for commands of skills that cannot be loaded, since it is one", () => {
+  const { since, guarded } = versionFaults({ hooks: { PreSkillShellCommand: [5] } });
+  assertEquals([since.length, guarded.length], [0, 2]);
+  const sound = [{ hooks: [{ type: "command", command: "true" }] }];
+  assertEquals(versionFaults({ hooks: { PreSkillShellCommand: sound } }).guarded, []);
+});
+
+Deno.test("skippedHooks() knows the hook for commands of skills since it is one", () => {
+  const told = (guardsSkills: boolean) =>
+    skippedHooks({ PreSkillShellCommand: [], Bogus: [] }, { guardsSkills })
+      .map(({ path, message }) => [path, message.endsWith("MessageDisplay, PreSkillShellCommand")]);
+  assertEquals(told(false), [["hooks.PreSkillShellCommand", false], ["hooks.Bogus", false]]);
+  assertEquals(told(true), [["hooks.Bogus", true]]);
 });

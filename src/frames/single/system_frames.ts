@@ -19,6 +19,7 @@ export function systemFrames(line: SystemEntry, context: FrameContext): readonly
           systemFrame("informational", {
             content: entry.content,
             level: entry.level,
+            tag: isOfSkillShell(entry) ? "skill_shell_hook" : undefined,
             prevent_continuation: entry.preventContinuation === true ? true : undefined,
             prompt_submit_outcome: submitOutcome(entry),
             uuid,
@@ -69,6 +70,13 @@ function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
   return isJsonObject(ending)
     ? defined({ kind: ending["kind"], prompt_kept: promptKept, reason: ending["reason"] })
     : undefined;
+}
+
+/** What comes of a hook for the commands in a skill's text (2.1.332): `claude -p` says besides that it is that. */
+const OF_SKILL_SHELL = /^(?:Not run in|Ran anyway in) \/|^PreSkillShellCommand\S* says: /u;
+
+function isOfSkillShell({ content, level }: SystemEntry): boolean {
+  return typeof content === "string" && level === "warning" && OF_SKILL_SHELL.test(content);
 }
 
 /**

@@ -36,6 +36,8 @@ import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { isPlain } from "../../session/prompt/is_plain.ts";
+import { GUARDS_SKILLS } from "../../settings/hook_faults.ts";
+import type { VersionFaults } from "../../settings/version_faults.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import { warningsHangOnVersion } from "../plan/warnings/settings_warnings.ts";
@@ -72,9 +74,7 @@ export async function readFacts(
     );
   /** Of a document what the Claude Code takes that is there. */
   const settled = async (document: SettingsDocument) =>
-    hangsOnVersion(document)
-      ? documentFor(document, { isRecent: !isOlder(await version()) })
-      : document;
+    hangsOnVersion(document) ? documentFor(document, versionsOf(await version())) : document;
   const given = asked === undefined
     ? NO_SETTINGS
     : await settled(await parseCallerSettings(asked, { cwd }));
@@ -318,6 +318,12 @@ const RECENT_FLAGS = [
   "--include-unsupported-models",
   "--system-prompt-snapshot",
 ];
+
+/** Of which versions one is that differ in what they take of settings. */
+function versionsOf(version: string | undefined): keyof VersionFaults {
+  if (isOlder(version)) return "before";
+  return isVersionAtLeast(version ?? "", GUARDS_SKILLS) ? "guarded" : "since";
+}
 
 /** Whether it is known to be one before those. */
 function isOlder(version: string | undefined): boolean {

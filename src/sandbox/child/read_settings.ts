@@ -52,14 +52,13 @@ export function hangsOnVersion({ ofVersion }: SettingsDocument): boolean {
   return ofVersion !== undefined;
 }
 
-/** What one file or flag says to Claude Code before 2.1.330, or since then. */
+/** What one file or flag says to Claude Code, of which it is known which versions it is one of. */
 export function documentFor(
   { ofVersion, ...document }: SettingsDocument,
-  { isRecent }: { readonly isRecent: boolean },
+  versions: keyof VersionFaults,
 ): SettingsDocument {
   if (ofVersion === undefined) return document;
-  const faults = isRecent ? ofVersion.since : ofVersion.before;
-  return { ...document, faults: [...document.faults, ...faults] };
+  return { ...document, faults: [...document.faults, ...ofVersion[versions]] };
 }
 
 /**
@@ -150,7 +149,7 @@ export function settingsDocument(
 ): SettingsDocument {
   const values = isJsonObject(settings) ? settings : {};
   const ofVersion = versionFaults(settings);
-  const isOfVersion = ofVersion.before.length + ofVersion.since.length > 0;
+  const isOfVersion = Object.values(ofVersion).some((faults) => faults.length > 0);
   return {
     source,
     name,

@@ -45,6 +45,20 @@ Deno.test("framesOfEntry: gives nothing for a skill that a subagent has from its
   assertEquals([told(named, "Base directory for this skill: /s\n\nDo it."), told("Base")], [0, 1]);
 });
 
+Deno.test("framesOfEntry: says of what comes of a hook for a skill's commands that it is that, and of nothing else", () => {
+  const tagOf = (content: string, level = "warning") =>
+    framesOf({ type: "system", subtype: "informational", content, level })[0]?.["tag"];
+  const words = [
+    "PreSkillShellCommand:Bash says: I looked at it",
+    "Not run in /two: echo bad (blocked by hook: no)",
+    "Ran anyway in /two: echo bad (hook failed: broken)",
+  ];
+  for (const content of words) {
+    assertEquals([tagOf(content), tagOf(content, "notice")], ["skill_shell_hook", undefined]);
+  }
+  assertEquals(tagOf("Stop says: Not run in /two"), undefined);
+});
+
 Deno.test("framesOfEntry: hides why an answer stops, and keeps fields of the API", () => {
   const frames = framesOf({
     type: "assistant",

@@ -38,7 +38,7 @@ export async function readCell(
     sharesLocal: () => Promise.resolve(version === "2.1.330"),
   });
   const documents = read.map((document) =>
-    documentFor(document, { isRecent: version === "2.1.330" })
+    documentFor(document, version === "2.1.330" ? "since" : "before")
   );
   return { request, cwd, documents, settings: soundSettings(documents) };
 }

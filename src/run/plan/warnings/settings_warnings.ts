@@ -37,7 +37,7 @@ export function settingsWarnings(
   return [
     ...ofEffort,
     ...oneLineEach([...ofRules, ...tellsOfSettings ? tornApart : []]),
-    ...tellsOfSettings ? untakenSettings(documents) : [],
+    ...tellsOfSettings ? untakenSettings(documents, version) : [],
   ];
 }
 

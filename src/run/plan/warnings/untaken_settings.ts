@@ -1,8 +1,9 @@
 import { RULE_LISTS, ruleProblem } from "./permission_rule.ts";
 import type { SettingsDocument } from "../../../sandbox/child/read_settings.ts";
-import { skippedHooks } from "../../../settings/hook_faults.ts";
+import { GUARDS_SKILLS, skippedHooks } from "../../../settings/hook_faults.ts";
 import type { SettingsFault } from "../../../settings/settings_faults.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
 
 /** How much of one document is told, and of one fault: in lines, and in characters of the place and of what is said. */
 const MOST_FAULTS = 10;
@@ -16,10 +17,13 @@ const MEND =
  * What `claude -p` says on stderr of settings that are not in effect, as a text of some lines (2.1.330): of documents
  * that it has left out, and of entries that it has skipped.
  */
-export function untakenSettings(documents: readonly SettingsDocument[]): readonly string[] {
+export function untakenSettings(
+  documents: readonly SettingsDocument[],
+  version: string,
+): readonly string[] {
   const left = documents.flatMap((document) => linesOf(document, document.faults));
   const skipped = documents.filter(({ faults }) => faults.length === 0)
-    .flatMap((document) => linesOf(document, skippedIn(document.values)));
+    .flatMap((document) => linesOf(document, skippedIn(document.values, version)));
   const parts = [
     ...(left.length === 0 ? [] : [
       "These settings did not load, so nothing in them is in effect, including hooks, permission rules and sandbox " +
@@ -48,7 +52,10 @@ function shown(text: string): string {
   return text.slice(0, LONGEST).replace(/\s+/gu, " ").trimEnd();
 }
 
-function skippedIn({ permissions, hooks }: JsonObject): readonly SettingsFault[] {
+function skippedIn(
+  { permissions, hooks }: JsonObject,
+  version: string,
+): readonly SettingsFault[] {
   return [
     ...RULE_LISTS.flatMap((list) => {
       const rules = isJsonObject(permissions) ? permissions[list] : undefined;
@@ -63,6 +70,6 @@ function skippedIn({ permissions, hooks }: JsonObject): readonly SettingsFault[]
           : [{ path, message: `Invalid permission rule "${rule}" was skipped: ${problem}` }];
       });
     }),
-    ...skippedHooks(hooks),
+    ...skippedHooks(hooks, { guardsSkills: isVersionAtLeast(version, GUARDS_SKILLS) }),
   ];
 }

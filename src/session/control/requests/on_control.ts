@@ -1,6 +1,8 @@
 import { type ControlRequest, isEmpty } from "../../../wire/control.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
 import { settingsFaults } from "../../../settings/settings_faults.ts";
+import { GUARDS_SKILLS } from "../../../settings/hook_faults.ts";
 import { versionFaults } from "../../../settings/version_faults.ts";
 import type { Effect } from "../../effect.ts";
 import { abort } from "../../ending.ts";
@@ -240,7 +242,7 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
       error: `apply_flag_settings requires \`settings\` to be an object, got ${got}`,
     })]);
   }
-  const untaken = isNew(state) ? untakenKeys(settings) : [];
+  const untaken = isNew(state) ? untakenKeys(settings, state) : [];
   if (untaken.length > 0) {
     return act(state, [refuse(request, {
       error: "apply_flag_settings: nothing of this was applied, and earlier settings stay. " +
@@ -277,10 +279,15 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
   ]);
 }
 
-/** The keys whose values Claude Code does not take (2.1.330); those that are null are taken away. */
-function untakenKeys(settings: JsonObject): readonly string[] {
+/** The keys whose values Claude Code does not take (since 2.1.330); those that are null are taken away. */
+function untakenKeys(
+  settings: JsonObject,
+  { version = "" }: Pick<SessionState, "version">,
+): readonly string[] {
   const set = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
-  const faults = [...settingsFaults(set), ...versionFaults(set).since];
+  const { since, guarded } = versionFaults(set);
+  const ofVersion = isVersionAtLeast(version, GUARDS_SKILLS) ? guarded : since;
+  const faults = [...settingsFaults(set), ...ofVersion];
   return [...new Set(faults.map(({ path }) => path.split(".", 1)[0] ?? ""))];
 }
 
