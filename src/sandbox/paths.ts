@@ -17,6 +17,13 @@ export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
+/** A folder and those above it, the root, whose name is empty, included. */
+export function upFrom(folder: string): readonly string[] {
+  const folders: string[] = [];
+  for (let dir = folder; dir !== ""; dir = parentOf(dir)) folders.push(dir);
+  return [...folders, ""];
+}
+
 /** The last part of a path. */
 export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);

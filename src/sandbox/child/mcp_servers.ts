@@ -1,6 +1,6 @@
 import type { SettingSource } from "./read_settings.ts";
 import { type ServerFault, serverFault } from "./server_faults.ts";
-import { absolutePath, parentOf } from "../paths.ts";
+import { absolutePath, upFrom } from "../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
@@ -45,20 +45,17 @@ export function listMcpServers(options: {
     const servers = config?.["mcpServers"];
     for (const [name, given] of Object.entries(isJsonObject(servers) ? servers : {})) {
       if (serverFault(name, given) !== undefined) continue;
-      const known = found.get(name);
-      // Of those of a project the nearest is the one.
-      const config = known?.source === "project" && source === "project" ? known.config : given;
       const isOff = Array.isArray(off) && off.includes(name);
       const disabled = name in switched ? switched[name] === false : isOff;
-      found.set(name, { name, source, disabled, config });
+      found.set(name, { name, source, disabled, config: given });
     }
   };
   if (!options.strict) {
     if (sources.has("user")) add("user", claudeJson);
-    // Unlike settings these count in every folder above, whoever owns it (2.1.197 and 2.1.330).
-    for (let dir = cwd; sources.has("project"); dir = parentOf(dir)) {
+    // Unlike settings these count in every folder above, whoever owns it, and the nearest of one name is the one
+    // (2.1.197 and 2.1.330).
+    for (const dir of sources.has("project") ? upFrom(cwd).toReversed() : []) {
       add("project", readJsonObject(`${dir}/.mcp.json`));
-      if (dir === "" || dir === "/") break;
     }
     if (sources.has("local")) add("local", project);
   }

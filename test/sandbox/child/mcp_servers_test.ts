@@ -40,7 +40,7 @@ Deno.test("listMcpServers() names each server once, from every source that is re
     ).join(", ");
   assertEquals(
     shown({}),
-    "d user, a project, b dynamic, h project off, e local, c dynamic off, g dynamic",
+    "d user, a project, h project off, b dynamic, e local, c dynamic off, g dynamic",
   );
   const config = listMcpServers(options).find(({ name }) => name === "a")?.config;
   assertEquals(config, { command: "inner" }, "the nearest of the project's");
