@@ -217,6 +217,7 @@ export function requestOf(
     ...present("permissionMode", permissionMode),
     disallowedTools: all("--disallowedTools"),
     ...present("settingSources", settingSources),
+    ...present("projectConfigRoot", last("--project-config-root")),
     dangerouslySkipPermissions: given("--dangerously-skip-permissions"),
     addDirs: all("--add-dir"),
     mcpConfigs: all("--mcp-config"),

@@ -126,6 +126,8 @@ export type RunRequest = {
 
   // The rest is also in `forwarded`; these are the values that decide how a run is set up.
   readonly settingSources?: string;
+  /** A path as typed. */
+  readonly projectConfigRoot?: string;
   readonly dangerouslySkipPermissions: boolean;
   readonly addDirs: readonly string[];
   readonly mcpConfigs: readonly string[];

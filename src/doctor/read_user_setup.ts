@@ -28,7 +28,7 @@ export async function readUserSetup(
 ): Promise<UserSetup> {
   const userConfig = locateUserConfig(env);
   const read = await readSettings({
-    cwd,
+    projectRoot: cwd,
     home: env["HOME"],
     userDir: userConfig.dir,
     sources: settingSources(undefined),

@@ -138,7 +138,7 @@ function flagsOf(
 
 /** All settings that may hold secrets as variables and headers, as JSON: a tool may show them. */
 function settingsOf(
-  { options: { cwd, mcpConfigs }, userConfig, settings }: PreparedRun,
+  { options: { cwd, mcpConfigs }, userConfig, projectRoot, settings }: PreparedRun,
   request: Pick<RunRequest, "settings">,
 ): readonly string[] {
   const given = [request.settings ?? "", ...mcpConfigs].map((value) =>
@@ -149,7 +149,7 @@ function settingsOf(
   const found = [
     readJsonObject(`${userConfig.dir}/settings.json`),
     readJsonObject(userConfig.claudeJson),
-    readJsonObject(`${cwd}/.mcp.json`),
+    readJsonObject(`${projectRoot}/.mcp.json`),
     ...settings.map(({ values }) => values),
   ];
   return [...given, ...found].filter((each) => each !== undefined)

@@ -37,6 +37,8 @@ export interface PreparedRun extends Omit<Plan, "contents"> {
   /** What Claude Code reads for the run, the caller's among them, and before anything of ours is added. */
   readonly settings: readonly Settings[];
   readonly userConfig: UserConfig;
+  /** The folder whose settings and servers are the project's. */
+  readonly projectRoot: string;
   /** What becomes of the prompt: with an answer to it, no child is started. */
   readonly gated: GatedPrompt;
   /** Says of a message of the caller how it reaches the child, if it does; absent where there is only one. */
@@ -127,6 +129,7 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     ...(facts.output === undefined ? {} : { output: facts.output }),
     settings,
     userConfig,
+    projectRoot: facts.projectRoot,
     gated,
     judge: await judgeOf(order, {
       ...facts,

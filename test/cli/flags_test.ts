@@ -70,10 +70,8 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
       .split(" "),
     ..."--system-prompt-snapshot --dangerously-skip-permissions --allowedTools --tools".split(" "),
     ..."--allow-dangerously-skip-permissions --add-dir --mcp-config --strict-mcp-config".split(" "),
-    ..."--setting-sources --managed-settings --restricted --agent --agents --plugin-dir --plugin-dir-no-mcp --plugin-url"
-      .split(
-        " ",
-      ),
+    ..."--setting-sources --project-config-root --managed-settings --restricted --agent".split(" "),
+    ..."--agents --plugin-dir --plugin-dir-no-mcp --plugin-url".split(" "),
     ..."--disable-slash-commands --session-id --fork-session --name --worktree".split(" "),
     ..."--brief --autocompact --ide --no-chrome --debug --debug-file --advisor".split(" "),
     ..."--fast-mode --include-unsupported-models --bare --safe-mode".split(" "),
@@ -92,7 +90,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--sdk-url --await-claim --initialize-fields --client-data-url".split(
       " ",
     ),
-    ..."--managed-settings-in-initialize --project-config-root --allow-other-models".split(" "),
+    ..."--managed-settings-in-initialize --allow-other-models".split(" "),
     ..."--host-auth-is-org-sign-in --hold-repository-while-parked --runner-declares".split(" "),
     ..."--session-began-as-copy --messaging-socket-path --ignore-persisted-trust".split(" "),
     ..."--agents-view-if-allowed --proactivity --watch-artifact --prefill --prefill-b64".split(" "),

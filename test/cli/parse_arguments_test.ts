@@ -95,7 +95,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ..."--exit-timeout 9 --max-turns 7 --quiet --show --record r".split(" "),
     ..."--allowedTools A --disallowedTools B --add-dir C --mcp-config D".split(" "),
     ..."--betas E F --betas G --task-budget 20000 --debug-to-stderr".split(" "),
-    ..."--max-budget-usd 0.5 --json-schema {}".split(" "),
+    ..."--max-budget-usd 0.5 --json-schema {} --project-config-root P".split(" "),
   ];
   assertEquals(await requestOf(...argv), {
     ignoredArguments: [],
@@ -137,6 +137,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     permissionMode: "plan",
     disallowedTools: ["B"],
     settingSources: "user,local",
+    projectConfigRoot: "P",
     dangerouslySkipPermissions: true,
     addDirs: ["C"],
     mcpConfigs: ["D"],
@@ -162,6 +163,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
       "--allowedTools=A",
       "--add-dir=C",
       "--mcp-config=D",
+      "--project-config-root=P",
     ],
   });
 });

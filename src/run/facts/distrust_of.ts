@@ -14,19 +14,23 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
  * Why rules of a project do not count: the user has not trusted its folder, and they are not the user's own. Only where
  * there are such rules the version is asked for, and git.
  *
+ * @param options.projectRoot the folder whose settings are the project's
+ * @param options.isAlone whether there are none of a main checkout beside them
  * @param options.claudeJson the user's own `.claude.json`
  */
 export async function distrustOf(
   settings: readonly Settings[],
   options: {
     readonly cwd: string;
+    readonly projectRoot: string;
+    readonly isAlone: boolean;
     readonly env: Environment;
     readonly userDir: string;
     readonly claudeJson: JsonObject | undefined;
     readonly version: () => Promise<string | undefined>;
   },
 ): Promise<Distrust | undefined> {
-  const { cwd, env, userDir, claudeJson } = options;
+  const { cwd, projectRoot, isAlone, env, userDir, claudeJson } = options;
   const found = (["project", "local"] as const).filter((source) => needsTrust(settings, source));
   if (found.length === 0) return undefined;
   const [folder = cwd] = worktreesOf(cwd);
@@ -40,8 +44,8 @@ export async function distrustOf(
   const sources: ProjectSource[] = [];
   for (const source of found) {
     const isForeign = source === "project"
-      ? userDir !== `${cwd}/.claude`
-      : await areSharedSettings(cwd, { env, userDir, isOlder });
+      ? userDir !== `${projectRoot}/.claude`
+      : await areSharedSettings(projectRoot, { env, userDir, isOlder, isAlone: isAlone });
     if (isForeign) sources.push(source);
   }
   return { folder, sources };

@@ -1,6 +1,6 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import type { InstructionFiles } from "../plan/plan_facts.ts";
-import { parentOf } from "../../sandbox/paths.ts";
+import { upFrom } from "../../sandbox/paths.ts";
 
 /** Most that is looked at below the root of a project: a larger one takes longer than is gained by it. */
 const MAX_FOLDERS = 64;
@@ -10,13 +10,15 @@ const MAX_NAMES = 2000;
  * Looks for CLAUDE.md and AGENTS.md where Claude Code does (2.1.330).
  *
  * @param options.root the root of the working directory's repository, else itself
+ * @param options.projectRoot the folder in which, and above which, skills and commands are the project's
  * @param options.userDir the user's config dir
  * @param options.readsProject whether `--setting-sources` leaves the project's files in
  */
 export function instructionFiles(
-  { cwd, root, userDir, readsProject }: {
+  { cwd, root, projectRoot, userDir, readsProject }: {
     readonly cwd: string;
     readonly root: string;
+    readonly projectRoot: string;
     readonly userDir: string;
     readonly readsProject: boolean;
   },
@@ -25,19 +27,16 @@ export function instructionFiles(
   return {
     claude,
     agents: isAbove(cwd) || (!claude && mayBeBelow(root)),
-    skills: [userDir, `${root}/.claude`, `${cwd}/.claude`].some((dir) =>
+    skills: [userDir, ...upFrom(projectRoot).map((dir) => `${dir}/.claude`)].some((dir) =>
       ["agents", "commands", "skills"].some((name) => fileAt(`${dir}/${name}`) !== undefined)
     ),
   };
 }
 
 function isAbove(cwd: string): boolean {
-  for (let dir = cwd;; dir = parentOf(dir)) {
-    if (
-      fileAt(`${dir}/AGENTS.md`) !== undefined || fileAt(`${dir}/.claude/AGENTS.md`) !== undefined
-    ) return true;
-    if (dir === "") return false;
-  }
+  return upFrom(cwd).some((dir) =>
+    ["AGENTS.md", ".claude/AGENTS.md"].some((name) => fileAt(`${dir}/${name}`) !== undefined)
+  );
 }
 
 function mayBeBelow(root: string): boolean {

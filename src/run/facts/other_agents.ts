@@ -2,7 +2,7 @@ import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { LARGEST_FILE, type OtherAgents } from "../plan/placed_agents.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import type { SettingSource } from "../../sandbox/child/read_settings.ts";
-import { parentOf } from "../../sandbox/paths.ts";
+import { upFrom } from "../../sandbox/paths.ts";
 
 /** How many entries of folders are looked at, and how deep: beyond that nothing is clear. */
 const MOST_ENTRIES = 5000;
@@ -10,21 +10,22 @@ const DEEPEST = 8;
 
 /**
  * Looks for the agents that the user and the project have, in at least all the places where Claude Code does (2.1.197 and
- * 2.1.330): the user's config dir, the working directory and what is above it, all worktrees, and added directories.
+ * 2.1.330): the user's config dir, the project's folder and what is above it, all worktrees, and added directories.
  *
  * @param options.sources those that `--setting-sources` leaves
  * @param options.addDirs real paths of the added directories
  */
 export function otherAgents(
-  { cwd, userDir, addDirs, sources }: {
-    readonly cwd: string;
+  { projectRoot, userDir, addDirs, sources }: {
+    readonly projectRoot: string;
     readonly userDir: string;
     readonly addDirs: readonly string[];
     readonly sources: ReadonlySet<SettingSource>;
   },
 ): OtherAgents {
   const project = sources.has("project")
-    ? [...foldersUpFrom(cwd), ...worktreesOf(cwd), ...addDirs].map((dir) => `${dir}/.claude/agents`)
+    ? [...upFrom(projectRoot), ...worktreesOf(projectRoot), ...addDirs]
+      .map((dir) => `${dir}/.claude/agents`)
     : [];
   const names: string[] = [];
   let left = MOST_ENTRIES;
@@ -46,14 +47,6 @@ export function otherAgents(
     if (unclear !== undefined) return { names, unclear };
   }
   return { names };
-}
-
-function foldersUpFrom(cwd: string): readonly string[] {
-  const folders: string[] = [];
-  for (let dir = cwd;; dir = parentOf(dir)) {
-    folders.push(dir);
-    if (dir === "" || dir === "/") return folders;
-  }
 }
 
 /** The names in a folder, one after the other; none in what is no folder, or is not there. */

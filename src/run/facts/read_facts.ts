@@ -11,6 +11,7 @@ import { mcpConfigOf } from "../plan/asked_order.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/decisions/permission_mode.ts";
 import { allowsBypass } from "../plan/contents/without_bypass.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
+import { projectRootOf } from "./project_root_of.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { appliedSettings } from "../../sandbox/child/applied_settings.ts";
 import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
@@ -89,15 +90,18 @@ export async function readFacts(
     order.forwarded.some((argument) => argument.split("=", 1)[0] === flag)
   );
   if (recent !== undefined) requireVersion(recent, await version());
+  const projectRoot = projectRootOf(order);
+  // Beside such a folder no main checkout has settings, and no prompts wait for their time.
+  const isAlone = order.projectConfigRoot !== undefined;
   const isRestricted = order.forwarded.includes("--restricted");
   const read = await readSettings({
-    cwd,
+    projectRoot,
     home: env["HOME"],
     userDir: userConfig.dir,
     // Of settings files it reads an administrator's alone.
     sources: isRestricted ? new Set() : sources,
     flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
-    sharesLocal: async () => isVersionAtLeast(await version() ?? "", "2.1.330"),
+    sharesLocal: async () => !isAlone && isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
   const documents = [
     ...await Promise.all(read.map(settled)),
@@ -113,6 +117,8 @@ export async function readFacts(
   if (warningsHangOnVersion(order, documents)) await version();
   const distrust = await distrustOf(settings, {
     cwd,
+    projectRoot,
+    isAlone,
     env,
     userDir: userConfig.dir,
     claudeJson: userClaudeJson,
@@ -130,6 +136,7 @@ export async function readFacts(
   const mcpServers = isBare ? [] : listMcpServers({
     cwd,
     root,
+    projectRoot,
     configs,
     switched: order.switched ?? {},
     strict: order.strictMcpConfig,
@@ -160,6 +167,7 @@ export async function readFacts(
     ? { expands: false }
     : (await import("./prompt/gate_prompt.ts")).gatePrompt({ ...order, prompt }, {
       version: await version(),
+      projectRoot,
       configDir: userConfig.dir,
       settings: allSettings,
       mcpServers: mcpServers.length,
@@ -174,7 +182,7 @@ export async function readFacts(
       ? {}
       : {
         otherAgents: (await import("./other_agents.ts")).otherAgents({
-          cwd,
+          projectRoot,
           userDir: userConfig.dir,
           addDirs: addedDirs,
           sources,
@@ -192,17 +200,28 @@ export async function readFacts(
     ...output,
     ...(agents === undefined ? {} : { agents }),
     ...promptServerOf(order, mcpServers),
-    ...await hiddenOf(order, { configDir: userConfig.dir, settings: allSettings, version }),
+    ...await hiddenOf(order, {
+      projectRoot,
+      configDir: userConfig.dir,
+      settings: allSettings,
+      version,
+    }),
     gated,
+    projectRoot,
     root,
     folders: [cwd, root, ...addedDirs],
     ...addedFiles,
-    writable: writableFolders([cwd, ...addedDirs], { settings: allSettings, home: env["HOME"] }),
-    scheduledTasks: hasScheduledTasks([cwd, root]),
+    writable: writableFolders([cwd, ...addedDirs], {
+      settings: allSettings,
+      projectRoot,
+      home: env["HOME"],
+    }),
+    scheduledTasks: !isAlone && hasScheduledTasks([cwd, root]),
     ...(isSandboxed(allSettings, env) ? { sandboxed: true } : {}),
     instructions: instructionFiles({
       cwd,
       root,
+      projectRoot,
       userDir: userConfig.dir,
       readsProject: sources.has("project"),
     }),
@@ -312,6 +331,7 @@ const CONVERSES = "2.1.197";
 const RECENT = "2.1.330";
 /** Those of them that it is given as they are: an earlier one ends at once, and says why on its screen alone. */
 const RECENT_FLAGS = [
+  "--project-config-root",
   "--restricted",
   "--autocompact",
   "--fast-mode",

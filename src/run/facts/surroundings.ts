@@ -11,7 +11,7 @@ import { gitRoot, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import { gitStatus } from "../../sandbox/child/run_git.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";
+import { absolutePath, parentOf, realPath, upFrom } from "../../sandbox/paths.ts";
 
 /** Names of instructions in a folder and in its `.claude`; 2.1.330 takes the second where the first is missing. */
 const INSTRUCTIONS = [
@@ -87,7 +87,7 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     claudeJson,
     login: login.kind === "variable" ? [login.kind, login.name] : [login.kind],
     git,
-    folder: idOf(cwd),
+    folders: [idOf(cwd), idOf(facts.projectRoot)],
     program: programOf(facts),
     version: isScript(facts.binary) ? await askVersion(facts.binary, env, { cwd }) : undefined,
     files: statesOf(filesOf(order, facts), { home: env["HOME"] ?? "" }),
@@ -96,12 +96,12 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
 
 /** What tells cheaply that any of that may be another. */
 function stirrings(order: RunOrder, facts: RunFacts): string {
-  const { userConfig, root, documents } = facts;
+  const { userConfig, projectRoot, root, documents } = facts;
   const files = [
     ...filesOf(order, facts),
     ...documents.map(({ name }) => name).filter((name) => name.startsWith("/")),
     `${userConfig.dir}/settings.json`,
-    ...[order.cwd, root, repositoryOf(root)].flatMap((dir) => [
+    ...[projectRoot, root, repositoryOf(root)].flatMap((dir) => [
       `${dir}/.claude/settings.json`,
       `${dir}/.claude/settings.local.json`,
     ]),
@@ -110,13 +110,14 @@ function stirrings(order: RunOrder, facts: RunFacts): string {
     `${MANAGED}/managed-mcp.json`,
     userConfig.claudeJson,
     `${userConfig.loginDir}/.credentials.json`,
-    ...upwards(order.cwd).map((dir) => `${dir}/.mcp.json`),
+    ...upFrom(projectRoot).map((dir) => `${dir}/.mcp.json`),
     `${root}/.git/HEAD`,
     `${root}/.git/index`,
   ];
   return JSON.stringify([
     daysOf(order.env),
     idOf(order.cwd),
+    idOf(projectRoot),
     programOf(facts),
     statesOf(files, { home: order.env["HOME"] ?? "" }),
   ]);
@@ -179,13 +180,6 @@ function programOf({ binary }: RunFacts): string {
   return `${idOf(binary)}:${size}:${mtime?.getTime()}`;
 }
 
-/** A folder and those above it. */
-function upwards(folder: string): readonly string[] {
-  const folders: string[] = [];
-  for (let dir = realPath(folder); dir !== ""; dir = parentOf(dir)) folders.push(dir);
-  return [...folders, ""];
-}
-
 /** Whether git finds a repository, by the folders above or because it is told where one is. */
 function isInRepository({ env, cwd }: RunOrder): boolean {
   return gitRoot(cwd) !== undefined || env["GIT_DIR"] !== undefined;
@@ -194,10 +188,10 @@ function isInRepository({ env, cwd }: RunOrder): boolean {
 /** Where instructions come from: files, and folders of them. */
 function instructionsOf(
   { cwd, addDirs }: RunOrder,
-  { userConfig, root }: RunFacts,
+  { userConfig, projectRoot, root }: RunFacts,
 ): readonly string[] {
   const projects = new Set([root, ...addDirs.map((dir) => realPath(absolutePath(dir, cwd)))]);
-  for (const dir of upwards(cwd)) projects.add(dir);
+  for (const dir of [...upFrom(realPath(cwd)), ...upFrom(projectRoot)]) projects.add(dir);
   const configs = [userConfig.dir, `${MANAGED}/.claude`];
   return [
     `${userConfig.dir}/CLAUDE.md`,

@@ -44,6 +44,8 @@ export interface RunFacts {
   readonly hiddenSkills?: HiddenSkills;
   /** What becomes of the prompt. */
   readonly gated: GatedPrompt;
+  /** Real path of the folder whose settings, servers, skills, commands and agents are the project's. */
+  readonly projectRoot: string;
   /** The root of the working directory's git repository, else itself. */
   readonly root: string;
   /** Real paths of the working directory, of that root, and of every added directory. */

@@ -100,6 +100,8 @@ export interface RunOrder extends Limits {
   readonly permissionMode?: string;
   /** The caller's `--setting-sources`. */
   readonly settingSources?: string;
+  /** The caller's `--project-config-root`. */
+  readonly projectConfigRoot?: string;
   readonly dangerouslySkipPermissions: boolean;
   readonly disallowedTools: readonly string[];
   readonly addDirs: readonly string[];

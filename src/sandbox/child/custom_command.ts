@@ -1,12 +1,12 @@
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
-import { parentOf } from "../paths.ts";
+import { upFrom } from "../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Where skills and custom commands come from. */
 export interface CommandPlaces {
-  /** The working directory: `.claude` in it and in every folder above it, which is at least what Claude Code reads. */
-  readonly cwd: string;
+  /** The project's folder: `.claude` in it and in every folder above it, which is at least what Claude Code reads. */
+  readonly projectRoot: string;
   /** The user's config dir. */
   readonly configDir: string;
   /** The folders of `--add-dir`. */
@@ -40,9 +40,9 @@ const DEEPEST = 8;
  */
 export function findCustomCommand(
   name: string,
-  { cwd, configDir, addDirs, plugins }: CommandPlaces,
+  { plugins, ...places }: CommandPlaces,
 ): CustomCommand | undefined {
-  const roots = rootsOf({ cwd, configDir, addDirs });
+  const roots = rootsOf(places);
   const parts = name.split(":");
   const isFile = parts.every((part) => !["", ".", ".."].includes(part) && !/[/\0]/u.test(part));
   for (const root of isFile ? roots : []) {
@@ -104,8 +104,11 @@ export function commandNames(
 }
 
 /** Where skills and commands of an administrator, the user and the project may be. */
-function rootsOf({ cwd, configDir, addDirs }: Omit<CommandPlaces, "plugins">): readonly string[] {
-  return [MANAGED, configDir, ...projectDirs([cwd, ...addDirs])];
+function rootsOf(
+  { projectRoot, configDir, addDirs }: Omit<CommandPlaces, "plugins">,
+): readonly string[] {
+  const projects = [...addDirs, ...upFrom(projectRoot)].map((dir) => `${dir}/.claude`);
+  return [MANAGED, configDir, ...projects];
 }
 
 function skillsOf(root: string, entriesOf: ReturnType<typeof boundedReader>): readonly string[] {
@@ -124,15 +127,6 @@ function markdownBelow(
         ? [`${dir}/${entry}`]
         : markdownBelow(`${dir}/${entry}`, entriesOf, depth + 1)
     );
-}
-
-/** The `.claude` of the first folder and of all above it, and those of the others. */
-function projectDirs([cwd = "", ...others]: readonly string[]): readonly string[] {
-  const dirs = others.map((dir) => `${dir}/.claude`);
-  for (let dir = cwd;; dir = parentOf(dir)) {
-    dirs.push(`${dir}/.claude`);
-    if (dir === "" || dir === "/") return dirs;
-  }
 }
 
 /** What a skill or command says of itself in front. */

@@ -22,12 +22,14 @@ export interface McpServer {
  * @param options.configs the caller's `--mcp-config` values: JSON, or files relative to the working directory
  * @param options.strict whether those are all
  * @param options.root the root of the working directory's git repository, else itself
+ * @param options.projectRoot the folder in which, and above which, `.mcp.json` counts
  * @param options.claudeJson the user's own `.claude.json`
  * @param options.sources those that `--setting-sources` leaves
  */
 export function listMcpServers(options: {
   readonly cwd: string;
   readonly root: string;
+  readonly projectRoot: string;
   readonly configs: readonly string[];
   readonly strict: boolean;
   readonly claudeJson: JsonObject | undefined;
@@ -35,7 +37,7 @@ export function listMcpServers(options: {
   /** What the caller has switched off, or on again, since. */
   readonly switched?: Readonly<Record<string, boolean>>;
 }): readonly McpServer[] {
-  const { cwd, root, claudeJson, sources, switched = {} } = options;
+  const { cwd, root, projectRoot, claudeJson, sources, switched = {} } = options;
   const projects = claudeJson?.["projects"];
   const known = isJsonObject(projects) ? projects[root] : undefined;
   const project = isJsonObject(known) ? known : {};
@@ -54,7 +56,7 @@ export function listMcpServers(options: {
     if (sources.has("user")) add("user", claudeJson);
     // Unlike settings these count in every folder above, whoever owns it, and the nearest of one name is the one
     // (2.1.197 and 2.1.330).
-    for (const dir of sources.has("project") ? upFrom(cwd).toReversed() : []) {
+    for (const dir of sources.has("project") ? upFrom(projectRoot).toReversed() : []) {
       add("project", readJsonObject(`${dir}/.mcp.json`));
     }
     if (sources.has("local")) add("local", project);

@@ -66,6 +66,7 @@ export function documentFor(
  * does not look at: files of folders above the working directory, and sources that `--setting-sources` leaves out
  * (2.1.197 and 2.1.330).
  *
+ * @param options.projectRoot the working directory, or what stands in its place
  * @param options.home the user's home folder
  * @param options.userDir the user's config dir
  * @param options.sources those that `--setting-sources` leaves
@@ -74,24 +75,24 @@ export function documentFor(
  * 2.1.197 does not; asked only where there are some
  */
 export async function readSettings(options: {
-  readonly cwd: string;
+  readonly projectRoot: string;
   readonly home: string | undefined;
   readonly userDir: string;
   readonly sources: ReadonlySet<SettingSource>;
   readonly flags?: SettingsDocument | undefined;
   readonly sharesLocal: () => Promise<boolean>;
 }): Promise<readonly SettingsDocument[]> {
-  const { cwd, home, userDir, sources, flags } = options;
+  const { projectRoot, home, userDir, sources, flags } = options;
   const found: SettingsDocument[] = [];
   const add = (source: SettingsSource, path: string) => {
     const document = readDocument(source, path);
     if (document !== undefined) found.push(document);
   };
   if (sources.has("user")) add("user", `${userDir}/settings.json`);
-  if (sources.has("project")) add("project", `${cwd}/.claude/settings.json`);
+  if (sources.has("project")) add("project", `${projectRoot}/.claude/settings.json`);
   if (sources.has("local")) {
-    add("local", `${cwd}/.claude/settings.local.json`);
-    const main = mainCheckout(cwd, { home });
+    add("local", `${projectRoot}/.claude/settings.local.json`);
+    const main = mainCheckout(projectRoot, { home });
     const path = `${main}/.claude/settings.local.json`;
     if (main !== undefined && fileAt(path) !== undefined && await options.sharesLocal()) {
       add("local", path);

@@ -12,19 +12,24 @@ const ARGS = ["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.loc
  *
  * @param options.isOlder whether this Claude Code is older than 2.1.330: it looks at the working directory alone, makes no
  * exception for the user's own config dir, and takes them for a repository's where there is none
+ * @param options.isAlone whether there are none of a main checkout beside them
  */
 export async function areSharedSettings(
-  cwd: string,
+  projectRoot: string,
   options: {
     readonly env: Environment;
     readonly userDir: string;
     readonly isOlder: boolean;
+    readonly isAlone: boolean;
   },
 ): Promise<boolean> {
-  const { env, userDir, isOlder } = options;
-  if (isOlder) return isReachedByLink(cwd) || await isTracked(cwd, { env, otherwise: true });
+  const { env, userDir, isOlder, isAlone } = options;
+  if (isOlder) {
+    return isReachedByLink(projectRoot) || await isTracked(projectRoot, { env, otherwise: true });
+  }
   const home = env["HOME"];
-  for (const folder of new Set([cwd, mainCheckout(cwd, { home }) ?? cwd])) {
+  const main = isAlone ? undefined : mainCheckout(projectRoot, { home });
+  for (const folder of new Set([projectRoot, main ?? projectRoot])) {
     const isUsers = userDir === `${folder}/.claude` ||
       (home !== undefined && realPath(home) === realPath(folder));
     if (isUsers) continue;

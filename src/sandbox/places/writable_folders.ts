@@ -7,17 +7,29 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
  *
  * @param folders the working directory, first, and every added directory
  * @param options.settings every settings object that applies to the run
+ * @param options.projectRoot the folder whose settings are the project's: what they open to the Bash sandbox is named from
+ * there, all else from the working directory (2.1.330)
  */
 export function writableFolders(
   folders: readonly string[],
-  options: { readonly settings: readonly JsonObject[]; readonly home: string | undefined },
+  { settings, projectRoot, home }: {
+    readonly settings: readonly JsonObject[];
+    readonly projectRoot: string;
+    readonly home: string | undefined;
+  },
 ): readonly string[] {
   const [cwd = "/"] = folders;
-  const named = options.settings.flatMap((settings) => [
-    ...strings(fieldOf(settings, ["permissions", "additionalDirectories"])),
-    ...strings(fieldOf(settings, ["sandbox", "filesystem", "allowWrite"])),
-  ]);
-  return [...folders, ...named.map((path) => pathOf(path, { ...options, cwd }))].map(absoluteDir);
+  const named = (...names: readonly string[]) =>
+    settings.flatMap((each) => strings(fieldOf(each, names)));
+  const added = named("permissions", "additionalDirectories");
+  const opened = named("sandbox", "filesystem", "allowWrite");
+  return [
+    ...new Set([
+      ...folders,
+      ...[...added, ...opened].map((path) => pathOf(path, { cwd, home })),
+      ...opened.map((path) => pathOf(path, { cwd: projectRoot, home })),
+    ]),
+  ].map(absoluteDir);
 }
 
 /** A path as Claude Code's settings may name it; of a pattern the folder that it begins with. */

@@ -396,6 +396,36 @@ const ROWS: readonly Row[] = [
     ],
   },
 
+  {
+    name: "config-root",
+    since: "2.1.330",
+    files: {
+      "CLAUDE.md": "Use tabs.\n",
+      ".claude/settings.json": JSON.stringify({
+        model: "opus",
+        hooks: { UserPromptSubmit: hook("touch hooked") },
+      }),
+      ".claude/commands/greet.md": "Greet nobody\n",
+      ".claude/skills/theirs/SKILL.md": "---\ndescription: Theirs\n---\n",
+      "~/trusted/CLAUDE.md": "Use spaces.\n",
+      "~/trusted/.claude/settings.json": JSON.stringify({
+        outputStyle: "mine",
+        permissions: { allow: ["Bash(touch:*)"] },
+        hooks: { UserPromptSubmit: hook('echo "In $PWD for $CLAUDE_PROJECT_DIR"') },
+      }),
+      "~/trusted/.claude/settings.local.json": JSON.stringify({
+        permissions: { defaultMode: "acceptEdits" },
+      }),
+      "~/trusted/.claude/output-styles/mine.md": "---\nname: mine\ndescription: M\n---\nBe brief\n",
+      "~/trusted/.claude/agents/helper.md":
+        "---\nname: helper\ndescription: Helps\n---\nYou help\n",
+      "~/trusted/.claude/commands/greet.md": `Greet $ARGUMENTS [[bash touch x]] ${
+        call("Write", { file_path: "b.txt", content: "new\n" })
+      } [[say done]]\n`,
+    },
+    args: [...STREAM, "--project-config-root", "HOME/trusted", "/greet you"],
+  },
+
   // Hooks of the project
   {
     name: "hooks",
@@ -480,6 +510,11 @@ const ROWS: readonly Row[] = [
   },
   { name: "usage-agents", args: ["--agents", "[]", "Hi [[say yes]]"] },
   { name: "usage-agents-file", since: "2.1.330", args: ["--agents", "nofile.json", "Hi"] },
+  {
+    name: "usage-config-root",
+    since: "2.1.330",
+    args: ["--project-config-root", "trusted", "Hi"],
+  },
   { name: "usage-turns", args: ["--max-turns", "few", "Hi [[bash echo one]] [[say yes]]"] },
   { name: "usage-effort", args: ["--effort", "nonesuch", "Hi [[say yes]]"] },
   { name: "usage-budget", args: ["--max-budget-usd", "-1", "Hi"] },

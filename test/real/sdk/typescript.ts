@@ -309,17 +309,21 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   async "options"(stage) {
     // What is written there is nothing to the other scenarios.
     const here = `${Deno.cwd()}/apart`;
+    const trusted = "trusted";
     const write = async (name: string, text: string) => {
       const path = `${here}/${name}`;
       await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
       await Deno.writeTextFile(path, text);
     };
     const skill = (name: string) =>
-      write(`.claude/skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: One\n---\nDo.`);
+      write(
+        `${trusted}/.claude/skills/${name}/SKILL.md`,
+        `---\nname: ${name}\ndescription: One\n---\nDo.`,
+      );
     await skill("my-skill");
     await skill("my-other-skill");
     await write(
-      ".claude/settings.json",
+      `${trusted}/.claude/settings.json`,
       JSON.stringify({
         env: { FROM: "the project" },
         hooks: {
@@ -327,7 +331,11 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
         },
       }),
     );
-    await write(".claude/settings.local.json", JSON.stringify({ env: { FROM: "nowhere" } }));
+    await write(".claude/settings.json", JSON.stringify({ env: { FROM: "a branch" } }));
+    await write(
+      `${trusted}/.claude/settings.local.json`,
+      JSON.stringify({ env: { FROM: "nowhere" } }),
+    );
     await write("more/secret.txt", "more");
     await write("plugin/.claude-plugin/plugin.json", JSON.stringify({ name: "my-plugin" }));
     await write("plugin/commands/my-command.md", "---\ndescription: One\n---\nDo.");
@@ -373,6 +381,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       permissionPromptToolName: "mcp__own__decide",
       persistSession: false,
       plugins: [{ type: "local", path: `${here}/plugin` }],
+      projectConfigRoot: `${here}/${trusted}`,
       sandbox: { enabled: false },
       settings: JSON.stringify({ env: { MORE: "of the caller" } }),
       settingSources: ["project"],

@@ -4,11 +4,15 @@ import { instructionFiles } from "../../../src/run/facts/instruction_files.ts";
 /** What is found in a project with these files, by path, as seen from its folder `inner`. */
 async function found(
   files: readonly string[],
-  { readsProject = true }: { readonly readsProject?: boolean } = {},
+  { readsProject = true, project = "w/inner" }: {
+    readonly readsProject?: boolean;
+    readonly project?: string;
+  } = {},
 ): Promise<string> {
   const top = await Deno.realPath(await Deno.makeTempDir());
   try {
     const [root, cwd, userDir] = [`${top}/w`, `${top}/w/inner`, `${top}/user`];
+    const projectRoot = `${top}/${project}`;
     for (const dir of [cwd, userDir]) await Deno.mkdir(dir, { recursive: true });
     for (const file of files) {
       const path = `${top}/${file}`;
@@ -16,7 +20,10 @@ async function found(
       if (file.endsWith("/link")) await Deno.symlink("/nowhere", path);
       else await Deno.writeTextFile(path, file.endsWith("/empty/CLAUDE.md") ? "" : "Be brief.");
     }
-    const { claude, agents, skills } = instructionFiles({ cwd, root, userDir, readsProject });
+    const { claude, agents, skills } = instructionFiles({
+      ...{ cwd, root, userDir, readsProject },
+      projectRoot,
+    });
     return [claude && "claude", agents && "agents", skills && "skills"].filter(Boolean).join(" ");
   } finally {
     await Deno.remove(top, { recursive: true });
@@ -57,4 +64,6 @@ Deno.test("instructionFiles() sees skills and commands, which may allow tools", 
     }
   }
   assertEquals(await found(["user/settings.json", "w/.claude/settings.json"]), "");
+  assertEquals(await found(["w/.claude/skills/s/SKILL.md"], { project: "p" }), "");
+  assertEquals(await found(["p/.claude/skills/s/SKILL.md"], { project: "p/inner" }), "skills");
 });

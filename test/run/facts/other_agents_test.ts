@@ -23,7 +23,7 @@ async function found(
       await Deno.symlink(`${top}/${to}`, await make(name));
     }
     const { names, unclear } = otherAgents({
-      cwd: `${top}/w/inner`,
+      projectRoot: `${top}/w/inner`,
       userDir: `${top}/user`,
       addDirs: [`${top}/added`],
       sources: new Set(sources),

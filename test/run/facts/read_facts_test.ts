@@ -56,6 +56,10 @@ Deno.test("readFacts() refuses by name what this version of Claude Code does not
     "--resume-drops-turn": {
       resumption: { latest: false, named: "s", upTo: "m", dropsTurn: "t" },
     },
+    "--project-config-root": {
+      projectConfigRoot: "/",
+      forwarded: ["--project-config-root=/"],
+    },
     "--autocompact": { forwarded: ["--model=opus", "--autocompact=auto"] },
     "--include-unsupported-models": { forwarded: ["--include-unsupported-models"] },
   };
@@ -120,6 +124,77 @@ Deno.test("readFacts() names files of --add-dir where claude -p tells of them, a
   assertEquals(await named({ addDirs, answerAlone: true }), [told, undefined]);
   assertEquals(await named({ addDirs }), [told, "2.1.197"]);
   assertEquals(await named({ addDirs }, "2.1.330"), [undefined, "2.1.330"]);
+});
+
+Deno.test("readFacts() reads of the folder of --project-config-root what is a project's, and nothing but that", async () => {
+  await using home = await makeThrowawayHome();
+  const { path, project } = home;
+  const server = (name: string) => ({
+    mcpServers: { [name]: { command: "x" }, both: { command: name } },
+  });
+  for (
+    const [dir, name] of [[`${project}/sub`, "here"], [`${path}/up/conf`, "conf"], [
+      `${path}/up`,
+      "up",
+    ]]
+  ) {
+    await write(`${dir}/.claude/settings.json`, naming("plan"));
+    await write(`${dir}/.claude/settings.local.json`, {
+      sandbox: { filesystem: { allowWrite: ["out"] } },
+      permissions: { additionalDirectories: ["added"] },
+    });
+    await write(`${dir}/.claude/scheduled_tasks.json`, {});
+    await write(`${dir}/.claude/agents/a.md`, "");
+    await Deno.writeTextFile(`${dir}/.claude/agents/a.md`, `---\nname: ${name}\n---\n`);
+    await write(`${dir}/.mcp.json`, server(`${name}`));
+    await Deno.writeTextFile(`${dir}/AGENTS.md`, name ?? "");
+  }
+  for (const dir of [project, `${path}/up`]) Deno.mkdirSync(`${dir}/.git`);
+  Deno.symlinkSync(`${path}/up`, `${path}/link`);
+  const order = await ordered(home, {
+    cwd: `${project}/sub`,
+    projectConfigRoot: `${path}/link/conf`,
+    initialized: { id: "1", callbacks: [], servers: [], longAgents: {}, skills: [] },
+  });
+  await writeScript(`${order.claudeBinary}`, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n");
+  const facts = await readFacts(order);
+  const { documents, mcpServers, otherAgents, writable, root, folders, scheduledTasks } = facts;
+  const named = (paths: readonly string[]) => paths.map((each) => each.replace(`${path}/`, ""));
+  assertEquals(named([facts.projectRoot, root, ...folders]), [
+    ...["up/conf", "project", "project/sub", "project"],
+  ]);
+  assertEquals(named(documents.map(({ name }) => name)), [
+    ...["up/conf/.claude/settings.json", "up/conf/.claude/settings.local.json", "--settings"],
+  ]);
+  assertEquals(mcpServers.map(({ name, config }) => [name, config]), [
+    ["up", { command: "x" }],
+    ["both", { command: "conf" }],
+    ["conf", { command: "x" }],
+  ]);
+  assertEquals(otherAgents?.names.toSorted(), ["conf", "up"]);
+  assertEquals(named(writable), [
+    ...["project/sub", "project/sub/added", "project/sub/out", "up/conf/out"],
+  ]);
+  assertEquals([scheduledTasks, facts.instructions.agents], [false, true]);
+});
+
+Deno.test("readFacts() says of --project-config-root what Claude Code would say on its screen alone", async () => {
+  await using home = await makeThrowawayHome();
+  await Deno.writeTextFile(`${home.path}/file`, "");
+  const wrong = {
+    "project": "is not an absolute local path",
+    "": "is not an absolute local path",
+    "//machine/share": "is not an absolute local path",
+    [`${home.path}/file`]: "is not a folder that you can list",
+    [`${home.path}/missing`]: "is not a folder that you can list",
+  };
+  for (const [projectConfigRoot, why] of Object.entries(wrong)) {
+    await assertRejects(
+      async () => await readFacts(await ordered(home, { projectConfigRoot })),
+      CliError,
+      why,
+    );
+  }
 });
 
 Deno.test("readFacts() counts a run's time from its start", async () => {

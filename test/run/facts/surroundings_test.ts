@@ -51,6 +51,20 @@ const NOTHING: Readonly<Record<string, string>> = {
   "how often Claude Code was started": `sed -i 's/12/13/' ~/.claude.json`,
 };
 
+/** The same where the project's settings are those of another folder. */
+const CHANGES_ELSEWHERE: Readonly<Record<string, string>> = {
+  "its settings": `echo '{"outputStyle": "Explanatory"}' > settings.json`,
+  "its servers": `echo '{"mcpServers": {"a": {"command": "true"}}}' > ../.mcp.json`,
+  "its skills": "mkdir -p skills/new && echo New. > skills/new/SKILL.md",
+  "instructions": 'echo Use spaces. > "$PROJECT/CLAUDE.md"',
+  "another folder": "mv ~/trusted ~/before && cp -r ~/before ~/trusted",
+};
+const NOTHING_ELSEWHERE: Readonly<Record<string, string>> = {
+  "settings of the working directory":
+    `echo '{"model": "opus"}' > "$PROJECT/.claude/settings.json"`,
+  "its servers": `echo '{"mcpServers": {"b": {"command": "true"}}}' > "$PROJECT/.mcp.json"`,
+};
+
 /** A program that says which Claude Code it is. */
 async function installClaude(folder: string): Promise<string> {
   const path = `${folder}/claude`;
@@ -86,6 +100,35 @@ Deno.test("whatever Claude Code reads at its start alone is noticed when it chan
     if (!(what in NOTHING) && what !== UNSEEN) assertEquals(hasStirred(), true, what);
     assertEquals(await isUpToDate().catch(() => false), what in NOTHING, what);
     assertEquals(hasStirred(), false, what);
+  }
+});
+
+Deno.test("what Claude Code reads at its start of another folder than the working directory is noticed, too", async () => {
+  await using home = await makeThrowawayHome();
+  const trusted = `${home.path}/trusted`;
+  for (const dir of [home.project, trusted]) Deno.mkdirSync(`${dir}/.claude`, { recursive: true });
+  const order = {
+    ...PLAIN_ORDER,
+    env: home.env,
+    cwd: home.project,
+    claudeBinary: await installClaude(home.path),
+    projectConfigRoot: trusted,
+  };
+  const changes = [
+    ...Object.entries(NOTHING_ELSEWHERE).map((each) => [...each, true] as const),
+    ...Object.entries(CHANGES_ELSEWHERE).map((each) => [...each, false] as const),
+  ];
+  for (const [what, command, isNothing] of changes) {
+    const { isUpToDate, hasStirred } = await watchSurroundings(order);
+    const { success } = await new Deno.Command("sh", {
+      args: ["-ec", command],
+      cwd: `${trusted}/.claude`,
+      env: { ...home.env, PROJECT: home.project },
+      clearEnv: true,
+    }).output();
+    assertEquals(success, true, what);
+    // A look that costs little may be had in vain.
+    assertEquals([isNothing || hasStirred(), await isUpToDate()], [true, isNothing], what);
   }
 });
 

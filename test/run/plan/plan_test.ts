@@ -24,6 +24,7 @@ const FACTS: PlanFacts = {
   login: { kind: "helper" },
   mcpServers: [],
   gated: { expands: false },
+  projectRoot: "/w/inner",
   root: "/w",
   folders: ["/w/inner", "/w"],
   writable: ["/w/inner"],

@@ -30,7 +30,7 @@ export async function readCell(
   const { request } = command;
   const cwd = `${home.path}/${cell.cwd}`.replace(/\/$/u, "");
   const read = await readSettings({
-    cwd,
+    projectRoot: cwd,
     home: home.path,
     userDir: home.config,
     sources: settingSources(request.settingSources),

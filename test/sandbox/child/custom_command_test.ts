@@ -43,7 +43,7 @@ Deno.test("findCustomCommand() knows a command by its file, wherever Claude Code
   const { path } = folder;
   const find = (name: string) =>
     findCustomCommand(name, {
-      cwd: `${path}/a/b`,
+      projectRoot: `${path}/a/b`,
       configDir: `${path}/user`,
       addDirs: [`${path}/added`],
       plugins: [`${path}/plugin`],
@@ -98,7 +98,7 @@ Deno.test("findCustomCommand() waits for nobody", async () => {
   const long = `${"name : ".repeat(140_000)}\nmeta`;
   await Deno.mkdir(`${path}/.claude/skills/long`);
   await Deno.writeTextFile(`${path}/.claude/skills/long/SKILL.md`, `---\n${long}`);
-  const places = { cwd: path, configDir: `${path}/none`, addDirs: [], plugins: [path] };
+  const places = { projectRoot: path, configDir: `${path}/none`, addDirs: [], plugins: [path] };
   for (const name of ["fifo", "y", "zero", "loop", "other"]) {
     assertEquals(findCustomCommand(name, places), undefined, name);
   }
@@ -135,7 +135,7 @@ Deno.test("commandNames() has the names of files and those that their frontmatte
   });
   const { path } = folder;
   const { own, ofPlugins } = commandNames({
-    cwd: `${path}/a/b`,
+    projectRoot: `${path}/a/b`,
     configDir: `${path}/user`,
     addDirs: [],
     plugins: [`${path}/plugin`, `${path}/named`, `${path}/nowhere`],

@@ -33,7 +33,8 @@ Deno.test("listMcpServers() names each server once, from every source that is re
     "{broken",
   ];
   const sources = settingSources(undefined);
-  const options = { cwd, root, configs, strict: false, claudeJson, sources };
+  const places = { cwd, root, projectRoot: cwd };
+  const options = { ...places, configs, strict: false, claudeJson, sources };
   const shown = (more: Partial<typeof options>) =>
     listMcpServers({ ...options, ...more }).map(({ name, source, disabled }) =>
       `${name} ${source}${disabled ? " off" : ""}`
@@ -55,10 +56,11 @@ Deno.test("listMcpServers() names each server once, from every source that is re
   ) {
     assertEquals(shown({ sources: settingSources(source) }), `${more}${dynamic}`, source);
   }
-  assertEquals(shown({ cwd: "/", root: "/", configs: [] }), "d user");
+  const above = { cwd: "/", projectRoot: "/", configs: [] };
+  assertEquals(shown({ ...above, root: "/" }), "d user");
   // What is no configuration names none.
   for (const broken of [{ mcpServers: [] }, { projects: 7 }, { projects: { [root]: 7 } }]) {
-    assertEquals(shown({ claudeJson: broken as never, cwd: "/", configs: [] }), "");
+    assertEquals(shown({ ...above, claudeJson: broken as never }), "");
   }
   // Of those that are left out, only the command line's are told.
   assertEquals(faultyServers({ cwd, configs }), [{

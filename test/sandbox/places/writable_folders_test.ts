@@ -7,8 +7,8 @@ Deno.test("writableFolders() are those of the run, and what settings add in any 
     { sandbox: { filesystem: { allowWrite: ["//c", "/d/*.log", "/**", "~/e", "~", "f"] } } },
     { permissions: "odd", sandbox: { filesystem: { allowWrite: "odd" } } },
   ];
-  assertEquals(writableFolders(["/w", "/x"], { settings, home: "/home/u" }), [
-    ...["/w", "/x", "/a", "/w/../b", "/c", "/d/", "/", "/home/u/e", "/home/u", "/w/f"],
+  assertEquals(writableFolders(["/w", "/x"], { settings, projectRoot: "/p", home: "/home/u" }), [
+    ...["/w", "/x", "/a", "/w/../b", "/c", "/d/", "/", "/home/u/e", "/home/u", "/w/f", "/p/f"],
   ]);
 });
 
@@ -18,7 +18,7 @@ Deno.test("writableFolders() are without links", () => {
     Deno.mkdirSync(`${path}/real`);
     Deno.symlinkSync("real", `${path}/link`);
     const settings = [{ permissions: { additionalDirectories: ["link", "real/../.."] } }];
-    assertEquals(writableFolders([path], { settings, home: undefined }), [
+    assertEquals(writableFolders([path], { settings, projectRoot: path, home: undefined }), [
       ...[path, `${path}/real`, path.slice(0, path.lastIndexOf("/"))],
     ]);
   } finally {

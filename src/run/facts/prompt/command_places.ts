@@ -6,7 +6,9 @@ import type { JsonObject } from "../../../json_object.ts";
 /** Where the skills and custom commands of a run come from. */
 export function commandPlaces(
   { cwd, addDirs, forwarded }: Pick<RunOrder, "cwd" | "addDirs" | "forwarded">,
-  { configDir, settings }: {
+  { projectRoot, configDir, settings }: {
+    /** The project's folder. */
+    readonly projectRoot: string;
     /** The user's config dir. */
     readonly configDir: string;
     /** All settings in force. */
@@ -18,7 +20,7 @@ export function commandPlaces(
     /^--plugin-dir(?:-no-mcp)?=(.*)$/su.exec(argument)?.[1] ?? []
   );
   return {
-    cwd,
+    projectRoot,
     configDir,
     addDirs: addDirs.map(absolute),
     plugins: [...given.map(absolute), ...pluginDirs(configDir, { settings })],

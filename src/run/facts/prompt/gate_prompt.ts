@@ -31,6 +31,8 @@ export function gatePrompt(
   facts: {
     /** The version of Claude Code, if the executable names one. */
     readonly version: string | undefined;
+    /** The project's folder. */
+    readonly projectRoot: string;
     /** The user's config dir. */
     readonly configDir: string;
     /** All settings in force. */

@@ -45,6 +45,7 @@ export function messageJudge(
   order: RunOrder,
   facts: {
     readonly version: string | undefined;
+    readonly projectRoot: string;
     readonly userConfig: UserConfig;
     readonly settings: readonly JsonObject[];
     readonly mcpServers: number;
@@ -148,6 +149,7 @@ export function messageJudge(
     try {
       const gated = gatePrompt({ ...order, prompt: judged, inject: "stdin", conversation: true }, {
         version,
+        projectRoot: facts.projectRoot,
         configDir: facts.userConfig.dir,
         settings: facts.settings,
         mcpServers: facts.mcpServers,

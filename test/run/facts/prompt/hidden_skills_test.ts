@@ -8,7 +8,12 @@ Deno.test("hiddenSkills() leaves what a caller has chosen, of plugins by the end
       await Deno.mkdir(`${path}/${name}`, { recursive: true });
       await Deno.writeTextFile(`${path}/${name}/SKILL.md`, "");
     }
-    const places = { cwd: "/", configDir: `${path}/user`, addDirs: [], plugins: [`${path}/p`] };
+    const places = {
+      projectRoot: "/",
+      configDir: `${path}/user`,
+      addDirs: [],
+      plugins: [`${path}/p`],
+    };
     const hidden = (chosen: readonly string[], version = "2.1.330") => {
       const { own, ofPlugins } = hiddenSkills(chosen, { places, version });
       const looked = ["a", "b", "verify", "dataviz"];

@@ -5,6 +5,7 @@ import type { ToldBefore } from "../../../../src/frames/telling/frames_options.t
 import { PLAIN_ORDER } from "../../plain_order.ts";
 
 const FACTS = {
+  projectRoot: "/none",
   userConfig: { dir: "/none", claudeJson: "/none.json", loginDir: "/none" },
   settings: [],
   mcpServers: 0,

@@ -22,6 +22,8 @@ for (const [version, lines] of Object.entries(measured)) {
         const claudeJson = `${home.path}/.claude.json`;
         const distrust = await distrustOf(settings, {
           cwd,
+          projectRoot: cwd,
+          isAlone: false,
           env: home.env,
           userDir: home.config,
           claudeJson: readOwnJsonObject(claudeJson),
@@ -46,6 +48,8 @@ Deno.test("distrustOf() asks for the version where rules of a project may not co
   const of = async (settings: readonly Settings[], version: string | undefined, trusts = false) =>
     await distrustOf(settings, {
       cwd: home.project,
+      projectRoot: home.project,
+      isAlone: false,
       env: home.env,
       userDir: home.config,
       claudeJson: { projects: { [home.project]: { hasTrustDialogAccepted: trusts } } },
@@ -77,6 +81,8 @@ Deno.test(unlessLacking(lackOf("git"), {
       const of = async (path: string) =>
         (await distrustOf([local], {
           cwd: home.project,
+          projectRoot: home.project,
+          isAlone: false,
           env: { ...home.env, PATH: path },
           userDir: home.config,
           claudeJson: {},
@@ -90,6 +96,37 @@ Deno.test(unlessLacking(lackOf("git"), {
         "what git cannot tell is not the user's",
       );
     }
+  },
+}));
+
+Deno.test(unlessLacking(lackOf("git"), {
+  name:
+    "distrustOf() takes local settings for what they are where they lie, and trust from the working directory",
+  fn: async () => {
+    await using home = await makeThrowawayHome();
+    const { project, path } = home;
+    Deno.mkdirSync(`${path}/trusted/sub/.claude`, { recursive: true });
+    Deno.mkdirSync(`${path}/trusted/.claude`);
+    for (const dir of [`${path}/trusted`, `${path}/trusted/sub`]) {
+      Deno.writeTextFileSync(`${dir}/.claude/settings.local.json`, "{}");
+    }
+    for (const args of [["init", "-q"], ["add", "-f", ".claude"]]) {
+      await new Deno.Command("git", { args, cwd: `${path}/trusted` }).output();
+    }
+    const local = { source: "local", values: RULED[0]?.values ?? {} } as const;
+    const of = (dir: string, isAlone: boolean) =>
+      distrustOf([local], {
+        cwd: project,
+        projectRoot: `${path}/${dir}`,
+        isAlone,
+        env: home.env,
+        userDir: home.config,
+        claudeJson: {},
+        version: () => Promise.resolve("2.1.330"),
+      });
+    assertEquals(await of("trusted", true), { folder: project, sources: ["local"] });
+    assertEquals(await of("trusted/sub", true), { folder: project, sources: [] });
+    assertEquals(await of("trusted/sub", false), { folder: project, sources: ["local"] });
   },
 }));
 
