@@ -10,6 +10,8 @@ import type { Screen } from "./terminal/screen.ts";
 export interface ServerChanges {
   /** Those that it has set, as `--mcp-config` names them, in the place of those that it has set before. */
   readonly setServers?: JsonObject;
+  /** Those of them that could not be reached when they were set: nobody waits for them again. */
+  readonly unreached?: readonly string[];
   /** Those that it has switched off, or on again, by their names. */
   readonly switched?: Readonly<Record<string, boolean>>;
 }

@@ -169,7 +169,14 @@ const frames = z.object(
     version: z.exactOptional(z.string()),
     conversation: z.exactOptional(z.literal(true)),
     servers: z.exactOptional(
-      z.array(z.object({ name: z.string(), source: z.string(), disabled: z.boolean() })),
+      z.array(
+        z.object({
+          name: z.string(),
+          source: z.string(),
+          disabled: z.boolean(),
+          unreached: z.exactOptional(z.literal(true)),
+        }),
+      ),
     ),
     activity: z.exactOptional(z.literal([true, "shown"])),
     betas: z.exactOptional(z.array(z.string())),

@@ -111,9 +111,10 @@ function offered(
       ? tools
       : tools.map((tool) => tool === BRIDGED_OUTPUT_TOOL ? OUTPUT_TOOL : tool),
     mcpServers: [
-      ...servers.map(({ name, source, disabled }) => {
-        const told = connections[name] ?? listed.find((each) => each.name === name)?.status;
-        const status = disabled ? "disabled" : told ?? "pending";
+      ...servers.map(({ name, source, disabled, unreached }) => {
+        const told = connections[name] ?? listed.find((each) => each.name === name)?.status ??
+          "pending";
+        const status = disabled ? "disabled" : unreached && told === "pending" ? "failed" : told;
         return isVersionAtLeast(version, "2.1.330") ? { name, status, source } : { name, status };
       }),
       ...listed.filter(({ name }) => !known.includes(name) && UNCONFIGURED.test(name)),

@@ -37,6 +37,8 @@ export interface FramesOptions {
     readonly name: string;
     readonly source: string;
     readonly disabled: boolean;
+    /** Whether it could not be reached when it was set. */
+    readonly unreached?: true;
   }[];
   /** Those that Claude Code leaves out, and why; absent for none. */
   readonly faultyServers?: readonly JsonObject[];

@@ -182,13 +182,14 @@ function parsed(config: string): JsonObject {
 
 /** An order with what the caller has asked to be otherwise while its last child lived. */
 export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
-  const { model, permissionMode, setServers, switched, flagSettings } = changes;
+  const { model, permissionMode, setServers, unreached, switched, flagSettings } = changes;
   // An alias is the name of no model.
   const chosen = changes.chosenModel ?? (model?.startsWith("claude-") ? model : undefined);
   const { forwarded, chosenModel, ...others } = order;
   return {
     ...others,
     ...(setServers === undefined ? {} : { setServers, callerServers: [] }),
+    ...(unreached === undefined ? {} : { unreached }),
     switched: { ...order.switched, ...switched },
     flagSettings: { ...order.flagSettings, ...flagSettings },
     ...(changes.readsNoMentions ? { readsNoMentions: true } : {}),

@@ -37,13 +37,17 @@ export function conversationOf(order: RunOrder, known: Known): ConversationOptio
   };
 }
 
-/** Since 2.1.330 `claude -p` waits for the MCP servers of the command line until they are there or have failed. */
+/**
+ * Since 2.1.330 `claude -p` waits for the MCP servers of the command line until they are there or have failed, and for none
+ * that has failed before.
+ */
 function awaitedServers(
+  { unreached = [] }: RunOrder,
   { mcpServers, version }: PlanFacts,
 ): Pick<SessionOptions, "awaited"> {
   if (version === undefined || !isVersionAtLeast(version, "2.1.330")) return {};
   const awaited = mcpServers.filter(({ source, disabled }) => source === "dynamic" && !disabled)
-    .map(({ name }) => name);
+    .map(({ name }) => name).filter((name) => !unreached.includes(name));
   return awaited.length === 0 ? {} : { awaited };
 }
 
@@ -70,7 +74,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(mcpServers === 0 ? {} : { mcpServers }),
     ...(decided.gate === "UserPromptSubmit" ? { holdsPrompt: true } : {}),
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
-    ...awaitedServers(facts),
+    ...awaitedServers(order, facts),
     ...(order.unattended ? { unattended: true } : {}),
     ...callerOptions(order, { facts, decided }),
     ...(order.readsNoMentions ? { readsNoMentions: true } : {}),
@@ -212,7 +216,9 @@ function framesOptions(
     seed: facts.seed,
     startedAt: facts.now,
     servers: [
-      ...facts.mcpServers.map(({ config: _, ...server }) => server),
+      ...facts.mcpServers.map(({ config: _, ...server }) =>
+        order.unreached?.includes(server.name) ? { ...server, unreached: true } as const : server
+      ),
       ...servers.filter((name) => name !== OUTPUT_SERVER && name !== facts.promptServer?.name)
         .map((name) => ({ name, source: "sdk", disabled: false })),
     ],

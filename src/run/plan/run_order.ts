@@ -80,6 +80,7 @@ export interface RunOrder extends Limits {
   readonly callerServers?: readonly string[];
   /** What the caller has set in the course of a conversation: MCP servers, switches of them, settings over `settings`. */
   readonly setServers?: JsonObject;
+  readonly unreached?: readonly string[];
   readonly switched?: Readonly<Record<string, boolean>>;
   readonly flagSettings?: JsonObject;
   /** Whether no file is read because a message mentions it: one has come that wants that. */

@@ -108,13 +108,17 @@ export function setServers(
   const untaken = tried.filter((name) => Array.isArray(taken) && !taken.includes(name));
   const before = [...Object.keys(setBy(state)), ...ownServersOf(state)];
   const names = Object.keys(servers).filter((name) => !untaken.includes(name));
+  const failed = isJsonObject(errors) ? errors : {};
   return {
     response: {
       added: names.filter((name) => !before.includes(name)),
       removed: before.filter((name) => !names.includes(name)),
-      errors: isJsonObject(errors) ? errors : {},
+      errors: failed,
     },
-    changes: { setServers: Object.fromEntries(names.map((name) => [name, servers[name]])) },
+    changes: {
+      setServers: Object.fromEntries(names.map((name) => [name, servers[name]])),
+      unreached: names.filter((name) => Object.hasOwn(failed, name)),
+    },
   };
 }
 

@@ -116,7 +116,7 @@ const FRAMES: Required<FramesOptions> = {
   denialsUntold: true,
   seed: "seed",
   startedAt: 11,
-  servers: [{ name: "calc", source: "user", disabled: false }],
+  servers: [{ name: "calc", source: "user", disabled: false, unreached: true }],
   faultyServers: [{ name: "amiss", type: "unknown_type", message: "no" }],
   activity: true,
   betas: ["context-1m-2025-08-07"],

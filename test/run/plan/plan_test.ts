@@ -353,6 +353,24 @@ rule("servers of the command line are waited for until they are there, as the ve
       },
       is: [undefined, undefined],
     },
+    "those that could not be reached before": {
+      order: { unreached: ["dynamic"] },
+      facts: { mcpServers: NAMED_SERVERS, version: "2.1.330" },
+      is: [2, undefined],
+    },
+  },
+});
+
+rule("a server that could not be reached when it was set is told of as that", {
+  see: ({ conversation: { frames } }) =>
+    frames.servers?.filter(({ unreached }) => unreached).map(({ name }) => name),
+  rows: {
+    "none was tried": { facts: { mcpServers: NAMED_SERVERS }, is: [] },
+    "one was": {
+      order: { unreached: ["dynamic"] },
+      facts: { mcpServers: NAMED_SERVERS },
+      is: ["dynamic"],
+    },
   },
 });
 

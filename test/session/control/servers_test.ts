@@ -113,7 +113,10 @@ Deno.test("servers that are set take the place of those that were", () => {
     setServers(session(), { id: "r", subtype: "mcp_set_servers", body: { servers } });
   assertEquals(set({ set: { command: "z" }, own: { type: "sdk" }, new: {} }), {
     response: { added: ["new"], removed: ["quiet"], errors: {} },
-    changes: { setServers: { set: { command: "z" }, own: { type: "sdk" }, new: {} } },
+    changes: {
+      setServers: { set: { command: "z" }, own: { type: "sdk" }, new: {} },
+      unreached: [],
+    },
   });
   const request = {
     id: "r",
@@ -128,7 +131,10 @@ Deno.test("servers that are set take the place of those that were", () => {
   const errors = { gone: "ENOENT", ide: "Ignored" };
   assertEquals(setServers(session(), request, { added: ["gone"], removed: [], errors }), {
     response: { added: ["gone"], removed: ["set", "quiet"], errors },
-    changes: { setServers: { gone: { command: "x" }, own: { type: "sdk" } } },
+    changes: {
+      setServers: { gone: { command: "x" }, own: { type: "sdk" } },
+      unreached: ["gone"],
+    },
   });
   for (const nonsense of [7, null, [], { a: 7 }]) {
     assertEquals(set(nonsense), {

@@ -200,6 +200,6 @@ Deno.test("a command behind changes of MCP servers waits for the child that has 
   const last = session.effects.at(-1);
   assertEquals(last?.type === "end" ? last.ending : last, {
     kind: "renewed",
-    changes: { setServers: servers },
+    changes: { setServers: servers, unreached: [] },
   });
 });
