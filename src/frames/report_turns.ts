@@ -1,5 +1,6 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
+import { announces } from "../session/ending.ts";
 import { costOfEntries } from "../transcript/turn/cost.ts";
 import { permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
 import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
@@ -198,6 +199,8 @@ export function reportTurns(
         ? warningOf({
           ...child,
           isPriced: facts.cost !== undefined,
+          isWritten: turn !== undefined &&
+            (typeof announced !== "string" || announces(announced, turn.text)),
           isAsleep: state.wakeupAt !== undefined,
         }, options)
         : {}),
@@ -245,6 +248,8 @@ function wasKilled(exit: Exit | undefined): boolean {
 function warningOf(
   child: Pick<ChildEnd, "exit" | "isForced"> & {
     readonly isPriced: boolean;
+    /** Whether the transcript has the answer. */
+    readonly isWritten: boolean;
     /** Whether the model was to be woken, and has not been. */
     readonly isAsleep: boolean;
   },
@@ -259,9 +264,16 @@ const ASLEEP = "The assistant wants to be woken, which claude -p waits for: this
 
 /** Says that a child was killed whose answer is told all the same, and by whom. */
 function killedWarning(
-  { isForced, isPriced }: Pick<ChildEnd, "isForced"> & { readonly isPriced: boolean },
+  { isForced, isPriced, isWritten }: Pick<ChildEnd, "isForced"> & {
+    readonly isPriced: boolean;
+    readonly isWritten: boolean;
+  },
   { limits: { exitTimeoutMs } }: ReportOptions,
 ): string {
+  if (!isWritten) {
+    return "Claude Code was killed before it had written its answer down: " +
+      "whoever resumes the session goes on without it";
+  }
   const killed = isForced
     ? `Claude Code did not end within ${exitTimeoutMs / 1000} s of its answer and was killed`
     : "Claude Code was killed behind its answer by somebody else (SIGKILL)";

@@ -31,6 +31,11 @@ const HURRIED_EXIT_MS = 1500;
  * there had been none. It takes no notice of one more while it ends.
  */
 const REMINDER_MS = 1000;
+/**
+ * How much longer the child may take that has not written down the turn it has answered: on a machine on which it hardly
+ * runs it has taken more than 6 s, and what a SIGKILL loses then no later run of the session knows.
+ */
+const UNWRITTEN_MS = 30_000;
 /** How long the child may take to go after SIGKILL. */
 const KILLED_MS = 2000;
 /** After so many signals the child is given up: it hangs in the kernel. */
@@ -118,7 +123,11 @@ export function killChild(state: SessionState, signal: "SIGTERM" | "SIGKILL"): S
     : exitTimeoutMs;
   const killed: Effect = { type: "kill", signal, tree };
   if (signal === "SIGKILL") {
-    return act({ ...state, kills, exitLeftMs: 0 }, [killed, deadline("exit", KILLED_MS)]);
+    // There is nothing more to remind it of.
+    return act({ ...state, kills, exitLeftMs: -UNWRITTEN_MS }, [
+      killed,
+      deadline("exit", KILLED_MS),
+    ]);
   }
   const waiting = awaitExit({ ...state, kills, exitLeftMs: patience });
   return act(waiting.state, [killed, ...waiting.effects]);
@@ -126,7 +135,7 @@ export function killChild(state: SessionState, signal: "SIGTERM" | "SIGKILL"): S
 
 /** The child did not go in time: it is reminded, or killed. */
 export function remind(state: SessionState): Step {
-  if (state.exitLeftMs <= 0) return killChild(state, "SIGKILL");
+  if (leftMs(state) <= 0) return killChild(state, "SIGKILL");
   const waiting = awaitExit(state);
   return act(waiting.state, [
     { type: "trace", text: "still there: SIGTERM again" },
@@ -136,8 +145,13 @@ export function remind(state: SessionState): Step {
 }
 
 function awaitExit(state: SessionState): Step {
-  const afterMs = Math.min(REMINDER_MS, state.exitLeftMs);
+  const afterMs = Math.min(REMINDER_MS, leftMs(state));
   return act({ ...state, exitLeftMs: state.exitLeftMs - afterMs }, [deadline("exit", afterMs)]);
+}
+
+/** How much longer the child may take to go, in milliseconds. */
+function leftMs(state: SessionState): number {
+  return state.exitLeftMs + (isKept(state) ? UNWRITTEN_MS : 0);
 }
 
 /** Nothing of what was awaited matters any more, but that the child ends. */

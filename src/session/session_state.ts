@@ -245,7 +245,10 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly endHook?: string | undefined;
   /** How often the child has been told to go, reminders apart. */
   readonly kills: number;
-  /** How much longer the child may take to go after the next reminder, in milliseconds. */
+  /**
+   * How much longer the child may take to go after the next reminder, in milliseconds; below zero once it takes longer
+   * because its turn is not on record.
+   */
   readonly exitLeftMs: number;
 }
 

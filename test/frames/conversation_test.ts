@@ -111,6 +111,17 @@ Deno.test("who has killed a child behind its answer is told, and that its cost i
   );
 });
 
+Deno.test("a child that was killed before it had written its answer down has lost it to the session", () => {
+  const last = LINES.indexOf(ANSWER as Input);
+  const killed: Input = { at: 36_000, type: "exit", exit: { kind: "signaled", signal: 9 } };
+  const { report } = outcome(...LINES.slice(0, last), READ, STOP, IDLE, killed, RECORD);
+  assertEquals([report?.exitCode, report?.result.result], [0, TEXT]);
+  assertEquals(
+    report?.warning,
+    "Claude Code was killed before it had written its answer down: whoever resumes the session goes on without it",
+  );
+});
+
 Deno.test("a conversation in which nothing was said has no beginning", () => {
   const { frames, ...options } = conversationOptions({ conversation: true });
   const said: EffectPart[] = [];

@@ -226,8 +226,10 @@ function onSignal(state: SessionState, signal: StopSignal): Step {
       return act(killed.state, [...clearedDeadlines(), ...killed.effects]);
     }
     case "ending":
-      // Teardown after any other ending is bounded and goes on.
-      return state.ending?.kind === "interrupted" ? killChild(state, "SIGKILL") : stay(state);
+      // Teardown after any other ending goes on as long as is usual.
+      return state.ending?.kind === "interrupted" || state.exitLeftMs < 0
+        ? killChild(state, "SIGKILL")
+        : stay(state);
     default:
       return interrupt(state, announced(state) ?? { kind: "interrupted", signal });
   }

@@ -724,7 +724,8 @@ Deno.test("each limit names its own stage", () => {
   assertEquals(deaf.ending(), { kind: "not-taken" });
   const stubborn = simulate({ exitTimeoutMs: 700 });
   stubborn.hear(PROMPT);
-  stubborn.hear(stop());
+  stubborn.hear(answer("hi"));
+  stubborn.hear(stop({ last_assistant_message: "hi" }));
   stubborn.hear(status("idle"));
   stubborn.wait(699);
   assertEquals(stubborn.signals(), ["SIGTERM"]);
@@ -758,7 +759,8 @@ Deno.test("a new size of the user's terminal is passed on to the child's", () =>
 Deno.test("a child that ignores SIGTERM is reminded, then killed, and one that hangs in the kernel is given up", () => {
   const session = simulate();
   session.hear(PROMPT);
-  session.hear(stop());
+  session.hear(answer("hi"));
+  session.hear(stop({ last_assistant_message: "hi" }));
   session.hear(status("idle"));
   session.wait(999);
   assertEquals(session.signals(), ["SIGTERM"]);
@@ -769,6 +771,31 @@ Deno.test("a child that ignores SIGTERM is reminded, then killed, and one that h
   assertEquals(session.signals(), [...reminded, "SIGKILL tree"]);
   session.wait(60_000);
   assertEquals(session.ending()?.kind, "answered");
+});
+
+Deno.test("a child that has not written its answer down is waited for longer, but not for ever", () => {
+  const late = stopped({ exitTimeoutMs: 5000 });
+  late.hear(UNUSED);
+  late.wait(34_999);
+  assertEquals(new Set(late.signals()), new Set(["SIGTERM"]));
+  late.wait(1);
+  assertEquals(late.signals().at(-1), "SIGKILL tree");
+
+  const written = stopped({ exitTimeoutMs: 5000 });
+  written.hear(UNUSED);
+  written.wait(12_000);
+  for (const each of [PROMPT, answer("hi")]) written.hear(each);
+  assertEquals(written.signals().at(-1), "SIGTERM");
+  written.wait(1000);
+  assertEquals(written.signals().at(-1), "SIGKILL tree");
+
+  const stoppedBySomebody = stopped({ exitTimeoutMs: 5000 });
+  stoppedBySomebody.hear(UNUSED);
+  for (const last of ["SIGTERM", "SIGKILL tree"]) {
+    stoppedBySomebody.wait(last === "SIGTERM" ? 4000 : 3000);
+    stoppedBySomebody.hear({ type: "signal", signal: "SIGINT" });
+    assertEquals(stoppedBySomebody.signals().at(-1), last);
+  }
 });
 
 Deno.test("the first signal stops the child and its tools, the second kills them", () => {
