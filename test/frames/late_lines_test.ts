@@ -1,5 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { fold, partsOf } from "../../src/frames/conversation.ts";
+import {
+  advance,
+  type ConversationState,
+  partsOf,
+  startConversation,
+} from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { castInputs } from "../cassette/cast_inputs.ts";
@@ -25,7 +30,7 @@ function wordsOf(frames: readonly Frame[]): readonly string[] {
       const isOfTask = subtype === "task_started" || subtype === "task_notification";
       return isOfTask || type === "result" ? [JSON.stringify([type, subtype, id, status])] : [];
     },
-  ).toSorted();
+  );
 }
 
 /** Whose transcript an input has a line of: a subagent's, by its id, or the session's own. */
@@ -44,55 +49,59 @@ function isSaid(input: Input): boolean {
   return entry !== undefined && SAYING.includes(entry.type);
 }
 
-/** The same inputs, with a line, and what its writer has written behind that, read ahead of another input. */
-function withLate(
-  inputs: readonly Input[],
-  { from, to, writer }: {
-    readonly from: number;
-    readonly to: number;
-    readonly writer: string | undefined;
-  },
-) {
-  const between = inputs.slice(from, to);
-  const isLate = (input: Input) => writerOf(input) === writer;
-  const at = inputs[to - 1]?.at ?? 0;
-  return [
-    ...inputs.slice(0, from),
-    ...between.filter((input) => !isLate(input)),
-    ...between.filter(isLate).map((input) => ({ ...input, at })),
-    { type: "read", at } as const,
-    ...inputs.slice(to),
-  ];
+/** A conversation that has come to an input, and what it has told so far. */
+interface Told {
+  readonly state: ConversationState;
+  readonly words: readonly string[];
+}
+
+/** A conversation that has told something, once it has taken further inputs. */
+function taken(before: Told, inputs: readonly Input[]): Told {
+  let { state } = before;
+  const frames: Frame[] = [];
+  for (const input of inputs) {
+    const next = advance(state, input);
+    state = next.state;
+    for (const part of next.effects.flatMap(partsOf)) {
+      if (part.type === "frame") frames.push(part.frame);
+    }
+  }
+  return { state, words: [...before.words, ...wordsOf(frames)] };
 }
 
 for (const run of RECORDED_RUNS.filter(({ name }) => /subagents?$/u.test(name))) {
   Deno.test(`${run.name}: however late the lines of a transcript are read, nothing gets lost, nor is told twice`, () => {
     const { cast } = run.cassette;
-    const { conversation } = cast.header.claude_print;
     const inputs = castInputs(cast);
-    const told = (inputs: readonly Input[]) => {
-      const frames: Frame[] = [];
-      fold(conversation, inputs, {
-        onEffect: (effect) => {
-          for (const part of partsOf(effect)) if (part.type === "frame") frames.push(part.frame);
-        },
-      });
-      return wordsOf(frames);
+    let before: Told = {
+      state: startConversation(cast.header.claude_print.conversation),
+      words: [],
     };
-    const recorded = told(inputs);
+    const recorded = taken(before, inputs).words.toSorted();
     let moved = 0;
     for (const [from, input] of inputs.entries()) {
-      if (!isSaid(input) || (input.type !== "subagent" && input.type !== "transcript")) continue;
-      const writer = writerOf(input);
-      for (const [to, { type }] of inputs.entries()) {
-        if (to <= from || !PLACES[input.type].includes(type)) continue;
-        assertEquals(
-          told(withLate(inputs, { from, to, writer })),
-          recorded,
-          `line ${from} ahead of ${to}`,
-        );
-        moved++;
+      if (isSaid(input) && (input.type === "subagent" || input.type === "transcript")) {
+        const writer = writerOf(input);
+        // A line, and what its writer has written behind that, is read ahead of each other input in turn.
+        const late: Input[] = [];
+        let others = before;
+        for (const [to, next] of inputs.entries()) {
+          if (to < from) continue;
+          if (to > from && PLACES[input.type].includes(next.type)) {
+            const at = inputs[to - 1]?.at ?? 0;
+            const read = [...late.map((each) => ({ ...each, at })), { type: "read", at } as const];
+            assertEquals(
+              taken(others, [...read, ...inputs.slice(to)]).words.toSorted(),
+              recorded,
+              `line ${from} ahead of ${to}`,
+            );
+            moved++;
+          }
+          if (writerOf(next) === writer) late.push(next);
+          else others = taken(others, [next]);
+        }
       }
+      before = taken(before, [input]);
     }
     assert(moved > 0);
   });

@@ -1,16 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { type ConversationOptions, fold, partsOf } from "../../src/frames/conversation.ts";
 import { castInputs } from "../cassette/cast_inputs.ts";
-import { readCassette } from "../cassette/read_cassette.ts";
-
-const RUNS = new URL("../../fixtures/recordings/runs/", import.meta.url).pathname;
+import { RECORDED_RUNS, type RecordedRun } from "../cassette/recorded_runs.ts";
 
 /** What was said of a recorded run when it was whole, if it was, and what at its end, if that came by an answer. */
 function told(
-  name: string,
+  { cassette: { cast } }: RecordedRun,
   changed: (options: ConversationOptions) => ConversationOptions = (same) => same,
 ) {
-  const { cast } = readCassette(`${RUNS}${name}`);
   const said: { whole?: unknown; end?: unknown; ending?: string; between: number } = { between: 0 };
   const partsBut = (effects: Parameters<typeof partsOf>[0][]) =>
     effects.flatMap(partsOf).filter(({ type }) => type !== "end");
@@ -29,12 +26,13 @@ function told(
 /** Endings of runs whose Claude Code has nothing more to do then. */
 const AT_REST = ["answered", "failed", "max-turns", "budget"];
 
-const namesOf = (version: string) =>
-  [...Deno.readDirSync(`${RUNS}${version}`)].map(({ name }) => `${version}/${name}`);
+const runsOf = (version: string) =>
+  RECORDED_RUNS.filter(({ name }) => name.startsWith(`${version}/`));
 
 Deno.test("what is said of a run once its transcript is whole is what is said at its end", () => {
-  for (const name of namesOf("2.1.330")) {
-    const { whole, end, ending, between } = told(name);
+  for (const run of runsOf("2.1.330")) {
+    const { name } = run;
+    const { whole, end, ending, between } = told(run);
     // One that is ended, or has something on its screen to be seen, is waited for.
     assertEquals(whole, AT_REST.includes(ending ?? "") ? end : undefined, name);
     assertEquals(between, 0, name);
@@ -42,10 +40,10 @@ Deno.test("what is said of a run once its transcript is whole is what is said at
 });
 
 Deno.test("before 2.1.330 nothing but the end tells what a run has cost, which a text does not need", () => {
-  const names = namesOf("2.1.197");
-  assertEquals(names.filter((name) => told(name).whole !== undefined), []);
-  const texts = names.map((name) =>
-    told(name, ({ session: { asksStatus: _, ...session }, ...others }) => ({ ...others, session }))
+  const runs = runsOf("2.1.197");
+  assertEquals(runs.filter((run) => told(run).whole !== undefined), []);
+  const texts = runs.map((run) =>
+    told(run, ({ session: { asksStatus: _, ...session }, ...others }) => ({ ...others, session }))
   );
   assertEquals(
     texts.filter(({ whole, ending }) =>
