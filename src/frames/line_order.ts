@@ -46,6 +46,30 @@ function timed(
   });
 }
 
+/**
+ * The lines in the user's name behind which their answer goes on: a call may return while the model still writes the next
+ * one, and Claude Code writes all lines of an answer at its end.
+ *
+ * @param open the answer of which lines have been told, if it is not over
+ */
+export function linesAmidAnswers(
+  lines: readonly Entry[],
+  open: string | undefined,
+): ReadonlySet<Entry> {
+  const last = new Map<string, number>();
+  for (const [index, entry] of lines.entries()) {
+    if (entry.type === "assistant") last.set(entry.message.id, index);
+  }
+  const amid = new Set<Entry>();
+  let current = open;
+  for (const [index, entry] of lines.entries()) {
+    if (entry.type === "assistant") current = entry.message.id;
+    const goesOn = current !== undefined && (last.get(current) ?? -1) > index;
+    if (entry.type === "user" && goesOn) amid.add(entry);
+  }
+  return amid;
+}
+
 /** Which lines of subagents were written later than another line. */
 export function isLater(
   subagents: readonly SubagentLine[],

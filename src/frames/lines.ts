@@ -1,8 +1,14 @@
 import { preservedLines } from "./single/compact_metadata.ts";
 import { isAheadOfOutcome, isBoundary, isEnd, isSummary, tellOutcome } from "./compaction.ts";
-import { endWritten } from "./live/live_answers.ts";
+import { endWritten, openAnswer } from "./live/live_answers.ts";
 import { behindSubagents, besideEachOther, hooksFirst, stopsAtEnd } from "./hook_ends.ts";
-import { beginningFirst, inOrder, isToldToBeStopped, noticeIn } from "./line_order.ts";
+import {
+  beginningFirst,
+  inOrder,
+  isToldToBeStopped,
+  linesAmidAnswers,
+  noticeIn,
+} from "./line_order.ts";
 import { parted, placeOf, tellMessage, tellTimed } from "./messages.ts";
 import { runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
@@ -29,18 +35,19 @@ import { tellPlainLine } from "./plain_line.ts";
 export function tellLines(before: FramesState): Told {
   if (!holdsLines(before) && before.stopEnds.length === 0) return told(before);
   const frames: Frame[] = [];
+  const own = hooksFirst(
+    before,
+    beginningFirst(before, [...before.stopEnds, ...listOf(before.own)]),
+  );
   let state: FramesState = {
     ...before,
+    amid: linesAmidAnswers(own, openAnswer(before)),
     stopEnds: [],
     own: undefined,
     subagents: undefined,
     awaitsSubagent: false,
     unbegun: undefined,
   };
-  const own = hooksFirst(
-    before,
-    beginningFirst(before, [...before.stopEnds, ...listOf(before.own)]),
-  );
   for (const { entry, subagent } of inOrder(own, listOf(before.subagents))) {
     const next = behindResult(
       state,

@@ -9,7 +9,7 @@ import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import { tellHookEnd } from "./hook_ends.ts";
 import { endTurn } from "./results.ts";
 import { begin, modelInForce } from "./telling/beginning.ts";
-import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
+import { and, type FramesState, isAmidAnswer, type Told, told } from "./telling/frames_state.ts";
 import { chained, listOf } from "../chain.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./subagents/forked_skills.ts";
@@ -141,7 +141,7 @@ function sayLine(before: FramesState, entry: Entry): Told {
 function sayWords(state: FramesState, entry: Entry): Told {
   if (entry.type === "assistant" && entry.isSidechain !== true) return tellAnswerLine(state, entry);
   const words = (state: FramesState) => say(state, (context) => framesOfEntry(entry, context));
-  return entry.type === "user" && entry.isSidechain !== true
-    ? and(and(tellBeforeUser(state, entry), words), endWritten)
-    : words(state);
+  if (entry.type !== "user" || entry.isSidechain === true) return words(state);
+  const said = and(tellBeforeUser(state, entry), words);
+  return isAmidAnswer(state, entry) ? said : and(said, endWritten);
 }

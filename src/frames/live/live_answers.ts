@@ -18,6 +18,11 @@ export function tellAnswerLine(state: FramesState, entry: AssistantEntry): Told 
   return say(state, (context) => framesOfEntry(entry, context));
 }
 
+/** The id of the answer that is being told, once a line has said which it is. */
+export function openAnswer({ exact, partial }: FramesState): string | undefined {
+  return exact === undefined ? partial?.open?.apiId : exact.open?.id;
+}
+
 /** Tells what comes before a line in the user's name. */
 export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
   if (state.exact !== undefined) return exact.tellBeforeUser(state, entry);

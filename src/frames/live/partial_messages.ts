@@ -1,7 +1,7 @@
 import { begin } from "../telling/beginning.ts";
 import { apiUsage } from "../single/assistant_frames.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
-import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import { and, type FramesState, isAmidAnswer, type Told, told } from "../telling/frames_state.ts";
 import {
   displayedPiece,
   NO_PARTS,
@@ -243,7 +243,7 @@ export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
     ? calls
     : calls.difference(new Set(returned));
   const next = changed(state, { calls: left, rests: false });
-  if (open?.apiId === undefined) return told(next);
+  if (open?.apiId === undefined || isAmidAnswer(state, entry)) return told(next);
   return isOfOutput(state, entry) ? endBeforeOutput(next) : endAnswer(next);
 }
 

@@ -95,6 +95,8 @@ export interface FramesState {
   /** Lines since the last `read`, which are told in the order of their times. */
   readonly own: Chain<Entry> | undefined;
   readonly subagents: Chain<SubagentLine> | undefined;
+  /** Of the lines that are being told, those in the user's name behind which their answer goes on. */
+  readonly amid: ReadonlySet<Entry>;
   /** What has been read and is to be mirrored. */
   readonly unmirrored: Chain<MirroredLine> | undefined;
   /** The ids that the caller gave prompts, by those that they have in the transcript. */
@@ -283,6 +285,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     tasks: new Map(),
     decisions: new Map(),
     awaitsSubagent: false,
+    amid: new Set(),
     unbegun: undefined,
     allTasks: new Map(),
     taskEnds: new Map(),
@@ -318,6 +321,11 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
 /** Whether the first turn of the child has begun: before it, others may have been told that needed no child. */
 export function isUnderWay({ begun, rested, prompt }: FramesState): boolean {
   return begun && !(rested && prompt === undefined);
+}
+
+/** Whether an answer goes on behind a line in the user's name, which is being told. */
+export function isAmidAnswer({ amid }: FramesState, entry: UserEntry): boolean {
+  return amid.has(entry);
 }
 
 /** Whether there are lines that have not been told. */

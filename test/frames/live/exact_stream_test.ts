@@ -225,6 +225,25 @@ Deno.test("blocks that follow do not wait for the lines of those before, and the
   ]);
 });
 
+Deno.test("what a call gave that returned while its answer went on comes before the rest of that, which is one answer", () => {
+  const run = begun();
+  const other = { ...CALL, id: "d" };
+  asks(run, 1);
+  streams(run, 1, start("m"), block(0, CALL), stop(0), block(1, other));
+  run.frames.length = 0;
+  streams(run, 1, stop(1), ...over);
+  run.push(line("m", CALL), result, line("m", other));
+  asks(run, 2);
+  assertEquals(outline(run.frames), [
+    ...["assistant tool_use", "user", "assistant tool_use"],
+    ...["content_block_stop 1", "message_delta", "message_stop"],
+  ]);
+  run.frames.length = 0;
+  const [{ content }] = [result.message];
+  run.push({ ...result, message: { content: [{ ...content[0], tool_use_id: "d" }] } });
+  assertEquals(outline(run.frames), ["user", "system/status"]);
+});
+
 Deno.test("the result of a structured answer comes before the end of the answer that gives it", () => {
   const given = { ...CALL, name: BRIDGED_OUTPUT_TOOL };
   for (

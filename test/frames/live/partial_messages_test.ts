@@ -161,6 +161,29 @@ Deno.test("what no hook has told is told from the lines, tools included, and hoo
   ]);
 });
 
+Deno.test("what a call gave that returned while its answer went on stands in the middle of that answer", () => {
+  const run = begun();
+  const whole = (place: number) => [
+    `content_block_start ${place} "tool_use"`,
+    `content_block_delta ${place} "{\\"command\\":\\"ls\\"}"`,
+    "assistant tool_use(Bash)",
+    `content_block_stop ${place}`,
+  ];
+  run.push(
+    answerLine("m", call, "tool_use"),
+    result,
+    answerLine("m", { ...call, id: "d" }, "tool_use"),
+  );
+  assertEquals(outline(run.frames), [
+    ...REQUEST,
+    ...whole(0),
+    "user",
+    ...whole(1),
+    'message_delta "tool_use"',
+    "message_stop",
+  ]);
+});
+
 Deno.test("what hooks tell of the next answer waits for what the model is told before it", () => {
   const run = begun();
   run.push(answerLine("m", call, "tool_use"));
