@@ -393,9 +393,13 @@ function conclude(
   const { frames: { startedAt } } = state.options;
   const { remains = {} } = state.exit ?? {};
   const isRenewed = end.ending.kind === "renewed";
-  // What has been said and not taken is told of beside the next child, and no turn begins with what a hook's answer ends.
+  const { ended } = state.frames;
+  // What has been said and not taken is told of beside the next child, and no turn begins with what a hook's answer ends;
+  // a result that is still to be told is that of the turn under way.
   const isUntaken = isRenewed || end.ending.kind === "misnamed-answer";
-  const frames = isUntaken ? { ...state.frames, awaited: [], rested: true } : state.frames;
+  const frames = isUntaken
+    ? { ...state.frames, awaited: [], rested: state.frames.rested || ended.length === 0 }
+    : state.frames;
   const last = end.ending.kind === "refused" ? { state: frames, frames: [] } : tellEnd(frames, {
     version: remains.version ?? "unknown",
     now: startedAt + at,

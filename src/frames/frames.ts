@@ -269,7 +269,7 @@ export function tellTurnEnd(
     return { ...told(holdTurn(state, end)), effects: state.awaitsSubagent ? [] : [SUBAGENT_DELAY] };
   }
   const over = and(
-    and(tellHeld(state), tellWaiting),
+    and(and(tellHeld(state), tellWaiting), tellEnded),
     (state) => tellResult(state, end),
   );
   // What has not returned by then never will.
@@ -313,12 +313,19 @@ export function tellEnd(
   );
 }
 
-/** Tells results whose last lines never came, and the beginning of the last turn. */
-function tellLate(state: FramesState, version: string): Told {
+/** Tells results whose last lines never came. */
+function tellEnded(state: FramesState): Told {
   const [end, ...ended] = state.ended;
-  if (end !== undefined) {
-    return and(tellResult({ ...state, ended }, end), (state) => tellLate(state, version));
-  }
+  return end === undefined ? told(state) : and(tellResult({ ...state, ended }, end), tellEnded);
+}
+
+/** Tells those, and the beginning of the last turn. */
+function tellLate(before: FramesState, version: string): Told {
+  return and(tellEnded(before), (state) => tellBeginning(state, version));
+}
+
+/** Tells the beginning of the last turn, if nothing has given rise to it yet. */
+function tellBeginning(state: FramesState, version: string): Told {
   const isUnasked = state.options.conversation === true && !state.begun &&
     state.prompt === undefined;
   const isQuiet = (state.rested || isUnasked) && state.awaited.length === 0;

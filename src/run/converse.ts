@@ -207,12 +207,12 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
         suggestion: "Leave out --no-session-persistence",
       });
     }
-    if (ending.kind !== "renewed" && !wasOutdated) {
-      options.warn(
-        `Claude Code is gone; what comes next goes to a new one${
-          hasLeft ? " that resumes the session" : ""
-        }`,
-      );
+    const isLost = ending.kind === "renewed" && ending.lost === true;
+    if (isLost || (ending.kind !== "renewed" && !wasOutdated)) {
+      const what = isLost
+        ? "Claude Code has lost a message with a turn that was stopped; it"
+        : "Claude Code is gone; what comes next";
+      options.warn(`${what} goes to a new one${hasLeft ? " that resumes the session" : ""}`);
     }
     if (hasLeft) return resumedOrder(wanted, sessionId);
     // What was printed so far names the session.

@@ -1,4 +1,6 @@
+import { isTaken, onStoppable } from "./aborting.ts";
 import type { Effect } from "./effect.ts";
+import { untilLost } from "./lost_prompt.ts";
 import { ENTER } from "./terminal/paste.ts";
 import type { OpenSession, SessionState } from "./session_state.ts";
 import { lookWhenQuiet } from "./waits.ts";
@@ -86,8 +88,9 @@ export function afterLook({ state, effects }: Step, { asks }: { readonly asks: b
 
 /** The turn is under way; from `settling` too, when another Stop hook made the assistant go on. */
 export function began(state: SessionState): Step {
-  if (state.phase === "working" || state.phase === "aborting" || state.ending !== undefined) {
-    return stay(state);
+  if (state.phase === "working" || state.ending !== undefined) return stay(state);
+  if (state.phase === "aborting") {
+    return isTaken(state) ? stay(state) : onStoppable(takeFirst(state));
   }
   const { wakeup, options } = state;
   const isWoken = wakesItself(state);
@@ -114,7 +117,7 @@ export function began(state: SessionState): Step {
     deadline("echo"),
     deadline("enter"),
     deadline("rendezvous"),
-    deadline("idle"),
+    untilLost(next),
     deadline("drain"),
     deadline("cost"),
     ...(isOwn ? [deadline("background")] : []),

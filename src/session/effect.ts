@@ -95,7 +95,12 @@ export type Ending =
   /** There are no further messages. */
   | { readonly kind: "closed" }
   /** What comes next is for another child, of the same session, that is started otherwise. */
-  | { readonly kind: "renewed"; readonly changes: ChildChanges }
+  | {
+    readonly kind: "renewed";
+    readonly changes: ChildChanges;
+    /** Whether this one has lost what it was given. */
+    readonly lost?: true;
+  }
   /** What the caller sent could not be understood. */
   | { readonly kind: "unreadable"; readonly reason: string }
   /** A screen waits for a choice that this program does not know, or does not take. */

@@ -9,18 +9,14 @@ import { act, deadline, stay, type Step, write } from "./step.ts";
  * How long the child may take after Escape to put down what it is at, and to write down what there is of it: 2.1.197 and
  * 2.1.330 take 0.2 s, and 0.7 s on a busy machine.
  */
-const INTERRUPT_MS = 1000;
+export const INTERRUPT_MS = 1000;
 /** The key with which a person stops a turn. */
-const ESCAPE = "\x1b";
+export const ESCAPE = "\x1b";
 /**
  * What stands in the input box meanwhile: into an empty one Claude Code puts a prompt back that is stopped before its
  * first words, and does not write down that it was: the model never hears of it.
  */
-const KEPT_OUT = ".";
-/** The key that deletes it. */
-const BACKSPACE = "\x7f";
-/** After so many Escapes, each a second after the one before, the child is taken for one that takes none. */
-const MAX_ESCAPES = 5;
+export const KEPT_OUT = ".";
 /**
  * How long the child may take to go after SIGTERM when somebody waits for this program to stop. 2.1.330 takes up to
  * 1.6 s with tasks in the background; all that a SIGKILL loses then is the cost.
@@ -60,39 +56,6 @@ export function interrupt(state: SessionState, ending: Ending): Step {
  */
 export function isToldOf(ending: Ending | undefined): boolean {
   return ending?.kind !== "interrupted" || ending.signal === "SIGINT";
-}
-
-/**
- * Ends a turn under way as a person would, and nothing else: the conversation goes on, and the model knows what was
- * asked, as with `claude -p`.
- */
-export function abort(state: SessionState): Step {
-  const { phase, escapes } = state;
-  if (phase !== "working" && phase !== "entered" && phase !== "aborting") return stay(state);
-  if (escapes >= MAX_ESCAPES) return end(state, { kind: "unstoppable" });
-  return act({ ...state, phase: "aborting", escapes: escapes + 1 }, [
-    write(escapes === 0 ? `${KEPT_OUT}${ESCAPE}` : ESCAPE),
-    deadline("interrupt", INTERRUPT_MS),
-    deadline("idle"),
-    deadline("look"),
-    { type: "trace", text: "stopped by the caller: Escape pressed" },
-  ]);
-}
-
-/** Empties the input box again, once the turn is over. */
-export function cleared({ escapes }: SessionState): readonly Effect[] {
-  return escapes === 0 ? [] : [write(BACKSPACE)];
-}
-
-/** The turn ends by itself, because of an answer that stops it; Escape is pressed if it does not. */
-export function stopped(state: SessionState): Step {
-  if (state.phase !== "working") return stay(state);
-  return act({ ...state, phase: "aborting" }, [
-    deadline("interrupt", INTERRUPT_MS),
-    deadline("idle"),
-    deadline("look"),
-    { type: "trace", text: "stopped by the caller's answer" },
-  ]);
 }
 
 /** Fixes the ending and tells the child to go. */

@@ -295,6 +295,12 @@ export interface TurnMemory {
   readonly isStopAsking: boolean;
   /** How often Escape was pressed to end it. */
   readonly escapes: number;
+  /** Whether the child has drawn something since the last time. */
+  readonly hasDrawn: boolean;
+  /** For how many seconds the child has not come to where Escape can be pressed to end it, the first time or once more. */
+  readonly stalls: number;
+  /** Whether an Escape may have hit it that was meant for the turn before. */
+  readonly shaken: boolean;
   /** Whether lines of the turn before it are still to be written: until its own prompt's line, none is its own. */
   readonly late: boolean;
   /** The Stop that will be the end once the child is idle. */
@@ -355,6 +361,9 @@ export const NO_TURN: TurnMemory = {
   stopHook: undefined,
   isStopAsking: false,
   escapes: 0,
+  hasDrawn: false,
+  stalls: 0,
+  shaken: false,
   late: false,
   stop: undefined,
   failure: undefined,

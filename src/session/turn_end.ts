@@ -3,9 +3,11 @@ import { givenUp, isFollowed } from "./child_queue.ts";
 import { withdraw } from "./control/questions/unanswered.ts";
 import { isOutputWritten } from "./control/structured_output.ts";
 import { began, isSubmitted } from "./beginning.ts";
-import { announced, announces, cleared, end, settledEnding } from "./ending.ts";
+import { cleared } from "./aborting.ts";
+import { announced, announces, end, settledEnding } from "./ending.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { handToChild } from "./handing_over.ts";
+import { untilLost } from "./lost_prompt.ts";
 import { ticketsOf } from "./message.ts";
 import { type ChildStatus, isLast, NO_TURN, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
@@ -40,6 +42,7 @@ export function overTurn(
     ...NO_TURN,
     turns: state.turns + 1,
     late: !recorded,
+    shaken: isNext && state.escapes > 0,
     phase: isNext ? "entered" : "resting",
   };
   const over = isLast(state) ? stay(after) : handToChild(after);
@@ -50,6 +53,7 @@ export function overTurn(
     // The child waits until its hook is answered.
     ...(state.stopHook === undefined ? [] : [state.stopHook]),
     ...TURN_DEADLINES.map((name) => deadline(name)),
+    untilLost(after),
     ...cleared(state),
     deadline("delivery", isNext ? deliveryTimeoutMs : undefined),
     ...(conversation && state.isBounded !== true

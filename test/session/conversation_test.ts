@@ -339,6 +339,7 @@ Deno.test("an urgent message stops the turn under way, and is the next one", () 
   say(session, "one");
   submit(session, "one");
   status(session, "busy");
+  promptLine(session, "one");
   say(session, "now", { priority: "now" });
   assertEquals([session.typed(), phase(session)], [".\x1b", "aborting"]);
   line(session, {
@@ -355,6 +356,7 @@ Deno.test("an interrupt is answered at once, and ends a turn alone", () => {
   say(session, "one");
   submit(session, "one");
   status(session, "busy");
+  promptLine(session, "one");
   interrupt(session);
   status(session, "idle");
   session.wait(1600);
@@ -382,14 +384,20 @@ Deno.test("a turn that was over before it was stopped is no stopped one", () => 
   assertEquals([turns(session), phase(session)], [["answered"], "resting"]);
 });
 
-Deno.test("Escape is pressed again while the child goes on, but not for ever", () => {
+Deno.test("Escape is pressed again if a child goes on that has read it, but not for ever", () => {
   const session = rested();
   say(session, "one");
   submit(session, "one");
   status(session, "busy");
+  promptLine(session, "one");
   interrupt(session);
   session.wait(10_000);
-  assertEquals(session.typed(), `.${"\x1b".repeat(5)}`);
+  assertEquals(session.typed(), ".\x1b");
+  for (let press = 1; press <= 5; press++) {
+    assertEquals([session.typed(), session.signals()], [".\x1b".repeat(press), []]);
+    session.show(".");
+    session.wait(3000);
+  }
   assertEquals(session.signals().slice(0, 1), ["SIGTERM tree"]);
   session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
   assertEquals(session.ending()?.kind, "unstoppable");

@@ -1,3 +1,4 @@
+import { abort } from "../aborting.ts";
 import { awaitBackground } from "../background_wait.ts";
 import { answersInOrder } from "../control/requests/answers_in_order.ts";
 import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/questions/asking.ts";
@@ -9,7 +10,6 @@ import { onControl } from "../control/requests/on_control.ts";
 import { onOutputMessage } from "../control/structured_output.ts";
 import type { Ending } from "../effect.ts";
 import {
-  abort,
   announced,
   awaitRest,
   clearedDeadlines,

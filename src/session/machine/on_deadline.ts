@@ -1,3 +1,4 @@
+import { isForgotten, isTaken, stopAgain } from "../aborting.ts";
 import { askRest, onTold } from "../control/questions/asking.ts";
 import { onCallbacksDue } from "../control/questions/hook_callbacks.ts";
 import { onMoved } from "../control/requests/backgrounding.ts";
@@ -5,15 +6,16 @@ import { onTaskDue } from "../control/requests/stopping.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgainUnlessAsked } from "../beginning.ts";
 import { givenUp, isFollowed } from "../child_queue.ts";
-import { abort, announced, end, interrupt, letGo, remind } from "../ending.ts";
+import { announced, end, interrupt, letGo, remind } from "../ending.ts";
 import { handToChild } from "../handing_over.ts";
+import { isLost, sayAgain } from "../lost_prompt.ts";
 import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
 import type { DeadlineName } from "../deadline_names.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { hasOtherStopHooks } from "../other_stop_hooks.ts";
-import { currentPrompt } from "../taking.ts";
+import { currentPrompt, takeFirst } from "../taking.ts";
 import { onPriced, overInAnyCase, overTurn } from "../turn_end.ts";
 
 /** Something took as long as it may. */
@@ -37,7 +39,11 @@ export function onDeadline(
     case "interrupt":
       if (state.phase === "interrupting") return end(state, state.ending);
       if (state.phase !== "aborting") return stay(state);
-      return state.status?.status === "idle" ? overTurn(state, { kind: "aborted" }) : abort(state);
+      if (state.status?.status === "idle") {
+        if (isTaken(state)) return overTurn(state, { kind: "aborted" });
+        if (isForgotten(state)) return overTurn(takeFirst(state), { kind: "aborted" });
+      }
+      return stopAgain(state);
     case "look":
     case "echo":
       return act(state, [{ type: "look" }]);
@@ -51,6 +57,7 @@ export function onDeadline(
       return releaseHeld(state);
     case "idle":
       if (state.background) return stay(state);
+      if (isLost(state)) return sayAgain(state);
       // The transcript knows of an end that no hook could tell, as when the FIFO is gone.
       if (state.completed) return overTurn(state, { kind: "answered", stop: {} });
       // A prompt that was never taken stays with the start deadline, unless it is a command of Claude Code's own; once a

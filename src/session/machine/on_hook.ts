@@ -1,3 +1,4 @@
+import { onStoppable } from "../aborting.ts";
 import { isFirstStop, onBackgroundStop, withWoken } from "../background_stop.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { askWhenTold, onElicitation } from "../control/questions/asking.ts";
@@ -16,7 +17,7 @@ import { holdForServers } from "./on_servers.ts";
 import { onAnnounced } from "./on_status.ts";
 import { isTextOf } from "../message.ts";
 import { isOverspent, type SessionState } from "../session_state.ts";
-import { act, deadline, stay, type Step } from "../step.ts";
+import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { hasOtherStopHooks } from "../other_stop_hooks.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
@@ -309,9 +310,9 @@ function takePrompt(before: SessionState, text: unknown): Step {
       ? end(before, { kind: "undelivered", taken: text })
       : prompted({ ...before, woken, noticed: before.noticed || noticed });
   }
-  // The child goes on with what it has in its queue by itself.
-  const over = settledEnding(before) ??
-    (before.phase === "aborting" ? { kind: "aborted" } as const : undefined);
+  // The child goes on with what it has in its queue by itself; a turn for which it is waited takes its own prompts first.
+  const isStopped = before.phase === "aborting" && (before.escapes > 0 || before.recorded);
+  const over = settledEnding(before) ?? (isStopped ? { kind: "aborted" } as const : undefined);
   if (over === undefined || before.phase === "working") return prompted(taken);
   const ended = overTurn(before, over, { recorded: false });
   const next = prompted(take(ended.state, text) ?? ended.state);
@@ -336,13 +337,8 @@ function isOfNextTurn(
 const OF_TURNS = ["PreToolUse", "PermissionRequest", "PostToolBatch"];
 
 function prompted(state: SessionState): Step {
-  const next = began({
-    ...state,
-    prompted: true,
-    background: false,
-    waits: false,
-    completed: false,
-  });
+  const begun = { ...state, prompted: true, background: false, waits: false, completed: false };
+  const next = andThen(began(begun), onStoppable);
   const further = handToChild(next.state);
   return act(further.state, [...next.effects, deadline("background"), ...further.effects]);
 }

@@ -1,3 +1,4 @@
+import { onDrawn } from "../aborting.ts";
 import type { Effect } from "../effect.ts";
 import { seePasted } from "../handing_over.ts";
 import { withWritten } from "../terminal/first_words.ts";
@@ -43,5 +44,6 @@ export function onTerminal(
       effects.push(...seen.next?.effects ?? []);
     }
   }
-  return act(next, effects);
+  const drawn = onDrawn(next);
+  return act(drawn.state, [...effects, ...drawn.effects]);
 }

@@ -1,3 +1,4 @@
+import { onStoppable } from "../aborting.ts";
 import { onWoken } from "../background_stop.ts";
 import { began } from "../beginning.ts";
 import { chained } from "../../chain.ts";
@@ -87,8 +88,11 @@ function goOn(
     return entry.end === undefined ? stay(state) : end(state, state.ending);
   }
   if (state.late) return stay(state);
-  if (state.phase === "aborting" && entry.end === "interrupted") {
+  if (entry.end === "interrupted" && mayBeStopped(state)) {
     return overTurn(state, { kind: "aborted" });
+  }
+  if (state.phase === "aborting" && state.recorded && !before.recorded) {
+    return onStoppable({ ...state, prompted: true });
   }
   if (entry.end === "completed" && state.halted && state.phase === "working") {
     const halted: SessionState = {
@@ -120,6 +124,11 @@ function goOn(
   const turn = before.recorded ? [deadline("background")] : [];
   const further = handToChild(next.state);
   return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);
+}
+
+/** Whether Escape was pressed to end the turn, or the one before, whose own last line comes before this one's prompt. */
+function mayBeStopped({ phase, shaken, recorded }: SessionState): boolean {
+  return phase === "aborting" || (phase === "working" && shaken && recorded);
 }
 
 /**

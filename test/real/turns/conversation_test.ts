@@ -260,7 +260,7 @@ const WITH_IMAGES = [
 ];
 
 forEachVersion(
-  "images and later messages reach the API byte for byte, or fail their own turns by name",
+  "images and later messages reach the API byte for byte, or fail their own turns by name, and one that is stopped at once is stopped",
   async (real) => {
     const texts = [...AWKWARD, `long ${"x".repeat(1_048_480)} end`];
     if (real.version !== "2.1.197") texts.push("!ls", "/unknown command", "/ hi", " /help");
@@ -272,9 +272,13 @@ forEachVersion(
         await send({ type: "user", message: { role: "user", content } });
         await heard(RESULT, at + 2);
       }
+      // It comes before the turn has begun.
+      await say("Stopped at once. [[hang]]");
+      await send(INTERRUPT);
+      await heard(RESULT, contents.length + 2);
       for (const [at, text] of texts.entries()) {
         await say(text);
-        await heard(RESULT, at + 2 + contents.length);
+        await heard(RESULT, at + 3 + contents.length);
       }
     });
     assertEquals(code, 0);
@@ -283,6 +287,7 @@ forEachVersion(
     assertEquals(results.map(({ subtype }) => subtype).slice(1), [
       "bad_input",
       ...WITH_IMAGES.map(() => "success"),
+      "error_during_execution",
       ...texts.map(() => "success"),
     ]);
     const [, refused, first, second] = results;

@@ -3,7 +3,7 @@ import { type Decision, failedRequest } from "./permission.ts";
 import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./told_calls.ts";
 import type { Effect } from "../../effect.ts";
-import { stopped } from "../../ending.ts";
+import { stopped } from "../../aborting.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";
 import { lookWhenQuiet } from "../../waits.ts";

@@ -5,7 +5,7 @@ import { settingsFaults } from "../../../settings/settings_faults.ts";
 import { GUARDS_SKILLS } from "../../../settings/hook_faults.ts";
 import { versionFaults } from "../../../settings/version_faults.ts";
 import type { Effect } from "../../effect.ts";
-import { abort } from "../../ending.ts";
+import { abort } from "../../aborting.ts";
 import type { Message } from "../../message.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";

@@ -4,6 +4,7 @@ import { DEFERRAL } from "../../../../src/session/hook_answers.ts";
 import type { Message } from "../../../../src/session/message.ts";
 import { readEntry } from "../../../../src/transcript/entry.ts";
 import type { CallerQuestion } from "../../../../src/wire/control.ts";
+import { PROMPT } from "../../../transcript/lines.ts";
 import { simulate, type Simulation } from "../../simulation.ts";
 
 const INPUT = { command: "touch a", description: "Touch" };
@@ -263,6 +264,7 @@ Deno.test("no key is pressed while the caller decides what the screen asks", () 
 
 Deno.test("an interrupt takes questions back first", () => {
   const session = working();
+  session.hear(PROMPT);
   call(session);
   needsPermission(session, "7");
   session.hear({ type: "control", request: { id: "r", subtype: "interrupt", body: {} } });

@@ -1,0 +1,101 @@
+import { end, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./ending.ts";
+import type { Effect } from "./effect.ts";
+import type { SessionState } from "./session_state.ts";
+import { act, deadline, stay, type Step, write } from "./step.ts";
+
+/** The key that deletes what keeps prompts out of the input box. */
+const BACKSPACE = "\x7f";
+/**
+ * How long a child that has drawn something since Escape was pressed may go on before it is pressed again. One too many
+ * hits what the child has in its queue: it puts that into its input box, or stops it before it is written down (2.1.197
+ * and 2.1.330).
+ */
+const AGAIN_MS = 3000;
+/** After so many Escapes the child is taken for one that takes none. */
+const MAX_ESCAPES = 5;
+/** For how many seconds a child that has been told to stop may draw nothing: it has not even read that. */
+const MAX_UNREAD = 30;
+/** For how many seconds it may not have taken what it may have lost. */
+const MAX_UNTAKEN = 5;
+
+/**
+ * Ends a turn under way as a person would, and nothing else: the conversation goes on, and the model knows what was
+ * asked, as with `claude -p`.
+ *
+ * Escape is pressed once the transcript holds the prompt, for which it is waited a moment. Earlier it would stop nothing,
+ * if the child has yet to take the prompt, or what the model is never told of.
+ */
+export function abort(state: SessionState): Step {
+  const { phase, recorded } = state;
+  if (phase !== "working" && phase !== "entered") return stay(state);
+  const stopped = { ...state, phase: "aborting" } as const;
+  return recorded ? press(stopped) : act(stopped, [
+    ...whileAborting(),
+    { type: "trace", text: "stopped by the caller: its prompt is still to be written down" },
+  ]);
+}
+
+/** The turn ends by itself, because of an answer that stops it; Escape is pressed if it does not. */
+export function stopped(state: SessionState): Step {
+  if (state.phase !== "working") return stay(state);
+  return act({ ...state, phase: "aborting" }, [
+    ...whileAborting(),
+    { type: "trace", text: "stopped by the caller's answer" },
+  ]);
+}
+
+/** The turn that is to be stopped has been told of for the first time, or is on record: it can be stopped from now on. */
+export function onStoppable(state: SessionState): Step {
+  if (state.phase !== "aborting" || state.escapes > 0) return stay(state);
+  return state.recorded ? press(state) : act(state, [deadline("interrupt", INTERRUPT_MS)]);
+}
+
+/** The child draws: if that is for the first time since Escape was pressed, it has read that by now. */
+export function onDrawn(state: SessionState): Step {
+  const { phase, escapes, hasDrawn, status } = state;
+  if (phase !== "aborting" || escapes === 0 || hasDrawn) return stay(state);
+  const isIdle = status?.status === "idle";
+  return act({ ...state, hasDrawn: true }, isIdle ? [] : [deadline("interrupt", AGAIN_MS)]);
+}
+
+/** The child is not idle yet, though it was to stop. */
+export function stopAgain(state: SessionState): Step {
+  const { escapes, hasDrawn, stalls } = state;
+  if (isTaken(state)) {
+    const isVain = hasDrawn ? escapes >= MAX_ESCAPES : escapes > 0 && stalls >= MAX_UNREAD;
+    if (isVain) return end(state, { kind: "unstoppable" });
+    if (hasDrawn || escapes === 0) return press(state);
+  }
+  return act({ ...state, stalls: stalls + 1 }, [deadline("interrupt", INTERRUPT_MS)]);
+}
+
+/** Whether the child is known to have taken what the turn is about: before that there is nothing to stop. */
+export function isTaken({ prompted, recorded, woken, taken, sent }: SessionState): boolean {
+  return prompted || recorded || woken || taken.length > 0 || sent.length === 0;
+}
+
+/**
+ * Whether an idle child is taken to have lost what is to be stopped, as an Escape for the turn before may have hit it. What
+ * else it has not taken has the limit of every prompt.
+ */
+export function isForgotten({ shaken, stalls }: SessionState): boolean {
+  return shaken && stalls >= MAX_UNTAKEN;
+}
+
+/** Empties the input box again, once the turn is over. */
+export function cleared({ escapes }: SessionState): readonly Effect[] {
+  return escapes === 0 ? [] : [write(BACKSPACE.repeat(escapes))];
+}
+
+/** What Escape is pressed behind tells by its drawing that both have been read. */
+function press(state: SessionState): Step {
+  return act({ ...state, escapes: state.escapes + 1, hasDrawn: false, stalls: 0 }, [
+    write(`${KEPT_OUT}${ESCAPE}`),
+    ...whileAborting(),
+    { type: "trace", text: "stopped by the caller: Escape pressed" },
+  ]);
+}
+
+function whileAborting(): readonly Effect[] {
+  return [deadline("interrupt", INTERRUPT_MS), deadline("idle"), deadline("look")];
+}

@@ -1,0 +1,265 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  advance,
+  type ConversationEffect,
+  type ConversationState,
+  startConversation,
+} from "../../src/frames/conversation.ts";
+import type { DeadlineName } from "../../src/session/deadline_names.ts";
+import type { Input, Untimed } from "../../src/session/input.ts";
+import { untakenMessages } from "../../src/session/taking.ts";
+import { answer, COMPLETED, INTERRUPTED, line } from "../transcript/lines.ts";
+import { conversationOptions } from "./conversation_options.ts";
+
+/** A conversation at a moment, on a clock that stands still unless a deadline is due. */
+interface Moment {
+  readonly state: ConversationState;
+  readonly now: number;
+  readonly deadlines: ReadonlyMap<DeadlineName, number>;
+  /** What was typed, and the results of turns. */
+  readonly typed: string;
+  readonly results: readonly unknown[];
+  /** How it has ended, if it has. */
+  readonly end?: Extract<ConversationEffect, { readonly type: "end" }>["ending"];
+}
+
+type News = Untimed<Input>;
+
+/** What the child tells, each stream in its own order. */
+type Streams = readonly (readonly News[])[];
+
+/** These bound what a user may have made as long as that: nothing behind an interrupt may wait for them. */
+const LONG: readonly DeadlineName[] = ["timeout", "delivery", "silence"];
+/** How long anything may take behind the last that the child tells, in milliseconds. */
+const SOON_MS = 20_000;
+
+const VERSION = "2.1.197";
+const hook = (event: string, payload: Readonly<Record<string, unknown>> = {}): News => ({
+  type: "hook",
+  event,
+  payload,
+});
+const status = (status: string): News => ({ type: "status", status });
+const say = (text: string): News => ({ type: "message", message: { text, way: "rendezvous" } });
+const submit = (prompt: string) => hook("UserPromptSubmit", { prompt });
+const prompt = (content: string) =>
+  line({ type: "user", version: VERSION, uuid: content, message: { role: "user", content } });
+const said = (text: string) => answer(text, { id: text });
+const stop = (text: string) => hook("Stop", { last_assistant_message: text });
+const DRAWN: News = { type: "terminal", bytes: new TextEncoder().encode(".") };
+const INTERRUPT: News = {
+  type: "control",
+  request: { id: "r", subtype: "interrupt", body: {} },
+};
+
+/** Hears something, and lets the child go when it is told to. */
+function hear(before: Moment, news: News): Moment {
+  const { now } = before;
+  const inputs: News[] = [news];
+  if (news.type === "transcript") inputs.push({ type: "read" });
+  let moment = before;
+  for (const input of inputs) {
+    const { state, effects } = advance(moment.state, { ...input, at: now } as Input);
+    moment = effects.reduce((moment, effect) => withEffect(moment, effect), { ...moment, state });
+    const isToGo = effects.some(({ type }) => type === "kill");
+    if (isToGo) moment = hear(moment, { type: "exit", exit: { kind: "exited", code: 143 } });
+  }
+  return moment;
+}
+
+function withEffect(moment: Moment, effect: ConversationEffect): Moment {
+  const { deadlines, typed, results, now } = moment;
+  switch (effect.type) {
+    case "deadline": {
+      const next = new Map(deadlines);
+      if (effect.afterMs === undefined) next.delete(effect.name);
+      else next.set(effect.name, now + effect.afterMs);
+      return { ...moment, deadlines: next };
+    }
+    case "write":
+      return { ...moment, typed: typed + new TextDecoder().decode(effect.bytes) };
+    case "frame": {
+      const { type, subtype, result = subtype } = effect.frame;
+      return type === "result" ? { ...moment, results: [...results, result] } : moment;
+    }
+    case "end":
+      return effect.frames.reduce<Moment>(
+        (moment, frame) => withEffect(moment, { type: "frame", frame }),
+        { ...moment, end: effect.ending },
+      );
+    default:
+      return moment;
+  }
+}
+
+/** Lets time pass until it has a result of so many turns, has ended, or nothing is due any more within a time. */
+function wait(
+  before: Moment,
+  { ms, results = Infinity }: { readonly ms: number; readonly results?: number },
+): Moment {
+  const until = before.now + ms;
+  let moment = before;
+  while (moment.results.length < results && moment.end === undefined) {
+    const [next] = [...moment.deadlines].filter(([name]) => !LONG.includes(name))
+      .sort(([, one], [, other]) => one - other);
+    if (next === undefined || next[1] > until) break;
+    const [name, due] = next;
+    const deadlines = new Map(moment.deadlines);
+    deadlines.delete(name);
+    moment = hear({ ...moment, now: due, deadlines }, { type: "deadline", name });
+  }
+  return { ...moment, now: Math.max(moment.now, Math.min(until, moment.now + ms)) };
+}
+
+/** Goes through all orders in which the streams can be heard. */
+function* orders(
+  moment: Moment,
+  streams: Streams,
+  heard: readonly News[] = [],
+): Generator<{ readonly moment: Moment; readonly heard: readonly News[] }> {
+  if (streams.every(({ length }) => length === 0)) yield { moment, heard };
+  for (const [at, [news, ...rest]] of streams.entries()) {
+    if (news === undefined) continue;
+    yield* orders(hear(moment, news), streams.with(at, rest), [...heard, news]);
+  }
+}
+
+const names = (heard: readonly News[]) =>
+  heard.map((news) =>
+    news.type === "hook"
+      ? news.event
+      : news.type === "status"
+      ? news.status
+      : news.type === "transcript"
+      ? JSON.stringify(news.entry).slice(0, 90)
+      : news.type
+  ).join(", ");
+
+/** A child that rests after a turn. */
+function rested(): Moment {
+  const { frames, ...options } = conversationOptions({ conversation: true, version: VERSION });
+  const begun: Moment = {
+    state: startConversation({ ...options, frames: { ...frames, conversation: true } }),
+    now: 0,
+    deadlines: new Map(),
+    typed: "",
+    results: [],
+  };
+  const first: readonly News[] = [
+    { type: "spawned" },
+    { type: "reachable" },
+    hook("SessionStart", { model: "m" }),
+    status("idle"),
+    ...[say("One"), submit("One"), status("busy"), prompt("One"), said("first"), COMPLETED],
+    ...[stop("first"), status("idle"), { type: "cost", totalUsd: 1, apiDurationMs: 1 } as const],
+  ];
+  const moment = first.reduce(hear, begun);
+  assertEquals([moment.results, moment.state.session.phase], [["first"], "resting"]);
+  return moment;
+}
+
+/** One that is at a turn which never ends by itself, with a further message in its queue, and has been told to stop. */
+function stopped(): Moment {
+  const news = [say("Two"), submit("Two"), status("busy"), prompt("Two"), say("Three"), INTERRUPT];
+  const moment = news.reduce(hear, rested());
+  assertEquals([moment.typed, moment.state.session.sent.length], [".\x1b", 1]);
+  return moment;
+}
+
+const ABORTED = "error_during_execution";
+const STATUSES = [["idle"], ["busy", "idle"], ["idle", "busy", "idle"]]
+  .map((names) => names.map(status));
+
+Deno.test("what waits behind a turn that is stopped has its turn, in whatever order the child tells of both", () => {
+  for (const stallMs of [0, 25_000]) {
+    const stalled = wait(stopped(), { ms: stallMs });
+    assertEquals(stalled.typed, ".\x1b", "a child that has not read Escape is not given another");
+    for (const statuses of STATUSES) {
+      const streams = [
+        [submit("Three"), stop("third")],
+        [INTERRUPTED, prompt("Three"), said("third"), COMPLETED],
+        statuses,
+      ];
+      for (const { moment, heard } of orders(hear(stalled, DRAWN), streams)) {
+        const { results, typed, state: { session } } = wait(moment, { ms: SOON_MS, results: 3 });
+        assertEquals(results, ["first", ABORTED, "third"], names(heard));
+        assertEquals([typed, session.phase], [".\x1b\x7f", "resting"], names(heard));
+      }
+    }
+  }
+});
+
+Deno.test("what a child has lost with a turn that was stopped is said to the next one, soon", () => {
+  const popped = line({ type: "queue-operation", operation: "popAll", content: "Three" });
+  const fates: readonly Streams[] = [
+    [[submit("Three")], [INTERRUPTED]],
+    [[], [INTERRUPTED]],
+    [[], [popped, INTERRUPTED]],
+  ];
+  for (const fate of fates) {
+    for (const statuses of STATUSES) {
+      for (const { moment, heard } of orders(stopped(), [...fate, statuses, [DRAWN]])) {
+        const { results, end, state } = wait(moment, { ms: SOON_MS });
+        assertEquals(results, ["first", ABORTED], names(heard));
+        assertEquals(end, { kind: "renewed", changes: {}, lost: true }, names(heard));
+        assertEquals(untakenMessages(state.session).map(({ text }) => text), ["Three"]);
+      }
+    }
+  }
+});
+
+Deno.test("what a child has lost with a turn that was stopped, and is to be stopped itself, is over soon", () => {
+  for (const hooks of [[], [submit("Three")]]) {
+    for (const statuses of STATUSES) {
+      for (const { moment, heard } of orders(stopped(), [hooks, [INTERRUPTED], statuses])) {
+        const { results, state } = wait(hear(moment, INTERRUPT), { ms: SOON_MS, results: 3 });
+        assertEquals(results, ["first", ABORTED, ABORTED], names(heard));
+        assertEquals(state.session.phase, "resting", names(heard));
+      }
+    }
+  }
+});
+
+Deno.test("an Escape that hits the next turn stops that, once its prompt is written down", () => {
+  for (const statuses of STATUSES) {
+    const streams = [
+      [submit("Three")],
+      [INTERRUPTED, prompt("Three"), INTERRUPTED],
+      statuses,
+      [DRAWN],
+    ];
+    for (const { moment, heard } of orders(stopped(), streams)) {
+      const { results } = wait(moment, { ms: SOON_MS, results: 3 });
+      assertEquals(results, ["first", ABORTED, ABORTED], names(heard));
+    }
+  }
+});
+
+Deno.test("a turn is stopped that the child has not taken yet, once its prompt is written down", () => {
+  const early = [say("Two"), INTERRUPT].reduce(hear, rested());
+  for (const stallMs of [0, 25_000]) {
+    const stalled = wait(early, { ms: stallMs });
+    assertEquals([stalled.typed, stalled.results], ["", ["first"]]);
+    const begin = [[submit("Two")], [status("busy")], [prompt("Two")]];
+    for (const { moment, heard } of orders(stalled, begin)) {
+      assertEquals([moment.typed, moment.results], [".\x1b", ["first"]], names(heard));
+      const end = [[DRAWN], [INTERRUPTED], [status("idle")]];
+      for (const { moment: over, heard: rest } of orders(moment, end)) {
+        const { results, state: { session } } = wait(over, { ms: SOON_MS, results: 2 });
+        const told = names([...heard, ...rest]);
+        assertEquals([results, session.phase], [["first", ABORTED], "resting"], told);
+      }
+    }
+  }
+});
+
+Deno.test("a child that goes on, or hears nothing, comes to an end", () => {
+  for (const further of [[], [DRAWN]]) {
+    let moment = stopped();
+    for (let round = 0; round < 10; round++) {
+      moment = wait(further.reduce(hear, moment), { ms: SOON_MS });
+    }
+    assertEquals(moment.end?.kind, "unstoppable");
+    assert(moment.results.length > 1);
+  }
+});
