@@ -29,6 +29,8 @@ export interface TranscriptSign {
   readonly failed?: true;
   /** Whether the line is the output of a command that Claude Code has carried out by itself. */
   readonly carriedOut?: true;
+  /** Whether the line warns whoever sits before the screen, as of a command that there is not. */
+  readonly warns?: true;
   /** Whether a hook has stopped the turn after a tool: no Stop hook follows. */
   readonly halted?: true;
   /** What is said in the place of an answer where a hook has blocked the prompt. */
@@ -93,6 +95,7 @@ export function transcriptSign(entry: Entry): TranscriptSign {
         ...(ends ? { end: "completed" } : {}),
         ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
         ...(blocked === undefined ? {} : { blocked }),
+        ...(entry.subtype === "informational" && entry.level === "warning" ? { warns: true } : {}),
       };
     }
     case "attachment": {

@@ -116,7 +116,10 @@ function goOn(
     return overOnRecord(state) ?? overAtOnce(state) ??
       act(state, isNews ? [overWhenFollowed(state)] : []);
   }
-  if (!entry.prompt) return overWhenCarriedOut(state) ?? overWithoutHooks(state) ?? stay(state);
+  if (!entry.prompt) {
+    return overWhenCarriedOut(state) ?? overWithoutHooks(state) ??
+      act(state, isRefused(state, entry) ? [overWhenIdle()] : []);
+  }
   const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
@@ -129,6 +132,14 @@ function goOn(
 /** Whether Escape was pressed to end the turn, or the one before, whose own last line comes before this one's prompt. */
 function mayBeStopped({ phase, shaken, recorded }: SessionState): boolean {
   return phase === "aborting" || (phase === "working" && shaken && recorded);
+}
+
+/**
+ * Whether the child says to what was pasted that it is no command: it is idle as before then, and says nothing of that
+ * (2.1.197 and 2.1.330).
+ */
+function isRefused({ phase, status }: SessionState, { warns }: TranscriptSign): boolean {
+  return phase === "entered" && warns === true && status?.status === "idle";
 }
 
 /**

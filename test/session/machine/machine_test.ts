@@ -856,6 +856,22 @@ Deno.test("a command that Claude Code carries out by itself ends when the child 
   assertEquals(session.ending(), { kind: "idle", prompted: false });
 });
 
+Deno.test("a pasted command that Claude Code does not know ends once the transcript says so", () => {
+  const unknown = line({
+    type: "system",
+    subtype: "informational",
+    content: "Unknown command: /nonsense",
+    level: "warning",
+  });
+  const session = simulate({ prompt: "/nonsense", inject: "paste", deliveryTimeoutMs: 300_000 });
+  session.hear(status("idle"));
+  session.show("❯ /nonsense");
+  session.hear(unknown);
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "idle", prompted: false });
+});
+
 Deno.test("a prompt that is in the transcript of a child that stayed idle is no turn", () => {
   const session = simulate({ prompt: "/" });
   session.hear(status("idle"));
