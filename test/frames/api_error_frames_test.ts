@@ -94,6 +94,7 @@ Deno.test("what is told before the screen alone is no frame", () => {
     0,
   );
   assertEquals(notice("Logging to ~/own/debug.log"), 0);
+  assertEquals(notice("/status checks your setup if Claude can't be reached"), 0);
   assertEquals(notice("Auto mode lets Claude handle permission prompts automatically — …"), 0);
   assertEquals(notice("Something else"), 1);
 });

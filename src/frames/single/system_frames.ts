@@ -81,10 +81,10 @@ function isOfSkillShell({ content, level }: SystemEntry): boolean {
 
 /**
  * What 2.1.330 tells whoever sits before its screen, and nobody else: that its input box waits for the end of a limit, that it asks again
- * without a stream, where `/debug` has it log to, and what the mode auto is.
+ * without a stream, where `/debug` has it log to, what `/doctor` cannot do, and what the mode auto is.
  */
 const OF_SCREEN =
-  /set to continue automatically|^Streaming response ended before any complete data was received\.|^Logging to |^Goal paused |^Auto mode lets Claude handle permission prompts /u;
+  /set to continue automatically|^Streaming response ended before any complete data was received\.|^Logging to |^Goal paused |^\/status checks your setup |^Auto mode lets Claude handle permission prompts /u;
 
 function isOfScreen({ content }: SystemEntry): boolean {
   return typeof content === "string" && OF_SCREEN.test(content);

@@ -12,7 +12,7 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
  * - `noted`: the same, and the session goes on otherwise
  * - `clears`: the end of the session and the beginning of another one, which a headless Claude Code makes
  * - `own`: an answer of its own; the interactive program carries it out in its own way
- * - `personal`: a text for the model about the whole config dir, of which a run's child sees a part
+ * - `personal`: a text for the model about the transcripts of all sessions, of which a run's child sees its own
  * - `gated`: nothing; the interactive program has it for some accounts
  * - `absent`: nothing, the version does not have it
  */
@@ -49,13 +49,11 @@ const TABLE: readonly Row[] = [
     kinds: ["prompt", "prompt", "prompt"],
   },
   {
-    names: "dataviz plugin-authoring workflow-authoring",
+    names: "checkup dataviz plugin-authoring workflow-authoring",
     kinds: ["absent", "absent", "prompt"],
   },
-  { names: "routines schedule", kinds: ["unavailable", "unavailable", "prompt"] },
+  { names: "doctor routines schedule", kinds: ["unavailable", "unavailable", "prompt"] },
   { names: "insights team-onboarding", kinds: ["personal", "personal", "personal"] },
-  { names: "doctor", kinds: ["unavailable", "unavailable", "personal"] },
-  { names: "checkup", kinds: ["absent", "absent", "personal"] },
   { names: "heapdump", kinds: ["own", "told", "told"] },
   { names: "keybindings-help", kinds: ["own", "asked", "told"] },
   { names: "clear new reset", kinds: ["clears", "clears", "clears"] },
@@ -115,10 +113,9 @@ function isGoal(rest: string): boolean {
   return !ENDS_OF_GOALS.includes(rest.toLowerCase()) && rest.length <= LONGEST_GOAL;
 }
 
-/** Commands of which what follows them changes nothing (2.1.168 to 2.1.330). */
-const HEEDLESS = "agents context cost fast focus keybindings-help reload-skills stats usage".split(
-  " ",
-);
+/** Commands of which what follows them changes nothing in a headless Claude Code (2.1.168 to 2.1.330). */
+const HEEDLESS = "agents context cost fast focus keybindings-help mcp reload-skills stats usage"
+  .split(" ");
 
 /** Commands that make a prompt which a subagent carries out since 2.1.330: what that says is their output. */
 export const REVIEWS: readonly string[] = ["code-review", "review"];
@@ -127,7 +124,6 @@ export const REVIEWS: readonly string[] = ["code-review", "review"];
 const DEEDS: ReadonlyMap<string, RegExp> = new Map([
   ["config", /=/u],
   ["settings", /=/u],
-  ["mcp", /^(?:disable|enable|reconnect)\b/iu],
 ]);
 
 /** The commands of a version of Claude Code. */

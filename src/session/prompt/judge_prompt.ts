@@ -146,6 +146,9 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   if (name === "") {
     return takesAnyText(facts) ? VERBATIM : refuse("", {
       reason: "the interactive Claude Code takes it for a command without a name",
+      ...(isVersionAtLeast(LAST_LITERAL, facts.version)
+        ? { suggestion: "Put a space in front of the slash" }
+        : {}),
     });
   }
   if (facts.disabled) return judgeDisabled(word, facts);
@@ -155,12 +158,16 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const namesMcp = /^\(MCP\)(?:\s|$)/u.test(rest);
   if (kind !== "absent" && namesMcp) return refuseUncertain(name);
   const heed = rest === "" ? undefined : heeds(name, rest);
-  const isTold = complete && custom === undefined &&
-    (heed === "pursues" || (kind === "told" && heed !== "notes"));
+  // Where the file of such a name is not loaded after all, the child does what `claude -p` then does.
+  const isOurs = custom === undefined || (custom === "invocable" && kind === "told");
+  const isTold = complete && isOurs &&
+    (heed === "pursues" || (kind === "told" && (heed !== "notes" || custom !== undefined)));
   if (kind === "prompt" || isTold) return judgeArguments(word, facts);
   if (kind !== "absent") {
     return custom === undefined ? judgeOwn(word, { ...facts, kind, complete }) : refuse(name, {
-      reason: "a custom command or skill has the name of one of Claude Code's own",
+      reason:
+        "a custom command or skill has the name of one of Claude Code's own, which would be " +
+        "carried out if Claude Code did not load the file",
       suggestion: "Give it another name",
     });
   }
@@ -222,7 +229,7 @@ function judgeOwn(
         const heeds = claudeCommands(facts.version).heeds(name, rest);
         if (heeds === "notes") return judgeNoted(name, facts);
         if (heeds === "pursues") return refuseUncertain(name);
-        if (heeds === "more") return refuse(name, MORE[name] ?? OF_THE_USER);
+        if (heeds === "more") return refuse(name, OF_THE_USER);
       }
       return {
         kind: "ask",
@@ -239,7 +246,7 @@ function judgeOwn(
         : refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
     case "personal":
       return refuse(name, {
-        reason: "it looks at all of your config dir, of which a run sees a part",
+        reason: "it reads the transcripts of all your sessions, of which a run sees its own alone",
         suggestion: elsewhere,
       });
     case "gated":
@@ -250,16 +257,7 @@ function judgeOwn(
 
 const ITS_OWN = "Claude Code carries it out by itself, and makes no prompt of it";
 
-/** What follows these commands, and why that cannot be had. */
-const MORE: Readonly<Record<string, Parameters<typeof refuse>[1]>> = {
-  mcp: {
-    reason: "what follows it is about the servers of another Claude Code than the one that answers",
-    suggestion:
-      "Send the request mcp_toggle or mcp_reconnect in a conversation, or use --mcp-config",
-  },
-};
-
-/** Of what follows all other commands. */
+/** Of what follows a command that heeds it. */
 const OF_THE_USER: Parameters<typeof refuse>[1] = {
   reason: "what follows it is written into the user's settings, which are never changed here",
   suggestion: "Say it for this run with --settings, or run it with claude -p",

@@ -467,6 +467,7 @@ const ROWS: readonly Row[] = [
     args: [...STREAM, "/group:greet all\nof them [[say hello]]"],
   },
   { name: "slash-asked", args: [...STREAM, "/goal"] },
+  { name: "slash-doctor", since: "2.1.330", args: [...STREAM, "/doctor"] },
   {
     name: "goal",
     args: [...STREAM, "--max-turns", "4", "/goal  write a\npoem "],
@@ -476,9 +477,10 @@ const ROWS: readonly Row[] = [
   // Input as stream-json
   {
     name: "input-replay",
-    files: { ".claude/commands/greet.md": "Greet $ARGUMENTS. [[say yes]]\n" },
+    // Claude Code has one of that name.
+    files: { ".claude/commands/compact.md": "Greet $ARGUMENTS. [[say yes]]\n" },
     args: [...INPUT, "--replay-user-messages"],
-    stdin: message("/greet you  and me"),
+    stdin: message("/compact you  and me"),
   },
   { name: "input-empty", args: [...INPUT, "Not heard"], stdin: "" },
   { name: "input-bad", args: INPUT, stdin: "not json\n" },

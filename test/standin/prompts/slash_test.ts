@@ -77,7 +77,7 @@ Deno.test("slash commands are judged in a library's run as well", async () => {
   assertEquals(frame.num_turns, 0);
   const refused = await run("/insights", options).result.then(() => undefined, (error) => error);
   assert(refused instanceof Error);
-  assertStringIncludes(refused.message, "all of your config dir");
+  assertStringIncludes(refused.message, "the transcripts of all your sessions");
   assertEquals(await claude.journal("start"), []);
 });
 
@@ -86,10 +86,12 @@ async function printUnknown(): Promise<void> {
   await using claude = await StandIn.set();
   await Deno.mkdir(`${claude.home.config}/commands`);
   await Deno.writeTextFile(`${claude.home.config}/commands/mine.md`, "Do $ARGUMENTS");
-  const { code, stderr } = await claude.printHere(["/mine x"]);
-  assertEquals(code, 2);
-  assertStringIncludes(stderr, 'Claude Code made no prompt of "/mine"');
-  assertStringIncludes(stderr, "Unknown command: /mine");
+  for (const inject of ["stdin", "paste"]) {
+    const { code, stderr } = await claude.printHere(["--inject", inject, "/mine x"]);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, 'Claude Code made no prompt of "/mine"');
+    assertStringIncludes(stderr, "Unknown command: /mine");
+  }
 }
 
 /** A Claude Code that opens no rendezvous socket. */
