@@ -12,12 +12,12 @@ import { modeFacts, modeHangsOnVersion } from "../plan/decisions/permission_mode
 import { allowsBypass } from "../plan/contents/without_bypass.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import { projectRootOf } from "./project_root_of.ts";
+import { sandboxLackOf } from "./sandbox_lack_of.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { appliedSettings } from "../../sandbox/child/applied_settings.ts";
 import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
-import { isSandboxed } from "./is_sandboxed.ts";
 import { faultyServers, listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
 import {
   documentFor,
@@ -172,6 +172,7 @@ export async function readFacts(
       settings: allSettings,
       mcpServers: mcpServers.length,
     });
+  const sandboxLack = sandboxLackOf(allSettings, env);
   const addedFiles = await addedFilesOf(order, version);
   const addedDirs = order.addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
   return {
@@ -217,7 +218,7 @@ export async function readFacts(
       home: env["HOME"],
     }),
     scheduledTasks: !isAlone && hasScheduledTasks([cwd, root]),
-    ...(isSandboxed(allSettings, env) ? { sandboxed: true } : {}),
+    ...(sandboxLack === undefined ? {} : { sandboxLack }),
     instructions: instructionFiles({
       cwd,
       root,

@@ -234,7 +234,7 @@ function framesOptions(
     ...(order.hookEvents ? { hookEvents: true } : {}),
     ...fastMode(order, facts),
     ...titleOf(order),
-    ...(facts.sandboxed === undefined ? {} : { sandboxed: facts.sandboxed }),
+    ...(facts.sandboxLack?.length === 0 ? { sandboxed: true } : {}),
     ...(order.persistSession
       ? { homes: { child: folderParts(facts.folder).configDir, user: facts.userConfig.dir } }
       : {}),

@@ -13,6 +13,7 @@ import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests } from "./same_requests.ts";
 import { addedFileWarnings } from "./warnings/added_files.ts";
+import { sandboxWarnings } from "./warnings/sandbox_off.ts";
 import { settingsWarnings } from "./warnings/settings_warnings.ts";
 import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
@@ -134,6 +135,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
       }),
       ...settingsWarnings(order, facts),
       ...addedFileWarnings(facts.addedFiles),
+      ...sandboxWarnings(facts.sandboxLack),
     ],
   };
 }

@@ -56,8 +56,8 @@ export interface RunFacts {
   readonly writable: readonly string[];
   /** Whether the project has prompts of its own that wait for their time. */
   readonly scheduledTasks: boolean;
-  /** Whether commands are carried out in Claude Code's own sandbox. */
-  readonly sandboxed?: true;
+  /** The packages that Claude Code's own sandbox lacks; absent where settings do not ask for it. */
+  readonly sandboxLack?: readonly string[];
   readonly instructions: InstructionFiles;
   /** The agents of the user's and the project's; absent where it does not matter which there are. */
   readonly otherAgents?: OtherAgents;

@@ -331,6 +331,15 @@ rule("what --add-dir names that is no folder is told of in the words of claude -
   },
 });
 
+rule("a sandbox that settings ask for and that is not to be had is told of", {
+  see: ({ warnings, conversation: { frames } }) => [warnings.length, frames.sandboxed],
+  rows: {
+    "none is asked for": { is: [0, undefined] },
+    "it is there": { facts: { sandboxLack: [] }, is: [0, true] },
+    "it is not": { facts: { sandboxLack: ["socat"] }, is: [1, undefined] },
+  },
+});
+
 const NAMED_SERVERS = (["dynamic", "project"] as const).map((source) => ({
   name: source,
   source,

@@ -7,20 +7,21 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 const NEEDED = { bwrap: "bubblewrap", socat: "socat" } as const;
 
 /**
- * Whether Claude Code carries commands out in its own sandbox: settings ask for it, and there is what it takes. Where
- * there is not, it says that they are not (2.1.332).
+ * The packages that Claude Code's own sandbox lacks: without any it carries commands out in there, else without it, as it
+ * says on its screen alone (2.1.197 to 2.1.332).
  *
  * @param settings later ones overriding earlier ones
+ * @returns undefined where settings do not ask for a sandbox
  * @throws {CliError} where it would end in the middle of the turn without a word, because settings require the sandbox
  */
-export function isSandboxed(
+export function sandboxLackOf(
   settings: readonly JsonObject[],
   { PATH = "" }: Environment,
-): boolean {
+): readonly string[] | undefined {
   const said = (name: string) =>
     settings.map(({ sandbox }) => isJsonObject(sandbox) ? sandbox[name] : undefined)
       .findLast((value) => typeof value === "boolean") === true;
-  if (!said("enabled")) return false;
+  if (!said("enabled")) return undefined;
   const folders = PATH.split(":").filter((dir) => dir.startsWith("/"));
   const missing = Object.entries(NEEDED).flatMap(([name, pack]) =>
     folders.some((dir) => fileAt(`${dir}/${name}`) !== undefined) ? [] : pack
@@ -31,5 +32,5 @@ export function isSandboxed(
       { suggestion: `Install ${missing.join(" and ")}, or set sandbox.failIfUnavailable to false` },
     );
   }
-  return missing.length === 0;
+  return missing;
 }
