@@ -1,4 +1,5 @@
 import type { CallDecision } from "../session/effect.ts";
+import type { Entry } from "../transcript/entry.ts";
 import type { ControlResponse } from "../wire/control.ts";
 import type { UserFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
@@ -15,14 +16,24 @@ export function noteDecision(
   return { ...state, decisions: new Map([...state.decisions, [toolUseId, decision]]) };
 }
 
-/** The session is in another permission mode. */
+/** The session is in a permission mode, which is told where it is another one. */
 export function tellMode(state: FramesState, permissionMode: string): Told {
   const { sessionId } = state.options;
+  if (permissionMode === (state.permissionMode ?? state.options.permissionMode)) return told(state);
   const { state: next, made } = withIds(
     state,
     (newUuid) => systemFrame("status", { status: null, permissionMode }, { sessionId, newUuid }),
   );
   return told({ ...next, permissionMode }, [made]);
+}
+
+/** The model has begun to plan by itself, as the result of its call says. */
+export function tellPlanning(state: FramesState, entry: Entry): Told {
+  if (entry.type !== "user" || typeof entry.message.content === "string") return told(state);
+  const isBegun = entry.message.content.some(({ tool_use_id: id, is_error: isError }) =>
+    typeof id === "string" && isError !== true && state.toolUses.get(id)?.name === "EnterPlanMode"
+  );
+  return isBegun ? tellMode(state, "plan") : told(state);
 }
 
 /** A hook of the caller's has failed: that of the first prompt is told after `system/init`, as by `claude -p`. */

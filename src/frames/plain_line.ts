@@ -7,6 +7,7 @@ import { forgetOpenCalls, noteOpenCalls } from "./live/long_calls.ts";
 import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import { tellHookEnd } from "./hook_ends.ts";
+import { tellPlanning } from "./decisions.ts";
 import { endTurn } from "./results.ts";
 import { begin, modelInForce } from "./telling/beginning.ts";
 import { and, type FramesState, isAmidAnswer, type Told, told } from "./telling/frames_state.ts";
@@ -59,7 +60,7 @@ export function tellPlainLine(state: FramesState, entry: Entry): Told {
   let next = and(
     and(
       and(begun, (state) => tellReturnedShells(state, entry)),
-      (state) => tellSkillResult(state, entry),
+      (state) => and(tellSkillResult(state, entry), (state) => tellPlanning(state, entry)),
     ),
     (state) =>
       isToldToBeStopped(state, entry)

@@ -1,5 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { noteCommands, tellHookFailure, tellReloaded } from "../../src/frames/decisions.ts";
+import {
+  noteCommands,
+  tellHookFailure,
+  tellMode,
+  tellPlanning,
+  tellReloaded,
+} from "../../src/frames/decisions.ts";
+import { parseEntry } from "../../src/transcript/entry.ts";
 import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
 import { toldBy } from "../../src/frames/told_by.ts";
 import { conversationOptions } from "./conversation_options.ts";
@@ -21,6 +28,26 @@ Deno.test("commands that were read again are told if the caller does not know th
   assertEquals(told(state, two), []);
   const next = startFrames({ ...options, before: toldBy(state, []) }, report);
   assertEquals([told(next, two), told(next, one)], [[], [one]]);
+});
+
+Deno.test("a permission mode is told where it is another one, as when the model begins to plan by itself", () => {
+  const modes = ({ frames }: ReturnType<typeof tellMode>) =>
+    frames.map(({ permissionMode }) => permissionMode);
+  assertEquals(modes(tellMode(BEGUN, options.permissionMode)), []);
+  const planning = tellMode(BEGUN, "plan");
+  assertEquals([modes(planning), modes(tellMode(planning.state, "plan"))], [["plan"], []]);
+  assertEquals(modes(tellMode(planning.state, options.permissionMode)), [options.permissionMode]);
+  const toolUses = new Map(
+    ["EnterPlanMode", "Read"].map((name) => [name, { id: name, name, input: {} }]),
+  );
+  const after = (id: string, more: object = {}) => {
+    const content = [{ type: "tool_result", tool_use_id: id, content: "x", ...more }];
+    const line = { type: "user", uuid: "1", message: { role: "user", content } };
+    const entry = parseEntry(JSON.stringify(line));
+    return entry === undefined ? undefined : modes(tellPlanning({ ...BEGUN, toolUses }, entry));
+  };
+  assertEquals(after("EnterPlanMode"), ["plan"]);
+  assertEquals([after("EnterPlanMode", { is_error: true }), after("Read")], [[], []]);
 });
 
 Deno.test("that a hook has failed is told at once, but for that of the first prompt", () => {
