@@ -130,6 +130,8 @@ export interface PermissionDeniedFrame extends AnyFrame {
   readonly tool_name: string;
   /** The id of the call. */
   readonly tool_use_id: string;
+  /** The subagent that made the call; absent for the model itself. */
+  readonly agent_id?: string;
   /** What decided it, where that is known: `rule`, `mode`, … */
   readonly decision_reason_type?: string;
   /** What the model was told. */

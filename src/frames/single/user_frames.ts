@@ -184,6 +184,7 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
       systemFrame("permission_denied", {
         tool_name: tool,
         tool_use_id: id,
+        ...(context.subagent === undefined ? {} : { agent_id: context.subagent.agentId }),
         ...reason,
         message: block.content,
       }, context),

@@ -122,6 +122,9 @@ Deno.test("framesOfEntry: announces a denial since 2.1.330 if the tool is known"
     framesOf(line, context).map((frame) => frame.type === "system" ? frame.subtype : frame.type);
   assertEquals(kinds({ ...CONTEXT, toolUses: TOOL_USES }), ["permission_denied", "user"]);
   assertEquals(kinds(CONTEXT), ["user"]);
+  const subagent = { agentId: "a", toolUseId: "c", type: "x", description: "d" };
+  const [denied] = framesOf(line, { ...CONTEXT, toolUses: TOOL_USES, subagent });
+  assertEquals((denied as { readonly agent_id?: string }).agent_id, "a");
   // Where a tool decides on permissions, claude -p does not.
   assertEquals(kinds({ ...CONTEXT, toolUses: TOOL_USES, denialsUntold: true }), ["user"]);
 });
