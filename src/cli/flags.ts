@@ -278,7 +278,10 @@ export const FLAGS: readonly Flag[] = [
     "--exclude-dynamic-system-prompt-sections",
     "the interactive Claude Code always puts these sections into its system prompt",
   ),
-  cannot("--prompt-suggestions [value]", "the interactive Claude Code only draws suggestions"),
+  cannot(
+    "--prompt-suggestions [value]",
+    "the interactive Claude Code draws suggestions into its input box, and tells nobody else",
+  ),
   cannot(
     "--plan-mode-instructions <instructions>",
     "the interactive Claude Code takes none: it ends where they are given",

@@ -33,7 +33,8 @@ export const INEFFECTIVE: Readonly<Record<string, string>> = {
 
 /** Why others are refused. */
 const REFUSED: Readonly<Record<string, string>> = {
-  toolAliases: "the interactive Claude Code has each tool under its own name alone",
+  toolAliases:
+    "the interactive Claude Code has each tool under its own name alone, and no hook can make a call one of another tool",
   planModeInstructions: "the interactive Claude Code takes none: it ends where they are given",
   appendSubagentSystemPrompt: "the interactive Claude Code does not pass it to subagents",
 };

@@ -91,7 +91,7 @@ Deno.test("what cannot be honoured is named", () => {
   assertEquals(
     errorOf({ toolAliases: { Bash: "Sh" } }),
     'claude-print cannot honour "toolAliases": the interactive Claude Code has each tool under ' +
-      "its own name alone",
+      "its own name alone, and no hook can make a call one of another tool",
   );
   assertEquals(errorOf({ news: 1 }), 'claude-print cannot honour "news"');
   assertEquals(errorOf({ hooks: [1] }), '"hooks" has to be an object');
