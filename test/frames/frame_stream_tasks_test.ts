@@ -12,6 +12,14 @@ const WAKING = {
   message: { content: "[SYSTEM NOTIFICATION - NOT USER INPUT]" },
 };
 
+/** What a subagent that was over reads when a message has it at work again. */
+const COORDINATED = {
+  type: "user",
+  isMeta: true,
+  origin: { kind: "coordinator" },
+  message: { content: "The coordinator sent a message" },
+};
+
 const SUBAGENT = { agentId: "a1", toolUseId: "t", type: "Explore", description: "Look" };
 
 /** A session of that version that has begun, and what is said of it from then on. */
@@ -545,12 +553,7 @@ Deno.test("frames: a subagent that a message wakes goes on in the background", (
     push(result({ success: true, resumedAgentId: "a1" }, { id: "t2" }));
   };
   const goOn = () => {
-    pushSubagent({
-      type: "user",
-      isMeta: true,
-      origin: { kind: "coordinator" },
-      message: { content: "The coordinator sent a message" },
-    });
+    pushSubagent(COORDINATED);
     pushSubagent(text("It is still fine"));
   };
   const woken = [
@@ -578,6 +581,24 @@ Deno.test("frames: a subagent that a message wakes goes on in the background", (
   // Its lines may be read before the result of the call.
   wake(goOn);
   assertEquals(kinds(frames), woken);
+
+  push(notice("a1"));
+  frames.length = 0;
+  // They may be read before the call, too, of whose answer another line is read first.
+  push(text("It is there"));
+  pushSubagent({ ...COORDINATED, timestamp: "2026-01-01T00:00:11.000Z" });
+  pushSubagent({ ...text("It is still fine"), timestamp: "2026-01-01T00:00:12.000Z" });
+  push({ ...text("Again"), timestamp: "2026-01-01T00:00:10.000Z" });
+  wake();
+  assertEquals(kinds(frames), ["assistant", "assistant", ...woken]);
+  push(notice("a1"));
+  frames.length = 0;
+  // A message that it was given before it was over wakes it without a call.
+  pushSubagent({ ...COORDINATED, timestamp: "2026-01-01T00:00:13.000Z" });
+  pushSubagent({ ...text("It is still fine"), timestamp: "2026-01-01T00:00:14.000Z" });
+  assertEquals(kinds(frames), []);
+  push({ ...text("So"), timestamp: "2026-01-01T00:00:15.000Z" });
+  assertEquals(kinds(frames), ["assistant", "assistant of a subagent"]);
 
   // One of the session as it was before the run is known by its own lines alone.
   const earlier = begin("2.1.330");

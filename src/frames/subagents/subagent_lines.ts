@@ -182,15 +182,33 @@ export function tellSkillResult(before: FramesState, entry: Entry): Told {
   );
 }
 
-/** Whether a line may be of a subagent that goes on because of a message, as the result of that call will say. */
+/**
+ * Whether a line may be of a subagent that goes on because of a message, as the result of that call will say: the call is
+ * in the session's own transcript, of which what was written before that line may be read after it.
+ */
 function isBeingWoken(
-  { tasks, allTasks, toolUses, uncalled }: FramesState,
+  state: FramesState,
   { subagent: { agentId }, entry }: SubagentLine,
 ): boolean {
+  const { tasks, allTasks, toolUses, uncalled } = state;
   if (tasks.has(agentId) || !allTasks.has(agentId)) return false;
   const isNext = uncalled.some(({ subagent }) => subagent.agentId === agentId) ||
     (entry.type === "user" && isCoordinator(entry.origin));
-  return isNext && [...toolUses.values()].some(({ name }) => name === "SendMessage");
+  return isNext &&
+    ([...toolUses.values()].some(({ name }) => name === "SendMessage") ||
+      isAheadOfOwn(state, entry));
+}
+
+/** Whether a line was written later in a turn than all that has been told of the session's own lines. */
+function isAheadOfOwn({ entries, rested }: FramesState, entry: Entry): boolean {
+  if (rested || entry.type === "other") return false;
+  for (let line = entries; line !== undefined; line = line.before) {
+    const { last } = line;
+    if (last.type !== "other" && last.timestamp !== undefined) {
+      return Date.parse(last.timestamp) < Date.parse(entry.timestamp ?? "");
+    }
+  }
+  return false;
 }
 
 function tellNested(state: FramesState, entry: Entry): Told {
