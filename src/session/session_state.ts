@@ -3,7 +3,7 @@ import {
   type CallerOptions,
   NOTHING_ASKED,
 } from "./control/questions/question.ts";
-import type { Chain } from "../chain.ts";
+import { type GrowingMap, growingMap } from "../growing_map.ts";
 import type { Answer, ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Consulted, Exit, HookPayload } from "./input.ts";
 import type { JsonObject } from "../json_object.ts";
@@ -167,9 +167,9 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   /** What it has taken, as a hook has told, and the transcript does not hold yet. */
   readonly unwritten: readonly Prompt[];
   /** The ids of the transcript's lines. */
-  readonly lines: Chain<string> | undefined;
+  readonly lines: GrowingMap<string, true>;
   /** The ids of prompts in the transcript, by those that the caller gave them. */
-  readonly lineIds: ReadonlyMap<string, string>;
+  readonly lineIds: GrowingMap<string, string>;
   readonly scanner: ScannerState;
   /** What the child has written as long as it has no status. */
   readonly written: Uint8Array;
@@ -392,8 +392,8 @@ export function startSession(options: SessionOptions): SessionState {
     queue: [],
     sent: [],
     unwritten: [],
-    lines: undefined,
-    lineIds: new Map(),
+    lines: growingMap(),
+    lineIds: growingMap(),
     introduced: false,
     settled: {},
     ...(options.version === undefined ? {} : { version: options.version }),

@@ -130,7 +130,7 @@ function withSubagent(
 ): SessionState {
   const { agent_id: agentId } = payload;
   return callback.event === "SubagentStart" && typeof agentId === "string"
-    ? { ...state, spoken: new Map([...state.spoken, [agentId, false]]) }
+    ? { ...state, silent: new Set([...state.silent, agentId]) }
     : state;
 }
 

@@ -1,7 +1,6 @@
 import { onStoppable } from "../aborting.ts";
 import { onWoken } from "../background_stop.ts";
 import { began } from "../beginning.ts";
-import { chained } from "../../chain.ts";
 import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, letGo, settledEnding } from "../ending.ts";
@@ -67,7 +66,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   const id = lineId(line);
   const state = onRecord({
     ...taken,
-    lines: id === undefined ? taken.lines : chained(taken.lines, id),
+    lines: id === undefined ? taken.lines : taken.lines.with(id, true),
     late: isLate,
     unasked: taken.unasked && !entry.prompt,
     woken: taken.woken || isWoken,
@@ -147,10 +146,7 @@ function isRefused({ phase, status }: SessionState, { warns }: TranscriptSign): 
  * session finds only one of two, and may lose what is before.
  */
 function idOfItsOwn({ lines }: SessionState, given: string | undefined): string | undefined {
-  for (let link = given === undefined ? undefined : lines; link !== undefined; link = link.before) {
-    if (link.last === given) return undefined;
-  }
-  return given;
+  return given !== undefined && lines.has(given) ? undefined : given;
 }
 
 /** Notes under which id the transcript has a prompt to which the caller gave another one. */
@@ -159,7 +155,7 @@ function named(
   { given, line }: { readonly given: string | undefined; readonly line: Entry },
 ): SessionState {
   if (given === undefined || line.type !== "user" || line.uuid === undefined) return state;
-  return { ...state, lineIds: new Map([...state.lineIds, [given, line.uuid]]) };
+  return { ...state, lineIds: state.lineIds.with(given, line.uuid) };
 }
 
 /** Tells of the id that a line has of a message to which the caller gave another one. */

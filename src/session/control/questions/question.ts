@@ -140,10 +140,10 @@ export interface AskingMemory {
   /** What the caller is not asked before the frames of what it is about have been printed, the oldest first. */
   readonly waiting: readonly (WaitingHook | WaitingMessage)[];
   readonly untold: readonly UntoldLine[];
-  /** Calls that have been told, the oldest first; those that have returned until the same agent makes others. */
+  /** Calls that have been told, the oldest first; those that have returned until the same agent makes others, or is over. */
   readonly calls: readonly ToolCall[];
-  /** Whether the last line of a subagent's that has been told is words, by its id. */
-  readonly spoken: ReadonlyMap<string, boolean>;
+  /** Ids of the subagents that have begun, and whose last line that has been told, if one has been, is no words. */
+  readonly silent: ReadonlySet<string>;
   /** The tools that the server of the prompt tool has, as far as it has told. */
   readonly promptTools: readonly string[];
   /** By what names the screen may call what calls of tools have begun, by the ids of the calls that have not returned. */
@@ -182,7 +182,7 @@ export const NOTHING_ASKED: AskingMemory = {
   waiting: [],
   untold: [],
   calls: [],
-  spoken: new Map(),
+  silent: new Set(),
   promptTools: [],
   launches: new Map(),
   atWork: new Map(),

@@ -49,7 +49,7 @@ export function withTold(before: SessionState): SessionState {
 function withCalls(before: SessionState, { entry, agentId }: UntoldLine): SessionState {
   const state = agentId === undefined
     ? before
-    : { ...before, spoken: new Map([...before.spoken, [agentId, isWords(entry)]]) };
+    : { ...before, silent: silentAfter(before.silent, { agentId, isSilent: !isWords(entry) }) };
   if (entry.type === "assistant") {
     const made = entry.message.content.flatMap((block): readonly ToolCall[] =>
       block.type === "tool_use" && typeof block.id === "string" && typeof block.name === "string"
@@ -67,12 +67,24 @@ function withCalls(before: SessionState, { entry, agentId }: UntoldLine): Sessio
   }
   if (typeof entry.message.content === "string") return state;
   const returned = new Set(entry.message.content.map(({ tool_use_id: id }) => id));
-  return state.calls.some(({ id }) => returned.has(id))
-    ? {
-      ...state,
-      calls: state.calls.map((call) => returned.has(call.id) ? { ...call, returned: true } : call),
-    }
-    : state;
+  if (!state.calls.some(({ id }) => returned.has(id))) return state;
+  const over = subagentIn(entry.toolUseResult);
+  const calls = state.calls.filter((call) => over === undefined || call.agentId !== over);
+  return {
+    ...state,
+    calls: calls.map((call) => returned.has(call.id) ? { ...call, returned: true } : call),
+  };
+}
+
+function silentAfter(
+  before: ReadonlySet<string>,
+  { agentId, isSilent }: { readonly agentId: string; readonly isSilent: boolean },
+): ReadonlySet<string> {
+  if (before.has(agentId) === isSilent) return before;
+  const after = new Set(before);
+  if (isSilent) after.add(agentId);
+  else after.delete(agentId);
+  return after;
 }
 
 function isPast(call: ToolCall, agentId: string | undefined): boolean {
@@ -136,8 +148,8 @@ function subagentIn(response: unknown): unknown {
 }
 
 /** Whether the last words of a subagent have been told, if its transcript is known to have any: they end what it does. */
-function hasSpoken({ spoken }: SessionState, agentId: unknown): boolean {
-  return typeof agentId !== "string" || spoken.get(agentId) !== false;
+function hasSpoken({ silent }: SessionState, agentId: unknown): boolean {
+  return typeof agentId !== "string" || !silent.has(agentId);
 }
 
 /** Calls that start a subagent, or wake one. */
