@@ -1,11 +1,16 @@
 import type { HookPayload } from "../session/input.ts";
 import { commandOutput } from "../transcript/command_output.ts";
-import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
+import {
+  type AssistantEntry,
+  type Entry,
+  isBoundary,
+  type UserEntry,
+} from "../transcript/entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./single/compact_metadata.ts";
 import { and, type Compaction, type FramesState, type Told, told } from "./telling/frames_state.ts";
 import { beginTurn } from "./telling/beginning.ts";
-import { listOf } from "../chain.ts";
+import { FEWEST_ANSWERS } from "./telling/kept_lines.ts";
 import { printSentence } from "./result/print_sentence.ts";
 import { say, sayEarly } from "./telling/saying.ts";
 import { systemFrame } from "./single/system_frame.ts";
@@ -16,8 +21,6 @@ import { asText } from "../json_object.ts";
 const NO_REQUEST = "too_few_groups";
 /** What Claude Code says where the model's context has no room. */
 const TOO_LONG = "Prompt is too long";
-/** How many answers there are at least where a request for a summary is made (2.1.197 and 2.1.330). */
-const FEWEST_ANSWERS = 2;
 
 /** Takes what a hook tells of compactions; those of subagents are not printed. */
 export function hearCompaction(
@@ -55,7 +58,7 @@ function isOfSummary(event: string, { agent_id, agent_type }: HookPayload): bool
  * Whether lines from before a compaction are missing still: Claude Code begins one when something has been said to the
  * model, be it a prompt or what its tools gave.
  */
-export function isAwaited({ entries, compactions }: FramesState): boolean {
+export function isAwaited({ kept: { entries }, compactions }: FramesState): boolean {
   if (compactions.every((each) => each.told)) return false;
   for (let line = entries; line !== undefined; line = line.before) {
     const { type } = line.last;
@@ -111,17 +114,8 @@ export function isAheadOfOutcome(state: FramesState, entry: Entry): boolean {
 }
 
 /** Whether there is enough of a conversation for a summary to be asked for. */
-function isWorthSummary({ entries, earlier }: FramesState): boolean {
-  const lines = [...earlier, ...listOf(entries)];
-  const answers = lines.slice(lines.findLastIndex(isBoundary) + 1)
-    .flatMap((entry) => entry.type === "assistant" ? [entry.message.id] : []);
-  return new Set(answers).size >= FEWEST_ANSWERS;
-}
-
-/** Whether a line says that the conversation before it has been compacted. */
-export function isBoundary(entry: Entry): entry is SystemEntry {
-  return entry.type === "system" && entry.subtype === "compact_boundary" &&
-    entry.isSidechain !== true;
+function isWorthSummary({ kept: { answers } }: FramesState): boolean {
+  return answers.size >= FEWEST_ANSWERS;
 }
 
 /** Whether a line is the summary of what has been compacted. */

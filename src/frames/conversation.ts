@@ -220,7 +220,7 @@ function isWhole({ whole, exit, session, frames, options }: ConversationState): 
   if (version !== undefined && !isVersionAtLeast(version, WRITES_COST)) {
     return options.session.asksStatus !== true && options.session.maxBudgetUsd === undefined;
   }
-  return [frames.own, frames.entries].some((lines) => costOfEntries(listOf(lines)) !== undefined);
+  return frames.kept.cost !== undefined || costOfEntries(listOf(frames.own)) !== undefined;
 }
 
 /** Says what is said at an end, as if the child had come to it. */
@@ -289,7 +289,7 @@ function carryOut(
     }
     case "named": {
       const { line, given } = effect;
-      const givenIds = new Map([...state.frames.givenIds, [line, given]]);
+      const givenIds = state.frames.givenIds.with(line, given);
       return { state: { ...state, frames: { ...state.frames, givenIds } }, effects: [effect] };
     }
     case "cancelled": {

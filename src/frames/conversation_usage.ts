@@ -1,10 +1,8 @@
 import { usageSoFar } from "./cost_so_far.ts";
 import { modelUsageOf } from "./result/model_usage.ts";
-import { runTurns } from "./results.ts";
-import { listOf } from "../chain.ts";
+import { runTurns, sumOf } from "./results.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 import type { JsonObject } from "../json_object.ts";
-import { sessionListingOf } from "../transcript/session_listing.ts";
 
 /**
  * What a conversation has used, in an answer to `get_usage` that a headless Claude Code has given, of which only what it
@@ -27,10 +25,11 @@ export function withUsage(
 export function sessionUsage(state: FramesState, now: number): JsonObject {
   const { version = "unknown", options: { before, startedAt }, limits } = state;
   const spent = state.cost ?? before ?? { totalUsd: 0, apiDurationMs: 0 };
-  const turns = runTurns(state);
+  const run = runTurns(state);
   // What has cost nothing has used nothing.
-  const modelUsage = spent.totalUsd === 0 ? {} : usageSoFar({ ...state, cost: spent }, turns) ?? {};
-  const { maxOutputTokens } = sessionListingOf(listOf(state.entries));
+  const modelUsage = spent.totalUsd === 0
+    ? {}
+    : usageSoFar({ ...state, cost: spent }, sumOf(run)) ?? {};
   return {
     total_cost_usd: spent.totalUsd,
     total_api_duration_ms: spent.apiDurationMs,
@@ -40,8 +39,8 @@ export function sessionUsage(state: FramesState, now: number): JsonObject {
     model_usage: modelUsageOf({
       version,
       cost: { ...spent, modelUsage, hasUnknownPrice: false },
-      turns,
-      maxOutputTokens,
+      answering: run.recent.at(-1)?.model,
+      maxOutputTokens: state.kept.notes.maxOutputTokens,
       limits,
     }),
   };

@@ -1,14 +1,14 @@
 import { mergedUsage, withoutNoise } from "./result/merged_usage.ts";
-import { subagentStats } from "./result/subagent_stats.ts";
+import { spawnedIn } from "./result/subagent_stats.ts";
+import type { TurnTotals } from "./result/turn_totals.ts";
 import { describedModel } from "./telling/beginning.ts";
 import type { FramesState } from "./telling/frames_state.ts";
-import { type Cost, costOfEntries, summedUsage } from "../transcript/turn/cost.ts";
+import { type Cost, costOfEntries } from "../transcript/turn/cost.ts";
 import { isJsonObject, type JsonObject } from "../json_object.ts";
-import type { Turn } from "../transcript/turn/turn.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** What a conversation has cost whose child still lives, if its status line has told. */
-export function costSoFar(state: CostState, turns: readonly Turn[]): Cost | undefined {
+export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined {
   if (state.cost === undefined) return undefined;
   const modelUsage = usageSoFar(state, turns);
   return {
@@ -31,20 +31,17 @@ export type CostState =
  */
 export function usageSoFar(
   state: CostState,
-  turns: readonly Turn[],
+  { count, models, usage, isCut, subagents }: TurnTotals,
 ): Cost["modelUsage"] | undefined {
   const { cost, options } = state;
   const before = countedBefore(state);
   const usedBefore = before?.modelUsage;
   if (cost === undefined || before === undefined || usedBefore === undefined) return undefined;
-  if (turns.length === 0) return options.before === undefined ? undefined : usedBefore;
-  const models = new Set(turns.map(({ model }) => model).filter((name) => name !== undefined));
+  if (count === 0) return options.before === undefined ? undefined : usedBefore;
   const [only] = models;
   // What a request that was stopped has cost is told with the next one.
-  const isCut = turns.some(({ end }) => end !== undefined && end !== "completed");
-  const isWhole = models.size === 1 && !isCut && subagentStats(turns).spawned === 0;
+  const isWhole = models.size === 1 && !isCut && spawnedIn(subagents) === 0;
   if (!isWhole || only === undefined) return undefined;
-  const usage = summedUsage(turns.map(({ usage }) => usage));
   const costUSD = before.totalUsd === 0
     ? cost.totalUsd
     : withoutNoise(cost.totalUsd - before.totalUsd);
@@ -71,7 +68,7 @@ function countedBefore(
 ): Pick<Cost, "totalUsd"> & Partial<Pick<Cost, "modelUsage">> | undefined {
   if (before !== undefined) return before;
   const goesOn = earlier.length > 0 && isVersionAtLeast(version, "2.1.330");
-  const noted = costOfEntries(earlier);
+  const noted = goesOn ? costOfEntries(earlier) : undefined;
   // It may begin anew all the same.
   const isNoted = goesOn && (noted === undefined || (cost?.totalUsd ?? 0) >= noted.totalUsd);
   return isNoted ? noted : { totalUsd: 0, modelUsage: {} };

@@ -13,7 +13,7 @@ export function noteDecision(
   state: FramesState,
   { toolUseId, decision }: { readonly toolUseId: string; readonly decision: CallDecision },
 ): FramesState {
-  return { ...state, decisions: new Map([...state.decisions, [toolUseId, decision]]) };
+  return { ...state, decisions: state.decisions.with(toolUseId, decision) };
 }
 
 /** The session is in a permission mode, which is told where it is another one. */

@@ -13,6 +13,7 @@ import { tellLongShells, untilLong } from "./live/long_shells.ts";
 import { hearTask } from "./subagents/hooked_tasks.ts";
 import { awaitMessage } from "./messages.ts";
 import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
+import { noLines } from "./telling/kept_lines.ts";
 import { hearText } from "./live/partial_messages.ts";
 import { noteFault, tellMissed, tellRetry } from "./retries.ts";
 import { isPriced, stopTurn, tellEarly } from "./results.ts";
@@ -86,7 +87,7 @@ function takeInput(state: FramesState, input: Input): FramesStep {
   const now = state.options.startedAt + input.at;
   switch (input.type) {
     case "earlier":
-      return quiet({ ...state, earlier: input.entries });
+      return quiet({ ...state, earlier: input.entries, kept: noLines(input.entries) });
     case "terms":
       return quiet(withTerms(state, input.terms));
     case "message":

@@ -1,5 +1,5 @@
 import { preservedLines } from "./single/compact_metadata.ts";
-import { isAheadOfOutcome, isBoundary, isEnd, isSummary, tellOutcome } from "./compaction.ts";
+import { isAheadOfOutcome, isEnd, isSummary, tellOutcome } from "./compaction.ts";
 import { endWritten, openAnswer } from "./live/live_answers.ts";
 import { behindSubagents, besideEachOther, hooksFirst, stopsAtEnd } from "./hook_ends.ts";
 import {
@@ -19,6 +19,7 @@ import { tellResult } from "./turn_result.ts";
 import {
   blockedPrompt,
   type Entry,
+  isBoundary,
   isPrompt,
   isResumption,
   isTimed,
@@ -153,10 +154,10 @@ function tellLine(before: FramesState, entry: Entry): Told {
 /** Whether a line tells of the end of a task right behind another one, whose turn has an empty result of its own. */
 function isJoining(state: FramesState, entry: Entry): boolean {
   if (notificationIn(entry) === undefined || state.spoken) return false;
-  const turns = runTurns(state);
-  const last = turns.at(-1);
+  const { recent, printed } = runTurns(state);
+  const last = recent.at(-1);
   // One that is held back stays so.
-  return last !== undefined && state.results === turns.length - 1 && isJoinedEnd(last);
+  return last !== undefined && printed === recent.length - 1 && isJoinedEnd(last);
 }
 
 /** Begins the turn of a prompt that follows another one, and tells that the child has taken it. */
@@ -269,12 +270,13 @@ export function tellAhead(state: FramesState): Told {
 
 /** Notes which lines are written once more, and that a summary follows. */
 function noteBoundary(state: FramesState, entry: SystemEntry): FramesState {
+  const { entries, gone } = state.kept;
   const preserved = preservedLines(entry);
-  const written = preserved.length === 0 ? [] : listOf(state.entries);
+  const written = preserved.length === 0 ? [] : listOf(entries);
   const ids = new Set(written.map(lineId));
   return {
     ...state,
     unsummed: true,
-    preserved: new Map(preserved.map((id) => [id, ids.has(id)])),
+    preserved: new Map(preserved.map((id) => [id, ids.has(id) || gone.has(id)])),
   };
 }

@@ -11,7 +11,8 @@ import { tellPlanning } from "./decisions.ts";
 import { endTurn } from "./results.ts";
 import { begin, modelInForce } from "./telling/beginning.ts";
 import { and, type FramesState, isAmidAnswer, type Told, told } from "./telling/frames_state.ts";
-import { chained, listOf } from "../chain.ts";
+import { withKept } from "./telling/kept_lines.ts";
+import { listOf } from "../chain.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./subagents/forked_skills.ts";
 import { forgetBegunUntil } from "./subagents/hooked_tasks.ts";
@@ -24,7 +25,6 @@ import {
   tellUncalled,
 } from "./subagents/subagent_lines.ts";
 import { type Entry, isPrompt } from "../transcript/entry.ts";
-import { keptEntry } from "../transcript/kept_entry.ts";
 import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { isAddedToPrompt } from "../transcript/turn/turn.ts";
@@ -41,21 +41,20 @@ export function tellPlainLine(state: FramesState, entry: Entry): Told {
   }
   const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
   const prompt = isPrompt(entry) ? entry : state.prompt;
-  const kept = keptEntry(entry);
   const wakeup = scheduledWakeup(entry);
   const noted: FramesState = {
     ...state,
     ...(wakeup === undefined ? {} : { wakeupAt: wakeup === "never" ? undefined : wakeup }),
-    entries: kept === undefined ? state.entries : chained(state.entries, kept),
+    kept: withKept(state.kept, entry),
     spoken: (state.spoken && !isPrompt(entry)) || entry.type === "assistant" ||
       (entry.type === "user" && !isPrompt(entry)),
     ...(prompt === undefined ? {} : { prompt }),
     ...(version === undefined ? {} : { version }),
   };
   if (version === undefined) return told(noted);
-  const begun = prompt !== undefined && isLastOfListing(entry, version) &&
+  const begun = prompt !== undefined && !state.begun && isLastOfListing(entry, version) &&
       !awaitsOffer(noted) && !awaitsModel(noted)
-    ? begin(noted, { model: commandModel(listOf(noted.entries)) })
+    ? begin(noted, { model: commandModel(listOf(noted.kept.entries)) })
     : told(noted);
   let next = and(
     and(

@@ -1,11 +1,9 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { announces } from "../session/ending.ts";
-import { costOfEntries } from "../transcript/turn/cost.ts";
 import { permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
 import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
 import { timesToFirst } from "./result/times_to_first.ts";
-import { sessionListingOf } from "../transcript/session_listing.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import type { Turn } from "../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../wire/claude_limits.ts";
@@ -13,10 +11,17 @@ import type { Frame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
 import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
 import { type FramesState, type TurnEnd, withIds } from "./telling/frames_state.ts";
-import { listOf } from "../chain.ts";
 import { resultFrame } from "./result/result_frame.ts";
-import { deniedIn, printedResults, runTurns, safetyStopsOf, subagentsOf } from "./results.ts";
+import {
+  deniedIn,
+  letGo,
+  printedResults,
+  runTurns,
+  safetyStopsOf,
+  subagentsOf,
+} from "./results.ts";
 import { type Report, type ReportOptions, unfinishedProblem } from "./result/report.ts";
+import { withTurns } from "./result/turn_totals.ts";
 import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "./result/verdict.ts";
 
 /** How a child came to its end. */
@@ -45,27 +50,28 @@ export function reportTurns(
   { ending, at, tickets = [], cost = state.cost }: TurnEnd,
   child?: ChildEnd,
 ): Reported {
-  const { reporting: options, results: printed, locals } = state;
+  const { reporting: options, locals } = state;
   const { sessionId } = state.options;
   const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
   const announced = stop?.["last_assistant_message"];
-  const entries = listOf(state.entries);
-  const all = runTurns(state);
+  const run = runTurns(state);
+  const { past, recent: all, printed } = run;
   const written = stop === undefined || unfinished.length > 0 ? withoutStopped(all) : all;
   // A command, and a turn that never began, leave no line; what came before them is not theirs.
   const isUnwritten = written.length <= printed &&
     (child === undefined || state.options.conversation === true);
   const turns = isUnwritten || ending.kind === "settled" ? [] : written;
   const turn = turns.at(-1);
+  const sum = withTurns(past, written);
   const message = state.taken[0] ?? state.awaited[0];
   const version = turn?.version ?? state.version ?? child?.remains.version ??
     (ending.kind === "settled" && ending.message.settled.kind === "local"
       ? ending.message.settled.version
       : undefined);
-  const costTold = child && costAtEnd(state, costOfEntries(entries) ?? child.remains.cost);
-  const costNow = costTold ?? costSoFar({ ...state, cost }, written) ??
+  const costTold = child && costAtEnd(state, state.kept.cost ?? child.remains.cost);
+  const costNow = costTold ?? costSoFar({ ...state, cost }, sum) ??
     (ending.kind === "settled" && child === undefined ? costBefore(state) : undefined);
-  const usageNow = costTold?.modelUsage ?? usageSoFar({ ...state, cost }, written);
+  const usageNow = costTold?.modelUsage ?? usageSoFar({ ...state, cost }, sum);
   const judged = confirmed(
     verdictOf(ending, {
       ...options,
@@ -97,12 +103,12 @@ export function reportTurns(
     version: version ?? "unknown",
     sessionId,
     cost: costNow,
-    maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
+    maxOutputTokens: state.kept.notes.maxOutputTokens,
     // Those of the turns before too, where this one is in no line.
-    subagents: subagentsOf(state, written, {
+    subagents: subagentsOf(state, sum, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,
     }),
-    safetyStops: safetyStopsOf(state, written),
+    safetyStops: safetyStopsOf(state, sum),
     messages: state.taken,
     fastMode: state.fastMode,
   };
@@ -111,9 +117,9 @@ export function reportTurns(
   const sinceLast = (index: number) =>
     ending.kind === "settled" || index > printed
       ? "nothing" as const
-      : usageNow === undefined && (child === undefined || printed > 0)
+      : usageNow === undefined && (child === undefined || state.results > 0)
       ? undefined
-      : printed === 0
+      : state.results === 0
       ? usageBefore({ ...state, cost: costNow })
       : state.usageTold;
   const { startedAt } = state.options;
@@ -127,9 +133,9 @@ export function reportTurns(
         ...facts,
         uuid: newUuid(),
         outcome: { kind: "answered" },
-        turns: turns.slice(0, printed + offset + 1),
-        safetyStops: safetyStopsOf(state, turns.slice(0, printed + offset + 1)),
-        index: printed + offset + locals,
+        turn: each,
+        safetyStops: safetyStopsOf(state, withTurns(past, turns.slice(0, printed + offset + 1))),
+        index: state.results + offset + locals,
         permissionDenials: permissionDenialsOf(each, deniedIn(state)),
         sinceLast: sinceLast(printed + offset),
       })
@@ -139,8 +145,11 @@ export function reportTurns(
       uuid: newUuid(),
       outcome,
       // What a command does is no turn.
-      turns: outcome.kind === "local" ? [] : turns,
-      index: Math.max(0, (turns.length > 0 ? turns.length - 1 : printed) + locals),
+      turn: outcome.kind === "local" ? undefined : turn,
+      index: Math.max(
+        0,
+        (turns.length > 0 ? past.count + turns.length - 1 : state.results) + locals,
+      ),
       permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, deniedIn(state)),
       ...(typeof announced === "string" ? { lastAssistantMessage: announced } : {}),
       ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
@@ -166,19 +175,19 @@ export function reportTurns(
   const isAwaited = state.heardOut === true && state.wakeupAt !== undefined;
   const isUnasked = state.options.conversation === true && message === undefined && !isAwaited &&
     (ending.kind === "interrupted" ||
-      (ending.kind === "answered" && isUnwritten && printed > 0));
+      (ending.kind === "answered" && isUnwritten && state.results > 0));
   const isTold = isUnasked ||
     (outcome.kind === "answered" && turns.length > 0 && printed >= turns.length);
   const problem = cause === undefined
     ? unfinished.length === 0 ? undefined : unfinishedProblem(unfinished, facts.version)
     : { message: cause, ...(suggestion === undefined ? {} : { suggestion }) };
+  const counted = turns.length > printed
+    ? letGo({ ...next, results: past.count + turns.length }, run)
+    : { ...next, locals: locals + (isTold ? 0 : 1) };
   return {
     state: {
-      ...next,
+      ...counted,
       usageTold: ending.kind === "settled" ? state.usageTold : usageNow,
-      ...(turns.length > printed
-        ? { results: turns.length }
-        : { locals: locals + (isTold ? 0 : 1) }),
       ...(state.streamed === undefined ? {} : { streamed: [] }),
       ...(state.exact === undefined ? {} : { exact: { ...state.exact, times: undefined } }),
       ...(state.heard === undefined ? {} : { heard: forgetFirsts(state.heard, at) }),

@@ -2,7 +2,7 @@ import { backgroundTasksOf, isShellsOnly } from "../session/background_wait.ts";
 import type { HookPayload } from "../session/input.ts";
 import type { SystemEntry } from "../transcript/entry.ts";
 import { type KnownDenials, permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
-import { sessionListingOf } from "../transcript/session_listing.ts";
+import { lineId } from "../transcript/parents_first.ts";
 import { type Turn, turnsOf } from "../transcript/turn/turn.ts";
 import type { ResultFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
@@ -10,15 +10,17 @@ import { costSoFar } from "./cost_so_far.ts";
 import {
   and,
   type FramesState,
+  knownCall,
   type Told,
   told,
   type TurnStop,
   withIds,
 } from "./telling/frames_state.ts";
-import { listOf } from "../chain.ts";
+import { chainOf, listOf } from "../chain.ts";
 import { tellOver } from "./messages.ts";
-import { refusalsIn, resultFrame } from "./result/result_frame.ts";
+import { resultFrame } from "./result/result_frame.ts";
 import { type SubagentStats, subagentStats } from "./result/subagent_stats.ts";
+import { type TurnTotals, withTurns } from "./result/turn_totals.ts";
 
 /**
  * Takes what a Stop hook means for the result of its turn. As in `claude -p` it is told when the turn is over though the
@@ -57,7 +59,7 @@ export function endTurn(state: FramesState, entry: SystemEntry): Told {
   const { at } = stop;
   return at === undefined || isPriced(state, at)
     ? tellEarly(rest)
-    : told({ ...rest, unpriced: { at, turns: runTurns(rest).length } });
+    : told({ ...rest, unpriced: { at, turns: sumOf(runTurns(rest)).count } });
 }
 
 /** Whether the caller may say more, or has said what the child has not taken yet. */
@@ -79,24 +81,26 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
   if (version === undefined) return told(before);
   const { ahead, behind } = tellOver(before);
   const rest = ahead.state;
-  const turns = runTurns(rest).slice(0, unpriced?.turns);
+  const run = runTurns(rest);
+  const { past, printed } = run;
+  const turns = run.recent.slice(0, unpriced && unpriced.turns - past.count);
   // What was told before it is the cost of something else.
   const { cost, ...priceless } = rest;
   const isKnown = cost !== undefined && (unpriced === undefined || isPriced(rest, unpriced.at));
-  const { maxOutputTokens } = sessionListingOf(listOf(rest.entries));
+  const { maxOutputTokens } = rest.kept.notes;
   const { state: next, made } = withIds(
     rest,
     (newUuid) =>
-      turns.slice(rest.results).map((turn, index) => {
-        const soFar = turns.slice(0, rest.results + index + 1);
+      turns.slice(printed).map((turn, index) => {
+        const soFar = withTurns(past, turns.slice(0, printed + index + 1));
         return resultFrame({
           version,
           sessionId: rest.options.sessionId,
           uuid: newUuid(),
           outcome: { kind: "answered" },
-          turns: soFar,
+          turn,
           index: rest.results + rest.locals + index,
-          cost: costSoFar(isKnown ? rest : priceless, turns),
+          cost: costSoFar(isKnown ? rest : priceless, withTurns(past, turns)),
           messages: rest.taken,
           fastMode: rest.fastMode,
           permissionDenials: permissionDenialsOf(turn, deniedIn(rest)),
@@ -109,8 +113,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
   const results = [...ahead.frames, ...printedResults(made, version)];
   return and(
     told({
-      ...next,
-      results: next.results + made.length,
+      ...letGo({ ...next, results: next.results + made.length }, run),
       usageTold: undefined,
       taken: [],
       joined: [],
@@ -126,32 +129,70 @@ export function deniedIn({ options: { denialMessages }, decisions }: FramesState
 }
 
 /** How often safeguards have stopped an answer, in turns and in those of children before this one. */
-export function safetyStopsOf(
-  { options: { before } }: FramesState,
-  turns: readonly Turn[],
-): number {
-  return (before?.safetyStops ?? 0) + refusalsIn(turns);
+export function safetyStopsOf({ options: { before } }: FramesState, turns: TurnTotals): number {
+  return (before?.safetyStops ?? 0) + turns.refusals;
 }
 
 /** Counts of the subagents of turns, and of those that children before this one had. */
 export function subagentsOf(
   { subagentsBefore: before, taskEnds: ends }: FramesState,
-  turns: readonly Turn[],
+  turns: TurnTotals,
   { stopped = 0 }: { readonly stopped?: number } = {},
 ): SubagentStats {
-  return subagentStats(turns, { stopped, before, ends });
+  return subagentStats(turns.subagents, { stopped, before, ends });
+}
+
+/** The turns of a run so far. */
+export interface RunTurns {
+  /** What those come to of which nothing else is known any more. */
+  readonly past: TurnTotals;
+  /** Those that follow them, the oldest first. */
+  readonly recent: readonly Turn[];
+  /** How many of these have had their results told. */
+  readonly printed: number;
 }
 
 /** The turns of the run so far; what calls that succeeded were given is not known any more. */
-export function runTurns(
-  { entries, begins, toolUses, failed }: FramesState,
-): readonly Turn[] {
-  const calls = new Map(toolUses);
-  for (const call of listOf(failed)) calls.set(call.id, call);
-  return turnsOf(listOf(entries), { begins }).map((turn) => ({
+export function runTurns(state: FramesState): RunTurns {
+  const { kept: { entries, past }, begins, failed, results } = state;
+  const calls = new Map(listOf(failed).map((call) => [call.id, call]));
+  const recent = turnsOf(listOf(entries), { begins }).map((turn) => ({
     ...turn,
-    toolUses: turn.toolUses.map((use) => calls.get(use.id) ?? use),
+    toolUses: turn.toolUses.map((use) => calls.get(use.id) ?? knownCall(state, use.id) ?? use),
   }));
+  return { past, recent, printed: results - past.count };
+}
+
+/** What all turns of a run come to. */
+export function sumOf({ past, recent }: RunTurns): TurnTotals {
+  return withTurns(past, recent);
+}
+
+/**
+ * Keeps no more of the turns whose results have been told than what they come to, but for the last of them, of which lines
+ * may still be written.
+ */
+export function letGo(state: FramesState, { past, recent }: RunTurns): FramesState {
+  const { kept, begins, failed } = state;
+  const over = state.results - past.count - 1;
+  if (over <= 0) return state;
+  const left = recent.slice(over);
+  const entries = left.flatMap(({ lines }) => lines);
+  const ids = new Set(entries.map(lineId));
+  const gone = listOf(kept.entries).flatMap((entry) => lineId(entry) ?? [])
+    .filter((id) => !ids.has(id));
+  const calls = new Set(left.flatMap(({ toolUses }) => toolUses.map(({ id }) => id)));
+  return {
+    ...state,
+    kept: {
+      ...kept,
+      entries: chainOf(entries),
+      past: withTurns(past, recent.slice(0, over)),
+      gone: gone.reduce((all, id) => all.with(id, true), kept.gone),
+    },
+    begins: new Set([...begins].filter((id) => ids.has(id))),
+    failed: chainOf(listOf(failed).filter(({ id }) => calls.has(id))),
+  };
 }
 
 /** Of results that are printed at the same time, all are since 2.1.197; before, the last takes the others' place. */

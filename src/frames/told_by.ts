@@ -1,6 +1,6 @@
 import type { Message } from "../session/message.ts";
 import { usageSoFar } from "./cost_so_far.ts";
-import { runTurns, safetyStopsOf, subagentsOf } from "./results.ts";
+import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./results.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 import type { ToldBefore } from "./telling/frames_options.ts";
 
@@ -13,7 +13,7 @@ export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBef
   const { results, locals, described, commands, activity, options } = state;
   const { before, startedAt } = options;
   const { totalUsd = 0, apiDurationMs = 0, lines } = state.cost ?? before ?? {};
-  const turns = runTurns(state);
+  const turns = sumOf(runTurns(state));
   const stops = safetyStopsOf(state, turns);
   const cost = { totalUsd, apiDurationMs, ...(lines === undefined ? {} : { lines }) };
   // What has cost nothing has used nothing.

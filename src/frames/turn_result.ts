@@ -10,6 +10,7 @@ import {
   withIds,
 } from "./telling/frames_state.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
+import { noLines } from "./telling/kept_lines.ts";
 import { sessionUsage } from "./conversation_usage.ts";
 import { tellCommands, tellTitle } from "./decisions.ts";
 import { awaitMessage, parted, tellMessage, tellOver } from "./messages.ts";
@@ -147,7 +148,7 @@ function tellReset(
     options: before === undefined
       ? options
       : { ...options, before: { ...before, ...cost, modelUsage: {} } },
-    entries: undefined,
+    kept: noLines(next.earlier),
     subagentsBefore: undefined,
     cost,
     usageTold: {},

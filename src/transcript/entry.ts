@@ -216,6 +216,12 @@ export function isPrompt(entry: Entry): entry is UserEntry {
   return entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true;
 }
 
+/** Whether a line says that the conversation before it has been compacted. */
+export function isBoundary(entry: Entry): entry is SystemEntry {
+  return entry.type === "system" && entry.subtype === "compact_boundary" &&
+    entry.isSidechain !== true;
+}
+
 function meaningOf(line: UserLine): UserMeaning {
   const { content } = line.message;
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;

@@ -1,5 +1,5 @@
 /** The ids that a caller gave prompts, by those that they have in the transcript. */
-export type GivenIds = ReadonlyMap<string, string>;
+export type GivenIds = Pick<ReadonlyMap<string, string>, "get" | "has" | "size">;
 
 /** A value of JSON with the ids that the caller gave, wherever one of the transcript's stands alone. */
 export function withGivenIds<Value>(value: Value, ids: GivenIds): Value {

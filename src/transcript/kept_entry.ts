@@ -1,15 +1,7 @@
-import type { AttachmentEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
+import type { AttachmentEntry, ContentBlock, Entry, OtherEntry, UserEntry } from "./entry.ts";
 import { HALTED } from "./halted.ts";
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { OUTPUT_TOOL } from "./structured_output.ts";
-
-/** Lines of other types that something is read from later: what the session has to offer, and what it cost. */
-const TELLING: readonly unknown[] = [
-  "api-request",
-  "api-request-shape",
-  "cost-state",
-  "permission-mode",
-];
 
 /** What is attached that says something of the session. */
 const LISTINGS: readonly string[] = [
@@ -32,10 +24,8 @@ const MAX_RESULT = 64;
  *
  * Left out are what the model thought, what it gave to its tools, which is known as long as they run, and what they
  * gave, but for why they failed. The ids by which lines hang together stay.
- *
- * @returns undefined where nothing is
  */
-export function keptEntry(entry: Entry): Entry | undefined {
+export function keptEntry(entry: Exclude<Entry, OtherEntry>): Entry {
   switch (entry.type) {
     case "assistant": {
       const content = entry.message.content.map(keptBlock);
@@ -47,8 +37,6 @@ export function keptEntry(entry: Entry): Entry | undefined {
       return keptAttachment(entry);
     case "system":
       return entry;
-    case "other":
-      return TELLING.includes(entry.line.type) ? entry : undefined;
   }
 }
 

@@ -1,6 +1,15 @@
 import type { Entry } from "./entry.ts";
 import { keptEntry } from "./kept_entry.ts";
 
+/** Lines of other types that something is read from: what the session has to offer, its title, and what it cost. */
+const TELLING: readonly unknown[] = [
+  "api-request",
+  "api-request-shape",
+  "cost-state",
+  "custom-title",
+  "permission-mode",
+];
+
 /**
  * What is still asked of a line that an earlier run of a session has written, which is less than of the lines of this
  * one: who said something and which model, but not what, and what there is on offer.
@@ -18,7 +27,7 @@ export function recalledEntry(entry: Entry): Entry | undefined {
       return { type, uuid, isSidechain, meaning, message: { content: "" } };
     }
     case "other":
-      return entry.line["type"] === "custom-title" ? entry : keptEntry(entry);
+      return TELLING.includes(entry.line["type"]) ? entry : undefined;
     default:
       return keptEntry(entry);
   }

@@ -31,7 +31,7 @@ function resultOf(entry: Entry, version: string) {
     sessionId: "s",
     uuid: "u",
     outcome: { kind: "failed", error: "unknown", text: "" },
-    turns: turnsOf([entry]),
+    turn: turnsOf([entry])[0],
   });
 }
 
@@ -126,7 +126,7 @@ Deno.test("the limit of turns is a result without an answer and an open line of 
       turns: 2,
       message: "Reached maximum number of turns (2)",
     },
-    turns: turnsOf([errorLine("I look", { isApiErrorMessage: false })]),
+    turn: turnsOf([errorLine("I look", { isApiErrorMessage: false })])[0],
   });
   assertEquals(
     [result.subtype, result.is_error, result.num_turns, result.terminal_reason],

@@ -251,7 +251,7 @@ for (const version of VERSIONS) {
     for (const line of [boundary, summary, answer("done", 600)]) push(line);
     finish(version);
     assertEquals(frames.map(brief), ["init", ...COMPACTED, "done"]);
-    const [turn, ...more] = runTurns(state());
+    const [turn, ...more] = runTurns(state()).recent;
     assertEquals(more, []);
     assertEquals([turn?.numTurns, turn?.text, turn?.answers], [3, "done", 2]);
     assertEquals(turn?.usage, { output_tokens: 4 });
@@ -275,7 +275,7 @@ Deno.test("2.1.197: neither the order of the lines nor what is written twice is 
   finish("2.1.197");
   const rest = ["one", "call-c", "result-c", "done"];
   assertEquals(frames.map(brief), ["init", ...COMPACTED, ...rest]);
-  assertEquals(runTurns(state()).map(({ numTurns }) => numTurns), [4]);
+  assertEquals(runTurns(state()).recent.map(({ numTurns }) => numTurns), [4]);
 });
 
 Deno.test("lines that wait for a summary are told at the end of the turn, or of the run", () => {
@@ -390,7 +390,10 @@ Deno.test("the output of a command is not told in a turn, nor what makes room fo
   push(output);
   assertEquals(frames.map(brief), ["init"]);
   push(answer("done", 700));
-  assertEquals(runTurns(state()).map(({ numTurns, answers }) => [numTurns, answers]), [[2, 1]]);
+  assertEquals(runTurns(state()).recent.map(({ numTurns, answers }) => [numTurns, answers]), [[
+    2,
+    1,
+  ]]);
 });
 
 Deno.test("2.1.197: a compaction in vain is told before the error, which is dated before it", () => {

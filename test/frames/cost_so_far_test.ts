@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { fold } from "../../src/frames/conversation.ts";
 import { type CostState, usageBefore, usageSoFar } from "../../src/frames/cost_so_far.ts";
+import { NO_TURNS, withTurns } from "../../src/frames/result/turn_totals.ts";
 import type { ToldBefore } from "../../src/frames/telling/frames_options.ts";
 import { startFrames } from "../../src/frames/telling/frames_state.ts";
 import { readEntry } from "../../src/transcript/entry.ts";
@@ -21,7 +22,7 @@ Deno.test("what a model has used is told under its whole name, whoever has named
         ...startFrames(frames, report),
         cost: { totalUsd: 1, apiDurationMs: 1 },
         ...more,
-      }, turnsOf(LINES)) ?? {},
+      }, withTurns(NO_TURNS, turnsOf(LINES))) ?? {},
     );
   const whole = "claude-opus-4-8[1m]";
   assertEquals(used({}), ["claude-opus-4-8"]);
@@ -38,7 +39,10 @@ const NOTED = {
   modelUsage: { m: { inputTokens: 7, outputTokens: 5, costUSD: 0.5 } },
 };
 
-const TURNS = turnsOf([PROMPT.entry, answer("Hello", { tokens: 3 }).entry]);
+const TURNS = withTurns(
+  NO_TURNS,
+  turnsOf([PROMPT.entry, answer("Hello", { tokens: 3 }).entry]),
+);
 
 /** What the frames know once the lines of earlier runs were read, and the status line has told a cost. */
 function known(

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Frame } from "../../src/wire/frame.ts";
-import { runTurns, subagentsOf } from "../../src/frames/results.ts";
+import { runTurns, subagentsOf, sumOf } from "../../src/frames/results.ts";
 import { startTelling } from "./telling.ts";
 
 /** What a subagent that was over reads when the end of its shell has it at work again. */
@@ -476,7 +476,7 @@ Deno.test("frames: why a subagent in the background has failed is told without w
 Deno.test("frames: a result counts the subagents that have ended by then, and not one that is at work again", () => {
   const { push, pushAll, pushSubagent, state } = begin("2.1.330");
   const counts = () => {
-    const { completed, failed } = subagentsOf(state(), runTurns(state()));
+    const { completed, failed } = subagentsOf(state(), sumOf(runTurns(state())));
     return [completed, failed];
   };
   push(call("Agent", { ...AGENT_INPUT, run_in_background: true }));

@@ -1,7 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { costOfClaudeJson, costOfEntries } from "../../src/transcript/turn/cost.ts";
 import { permissionDenialsOf } from "../../src/transcript/turn/permission_denials.ts";
-import { sessionListingOf } from "../../src/transcript/session_listing.ts";
+import {
+  listingOf,
+  NO_NOTES,
+  type SessionNotes,
+  withNoted,
+} from "../../src/transcript/session_listing.ts";
 import { type Turn, turnsOf } from "../../src/transcript/turn/turn.ts";
 import type { AnyFrame, ResultFrame } from "../../src/wire/frame.ts";
 import { framesOfEntry } from "../../src/frames/single/frames_of_entry.ts";
@@ -10,6 +15,7 @@ import { exitCodeOf, type Outcome } from "../../src/wire/outcome.ts";
 import { createOutputWriter } from "../../src/wire/output_writer.ts";
 import { type ResultFacts, resultFrame } from "../../src/frames/result/result_frame.ts";
 import { subagentStats } from "../../src/frames/result/subagent_stats.ts";
+import { NO_TURNS, withTurns } from "../../src/frames/result/turn_totals.ts";
 import { enqueuedNotification } from "../../src/transcript/task_notification.ts";
 import {
   readRecording,
@@ -136,10 +142,10 @@ for (const path of SUBAGENTS) {
       const notification = entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
       return notification === undefined ? [] : [[notification.taskId, notification.status]];
     }));
-    const ours = turns.map((_, index) => {
-      const soFar = turns.slice(0, index + 1);
-      const subagents = subagentStats(soFar, { ends });
-      return resultFrame({ ...factsOf(recording), turns: soFar, subagents });
+    const ours = turns.map((turn, index) => {
+      const soFar = withTurns(NO_TURNS, turns.slice(0, index + 1));
+      const subagents = subagentStats(soFar.subagents, { ends });
+      return resultFrame({ ...factsOf(recording), turn, index, subagents });
     });
     // claude -p prints both results at the end, with the counts of the end.
     const stats = (result: Readonly<Record<string, unknown>> | undefined) =>
@@ -167,7 +173,7 @@ for (const path of INTERRUPTS) {
     const { subtype, errors, result, ...ours } = resultFrame({
       ...factsOf(recording),
       outcome: { kind: "interrupted", signal: "SIGINT", message: "Interrupted by SIGINT" },
-      turns: turnsOf(recording.entries),
+      ...countsOf(recording),
       sinceLast: {},
     });
     const { subtype: _, errors: __, ...theirs } = {
@@ -211,19 +217,35 @@ function factsOf(recording: Recording) {
     outcome,
     cost,
     permissionDenials: permissionDenialsOf(turn, { denialMessages: [DENIAL] }),
-    maxOutputTokens: sessionListingOf(recording.entries).maxOutputTokens,
+    maxOutputTokens: notesOf(recording).maxOutputTokens,
   };
+}
+
+/** The last turn of a recording, and what is counted of all of them. */
+function countsOf({ entries }: Recording) {
+  const turns = turnsOf(entries);
+  const { count, refusals, subagents } = withTurns(NO_TURNS, turns);
+  return {
+    turn: turns.at(-1),
+    index: count - 1,
+    safetyStops: refusals,
+    subagents: subagentStats(subagents),
+  };
+}
+
+function notesOf({ entries }: Recording): SessionNotes {
+  return entries.reduce((notes, entry) => withNoted(notes, entry), NO_NOTES);
 }
 
 function resultOf(
   recording: Recording,
   options: Pick<ResultFacts, "sinceLast"> = {},
 ): ResultFrame {
-  return resultFrame({ ...factsOf(recording), turns: turnsOf(recording.entries), ...options });
+  return resultFrame({ ...factsOf(recording), ...countsOf(recording), ...options });
 }
 
 function initOf(recording: Recording): AnyFrame {
-  const listing = sessionListingOf(recording.entries);
+  const listing = listingOf(notesOf(recording));
   const start = recording.run.hooks.find((hook) => hook.hook_event_name === "SessionStart");
   return initFrame({
     ...listing,

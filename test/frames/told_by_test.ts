@@ -23,7 +23,7 @@ function turn(before: FramesState, id: string): readonly [FramesState, readonly 
   const lines = [
     { type: "user", uuid: `p-${id}`, message: { role: "user", content: id } },
     { type: "api-request", querySource: "repl_main_thread" },
-    { type: "assistant", message: { id, model: "m", content: [called] } },
+    { type: "assistant", uuid: `a-${id}`, message: { id, model: "m", content: [called] } },
     {
       type: "user",
       message: { content: [{ type: "tool_result", tool_use_id: id, content: "seen" }] },
@@ -79,6 +79,41 @@ Deno.test("subagents are counted for the whole conversation, also by the next ch
   const [cleared, reset] = command(fourth, "/clear", "another");
   assertEquals(countsIn(reset), [0, 0, {}]);
   assertEquals(toldBy(cleared, []).subagents?.spawned, 0);
+});
+
+Deno.test("however many turns there were, no more is kept than the lines of the last ones", () => {
+  let state: FramesState = startFrames({ ...OPTIONS, conversation: true }, REPORT);
+  const kept = Array.from({ length: 9 }, (_, index) => {
+    const [next, told] = turn(state, `Turn ${index}`);
+    state = next;
+    const count = index + 1;
+    assertEquals(countsIn(told), [count, count, { looker: count }]);
+    assertEquals(told.at(-1)?.["result_index"], index);
+    return state.kept.entries?.length;
+  });
+  // Lines of the last turn that has been told may still be written.
+  assertEquals(kept.slice(1), kept.slice(1).fill(kept[0]));
+  assertEquals(toldBy(state, []).results, 9);
+
+  // What a compaction leaves as it is, 2.1.197 writes once more.
+  const again = (id: string) => ({
+    type: "assistant",
+    uuid: `a-Turn ${id}`,
+    message: { id: `Turn ${id}`, model: "m", content: [{ type: "text", text: id }] },
+  });
+  const preservedMessages = { uuids: ["a-Turn 0", "a-Turn 8"] };
+  const frames = [
+    { type: "system", subtype: "compact_boundary", compactMetadata: { preservedMessages } },
+    { type: "user", isCompactSummary: true, message: { content: "Much was said" } },
+    ...["0", "8", "9"].map(again),
+  ].map((each) => line({ sessionId: "s", version: VERSION, ...each })).flatMap((input) => {
+    const heard = tellInput(state, { ...input, at: 2 } as Input);
+    const said = tellInput(heard.state, { type: "read", at: 2 });
+    state = said.state;
+    return said.frames;
+  });
+  const answers = frames.filter(({ type }) => type === "assistant");
+  assertEquals(answers.map(({ uuid }) => uuid), ["a-Turn 9"]);
 });
 
 Deno.test("how often an answer was stopped is counted for the whole conversation, and told with commands too", () => {

@@ -140,7 +140,7 @@ for (const version of VERSIONS) {
     ]);
     // The answer is the result.
     assertEquals(state().typed, undefined);
-    const [turn] = turnsOf(listOf(state().entries));
+    const [turn] = turnsOf(listOf(state().kept.entries));
     assertEquals(turn?.numTurns, 2);
   });
 }

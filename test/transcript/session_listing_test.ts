@@ -1,11 +1,24 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { parseEntry } from "../../src/transcript/entry.ts";
-import { sessionListingOf } from "../../src/transcript/session_listing.ts";
+import { type Entry, parseEntry } from "../../src/transcript/entry.ts";
+import {
+  listingOf,
+  NO_NOTES,
+  type SessionListing,
+  withNoted,
+} from "../../src/transcript/session_listing.ts";
 import { readRecording } from "./recording.ts";
 
-Deno.test("sessionListingOf: reads what 2.1.330 writes down", () => {
-  const { maxOutputTokens, ...listing } = sessionListingOf(readRecording("2.1.330/mcp").entries);
+/** What lines say of a session, the first `start` of which an earlier run has written. */
+function listed(entries: readonly Entry[], start = 0): SessionListing {
+  return listingOf(entries.reduce(
+    (notes, entry, place) => withNoted(notes, entry, { earlier: place < start }),
+    NO_NOTES,
+  ));
+}
+
+Deno.test("listingOf: reads what 2.1.330 writes down", () => {
+  const { maxOutputTokens, ...listing } = listed(readRecording("2.1.330/mcp").entries);
   assert(listing.tools.includes("Agent") && listing.tools.includes("mcp__lab__hello"));
   assert(!listing.tools.includes("DeferredToolPlaceholder"));
   assertEquals(listing.mcpServers, [{ name: "lab", status: "connected" }]);
@@ -14,14 +27,14 @@ Deno.test("sessionListingOf: reads what 2.1.330 writes down", () => {
   assertEquals([...maxOutputTokens], [["claude-opus-5-5", 128_000]]);
 });
 
-Deno.test("sessionListingOf: knows no tools before 2.1.330, but agents and skills", () => {
-  const listing = sessionListingOf(readRecording("2.1.197/plain").entries);
+Deno.test("listingOf: knows no tools before 2.1.330, but agents and skills", () => {
+  const listing = listed(readRecording("2.1.197/plain").entries);
   assertEquals(listing.tools, []);
   assert(listing.agents.includes("general-purpose"));
   assert(listing.skills.includes("code-review"));
 });
 
-Deno.test("sessionListingOf: takes the tools of the first request of the run", () => {
+Deno.test("listingOf: takes the tools of the first request of the run", () => {
   const shape = (shapeHash: string) => ({
     type: "api-request-shape",
     shapeHash,
@@ -34,13 +47,13 @@ Deno.test("sessionListingOf: takes the tools of the first request of the run", (
   });
   const entries = [shape("a"), request("a"), shape("b"), request("b"), request("a")]
     .map((line) => parseEntry(JSON.stringify(line))).filter((entry) => entry !== undefined);
-  assertEquals(sessionListingOf(entries).tools, ["tool-of-a"]);
-  assertEquals(sessionListingOf(entries, 3).tools, ["tool-of-b"]);
-  assertEquals(sessionListingOf(entries, 4).tools, ["tool-of-a"]);
-  assertEquals(sessionListingOf(entries, 5).tools, ["tool-of-a"], "what was on offer last");
+  assertEquals(listed(entries).tools, ["tool-of-a"]);
+  assertEquals(listed(entries, 3).tools, ["tool-of-b"]);
+  assertEquals(listed(entries, 4).tools, ["tool-of-a"]);
+  assertEquals(listed(entries, 5).tools, ["tool-of-a"], "what was on offer last");
 });
 
-Deno.test("sessionListingOf: takes the model of the run's first request where no line names one", () => {
+Deno.test("listingOf: takes the model of the run's first request where no line names one", () => {
   const model = (modelId: string) => ({
     type: "attachment",
     attachment: { type: "model", identity: { modelId } },
@@ -51,7 +64,7 @@ Deno.test("sessionListingOf: takes the model of the run's first request where no
     params: { model, max_tokens: 1 },
   });
   const modelOf = (lines: readonly object[], start = 0) =>
-    sessionListingOf(
+    listed(
       lines.map((line) => parseEntry(JSON.stringify(line))).filter((entry) => entry !== undefined),
       start,
     ).model;
@@ -60,7 +73,7 @@ Deno.test("sessionListingOf: takes the model of the run's first request where no
   assertEquals(modelOf([request("a"), model("b[1m]")]), "b[1m]");
 });
 
-Deno.test("sessionListingOf: never throws on lines of any content", () => {
+Deno.test("listingOf: never throws on lines of any content", () => {
   const type = fc.constantFrom(
     "deferred_tools_delta",
     "agent_listing_delta",
@@ -89,7 +102,7 @@ Deno.test("sessionListingOf: never throws on lines of any content", () => {
   );
   fc.assert(fc.property(fc.array(line), (lines) => {
     const entries = lines.map((line) => parseEntry(JSON.stringify(line)));
-    const { tools } = sessionListingOf(entries.filter((entry) => entry !== undefined));
+    const { tools } = listed(entries.filter((entry) => entry !== undefined));
     assert(tools.every((tool) => typeof tool === "string"));
   }));
 });

@@ -35,7 +35,6 @@ export function reportFailure(
       kind: isUnbegun ? "error_during_execution" : "internal_error",
       message: error instanceof Error ? error.message : String(error),
     },
-    turns: [],
     ...(isUnbegun ? { cost: NOTHING } : {}),
   });
   options.writer.frame(isUnbegun ? unbegun(frame) : frame);

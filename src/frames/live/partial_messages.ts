@@ -276,14 +276,8 @@ export function endParts(state: FramesState): Told {
 }
 
 /** The model that will answer: the last that did, or the one of the session's start. */
-function modelOf({ entries, model = "" }: FramesState): string {
-  for (let line = entries; line !== undefined; line = line.before) {
-    const { last } = line;
-    if (last.type === "assistant" && last.message.model !== "<synthetic>") {
-      return last.message.model;
-    }
-  }
-  return model.replace(/\[[^\]]*\]$/u, "");
+function modelOf({ kept: { notes }, model = "" }: FramesState): string {
+  return notes.answered ?? model.replace(/\[[^\]]*\]$/u, "");
 }
 
 /** The frames of a line, with the id by which its answer is known to the caller. */

@@ -1,5 +1,4 @@
 import type { Cost } from "../../transcript/turn/cost.ts";
-import type { Turn } from "../../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import { onlyWireKeys } from "../../wire/wire_keys.ts";
 import { modelLimits } from "./model_limits.ts";
@@ -8,7 +7,8 @@ import { modelLimits } from "./model_limits.ts";
 export interface UsageFacts {
   readonly version: string;
   readonly cost?: Cost | undefined;
-  readonly turns: readonly Pick<Turn, "model">[];
+  /** The model that has answered last, as the API names it. */
+  readonly answering: string | undefined;
   /** `max_tokens` of the requests by model, where the transcript tells. */
   readonly maxOutputTokens?: ReadonlyMap<string, number>;
   /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
@@ -18,8 +18,7 @@ export interface UsageFacts {
 
 /** What each model has used, as `claude -p` of the version tells it (`modelUsage`). */
 export function modelUsageOf(facts: UsageFacts): Readonly<Record<string, unknown>> {
-  const { cost, version } = facts;
-  const answering = facts.turns.at(-1)?.model;
+  const { cost, version, answering } = facts;
   const told = facts.limits?.context_window?.["context_window_size"];
   const models = Object.entries(cost?.modelUsage ?? {});
   // With a price missing and several models, the child does not say whose it is.

@@ -12,7 +12,7 @@ import { modelUsageOf } from "./model_usage.ts";
 import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
 import { printSentence } from "./print_sentence.ts";
 import type { TimesToFirst } from "./times_to_first.ts";
-import { type SubagentStats, subagentStats } from "./subagent_stats.ts";
+import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./subagent_stats.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 
 /** Everything a result is made of. */
@@ -21,9 +21,9 @@ export interface ResultFacts {
   readonly sessionId: string;
   readonly uuid: string;
   readonly outcome: Outcome;
-  /** The run's turns so far; the result is that of the last. Empty if the transcript is not readable. */
-  readonly turns: readonly Turn[];
-  /** How many results came before it; absent for as many as there are turns before its own. */
+  /** The turn whose result it is; absent where there is none, or its transcript is not readable. */
+  readonly turn?: Turn | undefined;
+  /** How many results came before it; absent for none. */
   readonly index?: number;
   /** The messages that it answers. */
   readonly messages?: readonly Pick<Message, "uuid" | "human" | "synthetic">[];
@@ -45,9 +45,9 @@ export interface ResultFacts {
    * the rest since 2.1.330. Absent where it is not known or not printed.
    */
   readonly sinceLast?: Cost["modelUsage"] | "nothing" | undefined;
-  /** Counts of all subagents of the run, where more is known of them than the turns so far tell. */
+  /** Counts of all subagents of the run; absent for none. */
   readonly subagents?: SubagentStats;
-  /** How often safeguards have stopped an answer, where more is known of that than the turns tell. */
+  /** How often safeguards have stopped an answer. */
   readonly safetyStops?: number;
   /** The ids of the answers that were told as they were written; absent where none are. */
   readonly streamed?: readonly string[] | undefined;
@@ -68,13 +68,12 @@ export interface ResultFacts {
  * insist on the key.
  */
 export function resultFrame(facts: ResultFacts): ResultFrame {
-  const { outcome, version, cost } = facts;
-  const turn = facts.turns.at(-1);
+  const { outcome, version, cost, turn } = facts;
   const failure = failureOf(outcome);
   const isError = exitCodeOf(outcome, turn?.error !== undefined) !== 0;
   const apiError = failure === undefined && isError;
   const text = apiError ? printSentence(textOf(facts, turn)) : textOf(facts, turn);
-  const modelUsage = modelUsageOf(facts);
+  const modelUsage = modelUsageOf({ ...facts, answering: turn?.model });
   const output = outcome.kind === "answered" && !apiError ? structuredOutput(turn) : undefined;
   const isRecent = isVersionAtLeast(version, "2.1.330");
   // The model is told of it, but not asked yet.
@@ -123,12 +122,12 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     origin: originOf(turn, facts),
     ...askedBy(facts.messages ?? []),
     uuid: facts.uuid,
-    subagent_stats: facts.subagents ?? subagentStats(facts.turns),
-    safety_stops: facts.safetyStops ?? refusalsIn(facts.turns),
+    subagent_stats: facts.subagents ?? subagentStats(NO_SUBAGENTS),
+    safety_stops: facts.safetyStops ?? 0,
     queued_turn_count: 0,
     begun_message_ids: facts.streamed,
     local_command: outcome.kind === "local" ? outcome.command : undefined,
-    result_index: facts.index ?? Math.max(0, facts.turns.length - 1),
+    result_index: facts.index ?? 0,
     model_usage_since_last_result: isUnasked || facts.sinceLast === "nothing"
       ? {}
       : facts.sinceLast && usageSince(facts.sinceLast, modelUsage),
@@ -143,11 +142,6 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     claude_version: version,
     ...(facts.limits === undefined ? {} : { claude_limits: facts.limits }),
   };
-}
-
-/** How often safeguards have stopped an answer in turns. */
-export function refusalsIn(turns: readonly Turn[]): number {
-  return turns.reduce((sum, { refusals }) => sum + refusals, 0);
 }
 
 /** How a turn ends in `claude -p` itself without a result, whatever was said before. */
@@ -213,8 +207,8 @@ const NO_USAGE: JsonObject = {
   fallback_credit: null,
 };
 
-function numTurnsOf({ outcome, turns }: ResultFacts): number {
-  return turns.at(-1)?.numTurns ?? (outcome.kind === "error_max_budget_usd" ? 1 : 0);
+function numTurnsOf({ outcome, turn }: ResultFacts): number {
+  return turn?.numTurns ?? (outcome.kind === "error_max_budget_usd" ? 1 : 0);
 }
 
 function usageOf(facts: ResultFacts, turn: Turn | undefined): Readonly<Record<string, unknown>> {

@@ -24,8 +24,8 @@ export interface SubagentStats {
   readonly by_type: Readonly<Record<string, number>>;
 }
 
-/** Before any. */
-const NO_SUBAGENTS: SubagentStats = {
+/** Of none. */
+const NO_STATS: SubagentStats = {
   spawned: 0,
   requested: { background: 0, foreground: 0, unset: 0 },
   started_in_background: 0,
@@ -38,32 +38,45 @@ const NO_SUBAGENTS: SubagentStats = {
   by_type: {},
 };
 
+/** What turns tell of the subagents that they have started. */
+export interface SubagentCounts {
+  readonly requested: SubagentStats["requested"];
+  readonly background: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly byType: Readonly<Record<string, number>>;
+  /** The ids of those in the background, by which it is known how they end. */
+  readonly apart: readonly string[];
+}
+
+/** Before any. */
+export const NO_SUBAGENTS: SubagentCounts = {
+  requested: NO_STATS.requested,
+  background: 0,
+  completed: 0,
+  failed: 0,
+  byType: {},
+  apart: [],
+};
+
 /** What the model is told of a subagent that the turn has waited for, and whose API failed (2.1.330). */
 const TERMINATED = /^Agent terminated early\b/u;
 
 /**
- * Counts the subagents that the main conversation of a run started.
+ * Counts the subagents that the main conversation of a run started in further turns.
  *
  * Those that subagents started themselves, and refusals, are in no line of the main transcript and
  * count 0.
- *
- * @param options.stopped how many were still at work when the run ended
- * @param options.before those that were counted before these turns
- * @param options.ends how those in the background ended that are not at work, by their ids, whether or not the model has
- * been told so
  */
-export function subagentStats(
+export function countSubagents(
+  before: SubagentCounts,
   turns: readonly Turn[],
-  { stopped = 0, before = NO_SUBAGENTS, ends = new Map() }: {
-    readonly stopped?: number;
-    readonly before?: SubagentStats | undefined;
-    readonly ends?: ReadonlyMap<string, string>;
-  } = {},
-): SubagentStats {
+): SubagentCounts {
   const uses = new Map(turns.flatMap((turn) => turn.toolUses).map((use) => [use.id, use]));
   const requested = { ...before.requested };
-  const byType = new Map(Object.entries(before.by_type));
-  let { spawned, started_in_background: background, completed, failed } = before;
+  const byType = new Map(Object.entries(before.byType));
+  const apart = [...before.apart];
+  let { background, completed, failed } = before;
 
   for (const result of turns.flatMap((turn) => turn.toolResults)) {
     const use = uses.get(result.toolUseId);
@@ -72,31 +85,61 @@ export function subagentStats(
     const isTerminated = result.isError && TERMINATED.test(result.text);
     if (typeof launched.agentId !== "string" && !isTerminated) continue;
     const input = fieldsOf(use.input);
-    spawned++;
     if (input.run_in_background === true) requested.background++;
     else if (input.run_in_background === false) requested.foreground++;
     else requested.unset++;
     if (launched.isAsync === true) background++;
-    const status = isTerminated
-      ? "failed"
-      : launched.isAsync === true
-      ? ends.get(asText(launched.agentId))
-      : launched.status;
-    if (status === "completed") completed++;
-    if (status === "failed") failed++;
+    if (isTerminated) failed++;
+    else if (launched.isAsync === true) apart.push(asText(launched.agentId));
+    else if (launched.status === "completed") completed++;
+    else if (launched.status === "failed") failed++;
     const type = typeof launched.agentType === "string" ? launched.agentType : input.subagent_type;
     const name = typeof type === "string" ? type : "general-purpose";
     byType.set(name, (byType.get(name) ?? 0) + 1);
   }
 
+  return { requested, background, completed, failed, byType: Object.fromEntries(byType), apart };
+}
+
+/** How many subagents have been started. */
+export function spawnedIn({ requested }: SubagentCounts): number {
+  return requested.background + requested.foreground + requested.unset;
+}
+
+/**
+ * The counts of the subagents of a run.
+ *
+ * @param options.stopped how many were still at work when the run ended
+ * @param options.before those that were counted before these turns
+ * @param options.ends how those in the background ended that are not at work, by their ids, whether or not the model has
+ * been told so
+ */
+export function subagentStats(
+  counts: SubagentCounts,
+  { stopped = 0, before = NO_STATS, ends = new Map() }: {
+    readonly stopped?: number;
+    readonly before?: SubagentStats | undefined;
+    readonly ends?: Pick<ReadonlyMap<string, string>, "get">;
+  } = {},
+): SubagentStats {
+  const spawned = before.spawned + spawnedIn(counts);
+  const byType = new Map(Object.entries(before.by_type));
+  for (const [name, count] of Object.entries(counts.byType)) {
+    byType.set(name, (byType.get(name) ?? 0) + count);
+  }
+  const ended = (status: string) => counts.apart.filter((id) => ends.get(id) === status).length;
   return {
     ...before,
     spawned,
-    requested,
-    started_in_background: background,
+    requested: {
+      background: before.requested.background + counts.requested.background,
+      foreground: before.requested.foreground + counts.requested.foreground,
+      unset: before.requested.unset + counts.requested.unset,
+    },
+    started_in_background: before.started_in_background + counts.background,
     max_depth: spawned > 0 ? 1 : 0,
-    completed,
-    failed,
+    completed: before.completed + counts.completed + ended("completed"),
+    failed: before.failed + counts.failed + ended("failed"),
     killed: { ...before.killed, system: before.killed.system + stopped },
     by_type: Object.fromEntries(byType),
   };

@@ -17,7 +17,7 @@ export interface FrameContext {
   /** Whether what rules deny is not told, as where a tool decides on permissions. */
   readonly denialsUntold?: true;
   /** What the caller has decided on calls, by their ids; calls of hooks and rules are not among them. */
-  readonly decisions?: ReadonlyMap<string, CallDecision>;
+  readonly decisions?: Pick<ReadonlyMap<string, CallDecision>, "get" | "has">;
   /** The command that was typed, if Claude Code carries it out: what it says is shown, a compaction's in another way. */
   readonly typed?: string | undefined;
   /** The ids that the caller gave prompts, by those that they have in the transcript. */

@@ -50,9 +50,9 @@ export interface TaskContext {
   /** The calls so far, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   /** The tasks so far, those that are over as well. */
-  readonly allTasks: Tasks;
+  readonly allTasks: Pick<Tasks, "get">;
   /** Those of them that this run has told. */
-  readonly toldTasks: Tasks;
+  readonly toldTasks: Pick<Tasks, "has">;
 }
 
 /** Whether the tasks in the background are listed whenever they change, and their ends told at once: since 2.1.330. */

@@ -28,10 +28,10 @@ function unbegunCall(state: FramesState): UnbegunCall | undefined {
   if (known.length === 0) return undefined;
   const begun = new Set([
     ...[...state.uncalled, ...listOf(state.subagents)].map(({ subagent }) => subagent.toolUseId),
-    ...[...state.allTasks.values()].map(({ toolUseId }) => toolUseId),
     ...lines.flatMap(resultsIn),
   ]);
-  return known.find(({ id }) => !begun.has(id));
+  const isTold = (id: string) => state.allTasks.values().some(({ toolUseId }) => toolUseId === id);
+  return known.find(({ id }) => !begun.has(id) && !isTold(id));
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { FramesState } from "../telling/frames_state.ts";
-import { listOf } from "../../chain.ts";
 import type { SubagentLine } from "../../session/input.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
@@ -98,11 +97,11 @@ export function withFork(
 ): FramesState {
   // Where nothing was said to the model itself, its subagent alone has been told what there is.
   const own = state.uncalled.map(({ entry }) => entry);
-  const entries = [...state.earlier, ...listOf(state.entries), ...own];
+  const entries = [...state.kept.notes.skillListings, ...own];
   return {
     ...state,
     skills: state.skills.filter((each) => each !== call),
-    forks: new Map(state.forks).set(agentId, {
+    forks: state.forks.with(agentId, {
       call,
       description: skillDescription(entries, skillOf(call)),
     }),

@@ -5,6 +5,7 @@ import {
   and,
   type FramesState,
   type HookedTask,
+  knownCall,
   type Told,
   told,
 } from "../telling/frames_state.ts";
@@ -109,7 +110,7 @@ function tellHooked(state: FramesState, task: HookedTask): Told {
     return calls.length > 1 ? told(state) : tellBegun(state, { agentId, type, call });
   }
   const { toolUseId, outcome } = task;
-  if (!state.toolUses.has(toolUseId)) return later;
+  if (knownCall(state, toolUseId) === undefined) return later;
   const { agentId, status } = outcome;
   const isOver = typeof agentId === "string" && status === "completed";
   // What it has said until then comes first.
@@ -119,9 +120,10 @@ function tellHooked(state: FramesState, task: HookedTask): Told {
 
 /** Calls of a kind of subagent that none has been started for; a skill's subagent may be of any kind. */
 function newCalls(state: FramesState, type: string): readonly ToolUse[] {
-  const { toolUses, allTasks } = state;
+  const { toolUses, agentCalls, allTasks } = state;
   const started = new Set([...allTasks.values()].map(({ toolUseId }) => toolUseId));
-  return [...toolUses.values(), ...heldCalls(state)].filter(({ id, name, input }) => {
+  const calls = [...toolUses.values(), ...agentCalls.values(), ...heldCalls(state)];
+  return calls.filter(({ id, name, input }) => {
     if (started.has(id)) return false;
     if (name === "Skill") return true;
     const wanted = isJsonObject(input) ? input.subagent_type : undefined;

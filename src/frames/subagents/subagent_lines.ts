@@ -21,6 +21,7 @@ import {
   and,
   type ForkedSkill,
   type FramesState,
+  knownCall,
   type Told,
   told,
 } from "../telling/frames_state.ts";
@@ -42,7 +43,7 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
       mayBeFork(state, line) ? { ...state, uncalled: [...state.uncalled, line] } : state,
     );
   }
-  const call = fork?.call ?? state.toolUses.get(toolUseId);
+  const call = fork?.call ?? knownCall(state, toolUseId);
   const task = state.allTasks.get(agentId);
   if (
     (call === undefined && task === undefined) || state.version === undefined ||
@@ -113,10 +114,11 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   if (entry.type !== "assistant") {
     // After the result of a skill there may be a single call that is open.
     const { skills: { length } } = state;
-    return and(next, (state) => {
+    const rest = and(next, (state) => {
       const isAwaited = state.uncalled.some(({ subagent }) => subagent.agentId === agentId);
       return state.skills.length < length || isAwaited ? tellUncalled(state) : told(state);
     });
+    return entry.type === "user" ? and(rest, (state) => told(forgetCalls(state, entry))) : rest;
   }
   return and(
     and(and(next, (state) => noteCalls(state, entry, agentId)), tellHookedTasks),
@@ -200,7 +202,7 @@ function isBeingWoken(
 }
 
 /** Whether a line was written later in a turn than all that has been told of the session's own lines. */
-function isAheadOfOwn({ entries, rested }: FramesState, entry: Entry): boolean {
+function isAheadOfOwn({ kept: { entries }, rested }: FramesState, entry: Entry): boolean {
   if (rested || entry.type === "other") return false;
   for (let line = entries; line !== undefined; line = line.before) {
     const { last } = line;
@@ -239,20 +241,22 @@ export function tellUncalled({ uncalled, ...state }: FramesState): Told {
   );
 }
 
-/** Forgets the calls whose results a line holds, but for those of subagents, which may go on in the background. */
+/** Forgets the calls whose results a line holds, but for those that have started subagents: these may go on. */
 export function forgetCalls(state: FramesState, { message }: UserEntry): FramesState {
   if (typeof message.content === "string") return state;
   const toolUses = new Map(state.toolUses);
-  let { failed } = state;
+  let { failed, agentCalls } = state;
   const { hooked } = forgetHooked(state, message.content.map(({ tool_use_id: id }) => id));
   for (const { tool_use_id: id, is_error } of message.content) {
     const call = typeof id === "string" ? toolUses.get(id) : undefined;
-    if (call === undefined || call.name === "Agent" || call.name === "Task") continue;
+    if (call === undefined) continue;
     toolUses.delete(call.id);
+    const startsAgent = call.name === "Agent" || call.name === "Task";
+    if (startsAgent) agentCalls = agentCalls.with(call.id, call);
     // What a refused call was given is a part of the result.
-    if (is_error === true) failed = chained(failed, call);
+    else if (is_error === true && call.agentId === undefined) failed = chained(failed, call);
   }
   return toolUses.size === state.toolUses.size && hooked === state.hooked
     ? state
-    : { ...state, toolUses, failed, hooked };
+    : { ...state, toolUses, agentCalls, failed, hooked };
 }

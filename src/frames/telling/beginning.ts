@@ -1,16 +1,11 @@
 import type { Entry } from "../../transcript/entry.ts";
-import {
-  PLACEHOLDER,
-  type SessionListing,
-  sessionListingOf,
-} from "../../transcript/session_listing.ts";
+import { listingOf, PLACEHOLDER, type SessionListing } from "../../transcript/session_listing.ts";
 import {
   BRIDGED_OUTPUT_TOOL,
   OUTPUT_SERVER,
   OUTPUT_TOOL,
 } from "../../transcript/structured_output.ts";
 import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import { listOf } from "../../chain.ts";
 import type { FastMode } from "../result/fast_mode.ts";
 import { NO_PARTS } from "./partial_state.ts";
 import type { RequestOffer } from "../../session/input.ts";
@@ -32,8 +27,8 @@ export function begin(
   } = {},
 ): Told {
   if (state.begun || version === undefined) return told(state);
-  const { options, earlier } = state;
-  const listing = sessionListingOf([...earlier, ...listOf(state.entries)], earlier.length);
+  const { options, kept: { notes } } = state;
+  const listing = listingOf(notes);
   const titled = tellGivenTitle(state, version);
   const { state: next, made } = withIds(titled.state, (newUuid) =>
     initFrame({
@@ -147,7 +142,7 @@ export function modelInForce(
   state: FramesState,
   { model }: Pick<SessionListing, "model">,
 ): string | undefined {
-  return state.options.model ?? state.model ?? model ?? answeringModel(state) ??
+  return state.options.model ?? state.model ?? model ?? state.kept.notes.answering ??
     describedModel(state);
 }
 
@@ -155,12 +150,4 @@ export function modelInForce(
 export function describedModel({ described }: Pick<FramesState, "described">): string | undefined {
   const model = described?.["model"];
   return typeof model === "string" ? model : undefined;
-}
-
-/** The model that answers, or answered last before the session was resumed. */
-function answeringModel({ entries, earlier }: FramesState): string | undefined {
-  const isAnswer = (entry: Entry) =>
-    entry.type === "assistant" && entry.message.model !== "<synthetic>";
-  const answer = listOf(entries).find(isAnswer) ?? earlier.findLast(isAnswer);
-  return answer?.type === "assistant" ? answer.message.model : undefined;
 }

@@ -1,7 +1,6 @@
 import type { CallDecision, Ending } from "../../session/effect.ts";
 import type { ApiFault, SubagentLine } from "../../session/input.ts";
 import type { Message } from "../../session/message.ts";
-import type { GivenIds } from "../../transcript/given_ids.ts";
 import type { Cost, Spent } from "../../transcript/turn/cost.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
@@ -9,9 +8,11 @@ import type { ToolUse } from "../../transcript/turn/turn.ts";
 import type { KnownLimits } from "../../wire/claude_limits.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { Chain } from "../../chain.ts";
+import { type GrowingMap, growingMap } from "../../growing_map.ts";
 import type { Activity, FramesOptions } from "./frames_options.ts";
 import type { OpenCall } from "./open_call.ts";
 import type { SeenShell, ShellCall, ShellOrder, WaitedShell } from "./known_shells.ts";
+import { type KeptLines, noLines } from "./kept_lines.ts";
 import { makeIds } from "./made_ids.ts";
 import { type ExactState, NO_STREAM } from "./exact_state.ts";
 import type { FastMode } from "../result/fast_mode.ts";
@@ -20,7 +21,7 @@ import { NO_PARTS, type PartialState } from "./partial_state.ts";
 import type { Report, ReportOptions } from "../result/report.ts";
 import type { SubagentStats } from "../result/subagent_stats.ts";
 import type { CallEnd } from "../single/task_ends.ts";
-import type { Tasks } from "../single/task.ts";
+import type { Task, Tasks } from "../single/task.ts";
 
 /** What a Stop hook says of the result of its turn. */
 export interface TurnStop {
@@ -91,7 +92,7 @@ export interface FramesState {
   /** Whether the title that it has from the start has been told. */
   readonly isTitled?: true;
   /** What is kept of the lines of this run that have been told. */
-  readonly entries: Chain<Entry> | undefined;
+  readonly kept: KeptLines;
   /** Lines since the last `read`, which are told in the order of their times. */
   readonly own: Chain<Entry> | undefined;
   readonly subagents: Chain<SubagentLine> | undefined;
@@ -100,7 +101,7 @@ export interface FramesState {
   /** What has been read and is to be mirrored. */
   readonly unmirrored: Chain<MirroredLine> | undefined;
   /** The ids that the caller gave prompts, by those that they have in the transcript. */
-  readonly givenIds: GivenIds;
+  readonly givenIds: GrowingMap<string, string>;
   /** Lines of subagents whose call is in a line that has not been written yet. */
   readonly uncalled: readonly SubagentLine[];
   /** Ends of Stop hooks that are told when all of them have ended. */
@@ -144,17 +145,19 @@ export interface FramesState {
   readonly preserved: ReadonlyMap<string, boolean>;
   /** Ids of the calls that hand over structured answers; absent where none is wanted. */
   readonly outputCalls?: ReadonlySet<string>;
-  /** The calls that have not returned, and those of subagents, by id. */
+  /** The calls that have not returned, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
+  /** Those by which subagents were started, and which have returned. */
+  readonly agentCalls: GrowingMap<string, ToolUse>;
   /** Calls of skills that have not returned, and of which it is not known whether a subagent carries them out. */
   readonly skills: readonly ToolUse[];
   /** Skills that subagents carry out, by the ids of those. */
-  readonly forks: ReadonlyMap<string, ForkedSkill>;
+  readonly forks: GrowingMap<string, ForkedSkill>;
   /** The calls that have failed, or were refused. */
   readonly failed: Chain<ToolUse> | undefined;
   readonly tasks: Tasks;
   /** What the caller has decided on calls, by their ids. */
-  readonly decisions: ReadonlyMap<string, CallDecision>;
+  readonly decisions: GrowingMap<string, CallDecision>;
   /** The permission mode, once it is another one than at the start. */
   readonly permissionMode?: string;
   /** Whether what a subagent's end has led to waits for lines of the subagent. */
@@ -162,9 +165,9 @@ export interface FramesState {
   /** The call whose subagent's beginning is waited for ahead of what was written behind it, and the line that holds it. */
   readonly unbegun: { readonly id: string; readonly line: Entry } | undefined;
   /** All tasks so far, as they began. */
-  readonly allTasks: Tasks;
+  readonly allTasks: GrowingMap<string, Task>;
   /** How tasks ended that are not at work again: their statuses, by their ids. */
-  readonly taskEnds: ReadonlyMap<string, string>;
+  readonly taskEnds: GrowingMap<string, string>;
   /** Calls of shells that are waited for, by their ids. */
   readonly shells: ReadonlyMap<string, WaitedShell>;
   /** Calls of the session itself that have not returned, by their ids; before 2.1.330 none. */
@@ -263,11 +266,11 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     ...(options.before?.activity === undefined ? {} : { activity: options.before.activity }),
     ids: 0,
     earlier: [],
-    entries: undefined,
+    kept: noLines(),
     own: undefined,
     subagents: undefined,
     unmirrored: undefined,
-    givenIds: new Map(),
+    givenIds: growingMap(),
     uncalled: [],
     stopEnds: [],
     notices: [],
@@ -279,16 +282,17 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     ahead: undefined,
     preserved: new Map(),
     toolUses: new Map(),
+    agentCalls: growingMap(),
     skills: [],
-    forks: new Map(),
+    forks: growingMap(),
     failed: undefined,
     tasks: new Map(),
-    decisions: new Map(),
+    decisions: growingMap(),
     awaitsSubagent: false,
     amid: new Set(),
     unbegun: undefined,
-    allTasks: new Map(),
-    taskEnds: new Map(),
+    allTasks: growingMap(),
+    taskEnds: growingMap(),
     shells: new Map(),
     openCalls: new Map(),
     shellCalls: new Map(),
@@ -331,6 +335,11 @@ export function isAmidAnswer({ amid }: FramesState, entry: UserEntry): boolean {
 /** Whether there are lines that have not been told. */
 export function holdsLines({ own, subagents }: FramesState): boolean {
   return own !== undefined || subagents !== undefined;
+}
+
+/** A call that has not returned, or has started a subagent. */
+export function knownCall({ toolUses, agentCalls }: FramesState, id: string): ToolUse | undefined {
+  return toolUses.get(id) ?? agentCalls.get(id);
 }
 
 /** Notes that an answer is told as it is written. */

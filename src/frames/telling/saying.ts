@@ -2,7 +2,7 @@ import type { Frame } from "../../wire/frame.ts";
 import { begin } from "./beginning.ts";
 import type { FrameContext } from "../single/frame_context.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import type { Task, TaskContext, Tasks, TaskStep } from "../single/task.ts";
+import type { Task, TaskContext, TaskStep } from "../single/task.ts";
 import { asText } from "../../json_object.ts";
 
 /** Says frames, after `system/init`; none without a version, on which they depend. */
@@ -40,21 +40,20 @@ export function tellTasks(
   // A short task may begin and end in one line.
   const allTasks = started === undefined
     ? state.allTasks
-    : new Map(state.allTasks).set(started.id, started);
+    : state.allTasks.with(started.id, started);
   return and(said, (state) => told({ ...state, tasks, allTasks, taskEnds }));
 }
 
 /** The ends of tasks after frames that tell of some; a task that begins again has not ended. */
 function endsAfter(
-  before: ReadonlyMap<string, string>,
+  before: FramesState["taskEnds"],
   { frames, started }: TaskStep,
-): ReadonlyMap<string, string> {
-  const ends = new Map(before);
-  if (started !== undefined) ends.delete(started.id);
-  for (const { subtype, task_id: id, status } of frames) {
-    if (subtype === "task_notification") ends.set(asText(id), asText(status));
-  }
-  return frames.length === 0 && ends.size === before.size ? before : ends;
+): FramesState["taskEnds"] {
+  const isAgain = started !== undefined && before.has(started.id);
+  return frames.filter(({ subtype }) => subtype === "task_notification").reduce(
+    (ends, { task_id: id, status }) => ends.with(asText(id), asText(status)),
+    isAgain ? before.without(started.id) : before,
+  );
 }
 
 /** Says frames now, before `system/init` if that has not been told: a typed command does not begin a turn. */
@@ -76,14 +75,12 @@ type SpeakingContext =
   & Required<Pick<FrameContext, "toolUses" | "denialMessages" | "decisions">>
   & Pick<TaskContext, "allTasks" | "toldTasks">;
 
-/** All tasks so far, and the subagents of the session as it was before the run: those may be woken. */
-function allTasksOf({ allTasks, uncalled }: FramesState): Tasks {
-  if (uncalled.length === 0) return allTasks;
-  const earlier = uncalled.map(({ subagent }): readonly [string, Task] => {
-    const { agentId: id, toolUseId = "", type: agentType, description } = subagent;
-    return [id, { id, toolUseId, type: "local_agent", description, agentType, background: false }];
-  });
-  return new Map([...earlier, ...allTasks]);
+/** A task so far, or a subagent of the session as it was before the run: that may be woken. */
+function taskOf({ allTasks, uncalled }: FramesState, id: string): Task | undefined {
+  const earlier = uncalled.findLast(({ subagent }) => subagent.agentId === id)?.subagent;
+  if (allTasks.has(id) || earlier === undefined) return allTasks.get(id);
+  const { toolUseId = "", type: agentType, description } = earlier;
+  return { id, toolUseId, type: "local_agent", description, agentType, background: false };
 }
 
 function contextOf(
@@ -97,7 +94,7 @@ function contextOf(
     ...(options.subagentText ? { subagentText: true } : {}),
     newUuid,
     toolUses,
-    allTasks: allTasksOf(state),
+    allTasks: { get: (id) => taskOf(state, id) },
     toldTasks: state.allTasks,
     messages: named.has("assistant") ? [] : taken,
     denialMessages: options.denialMessages,

@@ -11,7 +11,7 @@ export interface PermissionDenial {
 /** What is known of denials beside the transcript. */
 export interface KnownDenials {
   readonly denialMessages: readonly string[];
-  readonly decisions?: ReadonlyMap<string, string>;
+  readonly decisions?: Pick<ReadonlyMap<string, string>, "get">;
 }
 
 const DENIED = [

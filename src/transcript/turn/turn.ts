@@ -44,6 +44,8 @@ export interface TurnError {
 export interface Turn {
   /** Undefined while the prompt's own line has not been seen. */
   readonly prompt: UserEntry | undefined;
+  /** All that belong to it, the prompt's own among them. */
+  readonly lines: readonly Entry[];
   readonly sessionId: string | undefined;
   readonly version: string | undefined;
   readonly cwd: string | undefined;
@@ -223,6 +225,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
 
   return {
     prompt,
+    lines: entries,
     sessionId: context?.sessionId,
     version: context?.version,
     cwd: context?.cwd,

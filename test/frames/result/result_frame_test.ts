@@ -13,7 +13,6 @@ const FACTS = {
   sessionId: "the-session",
   uuid: "an-id",
   outcome: { kind: "answered" },
-  turns: [],
 } as const;
 
 const COST: Cost = {
@@ -32,31 +31,15 @@ function linesOf(...lines: readonly object[]): readonly Entry[] {
 Deno.test("the window of the model that answers is what the child says it is", () => {
   const limits = { context_window: { context_window_size: 300_000 } };
   const windows = (model: string, more: object = {}) => {
-    const turns = turnsOf(
+    const [turn] = turnsOf(
       linesOf({ type: "assistant", message: { id: "a", model, content: [] } }),
     );
-    return Object.values(resultFrame({ ...FACTS, cost: COST, turns, ...more }).modelUsage ?? {})
+    return Object.values(resultFrame({ ...FACTS, cost: COST, turn, ...more }).modelUsage ?? {})
       .map((usage) => (usage as { readonly contextWindow?: number }).contextWindow);
   };
   assertEquals(windows("claude-opus-5-5", { limits }), [300_000, undefined]);
   assertEquals(windows("other", { limits }), [1_000_000, 300_000]);
   assertEquals(windows("claude-opus-5-5"), [1_000_000, undefined]);
-});
-
-Deno.test("resultFrame: counts the refusals of all turns so far", () => {
-  const answer = (id: string, stop_reason: string) => ({
-    type: "assistant",
-    message: { id, model: "m", content: [{ type: "text", text: id }], stop_reason },
-  });
-  const asked = (uuid: string) => ({
-    type: "user",
-    uuid,
-    message: { role: "user", content: "Go" },
-  });
-  const lines = linesOf(asked("1"), answer("a", "refusal"), asked("2"), answer("b", "end_turn"));
-  const turns = turnsOf(lines, { begins: new Set(["2"]) });
-  assertEquals(turns.length, 2);
-  assertEquals(resultFrame({ ...FACTS, version: "2.1.330", turns })["safety_stops"], 1);
 });
 
 Deno.test("resultFrame: tells of a command that was carried out what claude -p does", () => {
@@ -71,10 +54,10 @@ Deno.test("resultFrame: tells of a command that was carried out what claude -p d
 });
 
 Deno.test("resultFrame: names a failure of this program and keeps what text there is", () => {
-  const turns = turnsOf(readRecording("2.1.197/blocks").entries);
+  const [turn] = turnsOf(readRecording("2.1.197/blocks").entries);
   for (const kind of ["timeout", "internal_error", "assistant_error"] as const) {
     const outcome = { kind, message: "It failed" };
-    const whole = resultFrame({ ...FACTS, version: "2.1.197", outcome, turns });
+    const whole = resultFrame({ ...FACTS, version: "2.1.197", outcome, turn });
     assertEquals([whole.subtype, whole.is_error, whole.errors], [kind, true, ["It failed"]]);
     assertEquals(whole.result, "Third block, the last.\n");
     assert(!("terminal_reason" in whole) && !("api_error_status" in whole));
@@ -89,13 +72,13 @@ Deno.test("resultFrame: a call that was put off ends its turn, and is told to wh
   const call = { type: "tool_use", id: "t", name: "Bash", input: { command: "ls" } };
   const given = { type: "tool_result", tool_use_id: "t", is_error: true };
   const told = (content: string, halts = true) => {
-    const turns = turnsOf(linesOf(
+    const [turn] = turnsOf(linesOf(
       { type: "user", uuid: "p", message: { content: "Hi" } },
       { type: "assistant", message: { id: "a", model: "m", content: [call] } },
       { type: "user", message: { content: [{ ...given, content }] } },
       ...(halts ? [{ type: "attachment", attachment: { type: HALTED } }] : []),
     ));
-    const result = resultFrame({ ...FACTS, turns });
+    const result = resultFrame({ ...FACTS, turn });
     const { num_turns, stop_reason, terminal_reason, deferred_tool_use } = result;
     return [num_turns, stop_reason, terminal_reason, deferred_tool_use];
   };
@@ -112,19 +95,19 @@ Deno.test("resultFrame: a call that was put off ends its turn, and is told to wh
 Deno.test("resultFrame: tells an interrupt during a tool from one during an answer", () => {
   const prompt = { type: "user", uuid: "p", message: { content: "Hi" } };
   const answer = (content: readonly object[]) =>
-    turnsOf(linesOf(prompt, { type: "assistant", message: { id: "a", model: "m", content } }));
+    turnsOf(linesOf(prompt, { type: "assistant", message: { id: "a", model: "m", content } }))[0];
   const outcome = { kind: "interrupted", signal: "SIGINT", message: "Interrupted" } as const;
   const reason = (content: readonly object[]) =>
-    resultFrame({ ...FACTS, outcome, turns: answer(content) }).terminal_reason;
+    resultFrame({ ...FACTS, outcome, turn: answer(content) }).terminal_reason;
   assertEquals(reason([{ type: "text", text: "So" }]), "aborted_streaming");
   assertEquals(reason([{ type: "tool_use", id: "t", name: "Bash" }]), "aborted_tools");
 });
 
 Deno.test("resultFrame: falls back on the Stop hook's text only without an answer", () => {
-  const turns = turnsOf(readRecording("2.1.197/endthink").entries);
+  const [turn] = turnsOf(readRecording("2.1.197/endthink").entries);
   const lastAssistantMessage = "From the hook";
   assertEquals(resultFrame({ ...FACTS, lastAssistantMessage }).result, "From the hook");
-  assertEquals(resultFrame({ ...FACTS, lastAssistantMessage, turns }).result, "");
+  assertEquals(resultFrame({ ...FACTS, lastAssistantMessage, turn }).result, "");
 });
 
 Deno.test("resultFrame: tells a StopFailure that the transcript does not show", () => {
@@ -136,12 +119,12 @@ Deno.test("resultFrame: tells a StopFailure that the transcript does not show", 
 
 Deno.test("resultFrame: holds an answer back that is one to another prompt", () => {
   const outcome = { kind: "internal_error", message: "Changed" } as const;
-  const turns = turnsOf(linesOf({
+  const [turn] = turnsOf(linesOf({
     type: "assistant",
     message: { id: "a", model: "m", content: [{ type: "text", text: "Hi" }], usage: {} },
   }));
-  assertEquals(resultFrame({ ...FACTS, outcome, turns }).result, "Hi");
-  assertEquals(resultFrame({ ...FACTS, outcome, turns, isForeign: true }).result, undefined);
+  assertEquals(resultFrame({ ...FACTS, outcome, turn }).result, "Hi");
+  assertEquals(resultFrame({ ...FACTS, outcome, turn, isForeign: true }).result, undefined);
 });
 
 Deno.test("resultFrame: leaves the cost out if it is not known", () => {
@@ -186,11 +169,11 @@ Deno.test("resultFrame: prefers the requests' own limit and the caller's times",
 
 Deno.test("resultFrame: passes on usage fields that are not known yet", () => {
   const message = { id: "a", model: "m", content: [], usage: { input_tokens: 1, new_tokens: 2 } };
-  const turns = turnsOf(linesOf({ type: "assistant", message }, {
+  const [turn] = turnsOf(linesOf({ type: "assistant", message }, {
     type: "assistant",
     message: { ...message, id: "b" },
   }));
-  const { usage } = resultFrame({ ...FACTS, version: "2.1.197", turns });
+  const { usage } = resultFrame({ ...FACTS, version: "2.1.197", turn });
   assert(typeof usage === "object" && usage !== null && "new_tokens" in usage);
   assertEquals(usage.new_tokens, 4);
   assert(!("fallback_credit" in usage));
@@ -212,11 +195,11 @@ Deno.test("resultFrame: tells of a hook that does not let the turn go on, and no
   const reason = (attachment: object) =>
     resultFrame({
       ...FACTS,
-      turns: turnsOf(linesOf(
+      turn: turnsOf(linesOf(
         { type: "user", uuid: "p", message: { content: "Hi" } },
         { type: "assistant", message: { id: "a", model: "m", content: [] } },
         { type: "attachment", attachment: { type: HALTED, ...attachment } },
-      )),
+      ))[0],
     }).terminal_reason;
   assertEquals(reason({ hookEvent: "Stop", message: "enough" }), "stop_hook_prevented");
   assertEquals(reason({ hookEvent: "PostToolUse", message: "enough" }), "hook_stopped");
@@ -232,7 +215,7 @@ Deno.test("resultFrame: has no text where a hook wants a turn to go on that anot
     { type: "user", isMeta: true, message: { content: "Stop hook feedback:\ngo on" } },
   ];
   const result = (count: number) =>
-    resultFrame({ ...FACTS, turns: turnsOf(linesOf(...lines.slice(0, count))) }).result;
+    resultFrame({ ...FACTS, turn: turnsOf(linesOf(...lines.slice(0, count)))[0] }).result;
   assertEquals([result(3), result(4)], ["x", ""]);
 });
 
@@ -240,7 +223,7 @@ const PROMPT = { type: "user", uuid: "p", message: { content: "Hi" } };
 
 Deno.test("resultFrame: a structured answer is the result since 2.1.197, and before that the last text", () => {
   const call = { type: "tool_use", id: "t", name: OUTPUT_TOOL, input: { n: 1 } };
-  const turns = turnsOf(linesOf(
+  const [turn] = turnsOf(linesOf(
     PROMPT,
     { type: "assistant", message: { id: "a", model: "m", content: [call] } },
     {
@@ -250,7 +233,7 @@ Deno.test("resultFrame: a structured answer is the result since 2.1.197, and bef
     { type: "assistant", message: { id: "b", model: "m", content: [{ type: "text", text: "x" }] } },
   ));
   const told = ["2.1.168", "2.1.197", "2.1.330"].map((version) => {
-    const { result, structured_output } = resultFrame({ ...FACTS, version, turns });
+    const { result, structured_output } = resultFrame({ ...FACTS, version, turn });
     return [result, structured_output];
   });
   assertEquals(told, [["x", { n: 1 }], ['{"n":1}', { n: 1 }], ['{"n":1}', { n: 1 }]]);
@@ -274,7 +257,7 @@ Deno.test("resultFrame: counts an answer without anything in it, which leaves no
   const result = (lines: readonly object[], modelUsage: Cost["modelUsage"]) =>
     resultFrame({
       ...FACTS,
-      turns: turnsOf(linesOf(PROMPT, ...lines)),
+      turn: turnsOf(linesOf(PROMPT, ...lines))[0],
       cost: { ...COST, modelUsage },
     });
   const m = { inputTokens: 5, cacheCreationInputTokens: 7 };
@@ -292,10 +275,10 @@ Deno.test("resultFrame: counts an answer without anything in it, which leaves no
   assertEquals(told([paid("a", 2), remark], { m, other: m })[1], 2, "nobody knows whose");
   const subagent = { content: [{ type: "tool_use", id: "t", name: "Agent" }] };
   assertEquals(told([paid("a", 2, subagent), remark])[1], 2, "a subagent has cost something too");
-  const turns = turnsOf(linesOf(PROMPT, remark));
+  const [turn] = turnsOf(linesOf(PROMPT, remark));
   const outcome = { kind: "error_max_turns", turns: 1, message: "m" } as const;
   assertEquals(
-    resultFrame({ ...FACTS, outcome, turns }).stop_reason,
+    resultFrame({ ...FACTS, outcome, turn }).stop_reason,
     "end_turn",
     "none has a line",
   );
@@ -310,7 +293,7 @@ Deno.test("resultFrame: does not count an answer that the API broke off, but one
   const tokens = (answer: object) => {
     const { usage } = resultFrame({
       ...FACTS,
-      turns: turnsOf(linesOf(PROMPT, answer, failed)),
+      turn: turnsOf(linesOf(PROMPT, answer, failed))[0],
     });
     return (usage as Record<string, unknown>)["input_tokens"];
   };

@@ -34,7 +34,6 @@ Deno.test("a command that is not available is answered in claude -p's frames", (
     const { claude_version, ...ours } = resultFrame({
       ...ids,
       outcome: { kind: "local", text: TEXT },
-      turns: [],
       cost: { totalUsd: 0, apiDurationMs: 0, modelUsage: {}, hasUnknownPrice: undefined },
       sinceLast: {},
     });
