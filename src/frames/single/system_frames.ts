@@ -67,8 +67,22 @@ export function systemFrames(line: SystemEntry, context: FrameContext): readonly
 function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
   if (!isJsonObject(promptSubmitEnding)) return undefined;
   const { ending, promptKept } = promptSubmitEnding;
-  return isJsonObject(ending)
-    ? defined({ kind: ending["kind"], prompt_kept: promptKept, reason: ending["reason"] })
+  if (!isJsonObject(ending)) return undefined;
+  const { kind, reason } = ending;
+  const known = typeof reason === "string" ? noVerdict(reason) : undefined;
+  return defined({ kind, reason, prompt_kept: promptKept, ...known });
+}
+
+const FAILED = '[callback]: failed; blocking because onFailure is "block"';
+const LATE = /^UserPrompt(?:Submit|Expansion) hook callback timed out after \d+ms$/u;
+
+/** That a hook of the caller's has not judged the prompt, as our hook in its place has said. */
+function noVerdict(reason: string): Readonly<Record<string, unknown>> | undefined {
+  if (reason.startsWith(`${FAILED}\n`)) {
+    return { kind: "no_verdict", no_verdict_kind: "hook_failed", reason: FAILED };
+  }
+  return LATE.test(reason)
+    ? { kind: "no_verdict", no_verdict_kind: "callback_timed_out", reason: undefined }
     : undefined;
 }
 

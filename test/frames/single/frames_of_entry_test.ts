@@ -59,6 +59,25 @@ Deno.test("framesOfEntry: says of what comes of a hook for a skill's commands th
   assertEquals(tagOf("Stop says: Not run in /two"), undefined);
 });
 
+Deno.test("framesOfEntry: tells a prompt that a hook of the caller's has blocked from one that none has judged", () => {
+  const outcomeOf = (reason: string) =>
+    framesOf({
+      type: "system",
+      subtype: "informational",
+      preventContinuation: true,
+      content: `UserPromptSubmit operation blocked by hook:\n${reason}`,
+      promptSubmitEnding: { promptKept: false, ending: { kind: "blocked_by_hook", reason } },
+    })[0]?.["prompt_submit_outcome"];
+  const late = "UserPromptSubmit hook callback timed out after 1000ms";
+  const failed = '[callback]: failed; blocking because onFailure is "block"';
+  assertEquals(["no", `${failed}\nHook callback h failed`, late, `${late} or so`].map(outcomeOf), [
+    { kind: "blocked_by_hook", prompt_kept: false, reason: "no" },
+    { kind: "no_verdict", prompt_kept: false, no_verdict_kind: "hook_failed", reason: failed },
+    { kind: "no_verdict", prompt_kept: false, no_verdict_kind: "callback_timed_out" },
+    { kind: "blocked_by_hook", prompt_kept: false, reason: `${late} or so` },
+  ]);
+});
+
 Deno.test("framesOfEntry: hides why an answer stops, and keeps fields of the API", () => {
   const frames = framesOf({
     type: "assistant",

@@ -73,13 +73,28 @@ function failed(
   const reason = `[callback]: failed; blocking because onFailure is "block"\n${what}`;
   return [
     { type: "remark", text: `${event}: ${what} ${counts}` },
-    answer(hookId, { decision: "block", reason }),
+    answer(
+      hookId,
+      PROMPTING.includes(event) ? promptBlock(event, reason) : { decision: "block", reason },
+    ),
     ...(event === "PreToolUse" ? decided(toolUseId, "forbidden") : []),
   ];
 }
 
 /** Events that a hook which fails lets happen in any case; of a permission the caller is asked besides. */
 const UNGUARDING = ["Stop", "SubagentStop", "TaskCompleted", "TeammateIdle", "PermissionRequest"];
+
+/** Events whose hooks may block a prompt: `claude -p` sends none of which one has not said that it may be (2.1.330). */
+const PROMPTING = ["UserPromptSubmit", "UserPromptExpansion"];
+
+/** The answer that blocks a prompt where no hook has judged it, and which therefore is not repeated. */
+function promptBlock(event: string, reason: string): HookPayload {
+  return {
+    decision: "block",
+    reason,
+    hookSpecificOutput: { hookEventName: event, suppressOriginalPrompt: true },
+  };
+}
 
 /**
  * What ends the run because of a caller's answer: as with `claude -p`, one for a prompt that is an answer of another
@@ -212,22 +227,33 @@ export function onCallbacksDue(before: SessionState, at: number): Step {
     step = andThen(step, (state) =>
       act({ ...state, asked: without(state.asked, id) }, [
         { type: "withdraw", id },
-        ...(event === "PreToolUse"
-          ? [answer(hookId, LATE), ...decided(toolUseId, "late")]
-          : [answer(hookId, ...event === SKILL_SHELL ? [notRun("the hook didn't answer")] : [])]),
+        answer(hookId, lateAnswer(state, question)),
+        ...(event === "PreToolUse" ? decided(toolUseId, "late") : []),
       ]));
   }
   return act(step.state, [...step.effects, ...untilDue(step.state, at)]);
 }
 
-/** As `claude -p`: a hook that may forbid a call forbids it when it says nothing. */
+/** As `claude -p`: a hook that may forbid something forbids it when it says nothing; 2.1.197 ends the run for a prompt. */
+function lateAnswer(
+  state: SessionState,
+  { callback: { event, timeoutS = 0 } }: CallbackQuestion,
+): HookPayload | undefined {
+  if (event === SKILL_SHELL) return notRun("the hook didn't answer");
+  if (PROMPTING.includes(event)) {
+    return promptBlock(event, `${event} hook callback timed out after ${timeoutS * 1000}ms`);
+  }
+  return event === "PreToolUse" ? isNew(state) ? LATE : GONE : undefined;
+}
+
+/** That a call is not carried out of which a hook has said nothing in time (2.1.330). */
 const LATE: HookPayload = {
   hookSpecificOutput: {
     hookEventName: "PreToolUse",
     permissionDecision: "deny",
     permissionDecisionReason:
       "PreToolUse hook did not respond before its timeout (host client may be unreachable). " +
-      "The tool call was not executed",
+      "The tool call was not executed; other configured hooks may not have completed.",
   },
 };
 

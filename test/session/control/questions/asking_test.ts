@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import type { CallbackHook } from "../../../../src/session/control/questions/question.ts";
 import { DEFERRAL } from "../../../../src/session/hook_answers.ts";
 import type { Message } from "../../../../src/session/message.ts";
@@ -277,11 +277,11 @@ Deno.test("an interrupt takes questions back first", () => {
 });
 
 const PRE: CallbackHook = { event: "PreToolUse", matcher: "Bash", id: "hook_0", timeoutS: 2 };
-const preToolUse = (session: Simulation, id = "5") =>
+const preToolUse = (session: Simulation, id = "5", event = "PreToolUse") =>
   session.hear({
     type: "hook",
-    event: "PreToolUse",
-    payload: { hook_event_name: "PreToolUse", tool_name: "Bash", tool_use_id: "toolu_1" },
+    event,
+    payload: { hook_event_name: event, tool_name: "Bash", tool_use_id: "toolu_1" },
     id,
     callback: 0,
   });
@@ -316,19 +316,37 @@ Deno.test("a call that a hook of the caller's puts off is not carried out, and t
   assertEquals(decisions(session), []);
 });
 
-Deno.test("a hook of the caller's that says nothing in time lets no tool be called", () => {
-  const session = working([PRE]);
-  call(session);
-  preToolUse(session);
-  session.wait(1999);
-  assertEquals(replies(session), []);
-  session.wait(1);
-  const output = replies(session)[0]?.reply?.["hookSpecificOutput"];
-  assertEquals((output as { readonly permissionDecision: string }).permissionDecision, "deny");
-  assertEquals(
-    session.effects.filter(({ type }) => type === "withdraw").length,
-    1,
-  );
+Deno.test("a hook of the caller's that says nothing in time lets no tool be called, and no prompt be sent", () => {
+  const late = (event: string, version: string) => {
+    const session = working([{ ...PRE, event }], 60_000, version);
+    call(session);
+    preToolUse(session, "5", event);
+    session.wait(1999);
+    assertEquals(replies(session), []);
+    session.wait(1);
+    assertEquals(session.effects.filter(({ type }) => type === "withdraw").length, 1);
+    const [{ reply } = {}] = replies(session);
+    return reply;
+  };
+  for (
+    const [version, words] of [
+      ["2.1.330", /^PreToolUse hook did not respond before its timeout .* not have completed\.$/u],
+      ["2.1.197", /^The user doesn't want to take this action right now\./u],
+    ] as const
+  ) {
+    const { permissionDecision, permissionDecisionReason: reason } = late("PreToolUse", version)
+      ?.["hookSpecificOutput"] as Readonly<Record<string, string>>;
+    assertEquals(permissionDecision, "deny");
+    assertMatch(reason ?? "", words);
+    for (const event of ["UserPromptSubmit", "UserPromptExpansion"]) {
+      assertEquals(late(event, version), {
+        decision: "block",
+        reason: `${event} hook callback timed out after 2000ms`,
+        hookSpecificOutput: { hookEventName: event, suppressOriginalPrompt: true },
+      });
+    }
+    assertEquals(late("PostToolUse", version), undefined);
+  }
 });
 
 Deno.test("that a hook of the caller's has failed is told since 2.1.330, with what comes of it", () => {
