@@ -14,7 +14,7 @@ import {
 } from "../frames/conversation.ts";
 import type { Input, Untimed } from "../session/input.ts";
 import type { Screen } from "../session/terminal/screen.ts";
-import { tickMs } from "../session/waits.ts";
+import { tickMs } from "../session/turn/waits.ts";
 import { asText, isJsonObject, type JsonObject } from "../json_object.ts";
 import { OUTPUT_SERVER } from "../transcript/structured_output.ts";
 

@@ -4,7 +4,7 @@ import { ticketsOf } from "../session/message.ts";
 import { isInitializing } from "../session/control/requests/answers_in_order.ts";
 import { step } from "../session/machine/machine.ts";
 import { type SessionOptions, type SessionState, startSession } from "../session/session_state.ts";
-import { lastMessages } from "../session/taking.ts";
+import { lastMessages } from "../session/turn/taking.ts";
 import { costOfEntries } from "../transcript/turn/cost.ts";
 import { isRepeated, NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";

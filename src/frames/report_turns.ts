@@ -1,6 +1,6 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
-import { announces } from "../session/ending.ts";
+import { announces } from "../session/turn/ending.ts";
 import { permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
 import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
 import { timesToFirst } from "./result/times_to_first.ts";

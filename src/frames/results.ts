@@ -1,4 +1,4 @@
-import { backgroundTasksOf, isShellsOnly } from "../session/background_wait.ts";
+import { backgroundTasksOf, isShellsOnly } from "../session/turn/background_wait.ts";
 import type { HookPayload } from "../session/input.ts";
 import type { SystemEntry } from "../transcript/entry.ts";
 import { type KnownDenials, permissionDenialsOf } from "../transcript/turn/permission_denials.ts";

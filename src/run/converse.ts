@@ -24,7 +24,7 @@ import { unrecordedProblems } from "./unrecorded_problems.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { unansweredRequests } from "../session/control/requests/consulting.ts";
-import { untakenMessages } from "../session/taking.ts";
+import { untakenMessages } from "../session/turn/taking.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 
 /** What became of a turn, and what the screen showed if the child did not outlive it. */

@@ -7,7 +7,7 @@ import {
 } from "../../src/frames/conversation.ts";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
-import { untakenMessages } from "../../src/session/taking.ts";
+import { untakenMessages } from "../../src/session/turn/taking.ts";
 import { answer, COMPLETED, INTERRUPTED, line } from "../transcript/lines.ts";
 import { conversationOptions } from "./conversation_options.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Message } from "../../src/session/message.ts";
 import { readEntry } from "../../src/transcript/entry.ts";
 import { unansweredRequests } from "../../src/session/control/requests/consulting.ts";
-import { untakenMessages } from "../../src/session/taking.ts";
+import { untakenMessages } from "../../src/session/turn/taking.ts";
 import { called, returned } from "../transcript/lines.ts";
 import { simulate, type Simulation } from "./simulation.ts";
 

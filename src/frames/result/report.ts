@@ -1,4 +1,4 @@
-import { isShellsOnly } from "../../session/background_wait.ts";
+import { isShellsOnly } from "../../session/turn/background_wait.ts";
 import type { HookPayload } from "../../session/input.ts";
 import type { Limits } from "../../session/limits.ts";
 import type { ResultFrame } from "../../wire/frame.ts";

@@ -1,5 +1,5 @@
-import { abort } from "../aborting.ts";
-import { awaitBackground } from "../background_wait.ts";
+import { abort } from "../turn/aborting.ts";
+import { awaitBackground } from "../turn/background_wait.ts";
 import { answersInOrder } from "../control/requests/answers_in_order.ts";
 import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/questions/asking.ts";
 import { onCallerGone } from "../control/questions/unanswered.ts";
@@ -18,9 +18,9 @@ import {
   interrupt,
   killChild,
   settledEnding,
-} from "../ending.ts";
-import { withShell } from "../child_queue.ts";
-import { handToChild } from "../handing_over.ts";
+} from "../turn/ending.ts";
+import { withShell } from "../turn/child_queue.ts";
+import { handToChild } from "../turn/handing_over.ts";
 import type { Exit, Input } from "../input.ts";
 import { onSpent } from "./on_budget.ts";
 import { onDeadline } from "./on_deadline.ts";
@@ -32,11 +32,11 @@ import { onTerminal } from "./on_terminal.ts";
 import { onTerms } from "./on_terms.ts";
 import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "../message.ts";
-import { withGoal } from "../other_stop_hooks.ts";
+import { withGoal } from "../turn/other_stop_hooks.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { firstWords } from "../terminal/first_words.ts";
-import { onPriced, onTaskless, overAtOnce } from "../turn_end.ts";
+import { onPriced, onTaskless, overAtOnce } from "../turn/turn_end.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import type { StopSignal } from "../../wire/stop_signal.ts";
 

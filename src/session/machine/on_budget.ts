@@ -3,7 +3,7 @@ import { OVERSPENT } from "../hook_answers.ts";
 import type { HookPayload } from "../input.ts";
 import { isLast, isOverspent, type SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { overTurn } from "../turn_end.ts";
+import { overTurn } from "../turn/turn_end.ts";
 
 /** How long a tool waits for the child to tell what the answer that called it has cost: it takes 0.3 s. */
 const PRICE_MS = 5000;

@@ -1,22 +1,22 @@
-import { isForgotten, isTaken, stopAgain } from "../aborting.ts";
+import { isForgotten, isTaken, stopAgain } from "../turn/aborting.ts";
 import { askRest, onTold } from "../control/questions/asking.ts";
 import { onCallbacksDue } from "../control/questions/hook_callbacks.ts";
 import { onMoved } from "../control/requests/backgrounding.ts";
 import { onTaskDue } from "../control/requests/stopping.ts";
-import { backgroundTasksOf } from "../background_wait.ts";
-import { enterAgainUnlessAsked } from "../beginning.ts";
-import { givenUp, isFollowed } from "../child_queue.ts";
-import { announced, end, interrupt, letGo, remind } from "../ending.ts";
-import { handToChild } from "../handing_over.ts";
-import { isLost, sayAgain } from "../lost_prompt.ts";
+import { backgroundTasksOf } from "../turn/background_wait.ts";
+import { enterAgainUnlessAsked } from "../turn/beginning.ts";
+import { givenUp, isFollowed } from "../turn/child_queue.ts";
+import { announced, end, interrupt, letGo, remind } from "../turn/ending.ts";
+import { handToChild } from "../turn/handing_over.ts";
+import { isLost, sayAgain } from "../turn/lost_prompt.ts";
 import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
 import type { DeadlineName } from "../deadline_names.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { hasOtherStopHooks } from "../other_stop_hooks.ts";
-import { currentPrompt, takeFirst } from "../taking.ts";
-import { onPriced, overInAnyCase, overTurn } from "../turn_end.ts";
+import { hasOtherStopHooks } from "../turn/other_stop_hooks.ts";
+import { currentPrompt, takeFirst } from "../turn/taking.ts";
+import { onPriced, overInAnyCase, overTurn } from "../turn/turn_end.ts";
 
 /** Something took as long as it may. */
 export function onDeadline(

@@ -1,15 +1,15 @@
-import { onStoppable } from "../aborting.ts";
-import { isFirstStop, onBackgroundStop, withWoken } from "../background_stop.ts";
-import { backgroundTasksOf } from "../background_wait.ts";
+import { onStoppable } from "../turn/aborting.ts";
+import { isFirstStop, onBackgroundStop, withWoken } from "../turn/background_stop.ts";
+import { backgroundTasksOf } from "../turn/background_wait.ts";
 import { askWhenTold, onElicitation } from "../control/questions/asking.ts";
 import { unchosenSkill } from "../control/chosen_skills.ts";
 import type { CallbackHook } from "../control/questions/question.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
-import { began, isSubmitted, ready } from "../beginning.ts";
+import { began, isSubmitted, ready } from "../turn/beginning.ts";
 import type { Answer, Effect } from "../effect.ts";
-import { isFollowed, isNextTaken } from "../child_queue.ts";
-import { end, onSessionEnd, settledEnding } from "../ending.ts";
-import { handToChild, handTogether } from "../handing_over.ts";
+import { isFollowed, isNextTaken } from "../turn/child_queue.ts";
+import { end, onSessionEnd, settledEnding } from "../turn/ending.ts";
+import { handToChild, handTogether } from "../turn/handing_over.ts";
 import { denial, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
@@ -18,12 +18,18 @@ import { onAnnounced } from "./on_status.ts";
 import { isTextOf } from "../message.ts";
 import { isOverspent, type SessionState } from "../session_state.ts";
 import { act, andThen, deadline, stay, type Step } from "../step.ts";
-import { hasOtherStopHooks } from "../other_stop_hooks.ts";
-import { currentPrompt, take, takeFirst } from "../taking.ts";
+import { hasOtherStopHooks } from "../turn/other_stop_hooks.ts";
+import { currentPrompt, take, takeFirst } from "../turn/taking.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
-import { askTasks, intoNextTurn, isAwaitingStatus, overAtOnce, overTurn } from "../turn_end.ts";
-import { askPrice, overWhenPriced, untilSettled } from "../waits.ts";
-import { mayBeWoken } from "../wakeup.ts";
+import {
+  askTasks,
+  intoNextTurn,
+  isAwaitingStatus,
+  overAtOnce,
+  overTurn,
+} from "../turn/turn_end.ts";
+import { askPrice, overWhenPriced, untilSettled } from "../turn/waits.ts";
+import { mayBeWoken } from "../turn/wakeup.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;

@@ -1,17 +1,17 @@
 import { allowedOnScreen } from "../control/questions/allowed_calls.ts";
 import { isAsking } from "../control/questions/deciding.ts";
 import { isInTasks, onTaskScreen } from "../control/requests/stopping.ts";
-import { afterLook, awaitEcho, extendStart } from "../beginning.ts";
+import { afterLook, awaitEcho, extendStart } from "../turn/beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
 import type { Dialog } from "../terminal/dialogs.ts";
 import { keysFor, recogniseDialog } from "../terminal/recognise_dialog.ts";
-import { end } from "../ending.ts";
-import { seePasted } from "../handing_over.ts";
+import { end } from "../turn/ending.ts";
+import { seePasted } from "../turn/handing_over.ts";
 import { ECHO_START } from "../terminal/paste.ts";
 import { compactText, isBlank, type Screen } from "../terminal/screen.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../step.ts";
-import { lookAtStart, lookWhenQuiet } from "../waits.ts";
+import { lookAtStart, lookWhenQuiet } from "../turn/waits.ts";
 
 /** Time between a key in a dialog and the next look at it. */
 const DIALOG_LOOK_MS = 300;

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json_object.ts";
-import { handToChild } from "../handing_over.ts";
+import { handToChild } from "../turn/handing_over.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 

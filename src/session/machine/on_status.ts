@@ -1,12 +1,12 @@
 import { isAsking } from "../control/questions/deciding.ts";
-import { awaitEcho, began, isSubmitted, ready } from "../beginning.ts";
+import { awaitEcho, began, isSubmitted, ready } from "../turn/beginning.ts";
 import type { Effect } from "../effect.ts";
-import { end, isToldOf } from "../ending.ts";
-import { handToChild } from "../handing_over.ts";
+import { end, isToldOf } from "../turn/ending.ts";
+import { handToChild } from "../turn/handing_over.ts";
 import type { ChildStatus, SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { isStale, overOnRecord, overWhenCarriedOut, overWithoutHooks } from "../turn_end.ts";
-import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "../waits.ts";
+import { isStale, overOnRecord, overWhenCarriedOut, overWithoutHooks } from "../turn/turn_end.ts";
+import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "../turn/waits.ts";
 
 /**
  * How long a stopped answer may take to get into the transcript once the child is idle, where the conversation goes on:

@@ -1,13 +1,13 @@
-import { onDrawn } from "../aborting.ts";
+import { onDrawn } from "../turn/aborting.ts";
 import type { Effect } from "../effect.ts";
-import { seePasted } from "../handing_over.ts";
+import { seePasted } from "../turn/handing_over.ts";
 import { withWritten } from "../terminal/first_words.ts";
 import { answerProbes, PROBE_FINAL } from "../terminal/probes.ts";
 import type { Input } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, type Step, write } from "../step.ts";
 import { scanTerminal } from "../terminal/terminal_scanner.ts";
-import { lookAtStart, overWhenIdle } from "../waits.ts";
+import { lookAtStart, overWhenIdle } from "../turn/waits.ts";
 
 /** What the child wrote: its probes are answered, and the echo of a paste is seen. */
 export function onTerminal(

@@ -1,11 +1,11 @@
-import { onStoppable } from "../aborting.ts";
-import { onWoken } from "../background_stop.ts";
-import { began } from "../beginning.ts";
-import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
+import { onStoppable } from "../turn/aborting.ts";
+import { onWoken } from "../turn/background_stop.ts";
+import { began } from "../turn/beginning.ts";
+import { isFollowed, isNextTaken, queueAfter } from "../turn/child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
-import { awaitRest, end, letGo, settledEnding } from "../ending.ts";
-import { handToChild, restWithTasks } from "../handing_over.ts";
-import { withGoal } from "../other_stop_hooks.ts";
+import { awaitRest, end, letGo, settledEnding } from "../turn/ending.ts";
+import { handToChild, restWithTasks } from "../turn/handing_over.ts";
+import { withGoal } from "../turn/other_stop_hooks.ts";
 import { claudeCommands, REVIEWS } from "../prompt/claude_commands.ts";
 import type { Effect } from "../effect.ts";
 import { type Entry, isTimed } from "../../transcript/entry.ts";
@@ -16,7 +16,7 @@ import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
 import { slashWord } from "../prompt/slash_word.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { currentPrompt, takeFirst, takeLine } from "../taking.ts";
+import { currentPrompt, takeFirst, takeLine } from "../turn/taking.ts";
 import {
   intoNextTurn,
   overAtOnce,
@@ -24,9 +24,9 @@ import {
   overTurn,
   overWhenCarriedOut,
   overWithoutHooks,
-} from "../turn_end.ts";
-import { overWhenFollowed, overWhenIdle, untilSettled } from "../waits.ts";
-import { withWakeup } from "../wakeup.ts";
+} from "../turn/turn_end.ts";
+import { overWhenFollowed, overWhenIdle, untilSettled } from "../turn/waits.ts";
+import { withWakeup } from "../turn/wakeup.ts";
 
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
 export function onTranscript(before: SessionState, line: Entry): Step {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { denial, STOP, UNATTENDED_MESSAGE } from "../../../src/session/hook_answers.ts";
-import { tickMs } from "../../../src/session/waits.ts";
+import { tickMs } from "../../../src/session/turn/waits.ts";
 import { simulate, type Simulation } from "../simulation.ts";
 import {
   answer,

@@ -37,7 +37,7 @@ import {
 } from "./question.ts";
 import { withOwnServer } from "../servers.ts";
 import { callOf, isHook, isTold, type Waiting, withTold } from "./told_calls.ts";
-import { end } from "../../ending.ts";
+import { end } from "../../turn/ending.ts";
 import type { HookPayload } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, andThen, deadline, stay, type Step } from "../../step.ts";

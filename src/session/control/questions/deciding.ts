@@ -3,10 +3,10 @@ import { type Decision, failedRequest } from "./permission.ts";
 import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./told_calls.ts";
 import type { Effect } from "../../effect.ts";
-import { stopped } from "../../aborting.ts";
+import { stopped } from "../../turn/aborting.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";
-import { lookWhenQuiet } from "../../waits.ts";
+import { lookWhenQuiet } from "../../turn/waits.ts";
 
 /** Whether somebody else decides what the screen asks. */
 export function isAsking({ asked, waiting }: SessionState): boolean {

@@ -1,9 +1,9 @@
 import type { Entry } from "../../../transcript/entry.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { announces } from "../../ending.ts";
+import { announces } from "../../turn/ending.ts";
 import type { HookPayload } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
-import { currentPrompt } from "../../taking.ts";
+import { currentPrompt } from "../../turn/taking.ts";
 import { isWords } from "../../../transcript/is_words.ts";
 import { toolPrefix } from "../../../transcript/tool_prefix.ts";
 import type { ToolCall, UntoldLine, WaitingHook, WaitingMessage } from "./question.ts";

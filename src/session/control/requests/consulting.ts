@@ -1,7 +1,7 @@
 import { type ControlRequest, isEmpty, UNINITIALIZED } from "../../../wire/control.ts";
 import { COMMAND, withCommand } from "./asked_command.ts";
 import type { Effect } from "../../effect.ts";
-import { handToChild } from "../../handing_over.ts";
+import { handToChild } from "../../turn/handing_over.ts";
 import type { Consulted } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";

@@ -5,9 +5,9 @@ import {
   parseTaskNotification,
 } from "../../../transcript/task_notification.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
-import { awaitBackground, backgroundTasksOf } from "../../background_wait.ts";
+import { awaitBackground, backgroundTasksOf } from "../../turn/background_wait.ts";
 import type { Effect } from "../../effect.ts";
-import { handToChild } from "../../handing_over.ts";
+import { handToChild } from "../../turn/handing_over.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../../step.ts";
 import type { Screen } from "../../terminal/screen.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { answer, COMPLETED, type HeardLine, line, PROMPT } from "../transcript/lines.ts";
-import { simulate, type Simulation } from "./simulation.ts";
+import { answer, COMPLETED, type HeardLine, line, PROMPT } from "../../transcript/lines.ts";
+import { simulate, type Simulation } from "../simulation.ts";
 
 const VERSIONS = ["2.1.197", "2.1.330"] as const;
 /** When the Stop hook of the first turn runs, in milliseconds since the epoch. */

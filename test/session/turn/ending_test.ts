@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { announces } from "../../src/session/ending.ts";
+import { announces } from "../../../src/session/turn/ending.ts";
 
 Deno.test("announces() tells whether a message is, or ends in, a text of the transcript", () => {
   for (

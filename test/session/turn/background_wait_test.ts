@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { backgroundTasksOf, backgroundWaitMs } from "../../src/session/background_wait.ts";
-import { answer, line, PROMPT } from "../transcript/lines.ts";
-import { simulate } from "./simulation.ts";
+import { backgroundTasksOf, backgroundWaitMs } from "../../../src/session/turn/background_wait.ts";
+import { answer, line, PROMPT } from "../../transcript/lines.ts";
+import { simulate } from "../simulation.ts";
 
 const SHELL = { id: "b", type: "shell", description: "Build" };
 const AGENT = { id: "a", type: "subagent", description: "Look" };

@@ -1,10 +1,10 @@
 import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
-import { changed } from "./control/answering.ts";
-import { askCommand, COMMAND, needsChild } from "./control/requests/asked_command.ts";
-import { CHOOSING } from "./control/requests/choosing_model.ts";
-import { changesServers } from "./control/servers.ts";
+import { changed } from "../control/answering.ts";
+import { askCommand, COMMAND, needsChild } from "../control/requests/asked_command.ts";
+import { CHOOSING } from "../control/requests/choosing_model.ts";
+import { changesServers } from "../control/servers.ts";
 import { end } from "./ending.ts";
 import {
   type CarriedOut,
@@ -14,11 +14,11 @@ import {
   promptParts,
   type SettledMessage,
   ticketsOf,
-} from "./message.ts";
-import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "./terminal/paste.ts";
-import { imageSuffix } from "../wire/image.ts";
-import { isLast, isOverspent, type OpenSession, type SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step } from "./step.ts";
+} from "../message.ts";
+import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "../terminal/paste.ts";
+import { imageSuffix } from "../../wire/image.ts";
+import { isLast, isOverspent, type OpenSession, type SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
 import { overWhenFollowed } from "./waits.ts";
 
 /** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */

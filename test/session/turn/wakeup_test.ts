@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import type { Message } from "../../src/session/message.ts";
-import { answer, COMPLETED, line, PROMPT } from "../transcript/lines.ts";
-import { simulate, type Simulation } from "./simulation.ts";
+import type { Message } from "../../../src/session/message.ts";
+import { answer, COMPLETED, line, PROMPT } from "../../transcript/lines.ts";
+import { simulate, type Simulation } from "../simulation.ts";
 
 /** When the model asks to be woken, by the clock of its lines, and in how many milliseconds it is. */
 const ASKED_AT = Date.parse("2026-01-01T00:00:00.000Z");

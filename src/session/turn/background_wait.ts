@@ -1,8 +1,8 @@
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import type { HookPayload } from "./input.ts";
-import { isJsonObject } from "../json_object.ts";
-import type { SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step } from "./step.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import type { HookPayload } from "../input.ts";
+import { isJsonObject } from "../../json_object.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
 
 /** How long `claude -p` waits for subagents in the background after the last turn, unless told otherwise. */
 const DEFAULT_BACKGROUND_CEILING_MS = 600_000;

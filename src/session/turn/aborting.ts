@@ -1,7 +1,7 @@
 import { end, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./ending.ts";
-import type { Effect } from "./effect.ts";
-import type { SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step, write } from "./step.ts";
+import type { Effect } from "../effect.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step, write } from "../step.ts";
 
 /** The key that deletes what keeps prompts out of the input box. */
 const BACKSPACE = "\x7f";

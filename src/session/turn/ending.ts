@@ -1,9 +1,9 @@
-import type { Effect, Ending } from "./effect.ts";
-import { isOutputWritten } from "./control/structured_output.ts";
-import { DEADLINE_NAMES } from "./deadline_names.ts";
+import type { Effect, Ending } from "../effect.ts";
+import { isOutputWritten } from "../control/structured_output.ts";
+import { DEADLINE_NAMES } from "../deadline_names.ts";
 import { hasOtherStopHooks } from "./other_stop_hooks.ts";
-import { isLast, type SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step, write } from "./step.ts";
+import { isLast, type SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step, write } from "../step.ts";
 
 /**
  * How long the child may take after Escape to put down what it is at, and to write down what there is of it: 2.1.197 and

@@ -1,5 +1,5 @@
-import { isTextOf, type Message, type Prompt } from "./message.ts";
-import type { SessionState } from "./session_state.ts";
+import { isTextOf, type Message, type Prompt } from "../message.ts";
+import type { SessionState } from "../session_state.ts";
 
 /**
  * The session once a hook has told that its child takes a text that it was sent.

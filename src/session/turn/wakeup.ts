@@ -1,9 +1,9 @@
-import { isJsonObject } from "../json_object.ts";
-import type { Effect } from "./effect.ts";
-import type { HookPayload } from "./input.ts";
-import type { SessionState } from "./session_state.ts";
-import { deadline } from "./step.ts";
-import type { TranscriptSign } from "./transcript_sign.ts";
+import { isJsonObject } from "../../json_object.ts";
+import type { Effect } from "../effect.ts";
+import type { HookPayload } from "../input.ts";
+import type { SessionState } from "../session_state.ts";
+import { deadline } from "../step.ts";
+import type { TranscriptSign } from "../transcript_sign.ts";
 
 /** How long `claude -p` waits for the model to be woken after its time, or after the end of a turn that is later. */
 const GRACE_MS = 120_000;

@@ -1,9 +1,9 @@
 import { awaitBackground, backgroundTasksOf } from "./background_wait.ts";
 import { began } from "./beginning.ts";
 import { restWithTasks } from "./handing_over.ts";
-import type { HookPayload } from "./input.ts";
-import type { SessionState } from "./session_state.ts";
-import { act, stay, type Step } from "./step.ts";
+import type { HookPayload } from "../input.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, stay, type Step } from "../step.ts";
 import { overWhenPriced } from "./waits.ts";
 
 /** A Stop with the subagents that are at work again and that it does not name: they were woken as its hook began to run. */

@@ -1,7 +1,7 @@
 import { end } from "./ending.ts";
-import type { Effect } from "./effect.ts";
-import type { SessionState } from "./session_state.ts";
-import { deadline, type Step } from "./step.ts";
+import type { Effect } from "../effect.ts";
+import type { SessionState } from "../session_state.ts";
+import { deadline, type Step } from "../step.ts";
 import { overWhenIdle } from "./waits.ts";
 
 /**

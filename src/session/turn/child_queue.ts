@@ -1,12 +1,12 @@
-import type { Entry } from "../transcript/entry.ts";
-import { asText, isJsonObject, type JsonObject } from "../json_object.ts";
+import type { Entry } from "../../transcript/entry.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import {
   enqueuedNotification,
   isNotification,
   parseTaskNotification,
-} from "../transcript/task_notification.ts";
-import type { SubagentLine } from "./input.ts";
-import { type ChildQueue, EMPTY_QUEUE, type SessionState } from "./session_state.ts";
+} from "../../transcript/task_notification.ts";
+import type { SubagentLine } from "../input.ts";
+import { type ChildQueue, EMPTY_QUEUE, type SessionState } from "../session_state.ts";
 
 /**
  * The queue after a line of the transcript. Its operations are written at once, other lines up to 0.1 s later (2.1.197,

@@ -1,9 +1,9 @@
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { isFollowed } from "./child_queue.ts";
-import type { Effect } from "./effect.ts";
+import type { Effect } from "../effect.ts";
 import { hasOtherStopHooks } from "./other_stop_hooks.ts";
-import type { SessionOptions, SessionState } from "./session_state.ts";
-import { deadline } from "./step.ts";
+import type { SessionOptions, SessionState } from "../session_state.ts";
+import { deadline } from "../step.ts";
 import { mayBeWoken } from "./wakeup.ts";
 
 /** How often the files that the child writes are looked at where nothing tells of them, in milliseconds. */

@@ -1,10 +1,10 @@
 import { isTaken, onStoppable } from "./aborting.ts";
-import type { Effect } from "./effect.ts";
+import type { Effect } from "../effect.ts";
 import { untilLost } from "./lost_prompt.ts";
-import { ENTER } from "./terminal/paste.ts";
-import type { OpenSession, SessionState } from "./session_state.ts";
+import { ENTER } from "../terminal/paste.ts";
+import type { OpenSession, SessionState } from "../session_state.ts";
 import { lookWhenQuiet } from "./waits.ts";
-import { act, deadline, stay, type Step } from "./step.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
 import { takeFirst } from "./taking.ts";
 
 /** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
