@@ -29,9 +29,10 @@ import {
   soundSettings,
   valuesOf,
 } from "../../sandbox/child/read_settings.ts";
+import { withWholePaths } from "../../sandbox/child/whole_paths.ts";
 import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
 import { hasScheduledTasks } from "../../sandbox/child/scheduled_tasks.ts";
-import { absolutePath, realPath } from "../../sandbox/paths.ts";
+import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";
 import { writableFolders } from "../../sandbox/places/writable_folders.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
@@ -78,10 +79,10 @@ export async function readFacts(
     hangsOnVersion(document) ? documentFor(document, versionsOf(await version())) : document;
   const given = asked === undefined
     ? NO_SETTINGS
-    : await settled(await parseCallerSettings(asked, { cwd }));
-  const callerSettings = appliedSettings(
-    given.faults.length === 0 ? given.values : {},
-    flagSettings,
+    : wholeDocument(await settled(await parseCallerSettings(asked, { cwd })), cwd);
+  const callerSettings = withWholePaths(
+    appliedSettings(given.faults.length === 0 ? given.values : {}, flagSettings),
+    cwd,
   );
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
@@ -104,7 +105,7 @@ export async function readFacts(
     sharesLocal: async () => !isAlone && isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
   const documents = [
-    ...await Promise.all(read.map(settled)),
+    ...(await Promise.all(read.map(settled))).map((document) => wholeDocument(document, cwd)),
     ...hooklessFlag(order) === undefined ? managedByCaller(order.forwarded) : [],
   ];
   const settings = soundSettings(documents);
@@ -231,6 +232,14 @@ export async function readFacts(
     freshId: crypto.randomUUID(),
     seed: crypto.randomUUID(),
   };
+}
+
+/** What of settings Claude Code is given in the private folder, as it is where they come from. */
+function wholeDocument(document: SettingsDocument, cwd: string): SettingsDocument {
+  const { source, name, values } = document;
+  if (source !== "user" && source !== "flags") return document;
+  const folder = name.startsWith("--") ? cwd : parentOf(absolutePath(name, cwd));
+  return { ...document, values: withWholePaths(values, folder) };
 }
 
 /**

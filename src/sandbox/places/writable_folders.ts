@@ -1,4 +1,5 @@
-import { absoluteDir, absolutePath, isBelow } from "../paths.ts";
+import { absoluteDir, isBelow } from "../paths.ts";
+import { wholePath } from "../../whole_path.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
@@ -37,9 +38,9 @@ function pathOf(
   named: string,
   { cwd, home = "" }: { readonly cwd: string; readonly home: string | undefined },
 ): string {
-  const folder = named.replace(/^\/\//u, "/").replace(/[^/]*[*?[].*$/su, "");
-  if (folder === "~" || folder.startsWith("~/")) return `${home}${folder.slice(1)}`;
-  return absolutePath(folder, cwd);
+  const folder = named.trim().replace(/^\/\//u, "/").replace(/[^/]*[*?[].*$/su, "");
+  const path = folder === "~" || folder.startsWith("~/") ? `${home}${folder.slice(1)}` : folder;
+  return wholePath(path, cwd);
 }
 
 function fieldOf(settings: JsonObject, names: readonly string[]): unknown {

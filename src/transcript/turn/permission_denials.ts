@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../json_object.ts";
+import { wholePath } from "../../whole_path.ts";
 import { isDeferral, type ToolResult, type ToolUse, type Turn } from "./turn.ts";
 
 /** A call that was refused, as `claude -p` lists it in `permission_denials`. */
@@ -54,15 +55,6 @@ function inputOf({ name, input }: ToolUse, cwd: string | undefined): unknown {
   const { file_path: path } = input;
   if (typeof path !== "string" || cwd === undefined || /^~|\0/u.test(path)) return input;
   return { ...input, file_path: wholePath(path.trim(), cwd) };
-}
-
-function wholePath(path: string, cwd: string): string {
-  const parts: string[] = [];
-  for (const part of (path.startsWith("/") ? path : `${cwd}/${path}`).split("/")) {
-    if (part === "..") parts.pop();
-    else if (part !== "" && part !== ".") parts.push(part);
-  }
-  return `/${parts.join("/")}`;
 }
 
 function isDenial(result: ToolResult, { denialMessages, decisions }: KnownDenials): boolean {

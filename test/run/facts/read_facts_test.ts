@@ -178,6 +178,33 @@ Deno.test("readFacts() reads of the folder of --project-config-root what is a pr
   assertEquals([scheduledTasks, facts.instructions.agents], [false, true]);
 });
 
+Deno.test("readFacts() takes what settings open to the Bash sandbox from where the settings are, not from the private folder", async () => {
+  await using home = await makeThrowawayHome();
+  const { path, project } = home;
+  const opening = (...allowWrite: readonly string[]) => ({
+    sandbox: { filesystem: { allowWrite } },
+  });
+  await write(`${home.config}/settings.json`, opening("..", "../../u"));
+  await write(`${path}/given/s.json`, opening("../f"));
+  const opened = async (more: Partial<RunOrder>) => {
+    const { callerSettings, settings, writable } = await readFacts(await ordered(home, more));
+    const user = settings.find(({ source }) => source === "user")?.values;
+    return [user, callerSettings, writable];
+  };
+  const above = path.slice(0, path.lastIndexOf("/"));
+  const user = opening(path, `${above}/u`);
+  assertEquals(await opened({ settings: `${path}/given/s.json` }), [
+    ...[user, opening(`${path}/f`), [project, path, `${above}/u`, `${path}/f`]],
+  ]);
+  for (const where of [{ settings: JSON.stringify(opening("../i")) }, {}]) {
+    const flagSettings = "settings" in where ? undefined : opening("../i");
+    const more = { ...where, ...(flagSettings === undefined ? {} : { flagSettings }) };
+    assertEquals(await opened(more), [
+      ...[user, opening(`${path}/i`), [project, path, `${above}/u`, `${path}/i`]],
+    ]);
+  }
+});
+
 Deno.test("readFacts() says of --project-config-root what Claude Code would say on its screen alone", async () => {
   await using home = await makeThrowawayHome();
   await Deno.writeTextFile(`${home.path}/file`, "");

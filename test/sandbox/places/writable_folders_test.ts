@@ -4,11 +4,11 @@ import { exposedRuns, writableFolders } from "../../../src/sandbox/places/writab
 Deno.test("writableFolders() are those of the run, and what settings add in any of their ways to name it", () => {
   const settings = [
     { permissions: { additionalDirectories: ["/a", "../b", 1] } },
-    { sandbox: { filesystem: { allowWrite: ["//c", "/d/*.log", "/**", "~/e", "~", "f"] } } },
+    { sandbox: { filesystem: { allowWrite: ["//c", " /d/*.log", "/**", "~/e", "~", "f"] } } },
     { permissions: "odd", sandbox: { filesystem: { allowWrite: "odd" } } },
   ];
   assertEquals(writableFolders(["/w", "/x"], { settings, projectRoot: "/p", home: "/home/u" }), [
-    ...["/w", "/x", "/a", "/w/../b", "/c", "/d/", "/", "/home/u/e", "/home/u", "/w/f", "/p/f"],
+    ...["/w", "/x", "/a", "/b", "/c", "/d", "/", "/home/u/e", "/home/u", "/w/f", "/p/f"],
   ]);
 });
 
