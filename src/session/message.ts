@@ -34,6 +34,8 @@ interface MessageFields {
   readonly human?: true;
   /** Whether its sender says that it is not the user's, which its text says as well. */
   readonly synthetic?: true;
+  /** Whether its turn is to be stopped as soon as it has begun. */
+  readonly stopped?: true;
   /** Whether it mentions files that are not to be read: that takes a child which reads none for a mention. */
   readonly unread?: true;
   /** What the caller sent as the message's content, where it is to be printed again or holds images. */

@@ -275,6 +275,8 @@ export interface TurnMemory {
   readonly prompted: boolean;
   /** Whether the transcript file holds its prompt. */
   readonly recorded: boolean;
+  /** Whether it holds the first request; not before 2.1.330. */
+  readonly requested: boolean;
   /** Whether it holds an answer since. */
   readonly answered: boolean;
   /** Whether it holds the output of the command that the prompt is, which Claude Code carries out by itself. */
@@ -351,6 +353,7 @@ export const NO_TURN: TurnMemory = {
   summed: false,
   prompted: false,
   recorded: false,
+  requested: false,
   answered: false,
   carriedOut: false,
   halted: false,

@@ -46,11 +46,16 @@ const prompt = (content: string) =>
   line({ type: "user", version: VERSION, uuid: content, message: { role: "user", content } });
 const said = (text: string) => answer(text, { id: text });
 const stop = (text: string) => hook("Stop", { last_assistant_message: text });
+const REQUEST = line({
+  type: "api-request",
+  querySource: "repl_main_thread",
+});
 const DRAWN: News = { type: "terminal", bytes: new TextEncoder().encode(".") };
-const INTERRUPT: News = {
+const control = (subtype: string, body: Readonly<Record<string, unknown>> = {}): News => ({
   type: "control",
-  request: { id: "r", subtype: "interrupt", body: {} },
-};
+  request: { id: "r", subtype, body },
+});
+const INTERRUPT = control("interrupt");
 
 /** Hears something, and lets the child go when it is told to. */
 function hear(before: Moment, news: News): Moment {
@@ -135,25 +140,33 @@ const names = (heard: readonly News[]) =>
       : news.type
   ).join(", ");
 
-/** A child that rests after a turn. */
-function rested(): Moment {
-  const { frames, ...options } = conversationOptions({ conversation: true, version: VERSION });
-  const begun: Moment = {
+/** A child that is about to start. */
+function begun(version = VERSION): Moment {
+  const { frames, ...options } = conversationOptions({ conversation: true, version });
+  return {
     state: startConversation({ ...options, frames: { ...frames, conversation: true } }),
     now: 0,
     deadlines: new Map(),
     typed: "",
     results: [],
   };
+}
+
+const START: readonly News[] = [
+  { type: "spawned" },
+  { type: "reachable" },
+  hook("SessionStart", { model: "m" }),
+  status("idle"),
+];
+
+/** A child that rests after a turn. */
+function rested(): Moment {
   const first: readonly News[] = [
-    { type: "spawned" },
-    { type: "reachable" },
-    hook("SessionStart", { model: "m" }),
-    status("idle"),
+    ...START,
     ...[say("One"), submit("One"), status("busy"), prompt("One"), said("first"), COMPLETED],
     ...[stop("first"), status("idle"), { type: "cost", totalUsd: 1, apiDurationMs: 1 } as const],
   ];
-  const moment = first.reduce(hear, begun);
+  const moment = first.reduce(hear, begun());
   assertEquals([moment.results, moment.state.session.phase], [["first"], "resting"]);
   return moment;
 }
@@ -250,6 +263,63 @@ Deno.test("a turn is stopped that the child has not taken yet, once its prompt i
         assertEquals([results, session.phase], [["first", ABORTED], "resting"], told);
       }
     }
+  }
+});
+
+Deno.test("a turn with something behind it in the child's queue is stopped once it has made its first request", () => {
+  const busy = [...START, say("One"), submit("One"), status("busy")].reduce(hear, begun("2.1.330"));
+  for (const queued of [[], [say("Two")]]) {
+    const asked = [...queued, INTERRUPT, prompt("One")].reduce(hear, busy);
+    assertEquals(asked.typed, queued.length === 0 ? ".\x1b" : "");
+    assertEquals(hear(asked, REQUEST).typed, ".\x1b");
+    // One that makes none, or does not write it down.
+    assertEquals(wait(asked, { ms: SOON_MS }).typed, ".\x1b");
+  }
+});
+
+/** Tells of a turn that is stopped. */
+function stopping(before: Moment, text: string): Moment {
+  const moment = [submit(text), status("busy"), prompt(text)].reduce(hear, before);
+  assertEquals(moment.typed.slice(before.typed.length), ".\x1b");
+  return [DRAWN, INTERRUPTED, status("idle")].reduce(hear, moment);
+}
+
+Deno.test("a message is stopped for which the child has yet to start, and no other", () => {
+  const said = [say("One"), INTERRUPT, say("Two"), INTERRUPT];
+  for (let before = 0; before < START.length; before++) {
+    const heard = [...START.slice(0, before), ...said, ...START.slice(before)];
+    const moment = stopping(heard.reduce(hear, begun()), "One");
+    const { results, state: { session } } = wait(moment, { ms: SOON_MS, results: 1 });
+    assertEquals([results, session.phase, session.sent.map(({ text }) => text)], [
+      [ABORTED],
+      "entered",
+      ["Two"],
+    ]);
+    const next = [submit("Two"), status("busy"), prompt("Two")].reduce(hear, moment);
+    assertEquals(next.typed, ".\x1b\x7f");
+  }
+});
+
+Deno.test("a message is stopped that waits for another child", () => {
+  const inputs = [control("set_max_thinking_tokens"), say("Two"), INTERRUPT];
+  const renewed = inputs.reduce(
+    (state, input) => advance(state, { ...input, at: 0 } as Input).state,
+    rested().state,
+  );
+  assertEquals(renewed.session.ending?.kind, "renewed");
+  const untaken = untakenMessages(renewed.session);
+  const again = [...untaken.map((message): News => ({ type: "message", message })), ...START];
+  assertEquals(stopping(again.reduce(hear, begun()), "Two").results, [ABORTED]);
+});
+
+Deno.test("what is said before the child has started has its result though the session is ended at once", () => {
+  for (const [version, left] of [[VERSION, ["Two"]], ["2.1.330", []]] as const) {
+    const said = [say("One"), say("Two"), control("end_session")];
+    const begin = [...said, ...START].reduce(hear, begun(version));
+    const { results, state, end } = wait(stopping(begin, "One"), { ms: SOON_MS, results: 1 });
+    assertEquals(results, [ABORTED]);
+    assertEquals(state.session.sent.map(({ text }) => text), [...left]);
+    assertEquals(end?.kind, left.length === 0 ? "aborted" : undefined);
   }
 });
 

@@ -76,6 +76,7 @@ const fields = {
   priority: z.exactOptional(z.enum(["now", "next", "later"])),
   human: z.exactOptional(z.literal(true)),
   synthetic: z.exactOptional(z.literal(true)),
+  stopped: z.exactOptional(z.literal(true)),
   unread: z.exactOptional(z.literal(true)),
   timeLeftMs: z.exactOptional(z.number()),
   content: z.exactOptional(z.unknown()),

@@ -11,6 +11,7 @@ import type { Effect } from "../effect.ts";
 import { type Entry, isTimed } from "../../transcript/entry.ts";
 import { GOAL_COMMAND } from "../../transcript/goal.ts";
 import { lineId } from "../../transcript/parents_first.ts";
+import { isMainRequest } from "../../transcript/session_listing.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
 import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
 import { slashWord } from "../prompt/slash_word.ts";
@@ -90,7 +91,8 @@ function goOn(
   if (entry.end === "interrupted" && mayBeStopped(state)) {
     return overTurn(state, { kind: "aborted" });
   }
-  if (state.phase === "aborting" && state.recorded && !before.recorded) {
+  const isNews = !before.recorded || !before.requested;
+  if (state.phase === "aborting" && state.recorded && isNews) {
     return onStoppable({ ...state, prompted: true });
   }
   if (entry.end === "completed" && state.halted && state.phase === "working") {
@@ -181,6 +183,7 @@ function onRecord(
     ...before,
     answered: (before.answered && !entry.prompt) || line.type === "assistant",
     recorded: before.recorded || entry.prompt,
+    requested: before.requested || (line.type === "other" && isMainRequest(line.line)),
     carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before, line)),
     halted: (before.halted && !entry.prompt) || entry.halted === true,
     blocked: entry.blocked ?? (entry.prompt ? undefined : before.blocked),

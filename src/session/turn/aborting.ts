@@ -1,5 +1,7 @@
 import { end, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./ending.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { Effect } from "../effect.ts";
+import type { Message } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../step.ts";
 
@@ -15,23 +17,63 @@ const AGAIN_MS = 3000;
 const MAX_ESCAPES = 5;
 /** For how many seconds a child that has been told to stop may draw nothing: it has not even read that. */
 const MAX_UNREAD = 30;
-/** For how many seconds it may not have taken what it may have lost. */
+/** For how many seconds it may not have taken what it may have lost, or not have made the first request of a turn. */
 const MAX_UNTAKEN = 5;
+/** The first version whose transcript holds requests. */
+const WRITES_REQUESTS = "2.1.330";
+
+/**
+ * Stops the turn under way, or the one that comes next: `claude -p` has begun that of a message by the time it hears what
+ * comes behind it (2.1.197 and 2.1.330), and a child may have yet to start.
+ */
+export function stopTurn(state: SessionState): Step {
+  switch (state.phase) {
+    case "working":
+    case "entered":
+      return abort(state);
+    case "settling":
+    case "aborting":
+    case "interrupting":
+      return stay(state);
+    default: {
+      const { sent, queue } = state;
+      return stay(
+        sent.length > 0
+          ? { ...state, sent: withFirstStopped(sent) }
+          : { ...state, queue: withFirstStopped(queue) },
+      );
+    }
+  }
+}
+
+function withFirstStopped<Kind extends Message>(messages: readonly Kind[]): readonly Kind[] {
+  return messages.map((message, at) => at === 0 ? { ...message, stopped: true } : message);
+}
+
+/** The child is given what a turn is about, which may be to be stopped. */
+export function abortIfStopped(state: SessionState): Step {
+  return state.sent[0]?.stopped ? abort(state) : stay(state);
+}
 
 /**
  * Ends a turn under way as a person would, and nothing else: the conversation goes on, and the model knows what was
  * asked, as with `claude -p`.
  *
  * Escape is pressed once the transcript holds the prompt, for which it is waited a moment. Earlier it would stop nothing,
- * if the child has yet to take the prompt, or what the model is never told of.
+ * if the child has yet to take the prompt, or what the model is never told of. Where the child has something in its queue,
+ * 2.1.330 goes on with that before a turn has ended that is stopped ahead of its first request: the line which says so
+ * stands behind the next prompts, as if those were stopped. So Escape waits for that request too.
  */
 export function abort(state: SessionState): Step {
-  const { phase, recorded } = state;
+  const { phase } = state;
   if (phase !== "working" && phase !== "entered") return stay(state);
   const stopped = { ...state, phase: "aborting" } as const;
-  return recorded ? press(stopped) : act(stopped, [
+  return isStoppable(stopped) ? press(stopped) : act(stopped, [
     ...whileAborting(),
-    { type: "trace", text: "stopped by the caller: its prompt is still to be written down" },
+    {
+      type: "trace",
+      text: "stopped by the caller: its prompt or request is still to be written down",
+    },
   ]);
 }
 
@@ -47,7 +89,14 @@ export function stopped(state: SessionState): Step {
 /** The turn that is to be stopped has been told of for the first time, or is on record: it can be stopped from now on. */
 export function onStoppable(state: SessionState): Step {
   if (state.phase !== "aborting" || state.escapes > 0) return stay(state);
-  return state.recorded ? press(state) : act(state, [deadline("interrupt", INTERRUPT_MS)]);
+  return isStoppable(state) ? press(state) : act(state, [deadline("interrupt", INTERRUPT_MS)]);
+}
+
+/** Whether the child has come to where it can be stopped as if nothing else were to follow, as far as lines tell. */
+function isStoppable({ recorded, requested, sent, version }: SessionState): boolean {
+  const isBusy = requested || sent.length === 0 || version === undefined ||
+    !isVersionAtLeast(version, WRITES_REQUESTS);
+  return recorded && isBusy;
 }
 
 /** The child draws: if that is for the first time since Escape was pressed, it has read that by now. */
@@ -60,11 +109,12 @@ export function onDrawn(state: SessionState): Step {
 
 /** The child is not idle yet, though it was to stop. */
 export function stopAgain(state: SessionState): Step {
-  const { escapes, hasDrawn, stalls } = state;
+  const { escapes, hasDrawn, recorded, stalls } = state;
   if (isTaken(state)) {
     const isVain = hasDrawn ? escapes >= MAX_ESCAPES : escapes > 0 && stalls >= MAX_UNREAD;
     if (isVain) return end(state, { kind: "unstoppable" });
-    if (hasDrawn || escapes === 0) return press(state);
+    const waits = recorded && !isStoppable(state) && stalls < MAX_UNTAKEN;
+    if (hasDrawn || (escapes === 0 && !waits)) return press(state);
   }
   return act({ ...state, stalls: stalls + 1 }, [deadline("interrupt", INTERRUPT_MS)]);
 }

@@ -1,10 +1,10 @@
-import { isTaken, onStoppable } from "./aborting.ts";
+import { abortIfStopped, isTaken, onStoppable } from "./aborting.ts";
 import type { Effect } from "../effect.ts";
 import { untilLost } from "./lost_prompt.ts";
 import { ENTER } from "../terminal/paste.ts";
 import type { OpenSession, SessionState } from "../session_state.ts";
 import { lookWhenQuiet } from "./waits.ts";
-import { act, deadline, stay, type Step } from "../step.ts";
+import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { takeFirst } from "./taking.ts";
 
 /** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
@@ -56,13 +56,14 @@ export function awaitEcho(state: SessionState): Step {
 
 /** The text stands in the input box: it goes off. */
 export function enter(state: OpenSession): Step {
-  return act({ ...state, phase: "entered", entersAgain: false }, [
+  const entered = act({ ...state, phase: "entered", entersAgain: false }, [
     { type: "write", bytes: ENTER },
     deadline("echo"),
     deadline("enter", ENTER_AGAIN_MS),
     ...extendDelivery(state),
     { type: "trace", text: "Enter pressed" },
   ]);
+  return andThen(entered, abortIfStopped);
 }
 
 /** Enter may be pressed once more, unless the screen shows that it would answer something. */

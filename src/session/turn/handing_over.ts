@@ -1,3 +1,4 @@
+import { abortIfStopped } from "./aborting.ts";
 import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
@@ -18,7 +19,7 @@ import {
 import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "../terminal/paste.ts";
 import { imageSuffix } from "../../wire/image.ts";
 import { isLast, isOverspent, type OpenSession, type SessionState } from "../session_state.ts";
-import { act, deadline, stay, type Step } from "../step.ts";
+import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { overWhenFollowed } from "./waits.ts";
 
 /** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
@@ -225,12 +226,20 @@ function send(state: OpenSession): Step {
   if (state.options.mcpServers !== undefined && !state.introduced) {
     return act(state, [deadline("servers", HOLD_MS)]);
   }
-  return act({ ...state, queue, sent: [...state.sent, next], phase: "entered", waits: false }, [
+  const entered: OpenSession = {
+    ...state,
+    queue,
+    sent: [...state.sent, next],
+    phase: "entered",
+    waits: false,
+  };
+  const begun = act(entered, [
     deliver(next),
     deadline("rendezvous"),
     ...limits(state),
     { type: "trace", text: "prompt sent to the rendezvous socket" },
   ]);
+  return andThen(begun, abortIfStopped);
 }
 
 function deliver({ text }: Prompt) {

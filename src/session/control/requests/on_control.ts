@@ -5,7 +5,7 @@ import { settingsFaults } from "../../../settings/settings_faults.ts";
 import { GUARDS_SKILLS } from "../../../settings/hook_faults.ts";
 import { versionFaults } from "../../../settings/version_faults.ts";
 import type { Effect } from "../../effect.ts";
-import { abort } from "../../turn/aborting.ts";
+import { stopTurn } from "../../turn/aborting.ts";
 import type { Message } from "../../message.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";
@@ -141,20 +141,18 @@ function lateError(fields: readonly string[]): string | undefined {
  */
 function onInterrupt(state: SessionState, request: ControlRequest): Step {
   const withdrawn = withdraw(state);
-  const { queue, phase } = state;
+  const { queue } = state;
   const cancels = isNew(state) && request.body["cancel_queued"] === true;
-  const isUnderWay = phase === "working" || phase === "entered";
-  const next = cancels ? { ...withdrawn.state, queue: [] } : withdrawn.state;
-  const aborted = isUnderWay ? abort(next) : stay(next);
+  const stopped = stopTurn(cancels ? { ...withdrawn.state, queue: [] } : withdrawn.state);
   const response = {
-    still_queued: uuidsOf(untakenMessages(next)),
+    still_queued: uuidsOf(untakenMessages(stopped.state).filter(({ stopped }) => !stopped)),
     ...(cancels ? { cancelled: uuidsOf(queue) } : {}),
   };
-  return act(aborted.state, [
+  return act(stopped.state, [
     ...withdrawn.effects,
     ...(cancels ? queue.map((message) => ({ type: "cancelled", message } as const)) : []),
     respond(request, isNew(state) ? { response } : {}),
-    ...aborted.effects,
+    ...stopped.effects,
   ]);
 }
 
@@ -308,13 +306,16 @@ function onCancel(state: SessionState, request: ControlRequest): Step {
   ]);
 }
 
-/** Ends the conversation: the turn under way is stopped, and since 2.1.330 what waits is not answered any more. */
+/**
+ * Ends the conversation: the turn under way, or that of the next message, is stopped, and since 2.1.330 what else waits is
+ * not answered any more.
+ */
 function onEndSession(before: SessionState, request: ControlRequest): Step {
-  const state = { ...before, dismissed: true, ...(isNew(before) ? { queue: [] } : {}) } as const;
-  const isUnderWay = state.phase === "working" || state.phase === "entered";
-  const withdrawn = withdraw(state);
-  const stopped = isUnderWay ? abort(withdrawn.state) : stay(withdrawn.state);
-  return act(stopped.state, [
+  const withdrawn = withdraw({ ...before, dismissed: true });
+  const stopped = stopTurn(withdrawn.state);
+  const { state } = stopped;
+  const queue = isNew(state) ? state.queue.filter(({ stopped }) => stopped) : state.queue;
+  return act({ ...state, queue }, [
     respond(request),
     ...withdrawn.effects,
     ...stopped.effects,
