@@ -3,6 +3,7 @@ import type { Entry } from "../transcript/entry.ts";
 import type { ControlResponse } from "../wire/control.ts";
 import type { UserFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { stopNotice } from "./single/hook_frames.ts";
 import { systemFrame } from "./single/system_frame.ts";
 import { tellStop } from "./single/task_ends.ts";
 import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
@@ -39,19 +40,25 @@ export function tellPlanning(state: FramesState, entry: Entry): Told {
 /** A hook of the caller's has failed: that of the first prompt is told after `system/init`, as by `claude -p`. */
 export function tellHookFailure(
   state: FramesState,
-  { text: content, own }: { readonly text: string; readonly own?: true },
+  { text: content, own, ofStop }: {
+    readonly text: string;
+    readonly own?: true;
+    readonly ofStop?: true;
+  },
 ): Told {
   const { sessionId } = state.options;
-  const { state: next, made } = withIds(state, (newUuid) =>
-    systemFrame(
-      "informational",
-      { content, level: "warning", ...(own ? {} : { tag: "hook_callback_failed" }) },
-      { sessionId, newUuid },
-    ));
+  const { state: next, made } = withIds(state, (newUuid) => {
+    const context = { sessionId, newUuid };
+    const fields = { content, level: "warning", ...(own ? {} : { tag: "hook_callback_failed" }) };
+    return [
+      systemFrame("informational", fields, context),
+      ...(ofStop ? [stopNotice("stop hook problem", context)] : []),
+    ];
+  });
   const isFirst = next.prompt === undefined && next.options.before === undefined;
   return next.begun || !isFirst
-    ? told(next, [made])
-    : told({ ...next, early: [...next.early, made] });
+    ? told(next, made)
+    : told({ ...next, early: [...next.early, ...made] });
 }
 
 /** There are other commands. */

@@ -122,6 +122,7 @@ export type Ending =
  * - `forbidden`: a hook of the caller's said no
  * - `late`: a hook of the caller's said nothing, or the tool that was asked has failed
  * - `gone`: the caller has gone, whose hook could have said no
+ * - `unasked`: a hook of the caller's wanted somebody to be asked, and nobody is there
  */
 export type CallDecision =
   | "accepted"
@@ -130,7 +131,8 @@ export type CallDecision =
   | "withdrawn"
   | "forbidden"
   | "late"
-  | "gone";
+  | "gone"
+  | "unasked";
 
 /** Whatever a run does. */
 export type Effect =
@@ -207,6 +209,8 @@ export type Effect =
     readonly text: string;
     /** Whether Claude Code says it in its own name, and not of a call of the caller's that has failed. */
     readonly own?: true;
+    /** Whether a Stop hook has failed that was to block then, of which is told besides. */
+    readonly ofStop?: true;
   }
   /** Commands have been read again: before 2.1.330 they are told whether they are other ones or not. */
   | { readonly type: "commands"; readonly commands: readonly unknown[]; readonly always: boolean }

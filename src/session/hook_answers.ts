@@ -16,9 +16,21 @@ export const UNATTENDED_MESSAGE =
   "for the rest of this session. Tell the user what was blocked and why you needed it, then continue with the parts of " +
   "the task that do not require approval.";
 
-/** The answer to PermissionRequest that refuses. */
-export function denial({ unattended }: { readonly unattended?: true } = {}): HookPayload {
-  const message = unattended ? UNATTENDED_MESSAGE : DENIAL_MESSAGE;
+/** What the model is told instead where a hook that has not said why wants somebody to be asked, as by `claude -p`. */
+export function confirmationAsked(tool: string): string {
+  return `Hook PreToolUse:${tool} asked for confirmation for this tool`;
+}
+
+/**
+ * The answer to PermissionRequest that refuses.
+ *
+ * @param options.hookAsks the words of a hook that wants somebody to be asked
+ */
+export function denial(
+  { unattended, hookAsks }: { readonly unattended?: true; readonly hookAsks?: string | undefined } =
+    {},
+): HookPayload {
+  const message = unattended ? UNATTENDED_MESSAGE : hookAsks ?? DENIAL_MESSAGE;
   return {
     hookSpecificOutput: {
       hookEventName: "PermissionRequest",

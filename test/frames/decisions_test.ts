@@ -61,5 +61,10 @@ Deno.test("that a hook has failed is told at once, but for that of the first pro
     ]);
     const [own] = tellHookFailure(state, { text: "it failed", own: true }).frames;
     assertEquals([own?.["content"], own?.["tag"]], ["it failed", undefined]);
+    const stop = tellHookFailure(state, { text: "it failed", ofStop: true }).frames;
+    assertEquals(stop.map(({ subtype, key }) => [subtype, key]), [
+      ["informational", undefined],
+      ["notification", "stop-hook-error"],
+    ]);
   }
 });

@@ -130,13 +130,19 @@ function stopProblem(
   if (hookErrors.every((error) => error === OUTPUT_REMINDER)) return [];
   // On a busy machine a child that is told to go stops ours, which has said all by then.
   if (Array.isArray(hookInfos) && hookInfos.length > 0 && hookInfos.every(isOwnHook)) return [];
-  return [
-    systemFrame("notification", {
-      key: "stop-hook-error",
-      text: `${isNew ? "stop hook problem" : "Stop hook error occurred"} · ctrl+o to see`,
-      priority: "immediate",
-    }, context),
-  ];
+  return [stopNotice(isNew ? "stop hook problem" : "Stop hook error occurred", context)];
+}
+
+/** What a person is shown of Stop hooks. */
+export function stopNotice(
+  what: string,
+  context: Pick<FrameContext, "sessionId" | "newUuid">,
+): SystemFrame {
+  return systemFrame("notification", {
+    key: "stop-hook-error",
+    text: `${what} · ctrl+o to see`,
+    priority: "immediate",
+  }, context);
 }
 
 function isOwnHook(info: unknown): boolean {

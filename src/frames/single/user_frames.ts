@@ -1,6 +1,6 @@
 import { addressOf, commonFields, defined, type FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";
-import { UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
+import { confirmationAsked, UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { ContentBlock, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame, SystemFrame, UserFrame } from "../../wire/frame.ts";
@@ -153,8 +153,15 @@ const DECISIONS = {
 
 /** The run's own refusal stands for `claude -p` having nobody to ask, and is shown like that. */
 function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
-  const content = resultBlocks(entry)[0]?.content;
-  return typeof content === "string" && context.denialMessages?.includes(content) === true;
+  const [block] = resultBlocks(entry);
+  const content = block?.content;
+  return isUnasked(block?.tool_use_id, context) ||
+    (typeof content === "string" && context.denialMessages?.includes(content) === true);
+}
+
+/** Whether a hook of the caller's wanted somebody to be asked about a call. */
+function isUnasked(id: unknown, { decisions }: FrameContext): boolean {
+  return typeof id === "string" && decisions?.get(id) === "unasked";
 }
 
 /** Why a call is refused in a run in which nobody is ever asked, as `claude -p` tells it. */
@@ -174,10 +181,14 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
   if (reasonType === "hook" && !isOwnDenial(entry, context)) return [];
   return resultBlocks(entry).flatMap((block) => {
     const id = block.tool_use_id;
-    if (typeof id === "string" && context.decisions?.has(id)) return [];
+    const ofHook = isUnasked(id, context);
+    if (typeof id === "string" && context.decisions?.has(id) && !ofHook) return [];
     const tool = typeof id === "string" ? context.toolUses?.get(id)?.name : undefined;
     if (tool === undefined) return [];
-    const reason = isOwnDenial(entry, context)
+    const said = block.content === confirmationAsked(tool) ? "" : block.content;
+    const reason = ofHook
+      ? { decision_reason_type: "hook", decision_reason: said }
+      : isOwnDenial(entry, context)
       ? isUnattended(entry) ? UNATTENDED : {}
       : { decision_reason_type: reasonType };
     return [

@@ -1,7 +1,9 @@
 import { onStoppable } from "../turn/aborting.ts";
 import { isFirstStop, onBackgroundStop, withWoken } from "../turn/background_stop.ts";
 import { backgroundTasksOf } from "../turn/background_wait.ts";
+import { decided } from "../control/answering.ts";
 import { askWhenTold, onElicitation } from "../control/questions/asking.ts";
+import { callOf } from "../control/questions/told_calls.ts";
 import { unchosenSkill } from "../control/chosen_skills.ts";
 import type { CallbackHook } from "../control/questions/question.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
@@ -103,8 +105,18 @@ function answer(state: SessionState, call: HookCall): Step {
     const asking = askWhenTold(next.state, { asking: { hookId: id, payload }, at });
     return act(asking.state, [...next.effects, ...asking.effects]);
   }
-  const last = limited === undefined ? undefined : STOP;
-  const reply = event === "PermissionRequest" ? denial(state.options) : last;
+  if (event === "PermissionRequest") {
+    const { id: callId, hookAsks } = callOf(next.state, payload) ?? {};
+    const { unattended } = state.options;
+    const isOfHook = hookAsks !== undefined && !unattended;
+    const reply = denial({ ...unattended ? { unattended } : {}, hookAsks });
+    return act(next.state, [
+      { type: "answer", id, reply },
+      ...(isOfHook ? decided(callId, "unasked") : []),
+      ...next.effects,
+    ]);
+  }
+  const reply = limited === undefined ? undefined : STOP;
   const answered: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
   return act(next.state, [answered, ...next.effects]);
 }

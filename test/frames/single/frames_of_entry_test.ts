@@ -59,6 +59,36 @@ Deno.test("framesOfEntry: says of what comes of a hook for a skill's commands th
   assertEquals(tagOf("Stop says: Not run in /two"), undefined);
 });
 
+Deno.test("framesOfEntry: a call about which a hook of the caller's wanted somebody to be asked is denied for that", () => {
+  const told = (content: string) => {
+    const [denied, result] = framesOf({
+      type: "user",
+      permissionDecision: { decision: "reject", source: "hook", reasonType: "hook" },
+      toolDenialKind: "user-rejected",
+      message: { content: [{ type: "tool_result", tool_use_id: "t", is_error: true, content }] },
+    }, {
+      ...CONTEXT,
+      version: "2.1.330",
+      toolUses: new Map([["t", { id: "t", name: "Bash", input: {} }]]),
+      decisions: new Map([["t", "unasked"]]),
+    });
+    return [
+      ...["subtype", "decision_reason_type", "decision_reason", "message"].map((field) =>
+        denied?.[field]
+      ),
+      result?.["tool_result_meta"],
+    ];
+  };
+  const meta = [{
+    id: "t",
+    non_execution_kind: "user-rejected",
+    permission_decision: { decision: "reject", source: "config" },
+  }];
+  const unsaid = "Hook PreToolUse:Bash asked for confirmation for this tool";
+  assertEquals(told("may I?"), ["permission_denied", "hook", "may I?", "may I?", meta]);
+  assertEquals(told(unsaid), ["permission_denied", "hook", "", unsaid, meta]);
+});
+
 Deno.test("framesOfEntry: tells a prompt that a hook of the caller's has blocked from one that none has judged", () => {
   const outcomeOf = (reason: string) =>
     framesOf({

@@ -18,6 +18,7 @@ import {
   misnamedPrompt,
   unheard,
   untilDue,
+  withHookAsks,
 } from "./hook_callbacks.ts";
 import { decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
 import {
@@ -257,7 +258,7 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
     case "callback": {
       const misnamed = misnamedPrompt(question, given);
       return misnamed === undefined
-        ? act(state, callbackAnswer(state, question, given))
+        ? act(withHookAsks(state, question, given), callbackAnswer(state, question, given))
         : end(state, { kind: "misnamed-answer", message: misnamed });
     }
   }

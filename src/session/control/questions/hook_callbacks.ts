@@ -1,7 +1,7 @@
 import { answer, decided, isNew } from "../answering.ts";
 import { type CallbackHook, type Question, without } from "./question.ts";
 import type { Effect } from "../../effect.ts";
-import { DEFERRAL } from "../../hook_answers.ts";
+import { confirmationAsked, DEFERRAL } from "../../hook_answers.ts";
 import type { HookPayload } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, andThen, deadline, stay, type Step } from "../../step.ts";
@@ -64,10 +64,9 @@ function failed(
   const what =
     `Hook callback ${id} failed: the SDK host replied with an error or an invalid answer.`;
   if (!blocks || UNGUARDING.includes(event)) {
-    return [
-      { type: "remark", text: `${event}: ${what} Its answer was treated as empty.` },
-      answer(hookId),
-    ];
+    const text = `${event}: ${what} Its answer was treated as empty.`;
+    const ofStop = blocks && event === "Stop" ? { ofStop: true as const } : {};
+    return [{ type: "remark", text, ...ofStop }, answer(hookId)];
   }
   const counts = `onFailure is "block", so this failure counts as a block.`;
   const reason = `[callback]: failed; blocking because onFailure is "block"\n${what}`;
@@ -187,6 +186,32 @@ function isSound(
 
 function isDecision(decision: unknown): boolean {
   return decision === undefined || decision === "approve" || decision === "block";
+}
+
+/** Notes of a call that a hook wants somebody to be asked about it: where nobody can be, its words are the denial. */
+export function withHookAsks(
+  state: SessionState,
+  question: CallbackQuestion,
+  given: ControlAnswer,
+): SessionState {
+  const { callback: { event }, toolUseId } = question;
+  if (event !== "PreToolUse" || "error" in given || !isSound(given.response, question)) {
+    return state;
+  }
+  const { hookSpecificOutput: output } = given.response;
+  if (!isJsonObject(output) || output["permissionDecision"] !== "ask") return state;
+  const { permissionDecisionReason: reason } = output;
+  const calls = state.calls.map((call) =>
+    call.id === toolUseId && call.hookAsks === undefined
+      ? {
+        ...call,
+        hookAsks: typeof reason === "string" && reason !== ""
+          ? reason
+          : confirmationAsked(call.name),
+      }
+      : call
+  );
+  return { ...state, calls };
 }
 
 /** Whether a hook's answer forbids a call. */

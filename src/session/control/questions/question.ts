@@ -64,6 +64,8 @@ export interface ToolCall {
   readonly allowed?: true;
   /** The other input with which the caller has allowed it, as JSON. */
   readonly allowedWith?: string;
+  /** The words with which a hook of the caller's has wanted somebody to be asked about it. */
+  readonly hookAsks?: string;
   /** Whether its result has been told. */
   readonly returned?: true;
 }

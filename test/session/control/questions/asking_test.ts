@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { CallbackHook } from "../../../../src/session/control/questions/question.ts";
-import { DEFERRAL } from "../../../../src/session/hook_answers.ts";
+import { DEFERRAL, DENIAL_MESSAGE } from "../../../../src/session/hook_answers.ts";
 import type { Message } from "../../../../src/session/message.ts";
 import { readEntry } from "../../../../src/transcript/entry.ts";
 import type { CallerQuestion } from "../../../../src/wire/control.ts";
@@ -14,13 +14,14 @@ function working(
   callbacks: readonly CallbackHook[] = [],
   timeoutMs = 60_000,
   version = "2.1.330",
+  permissions: { readonly permissions?: true } = { permissions: true },
 ): Simulation {
   const session = simulate({
     conversation: true,
     version,
     timeoutMs,
     otherStopHooks: true,
-    caller: { idPrefix: "q", permissions: true, callbacks, servers: ["calc"] },
+    caller: { idPrefix: "q", ...permissions, callbacks, servers: ["calc"] },
   });
   session.hear({ type: "reachable" });
   session.hear({ type: "status", status: "idle" });
@@ -368,6 +369,32 @@ Deno.test("that a hook of the caller's has failed is told since 2.1.330, with wh
   assertEquals(remarks("2.1.197", {}), []);
 });
 
+Deno.test("where nobody can be asked a call is refused in the words of the caller's hook that wants it", () => {
+  const refused = (permission: string, reason: string | undefined, tool = "Bash") => {
+    const session = working([PRE], 60_000, "2.1.330", {});
+    call(session);
+    preToolUse(session);
+    const output = {
+      hookEventName: "PreToolUse",
+      permissionDecision: permission,
+      ...(reason === undefined ? {} : { permissionDecisionReason: reason }),
+    };
+    answer(session, { hookSpecificOutput: output });
+    needsPermission(session, "7", INPUT, { tool_name: tool });
+    const { behavior, message } = decision(session) as Readonly<Record<string, string>>;
+    return [behavior, message, decisions(session)];
+  };
+  assertEquals(refused("ask", "the hook asks"), ["deny", "the hook asks", ["unasked"]]);
+  assertEquals(refused("ask", undefined), [
+    "deny",
+    "Hook PreToolUse:Bash asked for confirmation for this tool",
+    ["unasked"],
+  ]);
+  for (const other of [refused("allow", "x"), refused("ask", "x", "Write")]) {
+    assertEquals(other, ["deny", DENIAL_MESSAGE, []]);
+  }
+});
+
 Deno.test("a hook of the caller's that fails stops what it guards if it says so, since 2.1.330", () => {
   const blocked = (event: string, response: unknown, more: Partial<CallbackHook> = {}) => {
     const { version = "2.1.330", ...hook } = more as { readonly version?: string };
@@ -393,6 +420,15 @@ Deno.test("a hook of the caller's that fails stops what it guards if it says so,
     assertEquals(blocked("PreToolUse", failure), ["block"], JSON.stringify(failure));
     assertEquals(blocked("UserPromptSubmit", failure), ["block"]);
     assertEquals(blocked("Stop", failure), [undefined]);
+  }
+  for (
+    const [event, blocks, told] of [["Stop", true, true], ["Stop"], ["PostToolUse", true]] as const
+  ) {
+    const session = working([{ event, id: "hook_0", ...(blocks ? { blocks } : {}) }]);
+    session.hear({ type: "hook", event, payload: {}, id: "5", callback: 0 });
+    session.hear({ type: "answer", answer: { id: "q-1", error: "x" } });
+    const remark = session.effects.find(({ type }) => type === "remark");
+    assertEquals(remark?.type === "remark" && remark.ofStop, told);
   }
   assertEquals(blocked("PreToolUse", {}), [undefined]);
   assertEquals(blocked("PreToolUse", { decision: "approve" }), ["approve"]);
