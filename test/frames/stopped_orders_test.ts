@@ -277,6 +277,16 @@ Deno.test("a turn with something behind it in the child's queue is stopped once 
   }
 });
 
+Deno.test("a command is stopped with which the child is busy, though nothing else tells of it", () => {
+  const message = { text: "/compact", way: "rendezvous", command: "/compact" } as const;
+  const asked = [{ type: "message", message } as const, INTERRUPT].reduce<Moment>(hear, rested());
+  assertEquals(wait(asked, { ms: SOON_MS / 2 }).typed, "");
+  const pressed = wait(hear(asked, status("busy")), { ms: SOON_MS / 2 });
+  assertEquals(pressed.typed, ".\x1b");
+  const { results, state } = wait([DRAWN, status("idle")].reduce(hear, pressed), { ms: SOON_MS });
+  assertEquals([results, state.session.phase], [["first", ABORTED], "resting"]);
+});
+
 /** Tells of a turn that is stopped. */
 function stopping(before: Moment, text: string): Moment {
   const moment = [submit(text), status("busy"), prompt(text)].reduce(hear, before);

@@ -39,11 +39,9 @@ export function onDeadline(
     case "interrupt":
       if (state.phase === "interrupting") return end(state, state.ending);
       if (state.phase !== "aborting") return stay(state);
-      if (state.status?.status === "idle") {
-        if (isTaken(state)) return overTurn(state, { kind: "aborted" });
-        if (isForgotten(state)) return overTurn(takeFirst(state), { kind: "aborted" });
-      }
-      return stopAgain(state);
+      return state.status?.status === "idle" && (isTaken(state) || isForgotten(state))
+        ? overTurn(takeFirst(state), { kind: "aborted" })
+        : stopAgain(state);
     case "look":
     case "echo":
       return act(state, [{ type: "look" }]);

@@ -119,9 +119,16 @@ export function stopAgain(state: SessionState): Step {
   return act({ ...state, stalls: stalls + 1 }, [deadline("interrupt", INTERRUPT_MS)]);
 }
 
-/** Whether the child is known to have taken what the turn is about: before that there is nothing to stop. */
-export function isTaken({ prompted, recorded, woken, taken, sent }: SessionState): boolean {
-  return prompted || recorded || woken || taken.length > 0 || sent.length === 0;
+/**
+ * Whether the child is known to have taken what the turn is about: before that there is nothing to stop. A command has no
+ * hook, and of a compaction no line before its end; it is given to a child that rests, which is busy with nothing else.
+ */
+export function isTaken(
+  { prompted, recorded, woken, taken, sent, status, escapes }: SessionState,
+): boolean {
+  const [first] = sent;
+  return prompted || recorded || woken || taken.length > 0 || escapes > 0 || first === undefined ||
+    (first.command !== undefined && status?.status === "busy");
 }
 
 /**
