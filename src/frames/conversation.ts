@@ -129,10 +129,10 @@ export function advance(before: ConversationState, input: Input): ConversationSt
  * whatever is said of a turn comes behind it.
  */
 function behindInitialization(step: ConversationStep): ConversationStep {
-  const { state: { heldFrames = [], ...state }, effects } = step;
-  const isBefore = isInitializing(state.session);
+  const isBefore = isInitializing(step.state.session);
   // As nearly always.
-  if (!isBefore && heldFrames.length === 0) return step;
+  if (!isBefore && step.state.heldFrames === undefined) return step;
+  const { state: { heldFrames = [], ...state }, effects } = step;
   const isHeld = isBefore && effects.every((effect) => framesOf(effect).every(isLifecycle));
   const own = effects.filter((effect) => effect.type === "frame");
   if (isHeld) {

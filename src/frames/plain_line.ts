@@ -128,8 +128,9 @@ function awaitsOffer({ exact, heard, version = "" }: FramesState): boolean {
 
 /** Says what a line gives by itself, and as what it is a part of an answer that is told as it is written. */
 function sayLine(before: FramesState, entry: Entry): Told {
-  const ended = tellHookEnd(before, entry);
-  return and(and(ended, (state) => sayWords(state, entry)), (state) => {
+  const said = and(tellHookEnd(before, entry), (state) => sayWords(state, entry));
+  if (entry.type !== "system" && entry.type !== "attachment") return said;
+  return and(said, (state) => {
     const { state: next, frames } = sayEarly(state, (context) => hookRemarks(entry, context));
     // The turn they belong to begins with its `system/init`.
     return frames.length === 0 || next.begun

@@ -15,7 +15,7 @@ export interface FrameContext {
   /** The texts with which the run itself refuses what somebody should be asked. */
   readonly denialMessages?: readonly string[];
   /** Whether what rules deny is not told, as where a tool decides on permissions. */
-  readonly denialsUntold?: true;
+  readonly denialsUntold?: true | undefined;
   /** What the caller has decided on calls, by their ids; calls of hooks and rules are not among them. */
   readonly decisions?: Pick<ReadonlyMap<string, CallDecision>, "get" | "has">;
   /** The command that was typed, if Claude Code carries it out: what it says is shown, a compaction's in another way. */
@@ -25,7 +25,7 @@ export interface FrameContext {
   /** The messages that the turn answers. */
   readonly messages?: readonly { readonly uuid?: string }[];
   /** Whether what subagents say is shown in any case. */
-  readonly subagentText?: boolean;
+  readonly subagentText?: boolean | undefined;
   /** Set for the lines of a subagent's own transcript, which give no frames without it. */
   readonly subagent?: SubagentContext;
 }

@@ -63,7 +63,9 @@ function hookedTask(event: string, payload: HookPayload, at: number): HookedTask
 const OF_TASKS = ["Agent", "Task", "Bash"];
 
 /** Tells what hooks have said of tasks, as far as the calls that they are about have been told. */
-export function tellHookedTasks({ hooked, ...state }: FramesState): Told {
+export function tellHookedTasks(state: FramesState): Told {
+  const { hooked } = state;
+  if (hooked.length === 0) return told(state);
   return hooked.reduce<Told>(
     (said, task) => and(said, (state) => tellHooked(state, task)),
     told({ ...state, hooked: [] }),

@@ -175,7 +175,9 @@ function shownOfFork(
 
 /** Tells what a skill's subagent has said, if only the result of the call names it. */
 export function tellSkillResult(before: FramesState, entry: Entry): Told {
-  const { uncalled, ...state } = noteSkillResult(before, entry);
+  const state = noteSkillResult(before, entry);
+  const { uncalled } = state;
+  if (uncalled.length === 0) return told(state);
   const isNamed = ({ subagent: { agentId } }: SubagentLine) =>
     state.forks.has(agentId) && !before.forks.has(agentId);
   return uncalled.filter(isNamed).reduce<Told>(
@@ -234,7 +236,9 @@ export function noteCalls(
 }
 
 /** Tells lines of subagents that had to wait for their calls, or until somebody woke them. */
-export function tellUncalled({ uncalled, ...state }: FramesState): Told {
+export function tellUncalled(state: FramesState): Told {
+  const { uncalled } = state;
+  if (uncalled.length === 0) return told(state);
   return uncalled.reduce<Told>(
     (said, line) => and(said, (state) => tellSubagentLine(state, line)),
     told({ ...state, uncalled: [] }),
