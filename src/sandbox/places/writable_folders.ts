@@ -24,14 +24,25 @@ export function writableFolders(
     settings.flatMap((each) => strings(fieldOf(each, names)));
   const added = named("permissions", "additionalDirectories");
   const opened = named("sandbox", "filesystem", "allowWrite");
+  const edited = named("permissions", "allow").flatMap((rule) => EDIT.exec(rule)?.[1] ?? []);
   return [
     ...new Set([
       ...folders,
       ...[...added, ...opened].map((path) => pathOf(path, { cwd, home })),
       ...opened.map((path) => pathOf(path, { cwd: projectRoot, home })),
+      ...edited.map((path) =>
+        BESIDE_SETTINGS.test(path)
+          ? pathOf(`.${path}`, { cwd: projectRoot, home })
+          : pathOf(path, { cwd, home })
+      ),
     ]),
   ].map(absoluteDir);
 }
+
+/** A rule that allows files to be edited: what it names is open to the Bash sandbox, too (2.1.330). */
+const EDIT = /^\s*Edit\((.+)\)\s*$/su;
+/** Such a path with one slash ahead begins where the settings are; one with two is absolute. */
+const BESIDE_SETTINGS = /^\/(?!\/)/u;
 
 /** A path as Claude Code's settings may name it; of a pattern the folder that it begins with. */
 function pathOf(

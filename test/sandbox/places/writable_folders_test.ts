@@ -12,6 +12,26 @@ Deno.test("writableFolders() are those of the run, and what settings add in any 
   ]);
 });
 
+Deno.test("writableFolders() are those, too, in which rules allow files to be edited", () => {
+  const allow = [
+    "Edit(//tmp/**)",
+    "Edit(~/e/*.md)",
+    "Edit(/src/**)",
+    "Edit(docs)",
+    "Edit",
+    "Bash(Edit(//x))",
+    7,
+  ];
+  assertEquals(
+    writableFolders(["/w"], {
+      settings: [{ permissions: { allow, deny: ["Edit(//y)"] } }],
+      projectRoot: "/p",
+      home: "/home/u",
+    }),
+    ["/w", "/tmp", "/home/u/e", "/p/src", "/w/docs"],
+  );
+});
+
 Deno.test("writableFolders() are without links", () => {
   const path = Deno.realPathSync(Deno.makeTempDirSync());
   try {
