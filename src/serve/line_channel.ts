@@ -1,5 +1,4 @@
-import { closeFd } from "../../ffi/descriptors/fd.ts";
-import { sendFd } from "../../ffi/descriptors/fd.ts";
+import { closeFd, sendFd } from "../../ffi/descriptors/fd.ts";
 import { receiveFds, sendFds } from "../../ffi/descriptors/passed_fds.ts";
 import type { Interest, Ready } from "../../ffi/descriptors/poll.ts";
 import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";

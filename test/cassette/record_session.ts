@@ -7,7 +7,7 @@ import {
 import { fold } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
 import type { Prompt } from "../../src/session/message.ts";
-import type { SessionOptions } from "../../src/session/session_state.ts";
+import type { SessionOptions } from "../../src/session/session_options.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { conversationOptions } from "../frames/conversation_options.ts";
 import { onlyMessage } from "../session/only_message.ts";

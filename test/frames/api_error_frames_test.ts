@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Entry } from "../../src/transcript/entry.ts";
-import { parseEntry } from "../../src/transcript/entry.ts";
+import { type Entry, parseEntry } from "../../src/transcript/entry.ts";
 import { turnsOf } from "../../src/transcript/turn/turn.ts";
 import { framesOfEntry } from "../../src/frames/single/frames_of_entry.ts";
 import { createOutputWriter } from "../../src/wire/output_writer.ts";

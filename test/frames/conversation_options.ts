@@ -1,5 +1,5 @@
 import type { ConversationOptions } from "../../src/frames/conversation.ts";
-import type { SessionOptions } from "../../src/session/session_state.ts";
+import type { SessionOptions } from "../../src/session/session_options.ts";
 
 /** What the machines are told of a run, but for what a test names. */
 export function conversationOptions(given: Partial<SessionOptions> = {}): ConversationOptions {

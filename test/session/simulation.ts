@@ -2,11 +2,8 @@ import type { Effect } from "../../src/session/effect.ts";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
 import { step } from "../../src/session/machine/machine.ts";
-import {
-  type SessionOptions,
-  type SessionState,
-  startSession,
-} from "../../src/session/session_state.ts";
+import type { SessionOptions } from "../../src/session/session_options.ts";
+import { type SessionState, startSession } from "../../src/session/session_state.ts";
 import type { WayIn } from "../../src/session/message.ts";
 import type { Screen } from "../../src/session/terminal/screen.ts";
 

@@ -4,9 +4,9 @@ import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { FramesOptions, ToldBefore } from "../../frames/telling/frames_options.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
 import type { SubagentStats } from "../../frames/result/subagent_stats.ts";
-import type { CallerOptions } from "../../session/control/questions/question.ts";
+import type { CallerOptions } from "../../session/control/caller_options.ts";
 import type { Limits } from "../../session/limits.ts";
-import type { SessionOptions } from "../../session/session_state.ts";
+import type { SessionOptions } from "../../session/session_options.ts";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
 
 /** A schema for each field, those too that may be absent: what has none would be gone from a recording that is read. */

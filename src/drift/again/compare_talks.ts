@@ -1,5 +1,4 @@
-import type { JsonObject } from "../../json_object.ts";
-import { asText } from "../../json_object.ts";
+import { asText, type JsonObject } from "../../json_object.ts";
 import type { Found } from "../finding.ts";
 import { kindOf } from "../piece.ts";
 

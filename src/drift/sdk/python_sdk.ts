@@ -1,8 +1,7 @@
 import { z } from "zod/mini";
 import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
 import { CliError } from "../../cli_error.ts";
-import { DRIFT_CHECKS, type DriftCheck, type Place } from "../finding.ts";
-import type { Found } from "../finding.ts";
+import { DRIFT_CHECKS, type DriftCheck, type Found, type Place } from "../finding.ts";
 import { PYTHON_PROGRAM } from "./python_program.ts";
 
 /** What the Agent SDK for Python does not know. */

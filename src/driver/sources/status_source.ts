@@ -1,6 +1,6 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
-import type { ChildStatus } from "../../session/session_state.ts";
+import type { ChildStatus } from "../../session/memory/child_memory.ts";
 
 /** What the child says of itself in `sessions/<pid>.json`. */
 export type ToldStatus = ChildStatus & { readonly version?: string };

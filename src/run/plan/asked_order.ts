@@ -1,12 +1,11 @@
-import { isCallers } from "../../wire/control.ts";
+import { type ControlRequest, isCallers, isEmpty } from "../../wire/control.ts";
 import { agentsArgument } from "./placed_agents.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
 import { soundAgents } from "./sound_agents.ts";
 import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
-import type { CallbackHook } from "../../session/control/questions/question.ts";
+import type { CallbackHook } from "../../session/control/caller_options.ts";
 import type { ChildChanges } from "../../session/effect.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 /** Events for which `claude -p` calls none of the caller's hooks. */

@@ -11,10 +11,10 @@ import { mayHaveOtherHooks, watchesModels } from "../../sandbox/child/foreign_se
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
-import type { PromptTool } from "../../session/control/questions/question.ts";
+import type { PromptTool } from "../../session/control/caller_options.ts";
 import { DENIAL_MESSAGE, UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { Limits } from "../../session/limits.ts";
-import type { SessionOptions } from "../../session/session_state.ts";
+import type { SessionOptions } from "../../session/session_options.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import { projectSlug } from "../../transcript/files/project_slug.ts";

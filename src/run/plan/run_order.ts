@@ -1,7 +1,7 @@
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { FramesOptions } from "../../frames/telling/frames_options.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import type { CallbackHook } from "../../session/control/questions/question.ts";
+import type { CallbackHook } from "../../session/control/caller_options.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { Limits } from "../../session/limits.ts";
 

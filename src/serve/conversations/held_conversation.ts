@@ -1,6 +1,9 @@
 import type { ShownTerminal } from "../../driver/child_terminal.ts";
-import { type OpenConversation, openConversation } from "../../library/open_conversation.ts";
-import type { OpenOptions } from "../../library/open_conversation.ts";
+import {
+  type OpenConversation,
+  openConversation,
+  type OpenOptions,
+} from "../../library/open_conversation.ts";
 import type { ContentBlock } from "../../wire/frame.ts";
 import { jsonLine } from "../../wire/json_text.ts";
 import {

@@ -1,5 +1,4 @@
-import { asText, type JsonObject } from "../../json_object.ts";
-import { isJsonObject } from "../../json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import {
   OUTPUT_ACCEPTED,
   OUTPUT_REMINDER,

@@ -18,7 +18,8 @@ import {
 } from "../message.ts";
 import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "../terminal/paste.ts";
 import { imageSuffix } from "../../wire/image.ts";
-import { isLast, isOverspent, type OpenSession, type SessionState } from "../session_state.ts";
+import { isLast, type OpenSession, type SessionState } from "../session_state.ts";
+import { isOverspent } from "../memory/spending_memory.ts";
 import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { overWhenFollowed } from "./waits.ts";
 

@@ -2,7 +2,8 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { isFollowed } from "./child_queue.ts";
 import type { Effect } from "../effect.ts";
 import { hasOtherStopHooks } from "./other_stop_hooks.ts";
-import type { SessionOptions, SessionState } from "../session_state.ts";
+import type { SessionOptions } from "../session_options.ts";
+import type { SessionState } from "../session_state.ts";
 import { deadline } from "../step.ts";
 import { mayBeWoken } from "./wakeup.ts";
 

@@ -29,13 +29,9 @@ import {
   promptDecision,
   toolsBesidePrompt,
 } from "./prompt_tool.ts";
-import {
-  type PromptTool,
-  type Question,
-  type WaitingHook,
-  type WaitingMessage,
-  without,
-} from "./question.ts";
+import type { PromptTool } from "../caller_options.ts";
+import type { Question, WaitingHook, WaitingMessage } from "./question.ts";
+import { without } from "../../memory/asking_memory.ts";
 import { withOwnServer } from "../servers.ts";
 import { callOf, isHook, isTold, type Waiting, withTold } from "./told_calls.ts";
 import { end } from "../../turn/ending.ts";

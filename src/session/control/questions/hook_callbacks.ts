@@ -1,5 +1,7 @@
 import { answer, decided, isNew } from "../answering.ts";
-import { type CallbackHook, type Question, without } from "./question.ts";
+import type { CallbackHook } from "../caller_options.ts";
+import type { Question } from "./question.ts";
+import { without } from "../../memory/asking_memory.ts";
 import type { Effect } from "../../effect.ts";
 import { confirmationAsked, DEFERRAL } from "../../hook_answers.ts";
 import type { HookPayload } from "../../input.ts";

@@ -6,7 +6,8 @@ import type { SessionState } from "../../session_state.ts";
 import type { ControlAnswer } from "../../../wire/control.ts";
 import { type Decision, decisionOf, invalidResult, toolFailure } from "./permission.ts";
 import { promptFaults } from "./prompt_faults.ts";
-import type { PromptTool, Question, ToolCall } from "./question.ts";
+import type { PromptTool } from "../caller_options.ts";
+import type { Question, ToolCall } from "./question.ts";
 
 type Permission = Extract<Question, { readonly kind: "permission" }>;
 

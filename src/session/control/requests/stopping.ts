@@ -14,7 +14,7 @@ import type { Screen } from "../../terminal/screen.ts";
 import { hasCommand, isCalled, readTasks, type TaskRow } from "../../terminal/tasks.ts";
 import { isNew, refuse, respond } from "../answering.ts";
 import { isAsking } from "../questions/deciding.ts";
-import type { Stopping } from "../questions/question.ts";
+import type { Stopping } from "../../memory/request_memory.ts";
 
 /** Time between a key in the list of tasks and the next look at it. */
 const LOOK_MS = 150;

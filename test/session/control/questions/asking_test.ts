@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { CallbackHook } from "../../../../src/session/control/questions/question.ts";
+import type { CallbackHook } from "../../../../src/session/control/caller_options.ts";
 import { DEFERRAL, DENIAL_MESSAGE } from "../../../../src/session/hook_answers.ts";
 import type { Message } from "../../../../src/session/message.ts";
 import { readEntry } from "../../../../src/transcript/entry.ts";
