@@ -1,0 +1,38 @@
+import type { ControlRequest } from "../../../wire/control.ts";
+import type { SessionState } from "../../session_state.ts";
+import { act, type Step } from "../../step.ts";
+import { changed, isNew, refuse, respond } from "../answering.ts";
+
+/** The permission modes that a caller may choose. */
+export const MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
+
+/** The mode of a name, if it is one of a mode: since 2.1.330 "manual" is another one for "default". */
+export function modeNamed(state: SessionState, name: unknown): string | undefined {
+  return isNew(state) && name === "manual" ? "default" : MODES.find((mode) => mode === name);
+}
+
+/** Another permission mode from the next message on. */
+export function onSetMode(state: SessionState, request: ControlRequest): Step {
+  const mode = modeNamed(state, request.body["mode"]);
+  if (mode === undefined) {
+    return act(state, [
+      refuse(request, {
+        error: `Cannot set permission mode: must be one of ${MODES.join(", ")}`,
+        ...(isNew(state) ? { error_code: "invalid_mode" } : {}),
+      }),
+    ]);
+  }
+  if (mode === "bypassPermissions" && !state.options.caller?.mayBypass) {
+    return act(state, [
+      refuse(request, {
+        error: "Cannot set permission mode to bypassPermissions because the session was not " +
+          "launched with --dangerously-skip-permissions",
+        ...(isNew(state) ? { error_code: "bypass_not_launched" } : {}),
+      }),
+    ]);
+  }
+  return act(changed(state, { permissionMode: mode }), [
+    respond(request, { response: { mode } }),
+    { type: "mode", mode },
+  ]);
+}

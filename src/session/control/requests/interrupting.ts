@@ -1,0 +1,49 @@
+import type { ControlRequest } from "../../../wire/control.ts";
+import type { Message } from "../../message.ts";
+import type { SessionState } from "../../session_state.ts";
+import { act, type Step } from "../../step.ts";
+import { stopTurn } from "../../turn/aborting.ts";
+import { untakenMessages } from "../../turn/taking.ts";
+import { isNew, respond } from "../answering.ts";
+import { withdraw } from "../questions/unanswered.ts";
+
+/**
+ * Stops the turn under way. Since 2.1.330 the caller is told which messages are still to be answered, and may have them
+ * taken back: those that have been given to the child are its own by then.
+ */
+export function onInterrupt(state: SessionState, request: ControlRequest): Step {
+  const withdrawn = withdraw(state);
+  const { queue } = state;
+  const cancels = isNew(state) && request.body["cancel_queued"] === true;
+  const stopped = stopTurn(cancels ? { ...withdrawn.state, queue: [] } : withdrawn.state);
+  const response = {
+    still_queued: uuidsOf(untakenMessages(stopped.state).filter(({ stopped }) => !stopped)),
+    ...(cancels ? { cancelled: uuidsOf(queue) } : {}),
+  };
+  return act(stopped.state, [
+    ...withdrawn.effects,
+    ...(cancels ? queue.map((message) => ({ type: "cancelled", message } as const)) : []),
+    respond(request, isNew(state) ? { response } : {}),
+    ...stopped.effects,
+  ]);
+}
+
+function uuidsOf(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap(({ uuid }) => uuid ?? []);
+}
+
+/**
+ * Ends the conversation: the turn under way, or that of the next message, is stopped, and since 2.1.330 what else waits is
+ * not answered any more.
+ */
+export function onEndSession(before: SessionState, request: ControlRequest): Step {
+  const withdrawn = withdraw({ ...before, dismissed: true });
+  const stopped = stopTurn(withdrawn.state);
+  const { state } = stopped;
+  const queue = isNew(state) ? state.queue.filter(({ stopped }) => stopped) : state.queue;
+  return act({ ...state, queue }, [
+    respond(request),
+    ...withdrawn.effects,
+    ...stopped.effects,
+  ]);
+}
