@@ -92,8 +92,13 @@ function nameIn(text: string): string | undefined | null {
   }
   const next = lines.slice(place + 1).find((line) => line.trim() !== "") ?? "";
   const value = lines[place]?.slice("name:".length).trim() ?? "";
-  const [, quoted, doubly, plain] =
-    /^(?:'([^']*)'|"([^"\\]*)"|(\w[^#:]*?))(?:\s+#.*)?$/u.exec(value) ?? [];
-  const name = quoted ?? doubly ?? plain;
+  const [, quoted, doubly] = /^(?:'([^']*)'|"([^"\\]*)")(?:\s+#.*)?$/u.exec(value) ?? [];
+  const name = quoted ?? doubly ?? plainName(value);
   return name === undefined || places.length > 1 || /^\s/u.test(next) ? null : name;
+}
+
+/** A name without quotes, perhaps with a comment behind it; looked for in a time that is in proportion to the text. */
+function plainName(value: string): string | undefined {
+  const [, name, comment] = /^(\w[^#:]*)(#.*)?$/u.exec(value) ?? [];
+  return comment === undefined || /\s$/u.test(name ?? "") ? name?.trimEnd() : undefined;
 }

@@ -49,7 +49,9 @@ function pathOf(
   named: string,
   { cwd, home = "" }: { readonly cwd: string; readonly home: string | undefined },
 ): string {
-  const folder = named.trim().replace(/^\/\//u, "/").replace(/[^/]*[*?[].*$/su, "");
+  const pattern = named.trim().replace(/^\/\//u, "/");
+  const wild = pattern.search(/[*?[]/u);
+  const folder = wild < 0 ? pattern : pattern.slice(0, pattern.lastIndexOf("/", wild) + 1);
   const path = folder === "~" || folder.startsWith("~/") ? `${home}${folder.slice(1)}` : folder;
   return wholePath(path, cwd);
 }

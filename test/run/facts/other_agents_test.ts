@@ -77,6 +77,7 @@ Deno.test("otherAgents() reads names that everybody reads alike, and takes the r
       'name: "a-b"  # of mine',
       "description: |\n  name: no\n  more\nname:   a-b  \nhooks:\n- name: no\n\ntools: Read",
       "\n# name: no\nname: a-b\r\ndescription: d",
+      "name: a-b\t#of mine: #",
     ]
   ) {
     assertEquals(await read(front), ["a-b"], front);
@@ -89,6 +90,7 @@ Deno.test("otherAgents() reads names that everybody reads alike, and takes the r
         "name: *a",
         "name: !!str a",
         "name: a: b",
+        "name: a#b",
         "name: é",
         "name: 'it''s'",
         "name:",
@@ -105,6 +107,11 @@ Deno.test("otherAgents() reads names that everybody reads alike, and takes the r
   assertEquals(await found({ [path]: "name: a" }), []);
   assertEquals(await found({ [path]: "# Read me\n\n---\nname: a\n---\n" }), []);
   assertEquals(await found({ [path]: `${agent("a")}${" ".repeat(1_048_576)}` }), []);
+});
+
+Deno.test("otherAgents() takes a time in proportion to what files hold, of which some are a project's", async () => {
+  const name = `a${" ".repeat(1_000_000)}b: #`;
+  assertEquals(await found({ "w/.claude/agents/a.md": agent(name) }), "w/.claude/agents/a.md");
 });
 
 Deno.test("otherAgents() looks at no more than it can", async () => {

@@ -46,6 +46,13 @@ Deno.test("writableFolders() are without links", () => {
   }
 });
 
+Deno.test("writableFolders() takes a time in proportion to what settings hold, of which some are a project's", () => {
+  const long = "a".repeat(1_900_000);
+  const settings = [{ permissions: { additionalDirectories: [long], allow: [`Edit(${long})`] } }];
+  const folders = writableFolders(["/w"], { settings, projectRoot: "/w", home: undefined });
+  assertEquals(folders.map((folder) => folder.length), [2, 3 + long.length]);
+});
+
 const RUNS = ["/tmp/claude-print-1", "/run/1/claude-print-1"];
 const FOLDER = "/run/1/claude-print-1/7-8-00000000";
 
