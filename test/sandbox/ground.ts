@@ -14,7 +14,7 @@ export interface SandboxWish
     Partial<
       Pick<
         FolderContents,
-        | "exposed"
+        | "footholds"
         | "userConfigDir"
         | "hidesUser"
         | "keepsBackups"
@@ -42,7 +42,8 @@ export class Ground implements Disposable {
 
   /** Makes and fills a run's private folder. */
   sandbox(wish: SandboxWish = {}): Sandbox {
-    const { env = { TMPDIR: this.tmp }, folders = ["/w"], writable = ["/w"], exposed = [] } = wish;
+    const { env = { TMPDIR: this.tmp }, folders = ["/w"], writable = ["/w"], footholds = [] } =
+      wish;
     const { userConfigDir = this.user, sessionId = "s1", persistSession = true } = wish;
     const session = { id: sessionId, configDir: userConfigDir };
     const owner = makeRunFolder({
@@ -67,14 +68,15 @@ export class Ground implements Disposable {
       ...wish,
       secret,
       folders,
-      exposed,
+      exposed: footholds,
+      hidden: footholds,
     });
     const contents: FolderContents = {
       bridges: [],
       files,
       ...(wish.stdin === undefined ? {} : { stdinPath: parts.promptPath }),
       secret,
-      exposed,
+      footholds,
       userConfigDir,
       hidesUser: wish.hidesUser ?? false,
       ...(wish.keepsBackups ? { keepsBackups: true } : {}),

@@ -1,6 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../fixtures/api/messages_api.ts";
 import type { Reply } from "../../fixtures/api/reply_script.ts";
+import { closeFd, readFd } from "../../ffi/descriptors/fd.ts";
+import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
+import { ANSWER_SUFFIX } from "../../src/sandbox/folder/folder_contents.ts";
 import { folderOfRuns } from "../../src/sandbox/places/folder_of_runs.ts";
 import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
 import { thisOwner } from "../../src/sandbox/folder/owner.ts";
@@ -90,8 +93,9 @@ interface Field {
   /** HOME, and the working directory, which is TMPDIR. */
   readonly home: string;
   readonly tmp: string;
-  /** The private folder of its run, and that of another run that lives, in the working directory. */
+  /** The private folder of its run, that of another one beside it, and that of one that lives in the working directory. */
   readonly run: string;
+  readonly beside: string;
   readonly other: string;
 }
 
@@ -102,14 +106,20 @@ async function prowl(version: string, { args, plan }: {
 }): Promise<readonly Result[]> {
   let field: Field | undefined;
   let before: unknown;
+  const answers: ReturnType<typeof answerFifo>[] = [];
   return await play(version, {
     args,
     prepare: async ({ home: { path, tmp } }) => {
       const { pid, startTime } = thisOwner();
-      const { own, configDir } = folderParts(`${folderOfRuns(tmp)}/${pid}-${startTime}-0123abcd`);
-      for (const dir of [own, configDir]) await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
-      await Deno.writeTextFile(`${own}/prompt`, PROMPT);
       await Deno.mkdir(`${path}/runtime`, { mode: 0o700 });
+      for (const place of [tmp, `${path}/runtime`]) {
+        const parts = folderParts(`${folderOfRuns(place)}/${pid}-${startTime}-0123abcd`);
+        for (const dir of [parts.payloadDir, parts.configDir]) {
+          await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
+        }
+        await Deno.writeTextFile(`${parts.own}/prompt`, PROMPT);
+        answers.push(answerFifo(parts.payloadDir));
+      }
       return { cwd: tmp, env: { XDG_RUNTIME_DIR: `${path}/runtime` } };
     },
     model: {
@@ -118,16 +128,18 @@ async function prowl(version: string, { args, plan }: {
         const [other] = Deno.readDirSync(others)
           .filter(({ name }) => name.endsWith("-0123abcd"));
         const runs = folderOfRuns(`${path}/runtime`);
-        const [run] = Deno.readDirSync(runs);
+        const run = [...Deno.readDirSync(runs)].find(({ name }) => name !== other?.name);
         field = {
           ...{ home: path, tmp },
-          ...{ run: `${runs}/${run?.name}`, other: `${others}/${other?.name}` },
+          ...{ run: `${runs}/${run?.name}`, beside: `${runs}/${other?.name}` },
+          other: `${others}/${other?.name}`,
         };
         before = stateOf(field);
         return plan(field);
       },
       end: () => {
         if (field !== undefined) assertEquals(stateOf(field), before);
+        for (const answer of answers) assertEquals(answer.end(), "");
       },
     },
     after: async ({ home: { path, tmp } }) => {
@@ -136,6 +148,9 @@ async function prowl(version: string, { args, plan }: {
       for (const { name } of Deno.readDirSync(tmp)) {
         await Deno.remove(`${tmp}/${name}`, { recursive: true });
       }
+      const runs = folderOfRuns(`${path}/runtime`);
+      assertEquals([...Deno.readDirSync(runs)].length, 1);
+      await Deno.remove(runs, { recursive: true });
       const left = [...Deno.readDirSync(`${path}/runtime`)].map(({ name }) => name);
       assertEquals(left.filter((name) => name !== "cc-socks"), []);
       assert(![...Deno.readDirSync(path)].some(({ name }) => name === "escaped"));
@@ -143,9 +158,23 @@ async function prowl(version: string, { args, plan }: {
   });
 }
 
+/** The FIFO on which a hook of a run waits for an answer, and what it would have heard by the end. */
+function answerFifo(payloadDir: string) {
+  makeFifo(`${payloadDir}/1${ANSWER_SUFFIX}`);
+  const fd = openFifo(`${payloadDir}/1${ANSWER_SUFFIX}`);
+  return {
+    end: () => {
+      const bytes = new Uint8Array(99);
+      const count = readFd(fd, bytes);
+      closeFd(fd);
+      return typeof count === "number" ? new TextDecoder().decode(bytes.subarray(0, count)) : "";
+    },
+  };
+}
+
 /** What would tell that a tool has written to one of the private folders. */
-function stateOf({ run, other }: Field) {
-  return [run, other].map((folder) => {
+function stateOf({ run, beside, other }: Field) {
+  return [run, beside, other].map((folder) => {
     const { own, configDir } = folderParts(folder);
     const files = [...Deno.readDirSync(own)].map(({ name, isFile }) =>
       [name, isFile ? Deno.readTextFileSync(`${own}/${name}`) : ""] as const
@@ -211,15 +240,17 @@ for (const version of REAL_VERSIONS) {
       const sandbox = { enabled: true, autoAllowBashIfSandboxed: true };
       const [, { text = "" } = {}] = await prowl(version, {
         args: [`--settings=${JSON.stringify({ sandbox })}`],
-        plan: ({ home, tmp, run, other }) => {
+        plan: ({ home, tmp, run, beside, other }) => {
           const escape = `touch ${home}/escaped`;
           const hooks = { Stop: [{ hooks: [{ type: "command", command: escape }] }] };
           const evil = JSON.stringify({ hooks });
-          const lines = [run, other].flatMap((folder) => {
-            const { own, configDir } = folderParts(folder);
+          const lines = [run, beside, other].flatMap((folder) => {
+            const { own, configDir, payloadDir, fifoPath } = folderParts(folder);
             const moved = [configDir, own, folder, folder.slice(0, folder.lastIndexOf("/"))];
             return [
               ...[`cat ${own}/prompt`, `ln ${own}/hook hard`, `echo '${escape}' > ${own}/hook`],
+              // A mount that is read-only keeps nobody from writing to a FIFO.
+              ...[`echo evil > ${payloadDir}/1${ANSWER_SUFFIX}`, `echo evil 1<> ${fifoPath}`],
               ...[own, configDir].map((each) => `echo '${evil}' > ${each}/settings.json`),
               ...moved.map((each) => `mv ${each} ${each}x`),
             ];

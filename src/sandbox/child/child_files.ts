@@ -57,6 +57,8 @@ export interface ChildFilesOptions {
   readonly folders: readonly string[];
   /** Folders of runs that tools may write to, and must not. */
   readonly exposed: readonly string[];
+  /** Folders of runs of which commands in the Bash sandbox see nothing but this run's config dir and temp folder. */
+  readonly hidden: readonly string[];
   /** The caller's `ANTHROPIC_API_KEY`. */
   readonly apiKey: string | undefined;
   /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
@@ -107,6 +109,7 @@ export function childFiles(
     ],
     outOfReach: [own, ...options.exposed],
     readOnly: [configDir],
+    hidden: { folders: options.hidden, but: [configDir] },
     ...(options.asksCost ? { statusLine: statusLineSetting(hookPath) } : {}),
   });
   const claudeJson = seededClaudeJson(options.userClaudeJson, options);

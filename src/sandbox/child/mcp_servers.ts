@@ -48,7 +48,7 @@ export function listMcpServers(options: {
     for (const [name, given] of Object.entries(isJsonObject(servers) ? servers : {})) {
       if (serverFault(name, given) !== undefined) continue;
       const isOff = Array.isArray(off) && off.includes(name);
-      const disabled = name in switched ? switched[name] === false : isOff;
+      const disabled = Object.hasOwn(switched, name) ? switched[name] === false : isOff;
       found.set(name, { name, source, disabled, config: given });
     }
   };

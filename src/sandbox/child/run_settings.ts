@@ -78,6 +78,8 @@ export interface OwnSettings {
   readonly outOfReach: readonly string[];
   /** Folders that no command in the Bash sandbox may write to. */
   readonly readOnly: readonly string[];
+  /** Folders that no command in the Bash sandbox sees, and what it sees of them all the same. */
+  readonly hidden: { readonly folders: readonly string[]; readonly but: readonly string[] };
 }
 
 /**
@@ -99,7 +101,8 @@ export interface OwnSettings {
  * - the rest keeps dialogs and a desktop file away
  */
 export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
-  const { hooks, memoryPath, outOfReach, readOnly, statusLine, plugins = {}, allow = [] } = ours;
+  const { hooks, memoryPath, outOfReach, readOnly, hidden, statusLine } = ours;
+  const { plugins = {}, allow = [] } = ours;
   const deny = ["Edit", "Read"].flatMap((tool) =>
     outOfReach.map((folder) => `${tool}(${patternOf(folder)})`)
   );
@@ -109,7 +112,12 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
     enableAllProjectMcpServers: true,
     hooks: merge(hooks, caller["hooks"]),
     permissions: merge({ deny, ...(allow.length === 0 ? {} : { allow }) }, caller["permissions"]),
-    sandbox: merge({ filesystem: { denyWrite: readOnly } }, caller["sandbox"]),
+    sandbox: merge({
+      filesystem: {
+        denyWrite: readOnly,
+        ...(hidden.folders.length === 0 ? {} : { denyRead: hidden.folders, allowRead: hidden.but }),
+      },
+    }, caller["sandbox"]),
     disableAllHooks: false,
     ...(Object.keys(plugins).length === 0
       ? {}

@@ -10,8 +10,8 @@ export interface FolderContents {
   readonly relayed?: string;
   /** What every line on the FIFO of the hooks begins with, by the script among the files. */
   readonly secret: string;
-  /** Folders of runs that the run's tools may write to: an empty folder in each keeps its place. */
-  readonly exposed: readonly string[];
+  /** Folders of runs that are closed to the run's tools, or hidden from them: an empty folder in each keeps its place. */
+  readonly footholds: readonly string[];
   /** The user's config dir: what the user wrote for Claude Code is linked from there, transcripts come from there. */
   readonly userConfigDir: string;
   /** Whether the child is to see nothing there that `--setting-sources` leaves out without the source `user`. */

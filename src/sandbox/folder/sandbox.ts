@@ -88,7 +88,7 @@ export class Sandbox implements Disposable {
     }));
     this.stdinPath = contents.stdinPath;
     this.#footholds = takeFootholds(
-      contents.exposed,
+      contents.footholds,
       nameOf(owner.path),
     );
     try {
@@ -278,8 +278,8 @@ function linkBackups({ userConfigDir: from }: Pick<FolderContents, "userConfigDi
  * @param name what to call it: a private folder's name, as they stand beside those
  * @returns their paths
  */
-function takeFootholds(exposed: readonly string[], name: string): readonly string[] {
-  return exposed.flatMap((runs) => {
+function takeFootholds(folders: readonly string[], name: string): readonly string[] {
+  return folders.flatMap((runs) => {
     try {
       return [makeFolderIn(runs, name)];
     } catch {

@@ -1717,23 +1717,40 @@ rule("the user's own files are handed on as far as they are the child's", {
   },
 });
 
-rule("folders of runs that tools may write to are closed, but for what the run works in", {
-  see: (planned) => [planned.contents.exposed, settingsOf(planned).permissions.deny.length / 2],
-  rows: {
-    "tools write elsewhere": { is: [[], 1] },
-    "tools write everywhere": {
-      facts: { writable: ["/"] },
-      is: [["/var/tmp/claude-print-1"], 2],
-    },
-    "the run is in the temp folder of another one": {
-      facts: {
-        writable: ["/"],
-        folders: ["/var/tmp/claude-print-1/5-6-00000000/tmp"],
+rule(
+  "folders of runs are hidden from the Bash sandbox, and closed where tools may write to them, but for what the run works in",
+  {
+    see: (planned) => [
+      planned.contents.footholds,
+      settingsOf(planned).permissions.deny.length / 2,
+      settingsOf(planned).sandbox.filesystem.denyRead,
+    ],
+    rows: {
+      "tools write elsewhere": {
+        is: [[], 1, ["/tmp/claude-print-1", "/var/tmp/claude-print-1"]],
       },
-      is: [[], 1],
+      "what is missing can be hidden only once it is there": {
+        facts: { sandboxLack: [] },
+        is: [["/var/tmp/claude-print-1"], 1, ["/tmp/claude-print-1", "/var/tmp/claude-print-1"]],
+      },
+      "tools write everywhere": {
+        facts: { writable: ["/"] },
+        is: [
+          ["/var/tmp/claude-print-1"],
+          2,
+          ["/tmp/claude-print-1", "/var/tmp/claude-print-1"],
+        ],
+      },
+      "the run is in the temp folder of another one": {
+        facts: {
+          writable: ["/"],
+          folders: ["/var/tmp/claude-print-1/5-6-00000000/tmp"],
+        },
+        is: [[], 1, ["/tmp/claude-print-1"]],
+      },
     },
   },
-});
+);
 
 rule("the machines are told whose run it is", {
   see: ({ conversation: { frames, report, session }, message }) => [

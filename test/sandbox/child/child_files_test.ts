@@ -19,6 +19,7 @@ function filesOf(more: Partial<ChildFilesOptions> = {}): Readonly<Record<string,
     plugins: {},
     folders: ["/w"],
     exposed: [],
+    hidden: [],
     apiKey: undefined,
     ...more,
   });
@@ -44,11 +45,24 @@ Deno.test("childFiles() keeps the user's settings but not the user's hooks, nor 
   assertEquals(kept, { model: "opus", env: { A: "1" } });
 });
 
+Deno.test("childFiles() hides all runs from the Bash sandbox, but for what commands of this one need", () => {
+  const callerSettings = { sandbox: { filesystem: { denyRead: ["/x"], allowWrite: ["/"] } } };
+  const { sandbox } = JSON.parse(
+    filesOf({ hidden: ["/runs"], callerSettings })["own/settings.json"] ?? "",
+  );
+  assertEquals(sandbox.filesystem, {
+    denyWrite: [PARTS.configDir],
+    denyRead: ["/runs", "/x"],
+    allowRead: [PARTS.configDir],
+    allowWrite: ["/"],
+  });
+});
+
 Deno.test("childFiles() closes what is the run's own, and other folders of runs, to every tool", () => {
   const { permissions: { deny }, sandbox } = JSON.parse(
     filesOf({ exposed: ["/tmp/claude-print-1"] })["own/settings.json"] ?? "",
   );
   const closed = ["//runs/1-2-00000000/own/**", "//tmp/claude-print-1/**"];
   assertEquals(deny, ["Edit", "Read"].flatMap((tool) => closed.map((each) => `${tool}(${each})`)));
-  assertEquals(sandbox.filesystem.denyWrite, [PARTS.configDir]);
+  assertEquals(sandbox.filesystem, { denyWrite: [PARTS.configDir] });
 });

@@ -10,7 +10,13 @@ import { NOWHERE } from "../../nowhere.ts";
 
 const HERE = { cwd: "/" };
 
-const OURS = { hooks: {}, memoryPath: "/m/", outOfReach: ["/t/own", "/v"], readOnly: ["/t/cfg"] };
+const OURS = {
+  hooks: {},
+  memoryPath: "/m/",
+  outOfReach: ["/t/own", "/v"],
+  readOnly: ["/t/cfg"],
+  hidden: { folders: [], but: [] },
+};
 
 Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
   const values = async (value: string) => (await parseCallerSettings(value, HERE)).values;

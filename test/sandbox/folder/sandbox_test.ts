@@ -42,7 +42,7 @@ Deno.test("Sandbox is where tools cannot write, and keeps its place where they c
     env,
     folders: [ground.tmp],
     writable: [ground.tmp, "/w"],
-    exposed: [held],
+    footholds: [held],
   });
   assert(sandbox.path.startsWith(`${own}/`));
   // The Bash sandbox can close only what is there.

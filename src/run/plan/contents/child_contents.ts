@@ -18,6 +18,8 @@ import { valuesOf } from "../../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../../sandbox/environment.ts";
 import type { FolderContents } from "../../../sandbox/folder/folder_contents.ts";
 import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
+import { isBelow } from "../../../sandbox/paths.ts";
+import { hiddenRuns } from "../../../sandbox/places/hidden_runs.ts";
 import { exposedRuns } from "../../../sandbox/places/writable_folders.ts";
 import { SKILL_TOOL } from "../../../session/control/chosen_skills.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
@@ -48,6 +50,11 @@ export function childContents(
   const terms = serverTerms(order);
   const shortened = resumedPart(order, facts);
   const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
+  const hidden = hiddenRuns(facts.runs, { folders });
+  // What is missing cannot be hidden, and would not be if another run made it later.
+  const footholds = facts.sandboxLack === undefined
+    ? exposed
+    : [...new Set([...exposed, ...hidden])].filter((runs) => !isBelow(folder, runs));
   return {
     files: childFiles(parts, {
       secret,
@@ -110,6 +117,7 @@ export function childContents(
       plugins: idlePlugins(order, { facts, mode }),
       folders,
       exposed,
+      hidden,
       apiKey: order.env["ANTHROPIC_API_KEY"],
       ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
       asksCost: isLongConversation(order) || order.limitsTold === true ||
@@ -120,7 +128,7 @@ export function childContents(
     secret,
     bridges: decided.servers,
     ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer.name }),
-    exposed,
+    footholds,
     userConfigDir: userConfig.dir,
     hidesUser,
     ...(keepsBackups(order, settings) ? { keepsBackups: true as const } : {}),
