@@ -30,19 +30,25 @@ const TOLD_ANYWAY: readonly string[] = ["SessionStart", "Setup"];
 /** Hooks that run before the turn has begun: what they say stands before `system/init`. */
 const AHEAD: readonly string[] = [...TOLD_ANYWAY, "UserPromptSubmit"];
 
-/** How the hooks of this program are started, and were in what earlier releases recorded: nobody is told of them. */
+/**
+ * How the hooks of this program are started, and were in what earlier releases recorded: nobody is told of them, nor of the
+ * callbacks of a caller.
+ */
 const OWN_COMMAND =
   /^(?:(?:set -- [a-z]+(?: \d+)?; )?\. '.*\/own\/hook'|exec \/bin\/sh '.*\/own\/hook'(?: asks(?: \d+)?)?)$/su;
+
+/** What Claude Code calls a hook of the caller's. */
+const CALLBACK = "callback";
 
 /** What Claude Code puts before the stderr of a hook that failed, and in its place; it is without its last newline. */
 const NOT_BLOCKING = "Failed with non-blocking status code: ";
 const NO_STDERR = "No stderr output";
 
 /** How the model, or the user, is told of a hook that blocks with exit code 2. A command may hold newlines. */
-const BLOCKED_CALL = /^((PreToolUse):\S+) hook error: \[.*?\]: (.*)$/su;
-const BLOCKED_STOP = /^((Stop|SubagentStop)) hook feedback:\n\[.*?\]: (.*)$/su;
+const BLOCKED_CALL = /^((PreToolUse):\S+) hook error: \[(.*?)\]: (.*)$/su;
+const BLOCKED_STOP = /^((Stop|SubagentStop)) hook feedback:\n\[(.*?)\]: (.*)$/su;
 const BLOCKED_PROMPT =
-  /^((UserPromptSubmit)) operation blocked by hook:\n\[.*?\]: (.*?)\n\nOriginal prompt: /su;
+  /^((UserPromptSubmit)) operation blocked by hook:\n\[(.*?)\]: (.*?)\n\nOriginal prompt: /su;
 
 /** What is said of a hook that took too long to say whether a tool may be called. */
 const NO_VERDICT = "A hook didn't answer in time, so it didn't check this action.";
@@ -149,10 +155,14 @@ function isOwnHook(info: unknown): boolean {
   return isJsonObject(info) && OWN_COMMAND.test(asText(info["command"]));
 }
 
+function isUntold(command: unknown): boolean {
+  return command === CALLBACK || OWN_COMMAND.test(asText(command));
+}
+
 function attachedEnd({ attachment }: AttachmentEntry): HookEnd | undefined {
   const { type, hookName: name, hookEvent: event, command, blockingError } = attachment;
   if (typeof name !== "string" || typeof event !== "string") return undefined;
-  if (typeof command === "string" && OWN_COMMAND.test(command)) return undefined;
+  if (isUntold(command)) return undefined;
   const { stdout, stderr, exitCode } = attachment;
   const hook = {
     name,
@@ -171,7 +181,7 @@ function attachedEnd({ attachment }: AttachmentEntry): HookEnd | undefined {
       // What it had written by then is not on record.
       return { ...hook, exitCode: 1, outcome: "cancelled" };
     case "hook_blocking_error": {
-      if (!isJsonObject(blockingError)) return undefined;
+      if (!isJsonObject(blockingError) || isUntold(blockingError["command"])) return undefined;
       const text = asText(blockingError["blockingError"]);
       const prefix = `[${asText(blockingError["command"])}]: `;
       // One that blocks with JSON has succeeded, and what it has written is not on record.
@@ -187,8 +197,8 @@ function attachedEnd({ attachment }: AttachmentEntry): HookEnd | undefined {
 const BLOCKED = { exitCode: 2, outcome: "error" } as const;
 
 function blockingEnd(text: string | undefined, pattern: RegExp): HookEnd | undefined {
-  const [, name, event, stderr] = pattern.exec(text ?? "") ?? [];
-  return name === undefined || event === undefined
+  const [, name, event, command, stderr] = pattern.exec(text ?? "") ?? [];
+  return name === undefined || event === undefined || isUntold(command)
     ? undefined
     : { name, event, stdout: "", stderr: withoutWords(stderr ?? ""), ...BLOCKED };
 }

@@ -29,6 +29,12 @@ export type HookEvent =
 const CALLER_TIMEOUT_S = 604_800;
 
 /**
+ * What Claude Code calls such a hook where it names one, to the model and in the transcript: what `claude -p` calls those
+ * of its caller. It takes the message that a person is shown while a hook runs for the hook's name (2.1.197 and 2.1.330).
+ */
+const CALLBACK = "callback";
+
+/**
  * Seconds a hook of ours may take before Claude Code gives it up: it only writes a file and a line, and one that asks is
  * answered at once, or when the servers that are waited for are there.
  */
@@ -178,17 +184,18 @@ export function hookSettings(
   const settings = new Map<string, readonly JsonObject[]>();
   const add = (
     event: string,
-    { matcher, mark, timeout }: {
+    { matcher, mark, ...rest }: {
       readonly matcher: string | undefined;
       readonly mark: string;
       readonly timeout: number;
+      readonly statusMessage?: string;
     },
   ) => {
     const command = hookCommand(scriptPath, mark);
     const matched = matcher === undefined ? {} : { matcher };
     settings.set(event, [
       ...settings.get(event) ?? [],
-      { ...matched, hooks: [{ type: "command", command, timeout }] },
+      { ...matched, hooks: [{ type: "command", command, ...rest }] },
     ]);
   };
   for (const event of events) {
@@ -202,7 +209,8 @@ export function hookSettings(
     });
   }
   for (const [place, { event, matcher }] of callbacks.entries()) {
-    add(event, { matcher, mark: `${ASKS} ${place}`, timeout: CALLER_TIMEOUT_S });
+    const mark = `${ASKS} ${place}`;
+    add(event, { matcher, mark, timeout: CALLER_TIMEOUT_S, statusMessage: CALLBACK });
   }
   return Object.fromEntries(settings);
 }

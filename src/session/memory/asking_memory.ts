@@ -30,6 +30,8 @@ export interface AskingMemory {
   readonly silent: ReadonlySet<string>;
   /** What the caller's MCP servers have said of themselves, by their names. */
   readonly servers: ReadonlyMap<string, ToldServer>;
+  /** Whether it has been told that the caller says nothing to its hooks, which has not answered one since. */
+  readonly isCallerSilent?: boolean;
   /** The tools that the server of the prompt tool has, as far as it has told. */
   readonly promptTools: readonly string[];
 }

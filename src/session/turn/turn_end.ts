@@ -7,6 +7,7 @@ import { cleared } from "./aborting.ts";
 import { announced, announces, end, settledEnding } from "./ending.ts";
 import type { Effect, Ending } from "../effect.ts";
 import { handToChild } from "./handing_over.ts";
+import { hasOtherStopHooks } from "./other_stop_hooks.ts";
 import { untilLost } from "./lost_prompt.ts";
 import { ticketsOf } from "../message.ts";
 import type { ChildStatus } from "../memory/child_memory.ts";
@@ -287,10 +288,21 @@ function isOnRecord(state: SessionState): boolean {
   const { recorded, completed, summed, limited, atLimit, carriedOut, stop, failure, answer } =
     state;
   if (!recorded || !isOutputWritten(state)) return false;
-  if ((atLimit || limited !== undefined || mayBeWoken(state)) && !summed) return false;
+  const isAwaitingEnd = atLimit || limited !== undefined || mayBeWoken(state) ||
+    isAwaitingStopHooks(state);
+  if (isAwaitingEnd && !summed) return false;
   // What a command says is no answer.
   if (carriedOut) return true;
   const message = (stop ?? failure)?.["last_assistant_message"];
   if (completed || typeof message !== "string" || message.trim() === "") return true;
   return announces(message, answer);
+}
+
+/**
+ * Whether what other Stop hooks have said is to be told ahead of the result: the child writes that down once all of them
+ * are over, and the end of the turn behind it. Of the last turn all is read before its result is printed.
+ */
+function isAwaitingStopHooks(state: SessionState): boolean {
+  return state.options.conversation === true && state.stop !== undefined && !state.carriedOut &&
+    hasOtherStopHooks(state);
 }

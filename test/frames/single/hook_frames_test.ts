@@ -94,6 +94,11 @@ Deno.test("hookEndIn: knows a hook that blocks with exit code 2 wherever that is
   const byJson = { blockingError: "because", command };
   assertEquals(endOf(attached("hook_blocking_error", { blockingError: byJson })), undefined);
   assertEquals(endOf(result("PreToolUse:Bash hook error: because")), undefined);
+  // A hook of the caller's is a call that it has heard of.
+  const failed = '[callback]: failed; blocking because onFailure is "block"';
+  assertEquals(endOf(result(`PreToolUse:Bash hook error: ${failed}`)), undefined);
+  const ofCaller = { blockingError: failed, command: "callback" };
+  assertEquals(endOf(attached("hook_blocking_error", { blockingError: ofCaller })), undefined);
   // Somebody may say so, too.
   assertEquals(
     endOf({ type: "user", message: { role: "user", content: feedback } }),
@@ -110,6 +115,8 @@ Deno.test("hookEndIn: nobody is told of the hooks by which a run is followed", (
       `set -- asks; . ${script}`,
       `set -- asks 12; . ${script}`,
       `exec /bin/sh ${script} asks 12`,
+      // A hook of the caller's.
+      "callback",
     ]
   ) {
     assertEquals(endOf(attached("hook_success", { ...success, command })), undefined);

@@ -204,6 +204,20 @@ Deno.test("hooks of a compaction are for one that comes by itself: a typed one i
   assertEquals(settings, { Stop: [{ hooks }], PreCompact: [{ matcher: "auto", hooks }] });
 });
 
+Deno.test("a hook of the caller's has the name that claude -p gives it, which the model is told", () => {
+  const settings = hookSettings("/x", {
+    events: [],
+    held: [],
+    callbacks: [{ event: "PostToolUse", matcher: "Bash" }],
+  });
+  const [{ hooks = [] } = {}] = settings["PostToolUse"] as readonly {
+    readonly hooks?: unknown[];
+  }[];
+  assertEquals(hooks.map((hook) => (hook as { statusMessage?: string }).statusMessage), [
+    "callback",
+  ]);
+});
+
 Deno.test("a caller may name events by what every object has", () => {
   const events = ["constructor", "__proto__", "toString", "Stop"];
   const settings = hookSettings("/h", {

@@ -433,6 +433,23 @@ Deno.test("an idle child whose turn does not get on record is not waited for lon
   assertEquals(session.signals(), ["SIGTERM"]);
 });
 
+Deno.test("a turn of a conversation is over once what other Stop hooks have said is on record, and its end behind it", () => {
+  const session = simulate({ conversation: true, version: "2.1.330", otherStopHooks: true });
+  const turns = () => session.effects.filter(({ type }) => type === "turn").length;
+  session.hear(status("idle"));
+  session.hear({ type: "message", message: { text: "hi", way: "rendezvous" } });
+  session.hear({ type: "reachable" });
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hi" } });
+  session.hear(PROMPT);
+  session.hear(answer("yes"));
+  session.hear(stop({ last_assistant_message: "yes" }));
+  session.hear({ type: "cost", totalUsd: 1, apiDurationMs: 1 });
+  session.hear(status("idle"));
+  assertEquals(turns(), 0);
+  session.hear(line({ type: "system", subtype: "turn_duration" }));
+  assertEquals(turns(), 1);
+});
+
 Deno.test("a Stop whose idle status never comes is taken for the end after a while", () => {
   const session = simulate({ otherStopHooks: true });
   session.hear(stop());

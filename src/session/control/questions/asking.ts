@@ -254,7 +254,10 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
     case "callback": {
       const misnamed = misnamedPrompt(question, given);
       return misnamed === undefined
-        ? act(withHookAsks(state, question, given), callbackAnswer(state, question, given))
+        ? act(
+          { ...withHookAsks(state, question, given), isCallerSilent: false },
+          callbackAnswer(state, question, given),
+        )
         : end(state, { kind: "misnamed-answer", message: misnamed });
     }
   }

@@ -51,7 +51,7 @@ export function callbackAnswer(
   if (misnamed !== undefined) return ofAnother(state, { question, misnamed });
   return [
     answer(question.hookId, defers(question, response) ? DEFERRAL : response),
-    ...(forbids(response) ? decided(question.toolUseId, "forbidden") : []),
+    ...(forbids(question, response) ? decided(question.toolUseId, "forbidden") : []),
   ];
 }
 
@@ -216,9 +216,13 @@ export function withHookAsks(
   return { ...state, calls };
 }
 
-/** Whether a hook's answer forbids a call. */
-function forbids({ hookSpecificOutput: output, decision }: JsonObject): boolean {
-  return decision === "block" || (isJsonObject(output) && output["permissionDecision"] === "deny");
+/** Whether a hook's answer forbids a call: one that has been carried out is not undone by what a hook says then. */
+function forbids(
+  { callback: { event } }: CallbackQuestion,
+  { hookSpecificOutput: output, decision }: JsonObject,
+): boolean {
+  return event === "PreToolUse" &&
+    (decision === "block" || (isJsonObject(output) && output["permissionDecision"] === "deny"));
 }
 
 /** Whether a hook's answer puts a call off. */
@@ -251,12 +255,15 @@ export function onCallbacksDue(before: SessionState, at: number): Step {
   for (const [id, question] of before.asked) {
     if (question.kind !== "callback" || question.due === undefined || question.due > at) continue;
     const { hookId, callback: { event }, toolUseId } = question;
-    step = andThen(step, (state) =>
-      act({ ...state, asked: without(state.asked, id) }, [
+    step = andThen(step, (state) => {
+      const isToldSilent = event === "Stop" && isNew(state) && !state.isCallerSilent;
+      const asked = without(state.asked, id);
+      return act(isToldSilent ? { ...state, asked, isCallerSilent: true } : { ...state, asked }, [
         { type: "withdraw", id },
-        answer(hookId, lateAnswer(state, question)),
+        answer(hookId, isToldSilent ? SILENT : lateAnswer(state, question)),
         ...(event === "PreToolUse" ? decided(toolUseId, "late") : []),
-      ]));
+      ]);
+    });
   }
   return act(step.state, [...step.effects, ...untilDue(step.state, at)]);
 }
@@ -272,6 +279,11 @@ function lateAnswer(
   }
   return event === "PreToolUse" ? isNew(state) ? LATE : GONE : undefined;
 }
+
+/** What a person is told of a Stop hook that says nothing in time, once until the caller answers one again (2.1.330). */
+const SILENT: HookPayload = {
+  systemMessage: "The app driving this session didn't respond, so this turn ended without it.",
+};
 
 /** That a call is not carried out of which a hook has said nothing in time (2.1.330). */
 const LATE: HookPayload = {

@@ -350,6 +350,39 @@ Deno.test("a hook of the caller's that says nothing in time lets no tool be call
   }
 });
 
+Deno.test("that the caller says nothing to a Stop hook in time is told since 2.1.330, once until it answers one", () => {
+  const told = (version: string) => {
+    const session = working([{ event: "Stop", id: "hook_0", timeoutS: 2 }], 60_000, version);
+    const stop = (id: string) =>
+      session.hear({ type: "hook", event: "Stop", payload: {}, id, callback: 0 });
+    for (const id of ["1", "2"]) {
+      stop(id);
+      session.wait(2000);
+    }
+    stop("3");
+    answer(session, {}, "q-3");
+    stop("4");
+    session.wait(2000);
+    return replies(session).map(({ reply }) => reply);
+  };
+  const silent = {
+    systemMessage: "The app driving this session didn't respond, so this turn ended without it.",
+  };
+  assertEquals(told("2.1.330"), [silent, undefined, {}, silent]);
+  assertEquals(told("2.1.197"), [undefined, undefined, {}, undefined]);
+});
+
+Deno.test("what a hook of the caller's says of a call that has been carried out forbids nothing", () => {
+  const event = "PostToolUseFailure";
+  const session = working([{ event, id: "hook_0" }]);
+  call(session);
+  preToolUse(session, "5", event);
+  const reply = { decision: "block", reason: "look again" };
+  answer(session, reply);
+  assertEquals(replies(session).map((each) => each.reply), [reply]);
+  assertEquals(decisions(session), []);
+});
+
 Deno.test("that a hook of the caller's has failed is told since 2.1.330, with what comes of it", () => {
   const remarks = (version: string, hook: Partial<CallbackHook>) => {
     const event = "PostToolUse";
