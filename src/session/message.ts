@@ -129,9 +129,9 @@ export function ticketsOf(messages: readonly Message[]): readonly string[] {
   return messages.map(({ ticket }) => ticket).filter((ticket) => ticket !== undefined);
 }
 
-/** The place at which a message waits: behind those that are as urgent. */
+/** The place at which a message waits: behind those that are as urgent, and behind one whose turn is to be stopped. */
 export function enqueued(queue: readonly Message[], message: Message): readonly Message[] {
-  const at = queue.findIndex((other) => urgency(other) > urgency(message));
+  const at = queue.findIndex((other) => !other.stopped && urgency(other) > urgency(message));
   return at < 0 ? [...queue, message] : queue.toSpliced(at, 0, message);
 }
 

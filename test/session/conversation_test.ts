@@ -322,7 +322,7 @@ Deno.test("a message that became a part of the turn is not waited for", () => {
 Deno.test("urgent messages come first, and those that can wait last", () => {
   const session = simulate(OPTIONS);
   session.hear({ type: "reachable" });
-  for (const [text, priority] of [["c", "later"], ["b", "next"], ["a", "now"]] as const) {
+  for (const [text, priority] of [["a", "now"], ["c", "later"], ["b", "next"]] as const) {
     say(session, text, { priority });
   }
   status(session, "idle");
@@ -347,6 +347,28 @@ Deno.test("an urgent message stops the turn under way, and is the next one", () 
     message: { role: "user", content: [{ type: "text", text: "[Request interrupted by user]" }] },
   });
   assertEquals([turns(session), delivered(session)], [["aborted"], ["one", "now"]]);
+});
+
+Deno.test("an urgent message stops the turn of one that waits for the child to start, and comes before all others", () => {
+  const session = simulate({ ...OPTIONS, version: "2.1.330" });
+  session.hear({ type: "reachable" });
+  say(session, "one", { uuid: "1" });
+  say(session, "two", { uuid: "2" });
+  say(session, "now", { uuid: "3", priority: "now" });
+  say(session, "next", { uuid: "4", priority: "now" });
+  const waiting = () => session.state().queue.map(({ text, stopped }) => [text, stopped === true]);
+  assertEquals(waiting(), [["one", true], ["now", false], ["next", false], ["two", false]]);
+  session.hear({
+    type: "control",
+    request: { id: "r", subtype: "interrupt", body: { cancel_queued: true } },
+  });
+  assertEquals(responses(session).at(-1)?.response, {
+    still_queued: [],
+    cancelled: ["3", "4", "2"],
+  });
+  assertEquals(waiting(), [["one", true]]);
+  status(session, "idle");
+  assertEquals([delivered(session), phase(session)], [["one"], "aborting"]);
 });
 
 Deno.test("an interrupt is answered at once, and ends a turn alone", () => {

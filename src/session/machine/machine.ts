@@ -1,4 +1,4 @@
-import { abort } from "../turn/aborting.ts";
+import { stopTurn } from "../turn/aborting.ts";
 import { awaitBackground } from "../turn/background_wait.ts";
 import { answersInOrder } from "../control/requests/answers_in_order.ts";
 import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/questions/asking.ts";
@@ -235,21 +235,25 @@ function onSignal(state: SessionState, signal: StopSignal): Step {
   }
 }
 
-/** The caller sends a message. */
-function onMessage(state: SessionState, message: Message): Step {
-  if (message.repeated || state.dismissed) return stay(state);
+/**
+ * The caller sends a message. One that is to be answered now stops the turn under way, or that of a message which has come
+ * before it and waits: `claude -p` has begun that by then (2.1.197 and 2.1.330).
+ */
+function onMessage(before: SessionState, message: Message): Step {
+  if (message.repeated || before.dismissed) return stay(before);
+  const isUrgent = message.priority === "now" && before.ending === undefined;
+  const { state, effects } = isUrgent ? stopTurn(before) : stay(before);
   const queue = enqueued(state.queue, message);
   if (state.ending !== undefined) return stay({ ...state, queue });
   const { timeLeftMs } = message;
-  const next: SessionState = timeLeftMs === undefined
-    ? { ...state, queue }
-    : { ...state, queue, isBounded: true };
-  const begun = message.priority === "now" && state.phase === "working"
-    ? abort(next)
-    : handToChild(next);
-  return timeLeftMs === undefined
-    ? begun
-    : act(begun.state, [deadline("timeout", timeLeftMs), ...begun.effects]);
+  const begun = handToChild(
+    timeLeftMs === undefined ? { ...state, queue } : { ...state, queue, isBounded: true },
+  );
+  return act(begun.state, [
+    ...(timeLeftMs === undefined ? [] : [deadline("timeout", timeLeftMs)]),
+    ...effects,
+    ...begun.effects,
+  ]);
 }
 
 /** There are no further messages: what has been sent is still answered. */

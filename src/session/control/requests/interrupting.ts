@@ -11,18 +11,22 @@ import { withdraw } from "../questions/unanswered.ts";
  * Stops the turn under way. Since 2.1.330 the caller is told which messages are still to be answered, and may have them
  * taken back: those that have been given to the child are its own by then.
  */
-export function onInterrupt(state: SessionState, request: ControlRequest): Step {
-  const withdrawn = withdraw(state);
-  const { queue } = state;
-  const cancels = isNew(state) && request.body["cancel_queued"] === true;
-  const stopped = stopTurn(cancels ? { ...withdrawn.state, queue: [] } : withdrawn.state);
+export function onInterrupt(before: SessionState, request: ControlRequest): Step {
+  const withdrawn = withdraw(before);
+  const stopped = stopTurn(withdrawn.state);
+  const cancels = isNew(before) && request.body["cancel_queued"] === true;
+  const { queue } = stopped.state;
+  const cancelled = cancels ? queue.filter(({ stopped }) => !stopped) : [];
+  const state: SessionState = cancels
+    ? { ...stopped.state, queue: queue.filter(({ stopped }) => stopped) }
+    : stopped.state;
   const response = {
-    still_queued: uuidsOf(untakenMessages(stopped.state).filter(({ stopped }) => !stopped)),
-    ...(cancels ? { cancelled: uuidsOf(queue) } : {}),
+    still_queued: uuidsOf(untakenMessages(state).filter(({ stopped }) => !stopped)),
+    ...(cancels ? { cancelled: uuidsOf(cancelled) } : {}),
   };
-  return act(stopped.state, [
+  return act(state, [
     ...withdrawn.effects,
-    ...(cancels ? queue.map((message) => ({ type: "cancelled", message } as const)) : []),
+    ...cancelled.map((message) => ({ type: "cancelled", message } as const)),
     respond(request, isNew(state) ? { response } : {}),
     ...stopped.effects,
   ]);
