@@ -13,6 +13,7 @@ import { beginTurn } from "./telling/beginning.ts";
 import { FEWEST_ANSWERS } from "./telling/kept_lines.ts";
 import { printSentence } from "./result/print_sentence.ts";
 import { say, sayEarly } from "./telling/saying.ts";
+import { withCallbacks } from "./single/hook_frames.ts";
 import { systemFrame } from "./single/system_frame.ts";
 import { unavailableFrame } from "./single/unavailable_frame.ts";
 import { asText } from "../json_object.ts";
@@ -183,6 +184,20 @@ const ARGUMENTS = /<command-args>([\s\S]*)<\/command-args>/u;
 /** What `claude -p` says where there is no conversation yet, which is no attempt. */
 const NOTHING = "Error: No messages to compact";
 
+/** What Claude Code says where one was stopped, before 2.1.330 as an error, and why that is for `claude -p`. */
+const CANCELED = /^(?:AbortError: )?Compaction canceled\.$/u;
+const ABORTED = "API Error: Request was aborted.";
+
+/** How what Claude Code says begins where a hook forbids one. */
+const BLOCKED = "Compaction blocked by PreCompact hook";
+
+/** Why a typed one has failed, from what Claude Code says of it. */
+function whyTypedFailed(text: string, version: string): string {
+  if (CANCELED.test(text)) return ABORTED;
+  const isSkipped = text.startsWith(BLOCKED) && isVersionAtLeast(version, "2.1.330");
+  return isSkipped ? `skipped: ${text}` : text;
+}
+
 /**
  * Notes what came of a typed /compact, and says of one that failed what `claude -p` says (2.1.197 and 2.1.330). One that
  * succeeded has been told with its boundary.
@@ -191,14 +206,16 @@ export function tellTyped(state: FramesState, entry: Entry): Told {
   if (entry.type === "user" && entry.meaning === "local-command" && state.typed !== undefined) {
     return told({ ...state, typed: { command: "compact", result: "" } });
   }
-  const text = commandOutput(entry);
+  const output = commandOutput(entry);
   const args = state.prompt && argumentsOf(state.prompt);
-  if (entry.type !== "system" || text === undefined || args === undefined) return told(state);
+  if (entry.type !== "system" || output === undefined || args === undefined) return told(state);
+  const text = withCallbacks(output);
   const isAttempt = state.earlier.some(({ type }) => type === "user") ||
     state.results + state.locals > 0;
-  const typed = { command: "compact", result: isAttempt ? text : "" } as const;
-  const begun: FramesState = { ...state, typed };
-  const failed = { status: null, compact_result: "failed", compact_error: text };
+  const result = isAttempt && !CANCELED.test(text) ? text : "";
+  const begun: FramesState = { ...state, typed: { command: "compact", result } };
+  const why = whyTypedFailed(text, state.version ?? "");
+  const failed = { status: null, compact_result: "failed", compact_error: why };
   const attempted = isAttempt
     ? and(
       sayStatus(begun, { status: "compacting" }),
@@ -215,7 +232,7 @@ export function tellTyped(state: FramesState, entry: Entry): Told {
         timestamp: entry.timestamp ?? "",
         failed: {
           source: isAttempt
-            ? asText(entry["content"])
+            ? withCallbacks(asText(entry["content"]))
             : `<local-command-stderr>${NOTHING}</local-command-stderr>`,
           run: { command: "compact", args },
         },

@@ -95,10 +95,10 @@ export function reportTurns(
   // As in `claude -p`, an answer that uses the budget up is no answer.
   const verdict = isOverspent ? overspentVerdict(options) : judged;
   const { command, result: told } = state.typed ?? {};
-  const outcome: Outcome =
-    verdict.outcome.kind === "answered" && command !== undefined && told !== undefined
-      ? { kind: "local", text: told, command }
-      : verdict.outcome;
+  const outcome: Outcome = command !== undefined && told !== undefined &&
+      (verdict.outcome.kind === "answered" || ending.kind === "aborted")
+    ? { kind: "local", text: told, command }
+    : verdict.outcome;
   const facts = {
     version: version ?? "unknown",
     sessionId,

@@ -145,8 +145,10 @@ const NOTHING = "Error: No messages to compact";
 
 for (const version of VERSIONS) {
   Deno.test(`${version}: a compaction is told between the lines before and after it`, () => {
-    const { push, hook, frames } = start(version);
+    const { push, hook, tell, frames } = start(version);
     hook("PreCompact", 200);
+    // A hook of the caller's is called for the same one.
+    tell({ type: "hook", event: "PreCompact", payload: {}, id: "1", callback: 0 });
     push(call("a", 100));
     push(result("a", 150));
     // The first has failed: the answer came without a boundary.
@@ -370,6 +372,18 @@ for (const version of VERSIONS) {
     const failed = ["compacting", " failed Too short.", "init", "f"];
     assertEquals(said("Too short.", true), [failed, "Too short.", "Too short."]);
     assertEquals(said("Too short.", false), [["init", "f"], NOTHING, ""]);
+    // One that was stopped says nothing in its result.
+    for (const canceled of ["Compaction canceled.", "AbortError: Compaction canceled."]) {
+      const why = " failed API Error: Request was aborted.";
+      assertEquals(said(canceled, true), [["compacting", why, "init", "f"], canceled, ""]);
+    }
+    const blocked = "Compaction blocked by PreCompact hook: [callback]";
+    const skipped = version === "2.1.330" ? `skipped: ${blocked}` : blocked;
+    assertEquals(said(blocked, true), [
+      ["compacting", ` failed ${skipped}`, "init", "f"],
+      blocked,
+      blocked,
+    ]);
   });
 }
 

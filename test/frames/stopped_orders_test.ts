@@ -285,6 +285,16 @@ Deno.test("a command is stopped with which the child is busy, though nothing els
   assertEquals(pressed.typed, ".\x1b");
   const { results, state } = wait([DRAWN, status("idle")].reduce(hear, pressed), { ms: SOON_MS });
   assertEquals([results, state.session.phase], [["first", ABORTED], "resting"]);
+  // What it says of that makes no answer, and no failure.
+  const name = "<command-name>/compact</command-name>\n<command-args></command-args>";
+  const said = "<local-command-stdout>Compaction canceled.</local-command-stdout>";
+  const told = [
+    DRAWN,
+    prompt(name),
+    line({ type: "system", subtype: "local_command", version: VERSION, uuid: "o", content: said }),
+    status("idle"),
+  ].reduce(hear, pressed);
+  assertEquals(wait(told, { ms: SOON_MS }).results, ["first", ""]);
 });
 
 /** Tells of a turn that is stopped. */

@@ -40,6 +40,14 @@ const OWN_COMMAND =
 /** What Claude Code calls a hook of the caller's. */
 const CALLBACK = "callback";
 
+/** How a hook of the caller's is named where Claude Code names the command alone (2.1.197 and 2.1.330). */
+const OWN_IN_TEXT = /\[set -- asks \d+; \. '[^\n]*?\/own\/hook'\]/gu;
+
+/** A text with the names that `claude -p` gives hooks of the caller's. */
+export function withCallbacks(text: string): string {
+  return text.replaceAll(OWN_IN_TEXT, `[${CALLBACK}]`);
+}
+
 /** What Claude Code puts before the stderr of a hook that failed, and in its place; it is without its last newline. */
 const NOT_BLOCKING = "Failed with non-blocking status code: ";
 const NO_STDERR = "No stderr output";

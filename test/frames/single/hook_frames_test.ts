@@ -4,6 +4,7 @@ import {
   hookEndIn,
   hookFrames,
   hookRemarks,
+  withCallbacks,
 } from "../../../src/frames/single/hook_frames.ts";
 import { parseEntry } from "../../../src/transcript/entry.ts";
 import { OUTPUT_REMINDER } from "../../../src/transcript/structured_output.ts";
@@ -126,6 +127,12 @@ Deno.test("hookEndIn: nobody is told of the hooks by which a run is followed", (
   }
   assertEquals(endOf(attached("hook_success", success))?.exitCode, 0);
   assertEquals(endOf(attached("hook_additional_context", { content: ["x"] })), undefined);
+});
+
+Deno.test("withCallbacks: hooks of the caller's have the name of claude -p where their command is told", () => {
+  const own = "[set -- asks 3; . '/tmp/claude-print-0/1-2-3/own/hook']";
+  assertEquals(withCallbacks(`blocked: ${own}: no\n${own}`), "blocked: [callback]: no\n[callback]");
+  assertEquals(withCallbacks("blocked: [make test]: no"), "blocked: [make test]: no");
 });
 
 Deno.test("hookFrames: a hook has begun and ended, with one id", () => {

@@ -50,9 +50,25 @@ export function callbackAnswer(
   const misnamed = misnaming(question, response);
   if (misnamed !== undefined) return ofAnother(state, { question, misnamed });
   return [
-    answer(question.hookId, defers(question, response) ? DEFERRAL : response),
+    answer(question.hookId, replyOf(question, response)),
     ...(forbids(question, response) ? decided(question.toolUseId, "forbidden") : []),
   ];
+}
+
+/** What the child's hook says where the caller's has said something. */
+function replyOf(question: CallbackQuestion, response: JsonObject): HookPayload | undefined {
+  if (question.callback.event === "PreCompact") return replyToCompaction(response);
+  return defers(question, response) ? DEFERRAL : response;
+}
+
+/**
+ * The same ahead of a compaction: what a hook prints then is told to whoever makes the summary, and of a caller's
+ * `claude -p` (2.1.197 and 2.1.330) takes nothing but its message, which is also why nothing is compacted.
+ */
+function replyToCompaction({ decision, systemMessage }: JsonObject): HookPayload | undefined {
+  const said = typeof systemMessage === "string" && systemMessage !== "";
+  if (decision === "block") return said ? { decision, reason: systemMessage } : { decision };
+  return said ? { systemMessage } : undefined;
 }
 
 /**
@@ -71,7 +87,9 @@ function failed(
     return [{ type: "remark", text, ...ofStop }, answer(hookId)];
   }
   const counts = `onFailure is "block", so this failure counts as a block.`;
-  const reason = `[callback]: failed; blocking because onFailure is "block"\n${what}`;
+  // Whoever is told why nothing is compacted is told by whom anyway.
+  const by = event === "PreCompact" ? "" : "[callback]: ";
+  const reason = `${by}failed; blocking because onFailure is "block"\n${what}`;
   return [
     { type: "remark", text: `${event}: ${what} ${counts}` },
     answer(

@@ -372,6 +372,24 @@ Deno.test("that the caller says nothing to a Stop hook in time is told since 2.1
   assertEquals(told("2.1.197"), [undefined, undefined, {}, undefined]);
 });
 
+Deno.test("of what a hook of the caller's says ahead of a compaction its message alone is told to whoever makes the summary", () => {
+  const event = "PreCompact";
+  const replied = (response: unknown) => {
+    const session = working([{ event, id: "hook_0", blocks: true }]);
+    session.hear({ type: "hook", event, payload: {}, id: "5", callback: 0 });
+    answer(session, response);
+    return replies(session).map(({ reply }) => reply);
+  };
+  assertEquals(replied({}), [undefined]);
+  assertEquals(replied({ systemMessage: "m", reason: "r" }), [{ systemMessage: "m" }]);
+  assertEquals(replied({ decision: "block", reason: "r" }), [{ decision: "block" }]);
+  assertEquals(replied({ decision: "block", systemMessage: "m" }), [
+    { decision: "block", reason: "m" },
+  ]);
+  const [failed] = replied(7);
+  assertMatch(`${failed?.["reason"]}`, /^failed; blocking because onFailure is "block"\n/u);
+});
+
 Deno.test("what a hook of the caller's says of a call that has been carried out forbids nothing", () => {
   const event = "PostToolUseFailure";
   const session = working([{ event, id: "hook_0" }]);
