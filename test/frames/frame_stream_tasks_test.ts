@@ -609,6 +609,55 @@ Deno.test("frames: a subagent that a message wakes goes on in the background", (
   assertEquals(kinds(earlier.frames), woken);
 });
 
+Deno.test("frames: a subagent that another one's message wakes goes on in the background, and is over once", () => {
+  const { frames, push, pushSubagent, pushNested } = begin("2.1.330");
+  push(call("Agent", WAITING_INPUT));
+  pushSubagent(text("It is fine"));
+  push(result(DONE));
+  push(call("Agent", { ...WAITING_INPUT, name: "al" }, "t2"));
+  pushNested({ type: "user", message: { content: "Look around" } });
+  const others = "<system-reminder>\nOther agents active in this session, addressable: main, bob.";
+  pushNested({ type: "user", isMeta: true, message: { content: others } });
+  frames.length = 0;
+  pushNested(call("SendMessage", { to: "bob", message: "Look again" }, "t3"));
+  const origin = { kind: "peer", from: "al", senderTaskId: "a2" };
+  pushSubagent({ ...COORDINATED, origin });
+  pushSubagent(text("It is still fine"));
+  pushNested(result({ success: true, resumedAgentId: "a1" }, { id: "t3" }));
+  push(notice("a1"));
+  // The one that has woken it is over before it hears of that: the session is told instead.
+  push(notice("a1"));
+  assertEquals(kinds(frames), [
+    "task_progress",
+    "assistant of a subagent",
+    "background_tasks_changed",
+    "task_started",
+    "user of a subagent",
+    "assistant of a subagent",
+    "task_updated",
+    "task_notification",
+    "background_tasks_changed",
+  ]);
+  const started = frames.find(({ subtype }) => subtype === "task_started");
+  assertEquals(
+    [started?.["task_id"], started?.["tool_use_id"], started?.["prompt"]],
+    ["a1", "t3", '<agent-message from="al">\nLook again\n</agent-message>'],
+  );
+});
+
+Deno.test("frames: why a subagent goes on for which the turn waits is told with what subagents say", () => {
+  const { frames, push, pushSubagent } = begin("2.1.330");
+  push(call("Agent", WAITING_INPUT));
+  pushSubagent({ type: "user", message: { content: "Look around" } });
+  frames.length = 0;
+  pushSubagent({
+    type: "user",
+    isMeta: true,
+    message: { content: "Stop hook feedback:\nlook again" },
+  });
+  assertEquals(frames, []);
+});
+
 for (
   const { version, told } of [
     { version: "2.1.197", told: [undefined, "Look"] },

@@ -16,9 +16,10 @@ export interface Task {
    * 2.1.330 nothing, and one that was typed has no call.
    */
   readonly skill?: "called" | "typed";
-  /** A subagent's type and prompt. */
+  /** A subagent's type and prompt, and the name by which others send it messages, if it has one. */
   readonly agentType?: string;
   readonly prompt?: string;
+  readonly name?: string;
   /** The subagent that has started it, and how deep it is below the session itself; absent for 1. */
   readonly parent?: string;
   readonly depth?: number;

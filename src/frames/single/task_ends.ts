@@ -167,6 +167,8 @@ export function notified(
     return tellStop(tasks, task, { endedAt, context });
   }
   const task = tasks.get(taskId);
+  // A subagent that is over leaves what it was to hear of others to the session, which is told of it once more.
+  if (task === undefined && context.toldTasks.has(taskId)) return { tasks, frames: [] };
   const rest = new Map(tasks);
   rest.delete(taskId);
   // No turn begins with the end of what is not the session's own.

@@ -41,18 +41,18 @@ export function taskFramesOfEntry(tasks: Tasks, entry: Entry, context: TaskConte
   return entry.meaning === "tool-result" ? returned(tasks, entry, context) : { tasks, frames: [] };
 }
 
-/** Calls that may have waited for a subagent. */
-const WAITING: readonly unknown[] = ["Agent", "Task", "Skill"];
+/** Calls that may have waited for a subagent, or woken one. */
+const OF_SUBAGENTS: readonly unknown[] = ["Agent", "Task", "Skill", "SendMessage"];
 
 /**
  * What the line of a subagent tells of a task that it has started itself: the end of a subagent for which it has waited,
- * and that a shell runs in the background.
+ * that another one goes on because of its message, and that a shell runs in the background.
  */
 export function nestedTask(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   const isReturn = entry.type === "user" && typeof entry.message.content !== "string" &&
     (isShellStart(entry) ||
       entry.message.content.some(({ tool_use_id: id }) =>
-        typeof id === "string" && WAITING.includes(context.toolUses.get(id)?.name)
+        typeof id === "string" && OF_SUBAGENTS.includes(context.toolUses.get(id)?.name)
       ));
   return isReturn ? returned(tasks, entry, context) : { tasks, frames: [] };
 }
@@ -149,6 +149,7 @@ function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
     background: outcome.isAsync === true,
     agentType: text(outcome.agentType) || text(input.subagent_type) || "general-purpose",
     prompt: text(input.prompt),
+    ...(typeof input.name === "string" ? { name: input.name } : {}),
     ...parentOf(use),
   };
 }
@@ -169,8 +170,19 @@ function wokenTask(
   return {
     ...wakened(task, endedAt),
     toolUseId: use.id,
-    ...(typeof message === "string" ? { prompt: message } : {}),
+    ...(typeof message === "string" ? { prompt: asSent(message, use, allTasks) } : {}),
   };
+}
+
+/** A message as the subagent has it to which it is sent: one of another subagent's names that. */
+function asSent(
+  message: string,
+  { agentId }: ToolUse,
+  allTasks: TaskContext["allTasks"],
+): string {
+  if (agentId === undefined) return message;
+  const from = allTasks.get(agentId)?.name ?? agentId;
+  return `<agent-message from="${from}">\n${message}\n</agent-message>`;
 }
 
 /** A subagent that was over, as it goes on in the background from a time in ISO 8601. */

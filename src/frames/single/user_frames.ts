@@ -50,8 +50,9 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
       if (typeof content === "string" && UNTOLD.test(content)) return [];
       // Such a remark belongs to the notification of a background task, which is no frame either; nor is what a subagent
       // is sent, is told of the tasks that it has in the background, or has of skills from its beginning.
-      return entry.queueSkipAttachments === true || isCoordinator(entry.origin) ||
-          (context.subagent !== undefined && (isOfTask(entry.origin) || isLoadedSkill(entry)))
+      return entry.queueSkipAttachments === true || isOfAgent(entry.origin) ||
+          (context.subagent !== undefined &&
+            (isOfTask(entry.origin) || isLoadedSkill(entry) || isFeedback(entry, context)))
         ? []
         : [frame({ isSynthetic: true })];
     case "tool-result": {
@@ -68,10 +69,19 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
 
 /**
  * Remarks that are told otherwise: what a command is, that its output was not for the model, and that a hook has stopped
- * the prompt (2.1.330).
+ * the prompt (2.1.330); and which other agents a subagent may send messages to, which is told to nobody else.
  */
 const UNTOLD =
-  /^(?:<local-command-caveat>|<system-reminder>\nThe output of \/\S+ was shown to the user|Operation stopped by hook\b)/u;
+  /^(?:<local-command-caveat>|<system-reminder>\n(?:The output of \/\S+ was shown to the user|Other agents active in this session)|Operation stopped by hook\b)/u;
+
+/** Whether it is why a subagent goes on for which the turn waits: that is told with what subagents say. */
+function isFeedback(
+  { message: { content } }: UserEntry,
+  { subagent, subagentText }: FrameContext,
+): boolean {
+  return subagent?.background !== true && subagentText !== true &&
+    typeof content === "string" && content.startsWith("Stop hook feedback:\n");
+}
 
 /** Whether it is the text of a skill that an agent's definition names, which no call has loaded (2.1.197 and 2.1.330). */
 function isLoadedSkill({ message: { content } }: UserEntry): boolean {
@@ -80,9 +90,10 @@ function isLoadedSkill({ message: { content } }: UserEntry): boolean {
     text.endsWith("<skill-format>true</skill-format>");
 }
 
-/** Whether what a subagent is told comes from the one that has started it. */
-export function isCoordinator(origin: unknown): boolean {
-  return isJsonObject(origin) && origin.kind === "coordinator";
+/** Whether what a subagent is told comes from the one that has started it, or from another one. */
+export function isOfAgent(origin: unknown): boolean {
+  return isJsonObject(origin) &&
+    (origin.kind === "coordinator" || typeof origin.senderTaskId === "string");
 }
 
 /** Whether what somebody is told is the end of a task in the background. */

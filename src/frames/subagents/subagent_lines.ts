@@ -1,6 +1,6 @@
 import { calledSubagent, callsOf } from "./called_subagent.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
-import { isCoordinator, isOfTask } from "../single/user_frames.ts";
+import { isOfAgent, isOfTask } from "../single/user_frames.ts";
 import { nestedTask, wakened } from "../single/task_frames.ts";
 import { startTask } from "../single/task_start.ts";
 import type { Task } from "../single/task.ts";
@@ -112,10 +112,12 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
     });
   const next = background ? and(and(ahead, words), progress) : and(and(ahead, progress), words);
   if (entry.type !== "assistant") {
-    // After the result of a skill there may be a single call that is open.
+    // After the result of a skill there may be a single call that is open, and another subagent may have been woken.
     const { skills: { length } } = state;
     const rest = and(next, (state) => {
-      const isAwaited = state.uncalled.some(({ subagent }) => subagent.agentId === agentId);
+      const isAwaited = state.uncalled.some(({ subagent: { agentId: id } }) =>
+        id === agentId || state.tasks.has(id)
+      );
       return state.skills.length < length || isAwaited ? tellUncalled(state) : told(state);
     });
     return entry.type === "user" ? and(rest, (state) => told(forgetCalls(state, entry))) : rest;
@@ -197,7 +199,7 @@ function isBeingWoken(
   const { tasks, allTasks, toolUses, uncalled } = state;
   if (tasks.has(agentId) || !allTasks.has(agentId)) return false;
   const isNext = uncalled.some(({ subagent }) => subagent.agentId === agentId) ||
-    (entry.type === "user" && isCoordinator(entry.origin));
+    (entry.type === "user" && isOfAgent(entry.origin));
   return isNext &&
     ([...toolUses.values()].some(({ name }) => name === "SendMessage") ||
       isAheadOfOwn(state, entry));
