@@ -21,5 +21,12 @@ Deno.test("McpSource counts the connections that the debug log tells of", () => 
     done: 2,
     settled: { a: "connected", b: "failed" },
   });
+  // What a server says itself stands in one line, and is looked at no longer for being long.
+  const said = '[DEBUG] MCP server "c": Connection failed '.repeat(100_000);
+  Deno.writeTextFileSync(log, `T [ERROR] MCP server "a" Server stderr: ${said}\n`, {
+    append: true,
+  });
+  Deno.writeTextFileSync(log, `T [DEBUG] ${'MCP server "'.repeat(100_000)}\n`, { append: true });
+  assertEquals(source.read(), undefined);
   Deno.removeSync(folder, { recursive: true });
 });

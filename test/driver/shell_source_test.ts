@@ -302,5 +302,6 @@ Deno.test("calledCommand() finds what the tool Bash was called with", () => {
     calledCommand(`${start}'x && eval y && pwd -P >| z' < /dev/null${end}`),
     "x && eval y && pwd -P >| z",
   );
-  assertEquals(calledCommand("sleep 1"), "sleep 1");
+  const others = ["sleep 1", `x${end}${start}`, `${start}${end} y`, "&& eval ".repeat(1_000_000)];
+  for (const other of others) assertEquals(calledCommand(other), other);
 });

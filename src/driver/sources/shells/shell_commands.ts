@@ -31,6 +31,11 @@ export function shellCommands(parent: number): ReadonlyMap<string, string> {
   return commands;
 }
 
+/** What stands before that word, perhaps behind it, and then before the file for the working directory. */
+const BEFORE = "&& eval ";
+const SILENT = " < /dev/null";
+const AFTER = " && pwd -P >| ";
+
 /**
  * What the tool Bash was called with, in the text that its shell was given.
  *
@@ -40,8 +45,13 @@ export function shellCommands(parent: number): ReadonlyMap<string, string> {
  * @returns the whole text where it is made otherwise
  */
 export function calledCommand(text: string): string {
-  const [, word] = /&& eval (.*?)(?: < \/dev\/null)? && pwd -P >\| \S+$/su.exec(text) ?? [];
-  if (word === undefined) return text;
+  const begin = text.indexOf(BEFORE) + BEFORE.length;
+  const end = text.lastIndexOf(AFTER);
+  const isKnown = begin >= BEFORE.length && begin <= end &&
+    /^\S+$/u.test(text.slice(end + AFTER.length));
+  if (!isKnown) return text;
+  const given = text.slice(begin, end);
+  const word = given.endsWith(SILENT) ? given.slice(0, -SILENT.length) : given;
   const [, quoted] = /^'(.*)'$/su.exec(word) ?? [];
   return quoted === undefined ? word : quoted.replaceAll(`'"'"'`, "'");
 }
