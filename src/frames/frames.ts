@@ -177,7 +177,11 @@ function takeInput(state: FramesState, input: Input): FramesStep {
     case "stream":
       return quiet(hearStream(state, input));
     case "shells": {
-      const next = tellLongShells(state, { running: input.ids, now });
+      const next = tellLongShells(state, {
+        running: input.ids,
+        startedAt: input.startedAt,
+        now,
+      });
       const afterMs = untilLong(next.state, now);
       return {
         ...next,

@@ -116,10 +116,16 @@ export type Input =
     /** A part of what the API streams to the child for the conversation itself, by the number of its request. */
     | { readonly type: "stream"; readonly request: number; readonly part: StreamedPart }
     /**
-     * The ids of the shells that run, in the order of their start, and of some that ran; after a `list-shells`. They are
-     * `unused` if neither a shell nor a subagent has run yet.
+     * The ids of the shells that run, in the order of their start, and of some that ran; after a `list-shells`. Each was
+     * started at the time in its place in `startedAt`, in milliseconds since the epoch, as far as the file system tells:
+     * otherwise that is 0. They are `unused` if neither a shell nor a subagent has run yet.
      */
-    | { readonly type: "shells"; readonly ids: readonly string[]; readonly unused?: true }
+    | {
+      readonly type: "shells";
+      readonly ids: readonly string[];
+      readonly startedAt?: readonly number[];
+      readonly unused?: true;
+    }
     /**
      * The tool Bash ran a shell. Its id is that of the task; `command` is what its process was seen to carry out, absent
      * for one that was gone too soon. It is `running` if it still is, and has been for so long that all calls until its

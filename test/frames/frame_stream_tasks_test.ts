@@ -37,8 +37,8 @@ function begin(version: string) {
       isSidechain: true,
       ...line,
     });
-  const watchShells = (ids: readonly string[], now: number) =>
-    told.tell({ type: "shells", ids }, now);
+  const watchShells = (ids: readonly string[], now: number, startedAt?: readonly number[]) =>
+    told.tell({ type: "shells", ids, ...(startedAt === undefined ? {} : { startedAt }) }, now);
   push({ type: "user", uuid: "p", message: { content: "Hi" } });
   told.begin();
   frames.length = 0;
@@ -355,6 +355,22 @@ for (
         ["b2", "make test", "completed"],
       ],
     );
+  });
+
+  Deno.test(`frames: a call that waits is no shell that runs long (${version})`, () => {
+    const called = Date.parse("2026-01-01T00:00:00.000Z");
+    const { watchShells, frames, push } = begin(version);
+    push(call("Bash", { command: "make" }));
+    push(call("Bash", { command: "make test" }, "t2"));
+    watchShells([], called + 3000);
+    watchShells(["b1", "b2"], called + 9000, [0, called + 8900]);
+    push(result({}));
+    assertEquals(kinds(frames).slice(2), ["task_started", "task_notification", "user"]);
+    frames.length = 0;
+    watchShells(["b2"], called + 11_899, [called + 8900]);
+    assertEquals(frames, []);
+    watchShells(["b2"], called + 11_900, [called + 8900]);
+    assertEquals(frames.map(({ description }) => description), ["make test"]);
   });
 
   Deno.test(`frames: tells nothing of shells that it cannot tell apart (${version})`, () => {

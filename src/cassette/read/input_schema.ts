@@ -274,6 +274,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({
       type: z.literal("shells"),
       ids: z.array(z.string()),
+      startedAt: z.exactOptional(z.array(z.number())),
       unused: z.exactOptional(z.literal(true)),
     }),
     z.object(

@@ -40,23 +40,36 @@ export function untilLong(state: FramesState, now: number): number | undefined {
 }
 
 /**
- * Tells of shells that a call has waited for so long that `claude -p` tells of them as tasks. Their ids are in no line:
- * they are told only as long as there is no doubt which is whose.
+ * Tells of shells that have run for so long that `claude -p` tells of them as tasks. Their ids are in no line: they are
+ * told only as long as there is no doubt which is whose.
+ *
+ * A call may wait for others, for hooks, and for somebody who permits it, before its shell is started.
  *
  * @param options.running ids of the shells that run, in the order of their start, and of some in the background
+ * @param options.startedAt when each was started, in milliseconds since the epoch, as far as that is known
  * @param options.now milliseconds since the epoch
  */
 export function tellLongShells(
-  state: FramesState,
-  { running, now }: { readonly running: readonly string[]; readonly now: number },
+  before: FramesState,
+  { running, startedAt = [], now }: {
+    readonly running: readonly string[];
+    readonly startedAt?: readonly number[] | undefined;
+    readonly now: number;
+  },
 ): Told {
-  const waiting = waitedShells(state);
-  const ids = running.filter((id) => !state.allTasks.has(id));
-  let next = told(state);
-  if (ids.length !== waiting.length) return next;
-  for (const [index, [toolUseId, shell]] of waiting.entries()) {
-    const id = ids[index];
-    if (id === undefined || now - shell.since < LONG_SHELL_MS) continue;
+  const waiting = waitedShells(before);
+  const started = running.map((id, index) => ({ id, at: startedAt[index] ?? 0 }))
+    .filter(({ id }) => !before.allTasks.has(id));
+  if (started.length !== waiting.length) return told(before);
+  const known = waiting.map(([toolUseId, shell], index) => {
+    const { id = "", at = 0 } = started[index] ?? {};
+    return { id, toolUseId, shell: { ...shell, since: Math.max(shell.since, at) } };
+  });
+  const shells = new Map(before.shells);
+  for (const { toolUseId, shell } of known) shells.set(toolUseId, shell);
+  let next = told({ ...before, shells });
+  for (const { id, toolUseId, shell } of known) {
+    if (now - shell.since < LONG_SHELL_MS) continue;
     next = and(next, (state) =>
       tellTasks(
         { ...state, shells: new Map(state.shells).set(toolUseId, { ...shell, task: id }) },

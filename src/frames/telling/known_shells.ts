@@ -2,7 +2,7 @@ import type { Effect } from "../../session/effect.ts";
 
 /** A shell in the foreground of the turn. */
 export interface WaitedShell {
-  /** When it was called, in milliseconds since the epoch. */
+  /** When it was started, in milliseconds since the epoch; as long as that is not known, when it was called. */
   readonly since: number;
   readonly description: string;
   /** The id of its task, once that has been told. */

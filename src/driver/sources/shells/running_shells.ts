@@ -4,6 +4,8 @@ import { namesIn } from "../../../../ffi/files/at_path.ts";
 export interface RunningShells {
   /** Ids of those whose output is there, in the order in which they were started. */
   readonly ids: readonly string[];
+  /** When each was, in milliseconds since the epoch; 0 where the file system does not tell. */
+  readonly startedAt: readonly number[];
   /** There is no such folder: neither a shell nor a subagent has run. */
   readonly unused?: true;
 }
@@ -24,11 +26,12 @@ export function runningShells(tempDir: string, sessionId: string): RunningShells
   const outputs = folders.flatMap((folder) =>
     namesIn(folder).filter((name) => name.endsWith(".output")).map((name) => ({
       id: name.replace(/\.output$/u, ""),
-      startedAt: startOf(`${folder}/${name}`),
+      ...timesOf(`${folder}/${name}`),
     }))
-  ).sort((one, other) => one.startedAt - other.startedAt);
+  ).sort((one, other) => one.order - other.order);
   return {
     ids: outputs.map(({ id }) => id),
+    startedAt: outputs.map(({ startedAt }) => startedAt),
     // Without a folder of the user's the child has its temporary files elsewhere, as settings may want it.
     ...(users.length > 0 && folders.length === 0 ? { unused: true } : {}),
   };
@@ -37,12 +40,14 @@ export function runningShells(tempDir: string, sessionId: string): RunningShells
 /** The folder for output in that of a session: 2.1.168 to 2.1.330 make it for the first shell or subagent. */
 export const TASKS = "tasks";
 
-function startOf(path: string): number {
+/** When a file was made, and what tells which of two was made first, as far as the file system does. */
+function timesOf(path: string): { readonly startedAt: number; readonly order: number } {
   try {
     const { birthtime, ctime } = Deno.lstatSync(path);
-    return (birthtime ?? ctime)?.getTime() ?? 0;
+    const startedAt = birthtime?.getTime() ?? 0;
+    return { startedAt, order: startedAt || (ctime?.getTime() ?? 0) };
   } catch {
     // It has ended meanwhile.
-    return 0;
+    return { startedAt: 0, order: 0 };
   }
 }
