@@ -90,11 +90,16 @@ export function isLifecycle({ type }: Frame): boolean {
   return type === "command_lifecycle";
 }
 
-/** Tells that a message has been taken back before the child was given it. */
-export function tellCancelled(state: FramesState, { uuid }: Message): Told {
-  const messages = state.awaited.filter((each) => each.uuid === uuid);
-  const awaited = state.awaited.filter((each) => each.uuid !== uuid);
-  return tellLifecycle({ ...state, awaited }, { messages, states: ["cancelled"] });
+/**
+ * Tells that a message has been taken back before the child was given it: of several with the same text and no id the last,
+ * as the child has those before it.
+ */
+export function tellCancelled(state: FramesState, { uuid, text }: Message): Told {
+  const at = state.awaited.findLastIndex((each) => each.uuid === uuid && each.text === text);
+  const message = state.awaited[at];
+  if (message === undefined) return told(state);
+  const awaited = state.awaited.toSpliced(at, 1);
+  return tellLifecycle({ ...state, awaited }, { messages: [message], states: ["cancelled"] });
 }
 
 /**

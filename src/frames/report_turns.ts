@@ -5,6 +5,7 @@ import { permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
 import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
 import { timesToFirst } from "./result/times_to_first.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
+import { isTimed } from "../transcript/entry.ts";
 import type { Turn } from "../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../wire/claude_limits.ts";
 import type { Frame } from "../wire/frame.ts";
@@ -325,10 +326,11 @@ function confirmed(
   const { message, texts } = facts;
   const sent = turn?.prompt?.message.content;
   const isOurs = message?.way !== undefined && message.command === undefined;
-  if (
-    typeof sent === "string" && isOurs && !texts.includes(sent) &&
-    parseTaskNotification(sent) === undefined
-  ) {
+  // What wakes the model is nobody's message, though one may be on its way.
+  const isNobodys = typeof sent === "string" &&
+    (parseTaskNotification(sent) !== undefined ||
+      (turn?.prompt !== undefined && isTimed(turn.prompt)));
+  if (typeof sent === "string" && isOurs && !isNobodys && !texts.includes(sent)) {
     const failed = fail({
       kind: "internal_error",
       message: "The prompt did not reach Claude as it is: Claude Code changed it",

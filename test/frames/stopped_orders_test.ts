@@ -277,6 +277,20 @@ Deno.test("a turn with something behind it in the child's queue is stopped once 
   }
 });
 
+Deno.test("what an interrupt takes back is not what the child has been given", () => {
+  const later = {
+    type: "message",
+    message: { text: "Four", way: "rendezvous", priority: "later" },
+  } as const;
+  const begin = [...START, say("One"), submit("One"), status("busy"), prompt("One"), REQUEST];
+  const stop3 = [submit("Three"), status("busy"), prompt("Three"), say("Five"), said("third")];
+  const moment = [
+    ...[...begin, say("Three"), later, control("interrupt", { cancel_queued: true }), DRAWN],
+    ...[INTERRUPTED, ...stop3, COMPLETED, stop("third"), status("idle")],
+  ].reduce(hear, begun("2.1.330"));
+  assertEquals(wait(moment, { ms: SOON_MS, results: 2 }).results, [ABORTED, "third"]);
+});
+
 Deno.test("a command is stopped with which the child is busy, though nothing else tells of it", () => {
   const message = { text: "/compact", way: "rendezvous", command: "/compact" } as const;
   const asked = [{ type: "message", message } as const, INTERRUPT].reduce<Moment>(hear, rested());

@@ -89,6 +89,24 @@ Deno.test("where it is woken at once, what the first turn has come to is still t
   assertEquals(named(printed([...FIRST, ...early]).frames), PRINTED);
 });
 
+Deno.test("the turn of a woken model is no message's that is on its way meanwhile", () => {
+  const message = { type: "message", message: { text: "Two", way: "rendezvous" } } as const;
+  const [wake, ...rest] = [woken("w1"), message, ...SECOND];
+  const { frames } = printed(
+    [...FIRST, ...OVER, wake as Untimed<Input>, READ, ...rest],
+    ({ session, frames, ...options }) => ({
+      ...options,
+      session: { ...session, conversation: true },
+      frames: { ...frames, conversation: true },
+    }),
+  );
+  const results = frames.filter(({ type }) => type === "result");
+  assertEquals(results.slice(0, 2).map(({ result, subtype }) => result ?? subtype), [
+    "first",
+    "woken",
+  ]);
+});
+
 Deno.test("a prompt that comes by a schedule has no time that the model has set", () => {
   const { frames } = printed([...FIRST, ...OVER, woken("w1", "schedule_wakeup"), ...SECOND]);
   const [started] = frames.filter(({ type }) => type === "command_lifecycle");
