@@ -250,8 +250,8 @@ function carryOut(
 ): ConversationStep {
   switch (effect.type) {
     case "turn": {
-      const { ending, recorded, tickets } = effect;
-      const over = tellTurnEnd(state.frames, { ending, at, tickets }, { recorded });
+      const { recorded, type: _, ...end } = effect;
+      const over = tellTurnEnd(state.frames, { ...end, at }, { recorded });
       const said = withReports({ ...state, frames: over.state }, over.frames);
       return { ...said, effects: [...said.effects, ...over.effects] };
     }

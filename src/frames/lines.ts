@@ -10,6 +10,7 @@ import {
   noticeIn,
 } from "./line_order.ts";
 import { parted, placeOf, tellMessage, tellTimed } from "./messages.ts";
+import { isTextOf, type Message } from "../session/message.ts";
 import { runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
 import { and, type FramesState, holdsLines, type Told, told } from "./telling/frames_state.ts";
@@ -125,6 +126,8 @@ const tellAllNotices = (state: FramesState): Told => tellNotices(state);
 
 /** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
 function tellLine(before: FramesState, entry: Entry): Told {
+  const late = asLate(before, entry);
+  if (late !== undefined) return tellPlainLine(late, entry);
   const [end, ...ended] = before.ended;
   const timed = timedPrompt(entry);
   const asked = timed === undefined ? askedIn(entry) : undefined;
@@ -151,6 +154,33 @@ function tellLine(before: FramesState, entry: Entry): Told {
   return isOver ? and(next, (state) => tellResult({ ...state, ended }, end)) : next;
 }
 
+/**
+ * The state where a line is a prompt of a turn whose result has been told already: that is now one of a turn that the
+ * transcript holds; undefined where it is none.
+ */
+function asLate(state: FramesState, entry: Entry): FramesState | undefined {
+  if (state.toldAhead.length === 0 || !isPrompt(entry)) return undefined;
+  const [text, id] = [askedIn(entry), lineId(entry)];
+  const isOf = (message: Message) => isTextOf(message, text);
+  const turn = state.toldAhead.find(({ messages, at }) =>
+    messages.some(isOf) && !(Date.parse(entry.timestamp ?? "") > at)
+  );
+  if (turn === undefined || id === undefined) return undefined;
+  const messages = turn.messages.toSpliced(turn.messages.findIndex(isOf), 1);
+  // Those before it leave no lines any more.
+  const [, ...later] = state.toldAhead.slice(state.toldAhead.indexOf(turn));
+  const rest: FramesState = {
+    ...state,
+    toldAhead: messages.length === 0 ? later : [{ ...turn, messages, counted: true }, ...later],
+  };
+  return turn.counted ? rest : {
+    ...rest,
+    begins: new Set([...rest.begins, id]),
+    results: rest.results + 1,
+    locals: rest.locals - 1,
+  };
+}
+
 /** Whether a line tells of the end of a task right behind another one, whose turn has an empty result of its own. */
 function isJoining(state: FramesState, entry: Entry): boolean {
   if (notificationIn(entry) === undefined || state.spoken) return false;
@@ -174,7 +204,7 @@ function tellAsked(
   const isNext = state.rested && place >= 0 && isPrompt(entry) && state.version !== undefined;
   const uuid = lineId(entry);
   const next: FramesState = isNext && uuid !== undefined
-    ? { ...state, begins: new Set([...state.begins, uuid]) }
+    ? { ...state, toldAhead: [], begins: new Set([...state.begins, uuid]) }
     : state;
   const message = and(
     isNext ? beginTurn(next) : told(next),

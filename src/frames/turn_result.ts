@@ -1,4 +1,4 @@
-import type { SettledMessage } from "../session/message.ts";
+import type { Message, SettledMessage } from "../session/message.ts";
 import { begin, beginTurn, describedModel } from "./telling/beginning.ts";
 import {
   and,
@@ -6,6 +6,7 @@ import {
   startFrames,
   type Told,
   told,
+  type ToldAhead,
   type TurnEnd,
   withIds,
 } from "./telling/frames_state.ts";
@@ -28,16 +29,51 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 export function tellResult(state: FramesState, end: TurnEnd): Told {
   const begun = end.ending.kind === "settled"
     ? tellSettled(state, { message: end.ending.message, at: end.at })
-    : and(beginTurn(end.ending.kind === "blocked" ? withTaken(state) : state), begin);
+    : and(
+      beginTurn(end.ending.kind === "blocked" ? withTaken(state) : state),
+      (state) => tellUnwritten(state, end),
+    );
   const result = (state: FramesState) => {
     const { report, ...reported } = reportTurns(state, end);
     const { typed: _, ...rest } = reported.state;
-    return told({ ...rest, rested: true, reports: [...rest.reports, report] }, reported.frames);
+    const isAhead = end.unwritten !== undefined && rest.results === state.results;
+    return told({
+      ...rest,
+      rested: true,
+      reports: [...rest.reports, report],
+      toldAhead: isAhead ? [...rest.toldAhead, aheadOf(state, end)] : rest.toldAhead,
+    }, reported.frames);
   };
   return and(and(begun, endAnswers), (state) => {
     const { ahead, behind } = tellOver(state, { stopped: end.ending.kind === "aborted" });
     return and(and(ahead, result), behind);
   });
+}
+
+/** Tells that the child has taken what no line says, and the beginning of the turn of that. */
+function tellUnwritten(before: FramesState, { unwritten = [], at }: TurnEnd): Told {
+  const timestamp = new Date(before.options.startedAt + at).toISOString();
+  const { state, frames } = unwritten.reduce<Told>(
+    (said, message) =>
+      and(
+        said,
+        (state) => tellMessage(state, state.awaited.findIndex(isSame(message)), { timestamp }),
+      ),
+    told(before),
+  );
+  const { lifecycle, others } = parted(frames);
+  return and(and(told(state, lifecycle), begin), (state) => told(state, others));
+}
+
+function isSame({ text, uuid }: Message): (other: Message) => boolean {
+  return (other) => other.text === text && other.uuid === uuid;
+}
+
+function aheadOf(
+  { options: { startedAt } }: FramesState,
+  { unwritten = [], at }: TurnEnd,
+): ToldAhead {
+  return { messages: unwritten, at: startedAt + at, counted: false };
 }
 
 /** The turn of a prompt that was blocked is about a message, though no line says that the child has taken it. */

@@ -167,13 +167,14 @@ export type Effect =
   | { readonly type: "leave-shell"; readonly id: string }
   /**
    * A turn is over, and the conversation goes on. What has not been `recorded` yet of it will be, before the next turn's
-   * prompt. `tickets` are those of its messages.
+   * prompt. `tickets` are those of its messages; `unwritten` are those whose lines are not waited for, and may still come.
    */
   | {
     readonly type: "turn";
     readonly ending: Ending;
     readonly recorded: boolean;
     readonly tickets: readonly string[];
+    readonly unwritten?: readonly Message[];
   }
   /** Answer a request of the caller; `used` for one to which belongs what the conversation has used. */
   | { readonly type: "respond"; readonly response: ControlResponse; readonly used?: true }

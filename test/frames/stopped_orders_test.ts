@@ -277,6 +277,51 @@ Deno.test("a turn with something behind it in the child's queue is stopped once 
   }
 });
 
+/** A child that rests after further turns that were stopped, of which it has written nothing down yet. */
+function unwritten(...texts: readonly string[]): Moment {
+  return texts.reduce((before, text, at) => {
+    const begin = [say(text), submit(text), status("busy"), INTERRUPT].reduce(hear, before);
+    const pressed = wait(begin, { ms: SOON_MS / 2 });
+    const over = [DRAWN, status("idle")].reduce(hear, pressed);
+    const rested = wait(over, { ms: SOON_MS, results: at + 2 });
+    assertEquals([rested.results.at(-1), rested.state.session.phase], [ABORTED, "resting"]);
+    return rested;
+  }, rested());
+}
+
+Deno.test("a stopped turn that is written down behind its result has that alone, in whatever order the child tells of it and the next one", () => {
+  for (const texts of [["Two"], ["Two", "Another"]]) {
+    const before = hear(unwritten(...texts), say("Three"));
+    const late = texts.flatMap((text) => [prompt(text), INTERRUPTED]);
+    const streams = [
+      [submit("Three"), stop("third")],
+      [...late, prompt("Three"), said("third"), COMPLETED],
+      [status("busy"), status("idle")],
+    ];
+    const results = ["first", ...texts.map(() => ABORTED), "third"];
+    for (const { moment, heard } of orders(before, streams)) {
+      const over = wait(moment, { ms: SOON_MS, results: results.length });
+      assertEquals([over.results, over.state.session.phase], [results, "resting"], names(heard));
+    }
+  }
+});
+
+Deno.test("a message with the words of a stopped one that was never written down has a turn of its own", () => {
+  const before = unwritten("Two");
+  const { frames: { startedAt } } = before.state.options;
+  const again = line({
+    type: "user",
+    version: VERSION,
+    uuid: "again",
+    timestamp: new Date(startedAt + before.now + 1).toISOString(),
+    message: { role: "user", content: "Two" },
+  });
+  const news = [say("Two"), submit("Two"), status("busy"), again, said("second"), COMPLETED];
+  const over = [...news, stop("second"), status("idle")].reduce(hear, before);
+  const { results } = wait(over, { ms: SOON_MS, results: 3 });
+  assertEquals(results, ["first", ABORTED, "second"]);
+});
+
 Deno.test("what an interrupt takes back is not what the child has been given", () => {
   const later = {
     type: "message",

@@ -38,10 +38,22 @@ export interface TurnEnd {
   readonly at: number;
   /** Tickets of the messages that it answers, as far as the session knows them. */
   readonly tickets?: readonly string[];
+  /** Those of its messages whose lines may still come, behind its result. */
+  readonly unwritten?: readonly Message[];
   /** What the child had cost by then, as its status line told. */
   readonly cost?: Spent | undefined;
   /** How many of the lines that are to be told are its own, where they and its result wait for those of a subagent. */
   readonly lines?: number;
+}
+
+/** A turn whose result has been told ahead of its lines, which a busy machine may have written seconds later. */
+export interface ToldAhead {
+  /** Its messages whose lines have not been read. */
+  readonly messages: readonly Message[];
+  /** When its end was told, in milliseconds since the epoch: what is written later is of another turn. */
+  readonly at: number;
+  /** Whether the line of one of them has been read: then the turn counts as one that the transcript holds. */
+  readonly counted: boolean;
 }
 
 /** A compaction that Claude Code has begun by itself, as hooks tell of it. */
@@ -200,6 +212,8 @@ export interface FramesState {
   readonly spoken: boolean;
   /** Ends of turns whose lines have not all been read yet. */
   readonly ended: readonly TurnEnd[];
+  /** The last turns, where their results have been told ahead of their lines and these have not been read, the oldest first. */
+  readonly toldAhead: readonly ToldAhead[];
   /** When the last turn ended, in milliseconds from the start of the child. */
   readonly endedAt: number;
   /** Whether the next prompt begins a turn, with a `system/init` of its own. */
@@ -301,6 +315,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     results: 0,
     locals: options.before?.results ?? 0,
     awaited: [],
+    toldAhead: [],
     taken: [],
     joined: [],
     named: NOT_NAMED,

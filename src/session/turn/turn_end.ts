@@ -9,7 +9,7 @@ import type { Effect, Ending } from "../effect.ts";
 import { handToChild } from "./handing_over.ts";
 import { hasOtherStopHooks } from "./other_stop_hooks.ts";
 import { untilLost } from "./lost_prompt.ts";
-import { ticketsOf } from "../message.ts";
+import { type Prompt, ticketsOf } from "../message.ts";
 import type { ChildStatus } from "../memory/child_memory.ts";
 import { isLast, type SessionState } from "../session_state.ts";
 import { NO_TURN } from "../memory/turn_memory.ts";
@@ -21,7 +21,7 @@ import { isToBeWoken, mayBeWoken, overWhenNotWoken, withAwaitedWakeup } from "./
 /**
  * Ends a turn that the child outlives, and with it the run if it was the last one.
  *
- * @param options.recorded whether the transcript holds the turn by now
+ * @param options.recorded whether the transcript holds the turn by now, or its lines are not waited for
  * @param options.followed whether the child has gone on by itself
  */
 export function overTurn(
@@ -40,11 +40,12 @@ export function overTurn(
   }
   const { ending: _, ...rest } = awaitsWakeup ? withAwaitedWakeup(state) : state;
   const isNext = state.sent.length > 0;
+  const unwritten = recorded ? unwrittenMessages(state) : [];
   const after: SessionState = {
     ...rest,
     ...NO_TURN,
     turns: state.turns + 1,
-    late: !recorded,
+    late: !recorded || unwritten.length > 0,
     shaken: isNext && state.escapes > 0,
     phase: isNext ? "entered" : "resting",
   };
@@ -62,10 +63,26 @@ export function overTurn(
     ...(conversation && state.isBounded !== true
       ? [deadline("timeout", isNext ? timeoutMs : undefined)]
       : []),
-    { type: "turn", ending, recorded, tickets: ticketsOf(state.taken) },
+    {
+      type: "turn",
+      ending,
+      recorded,
+      tickets: ticketsOf(state.taken),
+      ...(unwritten.length === 0 ? {} : { unwritten }),
+    },
     ...overWhenNotWoken(over.state),
     ...over.effects,
   ]);
+}
+
+/**
+ * What the child has taken and its transcript does not hold, though the turn is over: on a busy machine it may write that
+ * seconds after it is idle. A command may leave no line.
+ */
+function unwrittenMessages({ recorded, taken, unwritten }: SessionState): readonly Prompt[] {
+  return recorded
+    ? []
+    : taken.filter((prompt) => prompt.command === undefined && unwritten.includes(prompt));
 }
 
 /**
