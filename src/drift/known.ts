@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast, isWireKey, type WireObject } from "../wire/wire_keys.ts";
 import type { Piece } from "./piece.ts";
 
 /** The fields of a piece in the recordings of a version. */
@@ -87,4 +87,23 @@ export function needed(
     ? known.versions.at(-1)
     : known.versions.findLast((each) => isVersionAtLeast(version, each)) ?? known.versions[0];
   return known.shapes.get(shapeKey(piece))?.byVersion.get(base ?? "")?.always ?? new Set();
+}
+
+/** Whether this program prints a field of a frame itself: what it knows of a version may be ahead of what was recorded. */
+export function isPrinted(piece: Piece, field: string): boolean {
+  const object = printedObject(piece);
+  return object !== undefined && isWireKey(object, field);
+}
+
+function printedObject({ sort, name }: Piece): WireObject | undefined {
+  if (sort !== "frame") return undefined;
+  switch (name) {
+    case "system/init":
+      return "init";
+    case "assistant":
+    case "user":
+      return name;
+    default:
+      return name.startsWith("result/") ? "result" : undefined;
+  }
 }

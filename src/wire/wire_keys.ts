@@ -237,7 +237,7 @@ export function onlyWireKeys(
 ): Record<string, unknown> {
   const keys = wireKeys(object, options.version);
   const all = options.extra === true
-    ? [...keys, ...Object.keys(fields).filter((key) => !isTabled(object, key))]
+    ? [...keys, ...Object.keys(fields).filter((key) => !isWireKey(object, key))]
     : keys;
   return Object.fromEntries(
     all.flatMap((key) => fields[key] === undefined ? [] : [[key, fields[key]]]),
@@ -256,7 +256,8 @@ export function isVersionAtLeast(version: string, minimum: string): boolean {
   return true;
 }
 
-function isTabled(object: WireObject, key: string): boolean {
+/** Tells whether any version has a key in an object. */
+export function isWireKey(object: WireObject, key: string): boolean {
   return TABLE[object].some((since) => since.keys.includes(key));
 }
 

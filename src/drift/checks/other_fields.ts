@@ -1,5 +1,5 @@
 import type { Found } from "../finding.ts";
-import { type KnownClaude, needed, shapeKey } from "../known.ts";
+import { isPrinted, type KnownClaude, needed, shapeKey } from "../known.ts";
 import type { Piece } from "../piece.ts";
 
 /** Which fields of a piece no recording has, and which it lacks that it always has had. */
@@ -12,7 +12,8 @@ export function otherFields(
   if (ever === undefined || [...ever].every((field) => field === "type")) return [];
   const isAttached = piece.sort === "line" && piece.name.startsWith("attachment/");
   const isNew = (field: string) =>
-    !ever.has(field) && !(isAttached && known.fieldsOfLines.has(field));
+    !ever.has(field) && !(isAttached && known.fieldsOfLines.has(field)) &&
+    !isPrinted(piece, field);
   const where = piece.sort === "part" ? piece.name : `${piece.sort} ${piece.name}`;
   const has = new Set(piece.fields);
   return [
