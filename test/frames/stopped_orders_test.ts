@@ -306,6 +306,17 @@ Deno.test("a stopped turn that is written down behind its result has that alone,
   }
 });
 
+Deno.test("that a turn was stopped, written down late, stops no other one", () => {
+  const begin = [say("Two"), submit("Two"), status("busy"), prompt("Two"), INTERRUPT, DRAWN];
+  const before = wait([...begin, status("idle")].reduce(hear, rested()), { ms: SOON_MS });
+  assertEquals(before.results, ["first", ABORTED]);
+  const next = [say("Three"), submit("Three"), status("busy"), INTERRUPT, INTERRUPTED];
+  const late = next.reduce(hear, before);
+  assertEquals([late.results.length, late.state.session.phase], [2, "aborting"]);
+  const over = [prompt("Three"), DRAWN, INTERRUPTED, status("idle")].reduce(hear, late);
+  assertEquals([over.results, over.typed], [["first", ABORTED, ABORTED], ".\x1b\x7f.\x1b\x7f"]);
+});
+
 Deno.test("a message with the words of a stopped one that was never written down has a turn of its own", () => {
   const before = unwritten("Two");
   const { frames: { startedAt } } = before.state.options;

@@ -130,9 +130,14 @@ function goOn(
   return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);
 }
 
-/** Whether Escape was pressed to end the turn, or the one before, whose own last line comes before this one's prompt. */
-function mayBeStopped({ phase, shaken, recorded }: SessionState): boolean {
-  return phase === "aborting" || (phase === "working" && shaken && recorded);
+/**
+ * Whether Escape was pressed to end the turn, or the one before, whose own last line comes before this one's prompt, on a
+ * busy machine seconds after that turn was over. A command may have no line before its end.
+ */
+function mayBeStopped(state: SessionState): boolean {
+  const { phase, shaken, recorded } = state;
+  const isOwn = recorded || currentPrompt(state)?.command !== undefined;
+  return isOwn && (phase === "aborting" || (phase === "working" && shaken));
 }
 
 /**
