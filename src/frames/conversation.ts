@@ -10,8 +10,8 @@ import { costOfEntries } from "../transcript/turn/cost.ts";
 import { isRepeated, NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { keepCopied, nextBeat, tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
-import { withUsage } from "./conversation_usage.ts";
+import { keepCopied, nextBeat, tellEnd, tellEnding, tellInput, tellTurnEnd } from "./tell_input.ts";
+import { withUsage } from "./turns/conversation_usage.ts";
 import { isLifecycle, tellCancelled, tellOver } from "./messages.ts";
 import {
   noteCommands,
@@ -23,13 +23,13 @@ import {
   tellStopped,
   tellTitle,
 } from "./decisions.ts";
-import { isAheadOfSubagent } from "./held_turns.ts";
+import { isAheadOfSubagent } from "./lines/held_turns.ts";
 import { noteAsked, noteDecided } from "./live/long_calls.ts";
-import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
+import { isAnswered, tellActivity, withActivity } from "./activity.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
 import { type FramesState, holdsLines, startFrames, told } from "./telling/frames_state.ts";
 import { listOf } from "../chain.ts";
-import { reportTurns } from "./report_turns.ts";
+import { reportTurns } from "./turns/report_turns.ts";
 import type { Report, ReportOptions } from "./result/report.ts";
 
 /** What a conversation is told before it begins. */

@@ -5,7 +5,7 @@ import { type ConversationEffect, partsOf } from "../frames/conversation.ts";
 import type { Report } from "../frames/result/report.ts";
 import type { LateTerms } from "../session/late_terms.ts";
 import type { ToldBefore } from "../frames/telling/frames_options.ts";
-import { toldBy } from "../frames/told_by.ts";
+import { toldBy } from "../frames/turns/told_by.ts";
 import { awaitWords } from "./await_words.ts";
 import { isKnownSession } from "./facts/sessions/known_session.ts";
 import type { Surroundings } from "./facts/surroundings.ts";

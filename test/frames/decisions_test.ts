@@ -8,7 +8,7 @@ import {
 } from "../../src/frames/decisions.ts";
 import { parseEntry } from "../../src/transcript/entry.ts";
 import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
-import { toldBy } from "../../src/frames/told_by.ts";
+import { toldBy } from "../../src/frames/turns/told_by.ts";
 import { conversationOptions } from "./conversation_options.ts";
 
 const { frames: options, report } = conversationOptions();

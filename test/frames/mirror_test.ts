@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { castInputs } from "../cassette/cast_inputs.ts";
 import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
 import { fold, partsOf } from "../../src/frames/conversation.ts";
-import { tellInput } from "../../src/frames/frames.ts";
+import { tellInput } from "../../src/frames/tell_input.ts";
 import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
 import { startFrames } from "../../src/frames/telling/frames_state.ts";
 import type { Input } from "../../src/session/input.ts";

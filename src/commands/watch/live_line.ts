@@ -1,5 +1,5 @@
 import { readProcFile } from "../../../ffi/processes/proc.ts";
-import { followProgress, type Progress, PROGRESS_START } from "../../frames/progress.ts";
+import { followProgress, type Progress, PROGRESS_START } from "./progress.ts";
 import type { Input } from "../../session/input.ts";
 import { renderLiveLine } from "./render_live_line.ts";
 

@@ -1,5 +1,5 @@
 import { nameUnseen } from "../../redaction/name_unseen.ts";
-import { outputTokens, type Progress, type RunningTool } from "../../frames/progress.ts";
+import { outputTokens, type Progress, type RunningTool } from "./progress.ts";
 
 /** How a live line is to look. */
 export interface LiveLineStyle {

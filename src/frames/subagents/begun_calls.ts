@@ -1,6 +1,6 @@
 import { calledSubagent, callsOf } from "./called_subagent.ts";
-import { isLater } from "../line_order.ts";
-import { tellRead } from "../lines.ts";
+import { isLater } from "../lines/line_order.ts";
+import { tellRead } from "../lines/tell_lines.ts";
 import { chainOf, listOf } from "../../chain.ts";
 import { type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { Entry } from "../../transcript/entry.ts";

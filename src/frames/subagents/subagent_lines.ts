@@ -13,7 +13,7 @@ import {
   noteSkillResult,
   skillOf,
 } from "./forked_skills.ts";
-import { tellHookEnd } from "../hook_ends.ts";
+import { tellHookEnd } from "../lines/hook_ends.ts";
 import { forgetBegun, forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
 import { endWritten } from "../live/live_answers.ts";
 import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";

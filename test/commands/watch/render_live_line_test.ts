@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { renderLiveLine } from "../../../src/commands/watch/render_live_line.ts";
-import { type Progress, PROGRESS_START } from "../../../src/frames/progress.ts";
+import { type Progress, PROGRESS_START } from "../../../src/commands/watch/progress.ts";
 import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
 
 const STYLE = { columns: 80, color: false, elapsedMs: 12_345, cwd: "/home/user/project" };

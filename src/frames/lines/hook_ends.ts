@@ -1,14 +1,14 @@
-import { hookEndIn, hookFrames, isAhead, isHookTold } from "./single/hook_frames.ts";
-import { type FramesState, isUnderWay, type Told, told } from "./telling/frames_state.ts";
-import { asText } from "../json_object.ts";
-import { say, sayEarly } from "./telling/saying.ts";
-import type { Frame } from "../wire/frame.ts";
+import { hookEndIn, hookFrames, isAhead, isHookTold } from "../single/hook_frames.ts";
+import { type FramesState, isUnderWay, type Told, told } from "../telling/frames_state.ts";
+import { asText } from "../../json_object.ts";
+import { say, sayEarly } from "../telling/saying.ts";
+import type { Frame } from "../../wire/frame.ts";
 import {
   type AttachmentEntry,
   type ContentBlock,
   type Entry,
   isPrompt,
-} from "../transcript/entry.ts";
+} from "../../transcript/entry.ts";
 
 /**
  * Puts the ends of hooks where `claude -p` tells them: of those that were run for a call before its result and all that

@@ -1,12 +1,12 @@
-import { type FramesState, isUnderWay } from "./telling/frames_state.ts";
-import { listOf } from "../chain.ts";
-import type { Subagent, SubagentLine } from "../session/input.ts";
-import { type Entry, isPrompt } from "../transcript/entry.ts";
-import { asText } from "../json_object.ts";
-import { parentsFirst } from "../transcript/parents_first.ts";
-import { isMainRequest } from "../transcript/session_listing.ts";
-import { enqueuedNotification, type TaskNotification } from "../transcript/task_notification.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { type FramesState, isUnderWay } from "../telling/frames_state.ts";
+import { listOf } from "../../chain.ts";
+import type { Subagent, SubagentLine } from "../../session/input.ts";
+import { type Entry, isPrompt } from "../../transcript/entry.ts";
+import { asText } from "../../json_object.ts";
+import { parentsFirst } from "../../transcript/parents_first.ts";
+import { isMainRequest } from "../../transcript/session_listing.ts";
+import { enqueuedNotification, type TaskNotification } from "../../transcript/task_notification.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** A line of the session's own transcript, or of a subagent's. */
 interface WrittenLine {

@@ -4,9 +4,9 @@ import {
   outputTokens,
   type Progress,
   PROGRESS_START,
-} from "../../src/frames/progress.ts";
-import type { Input } from "../../src/session/input.ts";
-import * as lines from "../transcript/lines.ts";
+} from "../../../src/commands/watch/progress.ts";
+import type { Input } from "../../../src/session/input.ts";
+import * as lines from "../../transcript/lines.ts";
 
 function after(...signs: readonly Input[]): Progress {
   return signs.reduce(followProgress, PROGRESS_START);

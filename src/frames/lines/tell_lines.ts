@@ -1,6 +1,6 @@
-import { preservedLines } from "./single/compact_metadata.ts";
+import { preservedLines } from "../single/compact_metadata.ts";
 import { isAheadOfOutcome, isEnd, isSummary, tellOutcome } from "./compaction.ts";
-import { endWritten, openAnswer } from "./live/live_answers.ts";
+import { endWritten, openAnswer } from "../live/live_answers.ts";
 import { behindSubagents, besideEachOther, hooksFirst, stopsAtEnd } from "./hook_ends.ts";
 import {
   beginningFirst,
@@ -9,14 +9,14 @@ import {
   linesAmidAnswers,
   noticeIn,
 } from "./line_order.ts";
-import { parted, placeOf, tellMessage, tellTimed } from "./messages.ts";
-import { isTextOf, type Message } from "../session/message.ts";
-import { runTurns, tellEarly } from "./results.ts";
-import { begin, beginTurn } from "./telling/beginning.ts";
-import { and, type FramesState, holdsLines, type Told, told } from "./telling/frames_state.ts";
-import { chained, listOf } from "../chain.ts";
-import { tellSubagentLine } from "./subagents/subagent_lines.ts";
-import { tellResult } from "./turn_result.ts";
+import { parted, placeOf, tellMessage, tellTimed } from "../messages.ts";
+import { runTurns, tellEarly } from "../turns/early_results.ts";
+import { begin, beginTurn } from "../telling/beginning.ts";
+import { and, type FramesState, holdsLines, type Told, told } from "../telling/frames_state.ts";
+import { chained, listOf } from "../../chain.ts";
+import { tellSubagentLine } from "../subagents/subagent_lines.ts";
+import { tellResult } from "../turns/settled_message.ts";
+import { isTextOf, type Message } from "../../session/message.ts";
 import {
   blockedPrompt,
   type Entry,
@@ -26,11 +26,11 @@ import {
   isTimed,
   type SystemEntry,
   type UserEntry,
-} from "../transcript/entry.ts";
-import { lineId } from "../transcript/parents_first.ts";
-import { isJoinedEnd } from "../transcript/turn/turn.ts";
-import type { Frame } from "../wire/frame.ts";
-import { notificationIn } from "../transcript/task_notification.ts";
+} from "../../transcript/entry.ts";
+import { lineId } from "../../transcript/parents_first.ts";
+import { isJoinedEnd } from "../../transcript/turn/turn.ts";
+import type { Frame } from "../../wire/frame.ts";
+import { notificationIn } from "../../transcript/task_notification.ts";
 import { tellPlainLine } from "./plain_line.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { behindSubagents, besideEachOther } from "../../src/frames/hook_ends.ts";
-import type { Frame } from "../../src/wire/frame.ts";
+import { behindSubagents, besideEachOther } from "../../../src/frames/lines/hook_ends.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
 
 /** Frames by short names: `+Pre` and `-Pre` are the start and the end of a hook, `!` is what one says to the user. */
 function framesOf(names: string): readonly Frame[] {

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { fold } from "../../src/frames/conversation.ts";
-import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
-import type { Input, Untimed } from "../../src/session/input.ts";
-import type { Frame } from "../../src/wire/frame.ts";
-import { answer, line } from "../transcript/lines.ts";
-import { conversationOptions } from "./conversation_options.ts";
+import { fold } from "../../../src/frames/conversation.ts";
+import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
+import type { Input, Untimed } from "../../../src/session/input.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
+import { answer, line } from "../../transcript/lines.ts";
+import { conversationOptions } from "../conversation_options.ts";
 
 const VERSION = "2.1.330";
 const READ = { type: "read" } as const;

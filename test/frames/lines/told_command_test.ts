@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { listOf } from "../../src/chain.ts";
-import { turnsOf } from "../../src/transcript/turn/turn.ts";
-import { startTelling } from "./telling.ts";
+import { listOf } from "../../../src/chain.ts";
+import { turnsOf } from "../../../src/transcript/turn/turn.ts";
+import { startTelling } from "../telling.ts";
 
 const VERSIONS = ["2.1.197", "2.1.330"];
 

@@ -1,11 +1,11 @@
-import { mergedUsage, withoutNoise } from "./result/merged_usage.ts";
-import { spawnedIn } from "./result/subagent_stats.ts";
-import type { TurnTotals } from "./result/turn_totals.ts";
-import { describedModel } from "./telling/beginning.ts";
-import type { FramesState } from "./telling/frames_state.ts";
-import { type Cost, costOfEntries } from "../transcript/turn/cost.ts";
-import { isJsonObject, type JsonObject } from "../json_object.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { mergedUsage, withoutNoise } from "../result/merged_usage.ts";
+import { spawnedIn } from "../result/subagent_stats.ts";
+import type { TurnTotals } from "../result/turn_totals.ts";
+import { describedModel } from "../telling/beginning.ts";
+import type { FramesState } from "../telling/frames_state.ts";
+import { type Cost, costOfEntries } from "../../transcript/turn/cost.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** What a conversation has cost whose child still lives, if its status line has told. */
 export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined {

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { advance, startConversation } from "../../src/frames/conversation.ts";
-import { toldBy } from "../../src/frames/told_by.ts";
-import type { Input, Untimed } from "../../src/session/input.ts";
-import type { JsonObject } from "../../src/json_object.ts";
-import { conversationOptions } from "./conversation_options.ts";
+import { advance, startConversation } from "../../../src/frames/conversation.ts";
+import { toldBy } from "../../../src/frames/turns/told_by.ts";
+import type { Input, Untimed } from "../../../src/session/input.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
+import { conversationOptions } from "../conversation_options.ts";
 
 const { session, frames, report } = conversationOptions({ conversation: true, version: "2.1.330" });
 const OPTIONS = {

@@ -1,35 +1,35 @@
-import { framesOfEntry } from "./single/frames_of_entry.ts";
-import { hookRemarks } from "./single/hook_frames.ts";
-import { taskFramesOfEntry } from "./single/task_frames.ts";
+import { framesOfEntry } from "../single/frames_of_entry.ts";
+import { hookRemarks } from "../single/hook_frames.ts";
+import { taskFramesOfEntry } from "../single/task_frames.ts";
 import { tellTyped } from "./compaction.ts";
-import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.ts";
-import { forgetOpenCalls, noteOpenCalls } from "./live/long_calls.ts";
-import { forgetShells, noteShells } from "./live/long_shells.ts";
-import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
+import { endWritten, tellAnswerLine, tellBeforeUser } from "../live/live_answers.ts";
+import { forgetOpenCalls, noteOpenCalls } from "../live/long_calls.ts";
+import { forgetShells, noteShells } from "../live/long_shells.ts";
+import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
 import { tellHookEnd } from "./hook_ends.ts";
-import { tellPlanning } from "./decisions.ts";
-import { endTurn } from "./results.ts";
-import { begin, modelInForce } from "./telling/beginning.ts";
-import { and, type FramesState, isAmidAnswer, type Told, told } from "./telling/frames_state.ts";
-import { withKept } from "./telling/kept_lines.ts";
-import { listOf } from "../chain.ts";
-import { say, sayEarly, tellTasks } from "./telling/saying.ts";
-import { forgetSkills } from "./subagents/forked_skills.ts";
-import { forgetBegunUntil } from "./subagents/hooked_tasks.ts";
+import { tellPlanning } from "../decisions.ts";
+import { endTurn } from "../turns/early_results.ts";
+import { begin, modelInForce } from "../telling/beginning.ts";
+import { and, type FramesState, isAmidAnswer, type Told, told } from "../telling/frames_state.ts";
+import { withKept } from "../telling/kept_lines.ts";
+import { listOf } from "../../chain.ts";
+import { say, sayEarly, tellTasks } from "../telling/saying.ts";
+import { forgetSkills } from "../subagents/forked_skills.ts";
+import { forgetBegunUntil } from "../subagents/hooked_tasks.ts";
 import { tellToldCommand } from "./told_command.ts";
-import { tellTypedSkill } from "./subagents/typed_skill.ts";
+import { tellTypedSkill } from "../subagents/typed_skill.ts";
 import {
   forgetCalls,
   noteCalls,
   tellSkillResult,
   tellUncalled,
-} from "./subagents/subagent_lines.ts";
-import { type Entry, isPrompt } from "../transcript/entry.ts";
-import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
-import { isMainRequest } from "../transcript/session_listing.ts";
-import { isAddedToPrompt } from "../transcript/turn/turn.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { notificationIn } from "../transcript/task_notification.ts";
+} from "../subagents/subagent_lines.ts";
+import { type Entry, isPrompt } from "../../transcript/entry.ts";
+import { scheduledWakeup } from "../../transcript/scheduled_wakeup.ts";
+import { isMainRequest } from "../../transcript/session_listing.ts";
+import { isAddedToPrompt } from "../../transcript/turn/turn.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { notificationIn } from "../../transcript/task_notification.ts";
 import { isToldToBeStopped } from "./line_order.ts";
 
 /** Tells a line of the session's own transcript, whose turn has begun if it begins one. */

@@ -1,7 +1,7 @@
-import type { ContentBlock, Entry } from "../transcript/entry.ts";
-import { isJsonObject } from "../json_object.ts";
-import { type Input, isTurnFailure } from "../session/input.ts";
-import { transcriptSign } from "../session/transcript_sign.ts";
+import type { ContentBlock, Entry } from "../../transcript/entry.ts";
+import { isJsonObject } from "../../json_object.ts";
+import { type Input, isTurnFailure } from "../../session/input.ts";
+import { transcriptSign } from "../../session/transcript_sign.ts";
 
 /** A tool that has been called and has not returned. */
 export interface RunningTool {

@@ -1,15 +1,15 @@
-import { tellTitle } from "./decisions.ts";
-import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
-import { say } from "./telling/saying.ts";
-import { defined } from "./single/frame_context.ts";
-import { framesOfEntry } from "./single/frames_of_entry.ts";
-import { unavailableFrame } from "./single/unavailable_frame.ts";
-import { claudeCommands } from "../session/prompt/claude_commands.ts";
-import { slashWord } from "../session/prompt/slash_word.ts";
-import { commandOutput } from "../transcript/command_output.ts";
-import type { Entry, UserEntry } from "../transcript/entry.ts";
-import { GOAL_COMMAND, isGoal } from "../transcript/goal.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { tellTitle } from "../decisions.ts";
+import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import { say } from "../telling/saying.ts";
+import { defined } from "../single/frame_context.ts";
+import { framesOfEntry } from "../single/frames_of_entry.ts";
+import { unavailableFrame } from "../single/unavailable_frame.ts";
+import { claudeCommands } from "../../session/prompt/claude_commands.ts";
+import { slashWord } from "../../session/prompt/slash_word.ts";
+import { commandOutput } from "../../transcript/command_output.ts";
+import type { Entry, UserEntry } from "../../transcript/entry.ts";
+import { GOAL_COMMAND, isGoal } from "../../transcript/goal.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** How the transcript tells of a command. */
 const COMMAND = /^<command-name>\/([^<\s]+)<\//u;

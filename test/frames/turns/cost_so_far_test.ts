@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { fold } from "../../src/frames/conversation.ts";
-import { type CostState, usageBefore, usageSoFar } from "../../src/frames/cost_so_far.ts";
-import { NO_TURNS, withTurns } from "../../src/frames/result/turn_totals.ts";
-import type { ToldBefore } from "../../src/frames/telling/frames_options.ts";
-import { startFrames } from "../../src/frames/telling/frames_state.ts";
-import { readEntry } from "../../src/transcript/entry.ts";
-import { turnsOf } from "../../src/transcript/turn/turn.ts";
-import { answer, PROMPT } from "../transcript/lines.ts";
-import { conversationOptions } from "./conversation_options.ts";
+import { fold } from "../../../src/frames/conversation.ts";
+import { type CostState, usageBefore, usageSoFar } from "../../../src/frames/turns/cost_so_far.ts";
+import { NO_TURNS, withTurns } from "../../../src/frames/result/turn_totals.ts";
+import type { ToldBefore } from "../../../src/frames/telling/frames_options.ts";
+import { startFrames } from "../../../src/frames/telling/frames_state.ts";
+import { readEntry } from "../../../src/transcript/entry.ts";
+import { turnsOf } from "../../../src/transcript/turn/turn.ts";
+import { answer, PROMPT } from "../../transcript/lines.ts";
+import { conversationOptions } from "../conversation_options.ts";
 
 const LINES = [
   { type: "user", uuid: "p", message: { content: "Hi" } },

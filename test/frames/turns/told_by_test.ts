@@ -1,15 +1,15 @@
 import { assertEquals } from "@std/assert";
-import { tellInput, tellTurnEnd } from "../../src/frames/frames.ts";
-import { awaitMessage } from "../../src/frames/messages.ts";
-import type { SubagentStats } from "../../src/frames/result/subagent_stats.ts";
-import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
-import { toldBy } from "../../src/frames/told_by.ts";
-import { tellResult } from "../../src/frames/turn_result.ts";
-import type { Input } from "../../src/session/input.ts";
-import type { SettledMessage } from "../../src/session/message.ts";
-import type { Frame } from "../../src/wire/frame.ts";
-import { line } from "../transcript/lines.ts";
-import { conversationOptions } from "./conversation_options.ts";
+import { tellInput, tellTurnEnd } from "../../../src/frames/tell_input.ts";
+import { awaitMessage } from "../../../src/frames/messages.ts";
+import type { SubagentStats } from "../../../src/frames/result/subagent_stats.ts";
+import { type FramesState, startFrames } from "../../../src/frames/telling/frames_state.ts";
+import { toldBy } from "../../../src/frames/turns/told_by.ts";
+import { tellResult } from "../../../src/frames/turns/settled_message.ts";
+import type { Input } from "../../../src/session/input.ts";
+import type { SettledMessage } from "../../../src/session/message.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
+import { line } from "../../transcript/lines.ts";
+import { conversationOptions } from "../conversation_options.ts";
 
 const VERSION = "2.1.330";
 const ANSWERED = { kind: "answered", stop: {} } as const;

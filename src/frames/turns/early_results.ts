@@ -1,11 +1,14 @@
-import { backgroundTasksOf, isShellsOnly } from "../session/turn/background_wait.ts";
-import type { HookPayload } from "../session/input.ts";
-import type { SystemEntry } from "../transcript/entry.ts";
-import { type KnownDenials, permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
-import { lineId } from "../transcript/parents_first.ts";
-import { type Turn, turnsOf } from "../transcript/turn/turn.ts";
-import type { ResultFrame } from "../wire/frame.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { backgroundTasksOf, isShellsOnly } from "../../session/turn/background_wait.ts";
+import type { HookPayload } from "../../session/input.ts";
+import type { SystemEntry } from "../../transcript/entry.ts";
+import {
+  type KnownDenials,
+  permissionDenialsOf,
+} from "../../transcript/turn/permission_denials.ts";
+import { lineId } from "../../transcript/parents_first.ts";
+import { type Turn, turnsOf } from "../../transcript/turn/turn.ts";
+import type { ResultFrame } from "../../wire/frame.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { costSoFar } from "./cost_so_far.ts";
 import {
   and,
@@ -15,12 +18,12 @@ import {
   told,
   type TurnStop,
   withIds,
-} from "./telling/frames_state.ts";
-import { chainOf, listOf } from "../chain.ts";
-import { tellOver } from "./messages.ts";
-import { resultFrame } from "./result/result_frame.ts";
-import { type SubagentStats, subagentStats } from "./result/subagent_stats.ts";
-import { type TurnTotals, withTurns } from "./result/turn_totals.ts";
+} from "../telling/frames_state.ts";
+import { chainOf, listOf } from "../../chain.ts";
+import { tellOver } from "../messages.ts";
+import { resultFrame } from "../result/result_frame.ts";
+import { type SubagentStats, subagentStats } from "../result/subagent_stats.ts";
+import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
 
 /**
  * Takes what a Stop hook means for the result of its turn. As in `claude -p` it is told when the turn is over though the

@@ -1,22 +1,28 @@
-import type { HookPayload } from "../session/input.ts";
-import { commandOutput } from "../transcript/command_output.ts";
+import type { HookPayload } from "../../session/input.ts";
+import { commandOutput } from "../../transcript/command_output.ts";
 import {
   type AssistantEntry,
   type Entry,
   isBoundary,
   type UserEntry,
-} from "../transcript/entry.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { triggerOf } from "./single/compact_metadata.ts";
-import { and, type Compaction, type FramesState, type Told, told } from "./telling/frames_state.ts";
-import { beginTurn } from "./telling/beginning.ts";
-import { FEWEST_ANSWERS } from "./telling/kept_lines.ts";
-import { printSentence } from "./result/print_sentence.ts";
-import { say, sayEarly } from "./telling/saying.ts";
-import { withCallbacks } from "./single/hook_frames.ts";
-import { systemFrame } from "./single/system_frame.ts";
-import { unavailableFrame } from "./single/unavailable_frame.ts";
-import { asText } from "../json_object.ts";
+} from "../../transcript/entry.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { triggerOf } from "../single/compact_metadata.ts";
+import {
+  and,
+  type Compaction,
+  type FramesState,
+  type Told,
+  told,
+} from "../telling/frames_state.ts";
+import { beginTurn } from "../telling/beginning.ts";
+import { FEWEST_ANSWERS } from "../telling/kept_lines.ts";
+import { printSentence } from "../result/print_sentence.ts";
+import { say, sayEarly } from "../telling/saying.ts";
+import { systemFrame } from "../single/system_frame.ts";
+import { unavailableFrame } from "../single/unavailable_frame.ts";
+import { asText } from "../../json_object.ts";
+import { withCallbacks } from "../single/hook_frames.ts";
 
 /** Why a compaction fails that makes no request, which nothing tells (2.1.197 and 2.1.330). */
 const NO_REQUEST = "too_few_groups";

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { isAnswered, tellActivity, withActivity } from "../../src/frames/session_states.ts";
+import { isAnswered, tellActivity, withActivity } from "../../src/frames/activity.ts";
 import { fold } from "../../src/frames/conversation.ts";
 import type { Task } from "../../src/frames/single/task.ts";
 import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
-import { toldBy } from "../../src/frames/told_by.ts";
+import { toldBy } from "../../src/frames/turns/told_by.ts";
 import type { Question } from "../../src/session/control/questions/question.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
 import { isJsonObject } from "../../src/json_object.ts";

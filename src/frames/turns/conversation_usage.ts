@@ -1,8 +1,8 @@
 import { usageSoFar } from "./cost_so_far.ts";
-import { modelUsageOf } from "./result/model_usage.ts";
-import { runTurns, sumOf } from "./results.ts";
-import type { FramesState } from "./telling/frames_state.ts";
-import type { JsonObject } from "../json_object.ts";
+import { modelUsageOf } from "../result/model_usage.ts";
+import { runTurns, sumOf } from "./early_results.ts";
+import type { FramesState } from "../telling/frames_state.ts";
+import type { JsonObject } from "../../json_object.ts";
 
 /**
  * What a conversation has used, in an answer to `get_usage` that a headless Claude Code has given, of which only what it

@@ -1,8 +1,8 @@
-import type { Message } from "../session/message.ts";
+import type { Message } from "../../session/message.ts";
 import { usageSoFar } from "./cost_so_far.ts";
-import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./results.ts";
-import type { FramesState } from "./telling/frames_state.ts";
-import type { ToldBefore } from "./telling/frames_options.ts";
+import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./early_results.ts";
+import type { FramesState } from "../telling/frames_state.ts";
+import type { ToldBefore } from "../telling/frames_options.ts";
 
 /**
  * What a child that is gone leaves to the next one of the conversation.

@@ -1,18 +1,18 @@
-import type { ChildRemains, Exit } from "../session/input.ts";
-import { type Message, ticketsOf } from "../session/message.ts";
-import { announces } from "../session/turn/ending.ts";
-import { permissionDenialsOf } from "../transcript/turn/permission_denials.ts";
-import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
-import { timesToFirst } from "./result/times_to_first.ts";
-import { parseTaskNotification } from "../transcript/task_notification.ts";
-import { isTimed } from "../transcript/entry.ts";
-import type { Turn } from "../transcript/turn/turn.ts";
-import type { ClaudeLimits } from "../wire/claude_limits.ts";
-import type { Frame } from "../wire/frame.ts";
-import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
+import type { ChildRemains, Exit } from "../../session/input.ts";
+import { type Message, ticketsOf } from "../../session/message.ts";
+import { announces } from "../../session/turn/ending.ts";
+import { permissionDenialsOf } from "../../transcript/turn/permission_denials.ts";
+import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
+import { timesToFirst } from "../result/times_to_first.ts";
+import { parseTaskNotification } from "../../transcript/task_notification.ts";
+import type { Turn } from "../../transcript/turn/turn.ts";
+import type { ClaudeLimits } from "../../wire/claude_limits.ts";
+import type { Frame } from "../../wire/frame.ts";
+import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
+import { isTimed } from "../../transcript/entry.ts";
 import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
-import { type FramesState, type TurnEnd, withIds } from "./telling/frames_state.ts";
-import { resultFrame } from "./result/result_frame.ts";
+import { type FramesState, type TurnEnd, withIds } from "../telling/frames_state.ts";
+import { resultFrame } from "../result/result_frame.ts";
 import {
   deniedIn,
   letGo,
@@ -20,10 +20,10 @@ import {
   runTurns,
   safetyStopsOf,
   subagentsOf,
-} from "./results.ts";
-import { type Report, type ReportOptions, unfinishedProblem } from "./result/report.ts";
-import { withTurns } from "./result/turn_totals.ts";
-import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "./result/verdict.ts";
+} from "./early_results.ts";
+import { type Report, type ReportOptions, unfinishedProblem } from "../result/report.ts";
+import { withTurns } from "../result/turn_totals.ts";
+import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "../result/verdict.ts";
 
 /** How a child came to its end. */
 export interface ChildEnd {

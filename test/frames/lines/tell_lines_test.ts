@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { parseEntry } from "../../src/transcript/entry.ts";
-import { tellInput, tellTurnEnd } from "../../src/frames/frames.ts";
-import { awaitMessage } from "../../src/frames/messages.ts";
-import { startFrames } from "../../src/frames/telling/frames_state.ts";
-import { tellResult } from "../../src/frames/turn_result.ts";
-import { conversationOptions } from "./conversation_options.ts";
-import { startTelling } from "./telling.ts";
+import { parseEntry } from "../../../src/transcript/entry.ts";
+import { tellInput, tellTurnEnd } from "../../../src/frames/tell_input.ts";
+import { awaitMessage } from "../../../src/frames/messages.ts";
+import { startFrames } from "../../../src/frames/telling/frames_state.ts";
+import { tellResult } from "../../../src/frames/turns/settled_message.ts";
+import { conversationOptions } from "../conversation_options.ts";
+import { startTelling } from "../telling.ts";
 
 /** A line that is told as a frame, written in that second, or at no time that it tells. */
 const line = (uuid: string, second?: number) => ({

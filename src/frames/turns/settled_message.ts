@@ -1,5 +1,5 @@
-import type { Message, SettledMessage } from "../session/message.ts";
-import { begin, beginTurn, describedModel } from "./telling/beginning.ts";
+import type { Message, SettledMessage } from "../../session/message.ts";
+import { begin, beginTurn, describedModel } from "../telling/beginning.ts";
 import {
   and,
   type FramesState,
@@ -9,21 +9,21 @@ import {
   type ToldAhead,
   type TurnEnd,
   withIds,
-} from "./telling/frames_state.ts";
-import type { FramesOptions } from "./telling/frames_options.ts";
-import { noLines } from "./telling/kept_lines.ts";
+} from "../telling/frames_state.ts";
+import type { FramesOptions } from "../telling/frames_options.ts";
+import { noLines } from "../telling/kept_lines.ts";
 import { sessionUsage } from "./conversation_usage.ts";
-import { tellCommands, tellTitle } from "./decisions.ts";
-import { awaitMessage, parted, tellMessage, tellOver } from "./messages.ts";
-import { endAnswers } from "./live/live_answers.ts";
+import { tellCommands, tellTitle } from "../decisions.ts";
+import { awaitMessage, parted, tellMessage, tellOver } from "../messages.ts";
+import { endAnswers } from "../live/live_answers.ts";
 import { reportTurns } from "./report_turns.ts";
-import type { Report, ReportOptions } from "./result/report.ts";
-import { systemFrame } from "./single/system_frame.ts";
-import { unavailableFrame } from "./single/unavailable_frame.ts";
-import { slashWord } from "../session/prompt/slash_word.ts";
-import { isJsonObject, type JsonObject } from "../json_object.ts";
-import type { Frame } from "../wire/frame.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import type { Report, ReportOptions } from "../result/report.ts";
+import { systemFrame } from "../single/system_frame.ts";
+import { unavailableFrame } from "../single/unavailable_frame.ts";
+import { slashWord } from "../../session/prompt/slash_word.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import type { Frame } from "../../wire/frame.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** Tells the result of a turn that the child outlives, all of whose lines have been told. */
 export function tellResult(state: FramesState, end: TurnEnd): Told {

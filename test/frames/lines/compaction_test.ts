@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { runTurns } from "../../src/frames/results.ts";
-import { type Entry, parseEntry } from "../../src/transcript/entry.ts";
-import type { AssistantMessage, Frame } from "../../src/wire/frame.ts";
-import { startTelling, type Telling } from "./telling.ts";
+import { runTurns } from "../../../src/frames/turns/early_results.ts";
+import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
+import type { AssistantMessage, Frame } from "../../../src/wire/frame.ts";
+import { startTelling, type Telling } from "../telling.ts";
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
 const VERSIONS = ["2.1.197", "2.1.330"];

@@ -1,15 +1,15 @@
-import { typedSkills } from "./subagents/forked_skills.ts";
+import { typedSkills } from "../subagents/forked_skills.ts";
 import { noticeIn } from "./line_order.ts";
-import { tellLines, tellWaiting } from "./lines.ts";
-import { chainOf, listOf } from "../chain.ts";
-import { and, type FramesState, type Told, type TurnEnd } from "./telling/frames_state.ts";
-import { tellResult } from "./turn_result.ts";
-import { skillIn } from "./subagents/typed_skill.ts";
-import { commandOutput } from "../transcript/command_output.ts";
-import { type Entry, isPrompt } from "../transcript/entry.ts";
-import { isJsonObject } from "../json_object.ts";
-import { isWords } from "../transcript/is_words.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { tellLines, tellWaiting } from "./tell_lines.ts";
+import { chainOf, listOf } from "../../chain.ts";
+import { and, type FramesState, type Told, type TurnEnd } from "../telling/frames_state.ts";
+import { tellResult } from "../turns/settled_message.ts";
+import { skillIn } from "../subagents/typed_skill.ts";
+import { commandOutput } from "../../transcript/command_output.ts";
+import { type Entry, isPrompt } from "../../transcript/entry.ts";
+import { isJsonObject } from "../../json_object.ts";
+import { isWords } from "../../transcript/is_words.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /**
  * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not
