@@ -6,12 +6,8 @@ import type { McpBridge } from "./sources/mcp_bridge.ts";
 import { runningShells } from "./sources/shells/running_shells.ts";
 import { taskOutput } from "./sources/shells/task_output.ts";
 import { waitOnce } from "./wait_once.ts";
-import {
-  advance,
-  type ConversationState,
-  type EndEffect,
-  startConversation,
-} from "../frames/conversation.ts";
+import { advance, startConversation } from "../frames/advance.ts";
+import type { ConversationState, EndEffect } from "../frames/conversation.ts";
 import type { Input, Untimed } from "../session/input.ts";
 import type { Screen } from "../session/terminal/screen.ts";
 import { tickMs } from "../session/turn/waits.ts";

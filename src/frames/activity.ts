@@ -7,6 +7,26 @@ import type { Task } from "./single/task.ts";
 import { systemFrame } from "./single/system_frame.ts";
 import type { Activity } from "./telling/frames_options.ts";
 import { and, type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
+import type { ConversationEffect, ConversationState } from "./conversation.ts";
+import { asEffect, type ConversationStep, framesOf } from "./conversation_step.ts";
+
+/** Adds the frames that tell what the session is at. */
+export function withStates(before: ConversationState, step: ConversationStep): ConversationStep {
+  const answered = isAnswered(before.session, step.state.session)
+    ? tellActivity(step.state.frames, "running")
+    : told(step.state.frames);
+  const { state: frames, around } = withActivity(answered.state, step.effects.flatMap(framesOf));
+  const left = [...around];
+  const effects = step.effects.flatMap((effect): readonly ConversationEffect[] => {
+    const said = left.splice(0, framesOf(effect).length).flat();
+    if (effect.type === "frame") return said.map(asEffect);
+    return [effect.type === "end" ? { ...effect, frames: said } : effect];
+  });
+  return {
+    state: { ...step.state, frames },
+    effects: [...answered.frames.map(asEffect), ...effects],
+  };
+}
 
 /**
  * What one input makes of frames, one list for each: the frame, and around it those that tell what the session is at;

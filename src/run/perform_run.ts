@@ -87,7 +87,7 @@ async function answerRun(
   { message, described }: { readonly message: SettledMessage; readonly described?: JsonObject },
 ): Promise<RunReport> {
   // Of what says frames nothing is loaded before a child is started.
-  const { answerFrames } = await import("../frames/turns/settled_message.ts");
+  const { answerFrames } = await import("../frames/turns/answer_frames.ts");
   const { frames, report } = answerFrames(message, { ...conversation, described });
   return {
     ...report,

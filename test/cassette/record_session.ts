@@ -4,7 +4,7 @@ import {
   createRecording,
   type RecordingRedactor,
 } from "../../src/cassette/record/create_recording.ts";
-import { fold } from "../../src/frames/conversation.ts";
+import { fold } from "../../src/frames/advance.ts";
 import type { Input } from "../../src/session/input.ts";
 import type { Prompt } from "../../src/session/message.ts";
 import type { SessionOptions } from "../../src/session/session_options.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { isAnswered, tellActivity, withActivity } from "../../src/frames/activity.ts";
-import { fold } from "../../src/frames/conversation.ts";
+import { fold } from "../../src/frames/advance.ts";
 import type { Task } from "../../src/frames/single/task.ts";
 import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
 import { toldBy } from "../../src/frames/turns/told_by.ts";

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type EffectPart, fold, partsOf } from "../../src/frames/conversation.ts";
+import { type EffectPart, partsOf } from "../../src/frames/conversation.ts";
+import { fold } from "../../src/frames/advance.ts";
 import type { Input } from "../../src/session/input.ts";
 import { line } from "../transcript/lines.ts";
 import { onlyMessage } from "../session/only_message.ts";

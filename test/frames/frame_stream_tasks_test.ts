@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Frame } from "../../src/wire/frame.ts";
-import { runTurns, subagentsOf, sumOf } from "../../src/frames/turns/early_results.ts";
+import { runTurns, subagentsOf, sumOf } from "../../src/frames/turns/run_turns.ts";
 import { startTelling } from "./telling.ts";
 
 /** What a subagent that was over reads when the end of its shell has it at work again. */

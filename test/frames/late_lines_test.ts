@@ -1,10 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  advance,
-  type ConversationState,
-  partsOf,
-  startConversation,
-} from "../../src/frames/conversation.ts";
+import { advance, startConversation } from "../../src/frames/advance.ts";
+import { type ConversationState, partsOf } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { castInputs } from "../cassette/cast_inputs.ts";

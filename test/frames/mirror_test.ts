@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { castInputs } from "../cassette/cast_inputs.ts";
 import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
-import { fold, partsOf } from "../../src/frames/conversation.ts";
+import { fold } from "../../src/frames/advance.ts";
+import { partsOf } from "../../src/frames/conversation.ts";
 import { tellInput } from "../../src/frames/tell_input.ts";
 import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
 import { startFrames } from "../../src/frames/telling/frames_state.ts";

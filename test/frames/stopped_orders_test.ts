@@ -1,10 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  advance,
-  type ConversationEffect,
-  type ConversationState,
-  startConversation,
-} from "../../src/frames/conversation.ts";
+import { advance, startConversation } from "../../src/frames/advance.ts";
+import type { ConversationEffect, ConversationState } from "../../src/frames/conversation.ts";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
 import { untakenMessages } from "../../src/session/turn/taking.ts";

@@ -1,4 +1,5 @@
-import { tellEnd, tellEnding, tellInput } from "../../src/frames/tell_input.ts";
+import { tellEnd, tellEnding } from "../../src/frames/tell_end.ts";
+import { tellInput } from "../../src/frames/tell_input.ts";
 import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
 import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
 import type { Input, Subagent, Untimed } from "../../src/session/input.ts";

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type EffectPart, fold, partsOf } from "../../src/frames/conversation.ts";
+import { type EffectPart, partsOf } from "../../src/frames/conversation.ts";
+import { fold } from "../../src/frames/advance.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { onlyMessage } from "../session/only_message.ts";

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { type ConversationOptions, fold, partsOf } from "../../src/frames/conversation.ts";
+import { type ConversationOptions, partsOf } from "../../src/frames/conversation.ts";
+import { fold } from "../../src/frames/advance.ts";
 import { castInputs } from "../cassette/cast_inputs.ts";
 import { RECORDED_RUNS, type RecordedRun } from "../cassette/recorded_runs.ts";
 

@@ -1,11 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { assert, assertEquals } from "@std/assert";
-import {
-  advance,
-  type ConversationEffect,
-  type ConversationState,
-  startConversation,
-} from "../../src/frames/conversation.ts";
+import { advance, startConversation } from "../../src/frames/advance.ts";
+import type { ConversationEffect, ConversationState } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
 import type { Prompt } from "../../src/session/message.ts";
 import { conversationOptions } from "../frames/conversation_options.ts";

@@ -1,4 +1,5 @@
-import { advance, type EffectPart, partsOf, startConversation } from "../../frames/conversation.ts";
+import { advance, startConversation } from "../../frames/advance.ts";
+import { type EffectPart, partsOf } from "../../frames/conversation.ts";
 import type { Ending } from "../../session/effect.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { PlayedCast } from "../cast.ts";

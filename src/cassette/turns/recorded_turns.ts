@@ -1,6 +1,7 @@
 import type { PlayedCast } from "../cast.ts";
 import { castSteps } from "../replay/cast_steps.ts";
-import { advance, partsOf, startConversation } from "../../frames/conversation.ts";
+import { advance, startConversation } from "../../frames/advance.ts";
+import { partsOf } from "../../frames/conversation.ts";
 import type { Message } from "../../session/message.ts";
 import type { SubagentLine } from "../../session/input.ts";
 import { type Entry, isPrompt, type UserEntry } from "../../transcript/entry.ts";

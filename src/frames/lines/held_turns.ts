@@ -3,7 +3,7 @@ import { noticeIn } from "./line_order.ts";
 import { tellLines, tellWaiting } from "./tell_lines.ts";
 import { chainOf, listOf } from "../../chain.ts";
 import { and, type FramesState, type Told, type TurnEnd } from "../telling/frames_state.ts";
-import { tellResult } from "../turns/settled_message.ts";
+import { tellResult } from "../turns/tell_result.ts";
 import { skillIn } from "../subagents/typed_skill.ts";
 import { commandOutput } from "../../transcript/command_output.ts";
 import { type Entry, isPrompt } from "../../transcript/entry.ts";

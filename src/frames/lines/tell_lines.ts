@@ -10,12 +10,13 @@ import {
   noticeIn,
 } from "./line_order.ts";
 import { parted, placeOf, tellMessage, tellTimed } from "../messages.ts";
-import { runTurns, tellEarly } from "../turns/early_results.ts";
+import { runTurns } from "../turns/run_turns.ts";
+import { tellEarly } from "../turns/early_results.ts";
 import { begin, beginTurn } from "../telling/beginning.ts";
 import { and, type FramesState, holdsLines, type Told, told } from "../telling/frames_state.ts";
 import { chained, listOf } from "../../chain.ts";
 import { tellSubagentLine } from "../subagents/subagent_lines.ts";
-import { tellResult } from "../turns/settled_message.ts";
+import { tellResult } from "../turns/tell_result.ts";
 import { isTextOf, type Message } from "../../session/message.ts";
 import {
   blockedPrompt,

@@ -1,36 +1,29 @@
-import { backgroundTasksOf, isShellsOnly } from "../../session/turn/background_wait.ts";
 import type { HookPayload } from "../../session/input.ts";
+import { backgroundTasksOf, isShellsOnly } from "../../session/turn/background_wait.ts";
 import type { SystemEntry } from "../../transcript/entry.ts";
-import {
-  type KnownDenials,
-  permissionDenialsOf,
-} from "../../transcript/turn/permission_denials.ts";
-import { lineId } from "../../transcript/parents_first.ts";
-import { type Turn, turnsOf } from "../../transcript/turn/turn.ts";
+import { permissionDenialsOf } from "../../transcript/turn/permission_denials.ts";
 import type { ResultFrame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import { costSoFar } from "./cost_so_far.ts";
+import { tellOver } from "../messages.ts";
+import { resultFrame } from "../result/result_frame.ts";
+import { withTurns } from "../result/turn_totals.ts";
 import {
   and,
   type FramesState,
-  knownCall,
   type Told,
   told,
   type TurnStop,
   withIds,
 } from "../telling/frames_state.ts";
-import { chainOf, listOf } from "../../chain.ts";
-import { tellOver } from "../messages.ts";
-import { resultFrame } from "../result/result_frame.ts";
-import { type SubagentStats, subagentStats } from "../result/subagent_stats.ts";
-import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
+import { costSoFar } from "./cost_so_far.ts";
+import { deniedIn, forgetTold, runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
 
 /**
  * Takes what a Stop hook means for the result of its turn. As in `claude -p` it is told when the turn is over though the
  * run goes on, but held back as long as a subagent runs, unless further messages may come; the result of the last turn
  * is told at the end of the run.
  */
-export function stopTurn(
+export function noteStop(
   state: FramesState,
   { payload, ranAt }: { readonly payload: HookPayload; readonly ranAt: number | undefined },
 ): FramesState {
@@ -116,7 +109,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
   const results = [...ahead.frames, ...printedResults(made, version)];
   return and(
     told({
-      ...letGo({ ...next, results: next.results + made.length }, run),
+      ...forgetTold({ ...next, results: next.results + made.length }, run),
       usageTold: undefined,
       taken: [],
       joined: [],
@@ -124,78 +117,6 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
     }, results),
     behind,
   );
-}
-
-/** What is known of denials beside the transcript. */
-export function deniedIn({ options: { denialMessages }, decisions }: FramesState): KnownDenials {
-  return { denialMessages, decisions };
-}
-
-/** How often safeguards have stopped an answer, in turns and in those of children before this one. */
-export function safetyStopsOf({ options: { before } }: FramesState, turns: TurnTotals): number {
-  return (before?.safetyStops ?? 0) + turns.refusals;
-}
-
-/** Counts of the subagents of turns, and of those that children before this one had. */
-export function subagentsOf(
-  { subagentsBefore: before, taskEnds: ends }: FramesState,
-  turns: TurnTotals,
-  { stopped = 0 }: { readonly stopped?: number } = {},
-): SubagentStats {
-  return subagentStats(turns.subagents, { stopped, before, ends });
-}
-
-/** The turns of a run so far. */
-export interface RunTurns {
-  /** What those come to of which nothing else is known any more. */
-  readonly past: TurnTotals;
-  /** Those that follow them, the oldest first. */
-  readonly recent: readonly Turn[];
-  /** How many of these have had their results told. */
-  readonly printed: number;
-}
-
-/** The turns of the run so far; what calls that succeeded were given is not known any more. */
-export function runTurns(state: FramesState): RunTurns {
-  const { kept: { entries, past }, begins, failed, results } = state;
-  const calls = new Map(listOf(failed).map((call) => [call.id, call]));
-  const recent = turnsOf(listOf(entries), { begins }).map((turn) => ({
-    ...turn,
-    toolUses: turn.toolUses.map((use) => calls.get(use.id) ?? knownCall(state, use.id) ?? use),
-  }));
-  return { past, recent, printed: results - past.count };
-}
-
-/** What all turns of a run come to. */
-export function sumOf({ past, recent }: RunTurns): TurnTotals {
-  return withTurns(past, recent);
-}
-
-/**
- * Keeps no more of the turns whose results have been told than what they come to, but for the last of them, of which lines
- * may still be written.
- */
-export function letGo(state: FramesState, { past, recent }: RunTurns): FramesState {
-  const { kept, begins, failed } = state;
-  const over = state.results - past.count - 1;
-  if (over <= 0) return state;
-  const left = recent.slice(over);
-  const entries = left.flatMap(({ lines }) => lines);
-  const ids = new Set(entries.map(lineId));
-  const gone = listOf(kept.entries).flatMap((entry) => lineId(entry) ?? [])
-    .filter((id) => !ids.has(id));
-  const calls = new Set(left.flatMap(({ toolUses }) => toolUses.map(({ id }) => id)));
-  return {
-    ...state,
-    kept: {
-      ...kept,
-      entries: chainOf(entries),
-      past: withTurns(past, recent.slice(0, over)),
-      gone: gone.reduce((all, id) => all.with(id, true), kept.gone),
-    },
-    begins: new Set([...begins].filter((id) => ids.has(id))),
-    failed: chainOf(listOf(failed).filter(({ id }) => calls.has(id))),
-  };
 }
 
 /** Of results that are printed at the same time, all are since 2.1.197; before, the last takes the others' place. */

@@ -1,91 +1,19 @@
-import type { Message, SettledMessage } from "../../session/message.ts";
-import { begin, beginTurn, describedModel } from "../telling/beginning.ts";
-import {
-  and,
-  type FramesState,
-  startFrames,
-  type Told,
-  told,
-  type ToldAhead,
-  type TurnEnd,
-  withIds,
-} from "../telling/frames_state.ts";
-import type { FramesOptions } from "../telling/frames_options.ts";
-import { noLines } from "../telling/kept_lines.ts";
-import { sessionUsage } from "./conversation_usage.ts";
-import { tellCommands, tellTitle } from "../decisions.ts";
-import { awaitMessage, parted, tellMessage, tellOver } from "../messages.ts";
-import { endAnswers } from "../live/live_answers.ts";
-import { reportTurns } from "./report_turns.ts";
-import type { Report, ReportOptions } from "../result/report.ts";
-import { systemFrame } from "../single/system_frame.ts";
-import { unavailableFrame } from "../single/unavailable_frame.ts";
-import { slashWord } from "../../session/prompt/slash_word.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import type { SettledMessage } from "../../session/message.ts";
+import { slashWord } from "../../session/prompt/slash_word.ts";
 import type { Frame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-
-/** Tells the result of a turn that the child outlives, all of whose lines have been told. */
-export function tellResult(state: FramesState, end: TurnEnd): Told {
-  const begun = end.ending.kind === "settled"
-    ? tellSettled(state, { message: end.ending.message, at: end.at })
-    : and(
-      beginTurn(end.ending.kind === "blocked" ? withTaken(state) : state),
-      (state) => tellUnwritten(state, end),
-    );
-  const result = (state: FramesState) => {
-    const { report, ...reported } = reportTurns(state, end);
-    const { typed: _, ...rest } = reported.state;
-    const isAhead = end.unwritten !== undefined && rest.results === state.results;
-    return told({
-      ...rest,
-      rested: true,
-      reports: [...rest.reports, report],
-      toldAhead: isAhead ? [...rest.toldAhead, aheadOf(state, end)] : rest.toldAhead,
-    }, reported.frames);
-  };
-  return and(and(begun, endAnswers), (state) => {
-    const { ahead, behind } = tellOver(state, { stopped: end.ending.kind === "aborted" });
-    return and(and(ahead, result), behind);
-  });
-}
-
-/** Tells that the child has taken what no line says, and the beginning of the turn of that. */
-function tellUnwritten(before: FramesState, { unwritten = [], at }: TurnEnd): Told {
-  const timestamp = new Date(before.options.startedAt + at).toISOString();
-  const { state, frames } = unwritten.reduce<Told>(
-    (said, message) =>
-      and(
-        said,
-        (state) => tellMessage(state, state.awaited.findIndex(isSame(message)), { timestamp }),
-      ),
-    told(before),
-  );
-  const { lifecycle, others } = parted(frames);
-  return and(and(told(state, lifecycle), begin), (state) => told(state, others));
-}
-
-function isSame({ text, uuid }: Message): (other: Message) => boolean {
-  return (other) => other.text === text && other.uuid === uuid;
-}
-
-function aheadOf(
-  { options: { startedAt } }: FramesState,
-  { unwritten = [], at }: TurnEnd,
-): ToldAhead {
-  return { messages: unwritten, at: startedAt + at, counted: false };
-}
-
-/** The turn of a prompt that was blocked is about a message, though no line says that the child has taken it. */
-function withTaken(state: FramesState): FramesState {
-  const [first, ...awaited] = state.awaited;
-  return first === undefined || state.taken.length > 0
-    ? state
-    : { ...state, awaited, taken: [first] };
-}
+import { tellCommands, tellTitle } from "../decisions.ts";
+import { parted, tellMessage } from "../messages.ts";
+import { systemFrame } from "../single/system_frame.ts";
+import { unavailableFrame } from "../single/unavailable_frame.ts";
+import { begin, beginTurn, describedModel } from "../telling/beginning.ts";
+import { and, type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
+import { noLines } from "../telling/kept_lines.ts";
+import { sessionUsage } from "./conversation_usage.ts";
 
 /** Tells of a message that was answered or refused without the child, in the place of its turn. */
-function tellSettled(
+export function tellSettled(
   before: FramesState,
   { message, at }: { readonly message: SettledMessage; readonly at: number },
 ): Told {
@@ -117,7 +45,7 @@ function tellSettled(
   if (!isPrinted) return said;
   return and(said, (state) => {
     const { sessionId: session_id } = state.options;
-    return told(state, others.map((frame) => ({ ...frame, session_id } as Frame)));
+    return told(state, others.map((frame): Frame => ({ ...frame, session_id })));
   });
 }
 
@@ -242,30 +170,4 @@ function ownFields(
   if (!isJsonObject(report) || state.options.conversation !== true) return fields;
   const session = sessionUsage(state, Date.parse(timestamp));
   return { ...fields, usage_report: { ...report, session } };
-}
-
-/**
- * What is printed for a message that needs no child, and what became of it.
- *
- * @param options.described what a headless Claude Code has said of the session, if it was asked
- */
-export function answerFrames(
-  message: SettledMessage,
-  options: {
-    readonly frames: FramesOptions;
-    readonly report: ReportOptions;
-    readonly described?: JsonObject | undefined;
-  },
-): { readonly frames: readonly Frame[]; readonly report: Report } {
-  const { frames: given, report, described } = options;
-  const begun = startFrames(given, report);
-  const { state } = awaitMessage(
-    described === undefined ? begun : { ...begun, described },
-    message,
-  );
-  const { frames, state: { reports } } = tellResult(state, {
-    ending: { kind: "settled", message },
-    at: 0,
-  });
-  return { frames, report: reports[0] as Report };
 }

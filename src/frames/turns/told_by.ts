@@ -1,6 +1,6 @@
 import type { Message } from "../../session/message.ts";
 import { usageSoFar } from "./cost_so_far.ts";
-import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./early_results.ts";
+import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 import type { ToldBefore } from "../telling/frames_options.ts";
 

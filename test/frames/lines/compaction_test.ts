@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { runTurns } from "../../../src/frames/turns/early_results.ts";
+import { runTurns } from "../../../src/frames/turns/run_turns.ts";
 import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
 import type { AssistantMessage, Frame } from "../../../src/wire/frame.ts";
 import { startTelling, type Telling } from "../telling.ts";

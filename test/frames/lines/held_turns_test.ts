@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { fold } from "../../../src/frames/conversation.ts";
+import { fold } from "../../../src/frames/advance.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import type { Input, Untimed } from "../../../src/session/input.ts";
 import type { Frame } from "../../../src/wire/frame.ts";

@@ -1,9 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { parseEntry } from "../../../src/transcript/entry.ts";
-import { tellInput, tellTurnEnd } from "../../../src/frames/tell_input.ts";
+import { tellInput } from "../../../src/frames/tell_input.ts";
+import { tellTurnEnd } from "../../../src/frames/tell_end.ts";
 import { awaitMessage } from "../../../src/frames/messages.ts";
 import { startFrames } from "../../../src/frames/telling/frames_state.ts";
-import { tellResult } from "../../../src/frames/turns/settled_message.ts";
+import { tellResult } from "../../../src/frames/turns/tell_result.ts";
 import { conversationOptions } from "../conversation_options.ts";
 import { startTelling } from "../telling.ts";
 

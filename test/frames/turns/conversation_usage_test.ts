@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { advance, startConversation } from "../../../src/frames/conversation.ts";
+import { advance, startConversation } from "../../../src/frames/advance.ts";
 import { toldBy } from "../../../src/frames/turns/told_by.ts";
 import type { Input, Untimed } from "../../../src/session/input.ts";
 import type { JsonObject } from "../../../src/json_object.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { fold } from "../../../src/frames/conversation.ts";
+import { fold } from "../../../src/frames/advance.ts";
 import { type CostState, usageBefore, usageSoFar } from "../../../src/frames/turns/cost_so_far.ts";
 import { NO_TURNS, withTurns } from "../../../src/frames/result/turn_totals.ts";
 import type { ToldBefore } from "../../../src/frames/telling/frames_options.ts";

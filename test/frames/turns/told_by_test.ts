@@ -1,10 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { tellInput, tellTurnEnd } from "../../../src/frames/tell_input.ts";
+import { tellInput } from "../../../src/frames/tell_input.ts";
+import { tellTurnEnd } from "../../../src/frames/tell_end.ts";
 import { awaitMessage } from "../../../src/frames/messages.ts";
 import type { SubagentStats } from "../../../src/frames/result/subagent_stats.ts";
 import { type FramesState, startFrames } from "../../../src/frames/telling/frames_state.ts";
 import { toldBy } from "../../../src/frames/turns/told_by.ts";
-import { tellResult } from "../../../src/frames/turns/settled_message.ts";
+import { tellResult } from "../../../src/frames/turns/tell_result.ts";
 import type { Input } from "../../../src/session/input.ts";
 import type { SettledMessage } from "../../../src/session/message.ts";
 import type { Frame } from "../../../src/wire/frame.ts";

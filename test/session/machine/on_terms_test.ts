@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { inputSchema } from "../../../src/cassette/read/input_schema.ts";
 import { playedInput, recordedInput } from "../../../src/cassette/recorded_input.ts";
-import { fold } from "../../../src/frames/conversation.ts";
+import { fold } from "../../../src/frames/advance.ts";
 import type { Input } from "../../../src/session/input.ts";
 import type { LateTerms } from "../../../src/session/late_terms.ts";
 import { conversationOptions } from "../../frames/conversation_options.ts";

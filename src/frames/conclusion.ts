@@ -1,0 +1,78 @@
+import { listOf } from "../chain.ts";
+import { ticketsOf } from "../session/message.ts";
+import { lastMessages } from "../session/turn/taking.ts";
+import { costOfEntries } from "../transcript/turn/cost.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import type { ConversationState, SessionEnd } from "./conversation.ts";
+import { type ConversationStep, withReports } from "./conversation_step.ts";
+import { isAheadOfSubagent } from "./lines/held_turns.ts";
+import { tellOver } from "./messages.ts";
+import { tellEnd } from "./tell_end.ts";
+import { reportTurns } from "./turns/report_turns.ts";
+
+/** Says what is left to say, and what became of the run. */
+export function conclude(
+  state: ConversationState,
+  { end, at }: { readonly end: SessionEnd; readonly at: number },
+): ConversationStep {
+  const { frames: { startedAt } } = state.options;
+  const { remains = {} } = state.exit ?? {};
+  const isRenewed = end.ending.kind === "renewed";
+  const { ended } = state.frames;
+  // What has been said and not taken is told of beside the next child, and no turn begins with what a hook's answer ends;
+  // a result that is still to be told is that of the turn under way.
+  const isUntaken = isRenewed || end.ending.kind === "misnamed-answer";
+  const frames = isUntaken
+    ? { ...state.frames, awaited: [], rested: state.frames.rested || ended.length === 0 }
+    : state.frames;
+  const last = end.ending.kind === "refused" ? { state: frames, frames: [] } : tellEnd(frames, {
+    version: remains.version ?? "unknown",
+    now: startedAt + at,
+  });
+  const told = withReports({ ...state, frames: last.state }, last.frames);
+  if (end.ending.kind === "closed" || isRenewed) {
+    return { ...told, effects: [...told.effects, { ...end, frames: [] }] };
+  }
+  const { ahead, behind } = tellOver(told.state.frames, { stopped: end.ending.kind === "aborted" });
+  const { state: reported, frames: results, report } = reportTurns(ahead.state, {
+    ending: end.ending,
+    at: state.endingAt ?? state.exit?.at ?? at,
+    tickets: ticketsOf(lastMessages(state.session)),
+  }, { exit: end.exit, remains, isForced: state.isForced === true });
+  const over = behind(reported);
+  return {
+    state: { ...told.state, frames: over.state },
+    effects: [
+      ...told.effects,
+      { ...end, frames: [...ahead.frames, ...results, ...over.frames], report },
+    ],
+  };
+}
+
+/** The first version that writes down what it has cost before it calls the hooks of its end. */
+const WRITES_COST = "2.1.330";
+
+/** Whether the transcript has all that is ever in it, and what is told of it needs no more. */
+export function isWhole({ whole, exit, session, frames, options }: ConversationState): boolean {
+  // What the session is at is told with its end.
+  if (whole === undefined || exit !== undefined || options.frames.activity) return false;
+  if (isAheadOfSubagent(frames)) return false;
+  // All has been told with the last turn, but for lines of the transcript.
+  if (whole.kind === "closed" && options.frames.mirrorPath === undefined) return true;
+  const { version } = session;
+  if (version !== undefined && !isVersionAtLeast(version, WRITES_COST)) {
+    return options.session.asksStatus !== true && options.session.maxBudgetUsd === undefined;
+  }
+  return frames.kept.cost !== undefined || costOfEntries(listOf(frames.own)) !== undefined;
+}
+
+/** Says what is said at an end, as if the child had come to it. */
+export function foretell(
+  { whole: ending, ...state }: ConversationState,
+  at: number,
+): ConversationStep {
+  if (ending === undefined) return { state, effects: [] };
+  const exit = { kind: "exited", code: 0 } as const;
+  const { effects } = conclude(state, { end: { type: "end", ending, exit }, at });
+  return { state, effects: [{ type: "whole", said: effects }] };
+}
