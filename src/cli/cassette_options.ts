@@ -1,5 +1,6 @@
 import type { CassetteOptions, ForkOptions, ProgramReplayOptions } from "./parsed_arguments.ts";
-import { type Given, type LastValue, numberIn, oneOf, READING } from "./read_given.ts";
+import { type Given, type LastValue, numberIn, oneOf } from "./read_given.ts";
+import { READING } from "./tokenize.ts";
 import { CliError } from "../cli_error.ts";
 
 /** Where cassettes are looked for, and by what names. */

@@ -2,10 +2,9 @@ import { isCommandName } from "./command_shapes.ts";
 import { FLAGS, refusalError, UnsupportedFlagError } from "./flags.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";
 import { requestOf } from "./request_of.ts";
-import { tokenize, type Tokens } from "./tokenize.ts";
+import { READING, tokenize, type Tokens } from "./tokenize.ts";
 import { CliError } from "../cli_error.ts";
 
-const READING = "Cannot read the command line";
 const ALL_FLAGS = '"claude-print --help" lists all flags';
 
 /**

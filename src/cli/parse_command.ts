@@ -7,7 +7,8 @@ import type {
   Shell,
   ShimOptions,
 } from "./parsed_arguments.ts";
-import { type Given, type LastValue, numberIn, oneOf, readGiven, READING } from "./read_given.ts";
+import { type Given, type LastValue, numberIn, oneOf, readGiven } from "./read_given.ts";
+import { READING } from "./tokenize.ts";
 import { CliError } from "../cli_error.ts";
 
 /** What stands between tools, for Claude Code as well; in the parentheses of a rule it is the rule's own. */

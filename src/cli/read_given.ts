@@ -1,8 +1,6 @@
 import { COMMAND_SHAPES, type CommandFlag, type CommandName, goesWith } from "./command_shapes.ts";
+import { READING } from "./tokenize.ts";
 import { CliError } from "../cli_error.ts";
-
-/** How an error of the command line begins. */
-export const READING = "Cannot read the command line";
 
 /** A command's arguments, told apart. */
 export interface Given {

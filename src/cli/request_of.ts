@@ -1,11 +1,11 @@
 import { CliError } from "../cli_error.ts";
+import type { OutputFormat } from "../wire/output_writer.ts";
+import { type Formats, refuseContradictions } from "./contradictions.ts";
 import { resumptionOf } from "./resumption_of.ts";
 import { rewindingOf } from "./rewinding_of.ts";
-import type { OutputFormat } from "../wire/output_writer.ts";
 import type { PermissionMode, RunRequest, TakenPrompt } from "./run_request.ts";
-import type { Tokens, Use } from "./tokenize.ts";
+import { READING, type Tokens, type Use } from "./tokenize.ts";
 
-const READING = "Cannot read the command line";
 const DEFAULT_SECONDS = {
   "--timeout": 3600,
   "--start-timeout": 120,
@@ -20,106 +20,148 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+/** What was typed, by the names of flags. */
+interface Typed {
+  /** All values of a flag, which are empty where it has none. */
+  readonly all: (name: string) => readonly string[];
+  /** The last of them. */
+  readonly last: (name: string) => string | undefined;
+  readonly given: (name: string) => boolean;
+}
+
+function typedIn(uses: readonly Use[]): Typed {
+  const all = (name: string) =>
+    uses.filter(({ flag }) => flag.name === name).map(({ value }) => value ?? "");
+  return {
+    all,
+    last: (name) => all(name).at(-1),
+    given: (name) => uses.some(({ flag }) => flag.name === name),
+  };
+}
+
 /**
  * Turns tokens without mistakes into a request.
  *
  * @param options.givesFrames whether all frames are given to the caller, whatever the format
+ * @throws {CliError} for values that a flag does not take, and for flags that do not go together
  */
 export function requestOf(
   { uses, operands }: Tokens,
   { givesFrames = false }: { readonly givesFrames?: boolean } = {},
 ): RunRequest {
-  const all = (name: string): readonly string[] =>
-    uses.filter((use) => use.flag.name === name).map((use) => use.value ?? "");
-  const last = (name: string): string | undefined => all(name).at(-1);
-  const given = (name: string): boolean => uses.some((use) => use.flag.name === name);
+  const typed = typedIn(uses);
+  const { all, last, given } = typed;
+  const formats = formatsOf(typed, givesFrames);
+  refuseContradictions(formats);
+  const { jsonl, oneSession, outputFormat, verbose, inputFormat } = formats;
+  const isRead = givesFrames || outputFormat === "stream-json";
+  const session = sessionOf(typed);
+  if (jsonl && !oneSession && session.sessionId !== undefined) {
+    throw new CliError(`${READING}: --jsonl with --session-id gives every run the same id`, {
+      suggestion: 'Leave --session-id out, or give each line its own in "args"',
+    });
+  }
+  const settingSources = last("--setting-sources");
+  if (settingSources !== undefined) checkSettingSources(settingSources);
+  return {
+    ...present("promptArgument", operands[0]),
+    ignoredArguments: operands.slice(1),
+    ...present("takenPrompt", operands.length > 0 ? undefined : takenPrompt(uses)),
+    ...present("inputFile", formats.inputFile),
+    jsonl,
+    oneSession,
+    ...present("record", last("--record")),
+    inputFormat,
+    replayMessages: formats.replayMessages,
+    partialMessages: formats.partialMessages,
+    subagentText: formats.subagentText,
+    hookEvents: given("--include-hook-events"),
+    // As by claude -p, in other formats it is without effect.
+    sessionMirror: given("--session-mirror") && isRead,
+    inheritHooks: given("--inherit-hooks"),
+    authStatus: given("--enable-auth-status"),
+    ...present(
+      "waitForLimitMs",
+      formats.waitsForLimit ? longestWait(last("--wait-for-limit")) : undefined,
+    ),
+    streamText: formats.streamText,
+    ...present("shellOutput", formats.shellOutput),
+    exactStream: formats.exactStream,
+    ...present("apiCassette", apiCassetteOf(typed)),
+    deterministic: given("--deterministic"),
+    ...permissionsOf(typed),
+    outputFormat,
+    verbose,
+    // What a cassette of the API answers is asked for alike, whatever is printed.
+    ...(isRead || (outputFormat === "json" && verbose) || given("--api-cassette")
+      ? {}
+      : { omitsThinking: true as const }),
+    persistSession: formats.persistSession,
+    trace: given("--trace"),
+    ...limitsOf(typed),
+    quiet: given("--quiet"),
+    cold: given("--cold"),
+    show: given("--show"),
+    ...maxTurns(last("--max-turns")),
+    ...present("jsonSchema", last("--json-schema") || undefined),
+    ...present("maxBudgetUsd", maxBudgetUsd(last("--max-budget-usd"))),
+    inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
+    ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
+    // Claude Code takes an empty value for none at all, here and for an id.
+    ...present("settings", last("--settings") || undefined),
+    ...present("settingSources", settingSources),
+    ...present("projectConfigRoot", last("--project-config-root")),
+    addDirs: all("--add-dir"),
+    mcpConfigs: all("--mcp-config"),
+    strictMcpConfig: given("--strict-mcp-config"),
+    ...session,
+    ...rewindingOf(last("--rewind-files"), {
+      named: last("--resume"),
+      promptArgument: operands[0],
+      readsMessages: inputFormat === "stream-json",
+      jsonl,
+    }),
+    ...present("model", last("--model")),
+    debug: given("--debug") || given("--debug-file"),
+    ...present("debugFile", last("--debug-file")),
+    debugToStderr: given("--debug-to-stderr"),
+    betas: all("--betas"),
+    ...present("taskBudget", taskBudget(last("--task-budget"))),
+    forwarded: forwardedOf(uses),
+  };
+}
 
+function formatsOf({ last, given }: Typed, givesFrames: boolean): Formats {
   const jsonl = given("--jsonl");
-  const oneSession = given("--one-session");
-  if (oneSession && !jsonl) {
-    throw new CliError(`${READING}: --one-session needs --jsonl`, {
-      suggestion: "Add --jsonl, and give each turn a line of its own, or leave it out",
-    });
-  }
-  const outputFormat = choice<OutputFormat>(last("--output-format"), jsonl ? "json" : "text");
-  if (jsonl) refuseBesideList({ outputFormat, record: given("--record") && !oneSession });
-  const verbose = given("--verbose");
-  if (outputFormat === "stream-json" && !verbose) {
-    throw new CliError(`${READING}: --output-format=stream-json needs --verbose`, {
-      suggestion: "Add --verbose, as for claude -p",
-    });
-  }
+  return {
+    givesFrames,
+    jsonl,
+    oneSession: given("--one-session"),
+    outputFormat: choice<OutputFormat>(last("--output-format"), jsonl ? "json" : "text"),
+    verbose: given("--verbose"),
+    shellOutput: given("--shell-output")
+      ? choice<NonNullable<RunRequest["shellOutput"]>>(
+        last("--shell-output") || undefined,
+        "joined",
+      )
+      : undefined,
+    inputFormat: choice<RunRequest["inputFormat"]>(last("--input-format"), "text"),
+    inputFile: last("--input-file"),
+    replayMessages: given("--replay-user-messages"),
+    partialMessages: given("--include-partial-messages"),
+    subagentText: given("--forward-subagent-text"),
+    streamText: given("--stream-text"),
+    exactStream: given("--exact-stream"),
+    isRecorded: given("--record"),
+    persistSession: !given("--no-session-persistence"),
+    waitsForLimit: given("--wait-for-limit"),
+  };
+}
 
-  const shellOutput = given("--shell-output")
-    ? choice<NonNullable<RunRequest["shellOutput"]>>(last("--shell-output") || undefined, "joined")
-    : undefined;
-  if (shellOutput !== undefined && outputFormat !== "stream-json" && !givesFrames) {
-    throw new CliError(`${READING}: --shell-output needs --output-format=stream-json`, {
-      suggestion: "Add --output-format=stream-json --verbose, or leave it out",
-    });
-  }
-  const inputFormat = choice<RunRequest["inputFormat"]>(last("--input-format"), "text");
-  const replayMessages = given("--replay-user-messages");
-  if (inputFormat === "stream-json") {
-    refuseBesideMessages({ outputFormat, jsonl, inputFile: last("--input-file") });
-  }
-  if (replayMessages && inputFormat !== "stream-json") {
-    throw new CliError(
-      `${READING}: --replay-user-messages needs --input-format=stream-json and --output-format=stream-json`,
-      { suggestion: "Add both and --verbose, or leave it out" },
-    );
-  }
-
-  const partialMessages = given("--include-partial-messages");
-  if (partialMessages && outputFormat !== "stream-json" && !givesFrames) {
-    throw new CliError(
-      `${READING}: --include-partial-messages needs --output-format=stream-json`,
-      {
-        suggestion: "Add --output-format=stream-json --verbose, or leave it out",
-      },
-    );
-  }
-  const subagentText = given("--forward-subagent-text");
-  if (subagentText && outputFormat !== "stream-json" && !givesFrames) {
-    throw new CliError(
-      `${READING}: --forward-subagent-text needs --output-format=stream-json`,
-      {
-        suggestion: "Add --output-format=stream-json --verbose, or leave it out",
-      },
-    );
-  }
-  const waitsForLimit = given("--wait-for-limit");
-  const hindrance = [
-    inputFormat === "stream-json" ? "--input-format=stream-json" : undefined,
-    oneSession ? "--one-session" : undefined,
-    given("--record") ? "--record" : undefined,
-    given("--no-session-persistence") ? "--no-session-persistence" : undefined,
-  ].find((name) => name !== undefined);
-  if (waitsForLimit && hindrance !== undefined) {
-    throw new CliError(
-      `${READING}: --wait-for-limit goes on with the session of a run, which ${hindrance} does not allow`,
-      { suggestion: `Leave out one of them; "claude_limits" of a result says when to try again` },
-    );
-  }
-  const streamText = given("--stream-text");
-  if (streamText && outputFormat !== "text") {
-    throw new CliError(`${READING}: --stream-text prints text, not ${outputFormat}`, {
-      suggestion: outputFormat === "stream-json"
-        ? "Use --include-partial-messages instead"
-        : "Leave --output-format or --stream-text out",
-    });
-  }
-  const exactStream = given("--exact-stream");
-  if (exactStream && !partialMessages && !streamText) {
-    throw new CliError(
-      `${READING}: --exact-stream needs --include-partial-messages or --stream-text`,
-      { suggestion: "Add one of them, or leave it out" },
-    );
-  }
-
-  // To `claude -p` an empty name is none (2.1.197 and 2.1.330).
-  const promptTool = last("--permission-prompt-tool") || undefined;
-  const asks = last("--permission-prompts") !== "none";
+/** The session that a run has, or goes on with. */
+function sessionOf(
+  { last, given }: Typed,
+): Pick<RunRequest, "sessionId" | "resume" | "resumption" | "forkSession"> {
   const resuming = resumptionOf({
     latest: given("--continue"),
     ...present("named", last("--resume")),
@@ -128,8 +170,8 @@ export function requestOf(
   });
   const forkSession = given("--fork-session");
   const sessionId = last("--session-id") || undefined;
-  const goesOn = ["--resume", "--continue"].find(given);
-  if (sessionId !== undefined && goesOn !== undefined && !forkSession) {
+  const goesOn = ["--resume", "--continue"].some(given);
+  if (sessionId !== undefined && goesOn && !forkSession) {
     throw new CliError(
       "Error: --session-id with --continue or --resume also needs --fork-session.",
       {
@@ -142,59 +184,56 @@ export function requestOf(
       suggestion: "Use an id such as 123e4567-e89b-42d3-a456-426614174000",
     });
   }
+  return { ...present("sessionId", sessionId), ...resuming, forkSession };
+}
 
-  if (jsonl && !oneSession && sessionId !== undefined) {
-    throw new CliError(`${READING}: --jsonl with --session-id gives every run the same id`, {
-      suggestion: 'Leave --session-id out, or give each line its own in "args"',
-    });
-  }
+/** What tools may do, and who decides on it. */
+function permissionsOf(
+  { all, last, given }: Typed,
+): Pick<
+  RunRequest,
+  | "asksCaller"
+  | "unattended"
+  | "promptTool"
+  | "permissionMode"
+  | "disallowedTools"
+  | "dangerouslySkipPermissions"
+> {
+  // To `claude -p` an empty name is none (2.1.197 and 2.1.330).
+  const promptTool = last("--permission-prompt-tool") || undefined;
+  const asks = last("--permission-prompts") !== "none";
+  const mode = last("--permission-mode");
+  return {
+    asksCaller: promptTool === "stdio" && asks,
+    ...(asks ? {} : { unattended: true }),
+    ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
+    ...present(
+      "permissionMode",
+      mode === undefined
+        ? undefined
+        : choice<PermissionMode>(mode === "manual" ? "default" : mode, "default"),
+    ),
+    disallowedTools: all("--disallowedTools"),
+    dangerouslySkipPermissions: given("--dangerously-skip-permissions"),
+  };
+}
 
-  const limit = (flag: keyof typeof DEFAULT_SECONDS): number =>
+/** How long each stage may take. */
+function limitsOf(
+  { last }: Typed,
+): Pick<
+  RunRequest,
+  | "timeoutMs"
+  | "startTimeoutMs"
+  | "deliveryTimeoutMs"
+  | "idleTimeoutMs"
+  | "drainTimeoutMs"
+  | "exitTimeoutMs"
+> {
+  const limit = (flag: keyof typeof DEFAULT_SECONDS) =>
     milliseconds(flag, last(flag) ?? DEFAULT_SECONDS[flag]);
   const idle = last("--idle-timeout");
-  const settingSources = last("--setting-sources");
-  if (settingSources !== undefined) checkSettingSources(settingSources);
-
-  const mode = last("--permission-mode");
-  const permissionMode = mode === undefined
-    ? undefined
-    : choice<PermissionMode>(mode === "manual" ? "default" : mode, "default");
-
   return {
-    ...present("promptArgument", operands[0]),
-    ignoredArguments: operands.slice(1),
-    ...present("takenPrompt", operands.length > 0 ? undefined : takenPrompt(uses)),
-    ...present("inputFile", last("--input-file")),
-    jsonl,
-    oneSession,
-    ...present("record", last("--record")),
-    inputFormat,
-    replayMessages,
-    partialMessages,
-    subagentText,
-    hookEvents: given("--include-hook-events"),
-    // As by claude -p, in other formats it is without effect.
-    sessionMirror: given("--session-mirror") && (outputFormat === "stream-json" || givesFrames),
-    inheritHooks: given("--inherit-hooks"),
-    authStatus: given("--enable-auth-status"),
-    ...present("waitForLimitMs", waitsForLimit ? longestWait(last("--wait-for-limit")) : undefined),
-    streamText,
-    ...present("shellOutput", shellOutput),
-    exactStream,
-    ...present("apiCassette", apiCassetteOf({ last, given })),
-    deterministic: given("--deterministic"),
-    asksCaller: promptTool === "stdio" && asks,
-    ...(asks ? {} : { unattended: true as const }),
-    ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
-    outputFormat,
-    verbose,
-    // What a cassette of the API answers is asked for alike, whatever is printed.
-    ...(givesFrames || outputFormat === "stream-json" || (outputFormat === "json" && verbose) ||
-        given("--api-cassette")
-      ? {}
-      : { omitsThinking: true as const }),
-    persistSession: !given("--no-session-persistence"),
-    trace: given("--trace"),
     timeoutMs: limit("--timeout"),
     startTimeoutMs: limit("--start-timeout"),
     deliveryTimeoutMs: limit("--delivery-timeout"),
@@ -204,49 +243,12 @@ export function requestOf(
     ),
     drainTimeoutMs: limit("--drain-timeout"),
     exitTimeoutMs: limit("--exit-timeout"),
-    quiet: given("--quiet"),
-    cold: given("--cold"),
-    show: given("--show"),
-    ...maxTurns(last("--max-turns")),
-    ...present("jsonSchema", last("--json-schema") || undefined),
-    ...present("maxBudgetUsd", maxBudgetUsd(last("--max-budget-usd"))),
-    inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
-    ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
-    // Claude Code takes an empty value for none at all, here and for an id.
-    ...present("settings", last("--settings") || undefined),
-    ...present("permissionMode", permissionMode),
-    disallowedTools: all("--disallowedTools"),
-    ...present("settingSources", settingSources),
-    ...present("projectConfigRoot", last("--project-config-root")),
-    dangerouslySkipPermissions: given("--dangerously-skip-permissions"),
-    addDirs: all("--add-dir"),
-    mcpConfigs: all("--mcp-config"),
-    strictMcpConfig: given("--strict-mcp-config"),
-    ...present("sessionId", sessionId),
-    ...resuming,
-    ...rewindingOf(last("--rewind-files"), {
-      named: last("--resume"),
-      promptArgument: operands[0],
-      readsMessages: inputFormat === "stream-json",
-      jsonl,
-    }),
-    forkSession,
-    ...present("model", last("--model")),
-    debug: given("--debug") || given("--debug-file"),
-    ...present("debugFile", last("--debug-file")),
-    debugToStderr: given("--debug-to-stderr"),
-    betas: all("--betas"),
-    ...present("taskBudget", taskBudget(last("--task-budget"))),
-    forwarded: forwardedOf(uses),
   };
 }
 
 /** From what the API's answers come, if not from the API. */
 function apiCassetteOf(
-  { last, given }: {
-    readonly last: (flag: string) => string | undefined;
-    readonly given: (flag: string) => boolean;
-  },
+  { last, given }: Typed,
 ): RunRequest["apiCassette"] {
   const folder = last("--api-cassette");
   const alone = ["--on-miss", "--allow-upstream"].find(given);
@@ -260,43 +262,6 @@ function apiCassetteOf(
     onMiss: choice<"fail" | "record">(last("--on-miss"), "fail"),
     allowUpstream: given("--allow-upstream"),
   };
-}
-
-/** A list prints a line of JSON a run, and a cassette holds one run. */
-function refuseBesideList(
-  { outputFormat, record }: { readonly outputFormat: OutputFormat; readonly record: boolean },
-): void {
-  if (outputFormat !== "json") {
-    throw new CliError(`${READING}: --jsonl prints json, not ${outputFormat}`, {
-      suggestion: "Leave --output-format out",
-    });
-  }
-  if (record) {
-    throw new CliError(`${READING}: --record takes one run, and --jsonl makes many`, {
-      suggestion: "Leave --jsonl or --record out",
-    });
-  }
-}
-
-/** A conversation is held on stdin and stdout, frame by frame. */
-function refuseBesideMessages(
-  { outputFormat, jsonl, inputFile }: {
-    readonly outputFormat: OutputFormat;
-    readonly jsonl: boolean;
-    readonly inputFile: string | undefined;
-  },
-): void {
-  if (jsonl || inputFile !== undefined) {
-    const other = jsonl ? "--jsonl" : "--input-file";
-    throw new CliError(`${READING}: --input-format=stream-json reads stdin, and ${other} too`, {
-      suggestion: `Leave ${other} out`,
-    });
-  }
-  if (outputFormat !== "stream-json") {
-    throw new CliError(`${READING}: --input-format=stream-json needs --output-format=stream-json`, {
-      suggestion: "Add --output-format=stream-json --verbose, as for claude -p",
-    });
-  }
 }
 
 /** `{ [name]: value }`, or nothing where there is no value. */

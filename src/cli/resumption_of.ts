@@ -1,5 +1,6 @@
 import { UnsupportedFlagError } from "./flags.ts";
 import type { Resumption, RunRequest } from "./run_request.ts";
+import { READING } from "./tokenize.ts";
 import { CliError } from "../cli_error.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -40,12 +41,12 @@ export function resumptionOf(
 function checkTurn(turn: string, { upTo }: { readonly upTo: string | undefined }): void {
   if (upTo === undefined) {
     throw new CliError(
-      "Cannot read the command line: --resume-drops-turn needs --resume-session-at",
+      `${READING}: --resume-drops-turn needs --resume-session-at`,
       { suggestion: "Add --resume-session-at <message>, or leave it out" },
     );
   }
   if (UUID.test(turn)) return;
-  throw new CliError(`Cannot read the command line: --resume-drops-turn "${turn}" is not a UUID`, {
+  throw new CliError(`${READING}: --resume-drops-turn "${turn}" is not a UUID`, {
     suggestion: "Use the uuid of the prompt that began the turn",
   });
 }

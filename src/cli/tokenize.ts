@@ -15,7 +15,8 @@ export type Tokens = {
   readonly problem: Mistake | undefined;
 };
 
-const READING = "Cannot read the command line";
+/** How an error of the command line begins. */
+export const READING = "Cannot read the command line";
 
 /** Whether Commander takes an argument for a flag: it begins with a dash and is not a lone dash. */
 function looksLikeFlag(argument: string): boolean {
