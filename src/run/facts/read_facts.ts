@@ -1,6 +1,7 @@
 import { CliError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
 import type { commandPlaces } from "./prompt/command_places.ts";
+import type { gatePrompt } from "./prompt/gate_prompt.ts";
 import { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "../../claude/find_claude.ts";
 import { agentsElsewhere, readAgents } from "./given_agents.ts";
@@ -38,12 +39,19 @@ import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { isPlain } from "../../session/prompt/is_plain.ts";
-import { GUARDS_SKILLS } from "../../settings/hook_faults.ts";
-import type { VersionFaults } from "../../settings/version_faults.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import { warningsHangOnVersion } from "../plan/warnings/settings_warnings.ts";
 import { hooklessFlag } from "../plan/decisions/without_hooks.ts";
+import {
+  type AskVersion,
+  isOlder,
+  RECENT,
+  refuseUnknownFlags,
+  requireConversation,
+  requireVersion,
+  versionsOf,
+} from "./version_demands.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** What stands for `--settings` where it is not given. */
@@ -66,48 +74,23 @@ export async function readFacts(
   const binary = findClaude({ named: order.claudeBinary, env, cwd });
   const userConfig = locateUserConfig(env);
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
-  const { settings: asked, flagSettings } = order;
   let known: Promise<string | undefined> | undefined = before.version === undefined
     ? undefined
     : Promise.resolve(before.version);
-  const version = (): Promise<string | undefined> =>
+  const version: AskVersion = () =>
     known ??= import("../../claude/known_version.ts").then(({ knownVersion }) =>
       knownVersion(binary, env, { cwd })
     );
-  /** Of a document what the Claude Code takes that is there. */
-  const settled = async (document: SettingsDocument) =>
-    hangsOnVersion(document) ? documentFor(document, versionsOf(await version())) : document;
-  const given = asked === undefined
-    ? NO_SETTINGS
-    : wholeDocument(await settled(await parseCallerSettings(asked, { cwd })), cwd);
-  const callerSettings = withWholePaths(
-    appliedSettings(given.faults.length === 0 ? given.values : {}, flagSettings),
-    cwd,
-  );
+  const given = await givenSettings(order, version);
+  const { callerSettings } = given;
   const root = gitRoot(cwd) ?? cwd;
-  const sources = settingSources(order.settingSources);
-  if (order.noTurns !== undefined) refuseTurns(order.noTurns, await version());
-  const recent = RECENT_FLAGS.find((flag) =>
-    order.forwarded.some((argument) => argument.split("=", 1)[0] === flag)
-  );
-  if (recent !== undefined) requireVersion(recent, await version());
+  await refuseUnknownFlags(order, version);
   const projectRoot = projectRootOf(order);
   // Beside such a folder no main checkout has settings, and no prompts wait for their time.
   const isAlone = order.projectConfigRoot !== undefined;
-  const isRestricted = order.forwarded.includes("--restricted");
-  const read = await readSettings({
-    projectRoot,
-    home: env["HOME"],
-    userDir: userConfig.dir,
-    // Of settings files it reads an administrator's alone.
-    sources: isRestricted ? new Set() : sources,
-    flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
-    sharesLocal: async () => !isAlone && isVersionAtLeast(await version() ?? "", "2.1.330"),
-  });
-  const documents = [
-    ...(await Promise.all(read.map(settled))).map((document) => wholeDocument(document, cwd)),
-    ...hooklessFlag(order) === undefined ? managedByCaller(order.forwarded) : [],
-  ];
+  const sources = settingSources(order.settingSources);
+  const places = { projectRoot, userDir: userConfig.dir, sources, isAlone, version };
+  const documents = await documentsOf(order, { ...places, ...given });
   const settings = soundSettings(documents);
   const allSettings = valuesOf(settings);
   if (order.authStatus) refuseRenewal(allSettings);
@@ -127,69 +110,30 @@ export async function readFacts(
   });
   const login = findLogin({ env, userConfig, claudeJson: userClaudeJson, settings: allSettings });
   if (login === undefined) throw noLoginError(userConfig);
-  // Without customizations there are none.
-  const isBare = hooklessFlag(order) !== undefined;
-  const configs = [
-    ...order.mcpConfigs,
-    ...(order.setServers === undefined ? [] : [mcpConfigOf(order.setServers)]),
-  ];
-  const faulty = isBare ? [] : faultyServers({ cwd, configs });
-  const mcpServers = isBare ? [] : listMcpServers({
-    cwd,
-    root,
-    projectRoot,
-    configs,
-    switched: order.switched ?? {},
-    strict: order.strictMcpConfig,
-    claudeJson: userClaudeJson,
-    sources,
-  });
+  const servers = serversOf(order, { ...places, root, claudeJson: userClaudeJson });
+  const { mcpServers } = servers;
   // How long the first request waits for one of the command line hangs on the version.
   if (mcpServers.some(({ source, disabled }) => source === "dynamic" && !disabled)) await version();
   const output = await outputOf(order, version);
   // Which hook keeps the first request waiting for servers hangs on it.
   if (
     (order.resume ?? order.resumption) !== undefined &&
-    (mcpServers.length > 0 || output !== undefined)
+    (mcpServers.length > 0 || output.output !== undefined)
   ) await version();
-  const elsewhere = agentsElsewhere(order);
-  // Before 2.1.330 Claude Code goes on without them.
-  const agents = elsewhere === undefined || isOlder(await version())
-    ? undefined
-    : readAgents(elsewhere, { cwd });
-  const { prompt } = order;
-  if (prompt === undefined) requireConversation(await version());
-  if (order.resumption?.dropsTurn !== undefined) {
-    requireVersion("--resume-drops-turn", await version());
-  }
-  const gated = order.rewindsTo !== undefined
-    ? { expands: false, rewinds: true as const }
-    : prompt === undefined || (isPlain(prompt) && order.altered === undefined)
-    ? { expands: false }
-    : (await import("./prompt/gate_prompt.ts")).gatePrompt({ ...order, prompt }, {
-      version: await version(),
-      projectRoot,
-      configDir: userConfig.dir,
-      settings: allSettings,
-      mcpServers: mcpServers.length,
-    });
+  const agents = await agentsOf(order, version);
+  const surroundings = { projectRoot, configDir: userConfig.dir, settings: allSettings };
+  const gated = await gatedOf(order, {
+    ...surroundings,
+    version,
+    mcpServers: mcpServers.length,
+  });
   const sandboxLack = sandboxLackOf(allSettings, env);
   const addedFiles = await addedFilesOf(order, version);
   const addedDirs = order.addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
   return {
     binary,
     version: await known,
-    ...(order.initialized?.longAgents === undefined &&
-        (agents === undefined || !isLongArgument(agents))
-      ? {}
-      : {
-        otherAgents: (await import("./other_agents.ts")).otherAgents({
-          projectRoot,
-          userDir: userConfig.dir,
-          addDirs: addedDirs,
-          sources,
-        }),
-      }),
+    ...await otherAgentsOf(order, { ...places, agents, addedDirs }),
     userConfig,
     userClaudeJson,
     callerSettings,
@@ -197,17 +141,11 @@ export async function readFacts(
     settings,
     ...(distrust === undefined ? {} : { distrust }),
     login,
-    mcpServers,
-    ...(faulty.length === 0 ? {} : { faultyServers: faulty }),
+    ...servers,
     ...output,
     ...(agents === undefined ? {} : { agents }),
     ...promptServerOf(order, mcpServers),
-    ...await hiddenOf(order, {
-      projectRoot,
-      configDir: userConfig.dir,
-      settings: allSettings,
-      version,
-    }),
+    ...await hiddenOf(order, { ...surroundings, version }),
     gated,
     projectRoot,
     root,
@@ -234,6 +172,125 @@ export async function readFacts(
   };
 }
 
+/** Where a run's settings, servers and agents are. */
+interface FactPlaces {
+  readonly projectRoot: string;
+  /** The user's config dir. */
+  readonly userDir: string;
+  readonly sources: ReturnType<typeof settingSources>;
+  /** Whether the project's folder is another one than the working directory's. */
+  readonly isAlone: boolean;
+  readonly version: AskVersion;
+}
+
+/** What the caller gives with `--settings`, and its settings with what it has set besides. */
+interface GivenSettings extends Pick<RunFacts, "callerSettings"> {
+  readonly given: SettingsDocument;
+}
+
+async function givenSettings(
+  { settings: asked, flagSettings, cwd }: RunOrder,
+  version: AskVersion,
+): Promise<GivenSettings> {
+  const given = asked === undefined
+    ? NO_SETTINGS
+    : wholeDocument(await settled(await parseCallerSettings(asked, { cwd }), version), cwd);
+  const values = given.faults.length === 0 ? given.values : {};
+  return { given, callerSettings: withWholePaths(appliedSettings(values, flagSettings), cwd) };
+}
+
+/** Of a document what the Claude Code takes that is there. */
+async function settled(document: SettingsDocument, version: AskVersion): Promise<SettingsDocument> {
+  return hangsOnVersion(document) ? documentFor(document, versionsOf(await version())) : document;
+}
+
+/** All documents in which Claude Code finds settings. */
+async function documentsOf(
+  { flagSettings, cwd, env, forwarded }: RunOrder,
+  { given, callerSettings, projectRoot, userDir, sources, isAlone, version }:
+    & FactPlaces
+    & GivenSettings,
+): Promise<readonly SettingsDocument[]> {
+  const read = await readSettings({
+    projectRoot,
+    home: env["HOME"],
+    userDir,
+    // Of settings files a restricted session reads an administrator's alone.
+    sources: forwarded.includes("--restricted") ? new Set() : sources,
+    flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
+    sharesLocal: async () => !isAlone && isVersionAtLeast(await version() ?? "", "2.1.330"),
+  });
+  const documents = await Promise.all(read.map((document) => settled(document, version)));
+  return [
+    ...documents.map((document) => wholeDocument(document, cwd)),
+    ...hooklessFlag({ env, forwarded }) === undefined ? managedByCaller(forwarded) : [],
+  ];
+}
+
+/** The MCP servers; without customizations there are none. */
+function serversOf(
+  order: RunOrder,
+  { projectRoot, sources, root, claudeJson }: FactPlaces & {
+    readonly root: string;
+    readonly claudeJson: JsonObject | undefined;
+  },
+): Pick<RunFacts, "mcpServers" | "faultyServers"> {
+  if (hooklessFlag(order) !== undefined) return { mcpServers: [] };
+  const { cwd, setServers } = order;
+  const set = setServers === undefined ? [] : [mcpConfigOf(setServers)];
+  const configs = [...order.mcpConfigs, ...set];
+  const faulty = faultyServers({ cwd, configs });
+  const mcpServers = listMcpServers({
+    cwd,
+    root,
+    projectRoot,
+    configs,
+    switched: order.switched ?? {},
+    strict: order.strictMcpConfig,
+    claudeJson,
+    sources,
+  });
+  return { mcpServers, ...(faulty.length === 0 ? {} : { faultyServers: faulty }) };
+}
+
+/** The agents of the file that `--agents` names; before 2.1.330 Claude Code goes on without them. */
+async function agentsOf(order: RunOrder, version: AskVersion): Promise<string | undefined> {
+  const elsewhere = agentsElsewhere(order);
+  return elsewhere === undefined || isOlder(await version())
+    ? undefined
+    : readAgents(elsewhere, order);
+}
+
+/** Those beside which the run's own are, where they are too long for a command line. */
+async function otherAgentsOf(
+  { initialized }: RunOrder,
+  { projectRoot, userDir, sources, agents, addedDirs: addDirs }: FactPlaces & {
+    readonly agents: string | undefined;
+    readonly addedDirs: readonly string[];
+  },
+): Promise<Pick<RunFacts, "otherAgents">> {
+  const isLong = agents !== undefined && isLongArgument(agents);
+  if (initialized?.longAgents === undefined && !isLong) return {};
+  const { otherAgents } = await import("./other_agents.ts");
+  return { otherAgents: otherAgents({ projectRoot, userDir, addDirs, sources }) };
+}
+
+/** What becomes of the prompt, or that there are messages in its place, which need a version that takes them. */
+async function gatedOf(
+  order: RunOrder,
+  { version, ...facts }: Omit<Parameters<typeof gatePrompt>[1], "version"> & {
+    readonly version: AskVersion;
+  },
+): Promise<RunFacts["gated"]> {
+  const { prompt, resumption, rewindsTo, altered } = order;
+  if (prompt === undefined) requireConversation(await version());
+  if (resumption?.dropsTurn !== undefined) requireVersion("--resume-drops-turn", await version());
+  if (rewindsTo !== undefined) return { expands: false, rewinds: true };
+  if (prompt === undefined || (isPlain(prompt) && altered === undefined)) return { expands: false };
+  const { gatePrompt } = await import("./prompt/gate_prompt.ts");
+  return gatePrompt({ ...order, prompt }, { ...facts, version: await version() });
+}
+
 /** What of settings Claude Code is given in the private folder, as it is where they come from. */
 function wholeDocument(document: SettingsDocument, cwd: string): SettingsDocument {
   const { source, name, values } = document;
@@ -248,7 +305,7 @@ function wholeDocument(document: SettingsDocument, cwd: string): SettingsDocumen
  */
 async function outputOf(
   { jsonSchema, initialized }: RunOrder,
-  version: () => Promise<string | undefined>,
+  version: AskVersion,
 ): Promise<Pick<RunFacts, "output" | "outputProblem">> {
   const asked = jsonSchema ?? initialized?.jsonSchema;
   if (asked === undefined) return {};
@@ -265,7 +322,7 @@ async function outputOf(
 /** Since 2.1.330 they are told of beside a text alone (2.1.197 and 2.1.330). */
 async function addedFilesOf(
   { addDirs, cwd, answerAlone }: RunOrder,
-  version: () => Promise<string | undefined>,
+  version: AskVersion,
 ): Promise<Pick<RunFacts, "addedFiles">> {
   const files = addDirs.filter((dir) => isNoFolder(absolutePath(dir, cwd)));
   const isTold = files.length > 0 && (answerAlone === true || isOlder(await version()));
@@ -288,7 +345,7 @@ function isNoFolder(path: string): boolean {
 async function hiddenOf(
   order: RunOrder,
   { version, ...facts }: Parameters<typeof commandPlaces>[1] & {
-    readonly version: () => Promise<string | undefined>;
+    readonly version: AskVersion;
   },
 ): Promise<Pick<RunFacts, "hiddenSkills">> {
   const chosen = order.initialized?.skills;
@@ -331,58 +388,5 @@ function refuseRenewal(settings: readonly JsonObject[]): void {
   throw new CliError(
     `Cannot honour --enable-auth-status with "${renewal}" in settings: the interactive Claude Code tells on its screen alone how far it is`,
     { suggestion: "Leave it out, or use claude -p" },
-  );
-}
-
-/** The first version whose rendezvous socket has been measured message by message. */
-const CONVERSES = "2.1.197";
-
-/** The first version that was seen to know some flags. */
-const RECENT = "2.1.330";
-/** Those of them that it is given as they are: an earlier one ends at once, and says why on its screen alone. */
-const RECENT_FLAGS = [
-  "--project-config-root",
-  "--restricted",
-  "--autocompact",
-  "--fast-mode",
-  "--include-unsupported-models",
-  "--system-prompt-snapshot",
-];
-
-/** Of which versions one is that differ in what they take of settings. */
-function versionsOf(version: string | undefined): keyof VersionFaults {
-  if (isOlder(version)) return "before";
-  return isVersionAtLeast(version ?? "", GUARDS_SKILLS) ? "guarded" : "since";
-}
-
-/** Whether it is known to be one before those. */
-function isOlder(version: string | undefined): boolean {
-  return version !== undefined && !isVersionAtLeast(version, RECENT);
-}
-
-function refuseTurns(value: string, version: string | undefined): void {
-  if (isOlder(version)) return;
-  throw new CliError(`Cannot read the command line: --max-turns does not take "${value}"`, {
-    suggestion: "Use a number of requests to the model, 0 for no limit",
-  });
-}
-
-function requireVersion(flag: string, version: string | undefined): void {
-  if (version !== undefined && isVersionAtLeast(version, RECENT)) return;
-  throw new CliError(
-    `Cannot honour ${flag}: Claude Code ${version ?? "of an unknown version"} lacks it`,
-    { suggestion: `Update Claude Code to ${RECENT} or later, or leave it out` },
-  );
-}
-
-function requireConversation(version: string | undefined): void {
-  if (version !== undefined && isVersionAtLeast(version, CONVERSES)) return;
-  throw new CliError(
-    `Cannot hold a conversation with Claude Code ${
-      version ?? "of an unknown version"
-    }: it needs ${CONVERSES} or later`,
-    {
-      suggestion: "Update Claude Code, or send one prompt a run without --input-format stream-json",
-    },
   );
 }
