@@ -7,6 +7,7 @@ import { openApiCassette } from "../relay/api_cassette.ts";
 import { apiFolder } from "../relay/api_folder.ts";
 import { passOn } from "../relay/pass_on.ts";
 import { recordExchanges } from "../relay/record_exchanges.ts";
+import type { Hiding } from "../relay/recorded_answer.ts";
 import { type RelayAnswer, startRelay } from "../relay/relay.ts";
 import { createSlices } from "../relay/sliced_work.ts";
 import { steadyRequest } from "../relay/steady_request.ts";
@@ -18,11 +19,8 @@ import type { RunFacts } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/upstream_of.ts";
 
-/** Whoever knows secrets of a run. */
-export interface Hiding {
-  readonly redact: (text: string) => string;
-  /** Where in a text something begins that may be a secret with what follows. */
-  readonly openFrom: (text: string) => number;
+/** Whoever knows secrets of a run, and counts them. */
+export interface CountedHiding extends Hiding {
   /** Takes how many secrets were taken out of an exchange. */
   readonly taken: (secrets: number) => void;
 }
@@ -40,7 +38,7 @@ export interface ApiRelay extends Disposable {
   /** Writes down now what is still to be written of the API: the run is over. */
   readonly finish: () => void;
   /** From now on this takes secrets out of what is recorded of the run too, and hears how many there were. */
-  readonly hide: (hiding: Hiding) => void;
+  readonly hide: (hiding: CountedHiding) => void;
 }
 
 /** Largest file of certificates that is read, in bytes. */
@@ -106,7 +104,7 @@ export function startApiRelay(
     tell,
   }).answer;
   const folder = folderToRecord(order);
-  let hiding: Hiding = { redact: (text) => text, openFrom: () => Infinity, taken: () => {} };
+  let hiding: CountedHiding = { redact: (text) => text, openFrom: () => Infinity, taken: () => {} };
   const kept = folder === undefined ? answer : recordExchanges(answer, {
     folder,
     slices,

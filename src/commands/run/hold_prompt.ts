@@ -1,7 +1,7 @@
 import type { RunRequest } from "../../cli/run_request.ts";
 import { tellProblem } from "../report/report_error.ts";
 import type { RunWatcher } from "../watch/watch_run.ts";
-import type { HandedRun, Invocation } from "./invocation.ts";
+import type { Handover, Invocation } from "./invocation.ts";
 import { type HoldRun, lettingGo } from "./let_go.ts";
 import type { Tracer } from "./tracer.ts";
 import { CommittedCaller } from "../../driver/sources/caller/committed_caller.ts";
@@ -102,7 +102,7 @@ export async function holdPrompt(
     readonly env: Environment;
     readonly cwd: string;
     readonly invocation: Invocation;
-    readonly handedOver: HandedRun;
+    readonly handedOver: Handover;
     readonly writer: OutputWriter;
     readonly warn: (text: string) => void;
     readonly teardown: Teardown;

@@ -28,11 +28,11 @@ export interface Invocation {
   /** When it began, as `performance.now()` tells time: `--timeout` counts from there. */
   readonly startedAt: number;
   /** What was handed over; absent for a run of this program's own, whose every mistake is the end of the program. */
-  readonly handedOver?: HandedRun;
+  readonly handedOver?: Handover;
 }
 
 /** How a run is carried out that another program has handed over. */
-export interface HandedRun {
+export interface Handover {
   readonly terminal: UserTerminal;
   readonly hold: typeof holdConversation;
   /**

@@ -1,6 +1,6 @@
 import type { HoldOptions } from "../../library/hold_conversation.ts";
 import { Teardown } from "../../run/teardown.ts";
-import type { HandedRun } from "./invocation.ts";
+import type { Handover } from "./invocation.ts";
 
 /** What of a conversation's options hangs on whether anybody waits for it still. */
 type WaitedFor = Required<Pick<HoldOptions, "teardown" | "onWhole" | "warn" | "trace">>;
@@ -18,7 +18,7 @@ export type HoldRun = (
  * @returns the exit code
  */
 export async function lettingGo(
-  handedOver: HandedRun | undefined,
+  handedOver: Handover | undefined,
   { hold, teardown, warn, trace }: Pick<HoldOptions, "warn" | "trace"> & {
     readonly teardown: Teardown;
     readonly hold: HoldRun;

@@ -27,7 +27,7 @@ export async function performRequest(
   }
   const isConversation = request.inputFormat === "stream-json";
   const exitCode = isConversation
-    ? await (await import("./converse.ts")).converseOnStdin(request, invocation)
+    ? await (await import("./converse_on_stdin.ts")).converseOnStdin(request, invocation)
     : await runPrompt(request, {
       readPrompt,
       write: (text) => outlets.print(text),

@@ -67,7 +67,7 @@ export function isOwned({ type, parent }: Task): boolean {
 }
 
 /** The call that has started a task, where it is told. */
-export function callOf({ skill, toolUseId }: Task): string | undefined {
+export function startingCall({ skill, toolUseId }: Task): string | undefined {
   return skill === "typed" ? undefined : toolUseId;
 }
 

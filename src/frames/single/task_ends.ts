@@ -4,9 +4,9 @@ import type { SystemFrame } from "../../wire/frame.ts";
 import { systemFrame } from "./system_frame.ts";
 import {
   AMBIENT,
-  callOf,
   isOwned,
   listsTasks,
+  startingCall,
   type Task,
   type TaskContext,
   type Tasks,
@@ -80,7 +80,7 @@ export function endSkill(
   if (!listsTasks(context)) return { tasks: rest, frames: [] };
   const frame = systemFrame("task_notification", {
     task_id: task.id,
-    tool_use_id: callOf(task),
+    tool_use_id: startingCall(task),
     status: failed || task.failed === true ? "failed" : "completed",
     output_file: "",
     summary: task.description,

@@ -1,9 +1,9 @@
 import { systemFrame } from "./system_frame.ts";
 import {
   AMBIENT,
-  callOf,
   isOwned,
   listsTasks,
+  startingCall,
   type Task,
   type TaskContext,
   type Tasks,
@@ -22,7 +22,7 @@ export function startTask(tasks: Tasks, given: Task, context: TaskContext): Task
   const frame = systemFrame("task_started", {
     task_id: task.id,
     owned_by_subagent: recent && isOwned(task) ? true : undefined,
-    tool_use_id: callOf(task),
+    tool_use_id: startingCall(task),
     description: task.description,
     subagent_type: task.agentType,
     is_backgrounded: recent ? task.background : undefined,

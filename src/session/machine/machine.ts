@@ -35,7 +35,7 @@ import { enqueued, type Message } from "../message.ts";
 import { withGoal } from "../turn/other_stop_hooks.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { firstWords } from "../terminal/first_words.ts";
+import { plainOutput } from "../terminal/plain_output.ts";
 import { onPriced, onTaskless, overAtOnce } from "../turn/turn_end.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import type { StopSignal } from "../../wire/stop_signal.ts";
@@ -182,7 +182,7 @@ const REFUSED = 1;
 function refusal(state: SessionState, exit: Exit): Ending | undefined {
   const isEarly = state.phase === "starting" && state.status === undefined && !state.ready;
   if (!isEarly || exit.kind !== "exited" || exit.code !== REFUSED) return undefined;
-  const words = firstWords(state.written);
+  const words = plainOutput(state.written);
   return words === undefined ? undefined : { kind: "refused", words };
 }
 

@@ -6,7 +6,7 @@ import { onTaskDue } from "../control/requests/stopping.ts";
 import { backgroundTasksOf } from "../turn/background_wait.ts";
 import { enterAgainUnlessAsked } from "../turn/beginning.ts";
 import { givenUp, isFollowed } from "../turn/child_queue.ts";
-import { announced, end, interrupt, letGo, remind } from "../turn/ending.ts";
+import { announced, answerEndHook, end, interrupt, remind } from "../turn/ending.ts";
 import { handToChild } from "../turn/handing_over.ts";
 import { isLost, sayAgain } from "../turn/lost_prompt.ts";
 import { onPaid } from "./on_budget.ts";
@@ -25,7 +25,7 @@ export function onDeadline(
 ): Step {
   if (name === "exit") return state.phase === "ending" ? remind(state) : stay(state);
   if (state.phase === "ending") {
-    return name === "record" ? letGo(state, { inAnyCase: true }) : stay(state);
+    return name === "record" ? answerEndHook(state, { inAnyCase: true }) : stay(state);
   }
   switch (name) {
     case "timeout":

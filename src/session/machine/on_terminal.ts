@@ -1,7 +1,7 @@
 import { onDrawn } from "../turn/aborting.ts";
 import type { Effect } from "../effect.ts";
 import { seePasted } from "../turn/handing_over.ts";
-import { withWritten } from "../terminal/first_words.ts";
+import { withWritten } from "../terminal/plain_output.ts";
 import { answerProbes, PROBE_FINAL } from "../terminal/probes.ts";
 import type { Input } from "../input.ts";
 import type { SessionState } from "../session_state.ts";

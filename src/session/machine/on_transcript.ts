@@ -3,7 +3,7 @@ import { onWoken } from "../turn/background_stop.ts";
 import { began } from "../turn/beginning.ts";
 import { isFollowed, isNextTaken, queueAfter } from "../turn/child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
-import { awaitRest, end, letGo, settledEnding } from "../turn/ending.ts";
+import { answerEndHook, awaitRest, end, settledEnding } from "../turn/ending.ts";
 import { handToChild, restWithTasks } from "../turn/handing_over.ts";
 import { withGoal } from "../turn/other_stop_hooks.ts";
 import { claudeCommands, REVIEWS } from "../prompt/claude_commands.ts";
@@ -82,7 +82,7 @@ function goOn(
   state: SessionState,
   { before, entry }: { readonly before: SessionState; readonly entry: TranscriptSign },
 ): Step {
-  if (state.phase === "ending") return letGo(state);
+  if (state.phase === "ending") return answerEndHook(state);
   if (state.phase === "reading") return awaitRest(state);
   if (state.phase === "interrupting") {
     return entry.end === undefined ? stay(state) : end(state, state.ending);

@@ -1,5 +1,5 @@
 /** What this program does about a dialog. */
-export type Answer =
+export type DialogAnswer =
   /** Moves the caret to the one choice that reads like this, and then presses Enter. */
   | { readonly kind: "choose"; readonly choice: RegExp }
   /** Presses a key that means the same wherever the caret stands. */
@@ -19,7 +19,7 @@ export interface Dialog {
   readonly words: readonly string[];
   /** Choices that must all be in the list that the caret stands in. */
   readonly offers: readonly RegExp[];
-  readonly answer: Answer;
+  readonly answer: DialogAnswer;
   /** How long it must have stood before it is answered, in milliseconds; absent for not at all. */
   readonly patienceMs?: number;
   /**

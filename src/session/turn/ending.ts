@@ -140,7 +140,7 @@ export function onSessionEnd(state: SessionState, id: string): Step {
 }
 
 /** Lets the child go that was kept, once there is no reason any more or it has been kept long enough. */
-export function letGo(state: SessionState, { inAnyCase = false } = {}): Step {
+export function answerEndHook(state: SessionState, { inAnyCase = false } = {}): Step {
   const { endHook: id } = state;
   if (id === undefined || (isKept(state) && !inAnyCase)) return stay(state);
   return act({ ...state, endHook: undefined }, [

@@ -3,7 +3,7 @@ import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
 import { changed } from "../control/answering.ts";
-import { askCommand, COMMAND, needsChild } from "../control/requests/asked_command.ts";
+import { askCommand, COMMAND, needsNewChild } from "../control/requests/asked_command.ts";
 import { CHOOSING } from "../control/requests/choosing_model.ts";
 import { changesServers } from "../control/servers.ts";
 import { end } from "./ending.ts";
@@ -59,7 +59,7 @@ export function handToChild(state: SessionState): Step {
     case undefined: {
       if (!atRest) return stay(state);
       if (next.settled.kind === "asked") {
-        return changes !== undefined && needsChild(changes) && !next.settled.clears
+        return changes !== undefined && needsNewChild(changes) && !next.settled.clears
           ? end(state, { kind: "renewed", changes })
           : askCommand(state, next);
       }

@@ -1,6 +1,5 @@
 import { answer, isNew } from "../answering.ts";
 import {
-  givenUp,
   noted,
   PROBE,
   SERVER_GONE,
@@ -8,6 +7,7 @@ import {
   serverError,
   serverQuestion,
   unknownMethod,
+  withCancelled,
   withFailure,
 } from "./bridging.ts";
 import { decide, isPermission, unanswerable } from "./deciding.ts";
@@ -188,7 +188,7 @@ export function onServerMessage(
 ): Step {
   return message["method"] === PROBE
     ? act(state, unknownMethod(serverQuestion({ server, message })))
-    : askWhenTold(givenUp(state, { server, message }), { asking: { server, message }, at });
+    : askWhenTold(withCancelled(state, { server, message }), { asking: { server, message }, at });
 }
 
 /** An MCP server asks the user something: a caller that speaks the protocol is asked in the user's place. */

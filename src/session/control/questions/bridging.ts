@@ -43,7 +43,7 @@ export function withFailure(
 }
 
 /** Notes that the child does not wait any longer for what a server of the caller's is. */
-export function givenUp(
+export function withCancelled(
   state: SessionState,
   { server, message: { method, params } }: WaitingMessage,
 ): SessionState {

@@ -23,7 +23,7 @@ export function askCommand(state: SessionState, message: SettledMessage): Step {
 }
 
 /** Whether a headless Claude Code cannot be told what has been asked for: MCP servers are in files of a child's start. */
-export function needsChild({ setServers, switched }: ChildChanges): boolean {
+export function needsNewChild({ setServers, switched }: ChildChanges): boolean {
   return setServers !== undefined || switched !== undefined;
 }
 

@@ -17,7 +17,7 @@ export function withWritten(before: Uint8Array, bytes: Uint8Array): Uint8Array {
 }
 
 /** What a child says that does not draw anything, without colours; undefined where it draws, or says nothing. */
-export function firstWords(written: Uint8Array): string | undefined {
+export function plainOutput(written: Uint8Array): string | undefined {
   if (written.length >= MOST) return undefined;
   const text = new TextDecoder().decode(written).replace(PLAIN, "").trim();
   return text === "" || CONTROL.test(text) ? undefined : text;
