@@ -1,6 +1,6 @@
 import type { Cast } from "./cast.ts";
 import type { CassetteMeta } from "./cassette_meta.ts";
-import type { AnyFrame } from "../wire/frame.ts";
+import type { AnyFrame } from "../wire/any_frame.ts";
 
 /** A frame of a run as stream-json prints it, which its caller reads, and when that was. */
 export interface TapedFrame {

@@ -1,6 +1,7 @@
 import { isTextOf, type Message } from "../session/message.ts";
 import type { ContentBlock, UserEntry } from "../transcript/entry.ts";
-import type { Frame, LifecycleFrame, UserFrame } from "../wire/frame.ts";
+import type { Frame, LifecycleFrame } from "../wire/frame.ts";
+import type { UserFrame } from "../wire/message_frames.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import {

@@ -22,7 +22,8 @@ import { callerEnvironment } from "../sandbox/environment.ts";
 import type { JsonObject } from "../json_object.ts";
 import { messageLine } from "../wire/caller_line.ts";
 import type { ControlAnswer, ControlResponse } from "../wire/control.ts";
-import type { ContentBlock, Frame } from "../wire/frame.ts";
+import type { ContentBlock } from "../wire/message_frames.ts";
+import type { Frame } from "../wire/frame.ts";
 
 /** What a conversation can be told that `converse()` does not offer to everybody. */
 export interface OpenOptions extends ConverseOptions {

@@ -1,4 +1,5 @@
-import type { Frame, ResultFrame } from "../wire/frame.ts";
+import type { Frame } from "../wire/frame.ts";
+import type { ResultFrame } from "../wire/result_frame.ts";
 import { asRunError } from "./run_error.ts";
 
 /** A frame of a recorded run. */

@@ -1,4 +1,5 @@
-import type { Frame, StreamEventFrame } from "./frame.ts";
+import type { Frame } from "./frame.ts";
+import type { StreamEventFrame } from "./message_frames.ts";
 
 /** How text is written that appears before it is known whether it belongs to the answer. */
 export interface TextStreamOptions {

@@ -16,7 +16,7 @@ import { fold } from "../../src/frames/advance.ts";
 import type { Input } from "../../src/session/input.ts";
 import { DIALOGS } from "../../src/session/terminal/dialogs.ts";
 import { recalledEntry } from "../../src/transcript/recalled_entry.ts";
-import type { AnyFrame } from "../../src/wire/frame.ts";
+import type { AnyFrame } from "../../src/wire/any_frame.ts";
 import { RECORDED_RUNS, type RecordedRun } from "./recorded_runs.ts";
 
 /** How a run ends, and the subtype of its last result, where it is not answered. */

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { AnyFrame, Frame } from "../../src/wire/frame.ts";
+import type { AnyFrame } from "../../src/wire/any_frame.ts";
+import type { Frame } from "../../src/wire/frame.ts";
 import { readRecording, type Recording } from "../transcript/recording.ts";
 import { startTelling } from "./telling.ts";
 

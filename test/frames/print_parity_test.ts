@@ -8,7 +8,8 @@ import {
   withNoted,
 } from "../../src/transcript/session_listing.ts";
 import { type Turn, turnsOf } from "../../src/transcript/turn/turn.ts";
-import type { AnyFrame, ResultFrame } from "../../src/wire/frame.ts";
+import type { AnyFrame } from "../../src/wire/any_frame.ts";
+import type { ResultFrame } from "../../src/wire/result_frame.ts";
 import { framesOfEntry } from "../../src/frames/single/frames_of_entry.ts";
 import { initFrame } from "../../src/frames/single/init_frame.ts";
 import { exitCodeOf, type Outcome } from "../../src/wire/outcome.ts";

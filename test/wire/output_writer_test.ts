@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { AssistantFrame, ResultFrame } from "../../src/wire/frame.ts";
+import type { AssistantFrame } from "../../src/wire/message_frames.ts";
+import type { ResultFrame } from "../../src/wire/result_frame.ts";
 import {
   createOutputWriter,
   type OutputFormat,

@@ -2,7 +2,9 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { anyCharacter } from "../any_character.ts";
 import { createOutputWriter } from "../../src/wire/output_writer.ts";
-import type { Frame, ResultFrame, StreamEvent } from "../../src/wire/frame.ts";
+import type { Frame } from "../../src/wire/frame.ts";
+import type { ResultFrame } from "../../src/wire/result_frame.ts";
+import type { StreamEvent } from "../../src/wire/message_frames.ts";
 
 const event = (event: StreamEvent): Frame => ({
   type: "stream_event",

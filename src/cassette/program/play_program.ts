@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json_object.ts";
 import { UNINITIALIZED } from "../../wire/control.ts";
-import type { AnyFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
 import { givenId } from "../../wire/request_id.ts";
 import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";
 import { keysOf, valueAt, withValue } from "./grown_map.ts";

@@ -1,4 +1,4 @@
-import type { AnyFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
 import type { GivenId } from "../../wire/request_id.ts";
 import type { Renamed } from "./as_told.ts";
 import { type GrownMap, grownMap } from "./grown_map.ts";

@@ -1,4 +1,4 @@
-import type { AnyFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
 import type { LiveRedaction } from "./live_redaction.ts";
 import type { JsonObject } from "../../json_object.ts";
 

@@ -1,5 +1,5 @@
 import { asText, isJsonObject } from "../../json_object.ts";
-import type { AnyFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
 import { asTold } from "./as_told.ts";
 import { valueAt, withoutValue, withValue } from "./grown_map.ts";
 import type { Played, PlayEffect, PlayState } from "./play_state.ts";

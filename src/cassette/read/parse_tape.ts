@@ -1,7 +1,7 @@
 import type { TapedLine, TapeEntry } from "../cassette.ts";
 import { damagedLine, type ParsedLine, parseLines } from "./parse_lines.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import type { AnyFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
 
 /**
  * Reads the text of a tape's file: as this program or `claude-agent-cassette` writes it, as this program did at first, or

@@ -24,7 +24,8 @@ import { promptParts } from "../../session/message.ts";
 import { encodePaste } from "../../session/terminal/paste.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
 import { transcriptSign } from "../../session/transcript_sign.ts";
-import type { AnyFrame, Frame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
+import type { Frame } from "../../wire/frame.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import type { OutputKind } from "../../wire/output_writer.ts";
 

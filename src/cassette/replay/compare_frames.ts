@@ -1,4 +1,4 @@
-import type { AnyFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
 import { asText } from "../../json_object.ts";
 
 /**

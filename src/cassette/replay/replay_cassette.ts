@@ -4,7 +4,8 @@ import { compareFrames } from "./compare_frames.ts";
 import { joinShellOutput } from "./join_shell_output.ts";
 import { replayCast } from "./replay_cast.ts";
 import type { Ending } from "../../session/effect.ts";
-import type { AnyFrame, ResultFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
+import type { ResultFrame } from "../../wire/result_frame.ts";
 import type { OutputKind } from "../../wire/output_writer.ts";
 
 /** What became of a recorded run when this program's machines were given its inputs again. */

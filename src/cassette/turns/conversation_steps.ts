@@ -11,7 +11,7 @@ import {
 import { isJsonObject } from "../../json_object.ts";
 import { parentsFirst } from "../../transcript/parents_first.ts";
 import { readCallerLine } from "../../wire/caller_line.ts";
-import type { AnyFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
 
 /** What was said or done, without what is another in each run: ids, times, costs. */
 export type StepContent =

@@ -7,7 +7,7 @@ import type { SubagentLine } from "../../session/input.ts";
 import { type Entry, isPrompt, type UserEntry } from "../../transcript/entry.ts";
 import { asText } from "../../json_object.ts";
 import { lineId, parentsFirst } from "../../transcript/parents_first.ts";
-import type { ResultFrame } from "../../wire/frame.ts";
+import type { ResultFrame } from "../../wire/result_frame.ts";
 
 /** A turn of a recorded conversation. */
 export interface RecordedTurn {

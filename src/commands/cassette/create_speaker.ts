@@ -1,5 +1,6 @@
 import { CliError } from "../../cli_error.ts";
-import type { AnyFrame, Frame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
+import type { Frame } from "../../wire/frame.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
 import { unwritable } from "../report/print.ts";
 import type { ProgramFlags } from "./program_flags.ts";

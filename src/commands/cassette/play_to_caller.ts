@@ -1,7 +1,7 @@
 import { awaited, play } from "../../cassette/program/play_program.ts";
 import type { PlayEffect, PlayInput, PlayState } from "../../cassette/program/play_state.ts";
 import { hasOpenRequests } from "../../cassette/program/speak.ts";
-import type { AnyFrame } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
 
 /** What a play has to do with the world. */
 export interface PlayWorld {

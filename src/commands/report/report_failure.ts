@@ -2,7 +2,7 @@ import { asCliError, CliError } from "../../cli_error.ts";
 import { print } from "./print.ts";
 import { reportError } from "./report_error.ts";
 import { resultFrame } from "../../frames/result/result_frame.ts";
-import type { ResultFrame } from "../../wire/frame.ts";
+import type { ResultFrame } from "../../wire/result_frame.ts";
 import { StoppedError } from "../../run/stopped_error.ts";
 import {
   createOutputWriter,

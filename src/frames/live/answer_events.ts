@@ -19,7 +19,7 @@ import { forgetRequest, tellRequest } from "./request_status.ts";
 import { sayAbandoned, sayEvent } from "./say_event.ts";
 import type { ContentBlock } from "../../transcript/entry.ts";
 import type { JsonObject } from "../../json_object.ts";
-import type { StreamEvent } from "../../wire/frame.ts";
+import type { StreamEvent } from "../../wire/message_frames.ts";
 
 /** Hooks that are late are late by milliseconds: these are more messages than can have been told meanwhile. */
 const MOST_CLOSED = 64;

@@ -2,7 +2,7 @@ import type { ApiRetry, Input } from "../../session/input.ts";
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
-import type { StreamEvent } from "../../wire/frame.ts";
+import type { StreamEvent } from "../../wire/message_frames.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { begin } from "../telling/beginning.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";

@@ -1,5 +1,5 @@
 import type { UserEntry } from "../../transcript/entry.ts";
-import type { StreamEvent } from "../../wire/frame.ts";
+import type { StreamEvent } from "../../wire/message_frames.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 

@@ -29,7 +29,7 @@ import { forgetRequest, tellRequest } from "./request_status.ts";
 import { say } from "../telling/saying.ts";
 import type { HookPayload } from "../../session/input.ts";
 import type { AssistantEntry, ContentBlock, UserEntry } from "../../transcript/entry.ts";
-import type { AssistantFrame } from "../../wire/frame.ts";
+import type { AssistantFrame } from "../../wire/message_frames.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** Takes a piece of text as a hook tells it. */

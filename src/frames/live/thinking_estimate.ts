@@ -1,4 +1,4 @@
-import type { StreamEvent } from "../../wire/frame.ts";
+import type { StreamEvent } from "../../wire/message_frames.ts";
 
 /** How much has been thought in the block under way, and what is said of it because of an event, if anything is. */
 export interface ThinkingEstimate {

@@ -5,7 +5,7 @@ import type { PermissionDenial } from "../../transcript/turn/permission_denials.
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import { isJoinedEnd, type Turn } from "../../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
-import type { FailureSubtype, ResultFrame } from "../../wire/frame.ts";
+import type { FailureSubtype, ResultFrame } from "../../wire/result_frame.ts";
 import { type FastMode, fastModeOf } from "./fast_mode.ts";
 import { usageSince } from "./merged_usage.ts";
 import { modelUsageOf } from "./model_usage.ts";

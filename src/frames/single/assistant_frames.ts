@@ -3,7 +3,8 @@ import { printSentence } from "../result/print_sentence.ts";
 import { addressOf, commonFields, type FrameContext } from "./frame_context.ts";
 import type { AssistantEntry, ContentBlock } from "../../transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import type { AssistantFrame, AssistantMessage, Frame, RateLimitFrame } from "../../wire/frame.ts";
+import type { AssistantFrame, AssistantMessage } from "../../wire/message_frames.ts";
+import type { Frame, RateLimitFrame } from "../../wire/frame.ts";
 import { onlyWireKeys } from "../../wire/wire_keys.ts";
 
 const SYNTHETIC_MODEL = "<synthetic>";

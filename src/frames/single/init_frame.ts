@@ -1,6 +1,6 @@
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import { type FastModeAsked, fastModeOf } from "../result/fast_mode.ts";
-import type { InitFrame } from "../../wire/frame.ts";
+import type { InitFrame } from "../../wire/system_frames.ts";
 import { asText, type JsonObject } from "../../json_object.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 

@@ -1,4 +1,4 @@
-import type { StreamEvent, StreamEventFrame } from "../../wire/frame.ts";
+import type { StreamEvent, StreamEventFrame } from "../../wire/message_frames.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** A frame around an event of the API's stream, with the fields of 2.1.197 and 2.1.330. */

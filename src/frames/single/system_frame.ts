@@ -1,4 +1,4 @@
-import type { SystemFrame } from "../../wire/frame.ts";
+import type { SystemFrame } from "../../wire/system_frames.ts";
 
 /** A `system` frame of a session, with an id of its own unless `fields` name one; what is undefined is left out. */
 export function systemFrame(

@@ -1,5 +1,5 @@
 import type { ToolUse } from "../../transcript/turn/turn.ts";
-import type { SystemFrame } from "../../wire/frame.ts";
+import type { SystemFrame } from "../../wire/system_frames.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** A shell or a subagent at work. */

@@ -1,6 +1,6 @@
 import type { TaskNotification } from "../../transcript/task_notification.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import type { SystemFrame } from "../../wire/frame.ts";
+import type { SystemFrame } from "../../wire/system_frames.ts";
 import { systemFrame } from "./system_frame.ts";
 import {
   AMBIENT,

@@ -1,4 +1,4 @@
-import type { SystemFrame } from "../../wire/frame.ts";
+import type { SystemFrame } from "../../wire/system_frames.ts";
 import { systemFrame } from "./system_frame.ts";
 import { isOwned, listsTasks, type TaskContext, type Tasks } from "./task.ts";
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json_object.ts";
-import type { AssistantFrame } from "../../wire/frame.ts";
+import type { AssistantFrame } from "../../wire/message_frames.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 
 /** What a frame is made of that stands in the place of an answer. */

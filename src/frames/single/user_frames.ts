@@ -3,7 +3,9 @@ import { systemFrame } from "./system_frame.ts";
 import { confirmationAsked, UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { ContentBlock, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
-import type { Frame, SystemFrame, UserFrame } from "../../wire/frame.ts";
+import type { Frame } from "../../wire/frame.ts";
+import type { SystemFrame } from "../../wire/system_frames.ts";
+import type { UserFrame } from "../../wire/message_frames.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 
 /** The frames of a line that the model is told. */

@@ -1,5 +1,5 @@
 import type { ApiRetry, HeardLimits, RequestOffer, StreamedPart } from "../../session/input.ts";
-import type { StreamEvent } from "../../wire/frame.ts";
+import type { StreamEvent } from "../../wire/message_frames.ts";
 import type { StreamTimes } from "../result/times_to_first.ts";
 
 /** What has to be remembered to say answers event by event, as the API streams them. */

@@ -2,7 +2,7 @@ import type { HookPayload } from "../../session/input.ts";
 import { backgroundTasksOf, isShellsOnly } from "../../session/turn/background_wait.ts";
 import type { SystemEntry } from "../../transcript/entry.ts";
 import { permissionDenialsOf } from "../../transcript/turn/permission_denials.ts";
-import type { ResultFrame } from "../../wire/frame.ts";
+import type { ResultFrame } from "../../wire/result_frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { tellOver } from "../messages.ts";
 import { resultFrame } from "../result/result_frame.ts";

@@ -1,4 +1,5 @@
-import type { AnyFrame, ContentBlock } from "../../wire/frame.ts";
+import type { AnyFrame } from "../../wire/any_frame.ts";
+import type { ContentBlock } from "../../wire/message_frames.ts";
 
 /** A call of a tool, as it stands beside the message in which it was made. */
 export interface AgentTool {

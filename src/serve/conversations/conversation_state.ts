@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../json_object.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
-import type { Frame, ResultFrame } from "../../wire/frame.ts";
+import type { Frame } from "../../wire/frame.ts";
+import type { ResultFrame } from "../../wire/result_frame.ts";
 
 /** What a conversation waits for. */
 export interface OpenQuestion {

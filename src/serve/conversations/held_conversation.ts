@@ -4,7 +4,7 @@ import {
   openConversation,
   type OpenOptions,
 } from "../../library/open_conversation.ts";
-import type { ContentBlock } from "../../wire/frame.ts";
+import type { ContentBlock } from "../../wire/message_frames.ts";
 import { jsonLine } from "../../wire/json_text.ts";
 import {
   advanceState,

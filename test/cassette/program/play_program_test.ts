@@ -1,6 +1,6 @@
 import { createLiveRedaction } from "../../../src/cassette/program/live_redaction.ts";
 import { assertEquals } from "@std/assert";
-import type { AnyFrame } from "../../../src/wire/frame.ts";
+import type { AnyFrame } from "../../../src/wire/any_frame.ts";
 import {
   answer,
   ask,

@@ -9,7 +9,7 @@ import {
   recordedProgram,
 } from "../../../src/cassette/program/recorded_program.ts";
 import type { TapeEntry } from "../../../src/cassette/cassette.ts";
-import type { AnyFrame } from "../../../src/wire/frame.ts";
+import type { AnyFrame } from "../../../src/wire/any_frame.ts";
 
 /** What the caller wrote, on a tape. */
 export function wrote(value: unknown, { at = 0 } = {}): TapeEntry {

@@ -3,7 +3,7 @@ import { foreignNames } from "../../../fixtures/foreign_names.ts";
 import { framesOn, type TapeEntry } from "../../../src/cassette/cassette.ts";
 import { readProgram } from "../../../src/cassette/program/read_program.ts";
 import { readWritten } from "../../../src/cassette/program/written.ts";
-import type { AnyFrame } from "../../../src/wire/frame.ts";
+import type { AnyFrame } from "../../../src/wire/any_frame.ts";
 import { playedTape } from "./played_tape.ts";
 
 const SDKS = new URL("../../../fixtures/recordings/sdk", import.meta.url).pathname;

@@ -10,7 +10,7 @@ import {
 import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
 import { type Entry, readEntry } from "../../../src/transcript/entry.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
-import type { ResultFrame } from "../../../src/wire/frame.ts";
+import type { ResultFrame } from "../../../src/wire/result_frame.ts";
 import { read, user, wrote } from "../program/played_tape.ts";
 import { RECORDED_RUNS } from "../recorded_runs.ts";
 import { fixtureTurns } from "./fixture_turns.ts";

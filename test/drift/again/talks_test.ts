@@ -3,7 +3,7 @@ import type { TapeEntry } from "../../../src/cassette/cassette.ts";
 import { readCassette } from "../../cassette/read_cassette.ts";
 import { compareTalks } from "../../../src/drift/again/compare_talks.ts";
 import { recordedTalk } from "../../../src/drift/again/recorded_talk.ts";
-import type { AnyFrame } from "../../../src/wire/frame.ts";
+import type { AnyFrame } from "../../../src/wire/any_frame.ts";
 
 const RUNS = new URL("../../../fixtures/recordings/runs/2.1.330/", import.meta.url).pathname;
 

@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { runTurns } from "../../../src/frames/turns/run_turns.ts";
 import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
-import type { AssistantMessage, Frame } from "../../../src/wire/frame.ts";
+import type { AssistantMessage } from "../../../src/wire/message_frames.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
 import { startTelling, type Telling } from "../telling.ts";
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");

@@ -2,10 +2,10 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type {
   AssistantFrame,
-  Frame,
   StreamEvent,
   StreamEventFrame,
-} from "../../../src/wire/frame.ts";
+} from "../../../src/wire/message_frames.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
 import type { Input, Untimed } from "../../../src/session/input.ts";

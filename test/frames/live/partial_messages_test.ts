@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { anyCharacter } from "../../any_character.ts";
 import type {
   AssistantFrame,
-  Frame,
   StreamEvent,
   StreamEventFrame,
-} from "../../../src/wire/frame.ts";
+} from "../../../src/wire/message_frames.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
 import { startTelling, type Telling } from "../telling.ts";

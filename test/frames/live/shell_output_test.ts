@@ -3,7 +3,8 @@ import { advance, startConversation } from "../../../src/frames/advance.ts";
 import type { Input, Untimed } from "../../../src/session/input.ts";
 import { readEntry } from "../../../src/transcript/entry.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
-import type { Frame, ShellOutputFrame } from "../../../src/wire/frame.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
+import type { ShellOutputFrame } from "../../../src/wire/task_frames.ts";
 import { conversationOptions } from "../conversation_options.ts";
 
 const SUBAGENT = { agentId: "a1", toolUseId: "agent", type: "Explore", description: "Look" };

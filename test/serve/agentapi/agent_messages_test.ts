@@ -4,7 +4,8 @@ import {
   type AgentMessage,
   type AgentNews,
 } from "../../../src/serve/agentapi/agent_messages.ts";
-import type { AnyFrame, ContentBlock } from "../../../src/wire/frame.ts";
+import type { AnyFrame } from "../../../src/wire/any_frame.ts";
+import type { ContentBlock } from "../../../src/wire/message_frames.ts";
 
 const TIME = "2026-01-02T03:04:05.000Z";
 const SESSION = { session_id: "s" };
