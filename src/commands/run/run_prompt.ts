@@ -2,10 +2,11 @@ import type { PromptIo } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import { tellProblem } from "../report/report_error.ts";
 import type { Invocation } from "./invocation.ts";
-import { createTracer } from "./tracer.ts";
+import { createTracer, type Tracer } from "./tracer.ts";
 import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
 import { checkDelivery } from "../../run/facts/prompt/check_delivery.ts";
-import { performRun } from "../../run/perform_run.ts";
+import type { RunRecorder } from "../../library/record_run.ts";
+import { performRun, type RunReport } from "../../run/perform_run.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import { earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
@@ -71,21 +72,18 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
   }
 }
 
-async function carryOut(
-  request: RunRequest,
-  options: PromptRunOptions & {
-    readonly writer: OutputWriter;
-    readonly warn: (text: string) => void;
-    readonly teardown: Teardown;
-  },
-): Promise<number> {
-  const { writer, warn, teardown, invocation, label = "" } = options;
-  const { outlets, signals, startedAt, handedOver } = invocation;
+/** What a run is carried out with. */
+interface RunTools extends PromptRunOptions {
+  readonly writer: OutputWriter;
+  readonly warn: (text: string) => void;
+  readonly teardown: Teardown;
+}
+
+async function carryOut(request: RunRequest, tools: RunTools): Promise<number> {
+  const { teardown, invocation } = tools;
+  const { outlets, handedOver } = invocation;
   const env = invocation.env();
-  const { trace, loadRedactor, ...tracer } = await createTracer(request, {
-    env,
-    tell: (text) => outlets.tell(text),
-  });
+  const tracer = await createTracer(request, { env, tell: (text) => outlets.tell(text) });
   const cwd = invocation.cwd();
   const recorder = request.record === undefined
     ? undefined
@@ -93,79 +91,95 @@ async function carryOut(
       .recordRun(absolutePath(request.record, cwd), { env, request });
   if (recorder !== undefined) teardown.keep(recorder.save);
   using watcher = await watcherOf(request, { ...invocation, env, cwd });
-  const prompt = await options.readPrompt({
-    inTime: async (wait, what) =>
-      await (await import("../../run/in_time.ts")).inTime(wait, {
-        what,
-        startedAt,
-        timeoutMs: request.timeoutMs,
-        signals,
-      }),
-    warn,
-  });
-  const altered = await checkDelivery({ prompt, inject: request.inject });
-  const frames = request.outputFormat === "stream-json" || request.streamText ||
-    (request.outputFormat === "json" && request.verbose);
-  let order: RunOrder = {
-    ...request,
-    prompt,
-    cwd,
+  const prompt = await promptInTime(request, tools);
+  const order = {
+    ...orderOf(request, { invocation, prompt, isWatched: watcher !== undefined }),
     env,
-    ...(handedOver === undefined ? {} : { terminalSize: handedOver.terminal.size() }),
-    startedAt,
-    limitsTold: request.outputFormat !== "text",
-    answerAlone: request.outputFormat === "text",
-    frames,
-    partialMessages: request.partialMessages || request.streamText,
-    retries: frames || watcher !== undefined,
-    altered,
+    cwd,
+    altered: await checkDelivery({ prompt, inject: request.inject }),
   };
   if (handedOver !== undefined) {
     const { holdPrompt, whyNoConversation } = await import("./hold_prompt.ts");
-    const why = await whyNoConversation(request, { ...order, prompt });
-    if (why !== undefined) trace(`starts cold: ${why}`);
-    else {
+    const why = await whyNoConversation(request, order);
+    if (why === undefined) {
+      const watching = watcher === undefined ? {} : { watcher };
       return await holdPrompt(request, {
-        ...options,
+        ...tools,
         prompt,
         env,
         cwd,
         handedOver,
-        tracer: { trace, loadRedactor, ...tracer },
-        ...(watcher === undefined ? {} : { watcher }),
+        tracer,
+        ...watching,
       });
     }
+    tracer.trace(`starts cold: ${why}`);
   }
   const { rewindsTo } = request;
   if (rewindsTo !== undefined) {
     const { rewindFiles } = await import("./rewind_files.ts");
-    return await rewindFiles({ ...order, rewindsTo }, { ...options, ...request });
+    return await rewindFiles({ ...order, rewindsTo }, { ...tools, ...request });
   }
-  const perform = async () => {
-    const prepared = await prepareRun(order);
-    teardown.own(prepared);
-    if (needsChild(prepared.gated)) recorder?.begin(prepared);
-    for (const warning of earlyWarnings(prepared)) warn(warning);
-    tracer.prepared(prepared);
-    await handedOver?.commit();
-    return await performRun(prepared, {
-      signals,
-      ...(handedOver === undefined ? {} : { terminal: handedOver.terminal }),
-      outlets: outlets.all,
-      emit: writer.frame,
-      onInput: (input) => {
-        recorder?.input(input);
-        watcher?.observe(input);
-      },
-      ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
-      trace,
-      onLogLine: (line) => outlets.tell(`${line}\n`),
-    });
+  const attended = { ...tools, request, tracer, recorder, watcher };
+  const report = await performPastLimits(order, attended);
+  return teardown.crashed ? report.exitCode : await printEnd(report, attended);
+}
+
+/** Reads the prompt, as long as the run has time. */
+async function promptInTime(
+  { timeoutMs }: RunRequest,
+  { readPrompt, warn, invocation: { startedAt, signals } }: RunTools,
+): Promise<string> {
+  return await readPrompt({
+    inTime: async (wait, what) => {
+      const { inTime } = await import("../../run/in_time.ts");
+      return await inTime(wait, { what, startedAt, timeoutMs, signals });
+    },
+    warn,
+  });
+}
+
+function orderOf(
+  request: RunRequest,
+  { invocation: { startedAt, handedOver }, prompt, isWatched }: {
+    readonly invocation: Invocation;
+    readonly prompt: string;
+    readonly isWatched: boolean;
+  },
+): Omit<RunOrder, "env" | "cwd"> & { readonly prompt: string } {
+  const { outputFormat, streamText, verbose, partialMessages } = request;
+  const frames = outputFormat === "stream-json" || streamText ||
+    (outputFormat === "json" && verbose);
+  return {
+    ...request,
+    prompt,
+    ...(handedOver === undefined ? {} : { terminalSize: handedOver.terminal.size() }),
+    startedAt,
+    limitsTold: outputFormat !== "text",
+    answerAlone: outputFormat === "text",
+    frames,
+    partialMessages: partialMessages || streamText,
+    retries: frames || isWatched,
   };
-  let report = await perform();
-  while (!teardown.crashed && request.waitForLimitMs !== undefined) {
+}
+
+/** A run with those who look on. */
+interface AttendedRun extends RunTools {
+  readonly request: RunRequest;
+  readonly tracer: Tracer;
+  readonly recorder: RunRecorder | undefined;
+  readonly watcher: RunWatcher | undefined;
+}
+
+/** Performs a run, and goes on with its session behind limits that are used up, as long as that was asked for. */
+async function performPastLimits(first: RunOrder, run: AttendedRun): Promise<RunReport> {
+  const { request: { waitForLimitMs: longestMs }, writer, warn, teardown, invocation } = run;
+  const { outlets, signals } = invocation;
+  let order = first;
+  let report = await perform(order, run);
+  while (!teardown.crashed && longestMs !== undefined) {
     const { orderPastLimit, resetOf, waitUntil } = await import("../../run/past_limit.ts");
-    const until = resetOf(report, { longestMs: request.waitForLimitMs, now: Date.now() });
+    const until = resetOf(report, { longestMs, now: Date.now() });
     if (until === undefined) break;
     teardown.childEnded();
     for (const frame of report.unprinted) if (frame.type !== "result") writer.frame(frame);
@@ -178,9 +192,44 @@ async function carryOut(
       },
     });
     order = orderPastLimit(order, report);
-    report = await perform();
+    report = await perform(order, run);
   }
-  if (teardown.crashed) return report.exitCode;
+  return report;
+}
+
+async function perform(
+  order: RunOrder,
+  { writer, warn, teardown, invocation, tracer, recorder, watcher }: AttendedRun,
+): Promise<RunReport> {
+  const { outlets, signals, handedOver } = invocation;
+  const prepared = await prepareRun(order);
+  teardown.own(prepared);
+  if (needsChild(prepared.gated)) recorder?.begin(prepared);
+  for (const warning of earlyWarnings(prepared)) warn(warning);
+  tracer.prepared(prepared);
+  await handedOver?.commit();
+  return await performRun(prepared, {
+    signals,
+    ...(handedOver === undefined ? {} : { terminal: handedOver.terminal }),
+    outlets: outlets.all,
+    emit: writer.frame,
+    onInput: (input) => {
+      recorder?.input(input);
+      watcher?.observe(input);
+    },
+    ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
+    trace: tracer.trace,
+    onLogLine: (line) => outlets.tell(`${line}\n`),
+  });
+}
+
+/** Prints what is left to print, and leaves nothing of the run behind. */
+async function printEnd(
+  report: RunReport,
+  { request, writer, warn, teardown, invocation, label = "", tracer, watcher }: AttendedRun,
+): Promise<number> {
+  const { trace, loadRedactor } = tracer;
+  const { outlets } = invocation;
   teardown.childEnded();
   // What is printed now does not mix with what was there to look at.
   watcher?.[Symbol.dispose]();
