@@ -1,38 +1,28 @@
-import { onStoppable } from "../turn/aborting.ts";
-import { isFirstStop, onBackgroundStop, withWoken } from "../turn/background_stop.ts";
-import { backgroundTasksOf } from "../turn/background_wait.ts";
+import { isFirstStop } from "../turn/background_stop.ts";
 import { decided } from "../control/answering.ts";
 import { askWhenTold, onElicitation } from "../control/questions/asking.ts";
 import { callOf } from "../control/questions/told_calls.ts";
 import { unchosenSkill } from "../control/chosen_skills.ts";
 import type { CallbackHook } from "../control/caller_options.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
-import { began, isSubmitted, ready } from "../turn/beginning.ts";
-import type { Answer, Effect } from "../effect.ts";
+import { began } from "../turn/beginning.ts";
+import type { Answer } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../turn/child_queue.ts";
-import { end, onSessionEnd, settledEnding } from "../turn/ending.ts";
-import { handToChild, handTogether } from "../turn/handing_over.ts";
+import { onSessionEnd } from "../turn/ending.ts";
+import { handTogether } from "../turn/handing_over.ts";
 import { denial, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
 import { holdForServers } from "./on_servers.ts";
+import { takeHook } from "./take_hook.ts";
 import { onAnnounced } from "./on_status.ts";
-import { isTextOf } from "../message.ts";
 import { isOverspent } from "../memory/spending_memory.ts";
 import type { SessionState } from "../session_state.ts";
-import { act, andThen, deadline, stay, type Step } from "../step.ts";
+import { act, andThen, stay, type Step } from "../step.ts";
 import { hasOtherStopHooks } from "../turn/other_stop_hooks.ts";
-import { currentPrompt, take, takeFirst } from "../turn/taking.ts";
-import { isNotification } from "../../transcript/task_notification.ts";
-import {
-  askTasks,
-  intoNextTurn,
-  isAwaitingStatus,
-  overAtOnce,
-  overTurn,
-} from "../turn/turn_end.ts";
-import { askPrice, overWhenPriced, untilSettled } from "../turn/waits.ts";
-import { mayBeWoken } from "../turn/wakeup.ts";
+import { takeFirst } from "../turn/taking.ts";
+import { intoNextTurn } from "../turn/turn_end.ts";
+import { askPrice, overWhenPriced } from "../turn/waits.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
@@ -53,73 +43,112 @@ export function onHook(
 
 function answer(state: SessionState, call: HookCall): Step {
   const begun = isOfNextTurn(state, call) ? intoNextTurn(state) : undefined;
-  if (begun !== undefined) {
-    const next = answer(begun.state, call);
-    return act(next.state, [...begun.effects, ...next.effects]);
-  }
-  const { event, payload, id, at } = call;
-  if (id !== undefined && isHeld(state, event)) {
+  if (begun !== undefined) return andThen(begun, (state) => answer(state, call));
+  const { event, id } = call;
+  if (id === undefined) return takeCounted(state, call);
+  const asking = { ...call, id };
+  if (isHeld(state, event)) {
     const held = holdForServers(state, id);
-    const next = takeHook(held.state, { event, payload, id });
+    const next = takeHook(held.state, call);
     return act(next.state, [...next.effects, ...held.effects]);
   }
-  if (event === "SessionEnd" && id !== undefined) return onSessionEnd(state, id);
-  const unchosen = event === "PreToolUse" ? unchosenSkill(state, payload) : undefined;
-  if (unchosen !== undefined && id !== undefined) {
-    const next = takeHook(state, { event, payload, id });
-    return act(next.state, [{ type: "answer", id, reply: unchosen }, ...next.effects]);
+  switch (event) {
+    case "PreToolUse":
+      return onPreToolUse(state, asking);
+    case "PostToolBatch":
+      return onPostToolBatch(state, asking);
+    case "PermissionRequest":
+      return onPermissionRequest(state, asking);
+    case "Elicitation":
+      return andThen(
+        takeHook(state, call),
+        (state) => onElicitation(state, { ...asking, hookId: id }),
+      );
+    case "Stop":
+      return onStop(state, asking);
+    case "SessionEnd":
+      return onSessionEnd(state, id);
+    default:
+      return answered(takeHook(state, call), id);
   }
-  if (event === "PreToolUse" && id !== undefined && state.options.maxBudgetUsd !== undefined) {
-    const next = takeHook(state, { event, payload, id });
-    const waiting = onToolUse(next.state, { id, payload });
-    return act(waiting.state, [...next.effects, ...waiting.effects]);
-  }
+}
+
+/** A call of a hook that waits for an answer. */
+type AskingHook = HookCall & { readonly id: string };
+
+/** Answers a hook before anything else is done because of it; without a reply there is nothing to say to it. */
+function answered({ state, effects }: Step, id: string, reply?: HookPayload): Step {
+  return act(state, [
+    { type: "answer", id, ...(reply === undefined ? {} : { reply }) },
+    ...effects,
+  ]);
+}
+
+/** A call of a tool: some are refused, some wait for the price of the answer that makes them. */
+function onPreToolUse(state: SessionState, call: AskingHook): Step {
+  const { payload, id } = call;
+  const unchosen = unchosenSkill(state, payload);
+  const next = takeHook(state, call);
+  return unchosen === undefined && state.options.maxBudgetUsd !== undefined
+    ? andThen(next, (state) => onToolUse(state, { id, payload }))
+    : answered(next, id, unchosen);
+}
+
+/** The tools of an answer have returned: a request more has been made, and perhaps as many as there may be. */
+function onPostToolBatch(state: SessionState, call: AskingHook): Step {
+  const counted = countRequest(onToolsReturned(state, call.payload), call.payload);
+  const limited = limitReached(counted, call.payload);
+  const next = takeHook(counted, { ...call, limited });
+  return answered(next, call.id, limited === undefined ? undefined : STOP);
+}
+
+/** A hook of which nothing is told but that it runs. */
+function takeCounted(state: SessionState, call: HookCall): Step {
+  const { event, payload } = call;
   const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
   const counted = ENDS_OF_REQUESTS.includes(event) ? countRequest(returned, payload) : returned;
-  const owes = event === "Stop" && id !== undefined && owesOutput(state);
-  const isLastRequest = event === "Stop" && id !== undefined && mayNotGoOn(counted) &&
-    (owes || hasOtherStopHooks(state));
+  const limited = event === "PostToolBatch" ? limitReached(counted, payload) : undefined;
+  return takeHook(counted, { ...call, limited });
+}
+
+/** The turn is over as far as the assistant goes, which may have to give a structured answer first. */
+function onStop(state: SessionState, call: AskingHook): Step {
+  const { id } = call;
+  const counted = countRequest(state, call.payload);
+  const owes = owesOutput(state);
+  const isLastRequest = mayNotGoOn(counted) && (owes || hasOtherStopHooks(state));
   if (owes && !isLastRequest) {
     const next = began({ ...takeFirst(counted), output: { ...state.output, reminded: true } });
-    const reminder: Effect = { type: "answer", id, reply: REMINDER };
-    return act(next.state, [reminder, { type: "trace", text: "reminded" }, ...next.effects]);
+    return answered(
+      act(next.state, [{ type: "trace", text: "reminded" }, ...next.effects]),
+      id,
+      REMINDER,
+    );
   }
-  const limited = event === "PostToolBatch" ? limitReached(counted, payload) : undefined;
   const ending = isLastRequest ? { ...counted, atLimit: true } : counted;
-  const taken = takeHook(ending, { event, payload, limited, id });
-  if (id === undefined) return taken;
-  const next = event === "Stop" ? withAllThatWaits(taken) : taken;
-  if (event === "Stop") {
-    // Other hooks of its kind may want the turn to go on.
-    const reply = isLastRequest ? { reply: { ...owes ? REMINDER : {}, ...STOP } } : {};
-    const stopHook: Answer = { type: "answer", id, ...reply };
-    if (!goesOn(next.state)) return act(next.state, [stopHook, ...next.effects]);
-    // A turn that is settling asks by itself.
-    const asking = next.state.phase === "settling" ? [] : [overWhenPriced(), ...askPrice(state)];
-    return act({ ...next.state, stopHook }, [...next.effects, ...asking]);
+  const next = withAllThatWaits(takeHook(ending, call));
+  // Other hooks of its kind may want the turn to go on.
+  const reply = isLastRequest ? { reply: { ...owes ? REMINDER : {}, ...STOP } } : {};
+  const stopHook: Answer = { type: "answer", id, ...reply };
+  if (!goesOn(next.state)) return act(next.state, [stopHook, ...next.effects]);
+  // A turn that is settling asks by itself.
+  const asking = next.state.phase === "settling" ? [] : [overWhenPriced(), ...askPrice(state)];
+  return act({ ...next.state, stopHook }, [...next.effects, ...asking]);
+}
+
+/** A permission is asked for, which nobody but the caller can give. */
+function onPermissionRequest(state: SessionState, call: AskingHook): Step {
+  const { id: hookId, payload, at } = call;
+  const next = takeHook(state, call);
+  if (state.options.caller?.permissions && mayAsk(next.state)) {
+    return andThen(next, (state) => askWhenTold(state, { asking: { hookId, payload }, at }));
   }
-  if (event === "Elicitation") {
-    const asking = onElicitation(next.state, { hookId: id, payload, at });
-    return act(asking.state, [...next.effects, ...asking.effects]);
-  }
-  if (event === "PermissionRequest" && state.options.caller?.permissions && mayAsk(next.state)) {
-    const asking = askWhenTold(next.state, { asking: { hookId: id, payload }, at });
-    return act(asking.state, [...next.effects, ...asking.effects]);
-  }
-  if (event === "PermissionRequest") {
-    const { id: callId, hookAsks } = callOf(next.state, payload) ?? {};
-    const { unattended } = state.options;
-    const isOfHook = hookAsks !== undefined && !unattended;
-    const reply = denial({ ...unattended ? { unattended } : {}, hookAsks });
-    return act(next.state, [
-      { type: "answer", id, reply },
-      ...(isOfHook ? decided(callId, "unasked") : []),
-      ...next.effects,
-    ]);
-  }
-  const reply = limited === undefined ? undefined : STOP;
-  const answered: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
-  return act(next.state, [answered, ...next.effects]);
+  const { id: callId, hookAsks } = callOf(next.state, payload) ?? {};
+  const { unattended } = state.options;
+  const isOfHook = hookAsks !== undefined && !unattended;
+  const reply = denial({ ...unattended ? { unattended } : {}, hookAsks });
+  const unasked = isOfHook ? decided(callId, "unasked") : [];
+  return answered(act(next.state, [...unasked, ...next.effects]), hookId, reply);
 }
 
 /** The child calls a hook of the caller's, which says nothing of the turn: ours of the same event does. */
@@ -179,20 +208,6 @@ function isHeld(state: SessionState, event: string): boolean {
     : event === "SessionStart" && !introduced;
 }
 
-/**
- * The child has told what it is started with, for which a message may wait that it need not take, or whose own hook waits
- * for the servers.
- */
-function introduced(before: SessionState): Step {
-  const { state, effects } = ready({ ...before, introduced: true });
-  const [waiting] = state.queue;
-  const mayWait = state.phase === "resting" && waiting !== undefined &&
-    (waiting.way === undefined || state.options.holdsPrompt === true);
-  if (!mayWait) return act(state, effects);
-  const next = handToChild(state);
-  return act(next.state, [...effects, deadline("servers"), ...next.effects]);
-}
-
 /** A Stop that was just heard, with what could wait until then. */
 function withAllThatWaits({ state, effects }: Step): Step {
   const next = handTogether(state);
@@ -227,117 +242,6 @@ function mayNotGoOn({ requests, options: { maxTurns } }: SessionState): boolean 
   return maxTurns !== undefined && requests + 1 > maxTurns;
 }
 
-/** What a hook says of the turn; `limited` says why there may be no further request after the tools that it tells of. */
-function takeHook(
-  state: SessionState,
-  { event, payload, limited, id }: Pick<HookCall, "event" | "payload"> & {
-    readonly id: string | undefined;
-    readonly limited?: SessionState["limited"];
-  },
-): Step {
-  if (state.phase === "ending") return stay(state);
-  if (state.phase === "interrupting") {
-    // The turn was over before Escape arrived, or because of it.
-    const isOver = event === "Stop" || isTurnFailure(event, payload);
-    return isOver ? end(state, state.ending) : stay(state);
-  }
-  if (state.ending !== undefined) return stay(state);
-  const trace: Effect = { type: "trace", text: `hook ${event}` };
-  if (limited !== undefined) {
-    // No Stop follows it (2.1.168 to 2.1.330).
-    return act(
-      { ...takeFirst(state), phase: "settling", limited, priced: limited === "budget" },
-      [trace, ...untilSettled(state)],
-    );
-  }
-  switch (event) {
-    case "Stop": {
-      if (!isSubmitted(state)) return act(state, [trace]);
-      if (state.phase === "resting") {
-        // The first that is heard of a turn for which the model was woken.
-        const begun = began(state);
-        const next = takeHook(begun.state, { event, payload, id });
-        return act(next.state, [...begun.effects, ...next.effects]);
-      }
-      const stop = withWoken(state, payload);
-      if (backgroundTasksOf(stop).length > 0) {
-        const next = onBackgroundStop(state, stop);
-        return act(next.state, [trace, ...next.effects]);
-      }
-      const settling: SessionState = {
-        ...takeFirst(state),
-        phase: "settling",
-        stop: payload,
-        isStopAsking: id !== undefined,
-        background: false,
-        priced: false,
-        late: state.late || (state.unasked && isFirstStop(payload)),
-      };
-      const over = overAtOnce(settling);
-      return over === undefined
-        ? act(settling, [
-          trace,
-          ...untilSettled(settling),
-          ...(isAwaitingStatus(settling) ? askPrice(state) : []),
-          ...askTasks(settling),
-        ])
-        : act(over.state, [trace, ...over.effects]);
-    }
-    case "StopFailure":
-      if (!isTurnFailure(event, payload)) return act(state, [trace]);
-      return act(
-        { ...takeFirst(state), phase: "settling", failure: payload, priced: false },
-        [trace, ...untilSettled(state)],
-      );
-    // What the model says may be told when its turn is over already.
-    case "MessageDisplay":
-      return stay(state);
-    case "UserPromptSubmit": {
-      const text = payload["prompt"];
-      const next = takePrompt(state, text);
-      return act(next.state, [trace, ...next.effects]);
-    }
-    default: {
-      // Any hook of the turn proves that it is under way; SessionStart comes before it.
-      const next = event === "SessionStart" ? introduced(state) : began(state);
-      return act(next.state, [trace, ...next.effects]);
-    }
-  }
-}
-
-/** The child takes a prompt: one of ours, or one that tells the model of a task that ended in the background. */
-function takePrompt(before: SessionState, text: unknown): Step {
-  const taken = take(before, text);
-  if (taken === undefined) {
-    // The child goes on with the end of a task, or wakes the model, which makes a turn of its own.
-    // Where its time was there as soon as the turn was over, the lines that tell of it may be read later.
-    const noticed = isNotification(text);
-    const isDue = (before.wakeup !== undefined || mayBeWoken(before)) && !noticed;
-    const begun = isDue || noticed ? intoNextTurn(before, { woken: isDue, noticed }) : undefined;
-    if (begun !== undefined) {
-      const next = prompted(begun.state);
-      return act(next.state, [...begun.effects, ...next.effects]);
-    }
-    const current = currentPrompt(before);
-    // A line may have told of it before.
-    const woken = isDue || (before.woken && !noticed);
-    // What is sent as the model is woken is on its way, and still to be taken.
-    const isForeign = !woken && !before.prompted && current !== undefined &&
-      typeof text === "string" &&
-      !isTextOf(current, text) && !noticed;
-    return isForeign
-      ? end(before, { kind: "undelivered", taken: text })
-      : prompted({ ...before, woken, noticed: before.noticed || noticed });
-  }
-  // The child goes on with what it has in its queue by itself; a turn for which it is waited takes its own prompts first.
-  const isStopped = before.phase === "aborting" && (before.escapes > 0 || before.recorded);
-  const over = settledEnding(before) ?? (isStopped ? { kind: "aborted" } as const : undefined);
-  if (over === undefined || before.phase === "working") return prompted(taken);
-  const ended = overTurn(before, over, { recorded: false });
-  const next = prompted(take(ended.state, text) ?? ended.state);
-  return act(next.state, [...ended.effects, ...next.effects]);
-}
-
 /** Whether a hook shows that the child has gone on by itself after the turn that settles, before its prompt is read. */
 function isOfNextTurn(
   state: SessionState,
@@ -354,10 +258,3 @@ function isOfNextTurn(
 
 /** Hooks that are called while a turn is under way. */
 const OF_TURNS = ["PreToolUse", "PermissionRequest", "PostToolBatch"];
-
-function prompted(state: SessionState): Step {
-  const begun = { ...state, prompted: true, background: false, waits: false, completed: false };
-  const next = andThen(began(begun), onStoppable);
-  const further = handToChild(next.state);
-  return act(further.state, [...next.effects, deadline("background"), ...further.effects]);
-}
