@@ -143,6 +143,9 @@ function answerOfCaller({ subtype, input, callback_id: id, message }: JsonObject
           },
         };
       }
+      if (id === "post" && call?.command === "touch yes") {
+        return { decision: "block", reason: "look again" };
+      }
       if (id === "other" || (id === "last" && prompt?.startsWith("Three"))) {
         return { hookSpecificOutput: { hookEventName: "SessionStart", additionalContext: "x" } };
       }
@@ -199,6 +202,8 @@ forEarlierVersions(
       },
     });
     assertStringIncludes(requests.at(-1)?.text ?? "", "sum 3");
+    // The model is told who says so, and nothing of how it is asked here.
+    assertStringIncludes(requests[1]?.text ?? "", 'from command: \\"callback\\": look again');
     assertEquals(methods, ["initialize", "notifications/initialized", "tools/list", "tools/call"]);
   },
 );
