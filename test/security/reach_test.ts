@@ -239,7 +239,8 @@ for (const version of REAL_VERSIONS) {
     fn: async () => {
       const sandbox = { enabled: true, autoAllowBashIfSandboxed: true };
       const [, { text = "" } = {}] = await prowl(version, {
-        args: [`--settings=${JSON.stringify({ sandbox })}`],
+        // It is about what is beside the settings, which a run has in its private folder.
+        args: [`--settings=${JSON.stringify({ sandbox, permissions: { allow: ["Edit(/**)"] } })}`],
         plan: ({ home, tmp, run, beside, other }) => {
           const escape = `touch ${home}/escaped`;
           const hooks = { Stop: [{ hooks: [{ type: "command", command: escape }] }] };

@@ -295,8 +295,9 @@ async function gatedOf(
 function wholeDocument(document: SettingsDocument, cwd: string): SettingsDocument {
   const { source, name, values } = document;
   if (source !== "user" && source !== "flags") return document;
-  const folder = name.startsWith("--") ? cwd : parentOf(absolutePath(name, cwd));
-  return { ...document, values: withWholePaths(values, folder) };
+  if (name.startsWith("--")) return { ...document, values: withWholePaths(values, cwd) };
+  const folder = parentOf(absolutePath(name, cwd));
+  return { ...document, values: withWholePaths(values, folder, { rulesFrom: folder }) };
 }
 
 /**

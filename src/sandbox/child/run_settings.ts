@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { CliError } from "../../cli_error.ts";
 import { type SettingsDocument, settingsDocument, unreadableSettings } from "./read_settings.ts";
 import { absolutePath } from "../paths.ts";
+import { literalPattern } from "./literal_pattern.ts";
 
 /** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
 const MAX_BYTES = 2_000_000;
@@ -151,10 +152,7 @@ function merge(ours: unknown, theirs: unknown): unknown {
   return { ...theirs, ...Object.fromEntries(merged) };
 }
 
-/**
- * All that is in a folder, as a pattern of Claude Code's rules. What is special in one stands for any one character
- * there: a backslash before it makes 2.1.197 refuse every file.
- */
+/** All that is in a folder, as a pattern of Claude Code's rules. */
 function patternOf(folder: string): string {
-  return `/${folder.replace(/[\\*?[\]]/gu, "?").replace(/[()]/gu, "\\$&")}/**`;
+  return `/${literalPattern(folder)}/**`;
 }
