@@ -6,6 +6,7 @@ import {
   hookSettings,
   statusLineSetting,
 } from "./hooks.ts";
+import { literalPattern } from "./literal_pattern.ts";
 import { readingRules, runSettings } from "./run_settings.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
 import { shellScript, type SplitShell } from "./split_shell.ts";
@@ -16,7 +17,7 @@ import {
   OUT_SUFFIX,
   UP_SUFFIX,
 } from "../folder/folder_contents.ts";
-import type { FolderParts } from "../folder/folder_parts.ts";
+import { type FolderParts, folderParts } from "../folder/folder_parts.ts";
 import type { JsonObject } from "../../json_object.ts";
 import { BRIDGED_OUTPUT_TOOL, OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 
@@ -59,6 +60,8 @@ export interface ChildFilesOptions {
   readonly exposed: readonly string[];
   /** Folders of runs of which commands in the Bash sandbox see nothing but this run's config dir and temp folder. */
   readonly hidden: readonly string[];
+  /** Those of them that settings open by their own names. */
+  readonly reopened?: readonly string[];
   /** The caller's `ANTHROPIC_API_KEY`. */
   readonly apiKey: string | undefined;
   /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
@@ -108,6 +111,7 @@ export function childFiles(
       ...options.earlierOutputs === undefined ? [] : readingRules(options.earlierOutputs),
     ],
     outOfReach: [own, ...options.exposed],
+    outOfReachPatterns: (options.reopened ?? []).map(ownPartsIn),
     readOnly: [configDir],
     hidden: { folders: options.hidden, but: [configDir] },
     ...(options.asksCost ? { statusLine: statusLineSetting(hookPath) } : {}),
@@ -133,6 +137,11 @@ export function childFiles(
       ? []
       : [{ path: splitShell.path, text: shellScript(splitShell), runs: true as const }]),
   ];
+}
+
+/** What is out of reach for tools in whatever private folders there are, as a pattern of rules. */
+function ownPartsIn(runs: string): string {
+  return `/${literalPattern(runs)}${folderParts("/*").own}/**`;
 }
 
 function withoutPrograms(

@@ -77,6 +77,8 @@ export interface OwnSettings {
   readonly allow?: readonly string[];
   /** Folders that no tool may read or write, from the Bash sandbox or without. */
   readonly outOfReach: readonly string[];
+  /** The same as patterns of rules: it is known only once a tool is called what there is. */
+  readonly outOfReachPatterns?: readonly string[];
   /** Folders that no command in the Bash sandbox may write to. */
   readonly readOnly: readonly string[];
   /** Folders that no command in the Bash sandbox sees, and what it sees of them all the same. */
@@ -105,7 +107,8 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
   const { hooks, memoryPath, outOfReach, readOnly, hidden, statusLine } = ours;
   const { plugins = {}, allow = [] } = ours;
   const deny = ["Edit", "Read"].flatMap((tool) =>
-    outOfReach.map((folder) => `${tool}(${patternOf(folder)})`)
+    [...outOfReach.map(patternOf), ...ours.outOfReachPatterns ?? []]
+      .map((pattern) => `${tool}(${pattern})`)
   );
   return {
     autoMemoryDirectory: memoryPath,

@@ -1741,6 +1741,10 @@ rule(
           ["/tmp/claude-print-1", "/var/tmp/claude-print-1"],
         ],
       },
+      "what is hidden is opened by its name": {
+        facts: { writable: ["/w", "/tmp/claude-print-1"] },
+        is: [[], 2, ["/tmp/claude-print-1", "/var/tmp/claude-print-1"]],
+      },
       "the run is in the temp folder of another one": {
         facts: {
           writable: ["/"],

@@ -58,6 +58,14 @@ Deno.test("childFiles() hides all runs from the Bash sandbox, but for what comma
   });
 });
 
+Deno.test("childFiles() closes what is any run's own where settings open the folder of runs by its name", () => {
+  const { permissions: { deny } } = JSON.parse(
+    filesOf({ hidden: ["/runs"], reopened: ["/runs"] })["own/settings.json"] ?? "",
+  );
+  const closed = ["//runs/1-2-00000000/own/**", "//runs/*/own/**"];
+  assertEquals(deny, ["Edit", "Read"].flatMap((tool) => closed.map((each) => `${tool}(${each})`)));
+});
+
 Deno.test("childFiles() closes what is the run's own, and other folders of runs, to every tool", () => {
   const { permissions: { deny }, sandbox } = JSON.parse(
     filesOf({ exposed: ["/tmp/claude-print-1"] })["own/settings.json"] ?? "",

@@ -20,6 +20,7 @@ import type { FolderContents } from "../../../sandbox/folder/folder_contents.ts"
 import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
 import { isBelow } from "../../../sandbox/paths.ts";
 import { hiddenRuns } from "../../../sandbox/places/hidden_runs.ts";
+import { reopenedRuns } from "../../../sandbox/places/reopened_runs.ts";
 import { exposedRuns } from "../../../sandbox/places/writable_folders.ts";
 import { SKILL_TOOL } from "../../../session/control/chosen_skills.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
@@ -118,6 +119,7 @@ export function childContents(
       folders,
       exposed,
       hidden,
+      reopened: reopenedRuns(hidden, { writable }),
       apiKey: order.env["ANTHROPIC_API_KEY"],
       ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
       asksCost: isLongConversation(order) || order.limitsTold === true ||
