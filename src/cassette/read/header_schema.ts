@@ -126,6 +126,7 @@ const frames = z.object(
     outputStyle: z.exactOptional(z.string()),
     memoryPath: z.exactOptional(z.string()),
     servedByAnthropic: z.boolean(),
+    limitsOutput: z.exactOptional(z.literal(true)),
     denialMessages: z.array(z.string()),
     denialsUntold: z.exactOptional(z.literal(true)),
     seed: z.string(),

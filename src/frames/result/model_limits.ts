@@ -21,8 +21,8 @@ const MEASURED =
  * window of the model in use, if it has a status line, and the output where its transcript tells of requests.
  *
  * Measured with Claude Code 2.1.197 and 2.1.330 on a subscription; the window belongs to the version as much as to the model: up to 2.1.197 it is large only
- * with the suffix `[1m]`. `CLAUDE_CODE_MAX_OUTPUT_TOKENS` is not considered: where the request itself
- * is known, its `max_tokens` should be preferred.
+ * with the suffix `[1m]`. Where a request is known, its `max_tokens` is to be preferred, unless
+ * `CLAUDE_CODE_MAX_OUTPUT_TOKENS` has set that: `claude -p` tells of the model and not of the variable.
  *
  * @param model the key of `modelUsage`
  */

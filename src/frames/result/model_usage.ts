@@ -10,7 +10,7 @@ export interface UsageFacts {
   /** The model that has answered last, as the API names it. */
   readonly answering: string | undefined;
   /** `max_tokens` of the requests by model, where the transcript tells. */
-  readonly maxOutputTokens?: ReadonlyMap<string, number>;
+  readonly maxOutputTokens?: ReadonlyMap<string, number> | undefined;
   /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
   readonly provider?: string;
   readonly limits?: ClaudeLimits | undefined;

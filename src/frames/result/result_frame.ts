@@ -37,7 +37,7 @@ export interface ResultFacts {
   /** Milliseconds from the prompt to the end; preferred to what the transcript says. */
   readonly durationMs?: number;
   /** `max_tokens` of the requests by model, where the transcript tells. */
-  readonly maxOutputTokens?: ReadonlyMap<string, number>;
+  readonly maxOutputTokens?: ReadonlyMap<string, number> | undefined;
   /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
   readonly provider?: string;
   /**

@@ -22,6 +22,8 @@ export interface FramesOptions {
   /** Where the user's automatic memory of this project is; absent where there is none. */
   readonly memoryPath?: string;
   readonly servedByAnthropic: boolean;
+  /** Whether the user has set how much a model may answer, which requests tell then in the place of its own limit. */
+  readonly limitsOutput?: true;
   /** The headers that the user has added to requests; absent for none. */
   readonly betas?: readonly string[];
   /** The texts with which this run refuses what somebody should be asked. */

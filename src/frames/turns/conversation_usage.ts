@@ -1,3 +1,4 @@
+import { outputLimits } from "./output_limits.ts";
 import { usageSoFar } from "./cost_so_far.ts";
 import { modelUsageOf } from "../result/model_usage.ts";
 import { runTurns, sumOf } from "./run_turns.ts";
@@ -40,7 +41,7 @@ export function sessionUsage(state: FramesState, now: number): JsonObject {
       version,
       cost: { ...spent, modelUsage, hasUnknownPrice: false },
       answering: run.recent.at(-1)?.model,
-      maxOutputTokens: state.kept.notes.maxOutputTokens,
+      maxOutputTokens: outputLimits(state),
       limits,
     }),
   };

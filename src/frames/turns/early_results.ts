@@ -1,3 +1,4 @@
+import { outputLimits } from "./output_limits.ts";
 import type { HookPayload } from "../../session/input.ts";
 import { backgroundTasksOf, isShellsOnly } from "../../session/turn/background_wait.ts";
 import type { SystemEntry } from "../../transcript/entry.ts";
@@ -83,7 +84,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
   // What was told before it is the cost of something else.
   const { cost, ...priceless } = rest;
   const isKnown = cost !== undefined && (unpriced === undefined || isPriced(rest, unpriced.at));
-  const { maxOutputTokens } = rest.kept.notes;
+  const maxOutputTokens = outputLimits(rest);
   const { state: next, made } = withIds(
     rest,
     (newUuid) =>

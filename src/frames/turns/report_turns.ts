@@ -1,3 +1,4 @@
+import { outputLimits } from "./output_limits.ts";
 import { ticketsOf } from "../../session/message.ts";
 import { announces } from "../../session/turn/ending.ts";
 import type { Cost } from "../../transcript/turn/cost.ts";
@@ -118,7 +119,7 @@ function sharedFacts(
     version,
     sessionId: state.options.sessionId,
     cost,
-    maxOutputTokens: state.kept.notes.maxOutputTokens,
+    maxOutputTokens: outputLimits(state),
     // Those of the turns before too, where this one is in no line.
     subagents: subagentsOf(state, sum, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,

@@ -4,6 +4,7 @@ import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
 import type { FramesOptions } from "../../frames/telling/frames_options.ts";
 import { callerServersOf, type Decisions, shellOutputOf } from "./decisions/decide.ts";
+import { namedVariable } from "./named_variable.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests, WITHOUT_MEMORY } from "./same_requests.ts";
@@ -195,6 +196,9 @@ function byMessage(
   return { conversation: true, ...(version === undefined ? {} : { version }) };
 }
 
+/** The variable by which users set how much a model may answer. */
+const OUTPUT_LIMIT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS";
+
 function framesOptions(
   order: RunOrder,
   { facts, decided: { session, mode, memoryPath, servers, hookless }, betas }: Known,
@@ -210,6 +214,9 @@ function framesOptions(
     ...outputStyle(valuesOf(facts.settings)),
     ...(hookless !== undefined || hasNoMemory(order) ? {} : { memoryPath }),
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
+    ...(namedVariable(OUTPUT_LIMIT, { env, settings: valuesOf(facts.settings) }) === ""
+      ? {}
+      : { limitsOutput: true }),
     ...(betas.length === 0 ? {} : { betas }),
     denialMessages: [order.unattended ? UNATTENDED_MESSAGE : DENIAL_MESSAGE],
     ...(order.promptTool === undefined ? {} : { denialsUntold: true }),

@@ -2,6 +2,7 @@ import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
 import { INEFFECTIVE } from "./asked_order.ts";
+import { boundedOrder } from "./bounded_order.ts";
 import { childArgs, HIDING, HIDING_AGENT } from "./child_args.ts";
 import { childContents } from "./contents/child_contents.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";
@@ -59,17 +60,18 @@ export interface Plan {
  *
  * @throws {CliError} when there is no session, or no part of it, that can be gone on with as it was asked for
  */
-export function plan(order: RunOrder, facts: PlanFacts): Plan {
+export function plan(asked: RunOrder, facts: PlanFacts): Plan {
+  const order = boundedOrder(asked, valuesOf(facts.settings));
   const decided = decide(order, facts);
   const { session, mode, isGated, log, rendezvous } = decided;
   const parts = folderParts(facts.folder);
   const { configDir, tempDir } = parts;
-  const { variables: asked, betas, warnings } = requestVariables(order, {
+  const { variables: added, betas, warnings } = requestVariables(order, {
     login: facts.login,
     settings: valuesOf(facts.settings),
   });
   const variables = {
-    ...asked,
+    ...added,
     ...sameRequests(order),
     // At a terminal 2.1.330 asks for short thoughts even beside the flag.
     ...(order.omitsThinking ? { CLAUDE_CODE_THINKING_DISPLAY_UPDATES: "0" } : {}),

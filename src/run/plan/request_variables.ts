@@ -1,6 +1,7 @@
 import type { Login } from "../../sandbox/child/login.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { namedVariable } from "./named_variable.ts";
 import type { RunOrder } from "./run_order.ts";
 
 /** The only beta header that Claude Code lets its user add (2.1.197 and 2.1.330). */
@@ -35,11 +36,7 @@ export function requestVariables(
   { betas, taskBudget, env }: Pick<RunOrder, "betas" | "taskBudget" | "env">,
   { login, settings }: { readonly login: Login; readonly settings: readonly JsonObject[] },
 ): RequestVariables {
-  const named = (name: string): string => {
-    const all = settings.map(({ env }) => isJsonObject(env) ? env[name] : undefined);
-    const last = all.findLast((value) => typeof value === "string");
-    return typeof last === "string" ? last : env[name] ?? "";
-  };
+  const named = (name: string) => namedVariable(name, { env, settings });
   const isAllowed = hasApiKey(login) && betas.includes(ALLOWED_BETA);
   const allowed = isAllowed ? [ALLOWED_BETA] : [];
   const added = [

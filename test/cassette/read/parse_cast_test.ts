@@ -112,6 +112,7 @@ const FRAMES: Required<FramesOptions> = {
   outputStyle: "x",
   memoryPath: "/m",
   servedByAnthropic: true,
+  limitsOutput: true,
   denialMessages: ["no"],
   denialsUntold: true,
   seed: "seed",

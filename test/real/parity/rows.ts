@@ -215,6 +215,7 @@ const ROWS: readonly Row[] = [
   {
     name: "agents-file",
     since: "2.1.330",
+    env: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: "5000" },
     files: { "agents.json": JSON.stringify(AGENT) },
     args: [
       ...[...STREAM, "--agents", "agents.json", "--agent", "reviewer"],
@@ -294,7 +295,8 @@ const ROWS: readonly Row[] = [
     name: "max-turns-stop",
     told: ["stopped at its limit: 1 request"],
     files: { ".claude/settings.json": JSON.stringify({ hooks: { Stop: hook("exit 2") } }) },
-    args: [...STREAM, "--max-turns", "1", "Hi [[stop end_turn]] [[next]] [[say one]]"],
+    env: { CLAUDE_CODE_MAX_TURNS: "1" },
+    args: [...STREAM, "Hi [[stop end_turn]] [[next]] [[say one]]"],
   },
   {
     name: "budget-over",

@@ -1570,6 +1570,38 @@ rule("limits are the order's, of which the session has what is left", {
   },
 });
 
+const TURNS = "CLAUDE_CODE_MAX_TURNS";
+
+rule("turns are limited by a variable too, where no flag does so", {
+  see: ({ conversation: { session, report } }) => [session.maxTurns, report.maxTurns],
+  rows: {
+    "one of the caller's": { order: { env: { [TURNS]: "2" } }, is: [2, 2] },
+    "one of settings, which come before": {
+      order: { env: { [TURNS]: "2" } },
+      facts: { settings: [from("user", { env: { [TURNS]: "4" } })] },
+      is: [4, 4],
+    },
+    "a flag beside it": { order: { env: { [TURNS]: "2" }, maxTurns: 3 }, is: [3, 3] },
+    // Claude Code itself says what is wrong with it.
+    "no number": { order: { env: { [TURNS]: "2.5" } }, is: [undefined, undefined] },
+  },
+});
+
+rule("that the most a model may answer is the user's own is told", {
+  see: ({ conversation: { frames } }) => frames.limitsOutput,
+  rows: {
+    "it is not": { is: undefined },
+    "a variable says it": {
+      order: { env: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: "5000" } },
+      is: true,
+    },
+    "settings say it": {
+      facts: { settings: [from("user", { env: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: "5000" } })] },
+      is: true,
+    },
+  },
+});
+
 const remembering = (path: unknown) => ({ autoMemoryDirectory: path });
 
 rule("memory stays where it is", {
