@@ -7,6 +7,7 @@ import type { LateTerms } from "../session/late_terms.ts";
 import type { ToldBefore } from "../frames/telling/frames_options.ts";
 import { toldBy } from "../frames/turns/told_by.ts";
 import { awaitWords } from "./await_words.ts";
+import { heardLines } from "./heard_lines.ts";
 import { isKnownSession } from "./facts/sessions/known_session.ts";
 import type { Surroundings } from "./facts/surroundings.ts";
 import { screenFor, showsScreen } from "./perform_run.ts";
@@ -25,6 +26,7 @@ import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { unansweredRequests } from "../session/control/requests/consulting.ts";
 import { untakenMessages } from "../session/turn/taking.ts";
+import type { Frame } from "../wire/frame.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 
 /** What became of a turn, and what the screen showed if the child did not outlive it. */
@@ -107,10 +109,16 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     const unrecorded = unrecordedProblems(prepared);
     let toldToStop: StopSignal | undefined;
     let isSaid = false;
+    const lines = heardLines();
+    /** Whoever hears of a result may look for its turn in the session. */
+    const tell = (frame: Frame) => {
+      if (frame.type === "result") prepared.sandbox.bringSoFar(lines.last());
+      emit(frame);
+    };
     const say = (said: readonly ConversationEffect[]) => {
       isSaid = true;
       for (const part of said.flatMap(partsOf)) {
-        if (part.type === "frame") emit(part.frame);
+        if (part.type === "frame") tell(part.frame);
         if (part.type === "report") {
           exitCode = part.report.exitCode;
           onReport({ ...part.report, ...unrecorded(part.report) });
@@ -121,7 +129,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
       ...options,
       emit: (frame) => {
-        if (!isSaid) emit(frame);
+        if (!isSaid) tell(frame);
       },
       begin: [...begin, ...speaker.take([])],
       caller: speaker,
@@ -132,6 +140,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       },
       onInput: (input) => {
         if (input.type === "signal") toldToStop = input.signal;
+        lines.hear(input);
         options.onInput?.(input);
       },
       onReport: (report) => {
@@ -153,7 +162,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       onChildEnded();
       return exitCode;
     }
-    for (const frame of frames) emit(frame);
+    for (const frame of frames) tell(frame);
     const untaken = untakenMessages(state.session);
     // Whatever kept it from taking a message would keep the next one too, unless it was started before there was one.
     const isDeaf = !isEarly && (!state.session.ready || ending.kind === "unreachable");

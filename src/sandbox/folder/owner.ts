@@ -22,7 +22,7 @@ export interface Owner {
   /** The session that goes on in it; absent when nothing of it is to be kept. */
   readonly session?: OwnedSession;
   /** What `forwardTranscripts` is to bring home; absent when nothing is, and as long as there is no child. */
-  readonly transcripts?: Omit<ForwardOptions, "from" | "given">;
+  readonly transcripts?: Omit<ForwardOptions, "from" | "given" | "goesOn">;
 }
 
 /** A session whose transcript is yet to come home. */
@@ -117,7 +117,10 @@ function isSession(value: unknown): value is OwnedSession {
 
 function isTranscripts(value: unknown): value is Owner["transcripts"] {
   if (!isJsonObject(value)) return false;
-  const { to, resumed } = value;
+  const { to, resumed, brought = {} } = value;
   return typeof to === "string" && isJsonObject(resumed) &&
-    Object.values(resumed).every((size) => typeof size === "number");
+    Object.values(resumed).every((size) => typeof size === "number") && isJsonObject(brought) &&
+    Object.values(brought).every((place) =>
+      isJsonObject(place) && typeof place["here"] === "number" && typeof place["there"] === "number"
+    );
 }

@@ -168,6 +168,30 @@ export class Sandbox implements Disposable {
     return forwardTranscripts({ from: this.configDir, ...transcripts, given: this.#given });
   }
 
+  /**
+   * Brings home what the session's transcript has so far, while the child goes on: others may read it there, and go on
+   * with it, as with `claude -p`. What goes wrong is told at the end, when it is tried again.
+   *
+   * @param upTo the id of the last line that the machines have heard of; all lines count without one
+   */
+  bringSoFar(upTo?: string): void {
+    const { transcripts } = this.#owner;
+    if (transcripts === undefined) return;
+    const { files, brought } = forwardTranscripts({
+      from: this.configDir,
+      ...transcripts,
+      given: this.#given,
+      goesOn: { upTo },
+    });
+    if (files === 0 || brought === undefined) return;
+    this.#owner = { ...this.#owner, transcripts: { ...transcripts, brought } };
+    try {
+      writeOwner(this.path, this.#owner);
+    } catch {
+      // It is of use only where this program is killed, and what is home is found there in any case.
+    }
+  }
+
   /** Takes the id that the caller gave a prompt: at home the transcript has it in the place of its own. */
   name({ line, given }: { readonly line: string; readonly given: string }): void {
     if (this.#owner.transcripts === undefined) return;

@@ -15,8 +15,22 @@ export interface ForwardOptions {
   readonly to: string;
   /** Bytes that were copied in before the run, by path below `projects/`: only what follows them is new. */
   readonly resumed: Readonly<Record<string, number>>;
+  /** How far of each file an earlier call has brought home while the child went on, by its path below `projects/`. */
+  readonly brought?: Readonly<Record<string, Brought>>;
   /** The ids that callers gave prompts, by those that the child gave them: its transcripts have them at home. */
   readonly given?: ReadonlyMap<string, string>;
+  /**
+   * Given while the child goes on: only transcripts and notes of subagents come home, in whole lines, and stay here too.
+   * Of the session's own nothing is taken behind the line with this id, if there is one: what that says of ids is not
+   * known yet.
+   */
+  readonly goesOn?: { readonly upTo?: string | undefined };
+}
+
+/** How far a file is home: bytes of the child's, and bytes of that at home behind which the next ones are looked for. */
+interface Brought {
+  readonly here: number;
+  readonly there: number;
 }
 
 /** What became of it. */
@@ -27,6 +41,8 @@ export interface Forwarded {
   readonly left: number;
   /** One sentence for each thing that went wrong. */
   readonly failures: readonly string[];
+  /** How far each file is home by now, where its child goes on. */
+  readonly brought?: Readonly<Record<string, Brought>>;
 }
 
 /**
@@ -40,11 +56,13 @@ export interface Forwarded {
  * it, and so is all of one whose session has a transcript there since, as two `claude -p` with one `--session-id` at
  * once append to one file (2.1.197 and 2.1.330). Only what is noted of a resumed subagent is written anew, as Claude
  * Code does when the subagent goes on. What an earlier call brought home already, whole or in part, is not brought twice.
+ * As `claude -p` writes there as it goes on, so may what is new come home before the child's end.
  */
 export function forwardTranscripts(options: ForwardOptions): Forwarded {
   const failures: string[] = [];
   let files = 0;
   let left = 0;
+  const brought: Record<string, Brought> = { ...options.brought };
   const attempt = (path: string, action: () => void) => {
     try {
       action();
@@ -55,13 +73,20 @@ export function forwardTranscripts(options: ForwardOptions): Forwarded {
       );
     }
   };
-  const visit = (path: string, resumed: ForwardOptions["resumed"]) => {
+  const visit = (path: string, places: Places) => {
     for (const entry of Deno.readDirSync(`${options.from}/projects/${path}`)) {
       const inner = path === "" ? entry.name : `${path}/${entry.name}`;
-      if (entry.isDirectory) attempt(inner, () => visit(inner, resumed));
+      if (entry.isDirectory) attempt(inner, () => visit(inner, places));
       if (entry.isFile) {
         attempt(inner, () => {
-          if (forward(inner, { ...options, resumed })) files++;
+          if (options.goesOn === undefined) {
+            if (forward(inner, { ...options, place: places[inner] })) files++;
+            return;
+          }
+          const place = bringSoFar(inner, { ...options, ...options.goesOn, place: places[inner] });
+          if (place === undefined) return;
+          brought[inner] = place;
+          files++;
         });
       } else if (inner.endsWith(".jsonl")) {
         failures.push(`Cannot bring the transcript ${inner} home: it is no regular file`);
@@ -79,24 +104,31 @@ export function forwardTranscripts(options: ForwardOptions): Forwarded {
     if (error instanceof Deno.errors.NotFound) return { files, left, failures };
   }
   attempt("", () => visit("", withMoves(options)));
-  return { files, left, failures };
+  return { files, left, failures, ...(options.goesOn === undefined ? {} : { brought }) };
 }
+
+/** How far files are home, by their paths below `projects/`. */
+type Places = Readonly<Record<string, Brought>>;
 
 /**
  * Does at home what 2.1.330 did with a resumed session whose turn entered a worktree, or left it: it is moved to the
  * project of that folder.
  *
- * @returns the bytes that were copied in, by where they are now
+ * @returns how far files are home, by where they are now
  */
-function withMoves({ from, to, resumed }: ForwardOptions): ForwardOptions["resumed"] {
+function withMoves({ from, to, resumed, brought }: ForwardOptions): Places {
   const slugs = [...Deno.readDirSync(`${from}/projects`)].map(({ name }) => name);
-  let moved = Object.entries(resumed);
-  for (const path of Object.keys(resumed)) {
+  const copied = Object.entries(resumed).map(([path, size]) =>
+    [path, { here: size, there: size }] as const
+  );
+  const places: Places = { ...Object.fromEntries(copied), ...brought };
+  let moved = Object.entries(places);
+  for (const path of Object.keys(places)) {
     // A project's name has no slash and no dot, so that the path cannot lead elsewhere.
     const [, old = "", session] = /^([A-Za-z0-9-]+)\/([^/]+)\.jsonl$/u.exec(path) ?? [];
     if (session === undefined || entryAt(`${from}/projects/${path}`) !== undefined) continue;
     const slug = slugs.find((each) =>
-      resumed[`${each}/${session}.jsonl`] === undefined &&
+      places[`${each}/${session}.jsonl`] === undefined &&
       entryAt(`${from}/projects/${each}/${session}.jsonl`) !== undefined
     );
     if (slug === undefined) continue;
@@ -109,25 +141,27 @@ function withMoves({ from, to, resumed }: ForwardOptions): ForwardOptions["resum
       Deno.renameSync(`${to}/projects/${old}/${name}`, target);
     }
     const isOfSession = (each: string) => each === path || each.startsWith(`${old}/${session}/`);
-    moved = moved.map(([each, size]) => [
+    moved = moved.map(([each, place]) => [
       isOfSession(each) ? `${slug}${each.slice(old.length)}` : each,
-      size,
+      place,
     ]);
   }
   return Object.fromEntries(moved);
 }
 
+/** One file that comes home, and how far it is there. */
+type OneFile = Pick<ForwardOptions, "from" | "known" | "to" | "given"> & {
+  readonly place: Brought | undefined;
+};
+
 /** Brings one file home; false if there was nothing new in it. */
-function forward(
-  path: string,
-  { from, known = from, to, resumed, given }: ForwardOptions,
-): boolean {
+function forward(path: string, { from, known = from, to, place, given }: OneFile): boolean {
   const source = `${from}/projects/${path}`;
   const target = `${to}/projects/${path}`;
   const isNew = create(target);
   // Behind a whole value, JSON has no more.
-  if (!isNew && resumed[path] !== undefined && path.endsWith(".json")) {
-    const isChanged = replace(target, { source, known: resumed[path] });
+  if (!isNew && place !== undefined && path.endsWith(".json")) {
+    const isChanged = replace(target, { source, known: place.here });
     remove(source);
     return isChanged;
   }
@@ -141,8 +175,8 @@ function forward(
         : namedPortions(portions, { names, full: PORTION });
       count = append(target, missing);
     } else {
-      const bytes = readTranscript(source, { from: resumed[path] ?? 0 });
-      const there = { target, known: resumed[path] };
+      const bytes = readTranscript(source, { from: place?.here ?? 0 });
+      const there = { target, known: place?.there };
       count = append(target, [
         missingOf(names === undefined ? bytes : named(bytes, names), there),
       ]);
@@ -153,6 +187,62 @@ function forward(
   }
   remove(source);
   return count > 0;
+}
+
+/**
+ * Brings home what is new in a file to which the child goes on writing.
+ *
+ * @returns how far it is home now; undefined if it is as far as it was
+ */
+function bringSoFar(
+  path: string,
+  { from, known = from, to, place, given, upTo }: OneFile & ForwardOptions["goesOn"],
+): Brought | undefined {
+  const source = `${from}/projects/${path}`;
+  const target = `${to}/projects/${path}`;
+  if (path.endsWith(".json")) return bringNote({ source, target, place });
+  if (!path.endsWith(".jsonl")) return undefined;
+  const here = place?.here ?? 0;
+  const read = readTranscript(source, { from: here });
+  const isOwn = /^[^/]+\/[^/]+$/u.test(path);
+  const bytes = read.subarray(0, isOwn ? endOfLine(read, upTo) : endOfLine(read));
+  if (bytes.length === 0) return undefined;
+  const isNew = create(target);
+  try {
+    // Somebody may have removed what was home already.
+    const all = isNew && here > 0 ? readTranscript(source, { most: here + bytes.length }) : bytes;
+    const told = named(all, homeNames({ from: known, to, given }));
+    append(target, [isNew ? told : missingOf(told, { target, known: place?.there })]);
+  } catch (error) {
+    if (isNew) removeEmpty(target);
+    throw error;
+  }
+  return { here: here + bytes.length, there: Deno.statSync(target).size };
+}
+
+/** Brings home what is noted of a subagent, whole. */
+function bringNote(
+  { source, target, place }: {
+    readonly source: string;
+    readonly target: string;
+    readonly place: Brought | undefined;
+  },
+): Brought | undefined {
+  const bytes = readTranscript(source);
+  if (bytes.length === place?.here || bytes.at(-1) !== CLOSING) return undefined;
+  const isNew = create(target);
+  if (isNew) append(target, [bytes]);
+  else if (place === undefined) return undefined;
+  else replace(target, { source, known: place.here });
+  return { here: bytes.length, there: bytes.length };
+}
+
+/** Where the last whole line ends, or the last one with an id: 0 where there is none. */
+function endOfLine(bytes: Bytes, id?: string): number {
+  if (id === undefined) return bytes.lastIndexOf(NEWLINE) + 1;
+  const key = new TextEncoder().encode(`"uuid":${JSON.stringify(id)}`);
+  const at = indexOfBytes(bytes, key);
+  return at < 0 ? 0 : bytes.indexOf(NEWLINE, at) + 1;
 }
 
 /** How much of a file is in memory at a time that need not be compared, in bytes. */
@@ -245,6 +335,7 @@ function begunIn(there: Bytes, wanted: Bytes): number | undefined {
 }
 
 const NEWLINE = 0x0a;
+const CLOSING = 0x7d;
 
 function areSame(one: Bytes, other: Bytes): boolean {
   return one.length === other.length && indexOfBytes(one, other) === 0;

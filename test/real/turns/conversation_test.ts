@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { dirname } from "node:path";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude, holdWithProgram } from "../hold_conversation.ts";
@@ -117,14 +118,23 @@ function assertSame({ ours, theirs }: Both): void {
   assertEquals(ours.code, theirs.code);
 }
 
+/** What the user has of the session of a caller so far, whose project is in the home. */
+async function sessionAtHome({ folder, frames }: Caller): Promise<string> {
+  const slug = folder.replaceAll(/[^a-z\d]/giu, "-");
+  const name = `${frames().at(-1)?.["session_id"]}.jsonl`;
+  return await Deno.readTextFile(`${dirname(folder)}/.claude/projects/${slug}/${name}`);
+}
+
 const uuid = (digit: number) => ({ uuid: `${digit}`.repeat(8) + "-1111-4111-8111-111111111111" });
 
 forEachVersion(
   "turns are those of claude -p, whenever their messages come, costs included",
   async (real) => {
+    const kept: string[] = [];
     const { ours, theirs } = await both(real, {
       recorded: "conversation/turns",
-      script: async ({ say, send, heard, asked, folder }) => {
+      script: async (caller) => {
+        const { say, send, heard, asked, folder } = caller;
         /** Lets a turn end that waits for it, once all has been read that was said so far: lines are read in order. */
         const letGo = async (turn: string) => {
           const unknown = { subtype: "nonesuch" };
@@ -134,8 +144,9 @@ forEachVersion(
         };
         // One after the other.
         for (let turn = 1; turn <= 3; turn++) {
-          await say(`Turn ${turn}. [[say answer ${turn}]]`);
+          await say(`Turn ${turn}. [[say answer ${turn}]]`, uuid(turn));
           await heard(RESULT, turn);
+          kept.push(await sessionAtHome(caller));
         }
         // During a turn, and one that has been said before.
         await say(`Four. [[until ${folder}/four]] [[say fourth]]`, uuid(4));
@@ -164,6 +175,12 @@ forEachVersion(
         .concat("fourth", "fifth", "sixth", "seventh", "ninth", "last"),
     );
     assertEquals([ours.code, ours.stderr], [0, ""]);
+    // Whoever hears of a turn may look for it, by its id.
+    for (const turn of [1, 2, 3]) {
+      const session = kept[turn - 1] ?? "";
+      assertStringIncludes(session, `"uuid":"${uuid(turn).uuid}"`);
+      assertStringIncludes(session, `"text":"answer ${turn}"`);
+    }
     const costs = ({ results }: Held) => results.map(({ total_cost_usd: cost }) => Number(cost));
     for (const [at, cost] of costs(ours).entries()) {
       assert(Math.abs(cost - (costs(theirs)[at] ?? 0)) < 0.001, `${costs(ours)} ${costs(theirs)}`);

@@ -299,3 +299,93 @@ Deno.test("forwardTranscripts() leaves no half of a file when the disk takes no 
   ]);
   assertEquals(Deno.readTextFileSync(`${ground.to}/projects/-w/old.jsonl`), "old\n");
 });
+
+const line = (id: string, more: Readonly<Record<string, unknown>> = {}) =>
+  `${JSON.stringify({ uuid: id, ...more })}\n`;
+
+/** What is at home by what a child has written so far, and then by all. */
+class GoingOn extends Ground {
+  brought: NonNullable<Forwarded["brought"]> = {};
+
+  bring(upTo?: string, given: ReadonlyMap<string, string> = new Map()): Forwarded {
+    const { from, to, brought } = this;
+    const goesOn = upTo === undefined ? {} : { upTo };
+    const forwarded = forwardTranscripts({ from, to, resumed: {}, brought, given, goesOn });
+    this.brought = forwarded.brought ?? {};
+    return forwarded;
+  }
+
+  end(given: ReadonlyMap<string, string> = new Map()): Forwarded {
+    const { from, to, brought } = this;
+    return forwardTranscripts({ from, to, resumed: {}, brought, given });
+  }
+}
+
+Deno.test("forwardTranscripts() brings home what a child has written that goes on, in whole lines, and the rest at its end", () => {
+  using ground = new GoingOn();
+  const own = "-w/s1.jsonl";
+  const inner = "-w/s1/subagents/agent-a";
+  assertEquals(ground.bring("1").files, 0);
+  ground.write(`from/projects/${own}`, line("1") + line("2") + line("3").slice(0, 5));
+  ground.write("from/projects/-w/s1/x.txt", "not yet");
+  ground.write(`from/projects/${inner}.jsonl`, line("a"));
+  ground.write(`from/projects/${inner}.meta.json`, '{"half":');
+  assertEquals(ground.bring("1").files, 2);
+  assertEquals(ground.texts("to/projects"), { [own]: line("1"), [`${inner}.jsonl`]: line("a") });
+  ground.write(`from/projects/${inner}.meta.json`, '{"a":1}');
+  assertEquals(ground.bring("2").files, 2);
+  assertEquals(ground.bring("2").files, 0);
+  assertEquals(ground.bring("not there yet").files, 0);
+  ground.write(`from/projects/${own}`, line("1") + line("2") + line("3"));
+  ground.write(`from/projects/${inner}.meta.json`, '{"a":1,"b":2}');
+  assertEquals(ground.bring().files, 2);
+  const home = {
+    [own]: line("1") + line("2") + line("3"),
+    [`${inner}.jsonl`]: line("a"),
+    [`${inner}.meta.json`]: '{"a":1,"b":2}',
+  };
+  assertEquals(ground.texts("to/projects"), home);
+  ground.write(`from/projects/${own}`, home[own] + line("4"));
+  assertEquals(ground.end(), { files: 2, left: 0, failures: [] });
+  assertEquals(ground.texts("to/projects"), {
+    ...home,
+    [own]: home[own] + line("4"),
+    "-w/s1/x.txt": "not yet",
+  });
+  assertEquals(ground.texts("from/projects"), {});
+});
+
+Deno.test("forwardTranscripts() names what comes home early as it is there, and keeps what others add meanwhile", () => {
+  using ground = new GoingOn();
+  const own = "-w/s1.jsonl";
+  const given = new Map([[ID, "the caller's"]]);
+  const first = (id: string, dir: string) => line(id, { saved: `${dir}/projects/-w/s1/x.txt` });
+  ground.write(`from/projects/${own}`, first(ID, ground.from));
+  ground.bring(ID, given);
+  const there = first("the caller's", ground.to);
+  assertEquals(ground.texts("to/projects"), { [own]: there });
+  Deno.writeTextFileSync(`${ground.to}/projects/${own}`, line("others"), { append: true });
+  const rest = line("2", { parentUuid: ID });
+  ground.write(`from/projects/${own}`, first(ID, ground.from) + rest);
+  const told = line("2", { parentUuid: "the caller's" });
+  ground.bring("2", given);
+  assertEquals(ground.texts("to/projects"), { [own]: there + line("others") + told });
+  // Whoever is killed between two steps has noted nothing of what is home.
+  ground.brought = {};
+  Deno.removeSync(`${ground.to}/projects/${own}`);
+  ground.bring("2", given);
+  ground.brought = {};
+  ground.end(given);
+  assertEquals(ground.texts("to/projects"), { [own]: there + told });
+});
+
+Deno.test("forwardTranscripts() brings a session home anew that somebody has removed there", () => {
+  using ground = new GoingOn();
+  const own = "-w/s1.jsonl";
+  ground.write(`from/projects/${own}`, line("1"));
+  ground.bring("1");
+  Deno.removeSync(`${ground.to}/projects/${own}`);
+  ground.write(`from/projects/${own}`, line("1") + line("2"));
+  ground.bring("2");
+  assertEquals(ground.texts("to/projects"), { [own]: line("1") + line("2") });
+});
