@@ -1,4 +1,6 @@
 import type { Ending } from "./effect.ts";
+import type { PromptPart } from "./message.ts";
+import type { EchoState } from "./terminal/paste.ts";
 
 /**
  * Where a session stands.
@@ -20,14 +22,19 @@ export type Phase =
   | { readonly phase: "interrupting" | "ending" | "reading" | "ended"; readonly ending: Ending };
 
 /** A phase in which the ending is not known yet. */
-export interface OpenPhase {
-  readonly phase:
-    | "starting"
-    | "resting"
-    | "pasted"
-    | "entered"
-    | "working"
-    | "settling"
-    | "aborting";
-  readonly ending?: undefined;
-}
+export type OpenPhase =
+  & { readonly ending?: undefined }
+  & (
+    | { readonly phase: "starting" | "resting" | "working" | "settling" | "aborting" }
+    | {
+      readonly phase: "pasted";
+      /** What of the prompt is still to be pasted, the part whose echo is awaited first. */
+      readonly pasting: readonly PromptPart[];
+      readonly echo: EchoState;
+    }
+    | {
+      readonly phase: "entered";
+      /** Whether Enter is pressed once more if the next screen asks nothing. */
+      readonly entersAgain: boolean;
+    }
+  );

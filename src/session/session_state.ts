@@ -16,6 +16,9 @@ export type SessionState = SessionMemory & Phase;
 /** A session whose ending is not known yet. */
 export type OpenSession = SessionMemory & OpenPhase;
 
+/** A session whose prompt was pasted. */
+export type PastedSession = Extract<OpenSession, { readonly phase: "pasted" }>;
+
 /** What it remembers in every phase, each of something else. */
 interface SessionMemory
   extends

@@ -2,6 +2,7 @@ import {
   blockedPrompt,
   type ContentBlock,
   type Entry,
+  isPrompt,
   isTimed,
   type SystemEntry,
 } from "../transcript/entry.ts";
@@ -65,7 +66,7 @@ function makesGoOn(
 export function transcriptSign(entry: Entry): TranscriptSign {
   switch (entry.type) {
     case "user": {
-      const prompt = entry.meaning === "prompt" && entry.isSidechain !== true;
+      const prompt = isPrompt(entry);
       return {
         ...NOTHING,
         prompt,

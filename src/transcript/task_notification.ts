@@ -1,4 +1,4 @@
-import type { Entry } from "./entry.ts";
+import { type Entry, isPrompt } from "./entry.ts";
 import type { JsonObject } from "../json_object.ts";
 
 /** How a task in the background ended, as Claude Code tells the model in a `<task-notification>`. */
@@ -71,7 +71,5 @@ function usageOf(field: (name: string) => string | undefined): TaskNotification[
 
 /** What the prompt of a turn says that the end of a task started. */
 export function notificationIn(entry: Entry): TaskNotification | undefined {
-  return entry.type === "user" && entry.isSidechain !== true && entry.meaning === "prompt"
-    ? parseTaskNotification(entry.message.content)
-    : undefined;
+  return isPrompt(entry) ? parseTaskNotification(entry.message.content) : undefined;
 }

@@ -3,6 +3,7 @@ import { awaitBackground } from "../turn/background_wait.ts";
 import { answersInOrder } from "../control/requests/answers_in_order.ts";
 import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/questions/asking.ts";
 import { onCallerGone } from "../control/questions/unanswered.ts";
+import { dueLater } from "../memory/asking_memory.ts";
 import { withUntold } from "../control/questions/told_calls.ts";
 import { onChildGone, onConsulted } from "../control/requests/consulting.ts";
 import { stopsOver, withTasks } from "../control/requests/stopping.ts";
@@ -36,6 +37,7 @@ import { withGoal } from "../turn/other_stop_hooks.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { plainOutput } from "../terminal/plain_output.ts";
+import { missedLater } from "../terminal/paste.ts";
 import { onPriced, onTaskless, overAtOnce } from "../turn/turn_end.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import type { StopSignal } from "../../wire/stop_signal.ts";
@@ -148,8 +150,9 @@ function onMcpMessage(
 function onSuspended(state: SessionState, ms: number): Step {
   const { screen, keyAt, shellsOnlySince } = state;
   return act({
-    ...state,
+    ...(state.phase === "pasted" ? { ...state, echo: missedLater(state.echo, ms) } : state),
     lifeAt: state.lifeAt + ms,
+    asked: dueLater(state.asked, ms),
     ...(screen === undefined ? {} : { screen: { ...screen, since: screen.since + ms } }),
     ...(keyAt === undefined ? {} : { keyAt: keyAt + ms }),
     ...(shellsOnlySince === undefined ? {} : { shellsOnlySince: shellsOnlySince + ms }),

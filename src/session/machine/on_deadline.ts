@@ -11,6 +11,7 @@ import { handToChild } from "../turn/handing_over.ts";
 import { isLost, sayAgain } from "../turn/lost_prompt.ts";
 import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
+import { slashWord } from "../prompt/slash_word.ts";
 import type { DeadlineName } from "../deadline_names.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
@@ -46,7 +47,7 @@ export function onDeadline(
     case "echo":
       return act(state, [{ type: "look" }]);
     case "enter":
-      return state.phase === "entered" ? enterAgainUnlessAsked(state) : stay(state);
+      return enterAgainUnlessAsked(state);
     case "rendezvous":
       return state.phase === "resting" && !state.reachable
         ? end(state, { kind: "unreachable" })
@@ -136,5 +137,5 @@ function isAtHooks(state: SessionState): boolean {
 function isCommand(state: SessionState): boolean {
   const prompt = currentPrompt(state);
   return prompt !== undefined && (prompt.way !== "rendezvous" || prompt.command !== undefined) &&
-    prompt.text.trimStart().startsWith("/");
+    slashWord(prompt.text) !== undefined;
 }

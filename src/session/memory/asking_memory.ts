@@ -48,6 +48,17 @@ export const NOTHING_ASKED: AskingMemory = {
   promptTools: [],
 };
 
+/** The questions where nobody could hear an answer for so many milliseconds: each of them has as much time left. */
+export function dueLater(asked: AskingMemory["asked"], ms: number): AskingMemory["asked"] {
+  return new Map(
+    [...asked].map(([id, question]) =>
+      question.kind === "callback" && question.due !== undefined
+        ? [id, { ...question, due: question.due + ms }]
+        : [id, question]
+    ),
+  );
+}
+
 /** The questions without one that is not asked any more. */
 export function without(asked: AskingMemory["asked"], id: string): AskingMemory["asked"] {
   return new Map([...asked].filter(([other]) => other !== id));

@@ -1,5 +1,3 @@
-import type { PromptPart } from "../message.ts";
-import { ECHO_START, type EchoState } from "../terminal/paste.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { SCANNER_START, type ScannerState } from "../terminal/terminal_scanner.ts";
 
@@ -12,11 +10,6 @@ export interface TerminalMemory {
   readonly written: Uint8Array;
   /** When the child wrote something for the first time, in milliseconds after its start; absent until it has. */
   readonly heardAt?: number;
-  readonly echo: EchoState;
-  /** What of a prompt is still to be pasted, the part whose echo is awaited first. */
-  readonly pasting: readonly PromptPart[];
-  /** Whether Enter is pressed once more if the next screen asks nothing. */
-  readonly entersAgain: boolean;
   /** How many images have been put into files, and the number that the child has given to the last of them. */
   readonly images: { readonly placed: number; readonly number: number };
   /** The last screen looked at, what it asks, and since when it has asked that. */
@@ -33,9 +26,6 @@ export function newTerminal(size: TerminalMemory["size"]): TerminalMemory {
     size,
     scanner: SCANNER_START,
     written: new Uint8Array(),
-    echo: ECHO_START,
-    pasting: [],
-    entersAgain: false,
     images: { placed: 0, number: 0 },
     dialogKeys: 0,
   };

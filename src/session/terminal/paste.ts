@@ -77,6 +77,12 @@ export interface EchoState {
 /** Nothing seen yet. */
 export const ECHO_START: EchoState = { seen: "" };
 
+/** The same where nobody could look for so many milliseconds. */
+export function missedLater(state: EchoState, ms: number): EchoState {
+  const { missedSince } = state;
+  return missedSince === undefined ? state : { ...state, missedSince: missedSince + ms };
+}
+
 /** How many bytes of the prompt's end must be seen; a longer paste is shown as a placeholder. */
 const SAMPLE = 8;
 const PLACEHOLDER = "[Pasted";

@@ -68,6 +68,7 @@ export function enter(state: OpenSession): Step {
 
 /** Enter may be pressed once more, unless the screen shows that it would answer something. */
 export function enterAgainUnlessAsked(state: SessionState): Step {
+  if (state.phase !== "entered") return stay(state);
   return act({ ...state, entersAgain: true }, [{ type: "look" }]);
 }
 

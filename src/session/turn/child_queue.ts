@@ -1,4 +1,4 @@
-import type { Entry } from "../../transcript/entry.ts";
+import { type Entry, isPrompt } from "../../transcript/entry.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import {
   enqueuedNotification,
@@ -19,10 +19,8 @@ export function queueAfter(state: SessionState, entry: Entry): ChildQueue {
     case "other":
       return entry.line.type === "queue-operation" ? operated(state, entry.line) : queue;
     case "user": {
-      if (entry.meaning === "prompt" && entry.isSidechain !== true) {
-        return { ...queue, leftAt: undefined };
-      }
       const task = launchedIn(entry.toolUseResult);
+      if (isPrompt(entry)) return { ...queue, leftAt: undefined };
       return task === undefined
         ? queue
         : { ...queue, running: queue.running.union(new Set([task])) };

@@ -18,7 +18,12 @@ import {
 } from "../message.ts";
 import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "../terminal/paste.ts";
 import { imageSuffix } from "../../wire/image.ts";
-import { isLast, type OpenSession, type SessionState } from "../session_state.ts";
+import {
+  isLast,
+  type OpenSession,
+  type PastedSession,
+  type SessionState,
+} from "../session_state.ts";
 import { isOverspent } from "../memory/spending_memory.ts";
 import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { overWhenFollowed } from "./waits.ts";
@@ -178,7 +183,7 @@ function paste(state: OpenSession, prompt: Prompt): Step {
 /** Pastes the first of the parts that are left; an image as the path of a file, which Claude Code reads. */
 function pastePart(state: OpenSession, parts: readonly PromptPart[]): Step {
   const [part] = parts;
-  const pasted: OpenSession = { ...state, phase: "pasted", pasting: parts, echo: ECHO_START };
+  const pasted: PastedSession = { ...state, phase: "pasted", pasting: parts, echo: ECHO_START };
   if (part === undefined) return enter(pasted);
   const rest = [
     deadline("look"),
@@ -203,7 +208,7 @@ function pastePart(state: OpenSession, parts: readonly PromptPart[]): Step {
  * @returns once it is there, what follows: the next part, or Enter
  */
 export function seePasted(
-  state: OpenSession,
+  state: PastedSession,
   { visible, echo }: { readonly visible: Uint8Array; readonly echo: EchoState },
 ): { readonly echo: EchoState; readonly next?: Step } {
   const [part, ...parts] = state.pasting;
@@ -232,6 +237,7 @@ function send(state: OpenSession): Step {
     queue,
     sent: [...state.sent, next],
     phase: "entered",
+    entersAgain: false,
     waits: false,
   };
   const begun = act(entered, [

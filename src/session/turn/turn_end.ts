@@ -47,7 +47,7 @@ export function overTurn(
     turns: state.turns + 1,
     late: !recorded || unwritten.length > 0,
     shaken: isNext && state.escapes > 0,
-    phase: isNext ? "entered" : "resting",
+    ...(isNext ? { phase: "entered", entersAgain: false } : { phase: "resting" }),
   };
   const over = isLast(state) ? stay(after) : handToChild(after);
   const { deliveryTimeoutMs, timeoutMs, conversation } = state.options;

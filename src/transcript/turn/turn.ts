@@ -1,6 +1,13 @@
 import { summedUsage } from "./cost.ts";
 import { DEFERRED } from "./deferred.ts";
-import type { AssistantEntry, AttachmentEntry, ContentBlock, Entry, UserEntry } from "../entry.ts";
+import {
+  type AssistantEntry,
+  type AttachmentEntry,
+  type ContentBlock,
+  type Entry,
+  isPrompt,
+  type UserEntry,
+} from "../entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isOfGoal } from "../goal.ts";
 import { AT_LIMIT, HALTED } from "../halted.ts";
@@ -121,7 +128,7 @@ export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): r
     entrypoint ??= entry.entrypoint;
     if ((entry.entrypoint ?? entrypoint) !== entrypoint) continue;
     fresh.push(entry);
-    if (entry.type === "user" && entry.uuid !== undefined && entry.meaning === "prompt") {
+    if (entry.uuid !== undefined && isPrompt(entry)) {
       prompts.set(entry.uuid, entry);
     }
   }
@@ -186,7 +193,7 @@ export function isJoinedEnd({ prompt, answers, error, end }: Turn): boolean {
 
 /** Whether a line is the prompt of somebody who asks. */
 function isAsked(entry: Entry | undefined): boolean {
-  return entry?.type === "user" && entry.meaning === "prompt" &&
+  return entry !== undefined && isPrompt(entry) &&
     parseTaskNotification(entry.message.content) === undefined;
 }
 

@@ -721,6 +721,19 @@ Deno.test("silence does not count while this program was stopped", () => {
   assertEquals(lively.typed(), "");
 });
 
+Deno.test("a paste that could not be looked for while this program was stopped is not missed longer for it", () => {
+  const session = simulate({ inject: "paste", deliveryTimeoutMs: 300_000 });
+  session.hear(status("idle"));
+  session.draw("❯ ");
+  session.wait(4000);
+  session.sleep(60_000);
+  session.wait(4000);
+  assertEquals(session.signals(), []);
+  session.draw("❯ hello there");
+  session.wait(1000);
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r");
+});
+
 Deno.test("each limit names its own stage", () => {
   const mute = simulate({ startTimeoutMs: 1000 });
   mute.wait(1000);

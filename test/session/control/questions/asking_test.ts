@@ -401,6 +401,30 @@ Deno.test("what a hook of the caller's says of a call that has been carried out 
   assertEquals(decisions(session), []);
 });
 
+Deno.test("hooks of the caller's have the time that they had left once this program was stopped and goes on", () => {
+  const session = working([PRE, { ...PRE, id: "hook_1", timeoutS: 5 }]);
+  call(session);
+  preToolUse(session);
+  session.hear({
+    type: "hook",
+    event: "PreToolUse",
+    payload: { tool_name: "Bash", tool_use_id: "toolu_1" },
+    id: "6",
+    callback: 1,
+  });
+  session.wait(1000);
+  session.sleep(20_000);
+  const answered = () => replies(session).map(({ id }) => id);
+  session.wait(999);
+  assertEquals(answered(), []);
+  session.wait(1);
+  assertEquals(answered(), ["5"]);
+  session.wait(2999);
+  assertEquals(answered(), ["5"]);
+  session.wait(1);
+  assertEquals(answered(), ["5", "6"]);
+});
+
 Deno.test("that a hook of the caller's has failed is told since 2.1.330, with what comes of it", () => {
   const remarks = (version: string, hook: Partial<CallbackHook>) => {
     const event = "PostToolUse";
