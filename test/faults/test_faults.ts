@@ -69,6 +69,7 @@ async function check(
     assertEquals(waited, 1, `${when}: ${stderr}`);
   }
   assertEquals([code, result["subtype"]], [ends.code, ends.subtype], `${when}: ${stderr}`);
+  if (ends.code === 0) assertEquals(result["result"], "Hello from the stand-in.", when);
   const [first = ""] = stderr.split("\n");
   // A run that was answered may warn of something.
   assertMatch(first, ends.says === undefined ? /^(?:claude-print: Warning: .*)?$/ : CAUSE, when);

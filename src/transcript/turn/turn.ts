@@ -66,7 +66,7 @@ export interface Turn {
   readonly text: string;
   /** The last text of the turn, whatever came after it: what a turn that was cut short has to say. */
   readonly textSoFar: string;
-  /** Whether the last message is a tool's result, to which the answer is missing. */
+  /** Whether the last message is a call of a tool, or its result, to which the answer is missing. */
   readonly unanswered: boolean;
   readonly stopReason: string | null;
   /** Whether one more has left no line, because there is nothing in it. */
@@ -244,8 +244,9 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     text: halted === "stop" && isRefused ? "" : textIn(lastBlock) ?? "",
     textSoFar: assistants.flatMap((entry) => entry.message.content).map(textIn)
       .findLast((text) => text !== undefined) ?? "",
-    unanswered: lastMessage === followers.at(-1) &&
-      followers.at(-1)?.meaning === "tool-result",
+    unanswered: lastMessage?.type === "assistant"
+      ? lastMessage.message.content.at(-1)?.type === "tool_use"
+      : lastMessage === followers.at(-1) && followers.at(-1)?.meaning === "tool-result",
     stopReason: nudge !== undefined && (last === undefined || isBefore(last, nudge))
       ? "end_turn"
       : last?.message.stop_reason ?? null,

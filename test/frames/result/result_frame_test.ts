@@ -108,6 +108,18 @@ Deno.test("resultFrame: falls back on the Stop hook's text only without an answe
   const lastAssistantMessage = "From the hook";
   assertEquals(resultFrame({ ...FACTS, lastAssistantMessage }).result, "From the hook");
   assertEquals(resultFrame({ ...FACTS, lastAssistantMessage, turn }).result, "");
+  // A child that was killed had not written down what it said after its tool.
+  const prompt = { type: "user", uuid: "p", message: { content: "Hi" } };
+  const call = { type: "tool_use", id: "t", name: "Bash" };
+  const content = [{ type: "text", text: "Let me see" }, call];
+  const called = { type: "assistant", message: { id: "a", model: "m", content } };
+  const result = { type: "tool_result", tool_use_id: "t" };
+  const returned = { type: "user", message: { content: [result] } };
+  for (const lines of [[prompt, called], [prompt, called, returned]]) {
+    const [turn] = turnsOf(linesOf(...lines));
+    assertEquals(resultFrame({ ...FACTS, lastAssistantMessage, turn }).result, "From the hook");
+    assertEquals(resultFrame({ ...FACTS, turn }).result, "");
+  }
 });
 
 Deno.test("resultFrame: tells a StopFailure that the transcript does not show", () => {

@@ -1,0 +1,106 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import type { Moment, Scenario } from "../../fixtures/mock/scenario.ts";
+import type { TurnResult } from "../../src/library/mod.ts";
+import { leftovers } from "../leftovers.ts";
+import { converseHere } from "../library/converse_here.ts";
+import { StandIn } from "../standin/stand_in.ts";
+import { concurrently } from "./concurrently.ts";
+
+/** How many conversations are held at a time: most of them wait most of the time. */
+const LIMIT = 5;
+
+/** The moments of a turn at which something goes wrong, in order. */
+const MOMENTS = ["prompt", "stream", "tool", "answer", "stop"] as const satisfies readonly Moment[];
+
+/** What becomes of a turn: its exit code and the subtype of its result, and what is said of its failure. */
+interface Ends {
+  readonly code: number;
+  readonly subtype: string;
+  readonly says?: RegExp;
+}
+
+const ANSWERED: Ends = { code: 0, subtype: "success" };
+const UNHEARD: Ends = { code: 2, subtype: "internal_error", says: /^Claude Code's hooks cannot / };
+const KILLED: Ends = { code: 2, subtype: "internal_error", says: /ended .*: SIGKILL$/ };
+
+/** What is done to the child of a conversation, what becomes of the turn by moments, and whether the child outlives it. */
+const FAULTS: readonly {
+  readonly name: string;
+  readonly run: string;
+  readonly ends: Readonly<Record<(typeof MOMENTS)[number], Ends>>;
+  readonly outlived?: true;
+}[] = [
+  {
+    name: "the child is killed",
+    run: 'kill -KILL "$CLAUDE"',
+    ends: { prompt: KILLED, stream: KILLED, tool: KILLED, answer: KILLED, stop: ANSWERED },
+  },
+  {
+    name: "the private folder is removed",
+    run: 'rm -rf "$SANDBOX"',
+    ends: { prompt: UNHEARD, stream: UNHEARD, tool: UNHEARD, answer: UNHEARD, stop: ANSWERED },
+  },
+  {
+    name: "the transcript is truncated",
+    run: ': > "$TRANSCRIPT"',
+    ends: {
+      prompt: ANSWERED,
+      stream: ANSWERED,
+      tool: ANSWERED,
+      answer: ANSWERED,
+      stop: ANSWERED,
+    },
+    outlived: true,
+  },
+];
+
+const ECHO = { text: "You said {prompt}" };
+
+/** A conversation with a tool in its third turn, at a moment of which something is done. */
+function scenarioAt(at: Moment, run: string): Partial<Scenario> {
+  return {
+    turns: [[ECHO], [ECHO], [
+      { text: "Let me see.", tools: [{ name: "Bash", input: { command: "sleep 0.3" } }] },
+      ECHO,
+    ], [ECHO]],
+    sabotage: [
+      { at: "prompt", run: 'echo >> "$HOME/prompts"' },
+      { at, run: `[ "$(wc -l < "$HOME/prompts")" != 3 ] || { ${run}; }` },
+    ],
+  };
+}
+
+for (const { name, run, ends, outlived } of FAULTS) {
+  Deno.test(`whenever ${name} in its third turn, a conversation tells of that turn and goes on`, () =>
+    concurrently(MOMENTS, {
+      limit: LIMIT,
+      each: async (at) => {
+        await using claude = await StandIn.set(scenarioAt(at, run));
+        const conversation = converseHere(claude);
+        const turns: TurnResult[] = [];
+        for (const text of ["one", "two", "three", "four", "five"]) {
+          turns.push(await conversation.send(text).result);
+        }
+        assertEquals((await conversation.close()).exitCode, 0, at);
+        const { code, subtype, says = /^$/ } = ends[at];
+        assertEquals(
+          turns.map(({ exitCode, frame }) => [exitCode, frame.subtype]),
+          [[0, "success"], [0, "success"], [code, subtype], [0, "success"], [0, "success"]],
+          at,
+        );
+        const words = turns.map(({ text }) => text);
+        if (code === 0) assertEquals(words[2], "You said three", at);
+        assertEquals(
+          words.toSpliced(2, 1),
+          ["one", "two", "four", "five"].map((text) => `You said ${text}`),
+          at,
+        );
+        assertMatch(turns[2]?.problem?.message ?? "", says, at);
+        assertEquals(new Set(turns.map(({ frame }) => frame.session_id)).size, 1, at);
+        const isTold = turns[3]?.warnings.join().startsWith("Claude Code is gone") ?? false;
+        const starts = (await claude.journal("start")).length;
+        assertEquals([isTold, starts], outlived ? [false, 1] : [true, 2], at);
+        assertEquals(await leftovers(claude.home), [], at);
+      },
+    }));
+}
