@@ -9,7 +9,7 @@ export interface Row {
   readonly name: string;
   /** `HOME` stands for the home's path. */
   readonly args: readonly string[];
-  readonly stdin?: string;
+  readonly stdin?: string | Uint8Array<ArrayBuffer>;
   readonly env?: Readonly<Record<string, string>>;
   /** Files in the project, or below `~` the home, by their paths. */
   readonly files?: Readonly<Record<string, string>>;
@@ -58,6 +58,16 @@ function slowAndFast(
 /** A message of the caller's as a line of stdin. */
 function message(content: unknown, more: Readonly<Record<string, unknown>> = {}): string {
   return `${JSON.stringify({ type: "user", message: { role: "user", content }, ...more })}\n`;
+}
+
+/** Bytes of lines, in which `%ff` stands for a byte that is in no text of UTF-8. */
+function withStrayBytes(lines: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(
+    lines.split("%ff").flatMap((text, at) => [
+      ...(at === 0 ? [] : [0xff]),
+      ...new TextEncoder().encode(text),
+    ]),
+  );
 }
 
 /** An API that says of a goal that it is reached once the assistant has gone on for it. */
@@ -487,6 +497,20 @@ const ROWS: readonly Row[] = [
   { name: "input-empty", args: [...INPUT, "Not heard"], stdin: "" },
   { name: "input-bad", args: INPUT, stdin: "not json\n" },
   { name: "input-type", args: INPUT, stdin: '{"type":"nonesuch"}\n[1]\n' },
+  { name: "input-null", args: INPUT, stdin: `null\n${message("One")}` },
+  { name: "input-role", args: INPUT, stdin: '{"type":"user","message":{"role":"assistant"}}\n' },
+  { name: "input-cut", args: INPUT, stdin: message("One").slice(0, 40) },
+  {
+    // A byte order mark, no content, a session of another id, bytes that are no text, and no end of the last line.
+    name: "input-odd",
+    since: "2.1.330",
+    args: INPUT,
+    stdin: withStrayBytes(
+      `\ufeff${message(null, { session_id: SESSION })}\r\n \n${
+        message("a%ff%ff b [[say odd]]").trimEnd()
+      }`,
+    ),
+  },
 
   // Bad usage
   { name: "usage-flag", args: ["--nonesuch", "Hi"] },
