@@ -19,3 +19,28 @@ export async function timeOut<Run>(run: Promise<Run>, reached: Promise<void>): P
   const [output] = await Promise.all([run, up()]);
   return output;
 }
+
+/** What runs have as another limit than `--timeout`, in seconds, whose time is let pass: of another process it passes by itself. */
+export const PASSING_S = IS_ELSEWHERE ? 1 : 60;
+
+/** A step of time, in milliseconds: a longer one would be a stop of this program, for which limits are put off. */
+const STEP_MS = 1500;
+/** How long a run has to notice each step: it looks around every 50 ms. */
+const NOTICE_MS = 60;
+
+/**
+ * Has time pass, once a run inside this process has come far enough, until the run is over: so a limit that is far off ends
+ * it soon. No other run may be under way.
+ */
+export async function passTime<Run>(run: Promise<Run>, reached: Promise<void>): Promise<Run> {
+  let isOver = false;
+  const pass = async () => {
+    await reached;
+    while (!isOver && !IS_ELSEWHERE) {
+      leap(STEP_MS);
+      await new Promise((noticed) => setTimeout(noticed, NOTICE_MS));
+    }
+  };
+  const [output] = await Promise.all([run.finally(() => isOver = true), pass()]);
+  return output;
+}

@@ -154,11 +154,16 @@ export class StandIn implements AsyncDisposable {
 
   /**
    * What was typed at the stand-in, one string a read, without the answers of a terminal to its probes, and without what
-   * has the status line run at once.
+   * has the status line run at once. With `echoes`, `echo` stands where the input box was about to show it.
    */
-  async keys(): Promise<readonly string[]> {
-    const reads = await this.journal("keys");
-    return reads.map(({ base64 }) => new TextDecoder().decode(Uint8Array.fromBase64(base64)))
+  async keys({ echoes = false } = {}): Promise<readonly string[]> {
+    const entries = await readJournal(`${this.home.path}/journal`);
+    return entries.flatMap((entry) => {
+      if (entry.kind === "echo" && echoes) return ["echo"];
+      return entry.kind === "keys"
+        ? [new TextDecoder().decode(Uint8Array.fromBase64(entry.base64))]
+        : [];
+    })
       .map((keys) => keys.replaceAll("\x1b[?6c", "").replaceAll("?\x7f", ""))
       .filter((keys) => keys !== "");
   }

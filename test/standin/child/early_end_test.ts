@@ -2,15 +2,21 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Moment } from "../../../fixtures/mock/scenario.ts";
 import type { Run } from "../run.ts";
 import { StandIn } from "../stand_in.ts";
-import { LIMIT_S, timeOut } from "../../time_out.ts";
+import { LIMIT_S, PASSING_S, passTime, timeOut } from "../../time_out.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
+const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 
 Deno.test("a child that writes nothing ends the run after --start-timeout", async () => {
   await using claude = await StandIn.set({ hang: "start" });
-  const run = await claude.printHere([...JSON_FORMAT, "--start-timeout", "1", "hello"]);
+  const limits = ["--start-timeout", `${PASSING_S}`, "--exit-timeout", "600"];
+  const run = await passTime(
+    claude.printHere([...STREAM_FORMAT, ...limits, "hello"]),
+    claude.untilNoted("start"),
+  );
   assertEquals([run.code, run.result["subtype"]], [2, "start_timeout"]);
-  assertStringIncludes(run.stderr, "Claude Code wrote nothing to its terminal in 1 s\n");
+  const told = `Claude Code wrote nothing to its terminal in ${PASSING_S} s\n`;
+  assertStringIncludes(run.stderr, told);
   assertStringIncludes(run.stderr, "--start-timeout");
   assertEquals((await claude.journal("exit")).map(({ code }) => code), [143]);
 });
@@ -44,7 +50,7 @@ Deno.test("a child that refuses to begin ends the run as claude -p ends, with it
     return frames.length === 0 ? [code, stdout] : [code, ...frames.map(({ subtype }) => subtype)];
   };
   assertEquals(await told(), [1, ""]);
-  for (const format of [JSON_FORMAT, ["--output-format", "stream-json", "--verbose"]]) {
+  for (const format of [JSON_FORMAT, STREAM_FORMAT]) {
     assertEquals(await told(...format), [1, "refused"], format.join(" "));
   }
 });
@@ -95,7 +101,7 @@ Deno.test("a turn that never stops ends with exit code 124 after --timeout, with
     assertEquals(exits, [143], hang);
   }
   assertEquals((await timeOutAt("answer", [])).run.stdout, "");
-  const { run } = await timeOutAt("answer", ["--output-format", "stream-json", "--verbose"]);
+  const { run } = await timeOutAt("answer", STREAM_FORMAT);
   const names = run.frames.map(({ type, subtype }) => subtype ?? type);
   assertEquals(names, ["init", "assistant", "user", "timeout"]);
 });

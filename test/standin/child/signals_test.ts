@@ -7,7 +7,7 @@ import { leftovers, processesOf } from "../../leftovers.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
 import { StandIn, until } from "../stand_in.ts";
 import { runInTerminal } from "../terminal_run.ts";
-import { LIMIT_S, timeOut } from "../../time_out.ts";
+import { LIMIT_S, PASSING_S, passTime, timeOut } from "../../time_out.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
@@ -179,9 +179,13 @@ Deno.test("the child's terminal follows the size of the user's", async () => {
 
 Deno.test("a child that ignores SIGTERM after its answer is killed, and the answer printed", async () => {
   await using claude = await StandIn.set({ ignoreSignals: ["SIGTERM", "SIGHUP"] });
-  const run = await claude.printHere(["--exit-timeout", "0.5", "hello"], { warns: true });
+  const run = await passTime(
+    claude.printHere(["--exit-timeout", `${PASSING_S}`, "hello"], { warns: true }),
+    claude.untilNoted("signal"),
+  );
   assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
-  assertStringIncludes(run.stderr, "did not end within 0.5 s of its answer and was killed");
+  const told = `did not end within ${PASSING_S} s of its answer and was killed`;
+  assertStringIncludes(run.stderr, told);
   assertEquals((await claude.journal("signal")).map(({ name }) => name)[0], "SIGTERM");
   assertEquals(await claude.journal("exit"), []);
 });
