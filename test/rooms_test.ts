@@ -112,6 +112,13 @@ Deno.test("no files import each other in a circle", () => {
   assert(done.size > 100);
 });
 
+Deno.test("paths are put together in one way, that of src/sandbox/paths.ts and src/whole_path.ts", () => {
+  const others = [...sources("src/"), ...sources("ffi/")].filter((path) =>
+    /"(?:node:path|@std\/path)/u.test(Deno.readTextFileSync(new URL(path, ROOT)))
+  );
+  assertEquals(others, []);
+});
+
 Deno.test("what each run loads is of this project alone: for Node's modules Deno takes 6 ms, and for packages more", () => {
   const roots = ["main.ts", "commands/run/run.ts", "commands/run/run_here.ts"].map((path) =>
     `src/${path}`

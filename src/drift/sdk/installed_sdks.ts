@@ -1,7 +1,8 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
-import { dirname, join, resolve } from "node:path";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
+import { upFrom } from "../../sandbox/paths.ts";
+import { wholePath } from "../../whole_path.ts";
 import { jsonObjectIn } from "../../wire/json_object_in.ts";
 
 /** An Agent SDK: the interpreter of one for Python, or the declarations of one for TypeScript. */
@@ -24,13 +25,14 @@ export function namedSdk(path: string): InstalledSdk {
   const absolute = realPath(path);
   const typescript = absolute && typescriptIn(absolute);
   if (typescript) return typescript;
-  const venv = join(path, "bin", "python3");
+  const named = wholePath(path, Deno.cwd());
+  const venv = `${named}/bin/python3`;
   if (fileAt(venv)?.isFile === true) {
-    return { kind: "python", python: resolve(venv), isNamed: true };
+    return { kind: "python", python: venv, isNamed: true };
   }
   // A link leads out of its virtual environment: the interpreter has to be started by it.
-  if (fileAt(path)?.isFile === true) {
-    return { kind: "python", python: resolve(path), isNamed: true };
+  if (fileAt(named)?.isFile === true) {
+    return { kind: "python", python: named, isNamed: true };
   }
   throw new CliError(`Cannot find an Agent SDK at ${path}`, {
     suggestion: `Name a python3, a virtual environment, or the folder of ${PACKAGE}`,
@@ -44,12 +46,9 @@ export function foundSdks(
   const { VIRTUAL_ENV, PATH = "" } = env;
   const venv = VIRTUAL_ENV === undefined || VIRTUAL_ENV === "" ? [] : [`${VIRTUAL_ENV}/bin`];
   const folders = [...venv, ...PATH.split(":").filter((folder) => folder.startsWith("/"))];
-  const python = folders.map((folder) => join(folder, "python3")).find((path) =>
-    fileAt(path)?.isFile
-  );
-  const typescript = foldersAbove(cwd).map((folder) =>
-    typescriptIn(join(folder, "node_modules", PACKAGE))
-  ).find((found) => found !== undefined);
+  const python = folders.map((folder) => `${folder}/python3`).find((path) => fileAt(path)?.isFile);
+  const typescript = upFrom(cwd).map((folder) => typescriptIn(`${folder}/node_modules/${PACKAGE}`))
+    .find((found) => found !== undefined);
   return [
     ...(python === undefined ? [] : [{ kind: "python", python, isNamed: false } as const]),
     ...(typescript === undefined ? [] : [typescript]),
@@ -57,16 +56,11 @@ export function foundSdks(
 }
 
 function typescriptIn(folder: string): InstalledSdk | undefined {
-  const declarations = textOf(join(folder, DECLARATIONS));
+  const declarations = textOf(`${folder}/${DECLARATIONS}`);
   if (declarations === undefined) return undefined;
-  const { version } = jsonObjectIn(textOf(join(folder, "package.json")) ?? "") ?? {};
+  const { version } = jsonObjectIn(textOf(`${folder}/package.json`) ?? "") ?? {};
   const known = typeof version === "string" ? version.slice(0, 100) : "of an unknown version";
   return { kind: "typescript", name: `${PACKAGE} ${known}`, declarations };
-}
-
-function foldersAbove(folder: string): readonly string[] {
-  const above = dirname(folder);
-  return above === folder ? [folder] : [folder, ...foldersAbove(above)];
 }
 
 function textOf(path: string): string | undefined {

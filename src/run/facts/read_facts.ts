@@ -30,6 +30,7 @@ import {
   soundSettings,
   valuesOf,
 } from "../../sandbox/child/read_settings.ts";
+import { wholePath } from "../../whole_path.ts";
 import { withWholePaths } from "../../sandbox/child/whole_paths.ts";
 import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
 import { hasScheduledTasks } from "../../sandbox/child/scheduled_tasks.ts";
@@ -328,9 +329,9 @@ async function addedFilesOf(
   const files = addDirs.filter((dir) => isNoFolder(absolutePath(dir, cwd)));
   const isTold = files.length > 0 && (answerAlone === true || isOlder(await version()));
   if (!isTold) return {};
-  // Loaded for them alone: Deno takes 6 ms to have Node's modules.
-  const { dirname, resolve } = await import("node:path");
-  return { addedFiles: files.map((path) => ({ path, parent: dirname(resolve(cwd, path)) })) };
+  return {
+    addedFiles: files.map((path) => ({ path, parent: parentOf(wholePath(path, cwd)) || "/" })),
+  };
 }
 
 /** Of what is not there nothing is said. */

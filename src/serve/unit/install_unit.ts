@@ -1,9 +1,9 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { resolve } from "node:path";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { parentOf } from "../../sandbox/paths.ts";
+import { wholePath } from "../../whole_path.ts";
 import { isOurUnit, type UnitFile } from "./unit_files.ts";
 
 /** The largest unit that is looked at, in bytes. */
@@ -87,7 +87,7 @@ function linksTo(path: string): readonly string[] {
 
 function leadsTo(link: string, path: string): boolean {
   try {
-    return resolve(parentOf(link), Deno.readLinkSync(link)) === path;
+    return wholePath(Deno.readLinkSync(link), parentOf(link)) === path;
   } catch {
     return false;
   }
