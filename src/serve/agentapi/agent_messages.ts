@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../json_object.ts";
 import type { AnyFrame } from "../../wire/any_frame.ts";
 import type { ContentBlock } from "../../wire/message_frames.ts";
 
@@ -155,11 +156,9 @@ function withResults(
 }
 
 function blocksOf({ message }: AnyFrame): readonly ContentBlock[] {
-  const content = (message as { readonly content?: unknown } | null | undefined)?.content;
+  const content = isJsonObject(message) ? message["content"] : undefined;
   if (!Array.isArray(content)) return [];
-  return content.filter((block): block is ContentBlock =>
-    typeof block === "object" && block !== null
-  );
+  return content.filter((block): block is ContentBlock => isJsonObject(block));
 }
 
 /** What somebody has sent, in a frame that repeats it. */

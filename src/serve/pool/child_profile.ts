@@ -144,7 +144,7 @@ export function whyOfInitialize({ body }: ControlRequest): string | undefined {
 function stableText(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) => {
     if (typeof each === "number" && !Number.isFinite(each)) return `${each}`;
-    if (typeof each !== "object" || each === null || Array.isArray(each)) return each;
+    if (!isJsonObject(each)) return each;
     return Object.fromEntries(Object.entries(each).sort(([a], [b]) => a < b ? -1 : 1));
   });
 }

@@ -1,4 +1,5 @@
 import { blankPrompt } from "./blank_prompt.ts";
+import { isJsonObject } from "../../../json_object.ts";
 import { blankText } from "./blank_text.ts";
 
 /** What a tool is given that somebody is told: prompts, and what it is about in a few words. */
@@ -19,7 +20,7 @@ export function speaksToSubagent(tool: string): boolean {
 
 /** What a tool is given, without what a subagent is told. */
 export function blankCallInput(tool: string, input: unknown): unknown {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  if (!isJsonObject(input)) return input;
   const said = SAID[tool] ?? {};
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => {
