@@ -1180,11 +1180,16 @@ Deno.test("a paste is still looked for once a dialog in front of it is gone", ()
 
 Deno.test("a prompt that was taken as another text ends the run", () => {
   for (const inject of ["stdin", "paste"] as const) {
-    const session = simulate({ inject, prompt: "x\u200by" });
-    session.hear(status("idle"));
-    session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "xy" } });
-    session.hear(EXIT);
-    assertEquals(session.ending(), { kind: "undelivered", taken: "xy" });
+    // A path begins as a command does.
+    for (
+      const [prompt, taken] of [["x\u200by", "xy"], ["/etc/\u200bhosts", "/etc/hosts"]] as const
+    ) {
+      const session = simulate({ inject, prompt });
+      session.hear(status("idle"));
+      session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: taken } });
+      session.hear(EXIT);
+      assertEquals(session.ending(), { kind: "undelivered", taken });
+    }
   }
 });
 
