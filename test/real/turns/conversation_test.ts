@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname } from "node:path";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
+import { differences } from "../parity/differences.ts";
+import { masked } from "../parity/mask.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude, holdWithProgram } from "../hold_conversation.ts";
 import {
@@ -10,6 +12,7 @@ import {
   parseFrames,
 } from "../print_mode_facts.ts";
 import { RealClaude } from "../real_claude.ts";
+import type { ProgramOutput } from "../../start_program.ts";
 
 const RESULT = '"type":"result"';
 const INIT = '"subtype":"init"';
@@ -44,6 +47,8 @@ interface Held {
   /** What became of messages with an id, by its first digit, and when there was a result. */
   readonly lives: readonly string[];
   readonly asked: readonly unknown[];
+  /** All frames, masked, each once, and their order. */
+  readonly printed: { readonly frames: readonly unknown[]; readonly order: readonly number[] };
 }
 
 /** The same conversation, held by both. */
@@ -74,6 +79,7 @@ async function both(
         type === "command_lifecycle" ? `${`${id}`[0]} ${state}` : type === "result" ? type : []
       ),
       asked: real.api.turns.map(({ body }) => wordsOf(body)),
+      printed: printedBy(real, { code, stdout, stderr }),
     };
   };
   const ours = await held(hold, real);
@@ -82,6 +88,33 @@ async function both(
     return await held(holdWithClaude, other);
   });
   return { ours, theirs };
+}
+
+/**
+ * What of frames is left out besides what `parity` leaves out: counts of tokens and what they cost, which hang on the length
+ * of the home's path, and what is told only of messages with an id, which nobody but the request loop of `claude -p` tells.
+ */
+const OF_REQUESTS = /tokens$|cost_?usd$|^request_sent_wall_ms$/iu;
+
+/** What is printed, as far as it can be the same in both programs, in few words; an answer to the caller is no part of a turn. */
+function printedBy(real: RealClaude, output: ProgramOutput): Held["printed"] {
+  const run = { ...output, requests: [], files: [], isWarm: false, home: real.home.path };
+  const { stdout } = masked(run, { row: "" });
+  const texts = (Array.isArray(stdout) ? stdout : [])
+    .filter(({ type }) => type !== "control_response")
+    .map((frame) =>
+      JSON.stringify(frame, (name, value) => OF_REQUESTS.test(name) ? undefined : value)
+    );
+  const frames = [...new Set(texts)];
+  return {
+    frames: frames.map((text) => JSON.parse(text)),
+    order: texts.map((text) => frames.indexOf(text)),
+  };
+}
+
+/** The frames in the order in which they were printed. */
+function inOrder({ frames, order }: Held["printed"]): readonly unknown[] {
+  return order.map((at) => frames[at]);
 }
 
 /** What a request asks, without what Claude Code adds of its own. */
@@ -112,6 +145,7 @@ const compared = (results: readonly JsonObject[]) =>
 
 /** Fails unless both said and asked the same. */
 function assertSame({ ours, theirs }: Both): void {
+  assertEquals(differences("printed", [inOrder(ours.printed), inOrder(theirs.printed)]), []);
   assertEquals(ours.outline, theirs.outline);
   assertEquals(compared(ours.results), compared(theirs.results));
   assertEquals(ours.asked, theirs.asked);
@@ -133,6 +167,7 @@ forEachVersion(
     const kept: string[] = [];
     const { ours, theirs } = await both(real, {
       recorded: "conversation/turns",
+      args: ["--allowedTools", "Bash"],
       script: async (caller) => {
         const { say, send, heard, asked, folder } = caller;
         /** Lets a turn end that waits for it, once all has been read that was said so far: lines are read in order. */
@@ -166,13 +201,20 @@ forEachVersion(
         await say("Ten. [[say tenth]]", { priority: "later" });
         await say("Last. [[say last]]", { priority: "later" });
         await letGo("seven");
+        await heard(RESULT, 9);
+        // And so on, with what is thought and called: twenty turns in all.
+        for (let turn = 10; turn <= 20; turn++) {
+          await say(`Turn ${turn}. [[think so]] [[bash echo ${turn}]] [[say answer ${turn}]]`);
+          await heard(RESULT, turn);
+        }
       },
     });
     assertSame({ ours, theirs });
     assertEquals(
       ours.results.map(({ result }) => result),
       [1, 2, 3].map((turn) => `answer ${turn}`)
-        .concat("fourth", "fifth", "sixth", "seventh", "ninth", "last"),
+        .concat("fourth", "fifth", "sixth", "seventh", "ninth", "last")
+        .concat(Array.from({ length: 11 }, (_, at) => `answer ${10 + at}`)),
     );
     assertEquals([ours.code, ours.stderr], [0, ""]);
     // Whoever hears of a turn may look for it, by its id.
