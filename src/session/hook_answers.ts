@@ -2,35 +2,13 @@ import { DEFERRED } from "../transcript/turn/deferred.ts";
 import { AT_LIMIT } from "../transcript/halted.ts";
 import type { HookPayload } from "./input.ts";
 
-/** What the model is told when it needs a permission that nobody is there to give. */
-export const DENIAL_MESSAGE = "This tool use requires approval, and nobody is there to give it.";
-
-/**
- * The same with `--permission-prompts none`: the words of `claude -p` of 2.1.330, but for the last sentence, which says
- * what it is that requires approval.
- */
-export const UNATTENDED_MESSAGE =
-  "Permission for this tool use was denied. It requires approval, and this session has no approval surface — nobody " +
-  "can answer a permission prompt here — so it was denied automatically. The action was NOT performed; do not claim it " +
-  "succeeded, and do not retry it: this action, and anything else that requires approval, will be denied the same way " +
-  "for the rest of this session. Tell the user what was blocked and why you needed it, then continue with the parts of " +
-  "the task that do not require approval.";
-
 /** What the model is told instead where a hook that has not said why wants somebody to be asked, as by `claude -p`. */
 export function confirmationAsked(tool: string): string {
   return `Hook PreToolUse:${tool} asked for confirmation for this tool`;
 }
 
-/**
- * The answer to PermissionRequest that refuses.
- *
- * @param options.hookAsks the words of a hook that wants somebody to be asked
- */
-export function denial(
-  { unattended, hookAsks }: { readonly unattended?: true; readonly hookAsks?: string | undefined } =
-    {},
-): HookPayload {
-  const message = unattended ? UNATTENDED_MESSAGE : hookAsks ?? DENIAL_MESSAGE;
+/** The answer to PermissionRequest that refuses, with what the model is told. */
+export function denial(message: string): HookPayload {
   return {
     hookSpecificOutput: {
       hookEventName: "PermissionRequest",

@@ -25,7 +25,6 @@ export function conversationOptions(given: Partial<SessionOptions> = {}): Conver
       apiKeySource: "none",
       memoryPath: "/m/",
       servedByAnthropic: true,
-      denialMessages: [],
       seed: "5d2bd263-47a8-4ab5-8f2e-1f1f0c3a9b11",
       startedAt: 1_700_000_000_000,
     },

@@ -27,7 +27,6 @@ import {
 import { normalized } from "./normalized.ts";
 
 /** What the hook answered in the recorded sessions. */
-const DENIAL = "DENYTEXT";
 
 /** Frames that only the child's request loop or its scheduler could tell of. */
 const UNSEEN =
@@ -192,7 +191,6 @@ function contextOf(recording: Recording) {
     sessionId: "a session",
     newUuid: () => "new",
     toolUses: new Map(turnOf(recording).toolUses.map((use) => [use.id, use])),
-    denialMessages: [DENIAL],
   };
 }
 
@@ -217,7 +215,7 @@ function factsOf(recording: Recording) {
     uuid: "an id",
     outcome,
     cost,
-    permissionDenials: permissionDenialsOf(turn, { denialMessages: [DENIAL] }),
+    permissionDenials: permissionDenialsOf(turn),
     maxOutputTokens: notesOf(recording).maxOutputTokens,
   };
 }
@@ -300,8 +298,7 @@ function unlikeInit(recording: Recording): readonly string[] {
 function comparable(frame: AnyFrame, recording: Recording): unknown {
   const { tool_use_meta: _, ...rest } = frame;
   const text = JSON.stringify(rest)
-    .replaceAll(/"output_tokens":\d+/g, '"output_tokens":"<number>"')
-    .replaceAll(/\(?Claude requested permissions to [^"]*yet\./g, DENIAL);
+    .replaceAll(/"output_tokens":\d+/g, '"output_tokens":"<number>"');
   const value = JSON.parse(text);
   if (OTHER_WORDS.includes(recording.name) && value.error !== undefined) {
     value.message.content = "<other words>";

@@ -12,8 +12,6 @@ export interface FrameContext {
   readonly newUuid: () => string;
   /** The calls so far by id, for `permission_denied` frames; without it there are none. */
   readonly toolUses?: ReadonlyMap<string, ToolUse>;
-  /** The texts with which the run itself refuses what somebody should be asked. */
-  readonly denialMessages?: readonly string[];
   /** Whether what rules deny is not told, as where a tool decides on permissions. */
   readonly denialsUntold?: true | undefined;
   /** What the caller has decided on calls, by their ids; calls of hooks and rules are not among them. */

@@ -1,7 +1,12 @@
 import { addressOf, commonFields, defined, type FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";
-import { confirmationAsked, UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
+import { confirmationAsked } from "../../session/hook_answers.ts";
 import type { ContentBlock, UserEntry } from "../../transcript/entry.ts";
+import {
+  isCommandDenial,
+  isDenialWords,
+  isUnattendedDenial,
+} from "../../transcript/turn/denial_words.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
@@ -129,13 +134,14 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
     return [{ id, ...DECISIONS[decided as keyof typeof DECISIONS] }];
   }
   if (isOwnDenial(entry, context)) {
+    const unattended = isUnattendedDenial(resultText(entry));
     return [{
       id,
-      non_execution_kind: isUnattended(entry) ? "permission-rule" : "user-rejected",
+      non_execution_kind: unattended ? "permission-rule" : "user-rejected",
       permission_decision: defined({
         decision: "reject",
         source: "config",
-        reason_type: isUnattended(entry) ? UNATTENDED.decision_reason_type : undefined,
+        reason_type: unattended ? UNATTENDED.decision_reason_type : undefined,
       }),
     }];
   }
@@ -166,10 +172,14 @@ const DECISIONS = {
 
 /** The run's own refusal stands for `claude -p` having nobody to ask, and is shown like that. */
 function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
-  const [block] = resultBlocks(entry);
-  const content = block?.content;
-  return isUnasked(block?.tool_use_id, context) ||
-    (typeof content === "string" && context.denialMessages?.includes(content) === true);
+  return isUnasked(resultBlocks(entry)[0]?.tool_use_id, context) ||
+    isDenialWords(resultText(entry));
+}
+
+/** The text of the first result in a line. */
+function resultText(entry: UserEntry): string {
+  const content = resultBlocks(entry)[0]?.content;
+  return typeof content === "string" ? content : "";
 }
 
 /** Whether a hook of the caller's wanted somebody to be asked about a call. */
@@ -183,8 +193,10 @@ const UNATTENDED = {
   decision_reason: "no approval surface in this session; permission request denied automatically",
 };
 
-function isUnattended(entry: UserEntry): boolean {
-  return resultBlocks(entry)[0]?.content === UNATTENDED_MESSAGE;
+/** Why the run itself has refused a call, as `claude -p` tells it. */
+function ownReason(words: string): Readonly<Record<string, unknown>> {
+  if (isUnattendedDenial(words)) return UNATTENDED;
+  return isCommandDenial(words) ? { decision_reason_type: "other", decision_reason: words } : {};
 }
 
 function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
@@ -202,7 +214,7 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
     const reason = ofHook
       ? { decision_reason_type: "hook", decision_reason: said }
       : isOwnDenial(entry, context)
-      ? isUnattended(entry) ? UNATTENDED : {}
+      ? ownReason(resultText(entry))
       : { decision_reason_type: reasonType };
     return [
       systemFrame("permission_denied", {

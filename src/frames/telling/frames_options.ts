@@ -26,8 +26,6 @@ export interface FramesOptions {
   readonly limitsOutput?: true;
   /** The headers that the user has added to requests; absent for none. */
   readonly betas?: readonly string[];
-  /** The texts with which this run refuses what somebody should be asked. */
-  readonly denialMessages: readonly string[];
   /** Whether a tool decides on permissions: then `claude -p` does not tell what rules deny (2.1.330). */
   readonly denialsUntold?: true;
   /** A UUID of which the ids of frames are made. */

@@ -72,7 +72,7 @@ export function sayEarly(
 
 /** What is known in any case of what is said. */
 type SpeakingContext =
-  & Required<Pick<FrameContext, "toolUses" | "denialMessages" | "decisions">>
+  & Required<Pick<FrameContext, "toolUses" | "decisions">>
   & Pick<TaskContext, "allTasks" | "toldTasks">;
 
 /** A task so far, or a subagent of the session as it was before the run: that may be woken. */
@@ -97,7 +97,6 @@ function contextOf(
     allTasks: { get: (id) => taskOf(state, id) },
     toldTasks: state.allTasks,
     messages: named.has("assistant") ? [] : taken,
-    denialMessages: options.denialMessages,
     denialsUntold: options.denialsUntold,
     decisions,
     givenIds,

@@ -17,7 +17,7 @@ import {
   withIds,
 } from "../telling/frames_state.ts";
 import { costSoFar } from "./cost_so_far.ts";
-import { deniedIn, forgetTold, runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
+import { forgetTold, runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
 
 /**
  * Takes what a Stop hook means for the result of its turn. As in `claude -p` it is told when the turn is over though the
@@ -100,7 +100,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
           cost: costSoFar(isKnown ? rest : priceless, withTurns(past, turns)),
           messages: rest.taken,
           fastMode: rest.fastMode,
-          permissionDenials: permissionDenialsOf(turn, deniedIn(rest)),
+          permissionDenials: permissionDenialsOf(turn, rest.decisions),
           maxOutputTokens,
           subagents: subagentsOf(rest, soFar),
           safetyStops: safetyStopsOf(rest, soFar),

@@ -19,7 +19,7 @@ import { type ChildEnd, type DueEnd, type DueTurns, dueTurns } from "./due_turns
 import { printedResults } from "./early_results.ts";
 import { endWarning } from "./end_warning.ts";
 import { judgedTurn } from "./judged_turn.ts";
-import { deniedIn, forgetTold, safetyStopsOf, subagentsOf } from "./run_turns.ts";
+import { forgetTold, safetyStopsOf, subagentsOf } from "./run_turns.ts";
 
 /** What became of turns, and what is said of it. */
 export interface Reported {
@@ -100,7 +100,7 @@ function withResults(
         turn,
         safetyStops: safetyStopsOf(before, withTurns(past, told)),
         index: before.results + offset + before.locals,
-        permissionDenials: permissionDenialsOf(turn, deniedIn(before)),
+        permissionDenials: permissionDenialsOf(turn, before.decisions),
         sinceLast: sinceLast(before, { ...known, index: printed + offset }),
       });
     });
@@ -158,7 +158,7 @@ function lastFacts(
     // What a command does is no turn.
     turn: outcome.kind === "local" ? undefined : turn,
     index: Math.max(0, place + state.locals),
-    permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, deniedIn(state)),
+    permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, state.decisions),
     ...(announced === undefined ? {} : { lastAssistantMessage: announced }),
     ...(isForeign === undefined ? {} : { isForeign }),
     limits: limitsAfter(state, known),

@@ -1,6 +1,5 @@
 import { chainOf, listOf } from "../../chain.ts";
 import { lineId } from "../../transcript/parents_first.ts";
-import type { KnownDenials } from "../../transcript/turn/permission_denials.ts";
 import { type Turn, turnsOf } from "../../transcript/turn/turn.ts";
 import { type SubagentStats, subagentStats } from "../result/subagent_stats.ts";
 import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
@@ -57,11 +56,6 @@ export function forgetTold(state: FramesState, { past, recent }: RunTurns): Fram
     begins: new Set([...begins].filter((id) => ids.has(id))),
     failed: chainOf(listOf(failed).filter(({ id }) => calls.has(id))),
   };
-}
-
-/** What is known of denials beside the transcript. */
-export function deniedIn({ options: { denialMessages }, decisions }: FramesState): KnownDenials {
-  return { denialMessages, decisions };
 }
 
 /** How often safeguards have stopped an answer, in turns and in those of children before this one. */

@@ -13,7 +13,6 @@ import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
 import type { PromptTool } from "../../session/control/caller_options.ts";
-import { DENIAL_MESSAGE, UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { Limits } from "../../session/limits.ts";
 import type { SessionOptions } from "../../session/session_options.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
@@ -218,7 +217,6 @@ function framesOptions(
       ? {}
       : { limitsOutput: true }),
     ...(betas.length === 0 ? {} : { betas }),
-    denialMessages: [order.unattended ? UNATTENDED_MESSAGE : DENIAL_MESSAGE],
     ...(order.promptTool === undefined ? {} : { denialsUntold: true }),
     seed: facts.seed,
     startedAt: facts.now,

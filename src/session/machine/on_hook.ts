@@ -23,6 +23,9 @@ import { hasOtherStopHooks } from "../turn/other_stop_hooks.ts";
 import { takeFirst } from "../turn/taking.ts";
 import { intoNextTurn } from "../turn/turn_end.ts";
 import { askPrice, overWhenPriced } from "../turn/waits.ts";
+import { isJsonObject } from "../../json_object.ts";
+import { denialWords } from "../../transcript/turn/denial_words.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
@@ -144,11 +147,23 @@ function onPermissionRequest(state: SessionState, call: AskingHook): Step {
     return andThen(next, (state) => askWhenTold(state, { asking: { hookId, payload }, at }));
   }
   const { id: callId, hookAsks } = callOf(next.state, payload) ?? {};
-  const { unattended } = state.options;
-  const isOfHook = hookAsks !== undefined && !unattended;
-  const reply = denial({ ...unattended ? { unattended } : {}, hookAsks });
-  const unasked = isOfHook ? decided(callId, "unasked") : [];
+  const asked = state.options.unattended ? undefined : hookAsks;
+  const reply = denial(asked ?? denialWordsOf(next.state, payload));
+  const unasked = asked === undefined ? [] : decided(callId, "unasked");
   return answered(act(next.state, [...unasked, ...next.effects]), hookId, reply);
+}
+
+/** What the model is told of a call that nobody is there to be asked about. */
+function denialWordsOf(
+  { options: { unattended }, version = "" }: SessionState,
+  payload: HookPayload,
+): string {
+  const { tool_name: tool, tool_input: input, cwd } = payload;
+  return denialWords({
+    tool: typeof tool === "string" ? tool : "a tool",
+    input: isJsonObject(input) ? input : {},
+    cwd: typeof cwd === "string" ? cwd : "/",
+  }, { unattended, namesRules: isVersionAtLeast(version, "2.1.330") });
 }
 
 /** The child calls a hook of the caller's, which says nothing of the turn: ours of the same event does. */

@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../json_object.ts";
 import { wholePath } from "../../whole_path.ts";
+import { isDenialWords } from "./denial_words.ts";
 import { isDeferral, type ToolResult, type ToolUse, type Turn } from "./turn.ts";
 
 /** A call that was refused, as `claude -p` lists it in `permission_denials`. */
@@ -9,33 +10,25 @@ export interface PermissionDenial {
   readonly tool_input: unknown;
 }
 
-/** What is known of denials beside the transcript. */
-export interface KnownDenials {
-  readonly denialMessages: readonly string[];
-  readonly decisions?: Pick<ReadonlyMap<string, string>, "get">;
-}
+/** What somebody has decided on calls, by their ids. */
+type Decisions = Pick<ReadonlyMap<string, string>, "get">;
 
-const DENIED = [
-  // A deny rule, or the mode `dontAsk`.
-  /^Permission to use .* has been denied/s,
-  // `claude -p` itself, when nobody can be asked.
-  /^Claude requested permissions to .*, but you haven't granted it yet\.$/s,
-];
+/** What a deny rule says, or the mode `dontAsk`. */
+const BY_RULE = /^Permission to use .* has been denied/s;
 
 /**
  * Lists the calls of a turn that were refused.
  *
  * Since Claude Code 2.1.330 the transcript marks them; before, they are known by their text.
  *
- * @param known.denialMessages the texts with which the run itself refuses what somebody should be asked
- * @param known.decisions what somebody has decided on calls, by their ids
+ * @param decisions what somebody has decided on calls, by their ids
  */
 export function permissionDenialsOf(
   turn: Turn,
-  known: KnownDenials,
+  decisions?: Decisions,
 ): readonly PermissionDenial[] {
   const denied = new Map(
-    turn.toolResults.filter((result) => isDenial(result, known))
+    turn.toolResults.filter((result) => isDenial(result, decisions))
       .map((result) => [result.toolUseId, result.entry.cwd]),
   );
   return turn.toolUses.filter((use) => denied.has(use.id)).map((use) => ({
@@ -57,12 +50,11 @@ function inputOf({ name, input }: ToolUse, cwd: string | undefined): unknown {
   return { ...input, file_path: wholePath(path.trim(), cwd) };
 }
 
-function isDenial(result: ToolResult, { denialMessages, decisions }: KnownDenials): boolean {
+function isDenial(result: ToolResult, decisions: Decisions | undefined): boolean {
   if (!result.isError || isDeferral(result.entry)) return false;
   const decision = decisions?.get(result.toolUseId);
   if (decision !== undefined) return decision !== "accepted" && decision !== "late";
   // An interrupt leaves a `toolDenialKind` as well, but nobody decided.
   return result.entry.permissionDecision?.decision === "reject" ||
-    denialMessages.includes(result.text) ||
-    DENIED.some((pattern) => pattern.test(result.text));
+    isDenialWords(result.text) || BY_RULE.test(result.text);
 }

@@ -113,7 +113,6 @@ const FRAMES: Required<FramesOptions> = {
   memoryPath: "/m",
   servedByAnthropic: true,
   limitsOutput: true,
-  denialMessages: ["no"],
   denialsUntold: true,
   seed: "seed",
   startedAt: 11,

@@ -3,10 +3,11 @@ import * as fc from "fast-check";
 import { parseEntry } from "../../../src/transcript/entry.ts";
 import type { Frame } from "../../../src/wire/frame.ts";
 import type { FrameContext } from "../../../src/frames/single/frame_context.ts";
-import { UNATTENDED_MESSAGE } from "../../../src/session/hook_answers.ts";
+import { denialWords } from "../../../src/transcript/turn/denial_words.ts";
 import { framesOfEntry } from "../../../src/frames/single/frames_of_entry.ts";
 
 const CONTEXT: FrameContext = { version: "2.1.330", sessionId: "s", newUuid: () => "new" };
+const CALL = { tool: "Bash", input: { command: "x" }, cwd: "/" };
 const TOOL_USES = new Map([["t", { id: "t", name: "Bash", input: {} }]]);
 
 function framesOf(line: object, context: FrameContext = CONTEXT): readonly Frame[] {
@@ -179,13 +180,17 @@ Deno.test("framesOfEntry: announces a denial since 2.1.330 if the tool is known"
 });
 
 Deno.test("framesOfEntry: says of a denial that nobody is ever there to permit anything", () => {
-  const told = ["No", UNATTENDED_MESSAGE].map((content) =>
+  const told = [
+    denialWords({ tool: "Read", input: {}, cwd: "/" }),
+    denialWords(CALL),
+    denialWords(CALL, { unattended: true }),
+  ].map((content) =>
     framesOf({
       type: "user",
       toolDenialKind: "hook",
       permissionDecision: { decision: "reject", source: "hook", reasonType: "hook" },
       message: { content: [{ type: "tool_result", tool_use_id: "t", content, is_error: true }] },
-    }, { ...CONTEXT, toolUses: TOOL_USES, denialMessages: [content] }).map((frame) => {
+    }, { ...CONTEXT, toolUses: TOOL_USES }).map((frame) => {
       const { decision_reason_type, decision_reason, tool_result_meta: [meta] = [{}] } = frame as {
         readonly decision_reason_type?: string;
         readonly decision_reason?: string;
@@ -199,6 +204,15 @@ Deno.test("framesOfEntry: says of a denial that nobody is ever there to permit a
   const reason = { decision_reason_type: undefined, decision_reason: undefined };
   assertEquals(told, [
     [{ ...reason, ...untold }, {
+      ...reason,
+      non_execution_kind: "user-rejected",
+      permission_decision: { decision: "reject", source: "config" },
+    }],
+    [{
+      decision_reason_type: "other",
+      decision_reason: "This command requires approval",
+      ...untold,
+    }, {
       ...reason,
       non_execution_kind: "user-rejected",
       permission_decision: { decision: "reject", source: "config" },
@@ -236,7 +250,7 @@ Deno.test("framesOfEntry: gives frames of JSON for lines of any content", () => 
       content: fc.array(block),
     }),
   }, { requiredKeys: ["type"] });
-  const context = { ...CONTEXT, denialMessages: ["No"], toolUses: TOOL_USES };
+  const context = { ...CONTEXT, toolUses: TOOL_USES };
   fc.assert(fc.property(line, (value) => {
     for (const frame of framesOf(value, context)) {
       assertEquals(JSON.parse(JSON.stringify(frame)), frame);

@@ -73,9 +73,10 @@ const ALLOWED: readonly Allowed[] = [
     at: /^body\.safeguards\.\d+\.classifier_context\.(?:rules\.deny|rule_roots)\./u,
   },
   {
-    why: "-p says too what it is that requires approval, which no hook is told",
+    why: "-p says of some commands which part of them requires approval, which no hook is told",
     at: /^body\.messages\.\d+\.content\.\d+\.content$/u,
-    words: / What required approval: .*/u,
+    words:
+      /This command requires approval|This Bash command contains multiple .*|\w+ in '[^']*' needs approval\..*/u,
   },
   {
     why: "a person at a terminal may be shown previews of what there is to choose from",
@@ -135,7 +136,6 @@ export function maskedRequests(
 
 /** Rows whose requests are not compared, and why. */
 const UNASKED: Readonly<Record<string, string>> = {
-  denied: "the model is told of a denial in other words",
   "subagent-woken": "the model is told ids of this run, and how much the subagent has used",
 };
 

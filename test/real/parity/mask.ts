@@ -119,8 +119,8 @@ const OWN_FAILURES: readonly unknown[] = ["internal_error", "bad_input"];
 /** Files of the run's own, and how long a subagent took: what the model is told of them has another length. */
 const REWORDING = /TEMP\/|subagent_tokens:/u;
 
-/** Where the model is told in other words, of such things or of a denial. */
-const REWORDED = /permission_denied\.message$|tool_use_result$|\.content\.\d+\.content$/u;
+/** Where the model is told of such things. */
+const REWORDED = /tool_use_result$|\.content\.\d+\.content$/u;
 
 /** What these cost, and words with the path of the home, which is not always as long. */
 const RESIZED = /tokens$|cost_?usd$/iu;
@@ -150,8 +150,7 @@ function maskedOutput(
   if (printed === undefined) return { ...told, stdout: text };
   const { frames, ...where } = printed;
   if (frames.some(({ subtype }) => OWN_FAILURES.includes(subtype))) return { ...told, stdout: "" };
-  const isReworded = REWORDING.test(text.replaceAll(/"output_file":"[^"]*"/gu, "")) ||
-    frames.some(isDenial);
+  const isReworded = REWORDING.test(text.replaceAll(/"output_file":"[^"]*"/gu, ""));
   const options = {
     fields: Object.keys({
       ...FIELDS,
@@ -168,10 +167,6 @@ function maskedOutput(
     ...where,
     stdout: ordered(frames.flatMap((frame) => maskedFrame(frame, options))),
   };
-}
-
-function isDenial({ permission_denials: denials }: JsonObject): boolean {
-  return Array.isArray(denials) && denials.length > 0;
 }
 
 /** Whether somebody reads it: 2.1.330 tells programs around it of models that it does not know. */

@@ -159,7 +159,7 @@ const ROWS: readonly Row[] = [
     },
     args: [
       ...[...STREAM, "--setting-sources", "user", "--disallowedTools", "Edit,WebFetch", "--"],
-      `Work. [[bash touch forbidden]] ${
+      `Work. [[bash make forbidden]] ${
         call("Write", { file_path: "HOME/project/b.txt", content: "new\n" })
       } ${call("Read", { file_path: "nofile" })} ${call("Glob", { pattern: "*.txt" })} ${
         call("Grep", { pattern: "one" })
@@ -181,7 +181,7 @@ const ROWS: readonly Row[] = [
     name: "denied-unheard",
     args: [
       ...[...STREAM, "--permission-prompt-tool", "stdio"],
-      "Run it. [[bash touch x]] [[say denied]]",
+      "Run it. [[bash make x]] [[say denied]]",
     ],
   },
   {

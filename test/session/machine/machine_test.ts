@@ -1,5 +1,6 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { denial, STOP, UNATTENDED_MESSAGE } from "../../../src/session/hook_answers.ts";
+import { assert, assertEquals } from "@std/assert";
+import { denial, STOP } from "../../../src/session/hook_answers.ts";
+import { denialWords } from "../../../src/transcript/turn/denial_words.ts";
 import { tickMs } from "../../../src/session/turn/waits.ts";
 import { simulate, type Simulation } from "../simulation.ts";
 import {
@@ -1224,8 +1225,11 @@ const answers = (session: Simulation) =>
 Deno.test("whoever needs a permission is refused, whatever becomes of the turn", () => {
   const session = simulate();
   session.hear(status("busy"));
-  session.hear(asks("PermissionRequest"));
-  assertEquals(answers(session), [["7", denial()]]);
+  const call = { tool_name: "Write", tool_input: { file_path: "a.txt" }, cwd: "/p" };
+  session.hear(asks("PermissionRequest", call));
+  const words =
+    "Claude requested permissions to write to /p/a.txt, but you haven't granted it yet.";
+  assertEquals(answers(session), [["7", denial(words)]]);
   session.hear({ type: "signal", signal: "SIGTERM" });
   session.hear(asks("PermissionRequest", {}, "8"));
   session.hear(INTERRUPTED);
@@ -1236,9 +1240,9 @@ Deno.test("whoever needs a permission is refused, whatever becomes of the turn",
 Deno.test("where nobody is ever there to permit anything, the model is told so", () => {
   const session = simulate({ unattended: true });
   session.hear(status("busy"));
-  session.hear(asks("PermissionRequest"));
-  const [[, reply] = []] = answers(session);
-  assertStringIncludes(JSON.stringify(reply), JSON.stringify(UNATTENDED_MESSAGE));
+  session.hear(asks("PermissionRequest", { tool_name: 1, tool_input: "x" }));
+  const said = denialWords({ tool: "a tool", input: {}, cwd: "/" }, { unattended: true });
+  assertEquals(answers(session), [["7", denial(said)]]);
 });
 
 Deno.test("a turn is stopped after as many requests as it may make", () => {

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { CallbackHook } from "../../../../src/session/control/caller_options.ts";
-import { DEFERRAL, DENIAL_MESSAGE } from "../../../../src/session/hook_answers.ts";
+import { DEFERRAL } from "../../../../src/session/hook_answers.ts";
 import type { Message } from "../../../../src/session/message.ts";
 import { readEntry } from "../../../../src/transcript/entry.ts";
 import type { CallerQuestion } from "../../../../src/wire/control.ts";
@@ -465,9 +465,12 @@ Deno.test("where nobody can be asked a call is refused in the words of the calle
     "Hook PreToolUse:Bash asked for confirmation for this tool",
     ["unasked"],
   ]);
-  for (const other of [refused("allow", "x"), refused("ask", "x", "Write")]) {
-    assertEquals(other, ["deny", DENIAL_MESSAGE, []]);
-  }
+  assertEquals(refused("allow", "x"), ["deny", "This command requires approval", []]);
+  const [, words, decided] = refused("ask", "x", "Write");
+  assertEquals([words, decided], [
+    "Claude requested permissions to use Write, but you haven't granted it yet.",
+    [],
+  ]);
 });
 
 Deno.test("a hook of the caller's that fails stops what it guards if it says so, since 2.1.330", () => {
