@@ -8,6 +8,8 @@ import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
 const HOSTILE = { toString: {}, valueOf: {} };
 /** What of an input comes from outside: lines of transcripts, payloads of hooks, messages of servers. */
 const OUTSIDE = ["line", "lines", "payload", "message"];
+/** Inputs whose fields of such a name hold what was looked at before: a caller's message, and counts of lines. */
+const LOOKED_AT = ["message", "cost"];
 const NEWEST = "2.1.330";
 /** Runs that have most fields between them. */
 const RUNS = /\/(?:api-error|background|denied-tool|subagent|tools)$/u;
@@ -37,7 +39,7 @@ function withHostile(value: unknown, field: string): unknown {
 function altered(event: CastEvent, make: (value: unknown) => unknown): CastEvent {
   if (event.code !== "h") return event;
   const input = JSON.parse(event.data);
-  const outside = OUTSIDE.filter((field) => field in input && input.type !== "message");
+  const outside = OUTSIDE.filter((field) => field in input && !LOOKED_AT.includes(input.type));
   for (const field of outside) input[field] = make(input[field]);
   return { ...event, data: JSON.stringify(input) };
 }
