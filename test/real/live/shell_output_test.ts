@@ -49,6 +49,11 @@ forNewestVersion("--shell-output tells what commands write, byte for byte", asyn
     // Its calls come last, whether the turn waits for it or not.
     `[[${subagent(`Look. ${inner} [[say done]]`)}]] [[say done]] [[next]]`,
   ].join(" ");
+  const ofOther = "beside\n".repeat(2000);
+  const beside = real.print([
+    ...SHELL_OUTPUT,
+    "Work. [[bash yes beside | head -n 1000; sleep 1; yes beside | head -n 1000]] [[say done]]",
+  ]);
   const { stdout, stderr, code } = await real.print([...SHELL_OUTPUT, prompt], {
     // Before its file is there, a command does not end.
     onStdout: (text) => {
@@ -75,6 +80,8 @@ forNewestVersion("--shell-output tells what commands write, byte for byte", asyn
     "m\n",
     "first inner\nsecond",
   ]);
+  // A run at the same time, in the same project, has its own.
+  assertEquals(outputsOf(parseFrames((await beside).stdout)), [ofOther]);
   const calls = frames.flatMap(({ message }) => blocksOf(message))
     .filter(({ name, input }) => name === "Bash" && JSON.stringify(input).includes("first "));
   assertEquals(calls.length, names.length);
