@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
-import { parseFrames } from "../print_mode_facts.ts";
+import { blocksOf, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 const SERVER = join(import.meta.dirname ?? ".", "..", "..", "..", "fixtures", "mcp_server.ts");
@@ -15,18 +15,20 @@ const CONFIG = JSON.stringify({
   },
 });
 
-/** Calls of a server's tool, of which the first request has to know; with the last one it asks the user something. */
+/** Calls of a server's tool, of which the first request has to know: it answers, asks the user, and then misbehaves. */
 const calling = (tool: string) =>
-  `[[tool ${tool} {"text":"hello there"}]] [[tool ${tool} {"text":"?"}]] [[say ok]]`;
+  ["hello there", "?", "flood", "silence", "crash"]
+    .map((text) => `[[tool ${tool} ${JSON.stringify({ text })}]] `).join("") + "[[say ok]]";
 
 /** Fails unless the tool was on offer in the first request, and was called. */
 function assertCalled({ api }: RealClaude, tool: string): void {
-  const [first, second, third, ...others] = api.turns;
+  const [first, second, third, fourth, ...others] = api.turns;
   const offered = first?.text.replaceAll(`[[tool ${tool}`, "");
   assertStringIncludes(offered ?? "", tool, "the tool is on offer");
   assertStringIncludes(second?.text ?? "", "HELLO THERE");
   assertStringIncludes(third?.text ?? "", "DOES: CANCEL");
-  assertEquals(others, []);
+  assertStringIncludes(fourth?.text ?? "", "FLOOD");
+  assertEquals(others.length, 2);
 }
 
 forNewestVersion(
@@ -54,10 +56,17 @@ forNewestVersion(
       `--mcp-config=${JSON.stringify({ mcpServers: { dynamic: loud, "off-too": loud } })}`,
       ...["--output-format", "stream-json", "--verbose", `--allowedTools=${tool}`, calling(tool)],
     ];
-    const ours = await real.print(args);
+    const env = { MCP_TOOL_TIMEOUT: "1000" };
+    const ours = await real.print(args, { env });
     assertEquals([ours.code, ours.stderr], [0, ""]);
     assertCalled(real, tool);
-    const theirs = await real.claudeP(args, { recorded: "mcp/listed" });
+    const theirs = await real.claudeP(args, { recorded: "mcp/listed", env });
+    const results = [ours, theirs].map(({ stdout }) =>
+      parseFrames(stdout).flatMap(({ message }) => blocksOf(message))
+        .filter(({ type }) => type === "tool_result").map(({ content }) => content)
+    );
+    assertEquals(results[0], results[1]);
+    assertEquals(results[0]?.length, 5);
     // How far a connection is when the turn begins hangs on the machine.
     const servers = [ours, theirs].map(({ stdout }) =>
       JSON.stringify(parseFrames(stdout).find(({ subtype }) => subtype === "init")?.mcp_servers)
