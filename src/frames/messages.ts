@@ -4,6 +4,7 @@ import type { Frame, LifecycleFrame } from "../wire/frame.ts";
 import type { UserFrame } from "../wire/message_frames.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { askedBy } from "./result/asked_by.ts";
 import {
   and,
   type FramesState,
@@ -64,13 +65,15 @@ export function tellMessage(
       : [];
     return isJoined ? [...again, ...started] : [...started, ...again];
   });
-  return told({
+  const taken = {
     ...next,
     awaited: next.awaited.toSpliced(at, 1),
     taken: [...next.taken, message],
     joined: isJoined ? [...next.joined, message] : next.joined,
-    named: isJoined ? next.named : NOT_NAMED,
-  }, made);
+  };
+  // One that has joined is named where those before it have no id.
+  const isNamed = isJoined && askedBy(taken).user_message_uuid === askedBy(state).user_message_uuid;
+  return told(isNamed ? taken : { ...taken, named: NOT_NAMED }, made);
 }
 
 /** Whether somebody wants what is sent printed again; what is not the user's is not. */

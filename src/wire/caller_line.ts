@@ -169,6 +169,12 @@ function textOf(content: unknown): MessageText {
   if (typeof content === "string") return { text: content || NO_CONTENT };
   if (content === undefined || content === null) return { text: NO_CONTENT };
   if (!Array.isArray(content)) return malformed("its content is neither text nor blocks");
+  if (content.length === 0) {
+    return {
+      text: "",
+      obstacle: "no block is in it, and the interactive Claude Code needs a text",
+    };
+  }
   const texts: string[] = [];
   for (const block of content) {
     if (!isJsonObject(block)) return malformed("one of its blocks is no object");

@@ -34,7 +34,7 @@ Deno.test("readCallerLine() takes images beside the text, or alone", () => {
 });
 
 Deno.test("readCallerLine() asks what Claude Code asks for nothing", () => {
-  for (const nothing of [undefined, null, "", [], [{ type: "text", text: "" }]]) {
+  for (const nothing of [undefined, null, "", [{ type: "text", text: "" }]]) {
     const line = user(nothing);
     assertEquals(line?.type === "user" && [line.text, line.obstacle], ["(no content)", undefined]);
   }
@@ -63,6 +63,10 @@ Deno.test("readCallerLine() names what a message holds that cannot be sent", () 
     'claude-print passes no "document" blocks on',
   );
   assertEquals(obstacle([{ type: "text" }]), "a text block in it has no text");
+  assertEquals(
+    obstacle([]),
+    "no block is in it, and the interactive Claude Code needs a text",
+  );
   assertEquals(obstacle([5]), "one of its blocks is no object");
   assertEquals(obstacle(5), "its content is neither text nor blocks");
   assertEquals(

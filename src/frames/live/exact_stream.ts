@@ -29,7 +29,7 @@ import { forgetRequest, tellAgain, tellRequest } from "./request_status.ts";
 import { sayAbandoned, sayEvent } from "./say_event.ts";
 import { say } from "../telling/saying.ts";
 import { systemFrame } from "../single/system_frame.ts";
-import { askedBy } from "../result/result_frame.ts";
+import { askedBy } from "../result/asked_by.ts";
 import { thinkingEstimate } from "./thinking_estimate.ts";
 
 /** Takes a part of the API's stream. */
@@ -197,7 +197,7 @@ function tellThinking(state: FramesState, event: StreamEvent): Told {
   const next = changed(state, { thought: estimate });
   if (said === undefined) return told(next);
   const { user_message_uuid } = isVersionAtLeast(state.version ?? "", "2.1.330")
-    ? askedBy(state.taken)
+    ? askedBy(state)
     : {};
   return say(next, (context) => [
     systemFrame("thinking_tokens", { ...said, user_message_uuid }, context),

@@ -1,4 +1,4 @@
-import { askedBy } from "../result/result_frame.ts";
+import { askedBy } from "../result/asked_by.ts";
 import { streamEventFrame } from "../single/stream_event_frame.ts";
 import { type FramesState, type Told, told } from "../telling/frames_state.ts";
 import { say } from "../telling/saying.ts";
@@ -20,7 +20,7 @@ export function sayEvent(
   return say(state, ({ version, sessionId, newUuid }) => [
     {
       ...streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more }),
-      ...(isNaming ? askedBy(state.taken) : {}),
+      ...(isNaming ? askedBy(state) : {}),
     },
   ]);
 }

@@ -6,6 +6,7 @@ import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import { isJoinedEnd, type Turn } from "../../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { FailureSubtype, ResultFrame } from "../../wire/result_frame.ts";
+import { askedBy, isToFirst } from "./asked_by.ts";
 import { type FastMode, fastModeOf } from "./fast_mode.ts";
 import { usageSince } from "./merged_usage.ts";
 import { modelUsageOf } from "./model_usage.ts";
@@ -27,6 +28,8 @@ export interface ResultFacts {
   readonly index?: number;
   /** The messages that it answers. */
   readonly messages?: readonly Pick<Message, "uuid" | "human" | "synthetic">[];
+  /** Those of them that have become a part of its turn when that had begun. */
+  readonly joined?: readonly Pick<Message, "uuid" | "human" | "synthetic">[];
   /** Undefined if the child could not account for itself, as after SIGKILL. */
   readonly cost?: Cost | undefined;
   readonly permissionDenials?: readonly PermissionDenial[];
@@ -53,6 +56,8 @@ export interface ResultFacts {
   readonly streamed?: readonly string[] | undefined;
   /** When the first of the answer came, where the stream of the API was heard. */
   readonly timesToFirst?: TimesToFirst;
+  /** When the request for it went out, where that stream was heard, in milliseconds since the epoch. */
+  readonly sentAt?: number | undefined;
   /** How `system/init` has told of fast mode. */
   readonly fastMode?: FastMode | undefined;
   /** What is left of limits. */
@@ -82,6 +87,8 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
   const deferred = outcome.kind === "answered" ? deferredCall(turn) : undefined;
   const hasStatus = failure === undefined && deferred === undefined && outcome.kind !== "local" &&
     !isUnasked;
+  const isTimed = failure === undefined && !isError && outcome.kind !== "local";
+  const asked = { taken: facts.messages ?? [], joined: facts.joined ?? [] };
 
   const fields = {
     is_error: isError,
@@ -106,7 +113,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
       ? text
       : JSON.stringify(output.value),
     errors: failure === undefined ? undefined : [failure.message],
-    ...(failure === undefined && !isError && outcome.kind !== "local" ? facts.timesToFirst : {}),
+    ...(isTimed ? facts.timesToFirst : {}),
     stop_reason: deferred !== undefined
       ? "tool_deferred"
       : turn?.stopReason ?? (outcome.kind === "answered" && !isUnasked ? "end_turn" : null),
@@ -120,7 +127,8 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     terminal_reason: isUnasked ? undefined : terminalReason({ outcome, version, apiError, turn }),
     ...(facts.fastMode ?? fastModeOf(undefined, false)),
     origin: originOf(turn, facts),
-    ...askedBy(facts.messages ?? []),
+    ...askedBy(asked),
+    ...(isTimed && isToFirst(asked) ? firstRequest(facts) : {}),
     uuid: facts.uuid,
     subagent_stats: facts.subagents ?? subagentStats(NO_SUBAGENTS),
     safety_stops: facts.safetyStops ?? 0,
@@ -315,13 +323,18 @@ function isToolRunning(turn: Turn | undefined): boolean {
   return turn.toolUses.some((use) => !done.has(use.id));
 }
 
-/** Whose messages an answer is to, as far as the caller gave them ids. */
-export function askedBy(
-  messages: readonly { readonly uuid?: string }[],
-): { readonly user_message_uuid?: string; readonly user_message_uuids?: readonly string[] } {
-  const uuids = messages.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
-  const last = uuids.at(-1);
-  return last === undefined ? {} : { user_message_uuid: last, user_message_uuids: uuids };
+/** When the first request of a turn went out, where that was heard, and how much the model was given to read with it. */
+function firstRequest({ turn, sentAt }: ResultFacts): JsonObject {
+  const usage = turn?.firstUsage ?? {};
+  const count = (field: string) => typeof usage[field] === "number" ? usage[field] : 0;
+  const cached = count("cache_read_input_tokens");
+  const all = count("input_tokens") + cached + count("cache_creation_input_tokens");
+  return {
+    request_sent_wall_ms: sentAt,
+    ...(all > 0
+      ? { first_request_input_tokens: all, first_request_cache_read_input_tokens: cached }
+      : {}),
+  };
 }
 
 /** A turn that a background task started says so, and since 2.1.330 one whose sender says that a person did, or none. */

@@ -16,16 +16,23 @@ export interface TimesToFirst {
   readonly first_content_frame_ms?: number;
 }
 
-/**
- * How long a turn's prompt waited for the first of its answer.
- *
- * @param options.promptAt when the prompt was written down; what came before is of another turn, and so not told
- */
-export function timesToFirst(
-  times: StreamTimes | undefined,
-  { startedAt, promptAt }: { readonly startedAt: number; readonly promptAt: number },
-): TimesToFirst {
-  if (times === undefined || !(startedAt + times.askedAt >= promptAt)) return {};
+/** What is known of the turn besides. */
+interface OfTurn {
+  /** When the child was started, in milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** When the prompt was written down; what came before is of another turn, and so not told. */
+  readonly promptAt: number;
+}
+
+/** When the request for it went out, in milliseconds since the epoch. */
+export function sentAt(times: StreamTimes | undefined, of: OfTurn): number | undefined {
+  return isOfTurn(times, of) ? Math.round(of.startedAt + times.askedAt) : undefined;
+}
+
+/** How long a turn's prompt waited for the first of its answer. */
+export function timesToFirst(times: StreamTimes | undefined, of: OfTurn): TimesToFirst {
+  if (!isOfTurn(times, of)) return {};
+  const { startedAt, promptAt } = of;
   const after = (at: number) => Math.max(0, Math.round(startedAt + at - promptAt));
   const { askedAt, begunAt, contentAt, wholeAt } = times;
   return {
@@ -34,4 +41,11 @@ export function timesToFirst(
     time_to_request_ms: after(askedAt),
     ...(contentAt === undefined ? {} : { first_content_frame_ms: after(contentAt) }),
   };
+}
+
+function isOfTurn(
+  times: StreamTimes | undefined,
+  { startedAt, promptAt }: OfTurn,
+): times is StreamTimes {
+  return times !== undefined && startedAt + times.askedAt >= promptAt;
 }

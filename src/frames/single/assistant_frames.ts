@@ -1,4 +1,4 @@
-import { askedBy } from "../result/result_frame.ts";
+import { askedBy } from "../result/asked_by.ts";
 import { printSentence } from "../result/print_sentence.ts";
 import { addressOf, commonFields, type FrameContext } from "./frame_context.ts";
 import type { AssistantEntry, ContentBlock } from "../../transcript/entry.ts";
@@ -43,7 +43,7 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
       ? {
         thinking_duration_ms: entry.thinkingDurationMs,
         thinking_display: entry.thinkingDisplay,
-        ...askedBy(context.messages ?? []),
+        ...(context.asked === undefined ? {} : askedBy(context.asked)),
       }
       : {}),
   };

@@ -1,5 +1,6 @@
 import type { CallDecision } from "../../session/effect.ts";
 import type { EntryFields } from "../../transcript/entry.ts";
+import type { AskedMessages } from "../result/asked_by.ts";
 import type { GivenIds } from "../../transcript/given_ids.ts";
 import type { ToolUse } from "../../transcript/turn/turn.ts";
 
@@ -20,8 +21,8 @@ export interface FrameContext {
   readonly typed?: string | undefined;
   /** The ids that the caller gave prompts, by those that they have in the transcript. */
   readonly givenIds?: GivenIds;
-  /** The messages that the turn answers. */
-  readonly messages?: readonly { readonly uuid?: string }[];
+  /** The messages that the turn answers, unless a frame has named them. */
+  readonly asked?: AskedMessages | undefined;
   /** Whether what subagents say is shown in any case. */
   readonly subagentText?: boolean | undefined;
   /** Set for the lines of a subagent's own transcript, which give no frames without it. */

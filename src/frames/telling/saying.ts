@@ -87,7 +87,7 @@ function contextOf(
   state: FramesState,
   { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
 ): FrameContext & SpeakingContext {
-  const { options, toolUses, typed, taken, named, decisions, givenIds } = state;
+  const { options, toolUses, typed, taken, joined, named, decisions, givenIds } = state;
   return {
     version,
     sessionId: options.sessionId,
@@ -96,7 +96,7 @@ function contextOf(
     toolUses,
     allTasks: { get: (id) => taskOf(state, id) },
     toldTasks: state.allTasks,
-    messages: named.has("assistant") ? [] : taken,
+    asked: named.has("assistant") ? undefined : { taken, joined },
     denialsUntold: options.denialsUntold,
     decisions,
     givenIds,

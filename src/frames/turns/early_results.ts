@@ -99,6 +99,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
           index: rest.results + rest.locals + index,
           cost: costSoFar(isKnown ? rest : priceless, withTurns(past, turns)),
           messages: rest.taken,
+          joined: rest.joined,
           fastMode: rest.fastMode,
           permissionDenials: permissionDenialsOf(turn, rest.decisions),
           maxOutputTokens,

@@ -9,7 +9,7 @@ import type { ResultFrame } from "../../wire/result_frame.ts";
 import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
 import { type Report, unfinishedProblem } from "../result/report.ts";
 import { type ResultFacts, resultFrame } from "../result/result_frame.ts";
-import { timesToFirst } from "../result/times_to_first.ts";
+import { sentAt, timesToFirst } from "../result/times_to_first.ts";
 import { withTurns } from "../result/turn_totals.ts";
 import type { Verdict } from "../result/verdict.ts";
 import { type FramesState, type TurnEnd, withIds } from "../telling/frames_state.ts";
@@ -126,6 +126,7 @@ function sharedFacts(
     }),
     safetyStops: safetyStopsOf(state, sum),
     messages: state.taken,
+    joined: state.joined,
     fastMode: state.fastMode,
   };
 }
@@ -164,6 +165,7 @@ function lastFacts(
     limits: limitsAfter(state, known),
     streamed: state.streamed,
     timesToFirst: timesToFirst(times, { startedAt, promptAt }),
+    sentAt: sentAt(times, { startedAt, promptAt }),
     ...(isLasting ? {} : { durationMs: Math.round(at - state.endedAt) }),
     sinceLast: sinceLast(state, { ...known, index: Math.max(0, turns.length - 1) }),
   };

@@ -73,6 +73,8 @@ export interface Turn {
   readonly unseen?: true;
   /** The sum over all answers but one that broke off; an empty object when there was none. */
   readonly usage: JsonObject;
+  /** That of the first answer; an empty object when there was none. */
+  readonly firstUsage: JsonObject;
   /** The sum over all answers but the last. */
   readonly usageBefore: JsonObject;
   /** 1 + the user lines after the prompt, as `claude -p` counts. */
@@ -251,6 +253,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
       ? "end_turn"
       : last?.message.stop_reason ?? null,
     usage: summedUsage(all.filter((entry) => entry !== broken).map(usageOf)),
+    firstUsage: all[0] === undefined ? {} : usageOf(all[0]),
     usageBefore: summedUsage(all.slice(0, -1).map(usageOf)),
     numTurns: 1 + followers.filter((entry) => !isDeferral(entry)).length,
     error: last?.isApiErrorMessage === true

@@ -5,7 +5,7 @@ import { DEFERRED } from "../../../src/transcript/turn/deferred.ts";
 import { AT_LIMIT, HALTED } from "../../../src/transcript/halted.ts";
 import { OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
 import { turnsOf } from "../../../src/transcript/turn/turn.ts";
-import { resultFrame } from "../../../src/frames/result/result_frame.ts";
+import { type ResultFacts, resultFrame } from "../../../src/frames/result/result_frame.ts";
 import { readRecording } from "../../transcript/recording.ts";
 
 const FACTS = {
@@ -201,6 +201,48 @@ Deno.test("resultFrame: since 2.1.330 says that a person asked, if the sender of
   assertEquals(originOf("2.1.197", [{ human: true }]), undefined);
   assertEquals(originOf("2.1.330", [{ human: true, synthetic: true }]), { kind: "unclassified" });
   assertEquals(originOf("2.1.197", [{ synthetic: true }]), undefined);
+});
+
+Deno.test("resultFrame: tells what a turn's first request has read to whoever gave its first message an id", () => {
+  const answers = [[3, 5, 7], [3, 12, 1]].map(([input, cached, written], at) => ({
+    type: "assistant",
+    message: {
+      id: `a${at}`,
+      model: "m",
+      content: [{ type: "text", text: "x" }],
+      usage: {
+        input_tokens: input,
+        cache_read_input_tokens: cached,
+        cache_creation_input_tokens: written,
+      },
+    },
+  }));
+  const prompt = { type: "user", uuid: "p", message: { content: "Hi" } };
+  const [turn] = turnsOf(linesOf(prompt, ...answers));
+  const told = (more: Partial<ResultFacts>) => {
+    const result = resultFrame({ ...FACTS, version: "2.1.330", turn, sentAt: 9, ...more });
+    return [
+      ...["user_message_uuid", "request_sent_wall_ms", "first_request_input_tokens"],
+      "first_request_cache_read_input_tokens",
+    ].map((field) => result[field]);
+  };
+  const [first, other] = [{ uuid: "one" }, { uuid: "other" }];
+  const all = [9, 15, 5];
+  const none = [undefined, undefined, undefined];
+  assertEquals(told({ messages: [first] }), ["one", ...all]);
+  assertEquals(told({ messages: [first, other] }), ["other", ...all]);
+  assertEquals(told({ messages: [first, {}] }), ["one", ...all]);
+  // One that has joined the turn is named where the turn began with none that has an id.
+  assertEquals(told({ messages: [first, other], joined: [other] }), ["one", ...all]);
+  assertEquals(told({ messages: [{}, other], joined: [other] }), ["other", ...none]);
+  const synthetic = { ...first, synthetic: true } as const;
+  assertEquals(told({ messages: [synthetic] }), ["one", ...all]);
+  assertEquals(told({ messages: [synthetic, other], joined: [other] }), ["other", ...none]);
+  assertEquals(told({ messages: [] }), [undefined, ...none]);
+  assertEquals(told({ messages: [first], version: "2.1.197" }), [undefined, ...none]);
+  assertEquals(told({ messages: [first], turn: undefined }), ["one", 9, undefined, undefined]);
+  const stopped = { kind: "error_during_execution", message: "stopped" } as const;
+  assertEquals(told({ messages: [first], outcome: stopped }), ["one", ...none]);
 });
 
 Deno.test("resultFrame: tells of a hook that does not let the turn go on, and nothing of ours", () => {

@@ -35,6 +35,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   "result.ttft_stream_ms": "the same",
   "result.time_to_request_ms": "when the request went out, which takes it too",
   "result.first_content_frame_ms": "the same",
+  "result.request_sent_wall_ms": "the same",
   "result.claude_version": "claude-print's own: which Claude Code it was",
   "result.claude_limits": "claude-print's own: what is left of limits",
   "system/init.messaging_socket_path": "the child's own is gone with the run's folder",

@@ -494,6 +494,11 @@ const ROWS: readonly Row[] = [
     args: [...INPUT, "--replay-user-messages"],
     stdin: message("/compact you  and me"),
   },
+  {
+    name: "input-id",
+    args: [...INPUT, "--allowedTools", "Bash"],
+    stdin: message("Work. [[bash echo one]] [[say done]]", { uuid: SESSION }),
+  },
   { name: "input-empty", args: [...INPUT, "Not heard"], stdin: "" },
   { name: "input-bad", args: INPUT, stdin: "not json\n" },
   { name: "input-type", args: INPUT, stdin: '{"type":"nonesuch"}\n[1]\n' },

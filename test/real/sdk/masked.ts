@@ -3,13 +3,13 @@ const OF_ONE_RUN: readonly string[] = [
   ...["timestamp", "duration_ms", "duration_api_ms", "usage", "total_cost_usd", "signature"],
   ...["thinking_duration_ms", "end_time", "totalDurationMs", "output_file"],
   ...["modelUsage", "model_usage", "model_usage_since_last_result"],
+  ...["first_request_input_tokens", "first_request_cache_read_input_tokens"],
 ];
 
 /** What only the request loop of `claude -p` knows: when a request went out and its first token came, and of runs of tasks. */
 const OF_PRINT_MODE: readonly string[] = [
   ...["ttft_ms", "ttft_stream_ms", "time_to_request_ms", "first_content_frame_ms"],
-  ...["request_sent_wall_ms", "first_request_input_tokens"],
-  ...["first_request_cache_read_input_tokens", "run_id", "runId", "tool_use_meta"],
+  ...["request_sent_wall_ms", "run_id", "runId", "tool_use_meta"],
 ];
 
 /** What `claude-print` adds to a result. */
