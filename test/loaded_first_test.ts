@@ -27,10 +27,16 @@ Deno.test("what follows a child is loaded once it has been started", () => {
 });
 
 Deno.test("what only some runs need is loaded by those", () => {
-  const rare =
-    /^src\/(?:session\/prompt\/(?!is_plain|slash_word)|driver\/sources\/(?!hook_source))/u;
+  const rare = [
+    /^src\/session\/prompt\/(?!is_plain|slash_word)/u,
+    /^src\/driver\/sources\/(?!hook_source)/u,
+    // Of settings and rules something is judged and told only where there are some.
+    /^src\/(?:settings|run\/plan\/warnings)\//u,
+    // A caller of the control protocol asks for more, and only a conversation has one.
+    /^src\/run\/plan\/asked_order\.ts$/u,
+  ];
   const first = loadedWith("src/commands/run/run_here.ts");
-  assertEquals([...first].filter((path) => rare.test(path)), []);
+  assertEquals([...first].filter((path) => rare.some((each) => each.test(path))), []);
 });
 
 Deno.test("what a run needs is loaded once its command line has been read", () => {

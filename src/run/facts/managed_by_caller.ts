@@ -1,5 +1,6 @@
 import { CliError } from "../../cli_error.ts";
-import { type SettingsDocument, settingsDocument } from "../../sandbox/child/read_settings.ts";
+import type { SettingsDocument } from "../../sandbox/child/read_settings.ts";
+import { judgedSettings } from "../../settings/judged_settings.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 const FLAG = "--managed-settings";
@@ -28,7 +29,7 @@ export function managedByCaller(forwarded: readonly string[]): readonly Settings
     permissions: withoutGaps({ deny, ask, disableBypassPermissionsMode }),
     ...(isJsonObject(sandbox) ? { sandbox } : {}),
   };
-  return [settingsDocument(forbidding, { source: "managed", name: FLAG })];
+  return [{ source: "managed", name: FLAG, ...judgedSettings(forbidding) }];
 }
 
 const isOn = (value: unknown) => value !== undefined && value !== false && value !== "false";

@@ -2,20 +2,20 @@ import { CliError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
 import type { commandPlaces } from "./prompt/command_places.ts";
 import type { gatePrompt } from "./prompt/gate_prompt.ts";
-import { distrustOf } from "./distrust_of.ts";
+import type { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "../../claude/find_claude.ts";
 import { agentsElsewhere, readAgents } from "./given_agents.ts";
 import { isLongArgument } from "../plan/placed_agents.ts";
-import { managedByCaller } from "./managed_by_caller.ts";
 import { instructionFiles } from "./instruction_files.ts";
-import { mcpConfigOf } from "../plan/asked_order.ts";
+import { mcpConfigOf } from "../plan/placed_texts.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/decisions/permission_mode.ts";
+import type { ToldFacts } from "../plan/warnings/fact_warnings.ts";
+import type { Distrust } from "../plan/warnings/ignored_rules.ts";
 import { allowsBypass } from "../plan/contents/without_bypass.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import { projectRootOf } from "./project_root_of.ts";
-import { sandboxLackOf } from "./sandbox_lack_of.ts";
+import type { sandboxLackOf } from "./sandbox_lack_of.ts";
 import type { RunOrder } from "../plan/run_order.ts";
-import { appliedSettings } from "../../sandbox/child/applied_settings.ts";
 import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
@@ -25,13 +25,11 @@ import {
   hangsOnVersion,
   readSettings,
   type SettingsDocument,
-  settingsDocument,
   settingSources,
   soundSettings,
   valuesOf,
 } from "../../sandbox/child/read_settings.ts";
 import { wholePath } from "../../whole_path.ts";
-import { withWholePaths } from "../../sandbox/child/whole_paths.ts";
 import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
 import { hasScheduledTasks } from "../../sandbox/child/scheduled_tasks.ts";
 import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";
@@ -42,7 +40,6 @@ import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { isPlain } from "../../session/prompt/is_plain.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
-import { warningsHangOnVersion } from "../plan/warnings/settings_warnings.ts";
 import { hooklessFlag } from "../plan/decisions/without_hooks.ts";
 import {
   type AskVersion,
@@ -51,12 +48,16 @@ import {
   refuseUnknownFlags,
   requireConversation,
   requireVersion,
-  versionsOf,
 } from "./version_demands.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
-/** What stands for `--settings` where it is not given. */
-const NO_SETTINGS = settingsDocument({}, { source: "flags", name: "--settings" });
+/** What stands for `--settings` where it is not given. What judges settings is loaded only for others. */
+const NO_SETTINGS: SettingsDocument = {
+  source: "flags",
+  name: "--settings",
+  values: {},
+  faults: [],
+};
 
 /**
  * Finds claude, the login and the settings, in an order in which what is told first is what has to be mended first.
@@ -99,8 +100,8 @@ export async function readFacts(
     hooked: valuesOf(settings, { without: order.inheritHooks ? [] : ["user"] }),
   });
   if (modeHangsOnVersion(modeFacts(order, settings)) || allowsBypass(order)) await version();
-  if (warningsHangOnVersion(order, documents)) await version();
-  const distrust = await distrustOf(settings, {
+  if (await isToldOf(order, documents)) await version();
+  const distrust = await distrustIn(settings, {
     cwd,
     projectRoot,
     isAlone,
@@ -128,7 +129,7 @@ export async function readFacts(
     version,
     mcpServers: mcpServers.length,
   });
-  const sandboxLack = sandboxLackOf(allSettings, env);
+  const sandboxLack = await sandboxLackIn(allSettings, env);
   const addedFiles = await addedFilesOf(order, version);
   const addedDirs = order.addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
   return {
@@ -159,6 +160,15 @@ export async function readFacts(
     }),
     scheduledTasks: !isAlone && hasScheduledTasks([cwd, root]),
     ...(sandboxLack === undefined ? {} : { sandboxLack }),
+    warnings: await warningsOf(order, {
+      documents,
+      settings,
+      userConfig,
+      version: await known,
+      ...(distrust === undefined ? {} : { distrust }),
+      ...addedFiles,
+      ...(sandboxLack === undefined ? {} : { sandboxLack }),
+    }),
     instructions: instructionFiles({
       cwd,
       root,
@@ -193,16 +203,23 @@ async function givenSettings(
   { settings: asked, flagSettings, cwd }: RunOrder,
   version: AskVersion,
 ): Promise<GivenSettings> {
+  if (asked === undefined && flagSettings === undefined) {
+    return { given: NO_SETTINGS, callerSettings: {} };
+  }
   const given = asked === undefined
     ? NO_SETTINGS
-    : wholeDocument(await settled(await parseCallerSettings(asked, { cwd }), version), cwd);
+    : await wholeDocument(await settled(await parseCallerSettings(asked, { cwd }), version), cwd);
   const values = given.faults.length === 0 ? given.values : {};
+  const { appliedSettings } = await import("../../sandbox/child/applied_settings.ts");
+  const { withWholePaths } = await import("../../sandbox/child/whole_paths.ts");
   return { given, callerSettings: withWholePaths(appliedSettings(values, flagSettings), cwd) };
 }
 
 /** Of a document what the Claude Code takes that is there. */
 async function settled(document: SettingsDocument, version: AskVersion): Promise<SettingsDocument> {
-  return hangsOnVersion(document) ? documentFor(document, versionsOf(await version())) : document;
+  if (!hangsOnVersion(document)) return document;
+  const { versionsOf } = await import("./versions_of.ts");
+  return documentFor(document, versionsOf(await version()));
 }
 
 /** All documents in which Claude Code finds settings. */
@@ -221,11 +238,54 @@ async function documentsOf(
     flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
     sharesLocal: async () => !isAlone && isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
-  const documents = await Promise.all(read.map((document) => settled(document, version)));
-  return [
-    ...documents.map((document) => wholeDocument(document, cwd)),
-    ...hooklessFlag({ env, forwarded }) === undefined ? managedByCaller(forwarded) : [],
-  ];
+  const documents = await Promise.all(
+    read.map(async (document) => await wholeDocument(await settled(document, version), cwd)),
+  );
+  const isManaged = hooklessFlag({ env, forwarded }) === undefined &&
+    forwarded.some((argument) => argument.startsWith("--managed-settings="));
+  if (!isManaged) return documents;
+  const { managedByCaller } = await import("./managed_by_caller.ts");
+  return [...documents, ...managedByCaller(forwarded)];
+}
+
+/** Whether settings or flags say something that some version tells of. */
+async function isToldOf(
+  order: RunOrder,
+  documents: readonly SettingsDocument[],
+): Promise<boolean> {
+  const { forwarded, disallowedTools } = order;
+  const saysNothing = documents.every((document) => document === NO_SETTINGS) &&
+    disallowedTools.length === 0 &&
+    !forwarded.some((argument) => /^--(?:allowedTools|effort)=/u.test(argument));
+  if (saysNothing) return false;
+  const { warningsHangOnVersion } = await import("../plan/warnings/settings_warnings.ts");
+  return warningsHangOnVersion(order, documents);
+}
+
+/** What is told of what was found: of rules and settings only by a version that was asked for because of them. */
+async function warningsOf(order: RunOrder, facts: ToldFacts): Promise<readonly string[]> {
+  const { version, addedFiles, sandboxLack = [] } = facts;
+  if (version === undefined && addedFiles === undefined && sandboxLack.length === 0) return [];
+  const { factWarnings } = await import("../plan/warnings/fact_warnings.ts");
+  return factWarnings(order, facts);
+}
+
+/** Why rules of a project do not count; only where there are settings of one. */
+async function distrustIn(
+  ...[settings, options]: Parameters<typeof distrustOf>
+): Promise<Distrust | undefined> {
+  if (!settings.some(({ source }) => source === "project" || source === "local")) return undefined;
+  const { distrustOf } = await import("./distrust_of.ts");
+  return await distrustOf(settings, options);
+}
+
+/** What a sandbox lacks; only where settings say something of one. */
+async function sandboxLackIn(
+  ...[settings, env]: Parameters<typeof sandboxLackOf>
+): Promise<readonly string[] | undefined> {
+  if (settings.every(({ sandbox }) => sandbox === undefined)) return undefined;
+  const { sandboxLackOf } = await import("./sandbox_lack_of.ts");
+  return sandboxLackOf(settings, env);
 }
 
 /** The MCP servers; without customizations there are none. */
@@ -293,9 +353,10 @@ async function gatedOf(
 }
 
 /** What of settings Claude Code is given in the private folder, as it is where they come from. */
-function wholeDocument(document: SettingsDocument, cwd: string): SettingsDocument {
+async function wholeDocument(document: SettingsDocument, cwd: string): Promise<SettingsDocument> {
   const { source, name, values } = document;
-  if (source !== "user" && source !== "flags") return document;
+  if (document === NO_SETTINGS || (source !== "user" && source !== "flags")) return document;
+  const { withWholePaths } = await import("../../sandbox/child/whole_paths.ts");
   if (name.startsWith("--")) return { ...document, values: withWholePaths(values, cwd) };
   const folder = parentOf(absolutePath(name, cwd));
   return { ...document, values: withWholePaths(values, folder, { rulesFrom: folder }) };

@@ -1,6 +1,4 @@
 import { CliError } from "../../cli_error.ts";
-import { GUARDS_SKILLS } from "../../settings/hook_faults.ts";
-import type { VersionFaults } from "../../settings/version_faults.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 
@@ -21,12 +19,6 @@ const RECENT_FLAGS = [
   "--include-unsupported-models",
   "--system-prompt-snapshot",
 ];
-
-/** Of which versions one is that differ in what they take of settings. */
-export function versionsOf(version: string | undefined): keyof VersionFaults {
-  if (isOlder(version)) return "before";
-  return isVersionAtLeast(version ?? "", GUARDS_SKILLS) ? "guarded" : "since";
-}
 
 /** Whether it is known to be one before those. */
 export function isOlder(version: string | undefined): boolean {

@@ -1,5 +1,6 @@
 import { type ControlRequest, isCallers, isEmpty } from "../../wire/control.ts";
 import { agentsArgument } from "./placed_agents.ts";
+import { mcpConfigOf } from "./placed_texts.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
 import { soundAgents } from "./sound_agents.ts";
 import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
@@ -25,7 +26,7 @@ const WITHOUT_EFFECT = [
 ];
 
 /** Fields that a run goes on without, and why: all that is missing is told on stderr. */
-export const INEFFECTIVE: Readonly<Record<string, string>> = {
+const INEFFECTIVE: Readonly<Record<string, string>> = {
   excludeDynamicSections:
     "the interactive Claude Code always puts these sections into its system prompt",
 };
@@ -96,8 +97,9 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
   const ineffective: string[] = [];
   for (const [name, value] of Object.entries(further)) {
     if (isEmpty(value) || WITHOUT_EFFECT.includes(name)) continue;
-    if (Object.hasOwn(INEFFECTIVE, name)) ineffective.push(name);
-    else problems.push(refusalOf(name));
+    if (Object.hasOwn(INEFFECTIVE, name)) {
+      ineffective.push(`"${name}" has no effect: ${INEFFECTIVE[name]}`);
+    } else problems.push(refusalOf(name));
   }
   const initialized: Initialized = {
     id,
@@ -161,12 +163,6 @@ export function callersServers(mcpConfigs: readonly string[]): readonly string[]
       ? Object.keys(mcpServers).filter((name) => isCallers(mcpServers[name]))
       : [];
   });
-}
-
-/** Servers that a caller has set, as `--mcp-config` takes them: those in its own process are bridged. */
-export function mcpConfigOf(servers: JsonObject): string {
-  const others = Object.entries(servers).filter(([, config]) => !isCallers(config));
-  return JSON.stringify({ mcpServers: Object.fromEntries(others) });
 }
 
 /** What a configuration on the command line holds; that of a file names no server of the caller's. */

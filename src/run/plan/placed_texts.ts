@@ -1,8 +1,8 @@
-import { mcpConfigOf } from "./asked_order.ts";
 import type { RunOrder } from "./run_order.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
-import { isJsonObject } from "../../json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isCallers } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 /** Texts of the caller's for the child: arguments that name files, and what is in these. */
@@ -76,4 +76,10 @@ function isConfig(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Servers that a caller has set, as `--mcp-config` takes them: those in its own process are bridged. */
+export function mcpConfigOf(servers: JsonObject): string {
+  const others = Object.entries(servers).filter(([, config]) => !isCallers(config));
+  return JSON.stringify({ mcpServers: Object.fromEntries(others) });
 }

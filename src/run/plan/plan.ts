@@ -1,21 +1,16 @@
 import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
-import { INEFFECTIVE } from "./asked_order.ts";
 import { boundedOrder } from "./bounded_order.ts";
 import { childArgs, HIDING, HIDING_AGENT } from "./child_args.ts";
 import { childContents } from "./contents/child_contents.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decisions/decide.ts";
-import { ignoredRules } from "./warnings/ignored_rules.ts";
 import { placedTexts } from "./placed_texts.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests } from "./same_requests.ts";
-import { addedFileWarnings } from "./warnings/added_files.ts";
-import { sandboxWarnings } from "./warnings/sandbox_off.ts";
-import { settingsWarnings } from "./warnings/settings_warnings.ts";
 import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
 import { valuesOf } from "../../sandbox/child/read_settings.ts";
@@ -128,16 +123,8 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
     message: messageOf(order, { facts, decided }),
     warnings: [
       ...warnings,
-      ...(order.initialized?.ineffective ?? []).map((name) =>
-        `"${name}" has no effect: ${INEFFECTIVE[name]}`
-      ),
-      ...ignoredRules(facts.settings, {
-        distrust: facts.distrust,
-        claudeJson: userConfig.claudeJson,
-      }),
-      ...settingsWarnings(order, facts),
-      ...addedFileWarnings(facts.addedFiles),
-      ...sandboxWarnings(facts.sandboxLack),
+      ...(order.initialized?.ineffective ?? []),
+      ...facts.warnings,
     ],
   };
 }

@@ -58,6 +58,8 @@ export interface RunFacts {
   readonly scheduledTasks: boolean;
   /** The packages that Claude Code's own sandbox lacks; absent where settings do not ask for it. */
   readonly sandboxLack?: readonly string[];
+  /** What the user is to be told of all that: rules and settings that are not in effect, files, the sandbox. */
+  readonly warnings: readonly string[];
   readonly instructions: InstructionFiles;
   /** The agents of the user's and the project's; absent where it does not matter which there are. */
   readonly otherAgents?: OtherAgents;

@@ -30,7 +30,7 @@ export interface Initialized {
   readonly serverConfigs?: JsonObject;
   /** The skills that the model may have, of all that there are; absent for all of them. */
   readonly skills?: readonly string[];
-  /** Its fields that have no effect here, of which it is told. */
+  /** What is told of its fields that have no effect here, a sentence each. */
   readonly ineffective?: readonly string[];
   /** Its agents, where they are too long for a command line. */
   readonly longAgents?: JsonObject;

@@ -1,9 +1,9 @@
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { mainCheckout } from "./git_repository.ts";
-import { MALFORMED, type SettingsFault, settingsFaults } from "../../settings/settings_faults.ts";
-import { type VersionFaults, versionFaults } from "../../settings/version_faults.ts";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import type { JudgedSettings } from "../../settings/judged_settings.ts";
+import type { VersionFaults } from "../../settings/version_faults.ts";
+import type { JsonObject } from "../../json_object.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */
 export type SettingSource = "user" | "project" | "local";
@@ -38,13 +38,9 @@ const MANAGED = "/etc/claude-code";
 const MAX_BYTES = 2_097_152;
 
 /** All that one file or flag says. */
-export interface SettingsDocument extends Settings {
+export interface SettingsDocument extends Settings, JudgedSettings {
   /** How Claude Code names it: the path of a file, or the flag. */
   readonly name: string;
-  /** Why Claude Code leaves all of it out; empty where it does not. */
-  readonly faults: readonly SettingsFault[];
-  /** The same of some versions, until it is known which it is. */
-  readonly ofVersion?: VersionFaults;
 }
 
 /** Whether what of it Claude Code takes hangs on its version. */
@@ -84,22 +80,22 @@ export async function readSettings(options: {
 }): Promise<readonly SettingsDocument[]> {
   const { projectRoot, home, userDir, sources, flags } = options;
   const found: SettingsDocument[] = [];
-  const add = (source: SettingsSource, path: string) => {
-    const document = readDocument(source, path);
-    if (document !== undefined) found.push(document);
+  const add = async (source: SettingsSource, path: string) => {
+    const judged = await readJudged(path);
+    if (judged !== undefined) found.push({ source, name: path, ...judged });
   };
-  if (sources.has("user")) add("user", `${userDir}/settings.json`);
-  if (sources.has("project")) add("project", `${projectRoot}/.claude/settings.json`);
+  if (sources.has("user")) await add("user", `${userDir}/settings.json`);
+  if (sources.has("project")) await add("project", `${projectRoot}/.claude/settings.json`);
   if (sources.has("local")) {
-    add("local", `${projectRoot}/.claude/settings.local.json`);
+    await add("local", `${projectRoot}/.claude/settings.local.json`);
     const main = mainCheckout(projectRoot, { home });
     const path = `${main}/.claude/settings.local.json`;
     if (main !== undefined && fileAt(path) !== undefined && await options.sharesLocal()) {
-      add("local", path);
+      await add("local", path);
     }
   }
   if (flags !== undefined) found.push(flags);
-  for (const path of managedFiles()) add("managed", path);
+  for (const path of managedFiles()) await add("managed", path);
   return found;
 }
 
@@ -108,56 +104,20 @@ export function soundSettings(documents: readonly SettingsDocument[]): readonly 
   return documents.filter(({ faults }) => faults.length === 0);
 }
 
-/** A settings file; undefined where there is none, or nothing in it. */
-function readDocument(source: SettingsSource, path: string): SettingsDocument | undefined {
+/** What a settings file says, undefined where there is none or nothing in it: only then nothing has to judge it. */
+async function readJudged(path: string): Promise<JudgedSettings | undefined> {
+  let text: string;
   try {
-    const text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
-    return text.trim() === "" ? undefined : documentOf(text, { source, name: path });
+    text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     if (!(error instanceof UnfitFileError)) throw error;
-    const message = `Settings file could not be read: ${error.reason}`;
-    return unreadableSettings({ source, name: path }, message);
+    const { unreadableSettings } = await import("../../settings/judged_settings.ts");
+    return unreadableSettings(`Settings file could not be read: ${error.reason}`);
   }
-}
-
-/** What a text says that should be settings. */
-function documentOf(
-  text: string,
-  { source, name }: Pick<SettingsDocument, "source" | "name">,
-): SettingsDocument {
-  let settings: unknown;
-  try {
-    settings = JSON.parse(text);
-  } catch {
-    return unreadableSettings({ source, name });
-  }
-  return settingsDocument(settings, { source, name });
-}
-
-/** Settings of which nothing can be known. */
-export function unreadableSettings(
-  { source, name }: Pick<SettingsDocument, "source" | "name">,
-  message = MALFORMED,
-): SettingsDocument {
-  return { source, name, values: {}, faults: [{ path: "", message }] };
-}
-
-/** What a value says that should be settings. */
-export function settingsDocument(
-  settings: unknown,
-  { source, name }: Pick<SettingsDocument, "source" | "name">,
-): SettingsDocument {
-  const values = isJsonObject(settings) ? settings : {};
-  const ofVersion = versionFaults(settings);
-  const isOfVersion = Object.values(ofVersion).some((faults) => faults.length > 0);
-  return {
-    source,
-    name,
-    values,
-    faults: settingsFaults(settings),
-    ...(isOfVersion ? { ofVersion } : {}),
-  };
+  if (text.trim() === "") return undefined;
+  const { judgedText } = await import("../../settings/judged_settings.ts");
+  return judgedText(text);
 }
 
 function managedFiles(): readonly string[] {

@@ -1,7 +1,7 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { CliError } from "../../cli_error.ts";
-import { type SettingsDocument, settingsDocument, unreadableSettings } from "./read_settings.ts";
+import type { SettingsDocument } from "./read_settings.ts";
 import { absolutePath } from "../paths.ts";
 import { literalPattern } from "./literal_pattern.ts";
 
@@ -27,18 +27,21 @@ export async function parseCallerSettings(
   const name = inline ? INLINE : absolutePath(value, cwd);
   const text = inline ? value : textOf(name, what);
   const { parse } = await import("@std/jsonc/parse");
+  const { judgedSettings, unreadableSettings } = await import(
+    "../../settings/judged_settings.ts"
+  );
   let parsed: unknown;
   try {
     parsed = text.trim() === "" ? {} : parse(text);
   } catch (cause) {
-    if (!inline) return unreadableSettings({ source: "flags", name });
+    if (!inline) return { source: "flags", name, ...unreadableSettings() };
     throw new CliError(`Cannot parse --settings: ${(cause as Error).message}`, {
       suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
       cause,
     });
   }
-  const document = settingsDocument(parsed, { source: "flags", name });
-  if (document.faults.length === 0 && document.values["disableAllHooks"] === true) {
+  const judged = judgedSettings(parsed);
+  if (judged.faults.length === 0 && judged.values["disableAllHooks"] === true) {
     throw new CliError(
       `Cannot honour "disableAllHooks" in ${what}: hooks tell when a turn ends`,
       {
@@ -46,7 +49,7 @@ export async function parseCallerSettings(
       },
     );
   }
-  return document;
+  return { source: "flags", name, ...judged };
 }
 
 function textOf(path: string, what: string): string {

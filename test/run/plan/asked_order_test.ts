@@ -120,7 +120,10 @@ Deno.test("skills to choose from, terms of servers and what has no effect are ke
   });
   assertEquals(asked({ excludeDynamicSections: true }), {
     ...NOTHING,
-    ineffective: ["excludeDynamicSections"],
+    ineffective: [
+      '"excludeDynamicSections" has no effect: the interactive Claude Code always puts these ' +
+      "sections into its system prompt",
+    ],
   });
   assertEquals(asked({ excludeDynamicSections: false }), NOTHING);
 });

@@ -11,7 +11,7 @@ const TELLS_OF_RULES = "2.1.197";
 const TELLS_OF_SETTINGS = "2.1.330";
 
 /** What decides what is told of settings. */
-type ToldOrder = Pick<RunOrder, "answerAlone" | "disallowedTools" | "forwarded">;
+export type ToldOrder = Pick<RunOrder, "answerAlone" | "disallowedTools" | "forwarded">;
 
 /** What `claude -p` says on stderr of flags, rules and settings that are not what they should be (2.1.197 and 2.1.330). */
 export function settingsWarnings(

@@ -9,7 +9,8 @@ import {
   settingsWarnings,
   warningsHangOnVersion,
 } from "../../../../src/run/plan/warnings/settings_warnings.ts";
-import { settingsDocument } from "../../../../src/sandbox/child/read_settings.ts";
+import type { SettingsDocument } from "../../../../src/sandbox/child/read_settings.ts";
+import { judgedSettings } from "../../../../src/settings/judged_settings.ts";
 import { readCell } from "../read_cell.ts";
 
 for (const [version, lines] of Object.entries(measured)) {
@@ -28,8 +29,11 @@ for (const [version, lines] of Object.entries(measured)) {
 }
 
 /** A document of the user's, as if a file held that value. */
-const user = (settings: unknown) =>
-  settingsDocument(settings, { source: "user", name: "/h/settings.json" });
+const user = (settings: unknown): SettingsDocument => ({
+  source: "user",
+  name: "/h/settings.json",
+  ...judgedSettings(settings),
+});
 
 const ALONE = { answerAlone: true, disallowedTools: [], forwarded: [] };
 
