@@ -32,6 +32,10 @@ Deno.test("what only some runs need is loaded by those", () => {
     /^src\/driver\/sources\/(?!hook_source)/u,
     // Of settings and rules something is judged and told only where there are some.
     /^src\/(?:settings|run\/plan\/warnings)\//u,
+    // Transcripts come home once there is a child, and are copied in where a session goes on.
+    /^src\/(?:sandbox|transcript)\/(?:transcripts|files\/(?!project_slug))/u,
+    // Folders are swept where there are some.
+    /^src\/sandbox\/folder\/(?:sweep|keep_transcripts)\.ts$/u,
     // A caller of the control protocol asks for more, and only a conversation has one.
     /^src\/run\/plan\/asked_order\.ts$/u,
   ];

@@ -23,6 +23,7 @@ export async function askAlone(
 ): Promise<{ readonly message: SettledMessage; readonly described?: JsonObject }> {
   const { timeoutMs, startedAt = performance.now() } = prepared.options;
   const { promise, resolve } = Promise.withResolvers<Consulted>();
+  await prepared.sandbox.expectTranscripts();
   await using twin = twinAlone(prepared, (twin) => {
     for (const { said } of twin.take()) resolve(said);
   });

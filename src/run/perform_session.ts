@@ -64,8 +64,10 @@ export async function performSession(
   const toldLines = await linesOf(prepared.toldLog);
   try {
     using child = startChild({ ...prepared, cwd, size });
+    const expecting = prepared.sandbox.expectTranscripts();
     options.onChild?.(child);
     // Loaded while the child starts, which takes longer.
+    await expecting;
     const { runSession } = await import("../driver/run_session.ts");
     const { ChildTerminal } = await import("../driver/child_terminal.ts");
     const childTerminal = new ChildTerminal(child.pty, size);

@@ -1,4 +1,5 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
+import { fileAt } from "../../ffi/files/at_path.ts";
 import { CliError } from "../cli_error.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import { isKnownSession } from "./facts/sessions/known_session.ts";
@@ -15,9 +16,10 @@ import {
 import type { RunOrder } from "./plan/run_order.ts";
 import { sessionOf } from "./plan/decisions/session_of.ts";
 import { type Settings, valuesOf } from "../sandbox/child/read_settings.ts";
+import type { FolderContents, FolderFile } from "../sandbox/folder/folder_contents.ts";
 import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts";
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
-import { sweep, type SweptFolder } from "../sandbox/folder/sweep.ts";
+import type { SweptFolder } from "../sandbox/folder/sweep.ts";
 import { realPath } from "../sandbox/paths.ts";
 import { folderOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
@@ -80,9 +82,10 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
   const { binary, userConfig, settings, gated, folders, writable } = facts;
   await claimThread();
   const everywhere = places(order.env);
-  const swept = sweep({ places: everywhere, userConfigDir: userConfig.dir });
+  const swept = await sweepAll(everywhere, userConfig.dir);
   const found = await foundSessions(order, facts);
   const session = { id: sessionOf(order, { ...facts, found }).id, configDir: userConfig.dir };
+  const shortened = await shortenedIn(order, found);
   using undo = new DisposableStack();
   const owner = makeRunFolder({
     places: everywhere,
@@ -106,13 +109,20 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     ...facts,
     ...(relay === undefined ? {} : { relayVariables: relay.variables }),
     found,
+    ...(shortened === undefined ? {} : { shortened }),
     folder: owner.path,
     runs: everywhere.map(folderOfRuns),
     secret: crypto.randomUUID(),
     pid: owner.pid,
     now: Date.now(),
   });
-  const sandbox = undo.use(new Sandbox(owner, { contents, places: everywhere }));
+  const sandbox = undo.use(
+    new Sandbox(owner, {
+      contents,
+      places: everywhere,
+      ...await copierFor(contents),
+    }),
+  );
   if (planned.rendezvous !== undefined) await requireShortPath(planned.rendezvous.path);
   // Not before: a run that has the session, or had it and was killed, may have brought it home just now.
   if (contents.isNewSession) refuseKnownSession(session.id, userConfig.dir);
@@ -141,6 +151,36 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     swept,
     earlier,
   };
+}
+
+/** Sweeps where runs have left something, or go on: nowhere else what sweeps is loaded. */
+async function sweepAll(
+  everywhere: readonly string[],
+  userConfigDir: string,
+): Promise<readonly SweptFolder[]> {
+  const used = everywhere.filter((place) => fileAt(folderOfRuns(place)) !== undefined);
+  if (used.length === 0) return [];
+  const { sweep } = await import("../sandbox/folder/sweep.ts");
+  return sweep({ places: used, userConfigDir });
+}
+
+/** What is left of a session that is resumed in part. */
+async function shortenedIn(
+  order: RunOrder,
+  found: FoundSessions,
+): Promise<FolderFile | undefined> {
+  if (found.transcript === undefined) return undefined;
+  const { resumedPart } = await import("./plan/resumed_part.ts");
+  return resumedPart(order, { found });
+}
+
+/** What copies transcripts into a private folder, where there are some. */
+async function copierFor(
+  { resume, begun }: FolderContents,
+): Promise<Pick<ConstructorParameters<typeof Sandbox>[1], "copy">> {
+  if (resume === undefined && begun === undefined) return {};
+  const { copyTranscripts } = await import("../sandbox/folder/copy_transcripts.ts");
+  return { copy: copyTranscripts };
 }
 
 async function foundSessions(

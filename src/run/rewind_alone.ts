@@ -19,6 +19,7 @@ export async function rewindAlone(
   { message, signals }: { readonly message: string; readonly signals: StopSignals },
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const { binary, options: { cwd, env, timeoutMs, startedAt = performance.now() } } = prepared;
+  await prepared.sandbox.expectTranscripts();
   await using twin = twinAlone(prepared);
   const what = "a headless Claude Code had not restored the files";
   const { code, stdout, stderr } = await inTime(twin.carryOut([`--rewind-files=${message}`]), {

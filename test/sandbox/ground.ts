@@ -1,5 +1,6 @@
 import { childFiles, type ChildFilesOptions } from "../../src/sandbox/child/child_files.ts";
 import type { Environment } from "../../src/sandbox/environment.ts";
+import { copyTranscripts } from "../../src/sandbox/folder/copy_transcripts.ts";
 import type { FolderContents } from "../../src/sandbox/folder/folder_contents.ts";
 import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
 import { makeRunFolder, type RunFolderOptions } from "../../src/sandbox/folder/run_folder.ts";
@@ -84,7 +85,7 @@ export class Ground implements Disposable {
       ...(wish.begun === undefined ? {} : { begun: wish.begun }),
       isNewSession: wish.isNewSession ?? false,
     };
-    return new Sandbox(owner, { contents, places: places(env) });
+    return new Sandbox(owner, { contents, places: places(env), copy: copyTranscripts });
   }
 
   [Symbol.dispose](): void {

@@ -5,6 +5,7 @@ import type { Distrust } from "./warnings/ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
 import type { FaultyServer, McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { Settings, SettingsDocument } from "../../sandbox/child/read_settings.ts";
+import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
 import type { UserConfig } from "../../sandbox/user_config.ts";
 import type { OutputProblem } from "../../session/input.ts";
 import type { AskedCommand } from "../../session/message.ts";
@@ -147,6 +148,8 @@ export interface FoundTranscript {
 export interface PlanFacts extends RunFacts {
   /** Sessions that were looked for, once what killed runs had left was at home. */
   readonly found: FoundSessions;
+  /** What is left of the transcript of a session that is resumed in part; absent where none is. */
+  readonly shortened?: FolderFile;
   /** Path of the private folder. */
   readonly folder: string;
   /** The folders of runs in all places, that of this run among them. */

@@ -16,15 +16,20 @@ import {
 import { folderFailure } from "./folder_failure.ts";
 import { folderParts } from "./folder_parts.ts";
 import { noteGivenId } from "./given_ids.ts";
-import { keepTranscripts } from "./keep_transcripts.ts";
+import type { copyTranscripts } from "./copy_transcripts.ts";
+import type { keepTranscripts } from "./keep_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
 import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
 import { removeEmpty, removeFolder } from "../on_disk.ts";
 import { nameOf, parentOf } from "../paths.ts";
 import { makeFolderIn } from "../places/folder_of_runs.ts";
-import { copySession } from "../transcripts/copy_session.ts";
-import { placeTranscript } from "../transcripts/place_transcript.ts";
-import { type Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
+import type { Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
+
+/** What brings a child's transcripts home, and what keeps those that cannot come. */
+interface Carriers {
+  readonly forward: typeof forwardTranscripts;
+  readonly keep: typeof keepTranscripts;
+}
 
 /** The private folder of one run, filled: the child's config dir, our settings and hooks, the prompt, a temp folder. */
 export class Sandbox implements Disposable {
@@ -52,6 +57,8 @@ export class Sandbox implements Disposable {
   /** Bytes of transcripts that were copied in, by their path below `projects/`. */
   readonly resumed: ReadonlyMap<string, number>;
   #owner: Owner;
+  /** Undefined as long as there can be no transcript of a child's. */
+  #carriers: Carriers | "loading" | undefined;
   /** The ids that the caller gave prompts, by those that they have in the transcript here. */
   readonly #given = new Map<string, string>();
   readonly #footholds: readonly string[];
@@ -60,14 +67,16 @@ export class Sandbox implements Disposable {
    * Fills a folder that `makeRunFolder` made, and removes it when it cannot be filled.
    *
    * @param options.places the places where other runs may have their private folders
+   * @param options.copy copies the transcripts of a session that goes on; not needed for any other
    * @throws {CliError} when it cannot be filled, another run has the session, or the one to resume does not exist
    * @throws {UnfitFileError} when something else stands where a transcript to resume should be
    */
   constructor(
     owner: Owner,
-    { contents, places }: {
+    { contents, places, copy = () => new Map() }: {
       readonly contents: FolderContents;
       readonly places: readonly string[];
+      readonly copy?: typeof copyTranscripts;
     },
   ) {
     this.#owner = owner;
@@ -110,7 +119,8 @@ export class Sandbox implements Disposable {
       }
       linkUserFiles(contents, this.configDir);
       if (contents.keepsBackups) linkBackups(contents, this.configDir);
-      this.resumed = this.#copyResumed(contents, places);
+      this.resumed = copy(contents, this.configDir);
+      if (this.resumed.size === 0) this.#refuseMissing(contents, places);
       if (owner.session !== undefined) {
         // What is nowhere at home comes home with what follows it.
         const resumed = contents.begun === undefined ? Object.fromEntries(this.resumed) : {};
@@ -129,24 +139,12 @@ export class Sandbox implements Disposable {
     }
   }
 
-  #copyResumed(
-    { resume, begun, shortened, userConfigDir }: FolderContents,
+  /** @throws {CliError} where there is a session to go on with, of which nothing was found */
+  #refuseMissing(
+    { resume, begun, userConfigDir }: FolderContents,
     places: readonly string[],
-  ): ReadonlyMap<string, number> {
-    if (begun !== undefined) {
-      return new Map(
-        [begun, ...begun.besides ?? []].map(({ path, text: content }) =>
-          [path, placeTranscript(this.configDir, { path, content })] as const
-        ),
-      );
-    }
-    if (resume === undefined) return new Map();
-    const copied = copySession(resume, {
-      from: userConfigDir,
-      to: this.configDir,
-      ...(shortened === undefined ? {} : { shortened }),
-    });
-    if (copied.size > 0) return copied;
+  ): void {
+    if (resume === undefined || begun !== undefined) return;
     const holder = findSessionHolder(resume, {
       configDir: userConfigDir,
       before: this.#owner,
@@ -161,11 +159,33 @@ export class Sandbox implements Disposable {
     });
   }
 
+  /**
+   * Loads what brings transcripts home, while a child starts: to be called as soon as one may write some, and awaited before
+   * anything is made of what it does. Whoever ends this program in between leaves the folder to a later sweep.
+   */
+  async expectTranscripts(): Promise<void> {
+    if (this.#carriers !== undefined) return;
+    this.#carriers = "loading";
+    const { forwardTranscripts } = await import("../transcripts/forward_transcripts.ts");
+    const { keepTranscripts } = await import("./keep_transcripts.ts");
+    this.#carriers = { forward: forwardTranscripts, keep: keepTranscripts };
+  }
+
   /** Brings the session's transcript home, unless it is not to be kept. */
   forward(): Forwarded {
     const { transcripts } = this.#owner;
-    if (transcripts === undefined) return { files: 0, left: 0, failures: [] };
-    return forwardTranscripts({ from: this.configDir, ...transcripts, given: this.#given });
+    const carriers = this.#carriers;
+    if (transcripts === undefined || carriers === undefined) {
+      return { files: 0, left: 0, failures: [] };
+    }
+    if (carriers === "loading") {
+      return {
+        files: 0,
+        left: 1,
+        failures: ["Cannot bring home what a child wrote as it started"],
+      };
+    }
+    return carriers.forward({ from: this.configDir, ...transcripts, given: this.#given });
   }
 
   /**
@@ -176,8 +196,9 @@ export class Sandbox implements Disposable {
    */
   bringSoFar(upTo?: string): void {
     const { transcripts } = this.#owner;
-    if (transcripts === undefined) return;
-    const { files, brought } = forwardTranscripts({
+    const carriers = this.#carriers;
+    if (transcripts === undefined || typeof carriers !== "object") return;
+    const { files, brought } = carriers.forward({
       from: this.configDir,
       ...transcripts,
       given: this.#given,
@@ -221,7 +242,8 @@ export class Sandbox implements Disposable {
 
   /** Removes the folder but for the transcripts, which a later sweep brings home, and says where they are. */
   keep(): string {
-    const path = keepTranscripts(this.path, this.#owner);
+    if (typeof this.#carriers !== "object") return this.path;
+    const path = this.#carriers.keep(this.path, this.#owner);
     this.#removeRest();
     return path;
   }

@@ -2,6 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
+import { resumedPart } from "../../../src/run/plan/resumed_part.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
@@ -51,8 +52,12 @@ interface Row {
   readonly is: unknown;
 }
 
-const planOf = ({ order, facts }: Omit<Row, "is"> = {}): Plan =>
-  plan({ ...PLAIN_ORDER, ...order }, { ...FACTS, ...facts });
+const planOf = ({ order: given, facts: known }: Omit<Row, "is"> = {}): Plan => {
+  const order = { ...PLAIN_ORDER, ...given };
+  const facts = { ...FACTS, ...known };
+  const shortened = resumedPart(order, facts);
+  return plan(order, { ...facts, ...(shortened === undefined ? {} : { shortened }) });
+};
 
 const argsOf = ({ args }: Plan, flag: string): readonly string[] =>
   args.filter((each) => each.startsWith(`${flag}=`)).map((each) => each.slice(flag.length + 1));

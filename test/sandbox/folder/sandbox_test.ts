@@ -156,7 +156,7 @@ Deno.test("Sandbox says that a session to resume is not there, and leaves nothin
   assertEquals([...Deno.readDirSync(ground.tmp)], []);
 });
 
-Deno.test("Sandbox refuses a session that a run has, until it is at home or the run is over", () => {
+Deno.test("Sandbox refuses a session that a run has, until it is at home or the run is over", async () => {
   using ground = new Ground();
   const begin = (more: SandboxWish = {}) => ground.sandbox({ isNewSession: true, ...more });
   const adviceOn = (more: SandboxWish = {}) => {
@@ -183,6 +183,7 @@ Deno.test("Sandbox refuses a session that a run has, until it is at home or the 
   // The first one ends, and its transcript cannot be brought home.
   Deno.mkdirSync(`${first.configDir}/projects/-w`, { recursive: true });
   Deno.writeTextFileSync(`${first.configDir}/projects/-w/s1.jsonl`, "line\n");
+  await first.expectTranscripts();
   const kept = first.keep();
   assertEquals(kept.replace(/[0-9a-f]{8}$/u, ""), `${folderOfRuns(ground.tmp)}/0-0-`);
   const still = `Its transcript is still in ${kept}: bring it home with claude-print sweep`;
@@ -201,14 +202,31 @@ Deno.test("Sandbox says that TMPDIR cannot be used", () => {
   assertEquals(error.suggestion, "Set TMPDIR to a folder you can write to");
 });
 
-Deno.test("Sandbox begins a session with a transcript that is nowhere at home, and brings all of it there", () => {
+Deno.test("Sandbox begins a session with a transcript that is nowhere at home, and brings all of it there", async () => {
   using ground = new Ground();
   const begun = { path: "-w/s1.jsonl", text: "1\n2\n" };
   using sandbox = ground.sandbox({ resume: "s1", begun });
   assertEquals(Object.fromEntries(sandbox.resumed), { [begun.path]: 4 });
+  await sandbox.expectTranscripts();
   const own = `${sandbox.configDir}/projects/${begun.path}`;
   assertEquals([Deno.readTextFileSync(own), mode(own)], [begun.text, "600"]);
   Deno.writeTextFileSync(own, "3\n", { append: true });
   assertEquals(sandbox.forward(), { files: 1, left: 0, failures: [] });
   assertEquals(Deno.readTextFileSync(`${ground.user}/projects/${begun.path}`), "1\n2\n3\n");
+});
+
+Deno.test("Sandbox brings nothing home before there is a child, and leaves its folder to a later sweep as one starts", async () => {
+  using ground = new Ground();
+  const begun = { path: "-w/s1.jsonl", text: "1\n" };
+  using sandbox = ground.sandbox({ resume: "s1", begun });
+  assertEquals(sandbox.forward(), { files: 0, left: 0, failures: [] });
+  const loading = sandbox.expectTranscripts();
+  const { left, failures } = sandbox.forward();
+  assertEquals([left, failures.length, sandbox.bringHome()], [1, 1, false]);
+  assertEquals(sandbox.keep(), sandbox.path);
+  const own = `${sandbox.configDir}/projects/${begun.path}`;
+  assertEquals(Deno.readTextFileSync(own), begun.text);
+  assertEquals(fileAt(`${ground.user}/projects`), undefined);
+  await loading;
+  assertEquals(sandbox.forward(), { files: 1, left: 0, failures: [] });
 });

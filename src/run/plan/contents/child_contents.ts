@@ -6,7 +6,6 @@ import { idlePlugins } from "./idle_plugins.ts";
 import { keepsBackups } from "./keeps_backups.ts";
 import type { PlacedTexts } from "../placed_texts.ts";
 import type { PlanFacts } from "../plan_facts.ts";
-import { resumedPart } from "./resumed_part.ts";
 import type { RunOrder } from "../run_order.ts";
 import { serverTerms } from "./server_terms.ts";
 import { withoutBypass } from "./without_bypass.ts";
@@ -49,7 +48,6 @@ export function childContents(
     decided;
   const parts = folderParts(folder);
   const terms = serverTerms(order);
-  const shortened = resumedPart(order, facts);
   const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
   const hidden = hiddenRuns(facts.runs, { folders });
   // What is missing cannot be hidden, and would not be if another run made it later.
@@ -135,7 +133,7 @@ export function childContents(
     hidesUser,
     ...(keepsBackups(order, settings) ? { keepsBackups: true as const } : {}),
     ...(session.resumed === undefined ? {} : { resume: session.resumed }),
-    ...(shortened === undefined ? {} : { shortened }),
+    ...(facts.shortened === undefined ? {} : { shortened: facts.shortened }),
     ...(order.history === undefined || facts.found.transcript === undefined
       ? {}
       : { begun: facts.found.transcript }),
