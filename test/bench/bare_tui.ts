@@ -65,17 +65,22 @@ export async function runBareSessions(
   return z.array(outcomeSchema).parse(JSON.parse(new TextDecoder().decode(stdout)));
 }
 
+/** What claude-print leaves out of Claude Code's own start by its settings. */
+const LEFT_OUT: readonly string[] = ["enabledPlugins", "spinnerTipsOverride"];
+
 /**
  * Runs bare TUIs at once, each with the sandbox, arguments and environment claude-print would give it, and says
  * how long they took from the first spawn to the last Stop and to the last end, in milliseconds.
  *
  * The sandboxes are made before, and Python is running before: neither counts.
  *
+ * @param options.asItComes whether Claude Code does all that it does of itself at its start, as where a user starts it
  * @throws {Error} when one of them does not come to its Stop
  */
 export async function runBareTui(
   world: World,
   count: number,
+  options: { readonly asItComes?: boolean } = {},
 ): Promise<{ readonly wallMs: number; readonly stopMs: number }> {
   using stack = new DisposableStack();
   const sessions: BareSession[] = [];
@@ -83,7 +88,7 @@ export async function runBareTui(
     const prepared = await prepare(world);
     const { binary, args, env, sandbox } = prepared;
     stack.use(sandbox);
-    dropEndHook(sandbox.settingsPath);
+    dropSettings(sandbox.settingsPath, options.asItComes === true ? LEFT_OUT : []);
     const { project: cwd } = world.homes.bareTui;
     const { stdinPath: stdin = "/dev/null", fifoPath: fifo, configDir: config } = sandbox;
     sessions.push({ binary, args, env, cwd, stdin, fifo, config });
@@ -99,12 +104,16 @@ export async function runBareTui(
   };
 }
 
-/** The hook by which claude-print keeps its child at the end waits for an answer, which nobody gives here. */
-function dropEndHook(settingsPath: string): void {
+/**
+ * Takes settings away, and the hook by which claude-print keeps its child at the end: it waits for an answer, which
+ * nobody gives here.
+ */
+function dropSettings(settingsPath: string, names: readonly string[]): void {
   const { hooks: { SessionEnd: _, ...hooks }, ...settings } = JSON.parse(
     Deno.readTextFileSync(settingsPath),
   );
-  Deno.writeTextFileSync(settingsPath, JSON.stringify({ ...settings, hooks }));
+  const kept = Object.entries(settings).filter(([name]) => !names.includes(name));
+  Deno.writeTextFileSync(settingsPath, JSON.stringify({ ...Object.fromEntries(kept), hooks }));
 }
 
 /** What claude-print would start for the bench's prompt. */

@@ -22,17 +22,22 @@ export interface TracedRun {
 const MEMORY_TICK_MS = 5;
 
 /**
- * Runs claude-print from this checkout as its user would.
+ * Runs claude-print from this checkout as its user would, or another program that does the same.
  *
+ * @param options.program what to start in place of the sources
  * @param options.watchMemory whether the peak is looked for, which costs some time
  * @throws {Error} when the run fails
  */
 export async function runClaudePrint(
   world: World,
-  options: { readonly args?: readonly string[]; readonly watchMemory?: boolean } = {},
+  options: {
+    readonly args?: readonly string[];
+    readonly program?: readonly string[];
+    readonly watchMemory?: boolean;
+  } = {},
 ): Promise<ClaudePrintRun> {
   const startedAt = performance.now();
-  const child = start(world, options.args);
+  const child = start(world, options.args, options.program);
   let peakMb = 0;
   const memory = options.watchMemory === true
     ? setInterval(() => peakMb = peakOf(child.pid) ?? peakMb, MEMORY_TICK_MS)
@@ -66,9 +71,12 @@ export async function traceClaudePrint(world: World): Promise<TracedRun> {
   return { stopMs, endingMs: tracedAt(text, "ending:") - tracedAt(text, "hook Stop") };
 }
 
-function start(world: World, args: readonly string[] = []): Deno.ChildProcess {
+function start(
+  world: World,
+  args: readonly string[] = [],
+  [program = "", ...own]: readonly string[] = CLAUDE_PRINT_CACHED,
+): Deno.ChildProcess {
   const { env, project } = world.homes.claudePrint;
-  const [program = "", ...own] = CLAUDE_PRINT_CACHED;
   return new Deno.Command(program, {
     args: [...own, "--claude-binary", world.claude, "-p", ...args, PROMPT],
     cwd: project,

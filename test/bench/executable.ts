@@ -1,20 +1,25 @@
 import { bundleProgram } from "../../.github/scripts/bundle_program.ts";
 import { makeExecutable } from "../../.github/scripts/make_executable.ts";
 import { runtimeBase } from "../../.github/scripts/runtime_base.ts";
+import { runBareTui } from "./bare_tui.ts";
+import { runClaudePrint } from "./claude_print.ts";
 import { median } from "./median.ts";
+import { type BareTimes, overheadRows } from "./overhead_rows.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
 import { NOWHERE } from "../nowhere.ts";
 
 const MAX_MS = 60;
 const MAX_RATIO = 2;
+const MAX_OVERHEAD_MS = 50;
 
 /** Starts are so short that fewer of them say nothing. */
 const LEAST_ROUNDS = 25;
+const LEAST_RUNS = 8;
 
 /**
  * Measures how long the executable takes to say its version against an executable that only says hello, compiled in
- * the same way and started in turn with it, and the size of both.
+ * the same way and started in turn with it, the size of both, and what a run of it takes longer than a bare TUI.
  */
 export async function measureExecutable(
   world: World,
@@ -44,10 +49,19 @@ export async function measureExecutable(
         if (round > 0) times[index]?.push(ms);
       }
     }
+    const runs = await measureRuns(world, {
+      ...options,
+      runs: Math.max(options.runs, LEAST_RUNS),
+      program: [ours.executable],
+    });
     const [aloneMs = NaN, aroundMs = NaN, helloMs = NaN, claudeMs = NaN] = times.map(median);
     const [size, helloSize] = [await sizeOf(ours.executable), await sizeOf(hello.executable)];
     const isFast = (ms: number) => ms <= MAX_MS && ms <= MAX_RATIO * helloMs;
     return [
+      ...overheadRows(runs.wallMs, runs, {
+        what: "own overhead, executable",
+        maxMs: MAX_OVERHEAD_MS,
+      }),
       {
         what: "--version, without a claude",
         value: ms(aloneMs),
@@ -72,6 +86,31 @@ export async function measureExecutable(
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** Runs of the executable in turns with bare TUIs: medians in milliseconds; a first round does not count. */
+async function measureRuns(
+  world: World,
+  { program, runs, onRound }: {
+    readonly program: readonly string[];
+    readonly runs: number;
+    readonly onRound: (text: string) => void;
+  },
+): Promise<BareTimes & { readonly wallMs: number }> {
+  const wall: number[] = [];
+  const alike: number[] = [];
+  const plain: number[] = [];
+  for (let round = 0; round <= runs; round++) {
+    onRound(`runs of the executable, round ${round} of ${runs}`);
+    const ours = await runClaudePrint(world, { program });
+    const bare = await runBareTui(world, 1);
+    const asItComes = await runBareTui(world, 1, { asItComes: true });
+    if (round === 0) continue;
+    wall.push(ours.wallMs);
+    alike.push(bare.wallMs);
+    plain.push(asItComes.wallMs);
+  }
+  return { wallMs: median(wall), alikeMs: median(alike), plainMs: median(plain) };
 }
 
 async function timeOf([program = "", ...args]: readonly string[], world: World): Promise<number> {
