@@ -1,7 +1,7 @@
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { Report } from "../frames/result/report.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { resumedOrder } from "./plan/asked_order.ts";
+import { resumedOrder } from "./plan/next_order.ts";
 import type { RunReport } from "./perform_run.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { StoppedError } from "./stopped_error.ts";

@@ -14,7 +14,7 @@ import { ProgramCaller } from "../../driver/sources/caller/program_caller.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { awaitedResults } from "../../library/awaited_results.ts";
 import { holdConversation } from "../../library/hold_conversation.ts";
-import type { TurnReport } from "../../run/converse.ts";
+import type { TurnReport } from "../../run/conversation/told_turns.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { StoppedError } from "../../run/stopped_error.ts";
 import { Teardown } from "../../run/teardown.ts";

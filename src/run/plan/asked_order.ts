@@ -3,9 +3,7 @@ import { agentsArgument } from "./placed_agents.ts";
 import { mcpConfigOf } from "./placed_texts.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
 import { soundAgents } from "./sound_agents.ts";
-import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
 import type { CallbackHook } from "../../session/control/caller_options.ts";
-import type { ChildChanges } from "../../session/effect.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
@@ -176,28 +174,6 @@ function parsed(config: string): JsonObject {
   }
 }
 
-/** An order with what the caller has asked to be otherwise while its last child lived. */
-export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
-  const { model, permissionMode, setServers, unreached, switched, flagSettings } = changes;
-  // An alias is the name of no model.
-  const chosen = changes.chosenModel ?? (model?.startsWith("claude-") ? model : undefined);
-  const { forwarded, chosenModel, ...others } = order;
-  return {
-    ...others,
-    ...(setServers === undefined ? {} : { setServers, callerServers: [] }),
-    ...(unreached === undefined ? {} : { unreached }),
-    switched: { ...order.switched, ...switched },
-    flagSettings: { ...order.flagSettings, ...flagSettings },
-    ...(changes.readsNoMentions ? { readsNoMentions: true } : {}),
-    ...(model === undefined && chosenModel !== undefined ? { chosenModel } : {}),
-    ...(permissionMode === undefined
-      ? {}
-      : { permissionMode, dangerouslySkipPermissions: permissionMode === "bypassPermissions" }),
-    ...(chosen === undefined ? {} : { chosenModel: chosen }),
-    forwarded: changedArguments(forwarded, changes),
-  };
-}
-
 /** Arguments that load plugins, of which only the local ones have a place. */
 function pluginArgs(plugins: unknown, problems: string[]): readonly string[] {
   if (isEmpty(plugins)) return [];
@@ -257,32 +233,4 @@ function callbacksOf(hooks: unknown, problems: string[]): readonly CallbackHook[
     }
   }
   return callbacks;
-}
-
-/** The same as an order, for a session that is yet to begin. */
-export function beginningOrder(order: RunOrder, id: string): RunOrder {
-  const { resume: _, resumption: __, history: ___, forwarded, ...rest } = order;
-  return {
-    ...rest,
-    sessionId: id,
-    forkSession: false,
-    forwarded: [...withoutSession(forwarded), `--session-id=${id}`],
-  };
-}
-
-/** The same as an order, for a session that there is by now. */
-export function resumedOrder(order: RunOrder, id: string): RunOrder {
-  const { sessionId: _, resumption: __, history: ___, forwarded, ...rest } = order;
-  return {
-    ...rest,
-    resume: id,
-    forkSession: false,
-    forwarded: [...withoutSession(forwarded), `--resume=${id}`],
-  };
-}
-
-function withoutSession(forwarded: readonly string[]): readonly string[] {
-  return forwarded.filter((argument) =>
-    !/^--(?:session-id|resume|fork-session|continue)(?:=|$)/u.test(argument)
-  );
 }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { askedOrder, bridgedOrder, changedOrder } from "../../../src/run/plan/asked_order.ts";
+import { askedOrder, bridgedOrder } from "../../../src/run/plan/asked_order.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
 const asked = (body: Readonly<Record<string, unknown>>) => {
@@ -165,46 +165,6 @@ Deno.test("a hook that blocks where it fails is known as one", () => {
 Deno.test("agents that are too long for a command line are kept for the plan", () => {
   const agents = { a: { description: "d", prompt: "x".repeat(200_000) } };
   assertEquals(asked({ agents }), { ...NOTHING, longAgents: agents });
-});
-
-Deno.test("another model, mode or limit replaces what was asked for before", () => {
-  const order = {
-    ...PLAIN_ORDER,
-    forwarded: ["--model=opus", "--max-thinking-tokens=1", "--verbose"],
-  };
-  const changed = changedOrder(order, {
-    model: "claude-haiku-4-5",
-    permissionMode: "plan",
-    maxThinkingTokens: 0,
-  });
-  assertEquals(
-    [changed.forwarded, changed.permissionMode, changed.chosenModel],
-    [
-      ["--verbose", "--model=claude-haiku-4-5", "--max-thinking-tokens=0"],
-      "plan",
-      "claude-haiku-4-5",
-    ],
-  );
-  const shown = changedOrder(
-    { ...order, forwarded: ["--thinking-display=omitted"] },
-    { thinkingDisplay: "summarized", plugins: ["--plugin-dir=/p"] },
-  );
-  assertEquals(shown.forwarded, ["--thinking-display=summarized", "--plugin-dir=/p"]);
-  assertEquals(changedOrder(shown, { thinkingDisplay: null }).forwarded, ["--plugin-dir=/p"]);
-  const reset = changedOrder(order, { model: null, maxThinkingTokens: null });
-  assertEquals(
-    [reset.forwarded, reset.permissionMode, reset.chosenModel],
-    [["--verbose", "--model=default"], order.permissionMode, undefined],
-  );
-  assertEquals(changedOrder(order, { model: "haiku" }).chosenModel, undefined);
-  const noted = changedOrder(
-    { ...order, forwarded: [...order.forwarded, "--effort=low"] },
-    { model: "haiku", chosenModel: "claude-haiku-4-5", effort: "high" },
-  );
-  assertEquals(noted.chosenModel, "claude-haiku-4-5");
-  assertEquals(noted.forwarded.slice(-3), ["--verbose", "--model=haiku", "--effort=high"]);
-  const auto = changedOrder(noted, { effort: null });
-  assertEquals(auto.forwarded.slice(-2), ["--verbose", "--model=haiku"]);
 });
 
 Deno.test("servers of the caller's are taken out of the configuration, and are not lost", () => {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { heardLines } from "../../src/run/heard_lines.ts";
-import { readEntry } from "../../src/transcript/entry.ts";
+import { heardLines } from "../../../src/run/conversation/heard_lines.ts";
+import { readEntry } from "../../../src/transcript/entry.ts";
 
 Deno.test("heardLines() knows a line of the assistant's at once, and one of the user's when the next input comes", () => {
   const lines = heardLines();

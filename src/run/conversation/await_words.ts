@@ -1,7 +1,7 @@
-import { Poller } from "../../ffi/descriptors/poll.ts";
-import type { Caller } from "../driver/sources/caller/caller.ts";
-import type { SessionWatcher } from "./perform_session.ts";
-import { StoppedError } from "./stopped_error.ts";
+import { Poller } from "../../../ffi/descriptors/poll.ts";
+import type { Caller } from "../../driver/sources/caller/caller.ts";
+import type { SessionWatcher } from "../perform_session.ts";
+import { StoppedError } from "../stopped_error.ts";
 
 /**
  * Waits for a caller as long as it likes, until it has said something or never will.

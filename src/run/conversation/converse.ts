@@ -1,0 +1,182 @@
+import type { Caller, CallerInput } from "../../driver/sources/caller/caller.ts";
+import type { FirstWords } from "../../driver/sources/caller/first_words.ts";
+import { partsOf } from "../../frames/conversation.ts";
+import { toldBy } from "../../frames/turns/told_by.ts";
+import { unansweredRequests } from "../../session/control/requests/consulting.ts";
+import type { Ending } from "../../session/effect.ts";
+import type { LateTerms } from "../../session/late_terms.ts";
+import { ticketsOf } from "../../session/message.ts";
+import { untakenMessages } from "../../session/turn/taking.ts";
+import type { StopSignal } from "../../wire/stop_signal.ts";
+import { isKnownSession } from "../facts/sessions/known_session.ts";
+import type { Surroundings } from "../facts/surroundings.ts";
+import { screenFor, showsScreen } from "../perform_run.ts";
+import { performSession, type SessionWatcher } from "../perform_session.ts";
+import { askedOrder, bridgedOrder } from "../plan/asked_order.ts";
+import { type GoneChild, type NextOrder, nextOrder } from "../plan/next_order.ts";
+import type { RunOrder } from "../plan/run_order.ts";
+import { type PreparedRun, prepareRun } from "../prepare_run.ts";
+import { awaitWords } from "./await_words.ts";
+import { toldTurns, type TurnReport } from "./told_turns.ts";
+
+/** What a conversation needs beside its order. */
+export interface ConversationNeeds extends SessionWatcher {
+  readonly caller: Caller;
+  /**
+   * Whether what makes an end of a conversation on stdin, a turn that ran out of time or a child that took no message,
+   * only makes an end of the turn: who speaks hears of it and can go on. A function where that is known later.
+   */
+  readonly outlivesFailures?: boolean | (() => boolean);
+  /** Whether the first child is started before anything has been said. */
+  readonly warm?: boolean;
+  /** Says what watches over what that child has read meanwhile; by default it is looked at when there are first words. */
+  readonly watch?: (order: RunOrder) => Promise<Pick<Surroundings, "isUpToDate">>;
+  /** The terms of a caller that comes after the first child was started, once it is there. */
+  readonly terms?: () => LateTerms | undefined;
+  /** Takes what became of each turn, after its frames. */
+  readonly onReport: (report: TurnReport) => void | Promise<void>;
+  /** Takes a run before its child is started. */
+  readonly onPrepared: (prepared: PreparedRun) => void;
+  /**
+   * Takes a conversation that is over, whose last child has left all that it leaves, and of which nothing is to come but the
+   * end of that child: whoever does not want to wait for it has said what is to be said then, and waits for nothing else.
+   *
+   * @param say says it, and returns the exit code
+   */
+  readonly onWhole?: (say: () => number) => void;
+  /** Called when a child is gone, before the next one is prepared. */
+  readonly onChildEnded: () => void;
+  /** Warns the user in one line. */
+  readonly warn: (text: string) => void;
+}
+
+/**
+ * Holds a conversation: a child, and another one that goes on with its session for what is said after it has died.
+ *
+ * @returns the exit code, which is that of the last turn
+ * @throws {CliError} when a child cannot be had
+ */
+export async function converse(order: RunOrder, options: ConversationNeeds): Promise<number> {
+  const { caller, onPrepared, onChildEnded } = options;
+  const isTraced = () => options.terms?.()?.trace ?? order.trace;
+  let exitCode = 0;
+  // What was asked for, with what the caller has changed since.
+  let wanted = bridgedOrder(order);
+  let gone: (GoneChild & Pick<PreparedRun, "userConfig">) | undefined;
+  let begin: readonly CallerInput[] = [];
+  for (;;) {
+    const isEarly = options.warm === true && gone === undefined && !caller.hasWords;
+    if (begin.length === 0 && !isEarly) await awaitWords(caller, options);
+    if (begin.length === 0 && caller.isOver) return exitCode;
+    const next = gone === undefined
+      ? { order: wanted, wanted, isAnew: false }
+      : following(wanted, gone, options);
+    wanted = next.wanted;
+    const hasAnswered = gone?.hasAnswered === true && !next.isAnew;
+    const { initialize } = caller;
+    const agreed = { ...next.order, ...options.terms?.() };
+    const asked = initialize === undefined ? agreed : askedOrder(agreed, initialize);
+    let isAgreed = options.terms === undefined || options.terms() !== undefined;
+    const held = isEarly ? await heldBack(caller, asked, options) : undefined;
+    const speaker = held ?? caller;
+    const prepared = await prepareRun(asked);
+    onPrepared(prepared);
+    speaker.turnTo(prepared.judge);
+    const told = toldTurns(prepared, { ...options, exitCode });
+    let toldToStop: StopSignal | undefined;
+    const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
+      ...options,
+      emit: told.frame,
+      begin: [...begin, ...speaker.take([])],
+      caller: speaker,
+      takeTerms: () => {
+        const terms = isAgreed ? undefined : options.terms?.();
+        isAgreed ||= terms !== undefined;
+        return terms;
+      },
+      onInput: (input) => {
+        if (input.type === "signal") toldToStop = input.signal;
+        told.hear(input);
+        options.onInput?.(input);
+      },
+      onReport: told.report,
+      onWhole: (said) => {
+        const isOver = caller.isOver &&
+          !said.flatMap(partsOf).some((part) =>
+            part.type === "report" && showsScreen(part.report, { trace: isTraced() })
+          );
+        if (prepared.endsAlone && isOver) options.onWhole?.(() => told.rest(said));
+      },
+    });
+    if (told.isWhole) {
+      if (report?.warning !== undefined) options.warn(report.warning);
+      onChildEnded();
+      return told.exitCode;
+    }
+    for (const frame of frames) told.frame(frame);
+    const untaken = untakenMessages(state.session);
+    // Whatever kept it from taking a message would keep the next one too, unless it was started before there was one.
+    const isDeaf = !isEarly && (!state.session.ready || ending.kind === "unreachable");
+    if (report !== undefined) {
+      const screen = await screenFor(report, { lastScreen, trace: isTraced() });
+      const tickets = [...report.tickets ?? [], ...isDeaf ? ticketsOf(untaken) : []];
+      await told.ending({ ...report, tickets, ...(screen === undefined ? {} : { screen }) });
+    }
+    exitCode = told.exitCode;
+    await prepared.relay?.settled();
+    onChildEnded();
+    begin = [
+      ...unansweredRequests(state.session).map((
+        request,
+      ) => ({ type: "control", request } as const)),
+      ...isDeaf ? [] : untaken.map((message) => ({ type: "message", message } as const)),
+    ];
+    const isLast = ENDS_ALL.includes(ending.kind) ||
+      (!outlives(options) && (isDeaf || ending.kind === "timeout"));
+    const isOver = caller.isOver || state.session.dismissed === true;
+    if (isLast || (isOver && begin.length === 0)) return exitCode;
+    // It came when this child had its end already, and is meant for all that would come after it.
+    if (toldToStop !== undefined) options.signals.giveBack(toldToStop);
+    gone = {
+      sessionId: prepared.sessionId,
+      userConfig: prepared.userConfig,
+      ending,
+      told: toldBy(state.frames, begin.length === 0 ? [] : untaken),
+      hasAnswered: hasAnswered || told.hasAnswered,
+      wasOutdated: held?.isDismissed === true,
+    };
+  }
+}
+
+/** What comes after a child that is gone, of which the user is warned. */
+function following(
+  wanted: RunOrder,
+  gone: GoneChild & Pick<PreparedRun, "userConfig">,
+  { warn }: Pick<ConversationNeeds, "warn">,
+): NextOrder {
+  const isKept = (sessionId: string) => isKnownSession(sessionId, gone.userConfig.dir);
+  const next = nextOrder(wanted, { gone, isKept });
+  if (next.warning !== undefined) warn(next.warning);
+  return next;
+}
+
+function outlives({ outlivesFailures = false }: ConversationNeeds): boolean {
+  return typeof outlivesFailures === "function" ? outlivesFailures() : outlivesFailures;
+}
+
+/** The caller of a child that is started early. */
+async function heldBack(
+  caller: Caller,
+  order: RunOrder,
+  { watch }: Pick<ConversationNeeds, "watch">,
+): Promise<FirstWords> {
+  const [{ FirstWords }, { watchSurroundings }] = await Promise.all([
+    import("../../driver/sources/caller/first_words.ts"),
+    import("../facts/surroundings.ts"),
+  ]);
+  const { isUpToDate } = await (watch ?? watchSurroundings)(order);
+  return new FirstWords(caller, isUpToDate);
+}
+
+/** After these nothing more is done for the caller, whatever is said. */
+const ENDS_ALL: readonly Ending["kind"][] = ["interrupted", "unreadable", "misnamed-answer"];
