@@ -132,6 +132,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     if (isTick) {
       readLog();
       if (rendezvous?.open()) give({ at: now(), type: "reachable" });
+      if (child.hooks.mend()) tell(written.heard());
       if (child.hooks.unheard) give({ at: now(), type: "unheard" });
       lastTick = now();
     }

@@ -45,6 +45,33 @@ Deno.test("HookSource reads announced payloads in order and removes them", () =>
   assertEquals([...Deno.readDirSync(`${ground.path}/payloads`)], []);
 });
 
+Deno.test("HookSource hears what hooks announce though somebody removes its FIFO, and makes it anew", () => {
+  using ground = new Ground();
+  const { source, path } = ground;
+  assertEquals(source.mend(), false);
+  ground.payload("1", '{"hook_event_name":"SessionStart"}');
+  ground.payload("2", '{"hook_event_name":"Stop"}');
+  ground.payload("3", '{"hook_event_name":"StopFailure"}');
+  ground.announce("s3 1\n");
+  Deno.removeSync(`${path}/fifo`);
+  // A shell that opens it for reading and writing makes a file.
+  Deno.writeTextFileSync(`${path}/fifo`, "\ns3 2\n");
+  assertEquals(source.mend(), true);
+  assertEquals(source.read().map(({ event }) => event), ["SessionStart", "Stop"]);
+  ground.announce("s3 3\n");
+  assertEquals([source.mend(), source.read()[0]?.event], [false, "StopFailure"]);
+  for (const other of [() => {}, makeFifo, (at: string) => Deno.symlinkSync("/dev/zero", at)]) {
+    Deno.removeSync(`${path}/fifo`);
+    other(`${path}/fifo`);
+    assertEquals([source.mend(), source.read(), source.mend()], [true, [], false]);
+  }
+  assertEquals(source.unheard, false);
+  Deno.removeSync(`${path}/fifo`);
+  Deno.mkdirSync(`${path}/fifo/full`, { recursive: true });
+  source.mend();
+  assertEquals(source.unheard, true);
+});
+
 Deno.test("HookSource puts a line together that comes in pieces", () => {
   using ground = new Ground();
   ground.payload("12", '{"hook_event_name":"Stop"}');

@@ -41,6 +41,18 @@ const FAULTS: readonly {
     ends: { prompt: UNHEARD, stream: UNHEARD, tool: UNHEARD, answer: UNHEARD, stop: ANSWERED },
   },
   {
+    name: "the FIFO of hooks is removed",
+    run: 'rm "$SANDBOX/own/hooks.fifo"',
+    ends: {
+      prompt: ANSWERED,
+      stream: ANSWERED,
+      tool: ANSWERED,
+      answer: ANSWERED,
+      stop: ANSWERED,
+    },
+    outlived: true,
+  },
+  {
     name: "the transcript is truncated",
     run: ': > "$TRANSCRIPT"',
     ends: {

@@ -1,6 +1,7 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { closeFd, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
-import { openFifo } from "../../../ffi/descriptors/pipe.ts";
+import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { ASKS, REPLY_SUFFIX, STATUS_LINE, UNHEARD } from "../../sandbox/child/hooks.ts";
 import { ANSWER_SUFFIX, END } from "../../sandbox/folder/folder_contents.ts";
@@ -31,7 +32,10 @@ const MAX_PAYLOAD = 128_000_000;
 
 /** Reads the FIFO on which hooks announce themselves, and the payloads they left. */
 export class HookSource implements Disposable {
-  readonly fd: number;
+  readonly #fifoPath: string;
+  #fd: number;
+  /** Which FIFO that is, in the file system. */
+  #inode: number | null;
   readonly #payloadDir: string;
   readonly #secret: string;
   readonly #buffer = new Uint8Array(4096);
@@ -42,21 +46,56 @@ export class HookSource implements Disposable {
   constructor(
     sandbox: { readonly fifoPath: string; readonly payloadDir: string; readonly secret: string },
   ) {
-    this.fd = openFifo(sandbox.fifoPath);
+    this.#fifoPath = sandbox.fifoPath;
+    this.#fd = openFifo(sandbox.fifoPath);
+    this.#inode = Deno.lstatSync(sandbox.fifoPath).ino;
     this.#payloadDir = sandbox.payloadDir;
     this.#secret = sandbox.secret;
   }
 
+  /** What is read of: another one once the FIFO had to be made anew. */
+  get fd(): number {
+    return this.#fd;
+  }
+
+  /**
+   * Makes the FIFO anew if it is not in its place any more, as where somebody cleans up. A hook that finds none makes a
+   * file there and announces itself in that: what it says is among the calls of the next read.
+   *
+   * @returns whether there is something to be read because of it
+   */
+  mend(): boolean {
+    const found = this.#inPlace();
+    if (found !== undefined && found.ino === this.#inode) return false;
+    try {
+      const said = found?.isFile
+        ? readRegularFile(this.#fifoPath, { limit: MAX_READ })
+        : new Uint8Array();
+      if (found !== undefined) Deno.removeSync(this.#fifoPath);
+      makeFifo(this.#fifoPath);
+      const fd = openFifo(this.#fifoPath);
+      this.#partial += this.#taken() + new TextDecoder().decode(said);
+      closeFd(this.#fd);
+      this.#fd = fd;
+      this.#inode = this.#inPlace()?.ino ?? null;
+    } catch {
+      this.#unheard = true;
+    }
+    return true;
+  }
+
+  /** What stands where the FIFO is to be. */
+  #inPlace(): Deno.FileInfo | undefined {
+    try {
+      return Deno.lstatSync(this.#fifoPath);
+    } catch {
+      return undefined;
+    }
+  }
+
   /** The calls announced since the last read; lines without the run's secret and unreadable payloads are left out. */
   read(): readonly HookCall[] {
-    let text = this.#partial;
-    for (let taken = 0; taken < MAX_READ;) {
-      const count = readFd(this.fd, this.#buffer);
-      if (typeof count !== "number") break;
-      text += this.#decoder.decode(this.#buffer.subarray(0, count), { stream: true });
-      taken += count;
-    }
-    const lines = text.split("\n");
+    const lines = (this.#partial + this.#taken()).split("\n");
     const partial = lines.pop() ?? "";
     this.#partial = partial.length > MAX_LINE ? "" : partial;
     return lines.map((line) => this.#call(line)).filter((call) => call !== undefined);
@@ -91,6 +130,17 @@ export class HookSource implements Disposable {
     }
   }
 
+  #taken(): string {
+    let text = "";
+    for (let taken = 0; taken < MAX_READ;) {
+      const count = readFd(this.#fd, this.#buffer);
+      if (typeof count !== "number") break;
+      text += this.#decoder.decode(this.#buffer.subarray(0, count), { stream: true });
+      taken += count;
+    }
+    return text;
+  }
+
   #call(line: string): HookCall | undefined {
     const [secret, name, mark, place = ""] = line.split(" ");
     if (secret !== this.#secret || name === undefined) return undefined;
@@ -118,7 +168,7 @@ export class HookSource implements Disposable {
 
   /** Lets those hooks go that still wait: their child is gone, and does not always take them with it. */
   [Symbol.dispose](): void {
-    closeFd(this.fd);
+    closeFd(this.#fd);
     for (const name of namesIn(this.#payloadDir)) {
       if (name.endsWith(ANSWER_SUFFIX)) this.answer(name.slice(0, -ANSWER_SUFFIX.length));
     }
