@@ -39,6 +39,7 @@ export const CONSULTED: readonly string[] = [
   "get_hooks_listing",
   "get_settings",
   USAGE,
+  "get_workspace_diff",
   "list_models",
   "list_permission_rules",
   MCP_RESOURCE,

@@ -59,12 +59,12 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
   }
 }
 
-/** One of the MCP servers of the caller's says something to the child, unasked. */
+/** One of the MCP servers of the caller's says something to the child, unasked; from no server nothing comes of it. */
 function onMcpMessage(state: SessionState, request: ControlRequest): Step {
   const { server_name: server, message } = request.body;
   return typeof server === "string" && isJsonObject(message)
     ? act(state, [{ type: "mcp-message", server, message }, respond(request)])
-    : act(state, [refuse(request, { error: "An mcp_message needs a server and a message" })]);
+    : act(state, [respond(request)]);
 }
 
 /** The caller sets MCP servers, of which a headless Claude Code says whether they can be reached. */
@@ -88,7 +88,7 @@ function consultUnless(
 
 /** Why nothing comes of a request: it cannot be carried out here, or there is none of its name. */
 function unanswered(state: SessionState, request: ControlRequest): Effect {
-  const impossible = whyImpossible(request.subtype);
+  const impossible = whyImpossible(state, request.subtype);
   if (impossible !== undefined) return refuse(request, { error: impossible });
   return refuse(request, {
     error: `Unsupported control request subtype: ${request.subtype}`,

@@ -109,5 +109,13 @@ Deno.test("what changes nothing is answered as by claude -p since 2.1.330, if it
   ]);
   const older = conversation("2.1.197");
   older.ask("1", { has_subscribers: null }, "set_has_subscribers");
-  assertEquals(older.responses().map(({ subtype }) => subtype), ["error"]);
+  older.ask("2", {}, "turn_handoff");
+  older.ask("3", {}, "ui_attach");
+  older.ask("4", {}, "stage_file");
+  assertEquals(
+    older.responses().map((said) => "error" in said && said.error),
+    ["set_has_subscribers", "turn_handoff", "ui_attach"]
+      .map((subtype) => `Unsupported control request subtype: ${subtype}`)
+      .concat("CLAUDE_CODE_REMOTE_SESSION_ID unset"),
+  );
 });
