@@ -11,6 +11,7 @@ import { gitRoot, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import { gitStatus } from "../../sandbox/child/run_git.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../json_object.ts";
+import { withoutDeepValues } from "../../settings/deep_values.ts";
 import { absolutePath, parentOf, realPath, upFrom } from "../../sandbox/paths.ts";
 
 /** Names of instructions in a folder and in its `.claude`; 2.1.330 takes the second where the first is missing. */
@@ -83,7 +84,8 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     today: daysOf(env),
     documents,
     distrust,
-    mcpServers,
+    // What a project nests there without end is nothing that a server is started with.
+    ...withoutDeepValues({ mcpServers }).values,
     claudeJson,
     login: login.kind === "variable" ? [login.kind, login.name] : [login.kind],
     git,

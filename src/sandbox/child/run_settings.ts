@@ -26,13 +26,12 @@ export async function parseCallerSettings(
   const what = inline ? "--settings" : `the settings file "${value}"`;
   const name = inline ? INLINE : absolutePath(value, cwd);
   const text = inline ? value : textOf(name, what);
-  const { parse } = await import("@std/jsonc/parse");
   const { judgedSettings, unreadableSettings } = await import(
     "../../settings/judged_settings.ts"
   );
   let parsed: unknown;
   try {
-    parsed = text.trim() === "" ? {} : parse(text);
+    parsed = text.trim() === "" ? {} : await parse(text);
   } catch (cause) {
     if (!inline) return { source: "flags", name, ...unreadableSettings() };
     throw new CliError(`Cannot parse --settings: ${(cause as Error).message}`, {
@@ -50,6 +49,15 @@ export async function parseCallerSettings(
     );
   }
   return { source: "flags", name, ...judged };
+}
+
+/** JSON as it is, however deeply it is nested, or with comments. */
+async function parse(text: string): Promise<unknown> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return (await import("@std/jsonc/parse")).parse(text);
+  }
 }
 
 function textOf(path: string, what: string): string {

@@ -2,7 +2,7 @@ import { RULE_LISTS, ruleProblem } from "./permission_rule.ts";
 import type { SettingsDocument } from "../../../sandbox/child/read_settings.ts";
 import { GUARDS_SKILLS, skippedHooks } from "../../../settings/hook_faults.ts";
 import type { SettingsFault } from "../../../settings/settings_faults.ts";
-import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { isJsonObject } from "../../../json_object.ts";
 import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
 
 /** How much of one document is told, and of one fault: in lines, and in characters of the place and of what is said. */
@@ -23,7 +23,7 @@ export function untakenSettings(
 ): readonly string[] {
   const left = documents.flatMap((document) => linesOf(document, document.faults));
   const skipped = documents.filter(({ faults }) => faults.length === 0)
-    .flatMap((document) => linesOf(document, skippedIn(document.values, version)));
+    .flatMap((document) => linesOf(document, skippedIn(document, version)));
   const parts = [
     ...(left.length === 0 ? [] : [
       "These settings did not load, so nothing in them is in effect, including hooks, permission rules and sandbox " +
@@ -53,10 +53,11 @@ function shown(text: string): string {
 }
 
 function skippedIn(
-  { permissions, hooks }: JsonObject,
+  { values: { permissions, hooks }, tooDeep = [] }: SettingsDocument,
   version: string,
 ): readonly SettingsFault[] {
   return [
+    ...tooDeep,
     ...RULE_LISTS.flatMap((list) => {
       const rules = isJsonObject(permissions) ? permissions[list] : undefined;
       const path = `permissions.${list}`;
