@@ -37,12 +37,23 @@ export function makeFolderIn(runs: string, name: string): string {
     try {
       claim(runs);
       Deno.mkdirSync(`${runs}/${name}`, { mode: 0o700 });
+      hold(runs, name);
       return `${runs}/${name}`;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound && tries < TRIES) continue;
       if (!(error instanceof ForeignFolderError)) removeEmpty(runs);
       throw error;
     }
+  }
+}
+
+/** Looks again, now that nobody can remove it any more: it may have gone since, and somebody else have come in between. */
+function hold(runs: string, name: string): void {
+  try {
+    claim(runs);
+  } catch (error) {
+    removeEmpty(`${runs}/${name}`);
+    throw error;
   }
 }
 
