@@ -4,8 +4,6 @@ import type { commandPlaces } from "./prompt/command_places.ts";
 import type { gatePrompt } from "./prompt/gate_prompt.ts";
 import type { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "../../claude/find_claude.ts";
-import { agentsElsewhere, readAgents } from "./given_agents.ts";
-import { isLongArgument } from "../plan/placed_agents.ts";
 import { instructionFiles } from "./instruction_files.ts";
 import { mcpConfigOf } from "../plan/placed_texts.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/decisions/permission_mode.ts";
@@ -135,7 +133,7 @@ export async function readFacts(
   return {
     binary,
     version: await known,
-    ...await otherAgentsOf(order, { ...places, agents, addedDirs }),
+    ...await callerAgentsOf(order, { ...places, agents, addedDirs }),
     userConfig,
     userClaudeJson,
     callerSettings,
@@ -145,7 +143,6 @@ export async function readFacts(
     login,
     ...servers,
     ...output,
-    ...(agents === undefined ? {} : { agents }),
     ...promptServerOf(order, mcpServers),
     ...await hiddenOf(order, { ...surroundings, version }),
     gated,
@@ -316,24 +313,37 @@ function serversOf(
 
 /** The agents of the file that `--agents` names; before 2.1.330 Claude Code goes on without them. */
 async function agentsOf(order: RunOrder, version: AskVersion): Promise<string | undefined> {
+  if (!order.forwarded.some((argument) => argument.startsWith("--agents="))) return undefined;
+  const { agentsElsewhere, readAgents } = await import("./given_agents.ts");
   const elsewhere = agentsElsewhere(order);
   return elsewhere === undefined || isOlder(await version())
     ? undefined
     : readAgents(elsewhere, order);
 }
 
-/** Those beside which the run's own are, where they are too long for a command line. */
-async function otherAgentsOf(
-  { initialized }: RunOrder,
+/** How the caller's agents get to the child, where they are in a file or too long for a command line. */
+async function callerAgentsOf(
+  order: RunOrder,
   { projectRoot, userDir, sources, agents, addedDirs: addDirs }: FactPlaces & {
     readonly agents: string | undefined;
     readonly addedDirs: readonly string[];
   },
-): Promise<Pick<RunFacts, "otherAgents">> {
-  const isLong = agents !== undefined && isLongArgument(agents);
-  if (initialized?.longAgents === undefined && !isLong) return {};
+): Promise<Pick<RunFacts, "callerAgents">> {
+  const areLong = order.initialized?.longAgents !== undefined;
+  if (agents === undefined && !areLong) return {};
+  const { callerAgents } = await import("../plan/caller_agents.ts");
+  const { isLongArgument } = await import("../plan/placed_agents.ts");
+  if (!areLong && agents !== undefined && !isLongArgument(agents)) {
+    return { callerAgents: callerAgents(order, { ofFile: agents }) };
+  }
   const { otherAgents } = await import("./other_agents.ts");
-  return { otherAgents: otherAgents({ projectRoot, userDir, addDirs, sources }) };
+  const others = otherAgents({ projectRoot, userDir, addDirs, sources });
+  return {
+    callerAgents: callerAgents(order, {
+      others,
+      ...(agents === undefined ? {} : { ofFile: agents }),
+    }),
+  };
 }
 
 /** What becomes of the prompt, or that there are messages in its place, which need a version that takes them. */

@@ -1,12 +1,12 @@
 import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
-import { boundedOrder } from "./bounded_order.ts";
 import { childArgs, HIDING, HIDING_AGENT } from "./child_args.ts";
 import { childContents } from "./contents/child_contents.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decisions/decide.ts";
 import { placedTexts } from "./placed_texts.ts";
+import { namedVariable } from "./named_variable.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -18,6 +18,7 @@ import type { Environment } from "../../sandbox/environment.ts";
 import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
 import type { Prompt } from "../../session/message.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 
 /** Everything that a child is started with, and all that the machines are told. */
@@ -127,6 +128,21 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
       ...facts.warnings,
     ],
   };
+}
+
+/** The variable by which `claude -p` takes how many requests a turn may make, where no flag says so. */
+const TURNS = "CLAUDE_CODE_MAX_TURNS";
+
+/**
+ * An order with the limit of turns that a variable names, which the interactive Claude Code does not heed. One that makes
+ * no sense it refuses itself, as `claude -p` does (2.1.197 and 2.1.330).
+ *
+ * @param settings what Claude Code reads for the run
+ */
+function boundedOrder(order: RunOrder, settings: readonly JsonObject[]): RunOrder {
+  if (order.maxTurns !== undefined) return order;
+  const turns = namedVariable(TURNS, { env: order.env, settings });
+  return /^[1-9]\d*$/u.test(turns) ? { ...order, maxTurns: Number(turns) } : order;
 }
 
 function messageOf(

@@ -1,5 +1,5 @@
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
-import type { OtherAgents } from "./placed_agents.ts";
+import type { CallerAgents } from "./caller_agents.ts";
 import type { AddedFile } from "./warnings/added_files.ts";
 import type { Distrust } from "./warnings/ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
@@ -39,8 +39,6 @@ export interface RunFacts {
   readonly output?: OutputSchema;
   /** Why the caller's initialization cannot have the structured answers that it asks for. */
   readonly outputProblem?: string;
-  /** The agents of the file that `--agents` names, as a JSON text; absent where it names none. */
-  readonly agents?: string;
   /** The skills that are not among those that the caller has chosen; absent where it has chosen none. */
   readonly hiddenSkills?: HiddenSkills;
   /** What becomes of the prompt. */
@@ -62,8 +60,8 @@ export interface RunFacts {
   /** What the user is to be told of all that: rules and settings that are not in effect, files, the sandbox. */
   readonly warnings: readonly string[];
   readonly instructions: InstructionFiles;
-  /** The agents of the user's and the project's; absent where it does not matter which there are. */
-  readonly otherAgents?: OtherAgents;
+  /** How the caller's agents get to the child; absent where none are in a file, or too long for a command line. */
+  readonly callerAgents?: CallerAgents;
   readonly terminalSize: WindowSize;
   /** How much is left of the run's time, in milliseconds. */
   readonly timeLeftMs: number;

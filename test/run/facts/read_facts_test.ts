@@ -151,14 +151,16 @@ Deno.test("readFacts() reads of the folder of --project-config-root what is a pr
   }
   for (const dir of [project, `${path}/up`]) Deno.mkdirSync(`${dir}/.git`);
   Deno.symlinkSync(`${path}/up`, `${path}/link`);
+  const agent = { description: "d", prompt: "p" };
+  const longAgents = { here: agent, conf: agent, up: agent };
   const order = await ordered(home, {
     cwd: `${project}/sub`,
     projectConfigRoot: `${path}/link/conf`,
-    initialized: { id: "1", callbacks: [], servers: [], longAgents: {}, skills: [] },
+    initialized: { id: "1", callbacks: [], servers: [], longAgents, skills: [] },
   });
   await writeScript(`${order.claudeBinary}`, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n");
   const facts = await readFacts(order);
-  const { documents, mcpServers, otherAgents, writable, root, folders, scheduledTasks } = facts;
+  const { documents, mcpServers, callerAgents, writable, root, folders, scheduledTasks } = facts;
   const named = (paths: readonly string[]) => paths.map((each) => each.replace(`${path}/`, ""));
   assertEquals(named([facts.projectRoot, root, ...folders]), [
     ...["up/conf", "project", "project/sub", "project"],
@@ -171,7 +173,10 @@ Deno.test("readFacts() reads of the folder of --project-config-root what is a pr
     ["both", { command: "conf" }],
     ["conf", { command: "x" }],
   ]);
-  assertEquals(otherAgents?.names.toSorted(), ["conf", "up"]);
+  // Those of the same names as agents in files stay on the command line.
+  assertEquals(callerAgents?.agents.args, [
+    `--agents=${JSON.stringify({ conf: agent, up: agent })}`,
+  ]);
   assertEquals(named(writable), [
     ...["project/sub", "project/sub/added", "project/sub/out", "up/conf/out"],
   ]);

@@ -1,5 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
+import { callerAgents } from "../../../src/run/plan/caller_agents.ts";
+import type { OtherAgents } from "../../../src/run/plan/placed_agents.ts";
 import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
 import { resumedPart } from "../../../src/run/plan/resumed_part.ts";
@@ -49,12 +51,15 @@ const SERVER = { name: "s", source: "dynamic", disabled: false, config: {} } as 
 interface Row {
   readonly order?: Partial<RunOrder>;
   readonly facts?: Partial<PlanFacts>;
+  /** The agents of the file that `--agents` names, and those of the user and the project. */
+  readonly ofFile?: string;
+  readonly others?: OtherAgents;
   readonly is: unknown;
 }
 
-const planOf = ({ order: given, facts: known }: Omit<Row, "is"> = {}): Plan => {
+const planOf = ({ order: given, facts: known, ...agents }: Omit<Row, "is"> = {}): Plan => {
   const order = { ...PLAIN_ORDER, ...given };
-  const facts = { ...FACTS, ...known };
+  const facts = { ...FACTS, callerAgents: callerAgents(order, agents), ...known };
   const shortened = resumedPart(order, facts);
   return plan(order, { ...facts, ...(shortened === undefined ? {} : { shortened }) });
 };
@@ -234,7 +239,8 @@ rule("agents that are too long for a command line are files as the user has them
         settingSources: "project,user",
         forwarded: ["--setting-sources=project,user"],
       },
-      facts: { userClaudeJson: { mcpServers: { s: {} } }, otherAgents: { names: ["c"] } },
+      facts: { userClaudeJson: { mcpServers: { s: {} } } },
+      others: { names: ["c"] },
       is: {
         args: ["--setting-sources=project,user", '--agents={"c":{"description":"d","prompt":"c"}}'],
         files: [["/.claude/agents/0.md", true], ["/.claude/agents/1.md", true]],
@@ -264,7 +270,7 @@ rule("agents that are too long for a command line are files as the user has them
     },
     "those of a file are too, in whose place nothing is given": {
       order: { forwarded: ["--agents=a.json"] },
-      facts: { agents: JSON.stringify({ a: LONG_AGENT }) },
+      ofFile: JSON.stringify({ a: LONG_AGENT }),
       is: {
         args: ["--agents=a.json", "--agents={}"],
         files: [["/.claude/agents/0.md", true]],

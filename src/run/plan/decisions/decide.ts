@@ -1,13 +1,11 @@
-import { CliError } from "../../../cli_error.ts";
 import type { RendezvousOptions } from "../../../driver/hands/rendezvous.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
-import { isLongArgument, type PlacedAgents, placedAgents } from "../placed_agents.ts";
+import type { CallerAgents } from "../caller_agents.ts";
 import type { PlanFacts, RunFacts } from "../plan_facts.ts";
 import type { RunOrder } from "../run_order.ts";
 import { type RunSession, sessionOf } from "./session_of.ts";
 import { hooklessFlag, modeWithoutHooks } from "./without_hooks.ts";
 import { shellOf, type SplitShell } from "../../../sandbox/child/split_shell.ts";
-import { settingSources } from "../../../sandbox/child/read_settings.ts";
 import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
 import { absolutePath, nameOf } from "../../../sandbox/paths.ts";
 import type { WayIn } from "../../../session/message.ts";
@@ -18,7 +16,7 @@ import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
 import { projectSlug } from "../../../transcript/files/project_slug.ts";
 
 /** What follows from order and facts alone, and is needed for more than one part of a plan. */
-export interface Decisions {
+export interface Decisions extends CallerAgents {
   readonly session: RunSession;
   /** The permission mode in which the child begins. */
   readonly mode: string;
@@ -35,10 +33,6 @@ export interface Decisions {
   /** The debug log that the caller wants, and the one that there is. */
   readonly callerLog: string | undefined;
   readonly log: string | undefined;
-  /** Agents of the caller's that are too long for a command line, and all arguments that they take. */
-  readonly agents: PlacedAgents;
-  /** Whether the child reads its config dir as the user's, while `--setting-sources` leaves the user's own out. */
-  readonly hidesUser: boolean;
   /** The user's own settings, as far as Claude Code reads them for the run. */
   readonly userSettings: JsonObject | undefined;
   /** Where the project's automatic memory is kept. */
@@ -49,6 +43,9 @@ export interface Decisions {
   /** The names of the MCP servers that are bridged to this program: the caller's, and ours if it is needed. */
   readonly servers: readonly string[];
 }
+
+/** Where the caller has none that have to be placed. */
+const NO_AGENTS: CallerAgents = { agents: { args: [], files: [] }, hidesUser: false };
 
 /** The first version that notes the tools of servers before the SessionStart hooks of a session that it resumes. */
 const NOTES_TOOLS_FIRST = "2.1.330";
@@ -105,7 +102,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     callerLog,
     log: callerLog ??
       (isGated || order.retries || order.debugToStderr ? logPath : undefined),
-    ...agentsOf(order, facts),
+    ...facts.callerAgents ?? NO_AGENTS,
     userSettings,
     memoryPath: memoryPathOf(facts),
     rendezvous: inject === "rendezvous"
@@ -114,38 +111,6 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     splitShell: splitShellOf(order, facts.folder),
     servers,
   };
-}
-
-/**
- * Where the caller's agents are, and that the child reads what is there.
- *
- * @throws {CliError} when agents of a file are too long for a command line and no files can hold them
- */
-function agentsOf(
-  { initialized, forwarded, settingSources: given }: RunOrder,
-  { otherAgents, agents: ofFile }: PlanFacts,
-): Pick<Decisions, "agents" | "hidesUser"> {
-  const long = initialized?.longAgents;
-  const isOfFile = long === undefined && ofFile !== undefined;
-  if (isOfFile && !isLongArgument(ofFile)) {
-    return { agents: { args: [`--agents=${ofFile}`], files: [] }, hidesUser: false };
-  }
-  const placed = placedAgents(isOfFile ? JSON.parse(ofFile) : long ?? {}, {
-    others: otherAgents,
-    readsFiles: !forwarded.includes("--restricted"),
-  });
-  if (isOfFile && placed.problem !== undefined) {
-    throw new CliError(`Cannot honour --agents: ${placed.problem}`, {
-      suggestion: "Put that agent into a file of its own below .claude/agents",
-    });
-  }
-  // Whatever else is given, the name of the file would be nothing to the interactive Claude Code.
-  const none = isOfFile && placed.args.length === 0 ? ["--agents={}"] : [];
-  const agents = { ...placed, args: [...placed.args, ...none] };
-  const sources = settingSources(given);
-  if (agents.files.length === 0 || sources.has("user")) return { agents, hidesUser: false };
-  const reading = `--setting-sources=${["user", ...sources].join()}`;
-  return { agents: { ...agents, args: [...agents.args, reading] }, hidesUser: true };
 }
 
 function serversOf(order: RunOrder, { output, promptServer }: PlanFacts): readonly string[] {
