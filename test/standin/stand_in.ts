@@ -54,7 +54,7 @@ const KEPT =
 
 /** A wait that takes this long fails its test, in milliseconds: a prompt of 3 MB takes 16 s where a machine has work for 20. */
 const PATIENCE_MS = 60_000;
-const LOOK_MS = 5;
+const LOOK_MS = 10;
 
 /**
  * The stand-in Claude as the executable that `claude-print` runs, in a throw-away HOME, for one test.
