@@ -11,7 +11,7 @@ import { pythonCassette } from "../fixtures/programs/agent_cassette.ts";
 import { pythonSdk, typescriptSdk } from "../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../fixtures/programs/python_packages.ts";
 import { claudeBinary } from "../fixtures/programs/claude_binary.ts";
-import { bundledProgram } from "../fixtures/programs/bundled_program.ts";
+import { bundledPrograms } from "../fixtures/programs/bundled_programs.ts";
 import { denoBundler } from "../fixtures/programs/deno_bundler.ts";
 import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
 import { denoDir } from "../fixtures/programs/deno_dir.ts";
@@ -93,6 +93,7 @@ const COLOURS = /\x1b\[[\d;]*m/gu;
 /** What tests start hundreds of times, by the variables that tell them where it is. */
 const BUNDLED = {
   CLAUDE_PRINT_BUNDLE: "src/main.ts",
+  LIBRARY_BUNDLE: "src/library/mod.ts",
   MOCK_CLAUDE_BUNDLE: "fixtures/mock-claude.ts",
 };
 
@@ -215,8 +216,9 @@ async function main(args: readonly string[]): Promise<number> {
     await download(paths.length > 0 ? args : ["test/"]);
     // A single file has them made no sooner than it is through.
     if (paths.length === 0) {
-      for (const [name, path] of Object.entries(BUNDLED)) {
-        bundles[name] = await bundledProgram(path);
+      const paths = await bundledPrograms(Object.values(BUNDLED));
+      for (const [index, name] of Object.keys(BUNDLED).entries()) {
+        bundles[name] = paths[index] ?? "";
       }
     }
   } catch (error) {

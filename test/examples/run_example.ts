@@ -3,9 +3,10 @@ import { type ProgramOutput, startProgram } from "../start_program.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "../..");
 
-/** The published name of the library, and what it is in this checkout. */
+/** The published name of the library, what it is in this checkout, and that or what the whole suite has bundled. */
 const LIBRARY = "jsr:@claude-print/cli/library";
-const SOURCE = `file://${ROOT}/src/library/mod.ts`;
+export const LIBRARY_SOURCE = `${ROOT}/src/library/mod.ts`;
+const BUNDLE = Deno.env.get("LIBRARY_BUNDLE") ?? LIBRARY_SOURCE;
 
 const DENO = [Deno.execPath(), "--quiet"];
 const CONFIGURED = ["--frozen", "--config", `${ROOT}/deno.json`];
@@ -19,9 +20,9 @@ export interface Surroundings {
 /** The command that runs a program which imports the library by its published name, with this checkout's instead. */
 export async function exampleCommand(
   code: string,
-  { folder }: { readonly folder: string },
+  { folder, library = BUNDLE }: { readonly folder: string; readonly library?: string },
 ): Promise<readonly string[]> {
-  const path = await writeExample(code, { folder, name: "example" });
+  const path = await writeExample(code, { folder, name: "example", library });
   return [...DENO, "run", "-A", ...CONFIGURED, path];
 }
 
@@ -37,9 +38,14 @@ export async function runExample(
 /** Writes such a program into a folder, and returns where it is. */
 export async function writeExample(
   code: string,
-  { folder, name }: { readonly folder: string; readonly name: string },
+  { folder, name, library = LIBRARY_SOURCE }: {
+    readonly folder: string;
+    readonly name: string;
+    /** The module that is imported; by default that of the sources. */
+    readonly library?: string;
+  },
 ): Promise<string> {
   const path = `${folder}/${name}.ts`;
-  await Deno.writeTextFile(path, code.replaceAll(`"${LIBRARY}"`, `"${SOURCE}"`));
+  await Deno.writeTextFile(path, code.replaceAll(`"${LIBRARY}"`, `"file://${library}"`));
   return path;
 }
