@@ -7,9 +7,18 @@ const ROOT = new URL("..", import.meta.url).pathname;
 /** A checkout with nothing in its `.cache`, and one test file. */
 async function freshCheckout(test: string) {
   const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "checkout-" }));
-  const copied = ["deno.json", "deno.lock", "fixtures", "test/main.ts", "test/claude_print.ts"];
+  const tests = ["main.ts", "claude_print.ts", "unless_lacking.ts", "group_tests.ts"];
+  // Without the recordings.
+  const fixtures = ["programs", "std", "throwaway_home.ts"];
   await Deno.mkdir(`${path}/test/real`, { recursive: true });
-  for (const name of [...copied, "test/unless_lacking.ts", "test/group_tests.ts"]) {
+  await Deno.mkdir(`${path}/fixtures`);
+  for (
+    const name of [
+      ...["deno.json", "deno.lock"],
+      ...fixtures.map((name) => `fixtures/${name}`),
+      ...tests.map((name) => `test/${name}`),
+    ]
+  ) {
     const { success } = await new Deno.Command("cp", {
       args: ["-r", `${ROOT}${name}`, `${path}/${name}`],
     }).output();

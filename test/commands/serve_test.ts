@@ -210,10 +210,8 @@ Deno.test("children wait for what a file of profiles names, and a file that name
   assertEquals(await leftovers(claude.home), []);
   for (
     const [lines, why] of [
-      ["\n[]", "line 2 of "],
       ['{"record": true}', "its start is recorded"],
       ['{"args": ["--continue"]}', "it goes on with a session"],
-      ['{"args": ["--modle"]}', "unknown flag --modle"],
     ] as const
   ) {
     const refused = await assertRejects(() => start(lines), Error);

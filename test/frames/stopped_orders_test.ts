@@ -183,7 +183,8 @@ Deno.test("what waits behind a turn that is stopped has its turn, in whatever or
   for (const stallMs of [0, 25_000]) {
     const stalled = wait(stopped(), { ms: stallMs });
     assertEquals(stalled.typed, ".\x1b", "a child that has not read Escape is not given another");
-    for (const statuses of STATUSES) {
+    // That it comes late does not depend on how often it tells its status, and those orders are by far the most.
+    for (const statuses of stallMs === 0 ? STATUSES : STATUSES.slice(0, 1)) {
       const streams = [
         [submit("Three"), stop("third")],
         [INTERRUPTED, prompt("Three"), said("third"), COMPLETED],

@@ -108,7 +108,7 @@ Deno.test("secrets are found in as many steps as the text is long, however it re
     ),
   ];
   for (const text of texts) {
-    const [short, long] = [text(1000), text(4000)].map((each) => find(each).steps / each.length);
+    const [short, long] = [text(500), text(2000)].map((each) => find(each).steps / each.length);
     assert(short !== undefined && long !== undefined);
     const what = `${JSON.stringify(text(100))}: ${short} and ${long} steps a character`;
     assert(long < 40, what);
@@ -120,15 +120,15 @@ Deno.test("secrets are found in as many steps as the text is long, whatever it i
   const find = createSecretFinder(KNOWN);
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...UNITS), { minLength: 1, maxLength: 30 }), (units) => {
-      const text = repeated(units.join(""), 20_000);
+      const text = repeated(units.join(""), 10_000);
       assert(find(text).steps < 40 * text.length);
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   );
 });
 
 Deno.test("many secrets take no more steps than one", () => {
-  const text = repeated("aaaaaaaaaaaa aaaaaaaaaaaab ", 20_000);
+  const text = repeated("aaaaaaaaaaaa aaaaaaaaaaaab ", 5000);
   const one = createSecretFinder(["aaaaaaaaaaaab"])(text).steps;
   const many = createSecretFinder(
     Array.from({ length: 2000 }, (_, index) => `${"a".repeat(8 + index % 300)}${index}`),

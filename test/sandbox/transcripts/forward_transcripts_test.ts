@@ -81,7 +81,8 @@ const ID = "3b241101-e2bb-4255-8caf-4136c566a961";
 Deno.test("forwardTranscripts() gives prompts the ids that callers gave them, wherever a portion ends", () => {
   for (const given of [ID.toUpperCase().replace("3B", "4C"), 'the "first"', ""]) {
     for (const [before, known] of [[0, undefined], [0, 4], [127_950, undefined]] as const) {
-      for (let shift = 0; shift < (before === 0 ? 1 : 90); shift++) {
+      // That no end of a portion matters is tested where portions are named; here are some of them.
+      for (let shift = 0; shift < (before === 0 ? 1 : 90); shift += 9) {
         using ground = new Ground();
         const lines = (id: string) => {
           const pad = { pad: "x".repeat(before + shift) };
