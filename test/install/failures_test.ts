@@ -40,13 +40,13 @@ for (
 ) {
   testUnderShells(`${what} is told apart before anything is done`, async (user) => {
     await assertRefused(user, ["--from", "nowhere"], { stderr });
-  }, { newcomer: { scripts }, otherTools: "uname" in scripts });
+  }, { newcomer: { scripts }, otherTools: "uname" in scripts, once: true });
 }
 
 testUnderShells("a machine that does not tell its libc is given a try", async (user) => {
   const { code } = await user.install(["--from", await user.release(fakeProgram())]);
   assertEquals(code, 0);
-}, { newcomer: { without: ["getconf", "ldd"] } });
+}, { newcomer: { without: ["getconf", "ldd"] }, once: true });
 
 testUnderShells("what is no flag is refused", async (user) => {
   for (
@@ -62,12 +62,12 @@ testUnderShells("what is no flag is refused", async (user) => {
 
 testUnderShells("a tool that is missing is named", async (user) => {
   await assertRefused(user, ["--from", "x"], { stderr: /there is no "mv" on PATH/ });
-}, { newcomer: { without: ["mv"] }, otherTools: true });
+}, { newcomer: { without: ["mv"] }, otherTools: true, once: true });
 
 testUnderShells("without anything that makes checksums nothing is installed", async (user) => {
   const file = await user.release(fakeProgram());
   await assertRefused(user, ["--from", file], { stderr: /none of sha256sum, shasum and openssl/ });
-}, { newcomer: { without: ["sha256sum"] }, otherTools: true });
+}, { newcomer: { without: ["sha256sum"] }, otherTools: true, once: true });
 
 for (const tool of ["shasum", "openssl"]) {
   // shasum is a Perl script.
@@ -114,7 +114,7 @@ testUnderShells("a file without its checksum beside it is not taken", async (use
   await Deno.remove(`${file}.sha256`);
   await assertRefused(user, ["--from", file], { stderr: /Cannot get .*\.sha256: .*No such file/ });
   await assertRefused(user, ["--from", "gone"], { stderr: /Cannot read gone: there is no such/ });
-});
+}, { once: true });
 
 testUnderShells("a program that does not start does not replace one that does", async (user) => {
   await user.install(["--from", await user.release(fakeProgram(), "good")]);
@@ -128,7 +128,7 @@ testUnderShells("a program that does not start does not replace one that does", 
   await assertRefused(user, ["--from", good, "--version", "v0.2.0"], {
     stderr: /it is claude-print 0\.1\.0, not 0\.2\.0/,
   });
-});
+}, { once: true });
 
 testUnderShells("a folder in the program's place is not filled", async (user) => {
   const file = await user.release(fakeProgram());
@@ -141,7 +141,7 @@ testUnderShells("without a record nothing is installed", async (user) => {
   await assertRefused(user, ["--from", file], {
     stderr: /Cannot write .*\/installed: nothing was/,
   });
-}, { newcomer: { folders: [".local"] } });
+}, { newcomer: { folders: [".local"] }, once: true });
 
 testUnderShells("a manual page that cannot be written is a warning", async (user) => {
   await Deno.writeTextFile(`${user.home}/.local/share/man/man1`, "in the way");
@@ -193,5 +193,5 @@ for (
     const left = Object.entries(tree).filter(([path]) => path.startsWith("after/"));
     assertEquals(left, [["after/", ""], ["after/claude-print", `755 ${old}`]]);
     assertStringIncludes(tree[".local/share/claude-print/installed"] ?? "", await sha256(old));
-  }, { lack: MOUNT_LACK, once: size === "64k" });
+  }, { lack: MOUNT_LACK, once: true });
 }

@@ -69,6 +69,7 @@ testUnderShells(
       scripts: { cp: deadly("cp"), mv: deadly("mv") },
     },
     lack: lackOf("setsid"),
+    otherTools: true,
     once: true,
   },
 );

@@ -10,7 +10,7 @@ export interface Needs {
   readonly otherTools?: boolean;
   /** What this machine lacks for the test, if anything. */
   readonly lack?: string | undefined;
-  /** Whether one shell will do, because what is tested is not up to the shell. */
+  /** Whether one shell will do, because what is tested is not up to the shell; not the same one for each test. */
   readonly once?: boolean;
 }
 
@@ -20,9 +20,11 @@ export function testUnderShells(
   test: (newcomer: Newcomer, shell: Shell) => Promise<void>,
   needs: Needs = {},
 ): void {
-  for (const shell of needs.once === true ? SHELLS.slice(0, 1) : SHELLS) {
-    // A shell that has the tools in it would not use others.
-    if (needs.otherTools === true && shell.bringsTools) continue;
+  // A shell that has the tools in it would not use others.
+  const shells = SHELLS.filter((shell) => needs.otherTools !== true || !shell.bringsTools);
+  const present = shells.filter(({ command }) => command.length > 0);
+  const turn = name.length % present.length;
+  for (const shell of needs.once === true ? present.slice(turn, turn + 1) : shells) {
     const [program = ""] = shell.name.split(" ");
     Deno.test(unlessLacking(lackOf(program) ?? needs.lack, {
       name: `${name}, under ${shell.name}`,

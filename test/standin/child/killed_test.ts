@@ -67,7 +67,7 @@ Deno.test("SIGKILL of claude-print lets the child save its transcript, which the
   await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 600_000 });
   await killOne(claude, () => claude.untilNoted("prompt"));
   assertEquals(claude.transcripts().size, 0);
-  const next = await claude.print(["again"], {
+  const next = await claude.printHere(["again"], {
     env: { MOCK_CLAUDE_SCENARIO: "{}" },
   });
   assertEquals([next.code, next.stdout], [0, "Hello from the stand-in.\n"]);
@@ -128,7 +128,7 @@ Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, 
   assertEquals(await leftovers(claude.home), []);
 });
 
-/** Runs the sources with a statement of ours that is carried out as soon as the child has its prompt. */
+/** Runs the program, as Deno runs it, with a statement of ours that is carried out as soon as the child has its prompt. */
 async function runWith(claude: StandIn, statement: string): Promise<ProgramOutput> {
   const preload = `${claude.home.path}/preload.ts`;
   const journal = JSON.stringify(`${claude.home.path}/journal`);
@@ -146,7 +146,9 @@ async function runWith(claude: StandIn, statement: string): Promise<ProgramOutpu
     // Deno loads the program only when nothing in here is waited for.
     Deno.unrefTimer(timer);`,
   );
-  const [deno = "", run = "", ...rest] = CLAUDE_PRINT_SOURCES;
+  const [deno = "", run = "", ...rest] = CLAUDE_PRINT[1] === "run"
+    ? CLAUDE_PRINT
+    : CLAUDE_PRINT_SOURCES;
   const args = ["--claude-binary", claude.binary, "--output-format", "json", "hello"];
   const { env, project: cwd } = claude.home;
   return await startProgram([deno, run, "--preload", preload, ...rest, ...args], { env, cwd })

@@ -119,7 +119,7 @@ async function tapeOf(scenario: Partial<Scenario>, format: string): Promise<unkn
   const run = await print(claude, { args: recording, isTask });
   assertEquals([run.code, run.stderr], [0, ""], format);
   assertEquals(comparable(run.stdout), comparable(plain.stdout), format);
-  if (format === "stream-json") {
+  if (format === "stream-json" && !isTask) {
     const replayed = await cassette(claude, "replay");
     assertEquals([replayed.code, replayed.stderr, replayed.stdout], [0, "", run.stdout]);
   }
@@ -355,7 +355,7 @@ Deno.test("where nobody can listen to the API a run is recorded without it, and 
     0,
     "claude-print: Warning: Cannot record the API: CLAUDE_CODE_USE_BEDROCK lets Claude Code ask Amazon Bedrock\n",
   ]);
-  assertEquals((await cassette(claude, "replay")).code, 0);
+  recorded(claude, run);
 });
 
 Deno.test("a run that cannot start leaves no folder for its recording", async () => {
