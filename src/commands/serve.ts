@@ -53,7 +53,7 @@ const UNHEARD = [
 /**
  * Holds conversations for other programs until it is told to stop: the first line of stdout says where it listens.
  *
- * The first SIGTERM, SIGINT or SIGHUP lets what is under way come to its end, the second one ends it.
+ * The first SIGTERM, SIGINT or SIGHUP lets what is under way come to its end, the second one ends it, and so does SIGQUIT.
  *
  * @returns the exit code
  * @throws {CliError} when another server of this user's lives, or there is no place to listen at
@@ -150,9 +150,9 @@ export async function serve(options: ServeOptions): Promise<number> {
   undo.use(surviveMistakes(onMistake));
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let signals = 0;
-  undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => {
-    if (++signals === 1) first.resolve();
-    else second.resolve();
+  undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"], (signal) => {
+    first.resolve();
+    if (++signals > 1 || signal === "SIGQUIT") second.resolve();
   }));
   print(Deno.stdout, `${told.join("\n")}\n`);
   await first.promise;

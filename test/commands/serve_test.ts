@@ -116,7 +116,7 @@ async function talking(claude: StandIn) {
   };
 }
 
-Deno.test("serve that is told to stop lets turns come to their end, and a second time ends them", async () => {
+Deno.test("serve that is told to stop lets turns come to their end, and a second time or by SIGQUIT ends them", async () => {
   {
     await using claude = await StandIn.set({ turns: [[{ text: "Slowly.", ms: 300 }]] });
     await using talk = await talking(claude);
@@ -128,18 +128,21 @@ Deno.test("serve that is told to stop lets turns come to their end, and a second
     assertEquals((await talk.server.ended).code, 0);
     assertEquals(await leftovers(claude.home), []);
   }
-  {
+  for (const last of ["SIGINT", "SIGQUIT"] as const) {
     await using claude = await StandIn.set({ hang: "stream", turns: [[{ text: "Never said." }]] });
     await using talk = await talking(claude);
     await claude.untilNoted("prompt");
-    talk.server.kill("SIGTERM");
-    // It says so once it has taken the first signal.
-    for (;;) {
-      const answer = await talk.open();
-      await answer.body?.cancel();
-      if (answer.status === 503) break;
+    // SIGQUIT is heard at once.
+    if (last !== "SIGQUIT") {
+      talk.server.kill("SIGTERM");
+      // It says so once it has taken the first signal.
+      for (;;) {
+        const answer = await talk.open();
+        await answer.body?.cancel();
+        if (answer.status === 503) break;
+      }
     }
-    talk.server.kill("SIGINT");
+    talk.server.kill(last);
     assertEquals((await talk.server.ended).code, 0);
     assertEquals(await leftovers(claude.home), []);
   }

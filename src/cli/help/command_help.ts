@@ -101,7 +101,8 @@ the step has them all as a table.`,
     description: `Holds conversations for other programs, which speak HTTP on a socket that only
 this user can reach: $XDG_RUNTIME_DIR/claude-print/http.sock, or where there is
 no such directory, a private folder in TMPDIR. The first line it prints is that
-socket. SIGTERM lets what is under way come to its end; a second one ends it.
+socket. SIGTERM lets what is under way come to its end; a second one or SIGQUIT
+ends it.
 
 Claude Codes that have been started ahead wait for whoever asks for the like of
 what was asked for before, each for one conversation; --warm 0 has none. A line
