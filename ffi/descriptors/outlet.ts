@@ -34,6 +34,9 @@ export class Outlet implements Disposable {
   readonly #opened: boolean;
   readonly #encoder = new TextEncoder();
   #queue = new WriteQueue();
+  /** What has been kept and is in no queue yet, and whether more is to follow first. */
+  #text = "";
+  #gathers = false;
   #end: OutletEnd | undefined;
   #disposed = false;
   #held = false;
@@ -52,9 +55,9 @@ export class Outlet implements Disposable {
     else this.#write = writeFd;
   }
 
-  /** Bytes that have not been taken yet, and could be. */
+  /** How many bytes at least have not been taken yet, and could be. */
   get pending(): number {
-    return this.#held ? 0 : this.#queue.pending;
+    return this.#held ? 0 : this.#queue.pending + this.#text.length;
   }
 
   /** Why it takes nothing any more; undefined as long as it does. */
@@ -65,8 +68,13 @@ export class Outlet implements Disposable {
   /** Writes what is taken at once, behind what has been kept, and keeps the rest. */
   write(text: string): void {
     if (this.#end !== undefined || this.#disposed) return;
-    this.#queue.push(this.#encoder.encode(text));
-    this.flush();
+    this.#text += text;
+    if (!this.#gathers) this.flush();
+  }
+
+  /** Keeps what comes until it is flushed: many texts are written faster together. */
+  gather(): void {
+    this.#gathers = true;
   }
 
   /** Keeps everything, until it is released. */
@@ -82,7 +90,13 @@ export class Outlet implements Disposable {
 
   /** Writes what has been kept, as far as it is taken now. */
   flush(): void {
-    if (this.#held || this.#queue.pending === 0) return;
+    this.#gathers = false;
+    if (this.#held) return;
+    if (this.#text !== "") {
+      this.#queue.push(this.#encoder.encode(this.#text));
+      this.#text = "";
+    }
+    if (this.#queue.pending === 0) return;
     try {
       if (this.#queue.flush(this.fd, this.#write) === "end") this.#finish("unread");
     } catch (error) {
@@ -99,6 +113,7 @@ export class Outlet implements Disposable {
 
   /** Forgets what has been kept. */
   drop(): void {
+    this.#text = "";
     this.#queue = new WriteQueue();
   }
 

@@ -41,14 +41,21 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     resources;
   const performer = new Performer({ ...resources, child, sandbox, now });
 
+  const flushAll = () => {
+    for (const outlet of outlets) outlet.flush();
+  };
   const give = (input: Input) => {
     options.onInput?.(input);
     const next = advance(state, input);
     state = next.state;
     for (const effect of next.effects) {
+      // Frames in a row are written together, and before anything else is done.
+      if (effect.type !== "frame") flushAll();
+      else for (const outlet of outlets) outlet.gather();
       options.onEffect?.(effect);
       performer.carryOut(effect);
     }
+    if (next.effects.length > 0) flushAll();
   };
   /** Hands on what is heard now. */
   const tell = (news: Iterable<Untimed<Input>> = []) => {

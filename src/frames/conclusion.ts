@@ -73,6 +73,7 @@ export function foretell(
 ): ConversationStep {
   if (ending === undefined) return { state, effects: [] };
   const exit = { kind: "exited", code: 0 } as const;
-  const { effects } = conclude(state, { end: { type: "end", ending, exit }, at });
-  return { state, effects: [{ type: "whole", said: effects }] };
+  // Most have the child end first: what a long turn comes to takes as long as many of its lines.
+  const said = () => conclude(state, { end: { type: "end", ending, exit }, at }).effects;
+  return { state, effects: [{ type: "whole", said }] };
 }

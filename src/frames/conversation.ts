@@ -41,7 +41,7 @@ export type ConversationEffect =
   /** What became of a turn that the child outlived, after its last frame. */
   | { readonly type: "report"; readonly report: Report }
   /** What would be said if the child ended now: whoever waits for nothing else need not wait for that. */
-  | { readonly type: "whole"; readonly said: readonly ConversationEffect[] }
+  | { readonly type: "whole"; readonly said: () => readonly ConversationEffect[] }
   | EndEffect;
 
 /** What the session decides, but for what is to be said because of it. */

@@ -53,7 +53,7 @@ export async function performSession(
     /** Takes what became of each turn that the child outlived. */
     readonly onReport?: (report: Report) => void;
     /** Takes what is to be said at the end, once nothing but the child's own end is to come. */
-    readonly onWhole?: (said: readonly ConversationEffect[]) => void;
+    readonly onWhole?: (said: () => readonly ConversationEffect[]) => void;
   },
 ): Promise<SessionRun> {
   const { frames, record, cwd, answerAlone } = prepared.options;

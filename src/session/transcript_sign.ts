@@ -136,11 +136,9 @@ function textOf(content: readonly ContentBlock[]): { readonly text?: string } {
 
 /** The longest `timeout` of calls that run something in the background. */
 function shellLimitOf(content: readonly ContentBlock[]): { readonly shellLimitMs?: number } {
-  const limits = content.flatMap(({ input }) =>
-    isJsonObject(input) && input.run_in_background === true && typeof input.timeout === "number"
-      ? [input.timeout]
-      : []
-  );
+  const limits = content.map(({ input }) =>
+    isJsonObject(input) && input.run_in_background === true ? input.timeout : undefined
+  ).filter((timeout) => typeof timeout === "number");
   return limits.length === 0 ? {} : { shellLimitMs: Math.max(...limits) };
 }
 

@@ -159,13 +159,11 @@ function isNaming(line: JsonObject): line is JsonObject & { readonly content: st
     /^<command-name>\/(?:re)?name<\//u.test(line.content);
 }
 
-const TEXTS = ["uuid", "timestamp", "sessionId", "version", "cwd"];
-const NULLABLE_TEXTS = ["parentUuid", "logicalParentUuid"];
-
 function hasEntryFields(line: JsonObject): line is EntryFields {
-  return TEXTS.every((name) => isOptional("string", line[name])) &&
-    NULLABLE_TEXTS.every((name) => line[name] === null || isOptional("string", line[name])) &&
-    isOptional("boolean", line.isSidechain);
+  return isOptional("string", line.uuid) && isOptional("string", line.timestamp) &&
+    isOptional("string", line.sessionId) && isOptional("string", line.version) &&
+    isOptional("string", line.cwd) && isNullable("string", line.parentUuid) &&
+    isNullable("string", line.logicalParentUuid) && isOptional("boolean", line.isSidechain);
 }
 
 function isUserLine(line: JsonObject): line is UserLine {

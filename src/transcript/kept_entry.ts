@@ -67,9 +67,10 @@ function keptUserEntry(entry: UserEntry): UserEntry {
 function keptResult(block: ContentBlock): ContentBlock {
   const { type, tool_use_id, is_error, content } = block;
   if (type !== "tool_result" || is_error === true) return block;
-  // A part of a text would keep all of it in memory.
-  const text = [...resultText(content).slice(0, MAX_RESULT)].join("");
-  return { type, tool_use_id, is_error, content: text };
+  const text = resultText(content);
+  // A part of a text would keep all of it in memory, unless it is put together anew.
+  const kept = text.length > MAX_RESULT ? text.slice(0, MAX_RESULT).split("").join("") : text;
+  return { type, tool_use_id, is_error, content: kept };
 }
 
 /** The text of a tool's result; empty for images. */

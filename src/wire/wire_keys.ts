@@ -218,33 +218,27 @@ const TABLE: Table = {
 };
 
 /**
- * Lists the keys that an object may have in the output of a version, in order.
- *
- * A version older than all measured ones counts as the oldest of them.
- */
-function wireKeys(object: WireObject, version: string): readonly string[] {
-  return TABLE[object].filter((since, index) =>
-    index === 0 || isVersionAtLeast(version, since.version)
-  ).flatMap((since) => since.keys);
-}
-
-/**
  * Keeps of an object what a version prints, in the version's order, and drops undefined values.
  * With `extra`, keys outside every table stay too, at the end: fields of the API that Claude Code
  * passes on as they come.
+ *
+ * A version older than all measured ones counts as the oldest of them.
  */
 export function onlyWireKeys(
   object: WireObject,
   fields: Readonly<Record<string, unknown>>,
   options: { readonly version: string; readonly extra?: boolean },
 ): Record<string, unknown> {
-  const keys = wireKeys(object, options.version);
-  const all = options.extra === true
-    ? [...keys, ...Object.keys(fields).filter((key) => !isWireKey(object, key))]
-    : keys;
-  return Object.fromEntries(
-    all.flatMap((key) => fields[key] === undefined ? [] : [[key, fields[key]]]),
+  const kept: Record<string, unknown> = {};
+  for (const [index, { version, keys }] of TABLE[object].entries()) {
+    if (index > 0 && !isVersionAtLeast(options.version, version)) continue;
+    for (const key of keys) if (fields[key] !== undefined) kept[key] = fields[key];
+  }
+  if (options.extra !== true) return kept;
+  const extra = Object.entries(fields).filter(([key, value]) =>
+    value !== undefined && !isWireKey(object, key)
   );
+  return { ...kept, ...Object.fromEntries(extra) };
 }
 
 /** Tells whether a version `a.b.c` is another one or newer. Suffixes do not count, text is 0. */

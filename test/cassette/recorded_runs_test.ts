@@ -234,7 +234,11 @@ Deno.test("what is recalled of the lines of earlier runs is all that anything ha
 function effectsOf(cast: Cast, inputs: readonly Input[]): readonly ConversationEffect[] {
   const effects: ConversationEffect[] = [];
   fold(cast.header.claude_print.conversation, inputs, {
-    onEffect: (effect) => effects.push(effect),
+    onEffect: (effect) => {
+      // What would be said is worked out for whoever asks.
+      if (effect.type === "whole") effects.push(...effect.said());
+      else effects.push(effect);
+    },
   });
   return effects;
 }

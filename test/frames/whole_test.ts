@@ -14,7 +14,7 @@ function told(
     effects.flatMap(partsOf).filter(({ type }) => type !== "end");
   fold(changed(cast.header.claude_print.conversation), castInputs(cast), {
     onEffect: (effect) => {
-      if (effect.type === "whole") said.whole = partsBut([...effect.said]);
+      if (effect.type === "whole") said.whole = partsBut([...effect.said()]);
       if (effect.type === "frame" && said.whole !== undefined) said.between++;
       if (effect.type !== "end") return;
       said.end = partsBut([effect]);

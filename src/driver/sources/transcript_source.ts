@@ -3,7 +3,7 @@ import { followLines, type LineFollower } from "./follow_lines.ts";
 import { type Entry, parseEntry } from "../../transcript/entry.ts";
 
 /** How much is read at once, in bytes: in between there is time for everything else, and memory is little. */
-const PORTION = 128_000;
+const PORTION = 256_000;
 
 /**
  * Tails the session's transcript, which is named after the session: hooks and tools that start a Claude Code of their

@@ -1,6 +1,7 @@
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
+import { callsOf } from "../../transcript/turn/turn.ts";
 
 /** How often `claude -p` tells that a call is still at work, in milliseconds (2.1.330). */
 const BEAT_MS = 30_000;
@@ -14,13 +15,12 @@ export function noteOpenCalls(
   state: FramesState,
   { message, timestamp, version = "" }: AssistantEntry,
 ): FramesState {
-  const calls = message.content.flatMap(({ type, id, name }) =>
-    type === "tool_use" && typeof id === "string" && typeof name === "string"
-      ? [[id, { name, beats: 0 }] as const]
-      : []
-  );
-  if (calls.length === 0 || !isVersionAtLeast(version, TELLS_SINCE)) return state;
-  return { ...state, openCalls: begun(new Map([...state.openCalls, ...calls]), timestamp) };
+  if (!isVersionAtLeast(version, TELLS_SINCE)) return state;
+  const calls = callsOf(message);
+  if (calls.length === 0) return state;
+  const open = new Map(state.openCalls);
+  for (const { id, name } of calls) open.set(id, { name, beats: 0 });
+  return { ...state, openCalls: begun(open, timestamp) };
 }
 
 /** Forgets the calls that have returned, for which others may have waited. */
@@ -29,9 +29,9 @@ export function forgetOpenCalls(
   { message, timestamp }: UserEntry,
 ): FramesState {
   if (state.openCalls.size === 0 || typeof message.content === "string") return state;
-  const returned = new Set(message.content.map(({ tool_use_id: id }) => id));
-  const open = [...state.openCalls].filter(([id]) => !returned.has(id));
-  return { ...state, openCalls: begun(new Map(open), timestamp) };
+  const open = new Map(state.openCalls);
+  for (const { tool_use_id: id } of message.content) if (typeof id === "string") open.delete(id);
+  return { ...state, openCalls: begun(open, timestamp) };
 }
 
 /** The calls, of which those have begun that wait for nothing. */
@@ -41,13 +41,15 @@ function begun(
 ): FramesState["openCalls"] {
   const since = Date.parse(timestamp ?? "");
   if (Number.isNaN(since)) return calls;
+  const after = new Map(calls);
   const before: string[] = [];
-  return new Map([...calls].map(([id, call]) => {
+  for (const [id, call] of calls) {
     const isSide = SIDE_BY_SIDE.includes(call.name);
     const waits = before.some((name) => !isSide || !SIDE_BY_SIDE.includes(name));
     before.push(call.name);
-    return [id, waits || call.asked || call.since !== undefined ? call : { ...call, since }];
-  }));
+    if (!waits && !call.asked && call.since === undefined) after.set(id, { ...call, since });
+  }
+  return after;
 }
 
 /** Somebody is asked whether a call may be carried out: until then it is not at work. */

@@ -4,6 +4,7 @@ import { and, type FramesState, type Told, told } from "../telling/frames_state.
 import type { WaitedShell } from "../telling/known_shells.ts";
 import { tellTasks } from "../telling/saying.ts";
 import { startTask } from "../single/task_start.ts";
+import { callsOf } from "../../transcript/turn/turn.ts";
 
 /** After so long `claude -p` of 2.1.197 and 2.1.330 tells of a shell in the foreground. */
 const LONG_SHELL_MS = 3000;
@@ -14,23 +15,27 @@ export function noteShells(
   { message, timestamp }: AssistantEntry,
 ): FramesState {
   const since = Date.parse(timestamp ?? "");
-  const called = message.content.flatMap(({ type, id, name, input }) => {
-    if (type !== "tool_use" || name !== "Bash" || typeof id !== "string") return [];
-    const { run_in_background: background, description, command } = isJsonObject(input)
-      ? input
-      : {};
-    return background === true || Number.isNaN(since)
-      ? []
-      : [[id, { since, description: asText(description ?? command ?? "") }] as const];
-  });
-  return called.length === 0 ? state : { ...state, shells: new Map([...state.shells, ...called]) };
+  const called = callsOf(message).filter(({ name, input }) => name === "Bash" && !isApart(input));
+  if (called.length === 0 || Number.isNaN(since)) return state;
+  const shells = new Map(state.shells);
+  for (const { id, input } of called) {
+    const { description, command } = isJsonObject(input) ? input : {};
+    shells.set(id, { since, description: asText(description ?? command ?? "") });
+  }
+  return { ...state, shells };
+}
+
+/** Whether a shell is called that nobody waits for. */
+function isApart(input: unknown): boolean {
+  return isJsonObject(input) && input.run_in_background === true;
 }
 
 /** Forgets the shells whose results a line holds. */
 export function forgetShells(state: FramesState, { message }: UserEntry): FramesState {
   if (state.shells.size === 0 || typeof message.content === "string") return state;
-  const returned = new Set(message.content.map(({ tool_use_id: id }) => id));
-  return { ...state, shells: new Map([...state.shells].filter(([id]) => !returned.has(id))) };
+  const shells = new Map(state.shells);
+  for (const { tool_use_id: id } of message.content) if (typeof id === "string") shells.delete(id);
+  return { ...state, shells };
 }
 
 /** In how many milliseconds it is time to look which shells run; absent for as long as nothing changes. */

@@ -162,10 +162,9 @@ const UNANSWERED: readonly Outcome["kind"][] = [
 
 /** The structured answer of a turn, which is what its tool was given last and has taken. */
 function structuredOutput(turn: Turn | undefined): { readonly value: unknown } | undefined {
-  const taken = new Set(
-    turn?.toolResults.filter(({ isError }) => !isError).map(({ toolUseId }) => toolUseId),
-  );
-  const call = turn?.toolUses.findLast(({ id, name }) => name === OUTPUT_TOOL && taken.has(id));
+  const isTaken = (id: string) =>
+    turn?.toolResults.some(({ toolUseId, isError }) => toolUseId === id && !isError);
+  const call = turn?.toolUses.findLast(({ id, name }) => name === OUTPUT_TOOL && isTaken(id));
   return call === undefined ? undefined : { value: call.input };
 }
 

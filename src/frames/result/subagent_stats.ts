@@ -1,4 +1,4 @@
-import type { Turn } from "../../transcript/turn/turn.ts";
+import type { ToolUse, Turn } from "../../transcript/turn/turn.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Counts of the subagents a run started, as `claude -p` prints them since 2.1.330. */
@@ -72,7 +72,8 @@ export function countSubagents(
   before: SubagentCounts,
   turns: readonly Turn[],
 ): SubagentCounts {
-  const uses = new Map(turns.flatMap((turn) => turn.toolUses).map((use) => [use.id, use]));
+  const called = turns.flatMap(({ toolUses }) => toolUses.filter(startsSubagent));
+  const uses = new Map(called.map((use) => [use.id, use]));
   const requested = { ...before.requested };
   const byType = new Map(Object.entries(before.byType));
   const apart = [...before.apart];
@@ -80,7 +81,7 @@ export function countSubagents(
 
   for (const result of turns.flatMap((turn) => turn.toolResults)) {
     const use = uses.get(result.toolUseId);
-    if (use?.name !== "Agent" && use?.name !== "Task") continue;
+    if (use === undefined) continue;
     const launched = fieldsOf(result.entry.toolUseResult);
     const isTerminated = result.isError && TERMINATED.test(result.text);
     if (typeof launched.agentId !== "string" && !isTerminated) continue;
@@ -99,6 +100,11 @@ export function countSubagents(
   }
 
   return { requested, background, completed, failed, byType: Object.fromEntries(byType), apart };
+}
+
+/** Whether a call starts a subagent. */
+function startsSubagent({ name }: ToolUse): boolean {
+  return name === "Agent" || name === "Task";
 }
 
 /** How many subagents have been started. */

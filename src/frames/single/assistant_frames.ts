@@ -57,12 +57,12 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
 
 /** The usage of an answer as the API's stream tells it; an empty text stands for what that did not say. */
 export function apiUsage(usage: JsonObject | null | undefined): JsonObject {
-  return Object.fromEntries(
-    API_USAGE.flatMap((key) => {
-      const value = usage?.[key];
-      return value === undefined || value === "" ? [] : [[key, value]];
-    }),
-  );
+  const told: Record<string, unknown> = {};
+  for (const key of API_USAGE) {
+    const value = usage?.[key];
+    if (value !== undefined && value !== "") told[key] = value;
+  }
+  return told;
 }
 
 /** A usage limit that was hit, with the time of its reset: all that a transcript knows of limits, since 2.1.330. */

@@ -1,9 +1,10 @@
-import { calledSubagent, callsOf } from "./called_subagent.ts";
+import { calledSubagent } from "./called_subagent.ts";
 import { isLater } from "../lines/line_order.ts";
 import { tellRead } from "../lines/tell_lines.ts";
 import { chainOf, listOf } from "../../chain.ts";
 import { type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { Entry } from "../../transcript/entry.ts";
+import { callsOf } from "../../transcript/turn/turn.ts";
 import { asText } from "../../json_object.ts";
 
 /** A call whose subagent has not been heard of yet, and the line that holds it. */

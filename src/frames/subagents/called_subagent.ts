@@ -1,7 +1,6 @@
 import type { Task } from "../single/task.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { ToolUse } from "../../transcript/turn/turn.ts";
-import type { AssistantEntry } from "../../transcript/entry.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** What the call of a subagent says of its task. */
@@ -21,13 +20,4 @@ export function calledSubagent(call: ToolUse | undefined, version: string): Call
     ...(typeof name === "string" ? { name } : {}),
     ...(call?.agentId === undefined ? {} : { parent: call.agentId }),
   };
-}
-
-/** The calls that a line of an answer holds. */
-export function callsOf({ content }: AssistantEntry["message"]): readonly ToolUse[] {
-  return content.flatMap(({ type, id, name, input }) =>
-    type === "tool_use" && typeof id === "string" && typeof name === "string"
-      ? [{ id, name, input }]
-      : []
-  );
 }

@@ -1,4 +1,4 @@
-import { calledSubagent, callsOf } from "./called_subagent.ts";
+import { calledSubagent } from "./called_subagent.ts";
 import { endOfCall } from "../single/task_frames.ts";
 import { startTask } from "../single/task_start.ts";
 import {
@@ -13,7 +13,7 @@ import { tellTasks } from "../telling/saying.ts";
 import { listOf } from "../../chain.ts";
 import type { HookPayload } from "../../session/input.ts";
 import { isJsonObject } from "../../json_object.ts";
-import type { ToolUse } from "../../transcript/turn/turn.ts";
+import { callsOf, type ToolUse } from "../../transcript/turn/turn.ts";
 
 /**
  * Notes what a hook says of a task: `claude -p` tells that it has begun before it calls SubagentStart, and that it is

@@ -1,4 +1,4 @@
-import { calledSubagent, callsOf } from "./called_subagent.ts";
+import { calledSubagent } from "./called_subagent.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
 import { isOfAgent, isOfTask } from "../single/user_frames.ts";
 import { nestedTask, wakened } from "../single/task_frames.ts";
@@ -30,6 +30,7 @@ import { say, tellTasks } from "../telling/saying.ts";
 import type { SubagentLine } from "../../session/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../transcript/entry.ts";
 import { resultText } from "../../transcript/kept_entry.ts";
+import { callsOf } from "../../transcript/turn/turn.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** Tells a line of a subagent's transcript, once its call is known. */

@@ -18,8 +18,10 @@ export function say(
   );
   if (made.length === 0) return told(next);
   const naming = made.find((frame) => frame["user_message_uuid"] !== undefined);
-  const named = naming === undefined ? next.named : new Set([...next.named, naming.type]);
-  return and(begin({ ...next, named }), (state) => told(state, made));
+  const after = naming === undefined
+    ? next
+    : { ...next, named: new Set([...next.named, naming.type]) };
+  return and(begin(after), (state) => told(state, made));
 }
 
 /** Says what has become of tasks, and remembers it; after `system/init` unless it is to be said early. */

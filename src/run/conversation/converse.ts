@@ -100,12 +100,13 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
         options.onInput?.(input);
       },
       onReport: told.report,
-      onWhole: (said) => {
-        const isOver = caller.isOver &&
-          !said.flatMap(partsOf).some((part) =>
-            part.type === "report" && showsScreen(part.report, { trace: isTraced() })
-          );
-        if (prepared.endsAlone && isOver) options.onWhole?.(() => told.rest(said));
+      onWhole: (foretell) => {
+        if (options.onWhole === undefined || !prepared.endsAlone || !caller.isOver) return;
+        const said = foretell();
+        const isShown = said.flatMap(partsOf).some((part) =>
+          part.type === "report" && showsScreen(part.report, { trace: isTraced() })
+        );
+        if (!isShown) options.onWhole(() => told.rest(said));
       },
     });
     if (told.isWhole) {

@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../json_object.ts";
+
 /** The child's config dir, and the user's, to which go what the child wrote below `projects/`. */
 export interface Homes {
   readonly child: string;
@@ -19,13 +21,16 @@ function moved(
   if (typeof value === "string") {
     return value.includes(way.from) ? value.replaceAll(way.from, () => way.to) : value;
   }
-  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => moved(item, way));
+    return items.every((item, place) => item === value[place]) ? value : items;
+  }
+  if (!isJsonObject(value)) return value;
   let changed: Record<string, unknown> | undefined;
-  const items = value as Readonly<Record<string, unknown>>;
-  for (const key of Object.keys(items)) {
-    const next = moved(items[key], way);
-    if (next === items[key]) continue;
-    changed ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>;
+  for (const key of Object.keys(value)) {
+    const next = moved(value[key], way);
+    if (next === value[key]) continue;
+    changed ??= { ...value };
     changed[key] = next;
   }
   return changed ?? value;

@@ -137,10 +137,12 @@ export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): r
 
   const found = new Map<string, UserEntry | undefined>(prompts);
   const promptOf = (uuid: string | undefined): UserEntry | undefined => {
-    const path = new Set<string>();
+    const path: string[] = [];
     let at: string | null | undefined = uuid;
-    while (at && !found.has(at) && !path.has(at)) {
-      path.add(at);
+    while (at && !found.has(at)) {
+      // Who comes by again goes round in a circle.
+      found.set(at, undefined);
+      path.push(at);
       at = parents.get(at);
     }
     const prompt = at ? found.get(at) : undefined;
@@ -208,10 +210,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
       prompt?.promptId === undefined ||
       entry.promptId === prompt.promptId)
   );
-  const last = assistants.reduce<AssistantEntry | undefined>(
-    (latest, entry) => latest !== undefined && isBefore(entry, latest) ? latest : entry,
-    undefined,
-  );
+  const last = latestOf(assistants);
   const answers = new Map<string, AssistantEntry>();
   for (const entry of assistants) {
     if (entry.message.model !== SYNTHETIC_MODEL) answers.set(entry.message.id, entry);
@@ -219,7 +218,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   const lastBlock = last?.message.content.at(-1);
   const halt = entries.find(isHalt);
   const halted = halt === undefined ? undefined : isOfStop(halt) ? "stop" : "other";
-  const lastMessage = entries.findLast(isMessage);
+  const messages = entries.filter(isMessage);
+  const lastMessage = messages.at(-1);
   // What ends the turn by a hook of others' does so at the limit, too, whatever further ones want.
   const isRefused = isFeedback(lastMessage);
   const atLimit = halted !== "stop" && isRefused && entries.some(isAtLimit);
@@ -229,7 +229,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   const all = [...answers.values()];
   const lastAnswer = all.at(-1);
   const { refusals, unseen, nudge } = toldAnswers(all, { followers, last });
-  const broken = brokenOff(entries.filter(isMessage));
+  const broken = brokenOff(messages);
+  const usageBefore = summedUsage(all.slice(0, -1).map(usageOf));
   const context = prompt ?? entries.find((entry) => entry.type !== "other");
 
   return {
@@ -244,17 +245,18 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     ...(unseen ? { unseen } : {}),
     // What a hook wants that does not have its way is the last that is said: no answer.
     text: halted === "stop" && isRefused ? "" : textIn(lastBlock) ?? "",
-    textSoFar: assistants.flatMap((entry) => entry.message.content).map(textIn)
-      .findLast((text) => text !== undefined) ?? "",
+    textSoFar: lastTextIn(assistants) ?? "",
     unanswered: lastMessage?.type === "assistant"
       ? lastMessage.message.content.at(-1)?.type === "tool_use"
       : lastMessage === followers.at(-1) && followers.at(-1)?.meaning === "tool-result",
     stopReason: nudge !== undefined && (last === undefined || isBefore(last, nudge))
       ? "end_turn"
       : last?.message.stop_reason ?? null,
-    usage: summedUsage(all.filter((entry) => entry !== broken).map(usageOf)),
+    usage: broken === undefined
+      ? summedUsage([usageBefore, ...all.slice(-1).map(usageOf)])
+      : summedUsage(all.filter((entry) => entry !== broken).map(usageOf)),
     firstUsage: all[0] === undefined ? {} : usageOf(all[0]),
-    usageBefore: summedUsage(all.slice(0, -1).map(usageOf)),
+    usageBefore,
     numTurns: 1 + followers.filter((entry) => !isDeferral(entry)).length,
     error: last?.isApiErrorMessage === true
       ? {
@@ -270,9 +272,22 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     ...(atLimit ? { atLimit } : {}),
     ...(deferred === undefined ? {} : { deferred: deferred.toolUseId }),
     durationMs: durationOf(prompt, [...assistants, ...followers]),
-    toolUses: assistants.flatMap((entry) => entry.message.content.flatMap(toolUseOf)),
+    toolUses: assistants.flatMap((entry) => callsOf(entry.message)),
     toolResults: followers.flatMap(toolResultsOf),
   };
+}
+
+/** The latest of some answers: of those that are dated alike, or not at all, the last. */
+function latestOf(answers: readonly AssistantEntry[]): AssistantEntry | undefined {
+  let latest: AssistantEntry | undefined;
+  let latestTime: number | undefined;
+  for (const answer of answers) {
+    const time = millisecondsOf(answer.timestamp);
+    if (time !== undefined && latestTime !== undefined && time < latestTime) continue;
+    latest = answer;
+    latestTime = time;
+  }
+  return latest;
 }
 
 function usageOf({ message }: AssistantEntry): JsonObject {
@@ -286,6 +301,12 @@ function resetOf(params: unknown): number | undefined {
 
 function textIn(block: ContentBlock | undefined): string | undefined {
   return block?.type === "text" && typeof block.text === "string" ? block.text : undefined;
+}
+
+function lastTextIn(answers: readonly AssistantEntry[]): string | undefined {
+  const texts = (answer: AssistantEntry | undefined) =>
+    answer?.message.content.map(textIn).filter((text) => text !== undefined) ?? [];
+  return texts(answers.findLast((answer) => texts(answer).length > 0)).at(-1);
 }
 
 function isMessage(entry: Entry): entry is AssistantEntry | UserEntry {
@@ -315,7 +336,12 @@ function isFeedback(entry: Entry | undefined): boolean {
 
 /** Whether a line is what a call has come to that was put off, of which `claude -p` says and counts nothing. */
 export function isDeferral(entry: UserEntry): boolean {
-  return toolResultsOf(entry).some(({ isError, text }) => isError && text.endsWith(DEFERRED));
+  const { content } = entry.message;
+  return typeof content !== "string" &&
+    content.some((block) =>
+      block.type === "tool_result" && typeof block.tool_use_id === "string" &&
+      block.is_error === true && resultText(block.content).endsWith(DEFERRED)
+    );
 }
 
 function endOf(entries: readonly Entry[]): Turn["end"] {
@@ -340,10 +366,9 @@ function durationOf(
   messages: readonly (AssistantEntry | UserEntry)[],
 ): number | undefined {
   const start = millisecondsOf(prompt?.timestamp);
-  const times = messages.map((entry) => millisecondsOf(entry.timestamp))
-    .filter((time) => time !== undefined);
-  if (start === undefined || times.length === 0) return undefined;
-  return Math.max(0, times.reduce((latest, time) => Math.max(latest, time)) - start);
+  let end = -Infinity;
+  for (const entry of messages) end = Math.max(end, millisecondsOf(entry.timestamp) ?? end);
+  return start === undefined || end === -Infinity ? undefined : Math.max(0, end - start);
 }
 
 function millisecondsOf(timestamp: string | undefined): number | undefined {
@@ -351,10 +376,14 @@ function millisecondsOf(timestamp: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-function toolUseOf(block: ContentBlock): readonly ToolUse[] {
-  return block.type === "tool_use" && typeof block.id === "string" && typeof block.name === "string"
-    ? [{ id: block.id, name: block.name, input: block.input }]
-    : [];
+/** The calls that a line of an answer holds. */
+export function callsOf({ content }: AssistantEntry["message"]): readonly ToolUse[] {
+  const calls: ToolUse[] = [];
+  for (const { type, id, name, input } of content) {
+    if (type !== "tool_use" || typeof id !== "string" || typeof name !== "string") continue;
+    calls.push({ id, name, input });
+  }
+  return calls;
 }
 
 function toolResultsOf(entry: UserEntry): readonly ToolResult[] {

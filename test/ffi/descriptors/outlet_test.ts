@@ -134,6 +134,31 @@ for (const [what, lay] of LINES) {
   });
 }
 
+Deno.test("an outlet writes together what it gathers, once it is flushed", () => {
+  using stack = new DisposableStack();
+  const path = fifo(stack);
+  const reader = open(path, READ | NONBLOCKING);
+  stack.defer(() => closeFd(reader));
+  const writer = open(path, WRITE);
+  stack.defer(() => closeFd(writer));
+  const outlet = stack.use(new Outlet(writer));
+  outlet.gather();
+  outlet.write("one ");
+  outlet.write("twö");
+  // Nobody takes them for written.
+  assert(outlet.pending > 0);
+  assertEquals(readFd(reader, new Uint8Array(64)), "again");
+  outlet.flush();
+  assertEquals([outlet.pending, drained({ fd: reader })], [0, "one twö"]);
+  outlet.write(" three");
+  assertEquals(drained({ fd: reader }), " three");
+  outlet.gather();
+  outlet.write("four");
+  outlet.drop();
+  outlet.flush();
+  assertEquals(readFd(reader, new Uint8Array(64)), "again");
+});
+
 Deno.test("an outlet leaves the file that it shares with others as it is", () => {
   using stack = new DisposableStack();
   const path = fifo(stack);
