@@ -55,12 +55,10 @@ function keptUserEntry(entry: UserEntry): UserEntry {
     const kept = content.map((block) => block.type === "image" ? { type: block.type } : block);
     return { ...entry, message: { ...entry.message, content: kept } };
   }
-  const { toolUseResult: given, ...rest } = entry;
-  const agent = agentIn(given);
   return {
-    ...rest,
+    ...entry,
     message: { ...entry.message, content: content.map(keptResult) },
-    ...(agent === undefined ? {} : { toolUseResult: agent }),
+    toolUseResult: agentIn(entry.toolUseResult),
   };
 }
 

@@ -3,8 +3,8 @@ import { hookRemarks } from "../single/hook_frames.ts";
 import { taskFramesOfEntry } from "../single/task_frames.ts";
 import { tellTyped } from "./compaction.ts";
 import { endWritten, tellAnswerLine, tellBeforeUser } from "../live/live_answers.ts";
-import { forgetOpenCalls, noteOpenCalls } from "../live/long_calls.ts";
-import { forgetShells, noteShells } from "../live/long_shells.ts";
+import { withOpenCalls, withoutReturned } from "../live/long_calls.ts";
+import { withoutEnded, withShells } from "../live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
 import { tellHookEnd } from "./hook_ends.ts";
 import { tellPlanning } from "../decisions.ts";
@@ -76,15 +76,20 @@ export function tellPlainLine(state: FramesState, entry: Entry): Told {
     (state) => tellToldCommand(state, entry),
   );
   if (entry.type === "assistant") {
-    next = and(next, (state) => noteCalls(noteShells(noteOpenCalls(state, entry), entry), entry));
+    next = and(next, (state) => {
+      const openCalls = withOpenCalls(state.openCalls, entry);
+      const shells = withShells(state.shells, entry);
+      return noteCalls({ ...state, openCalls, shells }, entry);
+    });
     next = and(next, (state) => noteShellCalls(state, entry));
   }
   if (entry.type === "user") {
     next = and(next, tellUncalled);
-    next = and(
-      next,
-      (state) => told(forgetCalls(forgetShells(forgetOpenCalls(state, entry), entry), entry)),
-    );
+    next = and(next, (state) => {
+      const openCalls = withoutReturned(state.openCalls, entry);
+      const shells = withoutEnded(state.shells, entry);
+      return told(forgetCalls({ ...state, openCalls, shells }, entry));
+    });
   }
   if (entry.type === "system" && entry.subtype === "turn_duration") {
     next = and(

@@ -1,6 +1,7 @@
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
+import type { OpenCall } from "../telling/open_call.ts";
 import { callsOf } from "../../transcript/turn/turn.ts";
 
 /** How often `claude -p` tells that a call is still at work, in milliseconds (2.1.330). */
@@ -10,46 +11,40 @@ const TELLS_SINCE = "2.1.330";
 /** Tools whose calls Claude Code carries out side by side; of others it is not certain, and each waits for those before it. */
 const SIDE_BY_SIDE = "Agent Glob Grep Read Task WebFetch WebSearch".split(" ");
 
-/** Notes the calls of a line. */
-export function noteOpenCalls(
-  state: FramesState,
+type OpenCalls = FramesState["openCalls"];
+
+/** The open calls with those of a line. */
+export function withOpenCalls(
+  calls: OpenCalls,
   { message, timestamp, version = "" }: AssistantEntry,
-): FramesState {
-  if (!isVersionAtLeast(version, TELLS_SINCE)) return state;
-  const calls = callsOf(message);
-  if (calls.length === 0) return state;
-  const open = new Map(state.openCalls);
-  for (const { id, name } of calls) open.set(id, { name, beats: 0 });
-  return { ...state, openCalls: begun(open, timestamp) };
+): OpenCalls {
+  const called = isVersionAtLeast(version, TELLS_SINCE) ? callsOf(message) : [];
+  if (called.length === 0) return calls;
+  const open = new Map(calls);
+  for (const { id, name } of called) open.set(id, { name, beats: 0 });
+  return begun(open, timestamp);
 }
 
-/** Forgets the calls that have returned, for which others may have waited. */
-export function forgetOpenCalls(
-  state: FramesState,
-  { message, timestamp }: UserEntry,
-): FramesState {
-  if (state.openCalls.size === 0 || typeof message.content === "string") return state;
-  const open = new Map(state.openCalls);
+/** The open calls without those that have returned, for which others may have waited. */
+export function withoutReturned(calls: OpenCalls, { message, timestamp }: UserEntry): OpenCalls {
+  if (calls.size === 0 || typeof message.content === "string") return calls;
+  const open = new Map(calls);
   for (const { tool_use_id: id } of message.content) if (typeof id === "string") open.delete(id);
-  return { ...state, openCalls: begun(open, timestamp) };
+  return begun(open, timestamp);
 }
 
-/** The calls, of which those have begun that wait for nothing. */
-function begun(
-  calls: FramesState["openCalls"],
-  timestamp: string | undefined,
-): FramesState["openCalls"] {
+/** The calls, of which those begin that wait for nothing. */
+function begun(calls: Map<string, OpenCall>, timestamp: string | undefined): OpenCalls {
   const since = Date.parse(timestamp ?? "");
   if (Number.isNaN(since)) return calls;
-  const after = new Map(calls);
   const before: string[] = [];
   for (const [id, call] of calls) {
     const isSide = SIDE_BY_SIDE.includes(call.name);
     const waits = before.some((name) => !isSide || !SIDE_BY_SIDE.includes(name));
     before.push(call.name);
-    if (!waits && !call.asked && call.since === undefined) after.set(id, { ...call, since });
+    if (!waits && !call.asked && call.since === undefined) calls.set(id, { ...call, since });
   }
-  return after;
+  return calls;
 }
 
 /** Somebody is asked whether a call may be carried out: until then it is not at work. */

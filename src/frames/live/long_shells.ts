@@ -9,20 +9,22 @@ import { callsOf } from "../../transcript/turn/turn.ts";
 /** After so long `claude -p` of 2.1.197 and 2.1.330 tells of a shell in the foreground. */
 const LONG_SHELL_MS = 3000;
 
-/** Notes the shells that a line calls, and waits for. */
-export function noteShells(
-  state: FramesState,
+type WaitedShells = FramesState["shells"];
+
+/** The shells that are waited for, with those that a line calls. */
+export function withShells(
+  waited: WaitedShells,
   { message, timestamp }: AssistantEntry,
-): FramesState {
+): WaitedShells {
   const since = Date.parse(timestamp ?? "");
   const called = callsOf(message).filter(({ name, input }) => name === "Bash" && !isApart(input));
-  if (called.length === 0 || Number.isNaN(since)) return state;
-  const shells = new Map(state.shells);
+  if (called.length === 0 || Number.isNaN(since)) return waited;
+  const shells = new Map(waited);
   for (const { id, input } of called) {
     const { description, command } = isJsonObject(input) ? input : {};
     shells.set(id, { since, description: asText(description ?? command ?? "") });
   }
-  return { ...state, shells };
+  return shells;
 }
 
 /** Whether a shell is called that nobody waits for. */
@@ -30,12 +32,12 @@ function isApart(input: unknown): boolean {
   return isJsonObject(input) && input.run_in_background === true;
 }
 
-/** Forgets the shells whose results a line holds. */
-export function forgetShells(state: FramesState, { message }: UserEntry): FramesState {
-  if (state.shells.size === 0 || typeof message.content === "string") return state;
-  const shells = new Map(state.shells);
+/** The shells that are waited for, without those whose results a line holds. */
+export function withoutEnded(waited: WaitedShells, { message }: UserEntry): WaitedShells {
+  if (waited.size === 0 || typeof message.content === "string") return waited;
+  const shells = new Map(waited);
   for (const { tool_use_id: id } of message.content) if (typeof id === "string") shells.delete(id);
-  return { ...state, shells };
+  return shells;
 }
 
 /** In how many milliseconds it is time to look which shells run; absent for as long as nothing changes. */

@@ -19,7 +19,9 @@ function moved(
   way: { readonly from: string; readonly to: string },
 ): unknown {
   if (typeof value === "string") {
-    return value.includes(way.from) ? value.replaceAll(way.from, () => way.to) : value;
+    // Most are shorter, which is seen sooner.
+    const isLonger = value.length >= way.from.length;
+    return isLonger && value.includes(way.from) ? value.replaceAll(way.from, () => way.to) : value;
   }
   if (Array.isArray(value)) {
     const items = value.map((item: unknown) => moved(item, way));

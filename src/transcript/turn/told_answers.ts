@@ -27,7 +27,8 @@ export function toldAnswers(
     readonly last: AssistantEntry | undefined;
   },
 ): ToldAnswers {
-  const said = (beginning: string) => followers.filter((entry) => isRemark(entry, beginning));
+  const remarks = followers.filter(({ meaning }) => meaning === "remark");
+  const said = (beginning: string) => remarks.filter((entry) => isSaid(entry, beginning));
   const stoppedBy = (reason: string) =>
     answers.filter(({ message }) => message.stop_reason === reason).length;
   const nudge = said(NOTHING_SAID).at(-1);
@@ -42,8 +43,8 @@ export function toldAnswers(
   };
 }
 
-function isRemark({ meaning, message: { content } }: UserEntry, beginning: string): boolean {
-  return meaning === "remark" && typeof content === "string" && content.startsWith(beginning);
+function isSaid({ message: { content } }: UserEntry, beginning: string): boolean {
+  return typeof content === "string" && content.startsWith(beginning);
 }
 
 /** What an answer says of its end that is whole, though an error follows it at once. */
