@@ -6,7 +6,7 @@ import { startProgram } from "../../start_program.ts";
 import { forEachVersion } from "../for_each_version.ts";
 import type { RealClaude } from "../real_claude.ts";
 
-const RUNS = 10;
+const RUNS = 4;
 /** Lets Claude Code ask as it asks Anthropic's own API: more of it is another in each run then. */
 const OWN_API = { _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: "1" };
 const TALK = [
