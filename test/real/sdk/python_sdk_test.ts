@@ -5,10 +5,11 @@ import { sameForUsers } from "./same_for_users.ts";
 import { pythonUser } from "./sdk_user.ts";
 
 /**
- * What is played live here; hooks are where Claude Codes have waited. How the frames of the other scenarios come about the
- * SDK for TypeScript shows live, and what this one makes of them is seen where tapes are replayed.
+ * What is played live here: how this SDK asks, and what it makes arguments of. Hooks are where Claude Codes have waited. How
+ * the frames of the other scenarios come about the SDK for TypeScript shows live, or a test beside `claude -p`, and what this
+ * one makes of them is seen where tapes are replayed.
  */
-const SCENARIOS = ["permissions and tools of its own", "control", "options", "errors"];
+const SCENARIOS = ["permissions and tools of its own", "options"];
 
 const python = usablePython();
 

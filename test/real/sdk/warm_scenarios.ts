@@ -7,5 +7,5 @@ import type { ReplayedSdk } from "./replayed_scenarios.ts";
  */
 export const WARM_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>> = {
   python: ["hooks"],
-  typescript: ["permissions", "structured output"],
+  typescript: ["permissions"],
 };

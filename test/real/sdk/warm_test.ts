@@ -6,6 +6,7 @@ import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import type { RecordedName } from "../as_recorded.ts";
 import { REAL_VERSIONS } from "../for_each_version.ts";
 import { maskedRequests } from "../parity/bodies.ts";
+import { parseFrames } from "../print_mode_facts.ts";
 import { RealClaude } from "../real_claude.ts";
 import { masked } from "./masked.ts";
 import { installClaudePrint, playScenarios } from "./play_scenarios.ts";
@@ -29,7 +30,11 @@ const HOOKED = {
   systemPrompt: ["You are terse."],
   agents: { "my-agent": { description: "Greets", prompt: "You greet." } },
   hooks: { PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["hook_0"] }] },
+  jsonSchema: { type: "object", properties: { count: { type: "number" } }, required: ["count"] },
 };
+
+const SAID =
+  'One. [[bash echo 1]] [[tool StructuredOutput {}]] [[tool StructuredOutput {"count":3}]]';
 
 Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waited, and are shown the same, and so is the model`, async () => {
   await using real = await RealClaude.set(version, { api: { reply: structuredReply } });
@@ -57,7 +62,7 @@ Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waite
     }
     const lines = [
       { type: "control_request", request_id: crypto.randomUUID(), request: HOOKED },
-      { type: "user", message: { role: "user", content: "One. [[bash echo 1]] [[say first]]" } },
+      { type: "user", message: { role: "user", content: SAID } },
     ];
     const hooked = real.start(["-p", ...STREAMS], {
       env: server.env,
@@ -66,8 +71,10 @@ Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waite
     const { code, stdout, stderr } = await hooked.ended;
     assertEquals([code, stderr], [0, ""]);
     const said = { requests: real.api.turns.slice(before), home: real.home.path };
+    const frames = parseFrames(stdout);
+    assertEquals(frames.at(-1)?.["structured_output"], { count: 3 });
     return {
-      frames: masked(stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), real.home.path),
+      frames: masked(frames, real.home.path),
       requests: maskedRequests(said, { row: "sdk" }),
     };
   };
