@@ -7,7 +7,7 @@ import { RealClaude, type RealClaudeOptions } from "./real_claude.ts";
  *
  * Of an earlier one is asked what a version decides and only a child that lives can show: the ways in (fd 0, a paste, what
  * is said later), dialogs, ends, what the model is asked, the control protocol once, and every row of the table beside
- * `claude -p` (`parity`). What is made of its bytes, hooks and
+ * `claude -p` (`parity`) but those in which the newest one says it all. What is made of its bytes, hooks and
  * lines is seen where recorded runs are replayed, which all versions have (`test/cassette/recorded_runs_test.ts`); what is
  * done before a child starts and once it has ended (plans, sessions, forks, recordings, the relay, a server) is the same
  * code for all. Both are asked of the newest alone.

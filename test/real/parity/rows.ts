@@ -124,14 +124,6 @@ const ROWS: readonly Row[] = [
     stdin: "and stdin [[say First\\n\\n  indented \\t ⚓ ❤️ 👩‍👩‍👧‍👦 é – `code`\\nlast line  \\n]]\n",
   },
   {
-    name: "json-verbose",
-    args: [
-      // Where there is nothing to be continued, a session begins.
-      ...[...JSON_FORMAT, "--verbose", "--model", "claude-haiku-4-5", "--continue"],
-      "Hi [[think hm]] [[say one]] [[say two]]",
-    ],
-  },
-  {
     name: "stream-refusal",
     args: [
       ...STREAM,
@@ -169,22 +161,6 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    name: "managed-settings",
-    args: [
-      ...[...STREAM, "--allowedTools", "Bash"],
-      ...["--managed-settings", JSON.stringify({ permissions: { deny: ["Bash(touch:*)"] } })],
-      "Run it. [[bash touch x]] [[bash echo y]] [[say done]]",
-    ],
-  },
-  {
-    // Whoever would be asked on stdout reads a text from stdin.
-    name: "denied-unheard",
-    args: [
-      ...[...STREAM, "--permission-prompt-tool", "stdio"],
-      "Run it. [[bash make x]] [[say denied]]",
-    ],
-  },
-  {
     name: "files",
     files: {
       "a.txt": "one\ntwo\n",
@@ -206,14 +182,6 @@ const ROWS: readonly Row[] = [
   },
 
   // What the model is told
-  {
-    name: "system-prompt",
-    files: { "s.txt": "You count.\n" },
-    args: [
-      ...[...STREAM, "--system-prompt-file", "s.txt", "--append-system-prompt", "Be brief."],
-      ...["--tools", "", "--", "Hi [[stop end_turn]]"],
-    ],
-  },
   {
     name: "agent",
     args: [
@@ -291,13 +259,11 @@ const ROWS: readonly Row[] = [
   // Limits
   {
     name: "max-turns",
-    told: ["stopped at its limit: 2 requests"],
+    told: ["stopped at its limit: 3 requests"],
     args: [
-      ...STREAM,
-      "--allowedTools=Bash",
-      "--max-turns",
-      "2.5",
-      "Work. [[say I look]] [[bash echo one]] [[bash echo two]] [[say end]]",
+      ...[...STREAM, "--allowedTools=Bash", "--max-turns", "3.5"],
+      ...["--managed-settings", JSON.stringify({ permissions: { deny: ["Bash(touch:*)"] } })],
+      "Work. [[say I look]] [[bash touch x]] [[bash echo one]] [[bash echo two]] [[say end]]",
     ],
   },
   {
@@ -334,8 +300,13 @@ const ROWS: readonly Row[] = [
   {
     name: "model-fallback",
     api: { reply: overloaded("claude-opus") },
-    // What is without effect for claude -p is so here too.
-    args: [...STREAM, "--rc", "--model", "opus", "--fallback-model", "sonnet", "Hi [[say yes]]"],
+    files: { "s.txt": "You count.\n" },
+    args: [
+      // What is without effect for claude -p is so here too.
+      ...[...STREAM, "--rc", "--model", "opus", "--fallback-model", "sonnet"],
+      ...["--system-prompt-file", "s.txt", "--append-system-prompt", "Be brief."],
+      ...["--tools", "", "--", "Hi [[stop end_turn]]"],
+    ],
   },
   {
     name: "betas",
@@ -346,9 +317,13 @@ const ROWS: readonly Row[] = [
       "~/.claude/settings.json": JSON.stringify({ outputStyle: "Explanatory" }),
     },
     args: [
-      ...[...STREAM, "--model", "claude-sonnet-4-5", "--betas", "context-1m-2025-08-07"],
+      // Where there is nothing to be continued, a session begins.
+      ...[...JSON_FORMAT, "--verbose", "--continue"],
+      ...["--model", "claude-sonnet-4-5", "--betas", "context-1m-2025-08-07"],
       ...["--system-prompt", "", "--append-system-prompt-file", "a.txt"],
-      ...["--disable-slash-commands", "--setting-sources", "", "Hi [[say yes]]"],
+      // Whoever would be asked on stdout reads a text from stdin.
+      ...["--disable-slash-commands", "--setting-sources", "", "--permission-prompt-tool", "stdio"],
+      "Hi [[think hm]] [[say one]] [[say two]] [[bash make x]] [[say denied]]",
     ],
   },
 
