@@ -618,14 +618,22 @@ function aboutClaude(answer: unknown): unknown {
 }
 
 forNewestVersion(
-  "a caller stops the turn, sets model, mode and limit, and goes away while it is asked",
+  "a caller stops the turn, sets model, mode and limit, is asked in plan mode, into which a model goes by itself, though nobody might be, and goes away while it is asked",
   async (real) => {
     let isSilent = true;
+    const planned = `${real.home.project}/planned`;
+    const write = (path: string) =>
+      `[[tool Write ${JSON.stringify({ file_path: path, content: "x" })}]]`;
     const { requests } = await assertSame(real, {
       recorded: "control/settings",
-      args: ASKS_CALLER,
+      args: [...ASKS_CALLER, "--allow-dangerously-skip-permissions"],
       script: async ({ say, send, heard, answer }) => {
-        answer(({ input }) => isSilent ? undefined : { behavior: "allow", updatedInput: input });
+        answer(({ input }) => {
+          if (isSilent) return undefined;
+          return (input as JsonObject)["file_path"] === planned
+            ? { behavior: "deny", message: "no" }
+            : { behavior: "allow", updatedInput: input };
+        });
         await say("One. [[bash touch never]] [[say first]]");
         await heard("can_use_tool", 1);
         await send(request("stop", { subtype: "interrupt" }));
@@ -642,23 +650,26 @@ forNewestVersion(
         );
         await heard('"request_id":"think"');
         await Deno.remove(`${real.home.project}/a.txt`).catch(() => {});
-        const file = { file_path: `${real.home.project}/a.txt`, content: "x" };
-        await say(`Three. [[tool Write ${JSON.stringify(file)}]] [[say third]]`);
+        await say(`Three. ${write(`${real.home.project}/a.txt`)} [[say third]]`);
         await heard(RESULT, 3);
+        await say(`Plan. [[tool EnterPlanMode {}]] ${write(planned)} [[say planned]]`);
+        await heard(RESULT, 4);
+        assertEquals(await Deno.stat(planned).catch(() => "not there"), "not there");
         isSilent = true;
         await send(request("back", { subtype: "set_permission_mode", mode: "default" }));
         await heard('"request_id":"back"');
         await say("Four. [[bash touch never]] [[say fourth]]");
-        await heard("can_use_tool", 2);
+        await heard("can_use_tool", 3);
       },
     });
     assertEquals(
       requests.filter(({ text }) =>
         text.includes('"model":"claude-haiku-4-5"') && !text.includes("Four.")
       ).length,
-      2,
+      5,
     );
   },
+  { home: { env: { IS_SANDBOX: "1" } } },
 );
 
 forNewestVersion(
@@ -825,32 +836,6 @@ forNewestVersion(
     assertEquals(ours.offered, ["- alpha: What .claude/skills/alpha does"]);
     assertEquals(ours, await asRecorded(real, "control/chosen", () => run(holdWithClaude)));
   },
-);
-
-forNewestVersion(
-  "in plan mode, into which a model goes by itself, tools are asked about though none might be, as with claude -p",
-  async (real) => {
-    const path = `${real.home.project}/written`;
-    const args = [...ASKS_CALLER, "--allow-dangerously-skip-permissions"];
-    const run = async (holding: typeof hold) => {
-      const asked: unknown[] = [];
-      await holding(real, async ({ say, heard, answer }) => {
-        answer(({ tool_name: name }) => {
-          asked.push(name);
-          return { behavior: "deny", message: "no" };
-        });
-        const write = JSON.stringify({ file_path: path, content: "x" });
-        await say(`Go. [[tool EnterPlanMode {}]] [[tool Write ${write}]] [[say done]]`);
-        await heard(RESULT);
-      }, args);
-      return asked;
-    };
-    const ours = await run(hold);
-    assertEquals(ours, ["Write"]);
-    assertEquals(await Deno.stat(path).catch(() => "not there"), "not there");
-    assertEquals(ours, await asRecorded(real, "control/planning", () => run(holdWithClaude)));
-  },
-  { home: { env: { IS_SANDBOX: "1" } } },
 );
 
 /** The lines of a session's transcript at home. */

@@ -91,7 +91,6 @@ const COMMANDS = [
   })),
   "Three. [[say third]]",
   "/rename Another",
-  "/help",
   "/config",
 ];
 
@@ -135,17 +134,19 @@ forNewestVersion(
  * itself, for which the model is asked once there has been a turn.
  */
 const TELLING = [
-  ...["/reload-plugins", "/cost", "/fast", "/focus", "/reload-skills", "/auto-mode-setup", "/mcp"],
+  ...["/reload-plugins", "/cost", "/fast", "/reload-skills", "/mcp"],
   ...["/nonsense", "One. [[say first]]"],
   ...["/keybindings-help now", "/recap", "/name", "/workflow-launch-exec", "/__remote-workflow"],
 ];
 
+/** Some of those that 2.1.197 does not have: they are answered like the others. */
+const UNAVAILABLE = ["/reload-plugins", "/fast", "/name", "/workflow-launch-exec"];
+
 forEachVersion(
   "commands that tell something of Claude Code are answered as by claude -p",
   async (real) => {
-    // Before 2.1.330 that is a command like text.
     const messages = TELLING.filter((name) =>
-      real.version !== "2.1.197" || name !== "/auto-mode-setup"
+      real.version !== "2.1.197" || !UNAVAILABLE.includes(name)
     );
     // The session is another one to another process, and what the model hears of such a command is not told here.
     const told = ({ requests: _, stderr: __, ...rest }: Awaited<ReturnType<typeof heardBy>>) =>
