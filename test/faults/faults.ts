@@ -247,6 +247,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "the system clock jumps",
     scenario: () => ({}),
+    together: ["before start", "at the dialog", "in a tool"],
     cells: {
       "before start": { ...ANSWERED, ...JUMPING },
       "at the dialog": { ...ANSWERED, ...JUMPING },

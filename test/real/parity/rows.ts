@@ -120,7 +120,7 @@ const ROWS: readonly Row[] = [
   // Formats, and where the prompt is
   {
     name: "text-both",
-    args: ["--verbose", "Argument [[think hm]]"],
+    args: ["--verbose", "--effort", "nonesuch", "Argument [[think hm]]"],
     stdin: "and stdin [[say First\\n\\n  indented \\t ⚓ ❤️ 👩‍👩‍👧‍👦 é – `code`\\nlast line  \\n]]\n",
   },
   {
@@ -285,11 +285,6 @@ const ROWS: readonly Row[] = [
   },
 
   // Sessions
-  {
-    name: "fork",
-    before: [["--session-id", SESSION, "One [[say first]]"]],
-    args: [...STREAM, "--continue", "--fork-session", "Two [[say second]]"],
-  },
   {
     name: "session-in-use",
     before: [["--session-id", SESSION, "One [[say first]]"]],
@@ -457,7 +452,11 @@ const ROWS: readonly Row[] = [
   { name: "slash-doctor", since: "2.1.330", args: [...STREAM, "/doctor"] },
   {
     name: "goal",
-    args: [...STREAM, "--max-turns", "4", "/goal  write a\npoem "],
+    before: [["--session-id", SESSION, "One [[say first]]"]],
+    args: [
+      ...[...STREAM, "--continue", "--fork-session", "--max-turns", "4"],
+      "/goal  write a\npoem ",
+    ],
     api: { reply: ofGoal },
   },
 
@@ -524,7 +523,6 @@ const ROWS: readonly Row[] = [
     args: ["--project-config-root", "trusted", "Hi"],
   },
   { name: "usage-turns", args: ["--max-turns", "few", "Hi [[bash echo one]] [[say yes]]"] },
-  { name: "usage-effort", args: ["--effort", "nonesuch", "Hi [[say yes]]"] },
   { name: "usage-budget", args: ["--max-budget-usd", "-1", "Hi"] },
   { name: "usage-task-budget", args: ["--task-budget", "many", "Hi"] },
   { name: "usage-thinking", since: "2.1.330", args: ["--max-thinking-tokens", "many", "Hi"] },

@@ -14,7 +14,7 @@ import { canWait, IS_WARM } from "./warm_server.ts";
  * and one with a goal, for which a child is started otherwise.
  */
 const COLD = [
-  ...["fork", "betas", "slash-asked", "goal"],
+  ...["betas", "slash-asked", "goal"],
   ...["input-empty", "input-type"],
 ];
 
