@@ -67,27 +67,12 @@ forEachVersion(
 );
 
 forNewestVersion(
-  "what decides is the project's own server too, and an answer of no sense denies",
+  "in a conversation the project's own server decides too, also once nobody says anything more, and an answer of no sense denies",
   async (real) => {
     await Deno.writeTextFile(`${real.home.project}/.mcp.json`, CONFIG);
-    const prompt = `${calls("yes!", '{"behavior":"perhaps"}')} [[say end]]`;
-    const settings = '--settings={"enableAllProjectMcpServers":true}';
-    const args = [...STREAM_FORMAT, settings, ...ASKING, "--", prompt];
-    const [ours, theirs] = await Promise.all([
-      real.printHere(args),
-      real.claudeP(args, { recorded: "prompt_tool/project" }),
-    ]);
-    const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
-    assertEquals(heardIn(frames), heardIn(expected));
-    assertEquals(resultsIn(frames), resultsIn(expected));
-  },
-);
-
-forNewestVersion(
-  "a conversation's permissions are decided by a tool, also once nobody says anything more",
-  async (real) => {
-    const prompt = `${calls('{"behavior":"allow"}')} [[say end]]`;
-    const args = [`--mcp-config=${CONFIG}`, ...ASKING];
+    const decisions = ["yes!", '{"behavior":"perhaps"}', '{"behavior":"allow"}'];
+    const prompt = `${calls(...decisions)} [[say end]]`;
+    const args = ['--settings={"enableAllProjectMcpServers":true}', ...ASKING];
     const script = ({ say }: Caller) => say(prompt);
     const ours = await hold(real, script, args);
     const theirs = await asRecorded(

@@ -28,8 +28,9 @@ withAllVersions("every dialog of the start that comes is answered before a paste
   await Deno.writeTextFile(`${project}/CLAUDE.md`, `@${path}/notes.md\n`);
   await Deno.mkdir(`${project}/.claude`);
   await Deno.writeTextFile(`${project}/.claude/settings.json`, "{ broken");
+  const prompt = "three lines\nof which this [[say all the same]] is\nthe last";
   const { report, trace } = await performHere(real, {
-    prompt: "Hi [[say all the same]]",
+    prompt,
     args: ["--dangerously-skip-permissions", "--inject", "paste"],
     before: (prepared) => {
       const { sandbox } = prepared;
@@ -51,6 +52,7 @@ withAllVersions("every dialog of the start that comes is answered before a paste
     "settings error",
   ], real.version);
   const [turn] = real.api.turns;
+  assertEquals(turn?.prompt, prompt);
   assertEquals(turn?.headers["x-api-key"], "sk-ant-api03-throwaway-0123456789abcdefghij");
   assertEquals(turn?.text.includes("Notes from elsewhere"), false);
 });

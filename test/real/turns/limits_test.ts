@@ -85,7 +85,7 @@ let turns = 0;
 forNewestVersion(
   "--wait-for-limit waits for the reset and goes on with the session, whose requests count on",
   async (real) => {
-    const { code, stdout, stderr } = await real.print([
+    const { code, stdout, stderr } = await real.printHere([
       ...["--output-format", "stream-json", "--verbose", "--wait-for-limit=90"],
       ...["--max-turns=2", "--allowedTools=Bash", "--", "Hi"],
     ]);

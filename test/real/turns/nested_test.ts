@@ -52,7 +52,7 @@ forNewestVersion(
       await Deno.remove(projects, { recursive: true });
       return factsOfResult(result);
     };
-    const ours = await facts((args) => real.print(args));
+    const ours = await facts((args) => real.printHere(args));
     assertEquals([ours.result, ours.num_turns], ["done", 2]);
     const theirs = await asRecorded(
       real,
@@ -75,7 +75,7 @@ Deno.test(unlessLacking(lackOf("git"), {
     await new Deno.Command("sh", { args: ["-c", git], cwd: project, env, clearEnv: true }).output();
     const id = crypto.randomUUID();
     assertEquals((await real.claudeP(["--session-id", id, "--", "Remember 4711"])).code, 0);
-    const run = await real.print([
+    const run = await real.printHere([
       ...[...JSON_FORMAT, "--resume", id, "--allowedTools=EnterWorktree,Bash"],
       ...["--", '[[tool EnterWorktree {"name":"tree"}]] [[bash pwd]] [[say done]]'],
     ]);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { messagesRequest } from "../../../fixtures/api/messages_request.ts";
-import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude, StartOptions } from "../real_claude.ts";
 
@@ -97,9 +97,3 @@ forNewestVersion(
     );
   },
 );
-
-// The newest version's is recorded.
-forEarlierVersions("a prompt that is pasted is answered", async (real) => {
-  const prompt = "three lines\nof which this is\nthe last";
-  assertEquals(await received(real, { stdin: prompt }, ["--inject", "paste"]), prompt);
-});
