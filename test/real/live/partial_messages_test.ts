@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { replay } from "../../../src/library/mod.ts";
+import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
@@ -184,10 +185,12 @@ forNewestVersion(
   async (real) => {
     const script = "[[error 529 x1]] [[say half\\nline]] [[wait 100]] [[error 400]]";
     const prompt = ["-p", "--quiet", "--", `Hi ${script}`];
-    const [exact, plain] = await Promise.all([
-      real.printHere(["--stream-text", "--exact-stream", ...prompt]),
-      real.printHere(prompt),
-    ]);
+    const exact = await real.printHere(["--stream-text", "--exact-stream", ...prompt]);
+    const plain = await asRecorded(
+      real,
+      "partial_messages/refused",
+      () => real.printHere(prompt),
+    );
     assertEquals([exact.code, exact.stderr], [plain.code, plain.stderr]);
     assertStringIncludes(exact.stdout, plain.stdout);
   },
