@@ -51,7 +51,7 @@ forNewestVersion("a project whose mode is none gets no tool run unasked", async 
   const args = ["--output-format=stream-json", "--verbose", "--", prompt];
   for (
     const { code, stdout } of [
-      await real.print(args, { cwd: folder }),
+      await real.printHere(args, { cwd: folder }),
       await real.claudeP(args, { cwd: folder, recorded: "permission_mode/none" }),
     ]
   ) {

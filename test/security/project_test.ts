@@ -151,7 +151,7 @@ for (const trusted of [false, true]) {
         claudeJson.projects = { [home.project]: { hasTrustDialogAccepted: true } };
         await Deno.writeTextFile(`${home.path}/.claude.json`, JSON.stringify(claudeJson));
       }
-      const ours = await loot(real, () => real.print(["--", PROMPT]));
+      const ours = await loot(real, () => real.printHere(["--", PROMPT]));
       const theirs = await asRecorded(
         real,
         `project/${trusted ? "trusted" : "untrusted"}`,
@@ -200,7 +200,7 @@ PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
     }
     await Deno.writeTextFile(`${real.home.project}/.git/HEAD`, "ref: refs/heads/main\n");
     const editor = { TERM_PROGRAM: "vscode", VSCODE_GIT_ASKPASS_MAIN: "/vscode/askpass.js" };
-    const run = await real.print(["--trace", "--", "Hi [[bash touch made]] [[say done]]"], {
+    const run = await real.printHere(["--trace", "--", "Hi [[bash touch made]] [[say done]]"], {
       env: { ...editor, ...browsers },
     });
     assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
@@ -254,7 +254,7 @@ Deno.test("2.1.197: variables of a project that nobody trusts take neither hooks
   await Deno.mkdir(`${project}/.claude`);
   const env = { CLAUDE_CODE_SIMPLE: "1", CLAUDE_CODE_SAFE_MODE: "1" };
   await Deno.writeTextFile(`${project}/.claude/settings.json`, JSON.stringify({ env }));
-  const run = await real.print(
+  const run = await real.printHere(
     ["--max-turns=1", "--allowedTools=Bash", "--", "Hi [[bash touch one]] [[bash touch two]]"],
     { env: { ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-0123456789abcdefghij" } },
   );

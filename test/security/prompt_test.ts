@@ -60,7 +60,7 @@ forEachVersion(
   "keys and invisible characters reach the API as text",
   async (real) => {
     const prompt = ["Say hello.", ...KEYS, BIDI].join("\nthen ");
-    const run = await real.print([], { stdin: prompt });
+    const run = await real.printHere([], { stdin: prompt });
     assertEquals(run.code, 0, run.stderr);
     const [request] = real.api.turns.map(({ body }) => messagesRequest(body));
     const content = request?.messages.findLast(({ role }) => role === "user")?.content ?? "";

@@ -33,7 +33,7 @@ forNewestVersion(
       stdout: "done\n",
       stderr: "",
     });
-    const missed = await real.print([...cassette, "--", "Something else"], down);
+    const missed = await real.printHere([...cassette, "--", "Something else"], down);
     assertEquals(missed.code, 1);
     assertMatch(
       missed.stderr,

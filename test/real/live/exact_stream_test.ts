@@ -59,7 +59,7 @@ forNewestVersion(
     const settings = { env: { ANTHROPIC_BASE_URL: `${real.api.url}/base`, NO_PROXY: "127.0.0.1" } };
     await Deno.writeTextFile(`${real.home.config}/settings.json`, JSON.stringify(settings));
     const env = { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", NO_PROXY: undefined };
-    await real.print(["-p", ...EXACT, "--", "Hi [[say there]]"], {
+    await real.printHere(["-p", ...EXACT, "--", "Hi [[say there]]"], {
       env: { ...env, CLAUDE_CODE_MAX_RETRIES: "0" },
     });
     const paths = new Set(real.api.requests.map(({ path }) => path));
@@ -110,7 +110,7 @@ forNewestVersion(
       "exact_stream/summary",
       async () => streamed((await real.claudeP(args, { env })).stdout),
     );
-    const ours = await real.print(["-p", "--exact-stream", ...args], { env });
+    const ours = await real.printHere(["-p", "--exact-stream", ...args], { env });
     assertEquals([ours.code, streamed(ours.stdout)], [0, theirs], ours.stderr);
     assertStringIncludes(ours.stdout, "compact_boundary");
   },

@@ -26,7 +26,7 @@ forNewestVersion("Claude Code runs offline from the answers of a fixture", async
     tell: (line) => misses.push(line),
   });
   using relay = startRelay({ answer });
-  const { code, stdout, stderr } = await real.print([
+  const { code, stdout, stderr } = await real.printHere([
     ...["--output-format", "stream-json", "--verbose"],
     ...FIXTURE_RUNS["offline"]?.args ?? [],
   ], { env: { ANTHROPIC_BASE_URL: relay.url } });

@@ -12,7 +12,7 @@ forNewestVersion(
     const { env, project, path } = real.home;
     const cassette = `${path}/t/cassette`;
     const stream = ["--output-format", "stream-json", "--verbose"];
-    const recorded = await real.print([...stream, "--record", cassette, ...TALK]);
+    const recorded = await real.printHere([...stream, "--record", cassette, ...TALK]);
     const json = [...stream, "--api-cassette", cassette];
     assertEquals([recorded.code, recorded.stderr], [0, ""]);
     const asked = real.api.requests.length;
@@ -35,7 +35,7 @@ forNewestVersion(
 
     const elsewhere = `${path}/t/elsewhere/deeper`;
     await Deno.mkdir(elsewhere, { recursive: true });
-    const played = await real.print([...json, ...TALK], {
+    const played = await real.printHere([...json, ...TALK], {
       cwd: elsewhere,
       env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1" },
     });

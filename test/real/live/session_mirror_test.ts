@@ -57,7 +57,7 @@ async function linesIn(path: string): Promise<readonly JsonObject[]> {
 forNewestVersion(
   "--session-mirror prints the lines that the transcripts will hold",
   async (real) => {
-    const { code, stdout } = await real.print(ARGS);
+    const { code, stdout } = await real.printHere(ARGS);
     assertEquals(code, 0);
     const { paths, own, inner } = mirroredIn(stdout);
     const printed = [own, inner].map((mirrors) => mirrors.flatMap(({ entries }) => entries));

@@ -126,11 +126,8 @@ forNewestVersion("a subagent of a recorded conversation goes on in a fork of it"
     run_in_background: false,
   });
   const tools = ["--allowedTools", "Agent,Task,SendMessage"];
-  const { code } = await startProgram([
-    ...[...CLAUDE_PRINT, "--claude-binary", real.binary, "--record", talk, ...tools],
-    ...["--", `Ask. [[tool Agent ${call}]] [[say done]]`],
-  ], { env: real.home.env, cwd: real.home.project }).ended;
-  assertEquals(code, 0);
+  const args = ["--record", talk, ...tools, "--", `Ask. [[tool Agent ${call}]] [[say done]]`];
+  assertEquals((await real.printHere(args)).code, 0);
   const { cast } = readCassette(talk);
   const to = recordedTurns(cast).subagents?.[0]?.subagent.agentId;
   const message = JSON.stringify({ to, summary: "more", message: "More. [[say It is there.]]" });

@@ -24,7 +24,7 @@ forNewestVersion(
   "a recorded run by paste replays without a difference, and is drawn",
   async (real) => {
     const prompt = "Look\nat [[bash echo $((6*7))]]\n[[say It is 42.]]";
-    const run = await real.print([
+    const run = await real.printHere([
       ...["--inject", "paste", "--allowedTools", "Bash", "--record", folderOf(real), "--"],
       prompt,
     ]);

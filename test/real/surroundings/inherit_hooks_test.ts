@@ -37,7 +37,7 @@ forNewestVersion(
       return { result, traces: await take() };
     };
     // That none of them runs without the flag is in sandbox_test.ts.
-    const ours = await facts((args) => real.print(["--inherit-hooks", ...args]));
+    const ours = await facts((args) => real.printHere(["--inherit-hooks", ...args]));
     assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "Go on");
     const theirs = await asRecorded(
       real,

@@ -21,7 +21,7 @@ const VARIABLES = [
 
 for (const { variable, value, header, sent } of VARIABLES) {
   forNewestVersion(`${variable} logs in without a file and without a dialog`, async (real) => {
-    const run = await real.print(["--trace", "--", "Hi [[say yes]]"], {
+    const run = await real.printHere(["--trace", "--", "Hi [[say yes]]"], {
       env: { [variable]: value },
     });
     assertEquals([run.code, run.stdout], [0, "yes\n"], run.stderr);
@@ -31,7 +31,7 @@ for (const { variable, value, header, sent } of VARIABLES) {
 }
 
 forNewestVersion("without a login a run ends at once and says how to log in", async (real) => {
-  const run = await real.print(["--", "Hi"]);
+  const run = await real.printHere(["--", "Hi"]);
   assertEquals([run.code, run.stdout], [2, ""]);
   assertStringIncludes(run.stderr, "claude /login");
   assertStringIncludes(run.stderr, "CLAUDE_CODE_OAUTH_TOKEN");

@@ -57,7 +57,7 @@ forNewestVersion(
       ...["--output-format", "stream-json", "--verbose", `--allowedTools=${tool}`, calling(tool)],
     ];
     const env = { MCP_TOOL_TIMEOUT: "1000" };
-    const ours = await real.print(args, { env });
+    const ours = await real.printHere(args, { env });
     assertEquals([ours.code, ours.stderr], [0, ""]);
     assertCalled(real, tool);
     const theirs = await real.claudeP(args, { recorded: "mcp/listed", env });

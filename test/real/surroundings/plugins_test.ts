@@ -30,7 +30,7 @@ forNewestVersion(
       const body = JSON.stringify(real.api.turns.at(-1)?.body);
       return Object.entries(TOLD).filter(([, text]) => body.includes(text)).map(([path]) => path);
     };
-    const ours = await told((args) => real.print(args));
+    const ours = await told((args) => real.printHere(args));
     const theirs = await asRecorded(real, "plugins/all", () => told((args) => real.claudeP(args)));
     assertEquals(ours, theirs);
     assertEquals(ours, Object.keys(TOLD));

@@ -58,7 +58,7 @@ forNewestVersion(
     const input = JSON.stringify({ file_path: `${other}/note.txt` });
     const prompt = `Hi [[bash printenv FROM_USER_SETTINGS]] [[tool Read ${input}]] [[say moin]]`;
     // The directory is trusted without a question.
-    const run = await real.print([...JSON_FORMAT, "--ide", "--add-dir", other, "--", prompt]);
+    const run = await real.printHere([...JSON_FORMAT, "--ide", "--add-dir", other, "--", prompt]);
     assertEquals([run.code, run.stderr], [0, ""]);
     assertEquals(isEditorAsked, false);
     const { session_id, result } = parseObject(run.stdout);
@@ -87,7 +87,7 @@ forNewestVersion(
     const memory = `${real.home.config}/projects/${projectSlug(real.home.project)}/memory`;
     const before = real.api.turns.length;
     const file = JSON.stringify({ file_path: `${memory}/note.md`, content: "remember" });
-    const run = await real.print([`Learn [[tool Write ${file}]] [[say done]]`]);
+    const run = await real.printHere([`Learn [[tool Write ${file}]] [[say done]]`]);
     assertEquals([run.code, run.stdout, run.stderr], [0, "done\n", ""]);
     assertEquals(await Deno.readTextFile(`${memory}/note.md`), "remember");
     const [first, second] = [0, before].map((turn) =>
@@ -132,7 +132,7 @@ forNewestVersion(
       }),
     );
     const args = ["Work. [[bash touch x]] [[say done]]"];
-    const ours = await real.print(args);
+    const ours = await real.printHere(args);
     const theirs = await real.claudeP(args, { recorded: "sandbox/untrusted-rules" });
     assertEquals([ours.code, ours.stdout], [theirs.code, theirs.stdout]);
     assertEquals(
