@@ -1,5 +1,6 @@
 import { chained, chainOf, listOf } from "../chain.ts";
-import { type FramesState, type MirroredLine, type Told, told } from "./telling/frames_state.ts";
+import { type FramesState, type Told, told } from "./telling/frames_state.ts";
+import type { MirroredLine } from "./memory/line_memory.ts";
 import { lineOf } from "../transcript/entry.ts";
 import { type GivenIds, withGivenIds } from "../transcript/given_ids.ts";
 import type { JsonObject } from "../json_object.ts";

@@ -8,13 +8,8 @@ import {
 } from "../../transcript/entry.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { triggerOf } from "../single/compact_metadata.ts";
-import {
-  and,
-  type Compaction,
-  type FramesState,
-  type Told,
-  told,
-} from "../telling/frames_state.ts";
+import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import type { Compaction } from "../memory/compaction_memory.ts";
 import { beginTurn } from "../telling/beginning.ts";
 import { FEWEST_ANSWERS } from "../telling/kept_lines.ts";
 import { printSentence } from "../result/print_sentence.ts";

@@ -3,7 +3,8 @@ import type { Message } from "../../session/message.ts";
 import { parseTaskNotification } from "../../transcript/task_notification.ts";
 import type { Turn } from "../../transcript/turn/turn.ts";
 import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
-import type { FramesState, TurnEnd } from "../telling/frames_state.ts";
+import type { FramesState } from "../telling/frames_state.ts";
+import type { TurnEnd } from "../memory/turn_memory.ts";
 import { type RunTurns, runTurns } from "./run_turns.ts";
 
 /** How a child came to its end. */

@@ -2,14 +2,8 @@ import type { Message } from "../../session/message.ts";
 import { endAnswers } from "../live/live_answers.ts";
 import { parted, tellMessage, tellOver } from "../messages.ts";
 import { begin, beginTurn } from "../telling/beginning.ts";
-import {
-  and,
-  type FramesState,
-  type Told,
-  told,
-  type ToldAhead,
-  type TurnEnd,
-} from "../telling/frames_state.ts";
+import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import type { ToldAhead, TurnEnd } from "../memory/turn_memory.ts";
 import { reportTurns } from "./report_turns.ts";
 import { tellSettled } from "./settled_message.ts";
 
