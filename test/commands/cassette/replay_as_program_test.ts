@@ -1,5 +1,7 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
+import { readProgram } from "../../../src/cassette/program/read_program.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 
@@ -143,15 +145,20 @@ Deno.test("what cannot be replayed is refused before anything is said", async ()
     }
     const made = await new Deno.Command("mkfifo", { args: [`${folder}/fifo/tape.jsonl`] }).output();
     assertEquals(made.code, 0);
-    const rows = {
-      "unknown.jsonl": 'entry 1 is a line of type "wish", which cannot be replayed',
-      "cut.jsonl": "Cannot read line 1 of",
+    const unread = {
       "future": "is of format 99",
       "deep.jsonl": "it is nested too deeply",
       "exit.jsonl": "it is neither a frame nor a line of the caller",
       "empty": "tape.jsonl: it does not exist",
       "nothing": "it does not exist",
       "fifo": "Cannot read ",
+    };
+    for (const [name, message] of Object.entries(unread)) {
+      assertThrows(() => readProgram(`${folder}/${name}`), CliError, message);
+    }
+    const rows = {
+      "unknown.jsonl": 'entry 1 is a line of type "wish", which cannot be replayed',
+      "cut.jsonl": "Cannot read line 1 of",
       "hostile.jsonl": "Cannot print the frame result of the tape: it is damaged",
     };
     await Promise.all(
