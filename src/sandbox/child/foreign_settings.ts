@@ -68,21 +68,24 @@ const NOTHING = { type: "command", command: "" };
 
 /**
  * The caller's settings so that no program is started for a screen that nobody looks at: `claude -p` does not start
- * a project's status line, so a project must not get it started here.
- *
- * @param options.project the settings that the working directory brings along, which the caller's override
- * @param options.hasPlugins whether there may be plugins, each of which may bring a line for subagents along
+ * a project's status line, so a project must not get it started here, whenever its settings come to hold one: Claude Code
+ * reads them again when they change, as where a tool checks out another branch.
  */
-export function withoutScreenCommands(
-  caller: JsonObject,
-  { project, hasPlugins }: {
-    readonly project: readonly JsonObject[];
-    readonly hasPlugins: boolean;
-  },
-): JsonObject {
-  const named = SCREEN_COMMANDS.filter((name) =>
-    (hasPlugins && name === "subagentStatusLine") ||
-    [caller, ...project].some((settings) => settings[name] !== undefined)
-  );
-  return { ...caller, ...Object.fromEntries(named.map((name) => [name, NOTHING])) };
+export function withoutScreenCommands(caller: JsonObject): JsonObject {
+  return { ...caller, ...Object.fromEntries(SCREEN_COMMANDS.map((name) => [name, NOTHING])) };
+}
+
+/** A hook that has settings stay as they are: Claude Code takes none that change while it answers so (2.1.330). */
+const STAY = [{ hooks: [{ type: "command", command: "exit 2" }] }];
+
+/**
+ * The caller's settings so that hooks which somebody has silenced, and of which there are none yet, come to no life later
+ * on: settings are read again when they change, and ours run.
+ *
+ * @param settings every settings object that applies to the run
+ */
+export function withSilencedHooks(caller: JsonObject, settings: readonly JsonObject[]): JsonObject {
+  if (!settings.some(({ disableAllHooks }) => disableAllHooks === true)) return caller;
+  const { hooks } = caller;
+  return { ...caller, hooks: { ...isJsonObject(hooks) ? hooks : {}, ConfigChange: STAY } };
 }

@@ -565,17 +565,21 @@ rule("a tool that decides on permissions is a server's behind a bridge, and not 
   },
 });
 
-rule("a plugin starts no program for lines of subagents on the screen", {
-  see: (planned) => settingsOf(planned).subagentStatusLine,
+rule("no program is started for the screen, whoever names one later", {
+  see: (planned) => {
+    const { statusLine, subagentStatusLine, fileSuggestion } = settingsOf(planned);
+    return [statusLine, subagentStatusLine, fileSuggestion].map(({ command }) => command);
+  },
+  rows: { "there is none": { is: ["", "", ""] } },
+});
+
+rule("what somebody has silenced is not woken by settings that change", {
+  see: (planned) => settingsOf(planned).hooks.ConfigChange?.[0].hooks[0].command,
   rows: {
-    "there is no plugin": { is: undefined },
-    "one is named": {
-      order: { forwarded: ["--plugin-dir-no-mcp=/p"] },
-      is: { type: "command", command: "" },
-    },
-    "one is switched on": {
-      facts: { settings: [{ source: "user", values: { enabledPlugins: { "a@b": true } } }] },
-      is: { type: "command", command: "" },
+    "nobody has": { is: undefined },
+    "the user has": {
+      facts: { settings: [from("user", { disableAllHooks: true })] },
+      is: "exit 2",
     },
   },
 });
@@ -1705,7 +1709,7 @@ rule("the caller's settings go on, less what draws on a screen", {
     return [model, statusLine?.command, hooks.Stop.length];
   },
   rows: {
-    "there are none": { is: [undefined, undefined, 1] },
+    "there are none": { is: [undefined, "", 1] },
     "model, hooks and status line": {
       facts: {
         callerSettings: { model: "opus", statusLine: { command: "s" }, hooks: { Stop: [{}] } },
@@ -1718,7 +1722,7 @@ rule("the caller's settings go on, less what draws on a screen", {
     },
     "the user's is not handed on in the first place": {
       facts: { settings: [from("user", { statusLine: { command: "s" } })] },
-      is: [undefined, undefined, 1],
+      is: [undefined, "", 1],
     },
   },
 });

@@ -5,6 +5,7 @@ import {
   mayHaveOtherHooks,
   refuseSilencedHooks,
   withoutScreenCommands,
+  withSilencedHooks,
 } from "../../../src/sandbox/child/foreign_settings.ts";
 
 const silent = { disableAllHooks: true };
@@ -31,18 +32,18 @@ Deno.test("refuseSilencedHooks() lets pass what wakes nothing", () => {
 const command = { type: "command", command: "touch /tmp/x" };
 const nothing = { type: "command", command: "" };
 
-Deno.test("withoutScreenCommands() overrides what would start a program for the screen, and adds nothing else", () => {
-  const without = (caller: JsonObject, project: readonly JsonObject[], hasPlugins = false) =>
-    withoutScreenCommands(caller, { project, hasPlugins });
-  assertEquals(without({ model: "opus" }, [{ env: {} }]), { model: "opus" });
-  assertEquals(
-    without({ model: "opus", statusLine: command }, [
-      { statusLine: command },
-      { fileSuggestion: command },
-    ]),
-    { model: "opus", statusLine: nothing, fileSuggestion: nothing },
-  );
-  assertEquals(without({}, [], true), { subagentStatusLine: nothing });
+Deno.test("withoutScreenCommands() overrides what would start a program for the screen, also one that a project names later", () => {
+  const off = { statusLine: nothing, subagentStatusLine: nothing, fileSuggestion: nothing };
+  assertEquals(withoutScreenCommands({ model: "opus" }), { model: "opus", ...off });
+  assertEquals(withoutScreenCommands({ statusLine: command }), off);
+});
+
+Deno.test("withSilencedHooks() has settings stay as they are where somebody has silenced hooks, and nowhere else", () => {
+  const caller = { model: "opus" };
+  assertEquals(withSilencedHooks(caller, [{}, { disableAllHooks: false }]), caller);
+  const { hooks, ...others } = withSilencedHooks(caller, [{}, { disableAllHooks: true }]);
+  assertEquals(others, caller);
+  assertEquals(Object.keys(hooks as JsonObject), ["ConfigChange"]);
 });
 
 Deno.test("mayHaveOtherHooks() sees hooks of an event and plugins, and nothing else", () => {

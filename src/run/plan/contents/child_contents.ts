@@ -11,7 +11,10 @@ import { serverTerms } from "./server_terms.ts";
 import { withoutBypass } from "./without_bypass.ts";
 import { contestedVariables } from "../../../sandbox/child/child_environment.ts";
 import { childFiles } from "../../../sandbox/child/child_files.ts";
-import { withoutScreenCommands } from "../../../sandbox/child/foreign_settings.ts";
+import {
+  withoutScreenCommands,
+  withSilencedHooks,
+} from "../../../sandbox/child/foreign_settings.ts";
 import type { HookEvent } from "../../../sandbox/child/hooks.ts";
 import { valuesOf } from "../../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../../sandbox/environment.ts";
@@ -83,21 +86,19 @@ export function childContents(
       agents: agents.files,
       inheritsHooks: order.inheritHooks,
       callerSettings: withVariables(
-        withoutScreenCommands(
-          withoutBypass(
-            askedSettings(facts.callerSettings, {
-              hidden: facts.hiddenSkills,
-              terms,
-              settings: valuesOf(settings),
-              omitsThinking: order.omitsThinking === true,
-            }),
-            { forwarded: order.forwarded, mode, version: facts.version },
+        withSilencedHooks(
+          withoutScreenCommands(
+            withoutBypass(
+              askedSettings(facts.callerSettings, {
+                hidden: facts.hiddenSkills,
+                terms,
+                settings: valuesOf(settings),
+                omitsThinking: order.omitsThinking === true,
+              }),
+              { forwarded: order.forwarded, mode, version: facts.version },
+            ),
           ),
-          {
-            project: valuesOf(settings, { without: ["user", "flags"] }),
-            hasPlugins: order.forwarded.some((argument) => argument.startsWith("--plugin-")) ||
-              valuesOf(settings).some(({ enabledPlugins }) => enabledPlugins !== undefined),
-          },
+          valuesOf(settings),
         ),
         {
           variables,
