@@ -129,9 +129,19 @@ export function ticketsOf(messages: readonly Message[]): readonly string[] {
   return messages.map(({ ticket }) => ticket).filter((ticket) => ticket !== undefined);
 }
 
-/** The place at which a message waits: behind those that are as urgent, and behind one whose turn is to be stopped. */
-export function enqueued(queue: readonly Message[], message: Message): readonly Message[] {
-  const at = queue.findIndex((other) => !other.stopped && urgency(other) > urgency(message));
+/**
+ * The place at which a message waits: behind those that are as urgent, and behind one whose turn is to be stopped.
+ *
+ * @param options.begun how many of those that wait `claude -p` would have begun with by now
+ */
+export function enqueued(
+  queue: readonly Message[],
+  message: Message,
+  { begun }: { readonly begun: number },
+): readonly Message[] {
+  const at = queue.findIndex((other, place) =>
+    place >= begun && !other.stopped && urgency(other) > urgency(message)
+  );
   return at < 0 ? [...queue, message] : queue.toSpliced(at, 0, message);
 }
 

@@ -334,6 +334,25 @@ Deno.test("urgent messages come first, and those that can wait last", () => {
   assertEquals(delivered(session), ["a", "b", "c"]);
 });
 
+Deno.test("the first message is begun with while the child starts, whatever comes behind it", () => {
+  const session = simulate(OPTIONS);
+  session.hear({ type: "reachable" });
+  for (
+    const [text, priority] of [["a", "later"], ["d", "later"], ["b", "next"], [
+      "c",
+      "next",
+    ]] as const
+  ) {
+    say(session, text, { priority });
+  }
+  assertEquals(session.state().queue.map(({ text }) => text), ["a", "b", "c", "d"]);
+  status(session, "idle");
+  answered(session, "a");
+  status(session, "idle");
+  cost(session);
+  assertEquals(delivered(session)[0], "a");
+});
+
 Deno.test("an urgent message stops the turn under way, and is the next one", () => {
   const session = rested();
   say(session, "one");

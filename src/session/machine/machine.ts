@@ -246,16 +246,19 @@ function onMessage(before: SessionState, message: Message): Step {
   if (message.repeated || before.dismissed) return stay(before);
   const isUrgent = message.priority === "now" && before.ending === undefined;
   const { state, effects } = isUrgent ? stopTurn(before) : stay(before);
-  const queue = enqueued(state.queue, message);
+  // What waits while no turn is under way is begun at once there, whatever it is: here a child may have yet to start.
+  const { phase, sent } = state;
+  const begun = (phase === "starting" || phase === "resting") && sent.length === 0 ? 1 : 0;
+  const queue = enqueued(state.queue, message, { begun });
   if (state.ending !== undefined) return stay({ ...state, queue });
   const { timeLeftMs } = message;
-  const begun = handToChild(
+  const given = handToChild(
     timeLeftMs === undefined ? { ...state, queue } : { ...state, queue, isBounded: true },
   );
-  return act(begun.state, [
+  return act(given.state, [
     ...(timeLeftMs === undefined ? [] : [deadline("timeout", timeLeftMs)]),
     ...effects,
-    ...begun.effects,
+    ...given.effects,
   ]);
 }
 

@@ -82,6 +82,10 @@ const FIELDS_OF_ROWS: Readonly<Record<string, Readonly<Record<string, string>>>>
     "result.model_usage_since_last_result.*.costUSD": "the same",
     "result.total_cost_usd": "the same",
   },
+  "input-priorities": {
+    "result.model_usage_since_last_result.*.costUSD":
+      "a difference of costs, which claude -p writes with the noise of the subtraction",
+  },
   "shell-background": {
     "result.model_usage_since_last_result": "the child tells its models' use at its end",
   },

@@ -473,6 +473,14 @@ const ROWS: readonly Row[] = [
     args: [...INPUT, "--allowedTools", "Bash"],
     stdin: message("Work. [[bash echo one]] [[say done]]", { uuid: SESSION }),
   },
+  {
+    // The first is begun with, whatever comes behind it.
+    name: "input-priorities",
+    args: INPUT,
+    stdin: message("One [[say one]]", { priority: "later" }) +
+      message("Two [[say two]]", { priority: "later" }) +
+      message("Three [[say three]]", { priority: "next" }),
+  },
   { name: "input-empty", args: [...INPUT, "Not heard"], stdin: "" },
   { name: "input-bad", args: INPUT, stdin: "not json\n" },
   { name: "input-type", args: INPUT, stdin: '{"type":"nonesuch"}\n[1]\n' },
