@@ -3,7 +3,12 @@ import { ticketsOf } from "../session/message.ts";
 import { lastMessages } from "../session/turn/taking.ts";
 import { costOfEntries } from "../transcript/turn/cost.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import type { ConversationState, SessionEnd } from "./conversation.ts";
+import type {
+  ConversationEffect,
+  ConversationState,
+  SessionEnd,
+  WholeEffect,
+} from "./conversation.ts";
 import { type ConversationStep, withReports } from "./conversation_step.ts";
 import { isAheadOfSubagent } from "./lines/held_turns.ts";
 import { tellOver } from "./messages.ts";
@@ -66,14 +71,20 @@ export function isWhole({ whole, exit, session, frames, options }: ConversationS
   return frames.kept.cost !== undefined || costOfEntries(listOf(frames.own)) !== undefined;
 }
 
-/** Says what is said at an end, as if the child had come to it. */
+/** Tells that nothing is to come but the child's end. */
 export function foretell(
   { whole: ending, ...state }: ConversationState,
   at: number,
 ): ConversationStep {
   if (ending === undefined) return { state, effects: [] };
+  return { state, effects: [{ type: "whole", state, ending, at }] };
+}
+
+/**
+ * What is said at an end that is to come. Most wait for it, and do not ask: what a long turn comes to takes as long as many
+ * of its lines.
+ */
+export function saidAtEnd({ state, ending, at }: WholeEffect): readonly ConversationEffect[] {
   const exit = { kind: "exited", code: 0 } as const;
-  // Most have the child end first: what a long turn comes to takes as long as many of its lines.
-  const said = () => conclude(state, { end: { type: "end", ending, exit }, at }).effects;
-  return { state, effects: [{ type: "whole", said }] };
+  return conclude(state, { end: { type: "end", ending, exit }, at }).effects;
 }

@@ -40,9 +40,20 @@ export type ConversationEffect =
   | { readonly type: "frame"; readonly frame: Frame }
   /** What became of a turn that the child outlived, after its last frame. */
   | { readonly type: "report"; readonly report: Report }
-  /** What would be said if the child ended now: whoever waits for nothing else need not wait for that. */
-  | { readonly type: "whole"; readonly said: () => readonly ConversationEffect[] }
+  | WholeEffect
   | EndEffect;
+
+/**
+ * Nothing is to come but the child's end, of which `saidAtEnd()` tells what would be said: whoever waits for nothing else
+ * need not wait for that.
+ */
+export interface WholeEffect {
+  readonly type: "whole";
+  readonly state: ConversationState;
+  readonly ending: Ending;
+  /** When that was, in milliseconds since the start. */
+  readonly at: number;
+}
 
 /** What the session decides, but for what is to be said because of it. */
 type SessionDeed = Exclude<

@@ -52,7 +52,7 @@ export async function performSession(
     readonly takeTerms?: () => LateTerms | undefined;
     /** Takes what became of each turn that the child outlived. */
     readonly onReport?: (report: Report) => void;
-    /** Takes what is to be said at the end, once nothing but the child's own end is to come. */
+    /** Takes what says what is to be said at the end, once nothing but the child's own end is to come. */
     readonly onWhole?: (said: () => readonly ConversationEffect[]) => void;
   },
 ): Promise<SessionRun> {
@@ -69,6 +69,7 @@ export async function performSession(
     // Loaded while the child starts, which takes longer.
     await expecting;
     const { runSession } = await import("../driver/run_session.ts");
+    const { saidAtEnd } = await import("../frames/conclusion.ts");
     const { ChildTerminal } = await import("../driver/child_terminal.ts");
     const childTerminal = new ChildTerminal(child.pty, size);
     onTerminal?.(childTerminal);
@@ -88,7 +89,7 @@ export async function performSession(
         if (effect.type === "report") onReport?.(effect.report);
         if (effect.type === "trace") trace(effect.text);
         if (effect.type === "log") onLogLine?.(effect.line);
-        if (effect.type === "whole") onWhole?.(effect.said);
+        if (effect.type === "whole") onWhole?.(() => saidAtEnd(effect));
       },
     });
   } catch (error) {

@@ -13,6 +13,7 @@ import { compareFrames } from "../../src/cassette/replay/compare_frames.ts";
 import { type CassetteReplay, replayCassette } from "../../src/cassette/replay/replay_cassette.ts";
 import type { ConversationEffect } from "../../src/frames/conversation.ts";
 import { fold } from "../../src/frames/advance.ts";
+import { saidAtEnd } from "../../src/frames/conclusion.ts";
 import type { Input } from "../../src/session/input.ts";
 import { DIALOGS } from "../../src/session/terminal/dialogs.ts";
 import { recalledEntry } from "../../src/transcript/recalled_entry.ts";
@@ -236,7 +237,7 @@ function effectsOf(cast: Cast, inputs: readonly Input[]): readonly ConversationE
   fold(cast.header.claude_print.conversation, inputs, {
     onEffect: (effect) => {
       // What would be said is worked out for whoever asks.
-      if (effect.type === "whole") effects.push(...effect.said());
+      if (effect.type === "whole") effects.push(...saidAtEnd(effect));
       else effects.push(effect);
     },
   });

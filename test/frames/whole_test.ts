@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { type ConversationOptions, partsOf } from "../../src/frames/conversation.ts";
 import { fold } from "../../src/frames/advance.ts";
+import { saidAtEnd } from "../../src/frames/conclusion.ts";
 import { castInputs } from "../cassette/cast_inputs.ts";
 import { RECORDED_RUNS, type RecordedRun } from "../cassette/recorded_runs.ts";
 
@@ -14,7 +15,7 @@ function told(
     effects.flatMap(partsOf).filter(({ type }) => type !== "end");
   fold(changed(cast.header.claude_print.conversation), castInputs(cast), {
     onEffect: (effect) => {
-      if (effect.type === "whole") said.whole = partsBut([...effect.said()]);
+      if (effect.type === "whole") said.whole = partsBut([...saidAtEnd(effect)]);
       if (effect.type === "frame" && said.whole !== undefined) said.between++;
       if (effect.type !== "end") return;
       said.end = partsBut([effect]);
