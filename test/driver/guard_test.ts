@@ -83,6 +83,31 @@ for (const { name, command } of SHELLS.filter(({ name }) => name !== "sh")) {
   }));
 }
 
+Deno.test("a guard ends what a tool begins meanwhile, though nothing in it is of the run", async () => {
+  const folder = Deno.makeTempDirSync();
+  const program = `${folder}/nap`;
+  Deno.symlinkSync("/bin/sleep", program);
+  const dirs = { configDir: `${folder}/config`, twinDir: `${folder}/twin` };
+  const guard = startGuard(["sh"], dirs);
+  // Busy for longer than the guard waits for a child to end by itself.
+  const script = `trap '' HUP; i=0
+    while [ $i -lt 150 ]; do env -i setsid ${program} 1000 & sleep 0.01; i=$((i + 1)); done`;
+  const child = new Deno.Command("setsid", {
+    args: ["sh", "-c", script],
+    env: { CLAUDE_CONFIG_DIR: dirs.configDir },
+    stdin: "null",
+  }).spawn();
+  try {
+    await until(() => Promise.resolve(processesOf(program).length > 5), "the tool is busy");
+    await guard.programEnds(child.pid);
+    assertEquals((await child.status).signal, "SIGKILL");
+    assertEquals(processesOf(program), []);
+  } finally {
+    for (const line of processesOf(program)) Deno.kill(Number(/\d+/u.exec(line)), "SIGKILL");
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
 Deno.test(unlessLacking(OTHER_USER_LACK, {
   name: "a guard ends a run whose tools have used up as many processes as there may be",
   fn: async () => {

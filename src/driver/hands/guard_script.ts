@@ -22,8 +22,8 @@ const IGNORED = [
  *
  * It reads until nobody can write to its stdin any more; the last line, if there is one, is the child's pid and start time,
  * as `12/3456`. Its fd 3 is the child's terminal: once it has seen what descends from the child it closes that, gives the
- * child 0.6 s to end by the hang-up, which is when it writes the end of its transcript, and kills until nothing of the run
- * is left. What belongs to the run is what `findRunProcesses` says: a list of processes or sessions holds them as
+ * child 0.6 s to end by the hang-up, which is when it writes the end of its transcript, and stops and kills until nothing of
+ * the run is left. What belongs to the run is what `findRunProcesses` says: a list of processes or sessions holds them as
  * ` 12/3456 78/9012 `.
  *
  * All of it is done by the shell itself, without a process of its own: tools may have used up as many as there may be. That
@@ -120,13 +120,13 @@ look() {
     if holds "$sessions" "$4"; then groups="$groups-$3 "; fi
   done
 }
-kill_all() {
+signal_all() {
   IFS=' '
   # What starts a successor and ends, again and again, is caught only as a group.
-  if [ "$groups" ]; then kill -s KILL -- $groups; fi
+  if [ "$groups" ]; then kill -s "$1" -- $groups; fi
   for each in $living; do
     read_stat "\${each%/*}"
-    if [ "$start" = "\${each#*/}" ]; then kill -s KILL "\${each%/*}"; fi
+    if [ "$start" = "\${each#*/}" ]; then kill -s "$1" "\${each%/*}"; fi
   done
 }
 read_uptime() {
@@ -137,7 +137,7 @@ read_uptime() {
 }
 
 read_uid $$
-own=$uid sessions=' ' unmarked=' ' round=0 quiet=0 began=
+own=$uid sessions=' ' unmarked=' ' round=0 quiet=0 began= stopped=
 while [ $round -lt 100 ] && [ $quiet -lt 2 ]; do
   look
   if [ "$living" = ' ' ] && [ "$saw_itself" ]; then
@@ -152,6 +152,12 @@ while [ $round -lt 100 ] && [ $quiet -lt 2 ]; do
   esac
   if [ "$waits" ] && [ $((now - began)) -lt 60 ]; then continue; fi
   round=$((round + 1))
-  kill_all
+  # What one begins without a mark of the run is found by that one alone: all stand still before they are killed.
+  if [ "$living" != "$stopped" ] && [ $round -lt 20 ]; then
+    stopped=$living
+    signal_all STOP
+    continue
+  fi
+  signal_all KILL
 done
 `;

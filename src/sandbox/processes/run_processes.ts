@@ -23,6 +23,9 @@ export interface RunProcesses {
 /** How often is looked again for what was started while the processes before it were killed. */
 const ROUNDS = 100;
 
+/** How often is looked again for what was started while the processes before it were stopped. */
+const STOPS = 20;
+
 /** How long processes that were asked to end may take, in milliseconds, and how often they are looked at. */
 const GRACE_MS = 500;
 const LOOK_MS = 10;
@@ -79,19 +82,40 @@ export function killRunProcesses(
   marks: RunMarks,
   earlier?: RunProcesses,
 ): readonly ProcessStat[] {
-  let found = findRunProcesses(marks, earlier);
+  let found = stopRunProcesses(marks, earlier);
   for (let round = 0; round < ROUNDS && found.living.length > 0; round++) {
-    // What starts a successor and ends, again and again, is caught only as a group.
-    const inSessions = found.living.filter(({ session }) => found.sessions.has(session));
-    for (const group of new Set(inSessions.map(({ group }) => group))) {
-      send(() => killGroup(group, "SIGKILL"));
-    }
-    for (const { pid, startTime } of found.living) {
-      if (readProcessStat(pid)?.startTime === startTime) send(() => kill(pid, "SIGKILL"));
-    }
+    signalAll(found, "SIGKILL");
     found = findRunProcesses(marks, found);
   }
   return found.living;
+}
+
+/**
+ * Finds all processes of a run, and has them stand still: what one of them begins in a session of its own, with nothing of the
+ * run in its environment, is found only by the process that began it.
+ */
+function stopRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunProcesses {
+  let found = findRunProcesses(marks, earlier);
+  for (let round = 0; round < STOPS && found.living.length > 0; round++) {
+    const { living } = found;
+    signalAll(found, "SIGSTOP");
+    found = findRunProcesses(marks, found);
+    const isKnown = ({ pid, startTime }: ProcessStat) =>
+      living.some((one) => one.pid === pid && one.startTime === startTime);
+    if (found.living.every(isKnown)) break;
+  }
+  return found;
+}
+
+function signalAll({ living, sessions }: RunProcesses, signal: "SIGSTOP" | "SIGKILL"): void {
+  // What starts a successor and ends, again and again, is caught only as a group.
+  const inSessions = living.filter(({ session }) => sessions.has(session));
+  for (const group of new Set(inSessions.map(({ group }) => group))) {
+    send(() => killGroup(group, signal));
+  }
+  for (const { pid, startTime } of living) {
+    if (readProcessStat(pid)?.startTime === startTime) send(() => kill(pid, signal));
+  }
 }
 
 /**

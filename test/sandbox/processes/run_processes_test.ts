@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { readProcFile, readProcPids } from "../../../ffi/processes/proc.ts";
 import { readProcessStat } from "../../../src/sandbox/processes/process_stat.ts";
 import {
   findRunProcesses,
@@ -63,6 +64,14 @@ class Ground implements AsyncDisposable {
 
 const pids = ({ living }: RunProcesses) => living.map(({ pid }) => pid);
 
+function commandOf(pid: number): string {
+  try {
+    return new TextDecoder().decode(readProcFile(`/proc/${pid}/cmdline`));
+  } catch {
+    return "";
+  }
+}
+
 function isLiving(pid: number): boolean {
   return readProcessStat(pid)?.ended === false;
 }
@@ -94,6 +103,21 @@ Deno.test("killRunProcesses() kills what was started after an earlier look by a 
   assertEquals(pids(findRunProcesses({ configDir })), []);
   assertEquals(killRunProcesses({ configDir }, earlier), []);
   assertEquals(isLiving(orphan), false);
+});
+
+Deno.test("killRunProcesses() kills what is begun meanwhile, though nothing in it is of the run", async () => {
+  await using ground = new Ground();
+  const { configDir } = ground;
+  const program = `${ground.path}/nap`;
+  Deno.symlinkSync("/bin/sleep", program);
+  const busy = ground.start(
+    `i=0; while [ $i -lt 60 ]; do env -i setsid ${program} 1000 & i=$((i + 1)); echo $!; done; read end`,
+  );
+  for (let begun = 0; begun < 5; begun++) await busy.next();
+  assertEquals(killRunProcesses({ configDir }), []);
+  const naps = readProcPids().filter((pid) => commandOf(pid).includes(program));
+  for (const pid of naps) Deno.kill(pid, "SIGKILL");
+  assertEquals(naps, []);
 });
 
 Deno.test("killRunProcesses() ends a run, and nothing of others", async () => {
