@@ -225,18 +225,23 @@ function takeDeadline(
     case "init":
       // What waits for a subagent's lines has a deadline of its own; some of it comes before `system/init`.
       return state.awaitsSubagent ? quiet(state) : withCallDelay(
-        waitingFor(and(begin(state), (state) => tellToCall(state) ?? tellHeld(state))),
+        waitingFor(and(begin(state), (state) => tellToCall(state) ?? tellHeld(state, tellRead))),
         state,
       );
     case "subagent":
       return state.awaitsSubagent || state.unbegun !== undefined
-        ? waiting(withMirror(tellHeld(state)), { before: state, now })
+        ? waiting(withMirror(tellHeld(unheld(state), tellRead)), { before: state, now })
         : quiet(state);
     case "shells":
       return waitingFor(told(state), [{ type: "list-shells" }]);
     default:
       return quiet(state);
   }
+}
+
+/** The state where nothing waits for lines of subagents any more. */
+function unheld(state: FramesState): FramesState {
+  return { ...state, awaitsSubagent: false, unbegun: undefined };
 }
 
 /** Waits for the beginning of a subagent, where it is held back what was written behind the call. */

@@ -74,18 +74,22 @@ function outlineOf(lines: readonly object[], options: { readonly hookEvents?: tr
 /** That all hooks of the end of the turn have ended. */
 const STOPPED = { type: "system", subtype: "stop_hook_summary" };
 
+/** That one of them has ended, and what it has written. */
+const stop = (stdout: string) => ({
+  version: "2.1.330",
+  type: "attachment",
+  attachment: { type: "hook_success", hookEvent: "Stop", hookName: "Stop", stdout, exitCode: 0 },
+});
+
 Deno.test("hooks of the end of a turn are told together, as soon as all have ended", () => {
-  const stop = (stdout: string) => ({
-    version: "2.1.330",
-    type: "attachment",
-    attachment: { type: "hook_success", hookEvent: "Stop", hookName: "Stop", stdout, exitCode: 0 },
-  });
   const told = (more: (telling: ReturnType<typeof startTelling>) => void) => {
     const telling = startTelling({ hookEvents: true });
     telling.push({ ...line("call"), version: "2.1.330" });
     telling.begin();
     telling.push({ ...line("answer"), version: "2.1.330" }, stop("fast"));
     assertEquals(telling.frames.length, 3, "the answer does not wait");
+    // The turn may well take longer than its beginning was to wait.
+    telling.begin();
     telling.push(stop("slow"));
     more(telling);
     return telling.frames.slice(3).map(({ subtype, output }) => `${output ?? subtype}`);
@@ -95,6 +99,25 @@ Deno.test("hooks of the end of a turn are told together, as soon as all have end
   assertEquals(told(({ push }) => push({ version: "2.1.330", ...STOPPED })), both);
   // One that has been killed says so no more.
   assertEquals(told(({ finish }) => finish("2.1.330")).slice(0, 4), both);
+});
+
+Deno.test("hooks of the end of a turn are told together though lines of a subagent are waited for in vain", () => {
+  const { frames, push, tell } = startTelling({ hookEvents: true, version: "2.1.330" });
+  const done = { agentId: "a", status: "completed" };
+  const content = [{ type: "tool_result", tool_use_id: "call", content: "It is fine" }];
+  push({ ...line("call"), version: "2.1.330" });
+  tell({ type: "deadline", name: "init" });
+  push(
+    { type: "user", version: "2.1.330", message: { content }, toolUseResult: done },
+    { ...line("answer"), version: "2.1.330" },
+    stop("fast"),
+  );
+  tell({ type: "deadline", name: "subagent" });
+  push(stop("slow"), { version: "2.1.330", ...STOPPED });
+  assertEquals(
+    frames.map(({ type, subtype, output }) => output ?? subtype ?? type),
+    ["init", "assistant", "user", "assistant", "hook_started", "hook_started", "fast", "slow"],
+  );
 });
 
 Deno.test("hooks are told where they ran, wherever the transcript has them", () => {
