@@ -47,20 +47,27 @@ function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: Content
 }
 
 /**
- * The ends of Stop hooks with which lines end so far, beside which others may run: each is written as it ends, and behind
- * them that all have (2.1.197 and 2.1.330).
+ * The ends of Stop hooks with which lines end so far, and what they say, beside which others may run: each is written as it
+ * ends, and behind them that all have (2.1.197 and 2.1.330).
  */
 export function stopsAtEnd(lines: readonly Entry[]): readonly Entry[] {
   const isStop = (entry: Entry) => hookEndIn(entry)?.event === "Stop";
-  const last = lines.findLastIndex((entry) => entry.type !== "other" && !isStop(entry));
+  const last = lines.findLastIndex((entry) =>
+    entry.type !== "other" && !isStop(entry) && !isOfStop(entry)
+  );
   const first = lines.findIndex((entry, place) => place > last && isStop(entry));
   return first < 0 ? [] : lines.slice(first);
 }
 
+/** Whether a line tells what a Stop hook says to the user or to the model, or what became of one of this program. */
+function isOfStop(entry: Entry): boolean {
+  return entry.type === "attachment" && entry.attachment.hookEvent === "Stop";
+}
+
 /**
  * Puts what is told of hooks that ran side by side into the order of `claude -p`, which starts all of them before the
- * first one ends, and tells what they say to the user behind their ends. That they have begun is told here with their
- * ends, which are written together.
+ * first one ends, and tells what they say to the user behind their ends, but for Stop hooks: behind the end of each. That
+ * they have begun is told here with their ends, which are written together.
  */
 export function besideEachOther(frames: readonly Frame[]): readonly Frame[] {
   if (frames.filter(isHookStart).length < 2) return frames;
@@ -73,7 +80,8 @@ export function besideEachOther(frames: readonly Frame[]): readonly Frame[] {
       result.splice(group.started++, 0, frame);
       group.ended++;
     } else if (group !== undefined && isOfGroup && subtype === "hook_response") {
-      const place = result.slice(group.ended).every(isRemark) ? group.ended : result.length;
+      const isAheadOfRemarks = name !== "Stop" && result.slice(group.ended).every(isRemark);
+      const place = isAheadOfRemarks ? group.ended : result.length;
       result.splice(place, 0, frame);
       group.ended = place + 1;
     } else {

@@ -35,6 +35,8 @@ Deno.test("besideEachOther() starts all hooks of an event before the first ends,
       ["+P -P +Q -Q +Q -Q", "+P -P +Q +Q -Q -Q"],
       // 2.1.197 tells the model in between what a Stop hook has said.
       ["+Stop -Stop user +Stop -Stop", "+Stop +Stop -Stop user -Stop"],
+      // Each has said it by the time that the next one ends.
+      ["+Stop -Stop ! +Stop -Stop !", "+Stop +Stop -Stop ! -Stop !"],
     ] as const
   ) assertEquals(ordered(told), expected);
 });

@@ -101,6 +101,28 @@ Deno.test("hooks of the end of a turn are told together, as soon as all have end
   assertEquals(told(({ finish }) => finish("2.1.330")).slice(0, 4), both);
 });
 
+Deno.test("what hooks of the end of a turn say to the user is told with their ends, behind that of each", () => {
+  const version = "2.1.330";
+  const { frames, push } = startTelling({ hookEvents: true, version });
+  const says = (content: string) => ({
+    version,
+    type: "attachment",
+    attachment: { type: "hook_system_message", hookEvent: "Stop", hookName: "Stop", content },
+  });
+  push({ ...line("call"), version }, { type: "api-request", querySource: "repl_main_thread" });
+  push(stop("fast"), says("look"));
+  assertEquals(frames.map(({ type }) => type), ["system", "assistant"]);
+  push(stop("slow"), says("later"));
+  push({ version, ...STOPPED });
+  assertEquals(
+    frames.slice(2).map(({ output, content, subtype }) => output ?? content ?? subtype),
+    [
+      ...["hook_started", "hook_started"],
+      ...["fast", "Stop says: look", "slow", "Stop says: later"],
+    ],
+  );
+});
+
 Deno.test("hooks of the end of a turn are told together though lines of a subagent are waited for in vain", () => {
   const { frames, push, tell } = startTelling({ hookEvents: true, version: "2.1.330" });
   const done = { agentId: "a", status: "completed" };
