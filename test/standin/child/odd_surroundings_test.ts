@@ -53,10 +53,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     message: "Cannot use TMPDIR: it is not UTF-8",
   },
   "fewer files than a run takes": {
-    wrap: around(`ulimit -n 23; "$@"`),
-    message: "Cannot run claude: only 23 files may be open at once",
-    // Deno needs a few to begin, and more to read that many modules at once.
-    lack: CLAUDE_PRINT === CLAUDE_PRINT_SOURCES ? "claude-print in few files" : undefined,
+    wrap: around(`ulimit -n 47; "$@"`),
+    message: "Cannot run claude: only 47 files may be open at once",
   },
   "a HOME that is not UTF-8": {
     wrap: around(`HOME=${BYTES} "$@"`),
