@@ -31,7 +31,7 @@ Deno.test("what only some runs need is loaded by those", () => {
     /^src\/session\/prompt\/(?!is_plain|slash_word)/u,
     /^src\/driver\/sources\/(?!hook_source)/u,
     // Of settings and rules something is judged and told only where there are some.
-    /^src\/(?:settings|run\/plan\/warnings)\//u,
+    /^src\/(?:settings\/(?!may_forbid)|run\/plan\/warnings\/)/u,
     // Transcripts come home once there is a child, and are copied in where a session goes on.
     /^src\/(?:sandbox|transcript)\/(?:transcripts|files\/(?!project_slug))/u,
     // Folders are swept where there are some.

@@ -49,7 +49,8 @@ export class Performer {
         terminal.type(effect.bytes);
         break;
       case "answer":
-        child.hooks.answer(effect.id, effect.reply);
+        if (effect.veto) child.hooks.veto(effect.id);
+        else child.hooks.answer(effect.id, effect.reply);
         break;
       case "consult":
         if (effect.request.subtype === TASK_OUTPUT) this.#outputs.push(effect.request);

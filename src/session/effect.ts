@@ -39,11 +39,13 @@ export interface ChildChanges extends ServerChanges {
   readonly readsNoMentions?: true;
 }
 
-/** What a hook is answered that waits for it; without a reply there is nothing to say to it. */
+/** The answer to a hook that waits for one. With neither reply nor veto, Claude Code's own rules decide. */
 export interface Answer {
   readonly type: "answer";
   readonly id: string;
   readonly reply?: HookPayload;
+  /** Forbids what the event is about, where its hooks can. */
+  readonly veto?: true;
 }
 
 /** How a turn ended, and with it the run if it was the last one or the child did not outlive it. */

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { processesBelow } from "../processes_below.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
 const STOP = JSON.stringify({ hook_event_name: "Stop", last_assistant_message: "forged" });
@@ -48,7 +49,7 @@ Deno.test("no command line of a run says its secret, its prompt or a key", async
   const script = await Deno.readTextFile(`${folder}/hook`);
   const secret = /'([0-9a-f-]{36})'/u.exec(script)?.[1] ?? "";
   assertEquals(secret.length, 36);
-  const lines = commandLinesBelow(run.pid);
+  const lines = processesBelow(run.pid).map(({ command }) => command.join("\0"));
   assert(lines.some((line) => line.includes("--settings=")), "the child is among them");
   for (const line of lines) {
     for (const hidden of [secret, prompt, key]) assert(!line.includes(hidden), line);
@@ -59,24 +60,3 @@ Deno.test("no command line of a run says its secret, its prompt or a key", async
   run.kill("SIGTERM");
   await run.ended;
 });
-
-/** The command lines of a process and of all that descend from it. */
-function commandLinesBelow(root: number): readonly string[] {
-  const parents = new Map<string, string>();
-  for (const { name } of Deno.readDirSync("/proc")) {
-    const stat = /^\d+$/u.test(name) ? read(`/proc/${name}/stat`) : "";
-    const [, parent] = /^\d+ \(.*\) \S (\d+)/su.exec(stat) ?? [];
-    if (parent !== undefined) parents.set(name, parent);
-  }
-  const isBelow = (pid: string | undefined): boolean =>
-    pid !== undefined && (pid === `${root}` || isBelow(parents.get(pid)));
-  return [...parents.keys()].filter(isBelow).map((pid) => read(`/proc/${pid}/cmdline`));
-}
-
-function read(path: string): string {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return "";
-  }
-}

@@ -3,7 +3,7 @@ import { closeFd, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { LibcError } from "../../../ffi/errno.ts";
-import { ASKS, REPLY_SUFFIX, STATUS_LINE, UNHEARD } from "../../sandbox/child/hooks.ts";
+import { ASKS, REPLY_SUFFIX, STATUS_LINE, UNHEARD, VETO } from "../../sandbox/child/hooks.ts";
 import { ANSWER_SUFFIX, END } from "../../sandbox/folder/folder_contents.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { HookPayload } from "../../session/input.ts";
@@ -114,15 +114,32 @@ export class HookSource implements Disposable {
 
   /** Answers a hook that waits for it; one that is gone needs none. */
   answer(id: string, reply?: HookPayload): void {
+    const text = reply === undefined ? "" : JSON.stringify(reply);
+    const bytes = new TextEncoder().encode(`${text}\n`);
+    if (bytes.length <= MAX_LINE) {
+      this.#write(id, bytes);
+      return;
+    }
+    try {
+      Deno.writeFileSync(`${this.#payloadDir}/${id}${REPLY_SUFFIX}`, bytes, { mode: 0o600 });
+      this.#write(id, NO_LINE);
+    } catch {
+      // Where its answer has no room, what it is about may not be done.
+      this.#unheard = true;
+      this.veto(id);
+    }
+  }
+
+  /** Has a hook that waits forbid what it is about, if its event can be forbidden. */
+  veto(id: string): void {
+    this.#write(id, new TextEncoder().encode(`${VETO}\n`));
+  }
+
+  #write(id: string, line: Uint8Array<ArrayBuffer>): void {
     const path = `${this.#payloadDir}/${id}${ANSWER_SUFFIX}`;
-    const line = new TextEncoder().encode(`${reply === undefined ? "" : JSON.stringify(reply)}\n`);
     try {
       const fd = openFifo(path);
-      const isLong = line.length > MAX_LINE;
-      if (isLong) {
-        Deno.writeFileSync(`${this.#payloadDir}/${id}${REPLY_SUFFIX}`, line, { mode: 0o600 });
-      }
-      writeFd(fd, isLong ? NO_LINE : line);
+      writeFd(fd, line);
       closeFd(fd);
       Deno.removeSync(path);
     } catch (error) {
@@ -166,11 +183,11 @@ export class HookSource implements Disposable {
     }
   }
 
-  /** Lets those hooks go that still wait: their child is gone, and does not always take them with it. */
+  /** Ends the hooks that still wait: their child is gone, or is about to be, and does not always take them with it. */
   [Symbol.dispose](): void {
     closeFd(this.#fd);
     for (const name of namesIn(this.#payloadDir)) {
-      if (name.endsWith(ANSWER_SUFFIX)) this.answer(name.slice(0, -ANSWER_SUFFIX.length));
+      if (name.endsWith(ANSWER_SUFFIX)) this.veto(name.slice(0, -ANSWER_SUFFIX.length));
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../json_object.ts";
 import { ANSWER_SUFFIX, END } from "../folder/folder_contents.ts";
+import { mayForbid } from "../../settings/may_forbid.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /** When a hook of the caller's is called: that is all the child gets to know of it. */
@@ -46,6 +47,12 @@ const TIMEOUT_S = 60;
  */
 const END_TIMEOUT_S = 1.5;
 
+/**
+ * Has Claude Code count every failure of a hook as a veto, also a shell that was killed. Since 2.1.330; 2.1.280 takes no
+ * notice of it.
+ */
+const ON_FAILURE = { onFailure: "block" };
+
 /** Events whose hooks wait for an answer; the others only tell. */
 const ASKING: readonly HookEvent[] = [
   "Elicitation",
@@ -85,6 +92,8 @@ export const STATUS_LINE = "status-line";
 
 /** What follows the name of a payload whose hook waits for an answer, and the caller's hook that it stands for. */
 export const ASKS = "asks";
+/** The line that has such a hook forbid what its event is about. */
+export const VETO = "veto";
 /** What the file is called, after the payload, that holds what such a hook has to say. */
 export const REPLY_SUFFIX = ".reply";
 
@@ -92,6 +101,9 @@ export const REPLY_SUFFIX = ".reply";
  * The script behind every hook, which only carries bytes: the payload goes into a file of its own, because payloads
  * longer than a pipe's atomic 4096 bytes would mix, and one line on the FIFO announces it. A hook that asks waits for a
  * line on a FIFO of its own, and prints it; what is too long for one stands in a file by then.
+ *
+ * A hook that asks and gets no answer ends with its CODE: 2 forbids what the event is about. Any other code, and any
+ * signal, would let Claude Code's rules decide.
  *
  * It is read by the shell with which Claude Code starts a hook, always /bin/sh (2.1.168 to 2.1.330), because another one
  * would take its time to start.
@@ -114,7 +126,7 @@ export function hookScript(
   },
 ): string {
   return `#!/bin/sh
-# usage: hook [${ASKS} [number | ${END}] | ${STATUS_LINE} | ${IS_SHORT} | ${IS_PROMPT}], the payload on stdin
+# usage: hook [${ASKS} NUMBER|${END}|- CODE | ${STATUS_LINE} | ${IS_SHORT} | ${IS_PROMPT}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
 d=${shellQuote(own)}
@@ -122,37 +134,47 @@ s=${shellQuote(secret)}
 n=$$
 [ "$2" != ${END} ] || n=${END}
 p="$d/payloads/$n"
-# A shell that can start no program, as where there are as many as there may be, ends with 2: a veto, which a hook that
-# only tells has not.
-trap 'printf "\\n%s ${UNHEARD}\\n" "$s" 1<> "$d/hooks.fifo"; [ "$1" = ${ASKS} ] || exit 0' EXIT
-leave() { trap - EXIT; exit 0; }
+# Every way out that is not an answer ends here: a full disk, a folder that is gone, no further process, a limit.
+unheard() {
+  printf '\\n%s ${UNHEARD}\\n' "$s" 1<> "$d/hooks.fifo"
+  refuse "$@"
+}
+refuse() {
+  trap - EXIT
+  [ "$3" != 2 ] || echo 'claude-print cannot ask whether this may be done' >&2
+  exit "\${3:-0}"
+}
+trap 'unheard "$@"' EXIT
+trap 'refuse "$@"' HUP INT TERM
+# A write beyond the limit of file sizes fails instead of killing the shell.
+trap '' XFSZ
 if [ "$1" = ${ASKS} ]; then
   # One that was killed may not be gone yet, as long as nobody has asked what became of it.
-  { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || leave
-  case \${run##*)} in ' '[ZX]*) leave ;; esac
+  { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || refuse "$@"
+  case \${run##*)} in ' '[ZX]*) refuse "$@" ;; esac
 fi
 if [ "$1" = ${IS_SHORT} ] || [ "$2" = ${END} ] || { [ "$1" = ${IS_PROMPT} ] && ! [ -e "$d/long-prompts" ]; }; then
-  while IFS= read -r line || [ "$line" ]; do printf '%s\\n' "$line" || exit 0; done > "$p" || exit 0
+  while IFS= read -r line || [ "$line" ]; do printf '%s\\n' "$line" || exit; done > "$p" || exit
 else
   # A program that looks for no locale starts sooner.
-  LC_ALL=C cat > "$p" || exit 0
+  LC_ALL=C cat > "$p" || exit
 fi
 # Once it is announced, the payload may be gone at any time.
 if [ "$1" != ${ASKS} ]; then
   printf '\\n%s %s %s\\n' "$s" "$$" "$1" 1<> "$d/hooks.fifo"
-  leave
+  trap - EXIT
+  exit 0
 fi
-[ -p "$p${ANSWER_SUFFIX}" ] || mkfifo "$p${ANSWER_SUFFIX}" || leave
+[ -p "$p${ANSWER_SUFFIX}" ] || mkfifo "$p${ANSWER_SUFFIX}" || exit
 exec 3<> "$p${ANSWER_SUFFIX}"
 printf '\\n%s %s ${ASKS} %s\\n' "$s" "$n" "$2" 1<> "$d/hooks.fifo"
+IFS= read -r answer <&3 || exit
+case $answer in
+  ${VETO}) refuse "$@" ;;
+  ?*) printf '%s\\n' "$answer" || exit ;;
+  *) if [ -f "$p${REPLY_SUFFIX}" ]; then cat "$p${REPLY_SUFFIX}" && rm -f "$p${REPLY_SUFFIX}" || exit; fi ;;
+esac
 trap - EXIT
-IFS= read -r answer <&3
-if [ "$answer" ]; then
-  printf '%s\\n' "$answer"
-elif [ -f "$p${REPLY_SUFFIX}" ]; then
-  cat "$p${REPLY_SUFFIX}"
-  rm -f "$p${REPLY_SUFFIX}"
-fi
 exit 0
 `;
 }
@@ -189,6 +211,7 @@ export function hookSettings(
       readonly mark: string;
       readonly timeout: number;
       readonly statusMessage?: string;
+      readonly onFailure?: string;
     },
   ) => {
     const command = hookCommand(scriptPath, mark);
@@ -200,7 +223,7 @@ export function hookSettings(
   };
   for (const event of events) {
     const asks = ASKING.includes(event) || held.includes(event);
-    const asking = event === "SessionEnd" ? `${ASKS} ${END}` : ASKS;
+    const asking = askingMark(event, event === "SessionEnd" ? END : "-");
     const told = marksLong && event === "UserPromptSubmit" ? IS_PROMPT : "";
     add(event, {
       matcher: matchers[event] ?? MATCHERS[event],
@@ -209,10 +232,18 @@ export function hookSettings(
     });
   }
   for (const [place, { event, matcher }] of callbacks.entries()) {
-    const mark = `${ASKS} ${place}`;
-    add(event, { matcher, mark, timeout: CALLER_TIMEOUT_S, statusMessage: CALLBACK });
+    const mark = askingMark(event, `${place}`);
+    add(event, {
+      ...(mayForbid(event) ? ON_FAILURE : {}),
+      ...{ matcher, mark, timeout: CALLER_TIMEOUT_S, statusMessage: CALLBACK },
+    });
   }
   return Object.fromEntries(settings);
+}
+
+/** The arguments of the script for a hook that waits for an answer: for whom, and its exit code without one. */
+function askingMark(event: string, place: string): string {
+  return `${ASKS} ${place} ${mayForbid(event) ? 2 : 0}`;
 }
 
 function timeoutOf(event: HookEvent, { asksCaller }: { readonly asksCaller: boolean }): number {

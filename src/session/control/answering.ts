@@ -4,6 +4,7 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { Answer, CallDecision, ChildChanges, Effect } from "../effect.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
+import { act, type Step } from "../step.ts";
 
 type Success = Extract<ControlResponse, { readonly subtype: "success" }>;
 type Failure = Extract<ControlResponse, { readonly subtype: "error" }>;
@@ -26,9 +27,22 @@ export function refuse(
   return { type: "respond", response: { subtype: "error", ...givenId(request), ...why } };
 }
 
-/** A hook of the child's goes on, with what it is to say if that is anything. */
+/** Answers a hook of the child. */
 export function answer(id: string, reply?: HookPayload): Answer {
   return { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
+}
+
+/** Has a hook of the child forbid what its event is about. */
+export function veto(id: string): Answer {
+  return { type: "answer", id, veto: true };
+}
+
+/**
+ * Forbids what the withdrawn questions were about. Only a hook that outlives Escape still reads this: without an answer it
+ * would hold up its agent for ever, and with an empty one Claude Code's rules would allow a call that nobody has judged.
+ */
+export function refuseWithdrawn(state: SessionState): Step {
+  return act({ ...state, withdrawn: [] }, state.withdrawn.map(veto));
 }
 
 /** What has been decided of a call, if it is about one. */

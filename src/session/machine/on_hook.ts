@@ -1,5 +1,5 @@
 import { isFirstStop } from "../turn/background_stop.ts";
-import { decided } from "../control/answering.ts";
+import { decided, veto } from "../control/answering.ts";
 import { askWhenTold, onElicitation } from "../control/questions/asking.ts";
 import { callOf } from "../control/questions/told_calls.ts";
 import { unchosenSkill } from "../control/chosen_skills.ts";
@@ -24,6 +24,7 @@ import { takeFirst } from "../turn/taking.ts";
 import { intoNextTurn } from "../turn/turn_end.ts";
 import { askPrice, overWhenPriced } from "../turn/waits.ts";
 import { isJsonObject } from "../../json_object.ts";
+import { mayForbid } from "../../settings/may_forbid.ts";
 import { denialWords } from "../../transcript/turn/denial_words.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
@@ -178,12 +179,17 @@ function onCallback(
 ): Step {
   if (hookId === undefined) return stay(state);
   const callback = state.options.caller?.callbacks[place];
-  return callback === undefined || !mayAsk(state)
-    ? act(state, [{ type: "answer", id: hookId }])
-    : askWhenTold(withSubagent(state, { callback, payload }), {
+  if (callback === undefined) return act(state, [veto(hookId)]);
+  if (mayAsk(state)) {
+    return askWhenTold(withSubagent(state, { callback, payload }), {
       asking: { hookId, payload, callback },
       at,
     });
+  }
+  // Escape or the end of the child ends what this hook guards.
+  return mayForbid(callback.event)
+    ? stay({ ...state, withdrawn: [...state.withdrawn, hookId] })
+    : act(state, [{ type: "answer", id: hookId }]);
 }
 
 /** Notes of a subagent that it has begun: from then on its last words are waited for. */

@@ -23,6 +23,8 @@ export interface AskingMemory {
   readonly asked: ReadonlyMap<string, Question>;
   /** What the caller is not asked before the frames of what it is about have been printed, the oldest first. */
   readonly waiting: readonly (WaitingHook | WaitingMessage)[];
+  /** Hooks whose question was withdrawn while Escape ends the turn. None has an answer yet. */
+  readonly withdrawn: readonly string[];
   readonly untold: readonly UntoldLine[];
   /** Calls that have been told, the oldest first; those that have returned until the same agent makes others, or is over. */
   readonly calls: readonly ToolCall[];
@@ -41,6 +43,7 @@ export const NOTHING_ASKED: AskingMemory = {
   questions: 0,
   asked: new Map(),
   waiting: [],
+  withdrawn: [],
   untold: [],
   calls: [],
   silent: new Set(),

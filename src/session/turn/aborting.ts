@@ -1,9 +1,10 @@
 import { end, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./ending.ts";
+import { refuseWithdrawn } from "../control/answering.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { Effect } from "../effect.ts";
 import type { Message } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
-import { act, deadline, stay, type Step, write } from "../step.ts";
+import { act, andThen, deadline, stay, type Step, write } from "../step.ts";
 
 /** The key that deletes what keeps prompts out of the input box. */
 const BACKSPACE = "\x7f";
@@ -114,7 +115,9 @@ export function stopAgain(state: SessionState): Step {
     const isVain = hasDrawn ? escapes >= MAX_ESCAPES : escapes > 0 && stalls >= MAX_UNREAD;
     if (isVain) return end(state, { kind: "unstoppable" });
     const waits = recorded && !isStoppable(state) && stalls < MAX_UNTAKEN;
-    if (hasDrawn || (escapes === 0 && !waits)) return press(state);
+    // A hook that holds up the turn although Escape was read goes on with a veto.
+    if (hasDrawn) return andThen(refuseWithdrawn(state), press);
+    if (escapes === 0 && !waits) return press(state);
   }
   return act({ ...state, stalls: stalls + 1 }, [deadline("interrupt", INTERRUPT_MS)]);
 }

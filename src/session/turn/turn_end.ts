@@ -1,5 +1,6 @@
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { givenUp, isFollowed } from "./child_queue.ts";
+import { refuseWithdrawn } from "../control/answering.ts";
 import { withdraw } from "../control/questions/unanswered.ts";
 import { isOutputWritten } from "../control/structured_output.ts";
 import { began, isSubmitted } from "./beginning.ts";
@@ -13,7 +14,7 @@ import { type Prompt, ticketsOf } from "../message.ts";
 import type { ChildStatus } from "../memory/child_memory.ts";
 import { isLast, type SessionState } from "../session_state.ts";
 import { NO_TURN } from "../memory/turn_memory.ts";
-import { act, deadline, stay, type Step } from "../step.ts";
+import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { takeFirst } from "./taking.ts";
 import { askPrice, untilSettled } from "./waits.ts";
 import { isToBeWoken, mayBeWoken, overWhenNotWoken, withAwaitedWakeup } from "./wakeup.ts";
@@ -32,7 +33,7 @@ export function overTurn(
     readonly followed?: boolean;
   } = {},
 ): Step {
-  const { state, effects: withdrawn } = withdraw(before);
+  const { state, effects: withdrawn } = andThen(withdraw(before), refuseWithdrawn);
   const awaitsWakeup = !followed && isFollowedByWakeup(state, ending);
   if (isLast(state) && !followed && !awaitsWakeup) {
     const last = end(state, ending);

@@ -386,7 +386,7 @@ rule("a server that could not be reached when it was set is told of as that", {
 const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
 
 rule("the Stop of a conversation waits for an answer, and that of one message where it needs one", {
-  see: (planned) => settingsOf(planned).hooks.Stop[0].hooks[0].command.startsWith("set -- asks;"),
+  see: (planned) => settingsOf(planned).hooks.Stop[0].hooks[0].command.startsWith("set -- asks "),
   rows: {
     "one prompt": { is: false },
     "a conversation": { order: { prompt: undefined }, is: true },
@@ -417,7 +417,7 @@ rule(
       servers: JSON.parse(fileOf(planned, "own/mcp.json") ?? "{}").mcpServers,
       allowed: settingsOf(planned).permissions.allow,
       asking: ["Stop", "PostToolBatch"].map((event) =>
-        settingsOf(planned).hooks[event]?.[0].hooks[0].command.startsWith("set -- asks;") ?? "none"
+        settingsOf(planned).hooks[event]?.[0].hooks[0].command.startsWith("set -- asks ") ?? "none"
       ),
       session: planned.conversation.session.output,
       frames: planned.conversation.frames.output,
@@ -1426,7 +1426,7 @@ rule("the first request waits for MCP servers where there are some", {
   see: (planned) => [
     planned.conversation.session.mcpServers,
     ...["SessionStart", "UserPromptSubmit"].map((event) =>
-      settingsOf(planned).hooks[event]?.[0].hooks[0].command.startsWith("set -- asks;")
+      settingsOf(planned).hooks[event]?.[0].hooks[0].command.startsWith("set -- asks ")
     ),
     planned.conversation.session.holdsPrompt,
   ],

@@ -68,8 +68,8 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
         assertEquals([printed, told?.id, told?.payload], ["", undefined, payload], says);
       }
       // Where a session has ended before, the FIFO for that is not there any more.
-      for (const mode of [[], ["end"], ["end"]]) {
-        const { printed, calls: [asked] } = await call("asks", ...mode);
+      for (const place of ["-", "end", "end"]) {
+        const { printed, calls: [asked] } = await call("asks", place, "2");
         assertEquals([JSON.parse(printed), typeof asked?.id], [{ to: asked?.id }, "string"], says);
         assertEquals(asked?.payload, payload, says);
       }
@@ -79,7 +79,7 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
   assert(fileAt(`${ground.path}/ran`) === undefined);
 });
 
-Deno.test("a hook that asks waits for nobody who has been killed, whether anybody knows of that or not", async () => {
+Deno.test("a hook that asks vetoes once the program was killed, reaped or not", async () => {
   using ground = new Ground();
   const gone = new Deno.Command("true").spawn();
   await gone.status;
@@ -102,10 +102,10 @@ Deno.test("a hook that asks waits for nobody who has been killed, whether anybod
   for (const pid of [gone.pid, zombie]) {
     using sandbox = ground.sandbox({ pid });
     const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
-      args: [`${sandbox.path}/own/hook`, "asks"],
+      args: [`${sandbox.path}/own/hook`, "asks", "-", "2"],
       stdin: "null",
     }).output();
-    assertEquals([code, stdout.length, stderr.length], [0, 0, 0]);
+    assertEquals([code, stdout.length, new TextDecoder().decode(stderr)], [2, 0, REFUSAL]);
     // Only the FIFO for the end of a session is there.
     const left = Array.from(Deno.readDirSync(sandbox.payloadDir), ({ name }) => name);
     assertEquals(left, ["end.answer"]);
@@ -181,21 +181,111 @@ async function callHook(
   return { printed: decoder.decode(stdout) + decoder.decode(stderr), calls };
 }
 
-Deno.test("a hook that can start no program says that it is not heard, and one that only tells vetoes nothing", async () => {
-  for (const [mode, expected] of [["", 0], ["asks", 2]] as const) {
+/** What a hook that vetoes prints, which the model may read. */
+const REFUSAL = "claude-print cannot ask whether this may be done\n";
+
+/** What keeps a hook from asking: in its shell, or in the folder of its payload. */
+const OBSTACLES: Readonly<
+  Record<string, { readonly sh?: string; readonly fs?: (folder: string) => void }>
+> = {
+  "no room for a file": { sh: "ulimit -f 0" },
+  // A shell that cannot fork ends there, with code 2.
+  "no process": { sh: "cat() { exit 2; }" },
+  "no folder": { fs: (folder) => Deno.removeSync(folder, { recursive: true }) },
+  "no place for its FIFO": {
+    fs: (folder) => {
+      Deno.removeSync(`${folder}/end.answer`);
+      Deno.mkdirSync(`${folder}/end.answer`);
+    },
+  },
+};
+
+for (const [name, { sh = "", fs }] of Object.entries(OBSTACLES)) {
+  Deno.test(`a hook that asks and finds ${name} vetoes, and is reported`, async () => {
+    // The name of the FIFO is only known of the hook at the end of a session.
+    const place = name === "no place for its FIFO" ? "end" : "-";
+    for (const code of [2, 0]) {
+      using ground = new Ground();
+      using sandbox = ground.sandbox();
+      using hooks = new HookSource(sandbox);
+      fs?.(sandbox.payloadDir);
+      const payload = `${ground.path}/payload`;
+      Deno.writeTextFileSync(payload, "{}");
+      const own = shellQuote(`${sandbox.path}/own/hook`);
+      const ended = await new Deno.Command("/bin/sh", {
+        args: ["-c", `exec < "$0"; set -- asks ${place} ${code}; ${sh}\n. ${own}`, payload],
+        stdin: "null",
+        stderr: "null",
+      }).output();
+      assertEquals([ended.code, ended.stdout.length], [code, 0]);
+      assertEquals([hooks.read(), hooks.unheard], [[], true]);
+    }
+  });
+}
+
+Deno.test("a hook that waits vetoes when it is stopped, and when it is told to", async () => {
+  const ways: readonly ((
+    at: {
+      readonly hooks: HookSource;
+      readonly call: HookCall;
+      readonly child: Deno.ChildProcess;
+      readonly payloadDir: string;
+    },
+  ) => void)[] = [
+    ({ child }) => child.kill("SIGTERM"),
+    ({ hooks, call }) => hooks.veto(call.id ?? ""),
+    // The end of a run answers what still waits.
+    ({ hooks }) => hooks[Symbol.dispose](),
+    // A long reply finds no room: its place is taken.
+    ({ hooks, call, payloadDir }) => {
+      Deno.mkdirSync(`${payloadDir}/${call.id}.reply`);
+      hooks.answer(call.id ?? "", { text: "x".repeat(5000) });
+      assertEquals(hooks.unheard, true);
+    },
+  ];
+  for (const end of ways) {
     using ground = new Ground();
     using sandbox = ground.sandbox();
-    using hooks = new HookSource(sandbox);
-    // As a shell ends that cannot fork.
-    const script = Deno.readTextFileSync(`${sandbox.path}/own/hook`)
-      .replace(/^ *LC_ALL=C cat > .*$/mu, ": ${unset?}");
-    const { code } = await new Deno.Command("/bin/sh", {
-      args: ["-c", script, `${sandbox.path}/own/hook`, mode],
-      stdin: "null",
-      stderr: "null",
-    }).output();
-    assertEquals([code, hooks.read(), hooks.unheard], [expected, [], true]);
+    const hooks = new HookSource(sandbox);
+    const child = new Deno.Command("/bin/sh", {
+      args: [`${sandbox.path}/own/hook`, "asks", "0", "2"],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode('{"hook_event_name":"PreToolUse"}'));
+    await writer.close();
+    using poller = new Poller();
+    let call: HookCall | undefined;
+    while (call === undefined) {
+      await poller.wait([{ fd: hooks.fd, read: true }], -1);
+      [call] = hooks.read();
+    }
+    end({ hooks, call, child, payloadDir: sandbox.payloadDir });
+    const { code, stdout, stderr } = await child.output();
+    assertEquals([code, stdout.length, new TextDecoder().decode(stderr)], [2, 0, REFUSAL]);
   }
+});
+
+Deno.test("only events that can be forbidden get an exit code that forbids", () => {
+  const settings = hookSettings("/x", {
+    events: ["Stop", "PreToolUse", "SessionEnd"],
+    held: ["Stop"],
+    callbacks: [{ event: "PreToolUse" }, { event: "SubagentStop" }],
+  }) as Readonly<Record<string, readonly { readonly hooks: readonly Record<string, unknown>[] }[]>>;
+  const marks = Object.entries(settings).flatMap(([event, groups]) =>
+    groups.flatMap(({ hooks }) =>
+      hooks.map(({ command, onFailure }) => [event, `${command}`.slice(7, -8), onFailure])
+    )
+  );
+  assertEquals(marks, [
+    ["Stop", "asks - 0", undefined],
+    ["PreToolUse", "asks - 2", undefined],
+    ["PreToolUse", "asks 0 2", "block"],
+    ["SessionEnd", "asks end 0", undefined],
+    ["SubagentStop", "asks 1 0", undefined],
+  ]);
 });
 
 Deno.test("hooks of a compaction are for one that comes by itself: a typed one is told anyway", () => {

@@ -44,27 +44,30 @@ export function onCallerGone(before: SessionState): Step {
   return step;
 }
 
-/** Takes back what the caller is asked: the turn is over, and Claude Code has done with its hooks. */
+/**
+ * Withdraws all questions to the caller, asked or not yet. The hooks behind them get no answer here: Claude Code must
+ * first learn that the turn is stopped, then `refuseWithdrawn` answers.
+ */
 export function withdraw(state: SessionState): Step {
-  if (state.asked.size === 0 && state.waiting.length === 0) return stay(state);
   const effects: Effect[] = [];
-  // A server is told by the child itself what is not wanted any more.
+  const withdrawn = [...state.withdrawn];
+  // The child itself tells a server of the caller which request it gives up.
   const asked = new Map([...state.asked].filter(([, { kind }]) => kind === "server"));
   for (const [id, question] of state.asked) {
     if (question.kind === "server") continue;
-    // A tool is not told.
+    // A prompt tool is a program of its own and gets no message of the control protocol.
     const isTool = question.kind === "permission" && state.options.caller?.promptTool !== undefined;
     if (!isTool) effects.push({ type: "withdraw", id });
-    const isElicitation = question.kind === "elicitation";
-    effects.push(answer(question.hookId, isElicitation ? NOBODY_ASKED : undefined));
     if (question.kind === "permission") effects.push(...decided(question.call?.id, "withdrawn"));
+    withdrawn.push(question.hookId);
   }
   for (const waiting of state.waiting) {
-    effects.push(
-      ...(isHook(waiting)
-        ? [answer(waiting.hookId, waiting.elicits ? NOBODY_ASKED : undefined)]
-        : serverError(serverQuestion(waiting), "The turn was over before the caller was asked")),
-    );
+    if (isHook(waiting)) withdrawn.push(waiting.hookId);
+    else {
+      effects.push(
+        ...serverError(serverQuestion(waiting), "The turn was over before the caller was asked"),
+      );
+    }
   }
-  return act({ ...state, asked, waiting: [] }, effects);
+  return act({ ...state, asked, waiting: [], withdrawn }, effects);
 }

@@ -1,10 +1,10 @@
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { Message } from "../../message.ts";
 import type { SessionState } from "../../session_state.ts";
-import { act, type Step } from "../../step.ts";
+import { act, andThen, stay, type Step } from "../../step.ts";
 import { stopTurn } from "../../turn/aborting.ts";
 import { untakenMessages } from "../../turn/taking.ts";
-import { isNew, respond } from "../answering.ts";
+import { isNew, refuseWithdrawn, respond } from "../answering.ts";
 import { withdraw } from "../questions/unanswered.ts";
 
 /**
@@ -13,7 +13,7 @@ import { withdraw } from "../questions/unanswered.ts";
  */
 export function onInterrupt(before: SessionState, request: ControlRequest): Step {
   const withdrawn = withdraw(before);
-  const stopped = stopTurn(withdrawn.state);
+  const stopped = stopWithdrawn(withdrawn.state);
   const cancels = isNew(before) && request.body["cancel_queued"] === true;
   const { queue } = stopped.state;
   const cancelled = cancels ? queue.filter(({ stopped }) => !stopped) : [];
@@ -32,6 +32,14 @@ export function onInterrupt(before: SessionState, request: ControlRequest): Step
   ]);
 }
 
+/** Stops the turn; where no Escape will end the withdrawn hooks, they are answered at once. */
+function stopWithdrawn(state: SessionState): Step {
+  return andThen(
+    stopTurn(state),
+    (next) => next.phase === "aborting" ? stay(next) : refuseWithdrawn(next),
+  );
+}
+
 function uuidsOf(messages: readonly Message[]): readonly string[] {
   return messages.flatMap(({ uuid }) => uuid ?? []);
 }
@@ -42,7 +50,7 @@ function uuidsOf(messages: readonly Message[]): readonly string[] {
  */
 export function onEndSession(before: SessionState, request: ControlRequest): Step {
   const withdrawn = withdraw({ ...before, dismissed: true });
-  const stopped = stopTurn(withdrawn.state);
+  const stopped = stopWithdrawn(withdrawn.state);
   const { state } = stopped;
   const queue = isNew(state) ? state.queue.filter(({ stopped }) => stopped) : state.queue;
   return act({ ...state, queue }, [

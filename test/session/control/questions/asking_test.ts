@@ -274,7 +274,7 @@ Deno.test("an interrupt takes questions back first", () => {
   assertEquals(kinds, ["ask", "withdraw", "respond", "write"]);
   assertEquals(decisions(session), ["withdrawn"]);
   answer(session, { behavior: "allow" });
-  assertEquals(replies(session).map(({ reply }) => reply), [undefined]);
+  assertEquals(replies(session), []);
 });
 
 const PRE: CallbackHook = { event: "PreToolUse", matcher: "Bash", id: "hook_0", timeoutS: 2 };
@@ -740,10 +740,10 @@ Deno.test("a hook about a permission is called after the question of it, whichev
   assertEquals(subjects(), [...told(first), ...told(second)]);
 });
 
-Deno.test("a hook whose callback nobody has registered says nothing", () => {
+Deno.test("a hook whose callback is not registered vetoes", () => {
   const session = working();
   preToolUse(session);
-  assertEquals(replies(session).map(({ id, reply }) => [id, reply]), [["5", undefined]]);
+  assertEquals(replies(session).map(({ id, veto }) => [id, veto]), [["5", true]]);
 });
 
 const fromChild = (session: Simulation, message: Readonly<Record<string, unknown>>) =>
