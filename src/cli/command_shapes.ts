@@ -145,6 +145,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--inject <faults>", "Go wrong: 529@2,reset@3,stall=5s@4"),
       flag("--bind <address>", "Where to listen (default 127.0.0.1)"),
       flag("--port <number>", "The port to listen on (default: a free one)"),
+      flag("--no-secret", "Leave the secret out of the base URL"),
       flag("--stats", "Print at the end what happened, as JSON"),
     ],
   },

@@ -187,6 +187,7 @@ function relayOptions(
     ...(faults === undefined ? {} : { faults }),
     hostname: last("--bind") ?? "127.0.0.1",
     port: Math.floor(numberIn("--port", last("--port") ?? "0", { most: 65_535 })),
+    hasSecret: !switches.has("--no-secret"),
     stats: switches.has("--stats"),
   };
 }

@@ -114,6 +114,8 @@ export type RelayCommandOptions = {
   readonly hostname: string;
   /** 0 for a free one. */
   readonly port: number;
+  /** Whether the base URL has a secret in it. */
+  readonly hasSecret: boolean;
   readonly stats: boolean;
 };
 

@@ -1,4 +1,5 @@
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
+import { CliError } from "../cli_error.ts";
 import type { RelayCommandOptions } from "../cli/parsed_arguments.ts";
 import { ownTraces } from "../redaction/own_traces.ts";
 import { createRedactor } from "../redaction/redact.ts";
@@ -56,6 +57,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     (signals++ === 0 ? stopped : hurried).resolve();
   }));
   const server = undo.use(listen(options, { answer: api.answer }));
+  if (!options.hasSecret) tell(NO_SECRET);
   print(Deno.stdout, `${server.url}\n`);
   await stopped.promise;
   // What is still to be written is, unless another signal says that it has not to be.
@@ -67,6 +69,8 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
   if (options.stats) print(Deno.stdout, `${JSON.stringify(stats)}\n`);
   return stats.misses + stats.unwritten + stats.unanswered === 0 ? 0 : 1;
 }
+
+const NO_SECRET = "warning: with --no-secret every user of this machine can read what is recorded";
 
 /** A stderr that nobody reads is told nothing more once it owes so many bytes. */
 const MOST_UNTOLD = 1024 * 1024;
@@ -96,13 +100,18 @@ function tellUnhindered(): Disposable & { readonly tell: (line: string) => void 
   };
 }
 
-/** Whoever is not on this machine has to know a word that stands in the base URL. */
+/** @throws {CliError} when the address cannot be had, or other machines would need no secret */
 function listen(
-  { hostname, port }: RelayCommandOptions,
+  { hostname, port, hasSecret }: RelayCommandOptions,
   { answer }: Pick<Parameters<typeof startRelay>[0], "answer">,
 ): Relay {
+  if (!hasSecret && !isLoopback(hostname)) {
+    throw new CliError(`Cannot listen on ${hostname} with --no-secret: other machines reach it`, {
+      suggestion: "Leave one of --bind and --no-secret out",
+    });
+  }
   try {
-    return startRelay({ answer, hostname, port, ...(isLoopback(hostname) ? { token: "" } : {}) });
+    return startRelay({ answer, hostname, port, hasSecret });
   } catch (cause) {
     throw listeningError(cause, {
       hostname,

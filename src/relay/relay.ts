@@ -1,3 +1,6 @@
+import { errorAnswer } from "./faults.ts";
+import { RequestBodies } from "./request_bodies.ts";
+
 /** A request as it came, before it goes on. */
 export interface RelayedRequest {
   readonly method: string;
@@ -24,15 +27,16 @@ export interface RelayOptions {
   /** A free one by default. */
   readonly port?: number;
   /**
-   * What stands ahead of every path; without it nothing is answered. A new one by default, and none where it is empty:
-   * then whoever asks by another name than one of this machine's is not answered, nor is a page of the web.
+   * False for a URL without a secret. Then every user of the machine is answered, but no page of the web, and no other
+   * host name than those of loopback.
    */
-  readonly token?: string;
+  readonly hasSecret?: boolean;
+  readonly bodies?: RequestBodies;
 }
 
 /** A server in front of the Messages API. */
 export interface Relay extends Disposable {
-  /** Its base URL, the token included. */
+  /** Its base URL, the secret included. */
   readonly url: string;
 }
 
@@ -52,9 +56,6 @@ class Asker<Info> implements Waiting {
   }
 }
 
-/** Largest body of a request, in bytes: the API itself takes 32 MB. */
-const MAX_BODY = 128 * 1024 * 1024;
-
 /** How long it waits before it listens again, in milliseconds. */
 const AGAIN_MS = 100;
 
@@ -64,7 +65,8 @@ const AGAIN_MS = 100;
  * @throws {Deno.errors.AddrInUse} and its relatives when the address cannot be had
  */
 export function startRelay(
-  { answer, hostname = "127.0.0.1", port = 0, token = crypto.randomUUID() }: RelayOptions,
+  { answer, hostname = "127.0.0.1", port = 0, hasSecret = true, bodies = new RequestBodies() }:
+    RelayOptions,
 ): Relay {
   const stopped = new AbortController();
   const watched = new Set<AbortController>();
@@ -75,7 +77,7 @@ export function startRelay(
     if (stopped.signal.aborted) gone.abort();
     return gone.signal;
   };
-  const prefix = token === "" ? "" : `/${token}`;
+  const prefix = hasSecret ? `/${crypto.randomUUID()}` : "";
   let retry: ReturnType<typeof setTimeout> | undefined;
   const serve = (port: number): Deno.HttpServer<Deno.NetAddr> => {
     const server = Deno.serve(
@@ -89,12 +91,15 @@ export function startRelay(
       },
       async (request, info) => {
         const { hostname, pathname, search } = new URL(request.url);
-        const isForeign = token === "" &&
-          (!isLoopback(hostname) || request.headers.has("origin"));
-        if (isForeign) return new Response(null, { status: 403 });
-        if (!pathname.startsWith(`${prefix}/`)) return new Response(null, { status: 404 });
-        const body = await bodyOf(request);
-        if (body === undefined) return new Response(null, { status: 413 });
+        const isForeign = !hasSecret && (!isLoopback(hostname) || request.headers.has("origin"));
+        if (isForeign) return refuse(request, { status: 403, message: NO_PAGES });
+        if (!pathname.startsWith(`${prefix}/`)) {
+          return refuse(request, { status: 404, message: NO_SECRET });
+        }
+        const body = await bodies.read(request);
+        if (body instanceof Response) return body;
+        const size = body.length;
+        info.completed.catch(() => {}).finally(() => bodies.release(size));
         const { method, headers } = request;
         const path = pathname.slice(prefix.length) + search;
         return await answer({ method, path, headers, body }, new Asker(info, watch));
@@ -131,19 +136,31 @@ export function isLoopback(hostname: string): boolean {
   return /^(?:127(?:\.\d{1,3}){3}|\[?::1\]?|localhost)$/u.test(hostname);
 }
 
-/** The whole body of a request; undefined if it is too large. */
-async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const said = request.headers.get("content-length");
-  // A server reads no more of a body than its head has said.
-  if (said !== null) return Number(said) > MAX_BODY ? undefined : await request.bytes();
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
-  for await (const piece of request.body ?? []) {
-    size += piece.length;
-    if (size > MAX_BODY) return undefined;
-    pieces.push(piece);
-  }
-  return new Uint8Array(await new Blob(pieces).arrayBuffer());
+const NO_PAGES = "Cannot answer a page of the web, nor to another name than localhost";
+const NO_SECRET = "Cannot answer: the secret in the relay's URL is missing, or another one";
+
+/**
+ * Refuses a request without reading its body. Where there is one the connection is closed after the message: Deno 2.9.6
+ * would keep it for as long as the rest of the body is missing.
+ */
+function refuse(
+  { body }: Request,
+  { status, message }: { readonly status: number; readonly message: string },
+): Response {
+  const error = errorAnswer(status, { message });
+  if (body === null || error.body === null) return error;
+  const text = error.body.getReader();
+  const { headers } = error;
+  return new Response(
+    new ReadableStream({
+      pull: async (controller) => {
+        const { done, value } = await text.read();
+        if (done) controller.error(new Error("the body of the request was not read"));
+        else controller.enqueue(value);
+      },
+    }),
+    { status, headers },
+  );
 }
 
 /** Answers that break off before they have begun. */

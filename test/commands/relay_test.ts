@@ -1,4 +1,10 @@
-import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
@@ -56,7 +62,7 @@ Deno.test("relay records what it is asked, plays it offline, and says at its end
   const cache = `${there.folder}/cassette`;
   const recording = ["--cache", cache, "--on-miss", "record", "--upstream", there.url];
   const recorded = await relay([...recording, "--stats"], async (url) => {
-    assertMatch(url, /^http:\/\/127\.0\.0\.1:\d+$/u);
+    assertMatch(url, /^http:\/\/127\.0\.0\.1:\d+\/[\da-f-]{36}$/u);
     assertEquals(await ask(url, '{"at":"2026-11-25"}'), [200, '{"said":1}']);
     assertEquals(await ask(url, '{"at":"2026-11-26"}'), [200, '{"said":1}']);
   });
@@ -126,23 +132,40 @@ Deno.test("what was being said when a relay is told to end is recorded as an ans
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("relay asks nobody under CI=true, and whoever is elsewhere needs its word", async () => {
+Deno.test("relay asks nobody under CI=true unless it is allowed", async () => {
   await using there = scene();
   const recording = ["--cache", there.folder, "--on-miss", "record", "--upstream", there.url];
   const refused = await relay(recording, () => Promise.resolve(), { CI: "true" });
   assertEquals([refused.code, refused.stdout], [2, ""]);
   assertStringIncludes(refused.stderr, "Cannot record under CI=true: it would ask the API\n  Play");
-  const allowed = await relay(
-    [...recording, "--allow-upstream", "--bind", "0.0.0.0"],
-    async (url) => {
+  const allowed = await relay([...recording, "--allow-upstream"], async (url) => {
+    assertEquals(await ask(url, "{}"), [200, '{"said":1}']);
+  }, { CI: "true" });
+  assertEquals([allowed.code, allowed.stderr], [0, ""]);
+});
+
+Deno.test("only relay --no-secret answers without the secret, and warns", async () => {
+  await using there = scene();
+  const args = ["--cache", there.folder];
+  for (const bind of [[], ["--bind", "0.0.0.0"]]) {
+    const { stderr } = await relay([...args, ...bind], async (url) => {
       const { port, pathname } = new URL(url);
       assertMatch(pathname, /^\/[\da-f-]{36}$/u);
-      assertEquals(await ask(`http://127.0.0.1:${port}`, "{}"), [404, ""]);
-      assertEquals(await ask(`http://127.0.0.1:${port}${pathname}`, "{}"), [200, '{"said":1}']);
-    },
-    { CI: "true" },
-  );
-  assertEquals([allowed.code, allowed.stderr], [0, ""]);
+      const stranger = await fetch(`http://127.0.0.1:${port}/v1/models`);
+      assertEquals(stranger.status, 404);
+      await stranger.body?.cancel();
+      assertEquals((await ask(url, "{}"))[0], 503);
+    });
+    assert(!stderr.includes("--no-secret"));
+  }
+  const bare = await relay([...args, "--no-secret"], async (url) => {
+    assertMatch(url, /^http:\/\/127\.0\.0\.1:\d+$/u);
+    assertEquals((await ask(url, "{}"))[0], 503);
+  });
+  assertStringIncludes(bare.stderr, "warning: with --no-secret every user of this machine");
+  const wide = await relay([...args, "--no-secret", "--bind", "0.0.0.0"], () => Promise.resolve());
+  assertEquals([wide.code, wide.stdout], [2, ""]);
+  assertStringIncludes(wide.stderr, "Cannot listen on 0.0.0.0 with --no-secret: other machines");
 });
 
 Deno.test("relay says what keeps it from listening, or from reading its cassette", async () => {

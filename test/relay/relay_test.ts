@@ -1,6 +1,13 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { passOn } from "../../src/relay/pass_on.ts";
 import { type RelayedRequest, startRelay } from "../../src/relay/relay.ts";
+import { RequestBodies } from "../../src/relay/request_bodies.ts";
 import { watched } from "../../src/relay/watched.ts";
 import { halfAnswer } from "./half_answer.ts";
 
@@ -71,15 +78,117 @@ Deno.test("a request and its answer pass through a relay as they are, login and 
   assertEquals(there.seen, ["head 529", '{"error":"busy"}', "whole"]);
 });
 
+/** A connection on which a request is sent as it stands here. */
+async function rawRequest(url: string, text: string) {
+  const { hostname, port } = new URL(url);
+  const connection = await Deno.connect({ hostname, port: Number(port) });
+  await connection.write(new TextEncoder().encode(text));
+  return {
+    /** The answer, complete once the relay closes the connection or the text comes. */
+    answer: async (end?: string) => {
+      let answer = "";
+      for await (const piece of connection.readable.pipeThrough(new TextDecoderStream())) {
+        answer += piece;
+        if (end !== undefined && answer.includes(end)) break;
+      }
+      return answer;
+    },
+  };
+}
+
+/** A request whose body is announced, and of which the given bytes are sent. */
+const unfinished = (url: string, sent: string) =>
+  rawRequest(
+    url,
+    `POST ${new URL(url).pathname}/v1/messages HTTP/1.1\r\nHost: localhost\r\n` +
+      `Content-Length: 1000\r\n\r\n${sent}`,
+  );
+
 Deno.test("who does not know the relay's secret reaches nobody", async () => {
   let asked = 0;
   await using there = relayed(() => new Response(`${++asked}`));
   const { origin, pathname } = new URL(there.url);
   for (const path of ["/", "/v1/messages", `${pathname}x/v1/messages`, pathname]) {
     const answer = await fetch(`${origin}${path}`);
-    assertEquals([answer.status, await answer.text()], [404, ""]);
+    assertEquals(answer.status, 404);
+    assertStringIncludes(await answer.text(), "the secret in the relay's URL is missing");
   }
   assertEquals([asked, there.requests.length], [0, 0]);
+});
+
+Deno.test("a stranger cannot keep a connection with an unfinished body", async () => {
+  await using there = relayed(() => new Response());
+  const stranger = await unfinished(new URL(there.url).origin, "{");
+  assertStringIncludes(await stranger.answer(), " 404 ");
+});
+
+Deno.test("without a secret no page of the web is answered", async () => {
+  using relay = startRelay({ answer: () => Promise.resolve(new Response("ok")), hasSecret: false });
+  const { pathname } = new URL(relay.url);
+  assertEquals([pathname, await (await fetch(`${relay.url}/v1/models`)).text()], ["/", "ok"]);
+  for (const origin of ["https://example.com", "null"]) {
+    const answer = await fetch(`${relay.url}/v1/models`, { headers: { origin } });
+    assertStringIncludes(await answer.text(), "Cannot answer a page of the web");
+    assertEquals(answer.status, 403);
+  }
+  const rebound = await rawRequest(
+    relay.url,
+    "GET /v1/models HTTP/1.1\r\nHost: rebound.example.com\r\nConnection: close\r\n\r\n",
+  );
+  assertStringIncludes(await rebound.answer(), " 403 ");
+});
+
+Deno.test("bodies of requests have a limit, each and all of them together", async () => {
+  const reading = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const bodies = new RequestBodies({ bytes: 1500, bytesOfAll: 1200, idleMs: 60_000 });
+  using relay = startRelay({
+    bodies,
+    answer: async ({ body }) => {
+      if (body.length === 700) {
+        reading.resolve();
+        await finish.promise;
+      }
+      return new Response(`${body.length}`);
+    },
+  });
+  const post = async (size: number) => {
+    const answer = await fetch(`${relay.url}/x`, { method: "POST", body: "x".repeat(size) });
+    return [answer.status, (await answer.text()).replace(/.*message":"(.*)"\}\}/u, "$1")];
+  };
+  /** A body counts until its answer is sent, of which the relay may learn after the client. */
+  const postOnceFree = async (size: number) => {
+    for (;;) {
+      const answer = await post(size);
+      if (answer[0] !== 503) return answer;
+    }
+  };
+  const large = "Cannot read the body of the request: it is larger than";
+  const full = "Cannot read the body of the request: other requests take the";
+  const [status, message] = await post(2000);
+  assertEquals([status, `${message}`.startsWith(large)], [413, true]);
+  assertEquals(await post(1000), [200, "1000"]);
+  const held = postOnceFree(700);
+  await reading.promise;
+  const [tooMany, why] = await post(700);
+  assertEquals([tooMany, `${why}`.startsWith(full)], [503, true]);
+  assertEquals(await postOnceFree(400), [200, "400"]);
+  finish.resolve();
+  assertEquals(await held, [200, "700"]);
+  assertEquals(await postOnceFree(700), [200, "700"]);
+});
+
+Deno.test("a body that stops arriving is refused and its memory is free", async () => {
+  const bodies = new RequestBodies({ bytes: 1000, bytesOfAll: 1000, idleMs: 50 });
+  using relay = startRelay({ bodies, answer: () => Promise.resolve(new Response("ok")) });
+  for (let round = 0; round < 3; round++) {
+    const slow = await unfinished(relay.url, "x".repeat(900));
+    const answer = await slow.answer("}}");
+    assertStringIncludes(answer, " 408 ");
+    assertStringIncludes(answer, "none of it has arrived for 0.05 s");
+  }
+  const complete = await fetch(relay.url + "/x", { method: "POST", body: "x".repeat(900) });
+  assertEquals(await complete.text(), "ok");
 });
 
 Deno.test("each piece of an answer passes before the next one is there", async () => {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
 import { startApiRelay } from "../../src/run/api_relay.ts";
 import type { RunOrder } from "../../src/run/plan/run_order.ts";
@@ -32,7 +32,9 @@ Deno.test("a recorded run has what its API says, whoever says it, without any se
       openFrom: () => Infinity,
       taken: (secrets) => void taken.push(secrets),
     });
-    const address = `${relay.variables["ANTHROPIC_BASE_URL"]}/v1/messages`;
+    const base = `${relay.variables["ANTHROPIC_BASE_URL"]}`;
+    assertMatch(base, /^http:\/\/127\.0\.0\.1:\d+\/[\da-f-]{36}$/u);
+    const address = `${base}/v1/messages`;
     const answer = await fetch(address, { method: "POST", body: "a swordfish" });
     assertEquals(relay.troubles(), []);
     return await answer.text();

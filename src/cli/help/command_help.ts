@@ -62,8 +62,8 @@ fork exits as a run does: with the code of its last turn, or of one that fails.`
   },
   relay: {
     description: `Stands in front of the Messages API and answers from the api/ of a cassette,
-byte for byte. The first line it prints is its base URL; it ends by SIGINT or
-SIGTERM, and serves any number of runs until then.
+byte for byte. The first line it prints is its base URL, with a secret in its
+path; it ends by SIGINT or SIGTERM, and serves any number of runs until then.
 
 Nothing is asked of the API unless --on-miss record says so. Without it, what
 is not recorded is answered by 503, with what comes nearest and where that is

@@ -35,7 +35,6 @@ forEachVersion(`${RUNS} deterministic runs send the same bytes`, async (real) =>
     tell: () => {},
   });
   using relay = startRelay({
-    token: "",
     answer: (request, gone) => {
       bodies.at(-1)?.push(new TextDecoder().decode(request.body));
       return cassette.answer(request, gone);
