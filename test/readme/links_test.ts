@@ -8,6 +8,7 @@ const ROOT = new URL("../../", import.meta.url);
 for (
   const path of [
     ...PAGES.map(({ path }) => path),
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "src/README.md",
@@ -17,6 +18,13 @@ for (
     assertEquals(linkProblems(path, read), []);
   });
 }
+
+Deno.test("a page of this project is named by a link, not by its title", () => {
+  for (const path of ["SECURITY.md", "CONTRIBUTING.md", ...PAGES.map(({ path }) => path)]) {
+    const text = (read(path) ?? "").replaceAll(/\s+/gu, " ");
+    assertEquals(/(?:README|[A-Z]+\.md) under "[^"]+"/u.exec(text)?.[0], undefined, path);
+  }
+});
 
 Deno.test("README.md links to every page below docs", () => {
   const readme = read("README.md") ?? "";
