@@ -92,8 +92,9 @@ export function requestOf(
     ...permissionsOf(typed),
     outputFormat,
     verbose,
-    // What a cassette of the API answers is asked for alike, whatever is printed.
-    ...(isRead || (outputFormat === "json" && verbose) || given("--api-cassette")
+    // A cassette of the API is recorded and played in any format: the thoughts have to be in it.
+    ...(isRead || (outputFormat === "json" && verbose) || given("--api-cassette") ||
+        given("--record")
       ? {}
       : { omitsThinking: true as const }),
     persistSession: formats.persistSession,

@@ -28,11 +28,14 @@ Deno.test("parseArguments knows which formats print nothing of what the model th
   const json = ["--output-format", "json"];
   const frames = ["--output-format", "stream-json", "--verbose"];
   const omits = await Promise.all(
-    [["--verbose"], json, [...json, "--verbose"], frames].map(async (flags) =>
-      (await requestOf("-p", ...flags, "hello")).omitsThinking
-    ),
+    [
+      ...[["--verbose"], json, [...json, "--verbose"], frames],
+      ...[["--record", "r"], ["--api-cassette", "r"], [...json, "--record", "r"]],
+    ].map(async (flags) => (await requestOf("-p", ...flags, "hello")).omitsThinking),
   );
-  assertEquals(omits, [true, true, undefined, undefined]);
+  assertEquals(omits.slice(0, 4), [true, true, undefined, undefined]);
+  // What is recorded and what is played is asked for alike.
+  assertEquals(omits.slice(4), [undefined, undefined, undefined]);
 });
 
 Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", async () => {

@@ -32,6 +32,11 @@ export const MASKS: readonly Mask[] = [
     stands: "x-anthropic-billing-header",
   },
   {
+    what: "whether thoughts are shown, which follows from the format of the output",
+    words: /"display":"(?<="thinking":\{"type":"[a-z]{1,20}","display":")[a-z]{1,20}"/gu,
+    stands: '"display":"<display>"',
+  },
+  {
     what: "ids of sessions and of anything else that is a UUID",
     words: new RegExp(
       String.raw`${wordOf(`${HEX}{3}`)}${HEX}{5}(?:-${HEX}{4}){3}-${HEX}{12}\b`,

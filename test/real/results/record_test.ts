@@ -50,6 +50,11 @@ forNewestVersion(
     assertStringIncludes(drawn.stdout, `v${real.version}`);
     assertStringIncludes(drawn.stdout, "It is 42.");
     assert(drawn.stdout.length < 200_000, `${drawn.stdout.length} characters`);
+    const asked = real.api.requests.length;
+    const json = ["--output-format", "json", "--allowedTools", "Bash"];
+    const again = await real.printHere([...json, "--api-cassette", folderOf(real), "--", prompt]);
+    assertEquals([again.code, JSON.parse(again.stdout).result], [0, "It is 42."]);
+    assertEquals(real.api.requests.length, asked);
     const login = await Deno.readTextFile(real.home.credentials);
     const { claudeAiOauth: { accessToken } } = JSON.parse(login);
     const exchanges = [...Deno.readDirSync(`${folderOf(real)}/api`)].map(({ name }) =>

@@ -21,6 +21,11 @@ const EXAMPLES: readonly (readonly [string, string, string])[] = [
     "x-other-header: cc",
   ],
   [
+    '{"thinking":{"type":"adaptive","display":"omitted"},"x":1}',
+    '{"thinking":{"type":"adaptive","display":"updates"},"x":1}',
+    '{"thinking":{"type":"disabled","display":"omitted"},"x":1}',
+  ],
+  [
     "id 1a402b14-3e6a-4650-ba88-d34d548a488e.",
     "id E732A65D-7ddc-41c4-97d7-7412fba2d086.",
     "id 1a402b14.",
