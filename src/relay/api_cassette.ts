@@ -1,5 +1,7 @@
 import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
+import { fileAt } from "../../ffi/files/at_path.ts";
+import { CliError } from "../cli_error.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
 import { SESSION_HEADER } from "./conversation_header.ts";
 import {
@@ -92,12 +94,19 @@ const FINAL = { "x-should-retry": "false" };
 /**
  * Answers requests from recorded exchanges, and records what is missing if it may.
  *
- * @throws {CliError} when an exchange of the folder cannot be read
+ * @throws {CliError} when an exchange of the folder cannot be read, or the folder is missing and not to be recorded
  */
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   const { folder, record, redact, tell, slices = createSlices() } = options;
   const { from, until } = options.asked ?? { from: 0, until: Infinity };
-  if (record !== undefined) removeLostParts(folder);
+  if (record !== undefined) {
+    makeFolder(folder);
+    removeLostParts(folder);
+  } else if (fileAt(folder) === undefined) {
+    throw new CliError(`Cannot play ${folder}: there is no such folder`, {
+      suggestion: "Name a cassette with a folder api, or record one with --on-miss record",
+    });
+  }
   /** Takes out of requests what was taken out of those that are recorded, if something was. */
   let scrubber: ExchangeScrubber | undefined;
   /** A request without secrets, and without what was taken out of those that are recorded. */
@@ -282,6 +291,15 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     stats,
     settled: async () => void await Promise.all(underWay.values()),
   };
+}
+
+/** Makes the folder of a cassette that is recorded, so that it can be played whatever is asked. */
+function makeFolder(folder: string): void {
+  try {
+    Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch {
+    // The first exchange that cannot be written says why.
+  }
 }
 
 /** Why there is no answer, and how there would be one. */

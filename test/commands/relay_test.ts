@@ -146,6 +146,7 @@ Deno.test("relay asks nobody under CI=true unless it is allowed", async () => {
 
 Deno.test("only relay --no-secret answers without the secret, and warns", async () => {
   await using there = scene();
+  Deno.mkdirSync(`${there.folder}/api`);
   const args = ["--cache", there.folder];
   for (const bind of [[], ["--bind", "0.0.0.0"]]) {
     const { stderr } = await relay([...args, ...bind], async (url) => {
@@ -171,6 +172,12 @@ Deno.test("only relay --no-secret answers without the secret, and warns", async 
 Deno.test("relay says what keeps it from listening, or from reading its cassette", async () => {
   await using there = scene();
   const { port } = new URL(there.url);
+  const nothing = await relay(["--cache", there.folder], () => Promise.resolve());
+  assertEquals([nothing.code, nothing.stdout], [2, ""]);
+  assertStringIncludes(
+    nothing.stderr,
+    `Cannot play ${there.folder}/api: there is no such folder\n  Name `,
+  );
   Deno.mkdirSync(`${there.folder}/api`);
   const taken = await relay(["--cache", there.folder, "--port", port], () => Promise.resolve());
   assertEquals(taken.code, 2);
@@ -200,6 +207,7 @@ Deno.test("relay says what keeps it from listening, or from reading its cassette
 
 Deno.test("a relay whose stderr nobody reads answers all the same, and ends when it is told to", async () => {
   const folder = Deno.makeTempDirSync();
+  Deno.mkdirSync(`${folder}/api`);
   const { promise: url, resolve } = Promise.withResolvers<string>();
   const [program = "", ...args] = [...CLAUDE_PRINT, "relay", "--cache", folder];
   const child = new Deno.Command(program, {
@@ -229,6 +237,7 @@ Deno.test("a relay whose stderr nobody reads answers all the same, and ends when
 
 Deno.test("a relay that has no room for more connections listens again once there is some", async () => {
   const folder = Deno.makeTempDirSync();
+  Deno.mkdirSync(`${folder}/api`);
   const { promise: url, resolve } = Promise.withResolvers<string>();
   const { child, ended } = startProgram(
     ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", ...CLAUDE_PRINT, "relay", "--cache", folder],

@@ -277,6 +277,7 @@ Deno.test("who gives up an answer that is recorded leaves what has come, and an 
 Deno.test("a folder that cannot be written loses no answer, and a broken file is no miss", async () => {
   await using stage = new Stage(() => new Response("done"));
   const { url, stats } = stage.open({ folder: `${stage.folder}/api`, record: true });
+  Deno.removeSync(stage.folder, { recursive: true });
   Deno.writeTextFileSync(stage.folder, "a file");
   assertEquals(await (await ask(url, "{}")).text(), "done");
   assertEquals([stats().unwritten, stage.told.length], [1, 1]);
@@ -335,6 +336,17 @@ Deno.test("who records removes what a killed recorder has left half written, and
   assertEquals([...Deno.readDirSync(stage.folder)].length, 1);
   stage.open({ record: true });
   assertEquals([...Deno.readDirSync(stage.folder)], []);
+});
+
+Deno.test("a cassette that is not there is refused unless it is recorded", async () => {
+  await using stage = new Stage(() => new Response());
+  assertThrows(
+    () => stage.open(),
+    CliError,
+    `Cannot play ${stage.folder}: there is no such folder`,
+  );
+  stage.open({ record: true });
+  assertEquals(stage.open().stats().exchanges, 0);
 });
 
 for (const match of ["exact", "normalized"] as const) {
