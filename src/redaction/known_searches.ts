@@ -5,8 +5,8 @@ import { WordAutomaton } from "./word_automaton.ts";
 /** Looks for some secrets in a text and adds those it finds to the cuts. */
 export type Search = (reader: TextReader, cuts: Cuts) => void;
 
-/** What a screen puts between the parts of a text. */
-const LAYOUT = /[\s│|]/u;
+/** What a screen puts between the parts of a text, and how JSON spells the ends of rows. */
+const LAYOUT = /[\s│|\\]/u;
 
 /** Fewer visible characters are too likely a word of their own. */
 const SHORTEST_INK = 8;
@@ -22,7 +22,7 @@ export function knownSearches(known: readonly string[]): readonly Search[] {
     .filter(({ length }) => length >= SHORTEST_INK);
   return [
     wordSearch(solid, {
-      skip: (reader, at) => reader.is("gap", at) ? reader.nextRow(at) : undefined,
+      skip: (reader, at) => reader.is("layout", at) ? reader.nextRow(at) : undefined,
     }),
     wordSearch(laidOut, { skip: () => undefined }),
     wordSearch(ink, { skip: (reader, at) => reader.is("gap", at) ? at + 1 : undefined }),
@@ -45,12 +45,22 @@ function wordSearch(
     automaton.steps = 0;
     let state = 0;
     let count = 0;
+    const leaveOpen = () => {
+      const depth = automaton.depthOf(state);
+      if (depth < SHORTEST_BEGINNING) return;
+      cuts.leaveOpen(places[(count - depth) % places.length] as number);
+    };
     for (let at = 0; at < reader.text.length;) {
       // Outside of a word the text is skipped up to the next unit that one of them begins with.
-      const next = state === 0 ? undefined : skip(reader, at);
-      if (next !== undefined) {
-        at = next;
-        continue;
+      if (state !== 0) {
+        reader.hasReachedEnd = false;
+        const next = skip(reader, at);
+        if (next !== undefined) {
+          at = next;
+          continue;
+        }
+        // What follows may be the rest of the row's end.
+        if (reader.hasReachedEnd) leaveOpen();
       }
       state = automaton.next(state, reader.text.charCodeAt(at));
       at++;
@@ -62,10 +72,7 @@ function wordSearch(
       const { length } = words[found] as string;
       cuts.add(places[(count - length) % places.length] as number, at);
     }
-    const depth = automaton.depthOf(state);
-    if (depth >= SHORTEST_BEGINNING) {
-      cuts.leaveOpen(places[(count - depth) % places.length] as number);
-    }
+    leaveOpen();
     reader.steps += automaton.steps;
   };
 }

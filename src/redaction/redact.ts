@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { createSecretFinder } from "./find_secrets.ts";
 import { REDACTED } from "./redact_pieces.ts";
+import { spellings } from "./spellings.ts";
 
 /** Names of variables and of JSON fields that say their value is a secret. */
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTHORIZATION|COOKIE/iu;
@@ -27,7 +28,8 @@ export interface Redactor {
  * Knows the secrets of an environment and of a command line, and those that can be told by their shape:
  * Claude, GitHub, AWS and other tokens, JSON Web Tokens, private keys, authorization headers, passwords in URLs.
  *
- * A secret is found across the end of a row too, since screens wrap.
+ * A known secret is found in base64, URLs and hexadecimal digits, too, and any secret across the end of a row, since
+ * screens wrap.
  *
  * @param options.env variables whose name says KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL hold secrets, if they are
  *   at least 8 characters long
@@ -41,8 +43,7 @@ export function createRedactor(options: {
   const values = [options.env, ...json.flatMap(variablesIn)].flatMap(namedValues)
     .concat(headerValues(options.env["ANTHROPIC_CUSTOM_HEADERS"] ?? ""))
     .filter((value) => value.length >= SHORTEST_SECRET && !REDACTED.includes(value));
-  const spelled = new Set(values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]));
-  const find = createSecretFinder([...spelled]);
+  const find = createSecretFinder([...new Set(values.flatMap((value) => [...spellings(value)]))]);
   const redactPart = (part: string): string => {
     let kept = "";
     let from = 0;

@@ -10,8 +10,10 @@ const KINDS = {
   capital: /^[A-Z ]$/u,
   /** What a terminal, or a frame around a text, puts beside a word that is too long for a row. */
   blank: /^[ \t│|]$/u,
+  backslash: /^\\$/u,
   space: /^\s$/u,
   gap: /^[\s│|]$/u,
+  layout: /^[\s│|\\]$/u,
   quoted: /^[^"\\]$/u,
   address: /^[^\s/:@]$/u,
 } as const;
@@ -70,13 +72,21 @@ export class TextReader {
   }
 
   /**
-   * Where a word goes on that a row was too short for: behind blanks and frames, one end of a row, and blanks and
-   * frames again; undefined where no row ends.
+   * Where a word continues that a row was too short for: after blanks and frames, one end of a row, and blanks and
+   * frames again; undefined where no row ends. JSON may spell the end of a row, as `\\n`, also JSON within JSON.
    */
   nextRow(at: number): number | undefined {
-    let end = this.runEnd("blank", at);
-    if (this.text[end] === "\r") end++;
-    return this.text[end] === "\n" ? this.runEnd("blank", end + 1) : undefined;
+    const end = this.runEnd("blank", at);
+    const lineFeed = this.#behind("\r", "r", end) ?? end;
+    const row = this.#behind("\n", "n", lineFeed);
+    return row === undefined ? undefined : this.runEnd("blank", row);
+  }
+
+  /** The place after a character, or after backslashes and the letter by which JSON spells the character. */
+  #behind(character: string, letter: string, at: number): number | undefined {
+    if (this.text[at] === character) return at + 1;
+    const spelled = this.runEnd("backslash", at);
+    return spelled > at && this.text[spelled] === letter ? spelled + 1 : undefined;
   }
 
   #runAt(kind: CharacterKind, at: number): Run {

@@ -1,8 +1,8 @@
 /** How many UTF-16 code units there are, and how many of them are ASCII. */
 const UNITS = 0x10000;
 const ASCII = 128;
-/** States for which every transition by ASCII is laid down in advance: some MB of them at most. */
-const LAID_DOWN = 8192;
+/** States for which every transition by ASCII is laid down in advance: 16 MB of them at most. */
+const LAID_DOWN = 32 * 1024;
 
 /**
  * Knows some words and finds all of them in a text that it is given unit by unit (Aho and Corasick): it takes no longer
@@ -27,32 +27,37 @@ export class WordAutomaton {
 
   constructor(words: readonly string[]) {
     this.#isAscii = words.every((word) => /^[\0-\x7f]*$/u.test(word));
+    const most = words.reduce((sum, { length }) => sum + length, 1);
+    const table = this.#ascii = new Int32Array(most > LAID_DOWN ? 0 : most * ASCII);
     const added: { readonly state: number; readonly from: number; readonly unit: number }[][] = [];
     for (const [index, word] of words.entries()) {
       let from = 0;
       for (let depth = 0; depth < word.length; depth++) {
         const unit = word.charCodeAt(depth);
-        const known = this.#next.get(from * UNITS + unit);
-        const state = known ?? this.#ending.push(-1) - 1;
-        if (known === undefined) {
+        const isLaidDown = unit < ASCII && table.length > 0;
+        const known = isLaidDown ? table[from * ASCII + unit] : this.#next.get(from * UNITS + unit);
+        // Nothing leads to the beginning yet.
+        const state = known || this.#ending.push(-1) - 1;
+        if (state !== known) {
           this.#depth[state] = depth + 1;
-          this.#next.set(from * UNITS + unit, state);
+          if (isLaidDown) table[from * ASCII + unit] = state;
+          else this.#next.set(from * UNITS + unit, state);
           (added[depth] ??= []).push({ state, from, unit });
         }
         from = state;
       }
       this.#ending[from] = index;
     }
-    // What a state falls back to is less deep.
+    // What a state falls back to is less deep, so all of it is known.
     for (const { state, from, unit } of added.flat()) {
-      const fallback = from === 0 ? 0 : this.#follow(this.#fallback[from] as number, unit);
+      const fallback = from === 0 ? 0 : this.next(this.#fallback[from] as number, unit);
       this.#fallback[state] = fallback;
       if (this.#ending[state] === -1) this.#ending[state] = this.#ending[fallback] as number;
+      if (table.length === 0) continue;
+      for (let at = 0; at < ASCII; at++) {
+        table[state * ASCII + at] ||= table[fallback * ASCII + at] as number;
+      }
     }
-    const states = this.#fallback.length;
-    this.#ascii = new Int32Array(states > LAID_DOWN ? 0 : states * ASCII).map((_, index) =>
-      this.#follow(Math.floor(index / ASCII), index % ASCII)
-    );
     this.steps = 0;
   }
 

@@ -11,6 +11,7 @@ const KNOWN = [
   "        aaaaaaaa",
   "| | | | | | | |x",
   "a a a a a a a a b",
+  "aaaaaaaa\\\\n",
   `${"ab".repeat(500)}c`,
 ];
 

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { createRedactor } from "../../src/redaction/redact.ts";
@@ -64,6 +65,61 @@ Deno.test("redacts a known secret as JSON writes it, with all that patterns mean
     text(`<${secret}> ${JSON.stringify({ secret })}`),
     '<[redacted]> {"secret":"[redacted]"}',
   );
+});
+
+Deno.test("redacts a known secret in base64 at each place among other bytes", () => {
+  for (
+    const secret of ["swordfish", "plain-looking-value", "S3cr3t/value+of=mine?", "Pässwörter"]
+  ) {
+    const { text } = createRedactor({ env: { A_SECRET: secret } });
+    for (const before of ["", "u", "us", "user:", "user:x"]) {
+      for (const after of ["", "\n", "12", "123"]) {
+        const encoded = Buffer.from(before + secret + after).toString("base64");
+        for (const spelled of [encoded, encoded.replaceAll("+", "-").replaceAll("/", "_")]) {
+          const left = text(`<${spelled}>`).split("[redacted]");
+          assertEquals(left.length, 2, spelled);
+          // A character at either end may hold bits of what stands beside the secret.
+          const most = (beside: string) => Math.ceil(beside.length * 8 / 6);
+          assert(`${left[0]}`.length <= "<".length + most(before), left.join());
+          assert(`${left[1]}`.length <= "==>".length + 1 + most(after), left.join());
+        }
+      }
+    }
+  }
+});
+
+Deno.test("redacts base64 that is wrapped, also where JSON spells the rows", () => {
+  const secret = `${HEX}${HEX}`;
+  const { text } = createRedactor({ env: { A_SECRET: secret } });
+  const wrapped = Buffer.from(secret).toString("base64").replace(/.{76}/gu, "$&\n");
+  assertStringIncludes(wrapped, "\n");
+  let said = wrapped;
+  for (const _depth of [0, 1, 2]) {
+    assertEquals(text(said).replaceAll(/[\\"]/gu, "").replace(/\]..?=?$/u, "]"), "[redacted]");
+    const rows = said.replaceAll("\n", "\r\n").replaceAll("\\n", "\\r\\n");
+    assertEquals(text(rows).replaceAll(/[\\"]/gu, "").replace(/\]..?=?$/u, "]"), "[redacted]");
+    said = JSON.stringify(said);
+  }
+});
+
+Deno.test("redacts a known secret in URLs and in hexadecimal digits", () => {
+  const secret = "S3cr3t/value+of=mine (é)";
+  const { text } = createRedactor({ env: { A_SECRET: secret } });
+  const url = encodeURIComponent(secret);
+  const hex = Buffer.from(secret).toString("hex");
+  for (
+    const spelled of [
+      url,
+      url.replaceAll(/%../gu, (escape) => escape.toLowerCase()),
+      url.replaceAll("%2F", "/"),
+      url.replaceAll("%20", "+"),
+      url.replaceAll("(", "%28").replaceAll(")", "%29"),
+      encodeURI(secret),
+      `${new URLSearchParams({ secret })}`.slice("secret=".length),
+      hex,
+      hex.toUpperCase(),
+    ]
+  ) assertEquals(text(`a=${spelled}&b=1`), "a=[redacted]&b=1", spelled);
 });
 
 Deno.test("redacts what the end of a row cuts in two", () => {
