@@ -11,6 +11,9 @@ const LATE = "--unstable-lazy-dynamic-imports";
  */
 const EAGER = "--v8-flags=--no-lazy";
 
+/** Keeps Deno from asking dl.deno.land once a day for a newer version, which only a variable can (2.9.6). */
+const WITHOUT_UPDATE_CHECK = ["/usr/bin/env", "DENO_NO_UPDATE_CHECK=1"];
+
 /**
  * This program as a command: the executable it is, or Deno with what it runs.
  *
@@ -22,5 +25,6 @@ export function thisProgram(): readonly string[] {
   const { mainModule } = Deno;
   // A module from elsewhere must not be read by the settings of whatever folder it is called in.
   const alone = mainModule.startsWith("file:") ? [] : ["--no-config", "--no-lock"];
-  return [Deno.execPath(), "run", "-A", "--quiet", LATE, EAGER, ...alone, mainModule];
+  const deno = [Deno.execPath(), "run", "-A", "--quiet", LATE, EAGER];
+  return [...WITHOUT_UPDATE_CHECK, ...deno, ...alone, mainModule];
 }
