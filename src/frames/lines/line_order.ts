@@ -47,25 +47,23 @@ function timed(
 }
 
 /**
- * The lines in the user's name behind which their answer goes on: a call may return while the model still writes the next
- * one, and Claude Code writes all lines of an answer at its end.
+ * The places of lines after which an answer goes on that has begun: the result of a call and the words of a subagent may be
+ * written while the model still writes the next call, and Claude Code writes all lines of an answer at its end.
  *
- * @param open the answer of which lines have been told, if it is not over
+ * @param open the answer that earlier lines began, if it is not over
  */
-export function linesAmidAnswers(
-  lines: readonly Entry[],
+export function placesAmidAnswers(
+  lines: readonly WrittenLine[],
   open: string | undefined,
-): ReadonlySet<Entry> {
-  const last = new Map<string, number>();
-  for (const [index, entry] of lines.entries()) {
-    if (entry.type === "assistant") last.set(entry.message.id, index);
-  }
-  const amid = new Set<Entry>();
+): ReadonlySet<number> {
+  const answerOf = ({ entry, subagent }: WrittenLine) =>
+    entry.type === "assistant" && subagent === undefined ? entry.message.id : undefined;
+  const last = new Map(lines.map((line, place) => [answerOf(line), place]));
+  const amid = new Set<number>();
   let current = open;
-  for (const [index, entry] of lines.entries()) {
-    if (entry.type === "assistant") current = entry.message.id;
-    const goesOn = current !== undefined && (last.get(current) ?? -1) > index;
-    if (entry.type === "user" && goesOn) amid.add(entry);
+  for (const [place, line] of lines.entries()) {
+    current = answerOf(line) ?? current;
+    if (current !== undefined && (last.get(current) ?? -1) > place) amid.add(place);
   }
   return amid;
 }

@@ -10,7 +10,7 @@ import { tellHookEnd } from "./hook_ends.ts";
 import { tellPlanning } from "../decisions.ts";
 import { endTurn } from "../turns/early_results.ts";
 import { begin, modelInForce } from "../telling/beginning.ts";
-import { and, type FramesState, isAmidAnswer, type Told, told } from "../telling/frames_state.ts";
+import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import { withKept } from "../telling/kept_lines.ts";
 import { listOf } from "../../chain.ts";
 import { say, sayEarly, tellTasks } from "../telling/saying.ts";
@@ -149,5 +149,5 @@ function sayWords(state: FramesState, entry: Entry): Told {
   const words = (state: FramesState) => say(state, (context) => framesOfEntry(entry, context));
   if (entry.type !== "user" || entry.isSidechain === true) return words(state);
   const said = and(tellBeforeUser(state, entry), words);
-  return isAmidAnswer(state, entry) ? said : and(said, endWritten);
+  return state.amid ? said : and(said, endWritten);
 }

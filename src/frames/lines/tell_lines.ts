@@ -6,8 +6,8 @@ import {
   beginningFirst,
   inOrder,
   isToldToBeStopped,
-  linesAmidAnswers,
   noticeIn,
+  placesAmidAnswers,
 } from "./line_order.ts";
 import { parted, placeOf, tellMessage, tellTimed } from "../messages.ts";
 import { runTurns } from "../turns/run_turns.ts";
@@ -42,18 +42,19 @@ export function tellLines(before: FramesState): Told {
     before,
     beginningFirst(before, [...before.stopEnds, ...listOf(before.own)]),
   );
+  const lines = inOrder(own, listOf(before.subagents));
   let state: FramesState = {
     ...before,
-    amid: linesAmidAnswers(own, openAnswer(before)),
     stopEnds: [],
     own: undefined,
     subagents: undefined,
     awaitsSubagent: false,
     unbegun: undefined,
   };
-  for (const { entry, subagent } of inOrder(own, listOf(before.subagents))) {
+  const amid = placesAmidAnswers(lines, openAnswer(before));
+  for (const [place, { entry, subagent }] of lines.entries()) {
     const next = behindResult(
-      state,
+      { ...state, amid: amid.has(place) },
       (state) =>
         subagent === undefined
           ? isEarly(state, entry) ? told(withNotice(state, entry)) : tellOwnLine(state, entry)

@@ -13,14 +13,7 @@ import {
   type StreamedAnswer,
   type StreamPart,
 } from "../telling/exact_state.ts";
-import {
-  and,
-  type FramesState,
-  isAmidAnswer,
-  type Told,
-  told,
-  withStreamed,
-} from "../telling/frames_state.ts";
+import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
 import { hearFirsts } from "../telling/heard_firsts.ts";
 import { isBeginning, standsInPlace } from "./partial_messages.ts";
 import { isAfterOutput, isOfOutput } from "./output_result.ts";
@@ -257,7 +250,7 @@ export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
     ? []
     : message.content.map(({ tool_use_id: id }) => id);
   const left = calls.size === 0 ? calls : calls.difference(new Set(returned));
-  if (isAmidAnswer(state, entry)) return told(changed(state, { calls: left }));
+  if (state.amid) return told(changed(state, { calls: left }));
   return and(
     isOfOutput(state, entry) ? flushBeforeOutput(state) : close(state),
     (state) => told(forgetRequest(changed(state, { calls: left, fresh: true }))),

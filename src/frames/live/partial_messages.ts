@@ -1,7 +1,7 @@
 import { begin } from "../telling/beginning.ts";
 import { apiUsage } from "../single/assistant_frames.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
-import { and, type FramesState, isAmidAnswer, type Told, told } from "../telling/frames_state.ts";
+import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import {
   displayedPiece,
   NO_PARTS,
@@ -166,14 +166,15 @@ function tellBlock(
       noted,
     );
   }
-  // A thought is known once the answer is whole: the text behind it is being told, and goes on.
+  // A thought is known once the answer is complete. If the text after it is being streamed by then, the thought has
+  // no place in the stream: the API never opens a block inside another.
   const isThought = block.type === "thinking" || block.type === "redacted_thinking";
-  const begun = isThought ? told(before) : endText(before);
-  const whole = and(
-    begun,
+  if (isThought && isWriting(before)) return and(shown(before), noted);
+  const complete = and(
+    endText(before),
     (state) => tellWhole(state, { block: emptied(block), deltas: deltasOf(block), show: shown }),
   );
-  return and(whole, noted);
+  return and(complete, noted);
 }
 
 /** A block as it stands at its beginning. */
@@ -243,7 +244,7 @@ export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
     ? calls
     : calls.difference(new Set(returned));
   const next = changed(state, { calls: left, rests: false });
-  if (open?.apiId === undefined || isAmidAnswer(state, entry)) return told(next);
+  if (open?.apiId === undefined || state.amid) return told(next);
   return isOfOutput(state, entry) ? endBeforeOutput(next) : endAnswer(next);
 }
 

@@ -18,8 +18,8 @@ export interface LineMemory {
   /** Lines since the last `read`, which are told in the order of their times. */
   readonly own: Chain<Entry> | undefined;
   readonly subagents: Chain<SubagentLine> | undefined;
-  /** Of the lines that are being told, those in the user's name behind which their answer goes on. */
-  readonly amid: ReadonlySet<Entry>;
+  /** Whether an answer goes on after the line that is being told. */
+  readonly amid: boolean;
   /** What has been read and is to be mirrored. */
   readonly unmirrored: Chain<MirroredLine> | undefined;
   /** Lines of subagents whose call is in a line that has not been written yet. */

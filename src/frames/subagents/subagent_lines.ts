@@ -87,7 +87,10 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   };
   const shown = fork === undefined ? entry : shownOfFork(state, { entry, background });
   const ahead = and(
-    and(and(started, endWritten), (state) => tellReturnedShells(state, entry)),
+    and(
+      state.amid ? started : and(started, endWritten),
+      (state) => tellReturnedShells(state, entry),
+    ),
     (state) =>
       and(
         and(tellHookEnd(state, entry), (state) => tellSkillResult(state, entry)),

@@ -8,7 +8,6 @@ import type { ShellMemory } from "../memory/shell_memory.ts";
 import type { SpendingMemory } from "../memory/spending_memory.ts";
 import type { TaskMemory } from "../memory/task_memory.ts";
 import type { TurnMemory } from "../memory/turn_memory.ts";
-import type { UserEntry } from "../../transcript/entry.ts";
 import type { ToolUse } from "../../transcript/turn/turn.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { ReportOptions } from "../result/report.ts";
@@ -85,7 +84,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     tasks: new Map(),
     decisions: growingMap(),
     awaitsSubagent: false,
-    amid: new Set(),
+    amid: false,
     unbegun: undefined,
     allTasks: growingMap(),
     taskEnds: growingMap(),
@@ -122,11 +121,6 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
 /** Whether the first turn of the child has begun: before it, others may have been told that needed no child. */
 export function isUnderWay({ begun, rested, prompt }: FramesState): boolean {
   return begun && !(rested && prompt === undefined);
-}
-
-/** Whether an answer goes on behind a line in the user's name, which is being told. */
-export function isAmidAnswer({ amid }: FramesState, entry: UserEntry): boolean {
-  return amid.has(entry);
 }
 
 /** Whether there are lines that have not been told. */

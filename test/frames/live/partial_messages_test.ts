@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { anyCharacter } from "../../any_character.ts";
 import type {
@@ -10,6 +10,7 @@ import type { Frame } from "../../../src/wire/frame.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
 import { startTelling, type Telling } from "../telling.ts";
+import { assertStreamGrammar } from "./stream_grammar.ts";
 
 const VERSION = "2.1.330";
 
@@ -102,7 +103,7 @@ Deno.test("an answer is told as it is written, and its frame before the end of i
   assertEquals(end?.event["usage"], { input_tokens: 3, output_tokens: 9 });
 });
 
-Deno.test("a thought that is known while the text behind it is told is a block beside that", () => {
+Deno.test("a thought known while its text is streamed has a frame alone", () => {
   const run = begun();
   display(run, 0, "one\n");
   const thought = { type: "thinking", thinking: "hm", signature: "s" };
@@ -111,17 +112,14 @@ Deno.test("a thought that is known while the text behind it is told is a block b
   run.push(answerLine("m", text("one\ntwo")));
   assertEquals(outline(run.frames).slice(3), [
     'content_block_delta 0 "one\\n"',
-    'content_block_start 1 "thinking"',
-    'content_block_delta 1 "hm"',
-    'content_block_delta 1 "s"',
     "assistant thinking()",
-    "content_block_stop 1",
     'content_block_delta 0 "two"',
     "assistant text(one\ntwo)",
     "content_block_stop 0",
     'message_delta "end_turn"',
     "message_stop",
   ]);
+  assertStreamGrammar(run.frames);
 });
 
 Deno.test("what no hook has told is told from the lines, tools included, and hooks that come later tell nothing", () => {
@@ -381,7 +379,7 @@ Deno.test("however hooks and lines come, joined deltas are the answer, and event
     }
     run.finish(VERSION);
     assertEquals(joined(run.frames), answers.flatMap(({ texts }) => texts).join(""));
-    assertWellFormed(run.frames);
+    assertStreamGrammar(run.frames);
   }));
 });
 
@@ -392,37 +390,4 @@ function joined(frames: readonly Frame[]): string {
 function eventsOf(frames: readonly Frame[]): readonly StreamEvent[] {
   return frames.filter(({ type }) => type === "stream_event")
     .map((frame) => (frame as StreamEventFrame).event);
-}
-
-/** Messages do not nest, nor do blocks; blocks are numbered; what is in a message is between its start and its stop. */
-function assertWellFormed(frames: readonly Frame[]): void {
-  let isOpen = false;
-  let blocks = 0;
-  let block: number | undefined;
-  for (const { type, index } of eventsOf(frames)) {
-    switch (type) {
-      case "message_start":
-        assert(!isOpen, "a message within a message");
-        isOpen = true;
-        blocks = 0;
-        break;
-      case "content_block_start":
-        assert(isOpen && block === undefined, "a block within a block");
-        assertEquals(index, blocks++);
-        block = index;
-        break;
-      case "content_block_delta":
-        assert(isOpen && block !== undefined && index === block, "a delta of no block");
-        break;
-      case "content_block_stop":
-        assertEquals(index, block);
-        block = undefined;
-        break;
-      case "message_stop":
-        assert(isOpen && block === undefined, "an end of no message");
-        isOpen = false;
-        break;
-    }
-  }
-  assert(!isOpen, "a message without end");
 }
