@@ -35,14 +35,30 @@ export function textStream({ write, onRemark = () => {} }: TextStreamOptions): T
     write(separator + text);
     separator = "";
   };
+  const reportRemark = () => {
+    if (!remarked) onRemark();
+    remarked = true;
+  };
   const leave = () => {
     if (shown !== "") {
       separator = shown.endsWith("\n") ? "\n" : "\n\n";
-      if (!remarked) onRemark();
-      remarked = true;
+      reportRemark();
     }
     shown = "";
     waiting = "";
+  };
+  /** Returns what of a result's text has not appeared yet. */
+  const restOf = (text: string): string => {
+    if (text.startsWith(shown)) return text.slice(shown.length);
+    // Two texts of one answer may be one block of the stream, and the result is the last of them.
+    const unended = text.replace(/\n$/u, "");
+    const ending = [text, unended].find((each) => each !== "" && shown.endsWith(each));
+    if (ending === undefined) {
+      leave();
+      return text;
+    }
+    reportRemark();
+    return text.slice(ending.length);
   };
   return {
     follow: (frame) => {
@@ -64,8 +80,8 @@ export function textStream({ write, onRemark = () => {} }: TextStreamOptions): T
         waiting = "";
         return;
       }
-      if (!text.startsWith(shown)) leave();
-      if (shown !== text) show(text.slice(shown.length));
+      const rest = restOf(text);
+      if (rest !== "") show(rest);
       shown = "";
       waiting = "";
     },

@@ -68,6 +68,18 @@ Deno.test("a longer remark has appeared, which is told once, and an empty line f
   });
 });
 
+Deno.test("the last of two texts in one block appears once", () => {
+  const texts = [begins("text"), delta("Four\nand a half. "), delta("Five")];
+  for (const last of ["Five", "a half. Five", "Five\n"]) {
+    const streamed = [...texts, ...last.endsWith("\n") ? [delta("\n")] : [], result(last)];
+    const { pieces, remarks } = written(streamed);
+    assertEquals(pieces.join(""), "Four\nand a half. Five\n", JSON.stringify(last));
+    assertEquals(remarks, 1);
+  }
+  const short = [begins("text"), delta("Four. "), delta("Five"), result("Five")];
+  assertEquals(written(short), { pieces: ["Five\n"], remarks: 0 });
+});
+
 Deno.test("the answers of several turns appear as the text format prints them", () => {
   const turn = (text: string, version?: string) => [
     begins("text"),
