@@ -35,8 +35,9 @@ export interface OutputOptions {
  * Creates the writer for a format.
  *
  * - `text` prints the answer, or the sentence of an API error, and a newline if it ends without; at the limit of
- *   turns a sentence without one. Failures of this program print nothing: they are told on stderr. Of several turns
- *   all are printed as they end, with an empty line in between, since Claude Code 2.1.330; before, the last.
+ *   turns a sentence without one. A turn that is cut short prints its text so far. Other failures of this program print
+ *   nothing: they are reported on stderr. Of several turns all are printed as they end, with an empty line in between,
+ *   since Claude Code 2.1.330; before, the last.
  * - `json` prints one line at the end: the last result, or with `verbose` the array of the frames, without those about
  *   tasks, denials and hooks.
  * - `stream-json` prints each frame at once, on a line of its own.
@@ -56,6 +57,14 @@ export function createOutputWriter(format: OutputFormat, options: OutputOptions)
 function textWriter({ write, stream }: OutputOptions): OutputWriter {
   const live = textStream({ ...stream, write });
   let last = "";
+  const print = (text: string) => {
+    live.complete(text);
+    live.separate("\n");
+  };
+  const printLast = () => {
+    if (last !== "") print(last);
+    last = "";
+  };
   return {
     frame: (frame) => {
       if (frame.type !== "result") {
@@ -64,10 +73,10 @@ function textWriter({ write, stream }: OutputOptions): OutputWriter {
       }
       const text = textOf(frame);
       if (text === undefined) {
-        live.complete();
+        printLast();
+        live.cut(textSoFar(frame));
       } else if (isVersionAtLeast(`${frame["claude_version"]}`, "2.1.330")) {
-        live.complete(text);
-        live.separate("\n");
+        print(text);
       } else if (live.isUnderWay()) {
         live.complete(text);
         last = "";
@@ -75,10 +84,15 @@ function textWriter({ write, stream }: OutputOptions): OutputWriter {
         last = text;
       }
     },
-    end: () => {
-      if (last !== "") live.complete(last);
-    },
+    end: printLast,
   };
+}
+
+/** How a turn ends that is cut short: what the model has said by then is printed. */
+const CUT_SHORT: readonly unknown[] = ["timeout", "idle_timeout", "interrupted"];
+
+function textSoFar({ subtype, result }: Frame): string | undefined {
+  return CUT_SHORT.includes(subtype) && typeof result === "string" ? result : undefined;
 }
 
 /** What a frame says in text; only results of `claude -p` itself do. */

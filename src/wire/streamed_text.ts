@@ -12,8 +12,10 @@ export interface TextStreamOptions {
 export interface TextStream {
   /** Takes a frame that is no result. */
   readonly follow: (frame: Frame) => void;
-  /** Completes what has appeared to the text of a result; without one, nothing more of it comes. */
-  readonly complete: (text?: string) => void;
+  /** Completes what has appeared to the text of a result. */
+  readonly complete: (text: string) => void;
+  /** Completes what has appeared to the text so far of a turn that failed, and ends its line. */
+  readonly cut: (textSoFar?: string) => void;
   /** Whether something has appeared that has not been completed. */
   readonly isUnderWay: () => boolean;
   /** Puts something before whatever appears next. */
@@ -29,6 +31,8 @@ export function textStream({ write, onRemark = () => {} }: TextStreamOptions): T
   /** What of the present text has appeared, and what of it waits. */
   let shown = "";
   let waiting = "";
+  /** The last remark of the turn that has appeared. */
+  let left = "";
   let separator = "";
   let remarked = false;
   const show = (text: string) => {
@@ -42,10 +46,16 @@ export function textStream({ write, onRemark = () => {} }: TextStreamOptions): T
   const leave = () => {
     if (shown !== "") {
       separator = shown.endsWith("\n") ? "\n" : "\n\n";
+      left = shown;
       reportRemark();
     }
     shown = "";
     waiting = "";
+  };
+  const reset = () => {
+    shown = "";
+    waiting = "";
+    left = "";
   };
   /** Returns what of a result's text has not appeared yet. */
   const restOf = (text: string): string => {
@@ -74,16 +84,17 @@ export function textStream({ write, onRemark = () => {} }: TextStreamOptions): T
       waiting = "";
     },
     complete: (text) => {
-      if (text === undefined) {
-        if (shown !== "" && !shown.endsWith("\n")) write("\n");
-        shown = "";
-        waiting = "";
-        return;
-      }
       const rest = restOf(text);
       if (rest !== "") show(rest);
-      shown = "";
-      waiting = "";
+      reset();
+    },
+    cut: (textSoFar = "") => {
+      const last = shown || left;
+      const hasAppeared = last.endsWith(textSoFar);
+      if (!hasAppeared) show(restOf(textSoFar));
+      const end = hasAppeared ? last : textSoFar;
+      if (end !== "" && !end.endsWith("\n")) write("\n");
+      reset();
     },
     isUnderWay: () => shown !== "",
     separate: (between) => separator = between,

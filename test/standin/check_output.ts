@@ -38,7 +38,9 @@ export function checkOutput(
     // The limit of turns is told as in `claude -p`, which leaves the line open.
     const isOpen = /^Error: Reached max turns \(\d+\)$/.test(stdout);
     assert(stdout === "" || isOpen || stdout.endsWith("\n"), "text ends with a new line");
-    assert(code === 1 || code === 75 || isSuccess === (stdout !== ""), "only an answer is printed");
+    // A turn that is cut short prints its text so far.
+    if (code !== 2) assert(!isSuccess || stdout !== "", "an answer is printed");
+    else assertEquals(stdout, "", "a failure of the program prints nothing");
     return;
   }
   // The turn of a woken model has one of its own, behind which is told that it is over.

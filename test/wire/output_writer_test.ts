@@ -55,7 +55,7 @@ Deno.test("createOutputWriter: text prints the answer alone, with one newline at
 Deno.test("createOutputWriter: text prints an API error but no failure of this program", () => {
   const error = { ...RESULT, is_error: true, result: "API Error: 400" };
   assertEquals(output("text", (writer) => writer.frame(error)), ["API Error: 400\n"]);
-  const failure = { ...RESULT, subtype: "timeout", is_error: true, result: "Half" } as const;
+  const failure = { ...RESULT, subtype: "internal_error", is_error: true, result: "x" } as const;
   assertEquals(output("text", (writer) => writer.frame(failure)), []);
 });
 
@@ -82,13 +82,17 @@ Deno.test("createOutputWriter: text prints each turn since 2.1.330 when it ends"
 });
 
 Deno.test("createOutputWriter: a failure takes back no turn before it", () => {
-  const failure = { ...RESULT, subtype: "interrupted", is_error: true } as const;
-  for (const claude_version of ["2.1.197", "2.1.330"]) {
-    const written = output("text", (writer) => {
-      writer.frame({ ...RESULT, claude_version });
-      writer.frame({ ...failure, claude_version });
-    });
-    assertEquals(written, ["Done\n"]);
+  for (const subtype of ["interrupted", "idle_timeout", "timeout"] as const) {
+    for (const claude_version of ["2.1.197", "2.1.330"]) {
+      const { result: _, ...failure } = { ...RESULT, subtype, claude_version };
+      const stdout = (frame: ResultFrame) =>
+        output("text", (writer) => {
+          writer.frame({ ...RESULT, claude_version });
+          writer.frame(frame);
+        }).join("");
+      assertEquals(stdout(failure), "Done\n");
+      assertEquals(stdout({ ...failure, result: "Half" }), "Done\n\nHalf\n");
+    }
   }
 });
 

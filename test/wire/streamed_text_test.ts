@@ -91,10 +91,24 @@ Deno.test("the answers of several turns appear as the text format prints them", 
   assertEquals(written(before), { pieces: ["c\nd", "\n"], remarks: 0 });
 });
 
-Deno.test("what a failure stops ends with its line", () => {
-  const failure: Frame = { ...result("x"), subtype: "timeout", is_error: true };
-  assertEquals(written([begins("text"), delta("a\nb"), failure]).pieces, ["a\nb", "\n"]);
-  assertEquals(written([begins("text"), delta("a"), failure]).pieces, []);
+Deno.test("a turn that is cut short prints each text so far once", () => {
+  const texts = [begins("text"), delta("a\nb")];
+  const remark = [...texts, begins("tool_use")];
+  const cut = (text?: string): Frame => {
+    const { result: _, ...frame } = result("");
+    return { ...frame, ...(text && { result: text }), subtype: "timeout", is_error: true };
+  };
+  const rows: readonly (readonly [frames: readonly Frame[], stdout: string])[] = [
+    [[...texts, cut("a\nb")], "a\nb\n"],
+    [[...texts, cut("a\nbc")], "a\nbc\n"],
+    [[...texts, delta(" c"), cut("b c")], "a\nb c\n"],
+    [[...texts, cut()], "a\nb\n"],
+    [[...remark, cut("a\nb")], "a\nb\n"],
+    [[...remark, begins("text"), delta("c"), cut("c")], "a\nb\n\nc\n"],
+    [[begins("text"), delta("a"), cut("a")], "a\n"],
+    [[begins("text"), delta("a"), cut()], ""],
+  ];
+  for (const [frames, stdout] of rows) assertEquals(written(frames).pieces.join(""), stdout);
 });
 
 Deno.test("however an answer is cut, what appears is what the text format prints", () => {
