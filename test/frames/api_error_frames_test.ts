@@ -100,6 +100,7 @@ Deno.test("what is told before the screen alone is no frame", () => {
 
 const REASONS = [
   { text: "Prompt is too long · x", status: 400, reason: "prompt_too_long" },
+  { text: "Prompt is too long", status: undefined, reason: "blocking_limit" },
   { text: "Request too large (max 32MB).", status: 413, reason: "image_error" },
 ] as const;
 

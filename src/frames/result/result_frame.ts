@@ -305,7 +305,10 @@ function terminalReason(
 /** What is to be changed about a request that failed has a name of its own in every version, the rest since 2.1.330. */
 function errorReason(turn: Turn | undefined, version: string): string {
   if (turn?.error?.status === 413) return "image_error";
-  if (turn?.text.startsWith("Prompt is too long")) return "prompt_too_long";
+  if (turn?.text.startsWith("Prompt is too long")) {
+    // 2.1.330 refuses what is far too long itself, without a request.
+    return turn.error?.status === null ? "blocking_limit" : "prompt_too_long";
+  }
   return isVersionAtLeast(version, "2.1.330") ? "api_error" : "completed";
 }
 

@@ -180,6 +180,10 @@ export function verdictOf(
     case "blocked":
       return { outcome: { kind: "local", text: ending.text }, showScreen: false };
     case "idle":
+      // No hook reports a failure without a request: 2.1.330 itself refuses a prompt that is far too long.
+      if (options.turn?.error !== undefined) {
+        return verdictOf({ kind: "answered", stop: {} }, options);
+      }
       if (command !== undefined) return withoutPrompt(command);
       return {
         outcome: {

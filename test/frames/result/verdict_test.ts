@@ -131,6 +131,30 @@ Deno.test("verdictOf() names a command that became no prompt", () => {
   }
 });
 
+Deno.test("a failure that no hook reports is one of the API", () => {
+  const line = {
+    type: "assistant",
+    isApiErrorMessage: true,
+    error: "invalid_request",
+    message: {
+      id: "m",
+      model: "<synthetic>",
+      content: [{ type: "text", text: "Prompt is too long" }],
+    },
+  };
+  const entry = parseEntry(JSON.stringify(line));
+  const found = verdict({ kind: "idle", prompted: true }, {
+    turn: turnsOf(entry === undefined ? [] : [entry])[0],
+    command: "/mine",
+  });
+  assertEquals(found.outcome, {
+    kind: "failed",
+    error: "invalid_request",
+    text: "Prompt is too long",
+  });
+  assertEquals([found.failure?.kind, found.showScreen], ["context-overflow", false]);
+});
+
 Deno.test("verdictOf() names the limit of turns as claude -p does, and words it for stderr", () => {
   const found = verdict({ kind: "max-turns" }, { maxTurns: 2 });
   assertEquals(found.outcome, {
