@@ -20,7 +20,7 @@ import { hearStream } from "./live/exact_stream.ts";
 import { tellHeard } from "./live/live_answers.ts";
 import { tellBeats, untilBeat } from "./live/long_calls.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
-import { hearText } from "./live/partial_messages.ts";
+import { hearBatch, hearText } from "./live/partial_messages.ts";
 import { noteShell, noteShellOver, tellShellOutput } from "./live/shell_output.ts";
 import { awaitMessage } from "./messages.ts";
 import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
@@ -167,9 +167,10 @@ function takeCost(state: FramesState, input: InputOf<"cost">): FramesStep {
 
 /** A hook tells what no line does, or before a line does. */
 function takeHook(
-  state: FramesState,
+  before: FramesState,
   { event, payload, ranAt, callback, at: heardAt }: InputOf<"hook">,
 ): FramesStep {
+  const state = event === "PostToolBatch" ? hearBatch(before, payload) : before;
   const model = payload["model"];
   if (event === "SessionStart" && typeof model === "string") return quiet({ ...state, model });
   if (event === "MessageDisplay") return quiet(hearText(state, payload));

@@ -4,7 +4,7 @@ import { readProgram } from "../../src/cassette/program/read_program.ts";
 import type { ConversationOptions } from "../../src/frames/conversation.ts";
 import { framesOf } from "../../src/frames/conversation_step.ts";
 import { fold } from "../../src/frames/advance.ts";
-import type { Input } from "../../src/session/input.ts";
+import type { HookPayload, Input } from "../../src/session/input.ts";
 import { isPrompt } from "../../src/transcript/entry.ts";
 import type { AnyFrame } from "../../src/wire/any_frame.ts";
 import { assertStreamGrammar } from "../frames/live/stream_grammar.ts";
@@ -49,36 +49,48 @@ function streamed(
   return frames;
 }
 
-/** A run with MessageDisplay hooks that give the texts of each answer in two pieces, before or after its lines. */
+/**
+ * A run with MessageDisplay hooks that give the texts of each answer in two pieces, before or after its lines and those of
+ * the calls before it. The PostToolBatch hook of those calls comes before, because Claude Code waits for it.
+ */
 function withDisplays(inputs: readonly Input[], draw: () => number): readonly Input[] {
   const heard: { readonly at: number; readonly input: Input }[] = inputs
     .filter((input) => input.type !== "hook" || input.event !== "MessageDisplay")
     .map((input, at) => ({ at, input }));
+  const hear = (at: number, event: string, payload: HookPayload) =>
+    heard.push({ at: at + 0.5, input: { type: "hook", event, payload, at: 0 } });
   let turn = 0;
-  /** The last line that the model was given. */
+  /** The place of what the model was given last. */
   let asked = 0;
+  let calls: readonly string[] = [];
   for (const { at, input } of [...heard]) {
     if (input.type !== "transcript") continue;
     const { entry } = input;
-    if (isPrompt(entry)) turn++;
-    if (entry.type === "user") asked = at;
-    if (entry.type !== "assistant") continue;
-    const text = entry.message.content.map(({ text }) => text ?? "").join("");
-    if (text === "") continue;
-    const cut = draw() % (text.length + 1);
-    for (const [index, delta] of [text.slice(0, cut), text.slice(cut)].entries()) {
-      const payload = {
-        message_id: entry.message.id,
-        turn_id: `${turn}`,
-        index,
-        delta,
-        final: index === 1,
-      };
-      heard.push({
-        at: Math.max(asked, at + draw() % 20 - 15) + 0.5,
-        input: { type: "hook", event: "MessageDisplay", payload, at: input.at },
-      });
+    if (isPrompt(entry)) {
+      turn++;
+      asked = at;
+      calls = [];
     }
+    if (entry.type !== "assistant") continue;
+    const { id, content } = entry.message;
+    const text = content.map(({ text }) => text ?? "").join("");
+    if (text !== "") {
+      const soon = Math.max(asked, at + draw() % 20 - 15);
+      if (calls.length > 0) {
+        hear(Math.min(soon, at - 1), "PostToolBatch", {
+          tool_calls: calls.map((id) => ({ tool_use_id: id })),
+        });
+      }
+      const cut = draw() % (text.length + 1);
+      for (const [index, delta] of [text.slice(0, cut), text.slice(cut)].entries()) {
+        const place = soon + draw() % 6;
+        hear(place, "MessageDisplay", { message_id: id, turn_id: `${turn}`, index, delta });
+      }
+      asked = soon;
+      calls = [];
+    }
+    const called = content.filter(({ type }) => type === "tool_use");
+    calls = [...calls, ...called.map(({ id }) => `${id}`)];
   }
   return heard.sort((one, other) => one.at - other.at).map(({ input }) => input);
 }

@@ -47,7 +47,8 @@ export function startAnswer(
       shown: 0,
       blocks: 0,
     };
-    return sayOpen(withOpen(withStreamed(next, made), open), {
+    const begun = changed(withStreamed(next, made), { open, returned: new Set() });
+    return sayOpen(begun, {
       type: "message_start",
       message: {
         id: made,

@@ -3,6 +3,7 @@ import { apiUsage } from "../single/assistant_frames.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import {
+  batchedCalls,
   displayedPiece,
   NO_PARTS,
   type OpenAnswer,
@@ -30,6 +31,7 @@ import { say } from "../telling/saying.ts";
 import type { HookPayload } from "../../session/input.ts";
 import type { AssistantEntry, ContentBlock, UserEntry } from "../../transcript/entry.ts";
 import type { AssistantFrame } from "../../wire/message_frames.ts";
+import { asText } from "../../json_object.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** Takes a piece of text as a hook tells it. */
@@ -39,6 +41,16 @@ export function hearText(state: FramesState, payload: HookPayload): FramesState 
   if (partial === undefined || piece === undefined) return state;
   if (partial.closed.includes(piece.message)) return state;
   return changed(state, { displayed: withPiece(partial.displayed, piece) });
+}
+
+/**
+ * Takes the calls of an answer, all of which have returned. Claude Code writes their lines up to 0.1 s later, and the text
+ * of the next answer may be displayed before that.
+ */
+export function hearBatch(state: FramesState, payload: HookPayload): FramesState {
+  const { calls, returned } = state.partial ?? NO_PARTS;
+  const batch = batchedCalls(payload, state.options.sessionId);
+  return changed(state, { calls: calls.union(batch.difference(returned)) });
 }
 
 /** Tells what hooks have told, as far as everything before it has been told. */
@@ -99,12 +111,6 @@ export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told
       (state) => and(sayLine(state, entry), (state) => told(forgetRequest(state))),
     );
   }
-  if (isOfEarlier(entry, before)) {
-    return and(
-      say(before, (context) => framesOfEntry(entry, context)),
-      (state) => told(withCalls(state, entry)),
-    );
-  }
   const [block, ...others] = entry.message.content;
   return and(
     openFor(before, entry),
@@ -118,16 +124,6 @@ export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told
 /** Whether a line is Claude Code's own, such as an API error, in the place of an answer. */
 export function standsInPlace({ isApiErrorMessage, message }: AssistantEntry): boolean {
   return isApiErrorMessage === true || message.model === "<synthetic>";
-}
-
-/**
- * Whether a line is of an answer before the one that is being told, which came so soon that its hook was heard before
- * that line was written: a call comes after the text of its answer, and nothing shows that text.
- */
-function isOfEarlier({ message: { content } }: AssistantEntry, { partial }: FramesState): boolean {
-  const { open } = partial ?? NO_PARTS;
-  return open !== undefined && open.apiId === undefined && open.text.trim() !== "" &&
-    content[0]?.type === "tool_use";
 }
 
 /** Sees to it that the answer is open of which a line is a part. */
@@ -235,15 +231,16 @@ function withCalls(state: FramesState, { message }: AssistantEntry): FramesState
 /** What the model is told comes after what it has said. */
 export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
   if (state.partial === undefined) return told(state);
-  const { calls, open } = state.partial;
-  const { message } = entry;
-  const returned = typeof message.content === "string"
-    ? []
-    : message.content.map(({ tool_use_id: id }) => id);
-  const left = returned.length === 0 || calls.size === 0
-    ? calls
-    : calls.difference(new Set(returned));
-  const next = changed(state, { calls: left, rests: false });
+  const { calls, returned, open } = state.partial;
+  const { content } = entry.message;
+  const results = new Set(
+    typeof content === "string" ? [] : content.map(({ tool_use_id: id }) => asText(id)),
+  );
+  const next = changed(state, {
+    calls: calls.difference(results),
+    returned: returned.union(results),
+    rests: false,
+  });
   if (open?.apiId === undefined || state.amid) return told(next);
   return isOfOutput(state, entry) ? endBeforeOutput(next) : endAnswer(next);
 }
@@ -272,7 +269,8 @@ export function endParts(state: FramesState): Told {
   return and(ended, (state) => {
     const { displayed = [] } = state.partial ?? {};
     const next = displayed.reduce((state, { id }) => closed(state, id), state);
-    return told(forgetRequest(changed(next, { calls: new Set(), rests: false, unheard: [] })));
+    const { calls, returned, unheard } = NO_PARTS;
+    return told(forgetRequest(changed(next, { calls, returned, rests: false, unheard })));
   });
 }
 

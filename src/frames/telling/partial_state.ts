@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../json_object.ts";
 import type { HookPayload } from "../../session/input.ts";
 import type { AssistantEntry } from "../../transcript/entry.ts";
 
@@ -29,8 +30,10 @@ interface DisplayedPiece {
 export interface PartialState {
   /** The answer that is being told. */
   readonly open?: OpenAnswer;
-  /** The calls of the last answer that have not returned: until then the model is not asked again. */
+  /** The calls that have not returned: until then the model is not asked again. */
   readonly calls: ReadonlySet<string>;
+  /** Those of the last answer that have returned: a hook may report them afterwards. */
+  readonly returned: ReadonlySet<string>;
   /** Whether the last answer was to end the turn: if another follows, the model has been told something in between. */
   readonly rests?: boolean;
   /** What hooks have told and nobody has been told yet, or not to its end. */
@@ -66,6 +69,7 @@ export interface OpenAnswer {
 /** Nothing has been told yet. */
 export const NO_PARTS: PartialState = {
   calls: new Set(),
+  returned: new Set(),
   displayed: [],
   closed: [],
   unheard: [],
@@ -76,16 +80,29 @@ const MOST_PIECES = 100_000;
 
 /** Reads what a MessageDisplay hook was given; undefined for what is none of the session's own. */
 export function displayedPiece(
-  { message_id, turn_id, index, delta, agent_id, session_id }: HookPayload,
+  payload: HookPayload,
   sessionId: string,
 ): DisplayedPiece | undefined {
-  if (agent_id !== undefined || (session_id !== undefined && session_id !== sessionId)) {
-    return undefined;
-  }
+  if (!isOfSession(payload, sessionId)) return undefined;
+  const { message_id, turn_id, index, delta } = payload;
   if (typeof message_id !== "string" || typeof delta !== "string") return undefined;
   if (typeof index !== "number" || !Number.isSafeInteger(index) || index < 0) return undefined;
   const turn = typeof turn_id === "string" ? turn_id : "";
   return { message: message_id, turn, index, text: delta };
+}
+
+/** Reads the calls of a batch that a PostToolBatch hook was given; none of a subagent's. */
+export function batchedCalls(payload: HookPayload, sessionId: string): ReadonlySet<string> {
+  const { tool_calls: calls } = payload;
+  if (!isOfSession(payload, sessionId) || !Array.isArray(calls)) return new Set();
+  return new Set(
+    calls.map((call) => isJsonObject(call) ? call["tool_use_id"] : undefined)
+      .filter((id) => typeof id === "string"),
+  );
+}
+
+function isOfSession({ agent_id, session_id }: HookPayload, sessionId: string): boolean {
+  return agent_id === undefined && (session_id === undefined || session_id === sessionId);
 }
 
 /** Adds a piece to the messages that have not been told to their ends, in the order in which they were begun. */

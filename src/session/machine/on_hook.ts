@@ -251,11 +251,7 @@ function limitReached(state: SessionState, payload: HookPayload): SessionState["
   if (isOverspent(state)) return "budget";
   if (payload["agent_id"] !== undefined) return undefined;
   if (isOutOfTries(state)) return "output-tries";
-  const { requests, options: { maxBudgetUsd, output, maxTurns } } = state;
-  // The first recordings hold only the call at the limit, and not what the limit was.
-  const isOld = maxBudgetUsd === undefined && output === undefined;
-  // As `claude -p` does, whatever number it is.
-  return requests + 1 > (maxTurns ?? (isOld ? 0 : Infinity)) ? "max-turns" : undefined;
+  return mayNotGoOn(state) ? "max-turns" : undefined;
 }
 
 /** Whether the turn has made as many requests as it may, so that no Stop hook can have it make another one. */

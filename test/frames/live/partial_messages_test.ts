@@ -197,23 +197,51 @@ Deno.test("what hooks tell of the next answer waits for what the model is told b
   ]);
 });
 
-Deno.test("an answer that comes before the lines of the one ahead of it is told once", () => {
-  const run = begun();
-  display(run, 0, "done", { final: true });
-  const told = run.frames.length;
-  run.push(answerLine("m", call, "tool_use"), result, answerLine("n", text("done")));
-  assertEquals(outline(run.frames.slice(told)), [
+Deno.test("an answer displayed before the lines of earlier calls waits for their results", () => {
+  const calls = answerLine("m", call, "tool_use");
+  const batch = { tool_calls: [{ tool_use_id: "c" }] };
+  const expected = [
+    ...REQUEST,
+    'content_block_start 0 "tool_use"',
+    'content_block_delta 0 "{\\"command\\":\\"ls\\"}"',
     "assistant tool_use(Bash)",
-    "user",
-    "assistant text(done)",
     "content_block_stop 0",
-    'message_delta "end_turn"',
+    'message_delta "tool_use"',
     "message_stop",
-  ]);
-  const ids = run.frames.filter(({ type }) => type === "assistant")
-    .map((frame) => (frame as AssistantFrame).message.id);
-  assertEquals([ids[0], ids.length, new Set(ids).size], ["m", 2, 2]);
-  assertEquals(joined(run.frames), "done");
+    "user",
+    ...REQUEST,
+    TEXT_BEGINS,
+    'content_block_delta 0 "done\\n"',
+  ];
+  const orders = [
+    ["batch", "display", "call", "result"],
+    ["batch", "call", "display", "result"],
+    [
+      "call",
+      "batch",
+      "result",
+      "display",
+    ],
+    ["call", "result", "batch", "display"],
+    ["call", "batch", "display", "result"],
+  ];
+  for (const order of orders) {
+    const run = begun();
+    for (const each of order) {
+      if (each === "batch") run.tell({ type: "hook", event: "PostToolBatch", payload: batch });
+      else if (each === "display") display(run, 0, "done\n");
+      else run.push(each === "call" ? calls : result);
+    }
+    assertEquals(outline(run.frames), expected, order.join());
+  }
+});
+
+Deno.test("a batch of a subagent's calls holds up no answer", () => {
+  const run = begun();
+  const payload = { agent_id: "a", tool_calls: [{ tool_use_id: "c" }] };
+  run.tell({ type: "hook", event: "PostToolBatch", payload });
+  display(run, 0, "done\n");
+  assertEquals(outline(run.frames).slice(-1), ['content_block_delta 0 "done\\n"']);
 });
 
 Deno.test("the result of a structured answer comes before the end of the answer that gives it", () => {

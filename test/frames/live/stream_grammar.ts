@@ -5,11 +5,14 @@ import type {
   ContentBlock,
   StreamEvent,
   StreamEventFrame,
+  UserFrame,
 } from "../../../src/wire/message_frames.ts";
 
 /** An answer, as its stream events give it. */
 interface StreamedMessage {
   readonly id: string;
+  /** The calls on its `assistant` frames so far. */
+  readonly calls: unknown[];
   readonly blocks: ContentBlock[];
   /** The JSON of a call's input so far. */
   json: string;
@@ -20,7 +23,7 @@ interface StreamedMessage {
 /**
  * Requires the stream events of a run to follow the API's grammar: messages do not nest, one block is open at a time,
  * blocks are numbered in order, nothing follows `message_delta` but `message_stop`, and the joined deltas of a complete
- * answer are the blocks of its `assistant` frames.
+ * answer are the blocks of its `assistant` frames. No frame of an earlier answer or its calls stands within a message.
  *
  * Two things are looser, as `docs/live-text.md` says: adjacent texts may be one block of the stream, and a thought may
  * have no events.
@@ -38,12 +41,13 @@ export function assertStreamGrammar(
       assert(open === undefined || !stops, "a message without an end");
       open = undefined;
     }
+    if (open !== undefined) assertInPlace(frame, open);
     if (frame.type !== "stream_event") continue;
     const { event } = frame as StreamEventFrame;
     if (event.type === "message_start") {
       assert(open === undefined || (!stops && !open.isBlockOpen), "a message within a message");
       const { id } = event["message"] as AssistantFrame["message"];
-      open = { id, blocks: [], json: "", isBlockOpen: false };
+      open = { id, calls: [], blocks: [], json: "", isBlockOpen: false };
       continue;
     }
     assert(open !== undefined, `${event.type} of no message`);
@@ -58,6 +62,23 @@ export function assertStreamGrammar(
   }
   assert(open === undefined || !stops, "a message without an end");
   for (const message of complete) assertSameBlocks(message, frames);
+}
+
+/** Requires a frame within a message to be of that message, or the result of one of its calls. */
+function assertInPlace(frame: AnyFrame, open: StreamedMessage): void {
+  if (frame["parent_tool_use_id"] !== null) return;
+  if (frame.type === "assistant") {
+    const { id, model, content } = (frame as AssistantFrame).message;
+    assert(id === open.id || model === "<synthetic>", "a frame of another message");
+    open.calls.push(...content.map((block) => block.id));
+  }
+  if (frame.type === "user") {
+    const { content } = (frame as UserFrame).message;
+    const results = typeof content === "string" ? [] : content.map((block) => block.tool_use_id);
+    for (const id of results) {
+      assert(id === undefined || open.calls.includes(id), "a result of an earlier call");
+    }
+  }
 }
 
 function takeEvent(message: StreamedMessage, event: StreamEvent): void {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { replay } from "../../../src/library/mod.ts";
+import { assertStreamGrammar } from "../../frames/live/stream_grammar.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
@@ -17,8 +18,8 @@ function eventOf({ type, event }: JsonObject): JsonObject {
 const OF_PRINT_MODE = ["rate_limit_event", "thinking_tokens"];
 
 /**
- * Frames as what can be compared: thinking is told when the answer is whole, and may come after the text that follows
- * it. The rest of a block is joined, and its place is among those of other kinds.
+ * Frames as what can be compared: a thought may have no events, and its frame may come after the text that follows it. The
+ * rest of a block is joined, and its place is among those of other kinds.
  */
 function comparable(frames: readonly JsonObject[]): readonly unknown[] {
   const thoughts = new Set<unknown>();
@@ -102,11 +103,14 @@ forNewestVersion(
     );
     if (expected === undefined || ours === undefined || exactly === undefined) throw new Error();
     assertEquals(comparable(ours), comparable(expected));
-    const texts = (frames: readonly JsonObject[], kind = "text") =>
-      frames.map(eventOf).map(({ delta }) => (delta as JsonObject | undefined)?.[kind])
+    const texts = (frames: readonly JsonObject[]) =>
+      frames.map(eventOf).map(({ delta }) => (delta as JsonObject | undefined)?.["text"])
         .filter((text) => text !== undefined);
     assertEquals(texts(ours).join(""), texts(expected).join(""));
-    assertEquals(texts(ours, "thinking").join(""), "hm");
+    const thoughts = ours.flatMap(({ message }) => blocksOf(message))
+      .map(({ thinking }) => thinking).filter((thinking) => thinking !== undefined);
+    assertEquals(thoughts, ["hm"]);
+    for (const frames of [expected, ours, exactly]) assertStreamGrammar(frames as never);
     const usage = (frames: readonly JsonObject[]) =>
       frames.map(eventOf).filter(({ type }) => type === "message_delta");
     assertEquals(usage(ours), usage(expected));

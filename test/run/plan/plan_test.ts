@@ -1136,7 +1136,7 @@ rule("hooks are registered where something hangs on them", {
     },
     "answers are told as they are written": {
       order: { partialMessages: true },
-      is: [...ALWAYS, "MessageDisplay"],
+      is: [...ALWAYS, "PostToolBatch", "MessageDisplay"],
     },
     "so they are without hooks, if the API's stream is heard": {
       order: { partialMessages: true, exactStream: true },

@@ -201,7 +201,7 @@ Deno.test("a child is told to go at Stop as soon as the status line has been hea
 Deno.test("a turn is over at its limit once the child is idle and all is on record, in any order", () => {
   const lines = [PROMPT, called("1"), returned("1"), COMPLETED];
   for (let before = 0; before <= lines.length; before++) {
-    const session = simulate();
+    const session = simulate({ maxTurns: 1 });
     session.hear(status("busy"));
     const batch = { type: "hook", event: "PostToolBatch", payload: {} } as const;
     for (const input of [...lines.slice(0, before), batch]) session.hear(input);

@@ -172,6 +172,8 @@ function hooksFor(
 ): readonly HookEvent[] {
   const isLimited = maxTurns !== undefined || maxBudgetUsd !== undefined ||
     servers.includes(OUTPUT_SERVER);
+  // An answer can be displayed before the transcript holds the calls before it: their batch says which those are.
+  const isDisplayed = partialMessages && !exactStream;
   return [
     "Stop",
     "StopFailure",
@@ -183,11 +185,11 @@ function hooksFor(
     ...(inject !== "stdin" || altered !== undefined || gate === "UserPromptSubmit"
       ? ["UserPromptSubmit" as const]
       : []),
-    ...(isLimited ? ["PostToolBatch" as const] : []),
+    ...(isLimited || isDisplayed ? ["PostToolBatch" as const] : []),
     ...(maxBudgetUsd === undefined && initialized?.skills === undefined
       ? []
       : ["PreToolUse" as const]),
-    ...(partialMessages && !exactStream ? ["MessageDisplay" as const] : []),
+    ...(isDisplayed ? ["MessageDisplay" as const] : []),
   ];
 }
 
