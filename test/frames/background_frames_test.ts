@@ -123,8 +123,8 @@ for (const version of ["2.1.197", "2.1.330"]) {
       );
     };
     assertEquals(costsOf([0, 0.25]), [[0.25, [0.25]]]);
-    // What comes next is told behind it, which has no cost then.
-    assertEquals(costsOf([0]), [[undefined, []]]);
+    // What comes next is printed after it, which has the cost so far then.
+    assertEquals(costsOf([0]), [[0, []]]);
     const together = replay(recording, { prices: [0], atOnce: true });
     assertEquals(together.frames.map(comparable), inOrder, "read together");
   });

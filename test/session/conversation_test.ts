@@ -280,7 +280,7 @@ Deno.test("a Stop that waits for a price is answered in any case", () => {
   submit(session, "one");
   say(session, "two");
   hook(session, "Stop", { last_assistant_message: "one!" }, "stop-1");
-  session.wait(1500);
+  session.wait(5000);
   assertEquals(answers(session), ["stop-1"]);
 });
 

@@ -7,9 +7,14 @@ import { type Cost, costOfEntries } from "../../transcript/turn/cost.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
-/** What a conversation has cost whose child still lives, if its status line has told. */
+/**
+ * What a run has cost whose child still lives, as its status line has reported. Until the first report a conversation has
+ * cost what was paid before this child: the next result has the rest.
+ */
 export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined {
-  if (state.cost === undefined) return undefined;
+  if (state.cost === undefined) {
+    return state.options.conversation === true ? costBefore(state) : undefined;
+  }
   const modelUsage = usageSoFar(state, turns);
   return {
     ...state.cost,

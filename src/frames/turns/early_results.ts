@@ -38,9 +38,9 @@ function stopBefore(
 }
 
 /**
- * Tells the results of the turns that have ended, if the run goes on and none has to wait: in a run of one prompt for the
- * status line, which tells some 0.3 s later what they have cost. They have no cost where the child tells it at its end
- * only.
+ * Prints the results of the turns that have ended, if the run goes on and none has to wait: in a run of one prompt for the
+ * status line, which reports some 0.3 s later what they have cost. They have no cost where the child reports it at its
+ * end only.
  */
 export function endTurn(state: FramesState, entry: SystemEntry): Told {
   const { stop, later } = stopBefore(state, entry);
@@ -75,9 +75,9 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
   const run = runTurns(rest);
   const { past, printed } = run;
   const turns = run.recent.slice(0, unpriced && unpriced.turns - past.count);
-  // What was told before it is the cost of something else.
-  const { cost, ...priceless } = rest;
-  const isKnown = cost !== undefined && (unpriced === undefined || isPriced(rest, unpriced.at));
+  const cost = costSoFar(rest, withTurns(past, turns));
+  // The status line has not run since: the next result has the rest, and how it is shared among models.
+  const isLate = unpriced !== undefined && !isPriced(rest, unpriced.at);
   const maxOutputTokens = outputLimits(rest);
   const { state: next, made } = withIds(
     rest,
@@ -91,7 +91,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
           outcome: { kind: "answered" },
           turn,
           index: rest.results + rest.locals + index,
-          cost: costSoFar(isKnown ? rest : priceless, withTurns(past, turns)),
+          cost: isLate && cost !== undefined ? { ...cost, modelUsage: {} } : cost,
           messages: rest.taken,
           joined: rest.joined,
           fastMode: rest.fastMode,

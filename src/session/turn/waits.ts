@@ -98,10 +98,10 @@ function overAfter(state: SessionState, longestMs: number): Effect {
 }
 
 /**
- * How long a child may take to tell what a turn cost: it runs its status line 0.3 s after the last thing that changed,
- * and after a turn that was stopped not at all.
+ * How long a child may take to report what a turn cost. It runs its status line 0.3 s after the last change, where a busy
+ * machine takes 2 s to start the shell, and not at all after a turn that was stopped.
  */
-const PRICE_MS = 1400;
+const PRICE_MS = 5000;
 
 /** The first version that runs its status line at once where it is drawn anew. */
 const REDRAWS_STATUS_LINE = "2.1.330";

@@ -65,6 +65,16 @@ function countsIn(frames: readonly Frame[]) {
   return [spawned, completed, by_type];
 }
 
+Deno.test("a turn of a conversation has a cost before any status line has run", () => {
+  const totals = (frames: readonly Frame[]) =>
+    frames.filter(({ type }) => type === "result").map((frame) => frame["total_cost_usd"]);
+  const options = { ...OPTIONS, conversation: true } as const;
+  const before = { ...OF_NONE, totalUsd: 0.5 };
+  const [, first] = turn(startFrames(options, REPORT), "One");
+  const [, later] = turn(startFrames({ ...options, before }, REPORT), "One");
+  assertEquals([totals(first), totals(later)], [[0], [0.5]]);
+});
+
 Deno.test("subagents are counted for the whole conversation, also by the next child and where no model is asked", () => {
   const [first, one] = turn(startFrames({ ...OPTIONS, conversation: true }, REPORT), "One");
   assertEquals(countsIn(one), [1, 1, { looker: 1 }]);
