@@ -369,6 +369,7 @@ const answers = fc.array(
     order: fc.array(fc.nat({ max: 9 }), { maxLength: 5 }),
     linesAfter: fc.nat({ max: 6 }),
     lost: fc.option(fc.nat({ max: 4 })),
+    thinks: fc.boolean(),
     calls: fc.boolean(),
   }),
   { minLength: 1, maxLength: 3 },
@@ -382,7 +383,8 @@ Deno.test("however hooks and lines come, joined deltas are the answer, and event
       ...rest,
       texts: [`${number}${first}`, ...texts],
     }));
-    for (const [number, { texts, cuts, order, linesAfter, lost, calls }] of answers.entries()) {
+    for (const [number, answer] of answers.entries()) {
+      const { texts, cuts, order, linesAfter, lost, thinks, calls } = answer;
       const whole = texts.join("");
       const ends = [...new Set(cuts.map((cut) => Math.min(cut, whole.length)))].sort((a, b) =>
         a - b
@@ -393,7 +395,9 @@ Deno.test("however hooks and lines come, joined deltas are the answer, and event
         .sort((one, other) => (order[one.index] ?? 0) - (order[other.index] ?? 0));
       const read = () => {
         const id = `m${number}`;
+        const thought = { type: "thinking", thinking: "hm", signature: "s" };
         run.push(
+          ...thinks ? [answerLine(id, thought)] : [],
           ...texts.map((each) => answerLine(id, text(each))),
           ...calls ? [answerLine(id, call, "tool_use")] : [],
         );
