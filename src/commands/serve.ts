@@ -17,7 +17,7 @@ import { type Profile, PROFILE_SCHEMA } from "../serve/conversations/profile.ts"
 import { PAGE_ROUTE } from "../serve/http/resources/page.ts";
 import { BODY_LIMITS } from "../serve/http/body.ts";
 import { FileReserve } from "../serve/http/file_reserve.ts";
-import { guard } from "../serve/http/guard.ts";
+import { guard, showsToken } from "../serve/http/guard.ts";
 import { ROUTES } from "../serve/http/resources/routes.ts";
 import type { HttpServer } from "../serve/http/listen_for_http.ts";
 import { type HttpOptions, serveHttp } from "../serve/http/serve_http.ts";
@@ -181,7 +181,12 @@ function listen(
 ): HttpServer {
   const { hostname, port } = at;
   try {
-    return serveHttp({ ...shared, at, refuse: guard({ token, hostname }) });
+    return serveHttp({
+      ...shared,
+      at,
+      refuse: guard({ token, hostname }),
+      isKnown: (request) => showsToken(request, token),
+    });
   } catch (cause) {
     throw listeningError(cause, {
       hostname,

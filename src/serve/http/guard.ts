@@ -29,7 +29,7 @@ export function guard(
     if (isFromElsewhere(request, url)) {
       return refuse({ status: 403, detail: "Cannot answer a page of the web" });
     }
-    if (route?.isOpen === true || isSame(tokenIn(request), token)) return undefined;
+    if (route?.isOpen === true || showsToken(request, token)) return undefined;
     return refuse({
       status: 401,
       detail: "Cannot answer: the token is missing, or another one",
@@ -46,6 +46,11 @@ function isFromElsewhere({ headers, method }: Request, { origin }: URL): boolean
   if (from !== null && from !== origin) return true;
   const isTyped = method === "GET" && headers.get("sec-fetch-mode") === "navigate";
   return ["cross-site", "same-site"].includes(headers.get("sec-fetch-site") ?? "") && !isTyped;
+}
+
+/** Whether a request shows the token. */
+export function showsToken(request: Request, token: string): boolean {
+  return isSame(tokenIn(request), token);
 }
 
 /** A bearer's token, or the password of anybody. */

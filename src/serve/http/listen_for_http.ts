@@ -1,18 +1,26 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
 import { CliError } from "../../cli_error.ts";
 import type { FileReserve } from "./file_reserve.ts";
+import { HttpConnection } from "./http_connection.ts";
+import { sendResponse, webRequest } from "./node_exchange.ts";
+import { problemResponse } from "./problem.ts";
 
 /** Where HTTP is listened for, and how it is answered. */
 export interface ListeningOptions {
   readonly at:
     | { readonly path: string }
     | { readonly hostname: string; readonly port: number };
-  readonly handler: (
-    request: Request,
-    info: { readonly completed: Promise<void> },
-  ) => Promise<Response>;
+  /** @param gone aborted once the client waits for the answer no longer */
+  readonly handler: (request: Request, gone: AbortSignal) => Promise<Response>;
+  /**
+   * Whether a request shows that its connection is the user's. Connections without such a request are few, and each is
+   * closed after its first answer. By default every connection is the user's.
+   */
+  readonly isKnown?: ((request: Request) => boolean) | undefined;
   /** Files that are given up where connections have taken all others. */
   readonly reserve: FileReserve;
-  /** Takes what is a mistake of this program, and why nobody was listened to for a while. */
+  /** Takes what is a mistake of this program, and why connections were closed. */
   readonly onMistake: (error: unknown) => void;
 }
 
@@ -26,104 +34,130 @@ export interface HttpServer {
   readonly cut: () => void;
 }
 
-/** How long nobody is listened to after a crowd, in milliseconds, and how often it is looked whether there is one. */
+/** How long no connection is accepted after a crowd, and how often the server looks for one, in milliseconds. */
 const RESTING_MS = 100;
 const LOOK_MS = 1000;
 
-/** A server of Deno's, and what ends it. */
-interface Listening {
-  readonly listening: Deno.HttpServer<Deno.Addr>;
-  readonly stopped: AbortController;
-  isOver: boolean;
-}
+/** How many connections of strangers there may be: at most, and as a part of all files that may be open. */
+const MOST_STRANGERS = 64;
+const SHARE_OF_STRANGERS = 1 / 8;
+/** How much is read at once, in bytes: little of a stranger's, because Node makes objects of all requests in it. */
+const READ_OF_STRANGER = 2048;
+const READ = 16 * 1024;
 
 /**
- * Listens for HTTP. Deno takes connections without end, and ends where it can take none, as where there can be no more
- * open files. Then, and where there are too many connections, those go that have no request under way, what is under way
- * goes on, and others are listened to again once there is room.
+ * Listens for HTTP/1. Where connections have taken all files that may be open, or are too many, those without a request
+ * under way are closed, and others are accepted once there is room.
+ *
+ * The server accepts connections by itself: Deno 2.9.6's `Deno.serve` keeps a connection open after a refusal until all
+ * of the request's body has come, cannot close one connection, and ends where it can open no more files.
  *
  * @throws {Deno.errors.AddrInUse} and its relatives when the address cannot be had
  */
 export function listenForHttp(options: ListeningOptions): HttpServer {
-  const { at, handler, reserve, onMistake } = options;
-  let isOver = false;
-  let server: Listening;
-  /** Those before, as long as they answer what was under way. */
-  const leaving = new Set<Promise<void>>();
-  const listen = (address: ListeningOptions["at"]) => {
-    // A server that has ended is done with its signal.
-    const stopped = new AbortController();
-    const shared = { signal: stopped.signal, onListen: () => {} };
-    const listening = "path" in address
-      ? Deno.serve({ ...address, ...shared }, handler)
-      : Deno.serve({ ...address, ...shared }, handler);
-    if ("path" in address) Deno.chmodSync(address.path, 0o600);
-    server = { listening, stopped, isOver: false };
-    const own = server;
-    listening.finished.then(() => own.isOver = true, (error: unknown) => {
-      own.isOver = true;
-      if (isOver) return;
-      reserve.release();
-      const why = (error as Error).message.replace(/^Error: /u, "");
-      onMistake(new CliError(`Cannot take connections: ${why}`));
-      leave(own);
-    });
-    return listening;
-  };
-  const leave = ({ listening }: Listening) => {
-    const left = listening.shutdown().catch(() => {}).finally(() => leaving.delete(left));
-    leaving.add(left);
-    again();
-  };
-  let resting: ReturnType<typeof setTimeout> | undefined;
-  const again = () => {
-    resting = setTimeout(() => {
-      if (isOver) return;
-      try {
-        if (!reserve.fill()) return again();
-        if ("path" in at) removeSocket(at.path);
-        listen("path" in at ? at : { ...at, port });
-      } catch {
-        again();
+  const { at, handler, isKnown, reserve, onMistake } = options;
+  const listener: Deno.Listener<Deno.UnixConn | Deno.TcpConn> = "path" in at
+    ? Deno.listen({ transport: "unix", path: at.path })
+    : Deno.listen(at);
+  if ("path" in at) Deno.chmodSync(at.path, 0o600);
+  const connections = new Set<HttpConnection>();
+  /** Those of `connections` that have not shown that they are the user's, the oldest one first. */
+  const strangers = new Set<HttpConnection>();
+  const mostStrangers = Math.min(MOST_STRANGERS, Math.floor(mostOpenFiles() * SHARE_OF_STRANGERS));
+  let isClosing = false;
+
+  const answer = async (asked: IncomingMessage, answered: ServerResponse): Promise<void> => {
+    const connection = asked.socket as unknown as HttpConnection;
+    if (connection.isDeaf) return;
+    const gone = new AbortController();
+    asked.on("error", () => {});
+    answered.on("close", () => gone.abort());
+    answered.on("error", () => {});
+    connection.requests++;
+    try {
+      const request = webRequest(asked);
+      if (request !== undefined && isKnown?.(request) === true) {
+        strangers.delete(connection);
+        connection.readBytes = READ;
       }
-    }, RESTING_MS);
+      connection.isDeaf = strangers.has(connection);
+      const response = request === undefined
+        ? problemResponse({ status: 400, detail: "Cannot answer to a name that is none" })
+        : await handler(request, gone.signal);
+      // A body that has not come by now may never come.
+      if (isClosing || !asked.complete || connection.isDeaf) {
+        answered.setHeader("connection", "close");
+      }
+      await sendResponse(response, { to: answered, gone: gone.signal });
+    } finally {
+      connection.requests--;
+    }
   };
-  const first = listen(at);
-  const port = "port" in first.addr ? first.addr.port : 0;
+  // A body may take as long as its resource says, such as keys that a person types.
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (asked, answered) => {
+    answer(asked, answered).catch(onMistake);
+  });
+  // Deno 2.9.6 closes a connection after its first answer where the server is not the one that listens.
+  Object.defineProperty(server, "listening", { get: () => !isClosing });
+
+  const hold = (conn: Deno.Conn) => {
+    const connection = new HttpConnection(conn, isKnown === undefined ? READ : READ_OF_STRANGER);
+    connections.add(connection);
+    if (isKnown !== undefined) strangers.add(connection);
+    const [oldest] = strangers;
+    if (oldest !== undefined && strangers.size > mostStrangers) {
+      strangers.delete(oldest);
+      oldest.destroy();
+    }
+    connection.once("close", () => {
+      connections.delete(connection);
+      strangers.delete(connection);
+    });
+    server.emit("connection", connection);
+  };
+  const closeIdle = () => {
+    for (const connection of connections) if (connection.requests === 0) connection.destroy();
+  };
+  const accept = async () => {
+    while (!isClosing) {
+      try {
+        hold(await listener.accept());
+      } catch (error) {
+        if (isClosing) return;
+        reserve.release();
+        onMistake(new CliError(`Cannot take connections: ${(error as Error).message}`));
+        closeIdle();
+        do await new Promise((resolve) => setTimeout(resolve, RESTING_MS)); while (
+          !isClosing && !reserve.fill()
+        );
+      }
+    }
+  };
+  accept().catch(onMistake);
   const looking = setInterval(() => {
-    if (server.isOver || !reserve.isCrowded) return;
+    if (!reserve.isCrowded) return;
     onMistake(new CliError("Cannot hold so many connections: those that ask for nothing are cut"));
-    server.isOver = true;
-    leave(server);
+    closeIdle();
   }, LOOK_MS);
   Deno.unrefTimer(looking);
-  const end = () => {
-    isOver = true;
-    clearTimeout(resting);
+  const stop = () => {
+    if (isClosing) return;
+    isClosing = true;
     clearInterval(looking);
+    listener.close();
   };
   return {
-    port: "path" in at ? undefined : port,
+    port: listener.addr.transport === "tcp" ? listener.addr.port : undefined,
     close: async () => {
-      end();
-      const own = server;
-      if (!own.isOver) await own.listening.shutdown();
-      own.isOver = true;
-      await Promise.all(leaving);
+      stop();
+      closeIdle();
+      await Promise.all(
+        [...connections].map((each) => new Promise((resolve) => each.once("close", resolve))),
+      );
     },
-    // Deno 2.9.6 takes the signal of a server that is over for a mistake.
     cut: () => {
-      end();
-      if (!server.isOver) server.stopped.abort();
+      stop();
+      for (const connection of connections) connection.destroy();
     },
   };
-}
-
-function removeSocket(path: string): void {
-  try {
-    // What somebody else has put there meanwhile is theirs, and in the way.
-    if (Deno.lstatSync(path).isSocket) Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }

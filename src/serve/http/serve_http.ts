@@ -3,7 +3,7 @@ import { problemOf, problemResponse } from "./problem.ts";
 import { type Call, matchRoute, type Route } from "./route.ts";
 
 /** Where a server listens, and what it answers. */
-export interface HttpOptions<Context> extends Pick<ListeningOptions, "at" | "reserve"> {
+export interface HttpOptions<Context> extends Pick<ListeningOptions, "at" | "reserve" | "isKnown"> {
   readonly routes: readonly Route<Context>[];
   readonly context: Context;
   /** Says why a request is not answered, where it is not. */
@@ -21,7 +21,7 @@ const MOST_AT_ONCE = 512;
  * @throws {Deno.errors.AddrInUse} and its relatives when the address cannot be had
  */
 export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
-  const { at, routes, context, refuse = () => undefined, reserve, onMistake } = options;
+  const { routes, context, refuse = () => undefined, onMistake } = options;
   let answering = 0;
   const answer = async (request: Request, gone: AbortSignal): Promise<Response> => {
     try {
@@ -58,12 +58,7 @@ export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
       return problemResponse(problem);
     }
   };
-  const handler = async (
-    request: Request,
-    { completed }: { readonly completed: Promise<void> },
-  ): Promise<Response> => {
-    const gone = new AbortController();
-    completed.then(() => gone.abort(), () => gone.abort());
+  const handler = async (request: Request, gone: AbortSignal): Promise<Response> => {
     if (answering >= MOST_AT_ONCE) {
       return problemResponse({
         status: 503,
@@ -73,10 +68,10 @@ export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
     }
     answering++;
     try {
-      return await answer(request, gone.signal);
+      return await answer(request, gone);
     } finally {
       answering--;
     }
   };
-  return listenForHttp({ at, handler, reserve, onMistake });
+  return listenForHttp({ ...options, handler });
 }

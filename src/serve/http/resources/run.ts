@@ -8,8 +8,8 @@ import type { ServeContext } from "../serve_context.ts";
 /**
  * One prompt in, its result out: as a line of `--jsonl` and what is printed for it.
  *
- * What keeps it from being run is a problem. Once there is a Claude Code for it the answer begins: Deno tells of a client
- * that goes away only then, and the run ends with it.
+ * What keeps it from being run is a problem. Once there is a Claude Code for it the answer begins. The run ends when its
+ * client goes away.
  */
 export async function answerRun(call: Call<ServeContext>): Promise<Response> {
   const { context: { registry }, url } = call;
