@@ -21,7 +21,7 @@ import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts"
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
 import type { SweptFolder } from "../sandbox/folder/sweep.ts";
 import { realPath } from "../sandbox/paths.ts";
-import { folderOfRuns } from "../sandbox/places/folder_of_runs.ts";
+import { foldersOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Entry } from "../transcript/entry.ts";
@@ -111,7 +111,7 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     found,
     ...(shortened === undefined ? {} : { shortened }),
     folder: owner.path,
-    runs: everywhere.map(folderOfRuns),
+    runs: everywhere.flatMap(foldersOfRuns),
     secret: crypto.randomUUID(),
     pid: owner.pid,
     now: Date.now(),
@@ -158,7 +158,9 @@ async function sweepAll(
   everywhere: readonly string[],
   userConfigDir: string,
 ): Promise<readonly SweptFolder[]> {
-  const used = everywhere.filter((place) => fileAt(folderOfRuns(place)) !== undefined);
+  const used = everywhere.filter((place) =>
+    foldersOfRuns(place).some((runs) => fileAt(runs) !== undefined)
+  );
   if (used.length === 0) return [];
   const { sweep } = await import("../sandbox/folder/sweep.ts");
   return sweep({ places: used, userConfigDir });

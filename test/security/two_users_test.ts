@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { lackOf } from "../find_tool.ts";
 import { processesOf } from "../leftovers.ts";
 import { serve } from "../serve/runs/served.ts";
@@ -97,5 +97,33 @@ Deno.test(unlessLacking(OTHER_USER_LACK ?? lackOf("curl"), {
     assertEquals(seen, []);
     assertMatch(output, /http\.sock: Permission denied/u);
     await ask("DELETE", `/v1/conversations/${id}`);
+  },
+}));
+
+Deno.test(unlessLacking(OTHER_USER_LACK, {
+  name: "another user's folders of guessable names keep nobody from running or serving",
+  async fn() {
+    const tmp = await Deno.realPath(await Deno.makeTempDir());
+    await Deno.chmod(tmp, 0o1777);
+    const usual = `${tmp}/claude-print-${Deno.uid()}`;
+    const taken = [usual, `${usual}-00000000`];
+    for (const folder of taken) {
+      assertEquals((await asAnotherUser(["mkdir", "-m", "777", folder])).code, 0);
+    }
+    await using claude = await StandIn.set();
+    const print = async () => {
+      const options = { env: { TMPDIR: tmp, XDG_RUNTIME_DIR: "" }, warns: true };
+      const run = await claude.print(["hello", "--trace"], options);
+      assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
+      return run.stderr;
+    };
+    assertMatch(await print(), new RegExp(`sandbox ${usual}-(?!00000000)[0-9a-f]{8}/`, "u"));
+    {
+      await using server = await serve({ inTemp: tmp });
+      assertStringIncludes(await print(), `/${server.pid}-`);
+    }
+    for (const folder of taken) assertEquals([...Deno.readDirSync(folder)], []);
+    assertEquals([...Deno.readDirSync(tmp)].length, taken.length);
+    await Deno.remove(tmp, { recursive: true });
   },
 }));

@@ -1,5 +1,5 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
-import { folderOfRuns } from "../places/folder_of_runs.ts";
+import { foldersOfRuns } from "../places/folder_of_runs.ts";
 import { whyForeign } from "../places/why_foreign.ts";
 import { type Owner, readOwner } from "./owner.ts";
 import { parsePrivateFolderName } from "./private_folder.ts";
@@ -28,7 +28,8 @@ function isOurs(path: string): boolean {
 }
 
 function privateFoldersIn(place: string): readonly string[] {
-  const runs = folderOfRuns(place);
-  return namesIn(runs).filter((name) => parsePrivateFolderName(name) !== undefined)
-    .map((name) => `${runs}/${name}`);
+  return foldersOfRuns(place).flatMap((runs) =>
+    namesIn(runs).filter((name) => parsePrivateFolderName(name) !== undefined)
+      .map((name) => `${runs}/${name}`)
+  );
 }

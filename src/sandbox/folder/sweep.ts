@@ -11,7 +11,7 @@ import {
 } from "./private_folder.ts";
 import { removeEmpty, removeFolder } from "../on_disk.ts";
 import { absoluteDir } from "../paths.ts";
-import { folderOfRuns } from "../places/folder_of_runs.ts";
+import { foldersOfRuns } from "../places/folder_of_runs.ts";
 import { whyForeign } from "../places/why_foreign.ts";
 import { endRunProcesses } from "../processes/run_processes.ts";
 import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";
@@ -56,7 +56,7 @@ export interface SweptFolder {
  * @throws nothing: what goes wrong is in the verdict, and a folder that cannot be listed has nothing to sweep
  */
 export function sweep({ places, ...options }: SweepOptions): readonly SweptFolder[] {
-  return places.map(folderOfRuns).flatMap((runs) => {
+  return places.flatMap(foldersOfRuns).flatMap((runs) => {
     const swept = sweepRuns({ ...options, runs });
     if (options.dryRun !== true) removeEmpty(runs);
     return swept;

@@ -1,15 +1,72 @@
 import { CliError } from "../../cli_error.ts";
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { removeEmpty } from "../on_disk.ts";
+import { whyForeign } from "./why_foreign.ts";
 
 /**
  * The folder that holds the private folders of all of this user's runs in a place. It is one, so that a run can keep
  * its tools away from all others by its name, those included that do not run yet.
+ *
+ * Its name can be guessed. Where another user has taken it, the folder has a random ending, by which only this user's own
+ * folder is found again.
  */
 export function folderOfRuns(place: string): string {
+  const usual = usualFolder(place);
+  if (!isTaken(usual)) return usual;
+  const [own] = randomFolders(place);
+  return own ?? newRandomFolder(place);
+}
+
+/** All folders of this user's runs in a place, whether or not the usual name is still taken, and the one for further runs. */
+export function foldersOfRuns(place: string): readonly string[] {
+  return [...new Set([folderOfRuns(place), ...randomFolders(place)])];
+}
+
+function usualFolder(place: string): string {
   return `${place}/claude-print-${Deno.uid()}`;
 }
 
-/** The folder of runs is another user's, who may have come first: its name can be guessed. */
+function isTaken(path: string): boolean {
+  try {
+    const { isDirectory, uid } = Deno.lstatSync(path);
+    return !isDirectory || uid !== Deno.uid();
+  } catch {
+    // There is nothing, or nothing that this user can see.
+    return false;
+  }
+}
+
+const RANDOM_ENDING = /^-[0-9a-f]{8}$/u;
+
+/** The folders with a random ending that are this user's, in a fixed order. */
+function randomFolders(place: string): readonly string[] {
+  const usual = usualFolder(place);
+  return namesIn(place).map((name) => `${place}/${name}`)
+    .filter((path) => path.startsWith(usual) && RANDOM_ENDING.test(path.slice(usual.length)))
+    .filter(isPrivate)
+    .toSorted();
+}
+
+function isPrivate(path: string): boolean {
+  try {
+    return whyForeign(path) === undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The random name that this process gives a folder of runs in each place. */
+const newFolders = new Map<string, string>();
+
+function newRandomFolder(place: string): string {
+  const known = newFolders.get(place);
+  if (known !== undefined) return known;
+  const path = `${usualFolder(place)}-${crypto.randomUUID().slice(0, 8)}`;
+  newFolders.set(place, path);
+  return path;
+}
+
+/** The folder of runs is another user's, who has made it since its name was chosen. */
 export class ForeignFolderError extends CliError {
   constructor(runs: string) {
     super(`Cannot create a private folder: ${runs} belongs to somebody else`, {

@@ -1,6 +1,8 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { fileAt } from "../../../ffi/files/at_path.ts";
-import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
+import { sweep } from "../../../src/sandbox/folder/sweep.ts";
+import { parentOf } from "../../../src/sandbox/paths.ts";
+import { folderOfRuns, foldersOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { Ground, type SandboxWish } from "../ground.ts";
 
@@ -52,23 +54,25 @@ Deno.test("Sandbox is where tools cannot write, and keeps its place where they c
   for (const place of [ground.tmp, runtime]) assertEquals([...Deno.readDirSync(place)], []);
 });
 
-Deno.test("Sandbox goes elsewhere where somebody else has taken the name of the folder of runs", () => {
+Deno.test("Sandbox takes a random name where the usual one is taken", () => {
   using ground = new Ground();
-  const runtime = `${ground.path}/runtime`;
-  Deno.mkdirSync(runtime);
   const runs = folderOfRuns(ground.tmp);
   Deno.symlinkSync(ground.user, runs);
-  const env = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: runtime };
+  const env = { TMPDIR: ground.tmp };
   {
     using sandbox = ground.sandbox({ env });
-    assert(sandbox.path.startsWith(`${folderOfRuns(runtime)}/`));
+    const folder = parentOf(sandbox.path);
+    assertMatch(folder.slice(runs.length), /^-[0-9a-f]{8}$/u);
+    assertEquals([folderOfRuns(ground.tmp), foldersOfRuns(ground.tmp)], [folder, [folder]]);
+    // It is found, too, once the usual name is free again.
+    Deno.removeSync(runs);
+    assertEquals(foldersOfRuns(ground.tmp), [runs, folder]);
+    const [swept] = sweep({ places: [ground.tmp], userConfigDir: ground.user });
+    assertEquals([swept?.path, swept?.verdict], [sandbox.path, "live"]);
+    Deno.symlinkSync(ground.user, runs);
   }
-  const error = assertThrows(
-    () => ground.sandbox({ env, folders: ["/"], writable: ["/"] }),
-    CliError,
-  );
-  assertEquals(error.message, `Cannot create a private folder: ${runs} belongs to somebody else`);
   assertEquals([...Deno.readDirSync(ground.user)], []);
+  assertEquals([...Deno.readDirSync(ground.tmp)].length, 1);
   Deno.removeSync(runs);
   Deno.mkdirSync(runs, { mode: 0o755 });
   using sandbox = ground.sandbox({ env });
