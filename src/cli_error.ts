@@ -36,6 +36,20 @@ export class CliError extends Error {
   }
 }
 
+/** A failure that lies in what the caller has sent; a result calls it `bad_input`. */
+export class BadInputError extends CliError {}
+
+/** An error that a user can act on as one of the user's input. */
+export function asBadInput(error: unknown): unknown {
+  if (!(error instanceof CliError)) return error;
+  const { message, exitCode, suggestion } = error;
+  return new BadInputError(message, {
+    exitCode,
+    cause: error,
+    ...(suggestion === undefined ? {} : { suggestion }),
+  });
+}
+
 /** The program as a package; without these flags the folder it is started in could put another in its place. */
 const WITH_ALL_ACCESS = "deno run -A --no-config --no-lock jsr:@claude-print/cli";
 

@@ -1,20 +1,14 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../src/cli_error.ts";
-import { parseListLine } from "../../src/cli/list_line.ts";
+import { parseListInput, readListInput } from "../../src/cli/list_line.ts";
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
 
-Deno.test("parseListLine() takes a string for a prompt", () => {
-  assertEquals(parseListLine('"two\\nlines"'), {
-    input: "two\nlines",
-    prompt: "two\nlines",
-    args: [],
-  });
+Deno.test("readListInput() takes a string for a prompt", () => {
+  assertEquals(readListInput("two\nlines"), { prompt: "two\nlines", args: [] });
 });
 
-Deno.test("parseListLine() takes an object with a prompt, flags and whatever else it holds", () => {
-  const input = { id: 7, prompt: "hello", args: ["--model", "haiku"] };
-  assertEquals(parseListLine(JSON.stringify(input)), {
-    input,
+Deno.test("readListInput() takes an object with a prompt and flags", () => {
+  assertEquals(readListInput({ id: 7, prompt: "hello", args: ["--model", "haiku"] }), {
     prompt: "hello",
     args: ["--model", "haiku"],
   });
@@ -32,8 +26,8 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`parseListLine() refuses ${line}`, () => {
-    assertThrows(() => parseListLine(line), CliError, message);
+  Deno.test(`a list refuses the line ${line}`, () => {
+    assertThrows(() => readListInput(parseListInput(line)), CliError, message);
   });
 }
 

@@ -1,4 +1,4 @@
-import { asCliError, CliError } from "../../cli_error.ts";
+import { asCliError, BadInputError, CliError } from "../../cli_error.ts";
 import { print } from "./print.ts";
 import { reportError } from "./report_error.ts";
 import { resultFrame } from "../../frames/result/result_frame.ts";
@@ -32,7 +32,11 @@ export function reportFailure(
     sessionId: options.sessionId ?? crypto.randomUUID(),
     uuid: crypto.randomUUID(),
     outcome: error instanceof StoppedError ? error.outcome : {
-      kind: isUnbegun ? "error_during_execution" : "internal_error",
+      kind: isUnbegun
+        ? "error_during_execution"
+        : error instanceof BadInputError
+        ? "bad_input"
+        : "internal_error",
       message: error instanceof Error ? error.message : String(error),
     },
     ...(isUnbegun ? { cost: NOTHING } : {}),

@@ -1,8 +1,8 @@
 import { checkPrompt } from "../../cli/check_prompt.ts";
-import { parseListLine } from "../../cli/list_line.ts";
+import { parseListInput, readListInput } from "../../cli/list_line.ts";
 import { joinPrompt } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
-import { CliError } from "../../cli_error.ts";
+import { asBadInput, CliError } from "../../cli_error.ts";
 import { delivered } from "../report/delivered.ts";
 import type { Outlets } from "../report/outlets.ts";
 import { reportError, tellProblem } from "../report/report_error.ts";
@@ -117,11 +117,16 @@ export async function converseList(
     let input: unknown = line;
     output = "";
     try {
-      const parsed = parseListLine(line);
-      input = parsed.input;
-      const text = joinPrompt(request.promptArgument ?? "", parsed.prompt);
-      const problem = parsed.args.length > 0 ? argsError() : checkPrompt(text);
-      if (problem !== undefined) throw problem;
+      let text: string;
+      try {
+        input = parseListInput(line);
+        const parsed = readListInput(input);
+        text = joinPrompt(request.promptArgument ?? "", parsed.prompt);
+        const problem = parsed.args.length > 0 ? argsError() : checkPrompt(text);
+        if (problem !== undefined) throw problem;
+      } catch (error) {
+        throw asBadInput(error);
+      }
       if (end?.kind === "failed") throw end.error;
       const ticket = crypto.randomUUID();
       const answered = awaited.expect(ticket);

@@ -1,6 +1,6 @@
 import { checkPrompt } from "../../cli/check_prompt.ts";
-import { CliError } from "../../cli_error.ts";
-import { parseListLine } from "../../cli/list_line.ts";
+import { asBadInput, CliError } from "../../cli_error.ts";
+import { parseListInput, readListInput } from "../../cli/list_line.ts";
 import { parseArguments } from "../../cli/parse_arguments.ts";
 import { joinPrompt } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
@@ -67,15 +67,15 @@ async function runLine(
   const startedAt = performance.now();
   let readPrompt: () => Promise<string>;
   try {
-    const parsed = parseListLine(line);
-    input = parsed.input;
+    input = parseListInput(line);
+    const parsed = readListInput(input);
     if (parsed.args.length > 0) own = await withArguments(argv, parsed.args);
     const text = joinPrompt(request.promptArgument ?? "", parsed.prompt);
     const problem = checkPrompt(text);
     if (problem !== undefined) throw problem;
     readPrompt = () => Promise.resolve(text);
   } catch (error) {
-    readPrompt = () => Promise.reject(error);
+    readPrompt = () => Promise.reject(asBadInput(error));
   }
   let output = "";
   const exitCode = await runPrompt(own, {

@@ -2,6 +2,7 @@ import type { z } from "zod/mini";
 import { MAX_PROMPT_BYTES } from "../../cli/prompt_source.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { ProblemError } from "./problem.ts";
+import { unknownKey } from "./unknown_key.ts";
 
 /** How much of bodies is taken. */
 export interface BodyLimits {
@@ -46,20 +47,46 @@ export async function readBody<Body>(
   const value = JSON.parse(await readJson(options));
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const place = issue?.path.map(String).join(".") ?? "";
+  const issue = firstIssue(result.error.issues);
+  const path = issue?.path.map(String) ?? [];
+  const place = path.length === 0 ? "it" : path.join(".");
+  if (issue?.code === "unrecognized_keys") {
+    throw unknownKey(issue.keys, { place, known: keysAt(schema, path) });
+  }
   throw new ProblemError({
     status: 422,
-    detail: `Cannot read the body: ${place === "" ? "it" : place} ${faultOf(issue)}`,
+    detail: `Cannot read the body: ${place} ${faultOf(issue)}`,
     suggestion: "What it may hold is in the OpenAPI file: GET /openapi.json",
   });
+}
+
+/** What is wrong first; of a value that may have one of several shapes, an unknown key in the only shape that is near. */
+function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
+  const [issue] = issues;
+  if (issue?.code !== "invalid_union") return issue;
+  const near = issue.errors.find((each) =>
+    each.length > 0 && each.every(({ code }) => code === "unrecognized_keys")
+  );
+  return near?.[0] ?? issue;
+}
+
+/** The keys that a schema knows at a path. */
+function keysAt(schema: z.core.$ZodType, path: readonly string[]): readonly string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === "default" || def.type === "optional") return keysAt(def.innerType, path);
+  if (def.type === "union") {
+    return [...new Set(def.options.flatMap((option) => keysAt(option, path)))];
+  }
+  if (def.type !== "object") return [];
+  const [name, ...rest] = path;
+  if (name === undefined) return Object.keys(def.shape);
+  const inner = def.shape[name];
+  return inner === undefined ? [] : keysAt(inner, rest);
 }
 
 /** What is wrong with a value, as the rest of a sentence. */
 function faultOf(issue: z.core.$ZodIssue | undefined): string {
   switch (issue?.code) {
-    case "unrecognized_keys":
-      return `takes no ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
     case "invalid_type":
       return `is not of type ${issue.expected}`;
     case "invalid_value":

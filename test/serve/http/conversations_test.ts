@@ -42,6 +42,12 @@ Deno.test("a conversation over HTTP: messages, events, answers, what it is at, a
       input: { file_path: "a" },
     }]);
     const answer = { request_id: question?.data.request_id, behavior: "allow" };
+    const { status, body } = await server.ask("POST", `${path}/answers`, {
+      ...answer,
+      updatedInput: {},
+    });
+    assertEquals([status, body.detail], [422, 'Cannot read the body: it takes no "updatedInput"']);
+    assertMatch(body.suggestion, /^Did you mean "updated_input"/u);
     assertEquals((await server.ask("POST", `${path}/answers`, answer)).status, 204);
     assertEquals((await server.ask("POST", `${path}/answers`, answer)).status, 409);
     const last = await until("result");
@@ -80,7 +86,7 @@ Deno.test("POST /v1/run answers a line of --jsonl, and says what keeps it from r
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
   await using server = await serveHere(claude);
   const args = ["--claude-binary", claude.binary];
-  const line = { prompt: "hello", args, mine: 1 };
+  const line = { prompt: "hello", args, id: 1 };
   const { status, body } = await server.ask("POST", "/v1/run", line);
   assertEquals([status, body.line, body.input, body.exit_code], [200, 1, line, 0]);
   assertEquals([body.result.type, body.result.result], ["result", "You said hello"]);
@@ -99,6 +105,11 @@ Deno.test("POST /v1/run answers a line of --jsonl, and says what keeps it from r
     assertMatch(said.body.detail, detail);
     assert(said.body.suggestion !== undefined && said.body.exit_code === 2);
   }
+  const unknown = await server.ask("POST", "/v1/run", { prompt: "hello", model: "haiku" });
+  assertEquals([unknown.status, unknown.body.detail], [
+    422,
+    'Cannot read the body: it takes no "model"',
+  ]);
   const nul = await server.ask("POST", "/v1/run", { prompt: "x", args: ["--model", "a\0"] });
   assertEquals([nul.status, nul.body.detail], [
     422,
@@ -115,6 +126,7 @@ Deno.test("POST /v1/run answers a line of --jsonl, and says what keeps it from r
       [{ profil: {} }, 'Cannot read the body: it takes no "profil"'],
       [{ profile: { args: "--x" } }, "Cannot read the body: profile.args is not of type array"],
       [{ resume: "" }, "Cannot read the body: resume is too small"],
+      [{ profile: { arg: [] } }, 'Cannot read the body: profile takes no "arg"'],
       [{ profile: { cwd: "here" } }, "Cannot read the body: profile.cwd is not as it should be"],
     ] as const
   ) {

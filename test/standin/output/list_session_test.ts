@@ -17,7 +17,7 @@ Deno.test("--one-session makes the lines of a list the turns of one conversation
     args: ["Say:"],
     stdin: `"first"\n\nno json\n${
       JSON.stringify({ prompt: "x", args: ["--model", "opus"] })
-    }\n""\n${JSON.stringify(object)}`,
+    }\n""\n${JSON.stringify(object)}\n{"id":7}`,
   });
   assertEquals(code, 2);
   assertEquals(
@@ -28,13 +28,19 @@ Deno.test("--one-session makes the lines of a list the turns of one conversation
       [4, { prompt: "x", args: ["--model", "opus"] }, 2, undefined],
       [5, "", 0, "You said Say:, 2"],
       [6, object, 0, "You said Say:\nsecond, 3"],
+      [7, { id: 7 }, 2, undefined],
     ],
+  );
+  assertEquals(
+    lines.filter(({ exit_code }) => exit_code === 2).map(({ result }) => result?.["subtype"]),
+    ["bad_input", "bad_input", "bad_input"],
   );
   assertEquals(
     stderr.split("\n").filter((line) => line.startsWith("claude-print: ")),
     [
       "claude-print: line 3: Cannot read the line: it is not JSON",
       'claude-print: line 4: Cannot read the line: its "args" cannot differ from those of the lines before, with --one-session',
+      "claude-print: line 7: Cannot read the line: it has no prompt",
     ],
   );
   assertEquals((await claude.journal("start")).length, 1);

@@ -54,7 +54,8 @@ Deno.test("--jsonl reads the list from a file, and a line's flags go to its run 
 Deno.test("--jsonl says of a line that is no prompt what is wrong with it, and goes on", async () => {
   await using claude = await StandIn.set();
   const { code, stderr, lines } = await runList(claude, {
-    stdin: 'not json\n{"prompt":""}\n"fine"\n{"prompt":"x","args":["--help"]}\n',
+    stdin:
+      'not json\n{"prompt":""}\n"fine"\n{"prompt":"x","args":["--help"]}\n{"id":7,"prompt":1}\n',
   });
   assertEquals(code, 2);
   assertEquals(lines.map(({ input, exit_code }) => [input, exit_code]), [
@@ -62,14 +63,19 @@ Deno.test("--jsonl says of a line that is no prompt what is wrong with it, and g
     [{ prompt: "" }, 2],
     ["fine", 0],
     [{ prompt: "x", args: ["--help"] }, 2],
+    [{ id: 7, prompt: 1 }, 2],
   ]);
-  assertEquals(lines[0]?.result?.["subtype"], "internal_error");
+  assertEquals(
+    lines.map(({ result }) => result?.["subtype"]),
+    ["bad_input", "bad_input", "success", "bad_input", "bad_input"],
+  );
   assertEquals(
     stderr.split("\n").filter((line) => line.startsWith("claude-print: ")),
     [
       "claude-print: line 1: Cannot read the line: it is not JSON",
       "claude-print: line 2: Cannot start a turn: there is no prompt",
       'claude-print: line 4: Cannot read the line: its "args" ask for help',
+      "claude-print: line 5: Cannot read the line: it has no prompt",
     ],
   );
 });

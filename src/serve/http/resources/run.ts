@@ -1,9 +1,14 @@
 import { checkPrompt } from "../../../cli/check_prompt.ts";
-import { parseListLine } from "../../../cli/list_line.ts";
+import { readListInput } from "../../../cli/list_line.ts";
+import { isJsonObject } from "../../../json_object.ts";
 import { readJson } from "../body.ts";
+import { unknownKey } from "../unknown_key.ts";
 import { problemBody, problemOf } from "../problem.ts";
 import type { Call } from "../route.ts";
 import type { ServeContext } from "../serve_context.ts";
+
+/** What a body may hold; `id` is the client's own, and comes back in `input`. */
+const KEYS: readonly string[] = ["prompt", "args", "id"];
 
 /**
  * One prompt in, its result out: as a line of `--jsonl` and what is printed for it.
@@ -13,7 +18,9 @@ import type { ServeContext } from "../serve_context.ts";
  */
 export async function answerRun(call: Call<ServeContext>): Promise<Response> {
   const { context: { registry }, url } = call;
-  const { input, prompt, args } = parseListLine(await readJson(call));
+  const input = JSON.parse(await readJson(call));
+  requireKnownKeys(input);
+  const { prompt, args } = readListInput(input);
   const problem = checkPrompt(prompt);
   if (problem !== undefined) throw problem;
   const cwd = url.searchParams.get("cwd") ?? undefined;
@@ -39,4 +46,11 @@ export async function answerRun(call: Call<ServeContext>): Promise<Response> {
     cancel: () => gone.abort(),
   }, { highWaterMark: 0 });
   return new Response(body, { headers: { "content-type": "application/json" } });
+}
+
+/** @throws {ProblemError} where there is a key that means nothing, such as the name of a flag */
+function requireKnownKeys(input: unknown): void {
+  if (!isJsonObject(input)) return;
+  const unknown = Object.keys(input).filter((key) => !KEYS.includes(key));
+  if (unknown.length > 0) throw unknownKey(unknown, { place: "it", known: KEYS });
 }
