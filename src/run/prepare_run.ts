@@ -89,6 +89,7 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
   using undo = new DisposableStack();
   const owner = makeRunFolder({
     places: everywhere,
+    runtimeDir: order.env["XDG_RUNTIME_DIR"],
     folders,
     writable,
     ...(order.persistSession ? { session } : {}),

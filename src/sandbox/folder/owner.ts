@@ -17,8 +17,11 @@ export interface Owner {
   readonly pidNamespace: string;
   /** Path of the folder when it was made: what names its processes. */
   readonly path: string;
-  /** The folder that 2.1.197 makes in `TMPDIR`, whatever it is told; absent where it was there before. */
-  readonly litter?: string;
+  /**
+   * The folders that Claude Code makes elsewhere, whatever it is told, and leaves empty; of those that were there before
+   * none.
+   */
+  readonly litter?: readonly string[];
   /** The session that goes on in it; absent when nothing of it is to be kept. */
   readonly session?: OwnedSession;
   /** What `forwardTranscripts` is to bring home; absent when nothing is, and as long as there is no child. */
@@ -49,6 +52,24 @@ const LIMIT = 16_000_000;
 /** This process as the owner of a folder. */
 export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId" | "pidNamespace"> {
   return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...here() };
+}
+
+/** The names of the folders that Claude Code makes elsewhere: 2.1.197 in `TMPDIR`, and 2.1.330 for its sockets. */
+const LITTER = [`claude-${Deno.uid()}`, "cc-socks", `cc-socks-${Deno.uid()}`] as const;
+
+/**
+ * The folders that a run's Claude Code may make elsewhere. Its sockets are in the runtime directory if there is one, and in
+ * `/tmp` where the path of the private folder is too long for a socket.
+ */
+export function litterOf(
+  { tmp, runtimeDir }: { readonly tmp: string; readonly runtimeDir?: string | undefined },
+): readonly string[] {
+  const [temporary, sockets, ownSockets] = LITTER;
+  return [
+    `${tmp}/${temporary}`,
+    ...(runtimeDir === undefined ? [] : [`${runtimeDir}/${sockets}`]),
+    `/tmp/${ownSockets}`,
+  ];
 }
 
 /** Writes the owner's file, whole or not at all. */
@@ -99,15 +120,16 @@ function here(): Pick<Owner, "host" | "bootId" | "pidNamespace"> {
 
 function isOwner(value: unknown): value is Owner {
   if (!isJsonObject(value)) return false;
-  const { pid, session, transcripts, litter } = value;
+  const { pid, session, transcripts, litter = [] } = value;
   const names = ["startTime", "host", "bootId", "pidNamespace", "path"];
   return typeof pid === "number" && names.every((name) => typeof value[name] === "string") &&
-    (litter === undefined || isLitter(litter)) && (session === undefined || isSession(session)) &&
+    Array.isArray(litter) && litter.every(isLitter) &&
+    (session === undefined || isSession(session)) &&
     (transcripts === undefined || isTranscripts(transcripts));
 }
 
-function isLitter(value: unknown): value is Owner["litter"] {
-  return typeof value === "string" && value.endsWith(`/claude-${Deno.uid()}`);
+function isLitter(value: unknown): boolean {
+  return typeof value === "string" && LITTER.some((name) => value.endsWith(`/${name}`));
 }
 
 function isSession(value: unknown): value is OwnedSession {

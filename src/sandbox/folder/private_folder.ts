@@ -48,7 +48,7 @@ export function makePrivateFolder(
   place: string,
   { session, litter }: {
     readonly session?: Omit<OwnedSession, "since">;
-    readonly litter?: string;
+    readonly litter?: readonly string[];
   } = {},
 ): Owner {
   const self = thisOwner();

@@ -1,7 +1,7 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { privateFolderFailure } from "./folder_failure.ts";
-import type { Owner } from "./owner.ts";
+import { litterOf, type Owner } from "./owner.ts";
 import { makePrivateFolder } from "./private_folder.ts";
 import { ownedFoldersIn } from "./run_owners.ts";
 import { removeEmpty, removeFolder } from "../on_disk.ts";
@@ -13,6 +13,8 @@ import { placesFor } from "../places/places.ts";
 export interface RunFolderOptions {
   /** The places where runs may have their private folders, `TMPDIR` first. */
   readonly places: readonly [string, ...string[]];
+  /** What `XDG_RUNTIME_DIR` names, if anything. */
+  readonly runtimeDir?: string | undefined;
   /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
   readonly folders: readonly string[];
   /** Real paths of all folders that the run's tools may write to. */
@@ -27,11 +29,14 @@ export interface RunFolderOptions {
  *
  * @throws {CliError} when it cannot be made
  */
-export function makeRunFolder({ places, session, ...reach }: RunFolderOptions): Owner {
+export function makeRunFolder(
+  { places, runtimeDir, session, ...reach }: RunFolderOptions,
+): Owner {
   const [tmp] = places;
   try {
     return makeInFirst(placesFor(places, reach), {
       tmp,
+      litter: litterOf({ tmp, runtimeDir }),
       ...(session === undefined
         ? {}
         : { session: { ...session, configDir: absoluteDir(session.configDir) } }),
@@ -44,23 +49,27 @@ export function makeRunFolder({ places, session, ...reach }: RunFolderOptions): 
 /**
  * The run's folder, in the first place that will do.
  *
- * @param options.tmp `TMPDIR`, in which 2.1.197 makes a folder, whatever it is told
+ * @param options.tmp `TMPDIR`
+ * @param options.litter what Claude Code may make elsewhere
  */
 function makeInFirst(
   candidates: readonly string[],
-  { tmp, session }: { readonly tmp: string } & Pick<RunFolderOptions, "session">,
+  { tmp, litter, session }:
+    & { readonly tmp: string; readonly litter: readonly string[] }
+    & Pick<RunFolderOptions, "session">,
 ): Owner {
-  const litter = `${tmp}/claude-${Deno.uid()}`;
+  const found = litter.filter((path) => fileAt(path) !== undefined);
   // What another run has made, or will, may be there after its end because of this one.
-  const isOthers = fileAt(litter) !== undefined &&
-    !ownedFoldersIn(candidates).some(({ owner }) => owner.litter === litter);
+  const ofRuns = found.length === 0
+    ? []
+    : ownedFoldersIn(candidates).flatMap(({ owner }) => owner.litter ?? []);
   let failure: unknown;
   for (const place of candidates) {
     try {
       refuseOpenFolder(place);
       return makePrivateFolder(place, {
         ...(session === undefined ? {} : { session }),
-        ...(isOthers ? {} : { litter }),
+        litter: litter.filter((path) => !found.includes(path) || ofRuns.includes(path)),
       });
     } catch (cause) {
       failure = cause;
@@ -116,6 +125,6 @@ export function removeRunFolder(
 ): Error | undefined {
   const problem = removeFolder(path);
   removeEmpty(parentOf(path));
-  if (litter !== undefined) removeEmpty(litter);
+  for (const each of litter ?? []) removeEmpty(each);
   return problem;
 }

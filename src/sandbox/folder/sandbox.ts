@@ -264,7 +264,7 @@ export class Sandbox implements Disposable {
   #removeRest(): void {
     for (const foothold of this.#footholds) removeEmpty(foothold);
     for (const each of [this.path, ...this.#footholds]) removeEmpty(parentOf(each));
-    if (this.#owner.litter !== undefined) removeEmpty(this.#owner.litter);
+    for (const each of this.#owner.litter ?? []) removeEmpty(each);
   }
 }
 

@@ -168,7 +168,7 @@ function sweepFolder(
   }
   const problem = removeFolder(claimed);
   if (problem !== undefined) return { ...kept(problem.message), rescued };
-  if (typeof owner === "object" && owner.litter !== undefined) removeEmpty(owner.litter);
+  if (typeof owner === "object") { for (const each of owner.litter ?? []) removeEmpty(each); }
   return { verdict: "removed", reason, rescued };
 }
 

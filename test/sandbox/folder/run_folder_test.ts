@@ -45,19 +45,22 @@ Deno.test("a run's folder is not made where others could put one of theirs in it
   Deno.removeSync(root, { recursive: true });
 });
 
-Deno.test("the empty folder that 2.1.197 makes is gone with the last of the runs that shared it", () => {
+Deno.test("empty folders of Claude Code go with the last run that shared them", () => {
   const tmp = Deno.realPathSync(Deno.makeTempDirSync());
-  const litter = `${tmp}/claude-${Deno.uid()}`;
-  const make = () => makeRunFolder({ places: [tmp], folders: [], writable: [] });
-  const first = make();
-  Deno.mkdirSync(litter);
-  const second = make();
-  removeRunFolder(first);
-  Deno.mkdirSync(litter);
-  removeRunFolder(second);
-  assertEquals([...Deno.readDirSync(tmp)], []);
-  Deno.mkdirSync(litter);
-  removeRunFolder(make());
-  assertEquals([...Deno.readDirSync(tmp)].length, 1, "it was there before any run");
+  for (const litter of [`${tmp}/claude-${Deno.uid()}`, `${tmp}/cc-socks`]) {
+    const options = { places: [tmp], runtimeDir: tmp, folders: [], writable: [] } as const;
+    const make = () => makeRunFolder(options);
+    const first = make();
+    Deno.mkdirSync(litter);
+    const second = make();
+    removeRunFolder(first);
+    Deno.mkdirSync(litter);
+    removeRunFolder(second);
+    assertEquals([...Deno.readDirSync(tmp)], []);
+    Deno.mkdirSync(litter);
+    removeRunFolder(make());
+    assertEquals([...Deno.readDirSync(tmp)].length, 1, "it was there before any run");
+    Deno.removeSync(litter);
+  }
   Deno.removeSync(tmp, { recursive: true });
 });

@@ -377,14 +377,14 @@ Deno.test("sweep() ends nothing that an owner's file names of another folder, th
   }
 });
 
-Deno.test("sweep() removes the empty folder that 2.1.197 makes if it was not there before that run", () => {
+Deno.test("sweep() removes the empty folders that Claude Code made for that run", () => {
   using ground = new Ground();
-  const litter = `${ground.tmp}/claude-${Deno.uid()}`;
-  for (const [owner, left] of [[{}, [litter]], [{ litter }, []]] as const) {
-    Deno.mkdirSync(litter, { recursive: true });
+  const litter = [`${ground.tmp}/cc-socks`, `${ground.tmp}/claude-${Deno.uid()}`];
+  for (const [owner, left] of [[{}, litter], [{ litter }, []]] as const) {
+    for (const each of litter) Deno.mkdirSync(each, { recursive: true });
     ground.leave(owner);
     assertEquals(ground.sweepOne(), REMOVED);
-    assertEquals(ground.left, left);
+    assertEquals(ground.left.toSorted(), left);
   }
 });
 
