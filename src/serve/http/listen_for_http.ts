@@ -100,7 +100,8 @@ export function listenForHttp(options: ListeningOptions): HttpServer {
   // Deno 2.9.6 closes a connection after its first answer where the server is not the one that listens.
   Object.defineProperty(server, "listening", { get: () => !isClosing });
 
-  const hold = (conn: Deno.Conn) => {
+  const hold = (conn: Deno.UnixConn | Deno.TcpConn) => {
+    if ("setNoDelay" in conn) conn.setNoDelay();
     const connection = new HttpConnection(conn, isKnown === undefined ? READ : READ_OF_STRANGER);
     connections.add(connection);
     if (isKnown !== undefined) strangers.add(connection);
