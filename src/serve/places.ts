@@ -1,6 +1,7 @@
 import type { Environment } from "../sandbox/environment.ts";
 import { absoluteDir } from "../sandbox/paths.ts";
-import { folderOfRuns } from "../sandbox/places/folder_of_runs.ts";
+import { fileAt } from "../../ffi/files/at_path.ts";
+import { foldersOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
 
 /** The name of the server's folder among those of runs: none of a run is called so. */
@@ -32,7 +33,9 @@ export interface ServerPlaces {
 export function serverPlaces(env: Environment): ServerPlaces {
   const runtimeDir = env["XDG_RUNTIME_DIR"] ?? "";
   if (isOwn(runtimeDir)) return placesIn(`${absoluteDir(runtimeDir)}/claude-print`);
-  const runs = folderOfRuns(places(env)[0]);
+  const all = foldersOfRuns(places(env)[0]);
+  // A server stays where it is when the usual name is free again.
+  const runs = all.find((each) => fileAt(`${each}/${IN_RUNS}`) !== undefined) ?? all[0];
   return { ...placesIn(`${runs}/${IN_RUNS}`), runs };
 }
 

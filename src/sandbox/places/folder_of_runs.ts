@@ -17,9 +17,10 @@ export function folderOfRuns(place: string): string {
   return own ?? newRandomFolder(place);
 }
 
-/** All folders of this user's runs in a place, whether or not the usual name is still taken, and the one for further runs. */
-export function foldersOfRuns(place: string): readonly string[] {
-  return [...new Set([folderOfRuns(place), ...randomFolders(place)])];
+/** All folders of this user's runs in a place, whether or not the usual name is still taken: that for further runs first. */
+export function foldersOfRuns(place: string): readonly [string, ...string[]] {
+  const first = folderOfRuns(place);
+  return [first, ...randomFolders(place).filter((path) => path !== first)];
 }
 
 function usualFolder(place: string): string {
