@@ -612,13 +612,13 @@ check_executable() {
       "Nothing was changed. Look whether $bin is on a disk that does not let programs run"
   fi
   said=$(cat "$stage/version")
-  version=${said#claude-print }
-  version=${version%% *}
-  if [ "$said" = "${said#claude-print }" ] || ! is_version "$version"; then
+  own_line=${said##*"$newline"}
+  version=${own_line#claude-print }
+  if [ "$own_line" = "$version" ] || ! is_version "$version"; then
     fail "Cannot use $source: it is not claude-print" 'Look at the address or the file'
   fi
-  claude_version=${said##*wrapping claude }
-  claude_version=${claude_version%)}
+  # Where claude is found, its line comes first.
+  claude_version=${said%% (Claude Code)*}
   is_version "$claude_version" || claude_version=''
 }
 

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { isCommandName } from "./cli/command_shapes.ts";
 import { UnsupportedFlagError } from "./cli/flags.ts";
 import { parseArguments } from "./cli/parse_arguments.ts";
 import { print } from "./commands/report/print.ts";
@@ -22,6 +23,7 @@ async function main(argv: readonly string[]): Promise<number> {
       const { checkEncoding } = await import("./commands/check_encoding.ts");
       checkEncoding(argv);
     }
+    await execIfSubcommand(argv);
     command = await parseArguments(argv);
   } catch (error) {
     if (argv[0] === "--shim-for" && error instanceof UnsupportedFlagError) {
@@ -44,8 +46,8 @@ async function main(argv: readonly string[]): Promise<number> {
         return 0;
       }
       case "version": {
-        const { versionLine } = await import("./commands/version.ts");
-        print(Deno.stdout, `${await versionLine(command)}\n`);
+        const { versionText } = await import("./commands/version.ts");
+        print(Deno.stdout, await versionText(command));
         return 0;
       }
       case "run": {
@@ -112,6 +114,19 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     return reportError(error);
   }
+}
+
+/**
+ * Becomes the real claude if a command line may be a subcommand of Claude Code, and is one. Only a single lower-case word
+ * can be: for all other prompts nothing is loaded.
+ */
+async function execIfSubcommand(argv: readonly string[]): Promise<void> {
+  // Wrapper scripts put this flag before what they were called with.
+  const named = argv[0] === "--claude-binary" ? argv[1] : undefined;
+  const args = named === undefined ? argv : argv.slice(2);
+  if (isCommandName(argv[0]) || !/^[a-z][a-z-]*$/u.test(args[0] ?? "")) return;
+  const { execSubcommand } = await import("./commands/exec_subcommand.ts");
+  await execSubcommand(args, { named });
 }
 
 /**

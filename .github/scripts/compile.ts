@@ -109,7 +109,7 @@ async function tryOut(executable: string): Promise<void> {
     env: { PATH: "/none" },
   }).output();
   const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  if (said.startsWith(`claude-print ${deno.version} `)) return;
+  if (said === `claude-print ${deno.version}\n`) return;
   throw new Error(`Cannot use the executable: to --version it says ${JSON.stringify(said)}`);
 }
 

@@ -4,32 +4,33 @@ import { CliError } from "../cli_error.ts";
 import { findClaude } from "../claude/find_claude.ts";
 
 /**
- * The line that `--version` prints, or with `short` the one of `-v`: exactly Claude Code's own, because the Agent
- * SDKs run `-v` and read the version from it.
+ * What `--version` prints: Claude Code's own line first, because callers take the first `N.N.N` for its version, and
+ * then the one of this program. With `short` it is what `-v` prints: Claude Code's line alone, which the Agent SDKs read.
  *
  * @throws {CliError} with `short`, when there is no Claude Code
  */
-export async function versionLine(options: {
+export async function versionText(options: {
   readonly short: boolean;
   readonly claudeBinary?: string;
 }): Promise<string> {
-  const env = Deno.env.toObject();
-  let version: string | undefined;
-  let problem: unknown;
+  const own = `claude-print ${deno.version}\n`;
   try {
-    const binary = findClaude({ named: options.claudeBinary, env, cwd: Deno.cwd() });
-    version = await askVersion(binary, env);
-    if (version === undefined) {
-      problem = new CliError(`Cannot use "${binary}": it is not Claude Code`, {
-        suggestion: "Name Claude Code's executable with --claude-binary",
-      });
-    }
+    const claude = await claudeLine(options);
+    return options.short ? claude : `${claude}${own}`;
   } catch (error) {
-    problem = error;
+    if (options.short) throw error;
+    return own;
   }
-  if (!options.short) {
-    return `claude-print ${deno.version} (wrapping claude ${version ?? "not found"})`;
-  }
-  if (version === undefined) throw problem;
-  return `${version} (Claude Code)`;
+}
+
+async function claudeLine(
+  { claudeBinary }: { readonly claudeBinary?: string },
+): Promise<string> {
+  const env = Deno.env.toObject();
+  const binary = findClaude({ named: claudeBinary, env, cwd: Deno.cwd() });
+  const version = await askVersion(binary, env);
+  if (version !== undefined) return `${version} (Claude Code)\n`;
+  throw new CliError(`Cannot use "${binary}": it is not Claude Code`, {
+    suggestion: "Name Claude Code's executable with --claude-binary",
+  });
 }

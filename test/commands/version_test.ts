@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
 import { installMockClaude } from "../../fixtures/mock/install_mock_claude.ts";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
-import { versionLine } from "../../src/commands/version.ts";
+import { versionText } from "../../src/commands/version.ts";
 import { CliError } from "../../src/cli_error.ts";
 import { NOWHERE } from "../nowhere.ts";
 
@@ -19,33 +19,33 @@ async function withClaude(
   }
 }
 
-Deno.test("versionLine() names both versions, or in short Claude Code's as it does itself", async () => {
+Deno.test("versionText() begins with the line of Claude Code", async () => {
   await withClaude({ version: "2.1.197" }, async (claudeBinary) => {
     assertEquals(
-      await versionLine({ short: false, claudeBinary }),
-      `claude-print ${deno.version} (wrapping claude 2.1.197)`,
+      await versionText({ short: false, claudeBinary }),
+      `2.1.197 (Claude Code)\nclaude-print ${deno.version}\n`,
     );
-    assertEquals(await versionLine({ short: true, claudeBinary }), "2.1.197 (Claude Code)");
+    assertEquals(await versionText({ short: true, claudeBinary }), "2.1.197 (Claude Code)\n");
   });
 });
 
-Deno.test("versionLine() does not take something else for Claude Code", async () => {
+Deno.test("versionText() accepts no other program as Claude Code", async () => {
   await withClaude({ versionText: "2.1.197 (Something Else)" }, async (claudeBinary) => {
     assertEquals(
-      await versionLine({ short: false, claudeBinary }),
-      `claude-print ${deno.version} (wrapping claude not found)`,
+      await versionText({ short: false, claudeBinary }),
+      `claude-print ${deno.version}\n`,
     );
     await assertRejects(
-      () => versionLine({ short: true, claudeBinary }),
+      () => versionText({ short: true, claudeBinary }),
       CliError,
       `Cannot use "${claudeBinary}": it is not Claude Code`,
     );
   });
 });
 
-Deno.test("versionLine() in short fails without any Claude Code", async () => {
+Deno.test("versionText() in short fails without any Claude Code", async () => {
   await assertRejects(
-    () => versionLine({ short: true, claudeBinary: NOWHERE }),
+    () => versionText({ short: true, claudeBinary: NOWHERE }),
     CliError,
     `Cannot start claude: "${NOWHERE}" does not exist`,
   );

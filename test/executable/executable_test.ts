@@ -151,7 +151,7 @@ Deno.test("the executable", async (t) => {
       const say = async (args: readonly string[], env: Readonly<Record<string, string>>) =>
         await startProgram([executable, ...args], { env: { PATH: NOWHERE, ...env }, cwd: "/" })
           .ended;
-      const version = `claude-print ${deno.version} (wrapping claude not found)\n`;
+      const version = `claude-print ${deno.version}\n`;
       for (const env of [{}, { HOME: home, TMPDIR: tmp }, { HOME: "/dev/null" }]) {
         assertEquals(await say(["--version"], env), { code: 0, stdout: version, stderr: "" });
         assertMatch((await say(["--help"], env)).stdout, /^Usage: /mu);

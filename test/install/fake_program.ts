@@ -9,10 +9,12 @@ export interface FakeOptions {
 
 /** A shell script that answers what the installer asks of the executable. */
 export function fakeProgram(options: FakeOptions = {}): string {
-  const { version = "0.1.0", claude = "not found", ballast = 0 } = options;
+  const { version = "0.1.0", claude, ballast = 0 } = options;
   return `#!/bin/sh
 case $1 in
-  --version) echo "claude-print ${version} (wrapping claude ${claude})" ;;
+  --version)${
+    claude === undefined ? "" : ` echo "${claude} (Claude Code)";`
+  } echo "claude-print ${version}" ;;
   completion) echo "# claude-print ${version} for $2" ;;
   man) echo ".TH CLAUDE-PRINT 1 ${version}" ;;
   *) exit 2 ;;

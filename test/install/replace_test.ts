@@ -4,7 +4,7 @@ import { INSTALLER, type Newcomer, sha256 } from "./newcomer.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
 /** A program that leaves a trace when it is run. */
-const TRAP = '#!/bin/sh\n: >"${0%/*}/ran"\necho "claude-print 9.9.9 (wrapping claude not found)"\n';
+const TRAP = '#!/bin/sh\n: >"${0%/*}/ran"\necho "claude-print 9.9.9"\n';
 
 /** What may be at the program's place that did not come from an installer. */
 const FOREIGN: readonly {

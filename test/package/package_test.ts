@@ -106,7 +106,7 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
   await t.step("the documented command says its version", async () => {
     const { code, stdout, stderr } = await run(...CLI, "--version");
     assertEquals(code, 0, stderr);
-    assertEquals(stdout, `claude-print ${deno.version} (wrapping claude 2.1.330)\n`);
+    assertEquals(stdout, `2.1.330 (Claude Code)\nclaude-print ${deno.version}\n`);
   });
 
   await t.step("it answers a prompt", async () => {

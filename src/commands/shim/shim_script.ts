@@ -1,14 +1,10 @@
 import { type Flag, FLAGS } from "../../cli/flags.ts";
 import { SHIM_MARK } from "../../claude/find_claude.ts";
+import { SUBCOMMANDS } from "../../claude/subcommands.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
-/** The commands of `claude` up to 2.1.330: behind one of them, `-p` means something else. */
-const CLAUDE_COMMANDS: readonly string[] = [
-  ..."agents attach auth auto-mode doctor gateway import install logs mcp plugin plugins".split(
-    " ",
-  ),
-  ..."project purge respawn rm setup-token stop kill ultrareview update upgrade".split(" "),
-];
+/** The subcommands of all versions: the shim does not know which version it hands on to. */
+const CLAUDE_COMMANDS = [...new Set(SUBCOMMANDS.flatMap(({ words }) => words))].toSorted();
 
 /**
  * The program `claude` that the shim is: a shell script that starts nothing but what it hands a call on to, in its own

@@ -1,9 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
+import { isSubcommand } from "../../../src/commands/exec_subcommand.ts";
 import { findFlag, type FlagValue } from "../../../src/cli/flags.ts";
 import { forEachVersion } from "../for_each_version.ts";
 
 /** A line of `claude --help` that begins an option, such as `  -r, --resume [value]   Resume …`. */
 const OPTION = /^ {2}((?:-[a-z0-9]+, )?--[a-zA-Z0-9-]+(?:, --[a-zA-Z0-9-]+)*)( [<[][^>\]]+[>\]])?/u;
+
+/** A line of it that begins a subcommand, such as `  plugin|plugins   Manage …`. */
+const SUBCOMMAND = /^ {2}([a-z][a-z|-]*)/u;
 
 /** Flags of ours that Claude Code spells too, and that take something else there. */
 const OURS: readonly string[] = ["--help", "--version"];
@@ -15,7 +19,7 @@ function valueOf(placeholder: string): FlagValue {
 }
 
 forEachVersion(
-  "every flag of claude --help is in the table, and takes a value as there",
+  "all flags and subcommands of claude --help are known",
   async (real) => {
     const { code, stdout } = await new Deno.Command(real.binary, {
       args: ["--help"],
@@ -23,7 +27,11 @@ forEachVersion(
       env: { ...real.home.env },
     }).output();
     assertEquals(code, 0);
-    const options = new TextDecoder().decode(stdout).split("\nCommands:")[0]?.split("\n") ?? [];
+    const help = new TextDecoder().decode(stdout).split("\nCommands:");
+    const [options = [], commands = []] = help.map((part) => part.split("\n"));
+    const words = commands.flatMap((line) => SUBCOMMAND.exec(line)?.[1]?.split("|") ?? []);
+    assert(words.includes("mcp"));
+    assertEquals(words.filter((word) => !isSubcommand([word], real.version)), []);
     const found = options.map((line) => OPTION.exec(line)).filter((match) => match !== null);
     assert(found.length > 50, `found ${found.length} flags`);
     const problems = found.flatMap(([, spellings = "", value = ""]) => {

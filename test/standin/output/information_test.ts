@@ -3,11 +3,11 @@ import deno from "../../../deno.json" with { type: "json" };
 import { StandIn } from "../stand_in.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
-Deno.test("--version names both versions", async () => {
+Deno.test("--version prints the line of Claude Code, then its own", async () => {
   await using claude = await StandIn.set({ version: "2.1.197" });
   const run = await claude.print(["--version"]);
   assertEquals(run.code, 0);
-  assertEquals(run.stdout, `claude-print ${deno.version} (wrapping claude 2.1.197)\n`);
+  assertEquals(run.stdout, `2.1.197 (Claude Code)\nclaude-print ${deno.version}\n`);
 });
 
 Deno.test("-v prints what Claude Code itself prints", async () => {
@@ -16,13 +16,13 @@ Deno.test("-v prints what Claude Code itself prints", async () => {
   assertEquals([run.code, run.stdout], [0, "2.1.330 (Claude Code)\n"]);
 });
 
-Deno.test("--version without a Claude Code says so and succeeds, -v fails", async () => {
+Deno.test("without a Claude Code --version succeeds and -v fails", async () => {
   await using claude = await StandIn.set();
   const options = { namesBinary: false, env: { PATH: NOWHERE } };
   const long = await claude.print(["--version"], options);
   assertEquals([long.code, long.stdout], [
     0,
-    `claude-print ${deno.version} (wrapping claude not found)\n`,
+    `claude-print ${deno.version}\n`,
   ]);
   const short = await claude.print(["-v"], options);
   assertEquals([short.code, short.stdout], [2, ""]);
