@@ -18,9 +18,10 @@ export type FlagValue = "none" | "required" | "optional" | "attached" | "variadi
  * - `output`: done by `claude-print` itself; Claude Code never sees it.
  * - `forwarded`: given to Claude Code as it was typed.
  * - `merged`: joined with what `claude-print` itself asks of Claude Code.
+ * - `ineffective`: a warning that names the flag; the run goes on without it.
  * - `refused`: an error that names the flag.
  */
-export type FlagClass = "own" | "output" | "forwarded" | "merged" | "refused";
+export type FlagClass = "own" | "output" | "forwarded" | "merged" | "ineffective" | "refused";
 
 /** One row of the table of flags. */
 export type Flag =
@@ -42,11 +43,11 @@ export type Flag =
     readonly hidden: boolean;
   }
   & (
-    | { readonly class: Exclude<FlagClass, "refused"> }
+    | { readonly class: Exclude<FlagClass, "ineffective" | "refused"> }
     | {
-      readonly class: "refused";
-      /** Why, as a clause that finishes "Cannot honour --flag: ". */
-      readonly refusal: string;
+      readonly class: "ineffective" | "refused";
+      /** Why, as a clause that finishes "Cannot honour --flag: " or "--flag has no effect: ". */
+      readonly reason: string;
     }
   );
 
@@ -102,7 +103,12 @@ function merged(spelling: string, help: string, options: RowOptions = {}): Flag 
 }
 
 function cannot(spelling: string, reason: string, options: RowOptions = {}): Flag {
-  return { ...shape(spelling, options), class: "refused", refusal: reason, help: reason };
+  return { ...shape(spelling, options), class: "refused", reason, help: reason };
+}
+
+function ineffective(spelling: string, reason: string): Flag {
+  const help = "Accepted with a warning, without effect";
+  return { ...shape(spelling, {}), class: "ineffective", reason, help };
 }
 
 const HIDDEN: RowOptions = { hidden: true };
@@ -154,7 +160,7 @@ export const FLAGS: readonly Flag[] = [
     "Set by the shim: the real claude, which takes over what is refused",
     HIDDEN,
   ),
-  own("-v, --version", "Print both versions and exit; -v prints Claude Code's alone"),
+  own("-v, --version", "Print Claude Code's version and this one's; -v prints the first alone"),
   own("-h, --help", "Print this text and exit"),
 
   output("-p, --print", "Accepted, without effect: claude-print always prints"),
@@ -260,6 +266,10 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--no-chrome", "Turn off Claude in Chrome"),
   forwarded("-d, --debug [filter]", "Debug mode, with an optional filter of categories"),
   forwarded("--debug-file <path>", "Write the debug log to this file"),
+  ineffective(
+    "--exclude-dynamic-system-prompt-sections",
+    "the interactive Claude Code always puts these sections into its system prompt",
+  ),
   forwarded("--thinking <mode>", "Thinking: enabled, adaptive or disabled", {
     choices: ["enabled", "adaptive", "disabled"],
     hidden: true,
@@ -274,10 +284,6 @@ export const FLAGS: readonly Flag[] = [
   cannot("--init-only", NO_SETUP, HIDDEN),
   cannot("--maintenance", NO_SETUP, HIDDEN),
 
-  cannot(
-    "--exclude-dynamic-system-prompt-sections",
-    "the interactive Claude Code always puts these sections into its system prompt",
-  ),
   cannot(
     "--prompt-suggestions [value]",
     "the interactive Claude Code draws suggestions into its input box, and tells nobody else",

@@ -129,6 +129,7 @@ export function requestOf(
     betas: all("--betas"),
     ...present("taskBudget", taskBudget(last("--task-budget"))),
     forwarded: forwardedOf(uses),
+    ...present("ineffective", ineffectiveOf(uses)),
   };
 }
 
@@ -296,6 +297,13 @@ function forwardedOf(uses: readonly Use[]): readonly string[] {
       flag.class === "forwarded" && !(flag.name === "--session-id" && value === "")
     )
     .map(({ flag, value }) => value === undefined ? flag.name : `${flag.name}=${value}`);
+}
+
+function ineffectiveOf(uses: readonly Use[]): readonly string[] | undefined {
+  const warnings = uses.flatMap(({ flag }) =>
+    flag.class === "ineffective" ? `${flag.name} has no effect: ${flag.reason}` : []
+  );
+  return warnings.length === 0 ? undefined : [...new Set(warnings)];
 }
 
 function checkSettingSources(value: string): void {

@@ -155,6 +155,8 @@ export type RunRequest = {
    * session to go on with) is left out, and of a flag that counts once only the last use is kept.
    */
   readonly forwarded: readonly string[];
+  /** A warning about each flag that has no effect here; absent for none. */
+  readonly ineffective?: readonly string[];
   /** Whether nothing that is printed tells what the model thinks: then 2.1.330 does not ask the API for it. */
   readonly omitsThinking?: true;
   /** Whether the answer to the one message is printed as a text alone. */

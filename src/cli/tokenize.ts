@@ -98,7 +98,7 @@ export function tokenize(argv: readonly string[]): Tokens {
 
 /** What is wrong with one use of a flag, looked at alone. */
 function problemWith(flag: Flag, value: string | undefined): CliError | undefined {
-  if (flag.class === "refused") return refusalError(flag.name, flag.refusal);
+  if (flag.class === "refused") return refusalError(flag.name, flag.reason);
   if (value === undefined) {
     if (flag.value === "none" || flag.value === "optional" || flag.value === "attached") {
       return undefined;

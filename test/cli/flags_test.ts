@@ -76,10 +76,10 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--brief --autocompact --ide --no-chrome --debug --debug-file --advisor".split(" "),
     ..."--fast-mode --include-unsupported-models --bare --safe-mode".split(" "),
   ],
+  ineffective: ["--exclude-dynamic-system-prompt-sections"],
   refused: [
     ..."--init --init-only --maintenance --mcp-debug".split(" "),
-    ..."--exclude-dynamic-system-prompt-sections --prompt-suggestions".split(" "),
-    ..."--plan-mode-instructions --append-subagent-system-prompt".split(" "),
+    ..."--prompt-suggestions --plan-mode-instructions --append-subagent-system-prompt".split(" "),
     ..."--append-subagent-system-prompt-file --bg --chrome --tmux --desktop".split(
       " ",
     ),
@@ -135,7 +135,7 @@ Deno.test("FLAGS gives every row help, and a placeholder exactly where there is 
 
 Deno.test("FLAGS gives every refused row a reason", () => {
   for (const flag of FLAGS) {
-    if (flag.class === "refused") assert(flag.refusal.length > 5, flag.name);
+    if (flag.class === "refused") assert(flag.reason.length > 5, flag.name);
   }
 });
 

@@ -315,7 +315,7 @@ Deno.test("parseArguments refuses every refused flag by name, with and without a
     if (flag.class !== "refused") continue;
     for (const spelling of [flag.name, ...flag.aliases]) {
       const error = await errorOf("-p", "hi", spelling);
-      assertEquals(error.message, `Cannot honour ${flag.name}: ${flag.refusal}`);
+      assertEquals(error.message, `Cannot honour ${flag.name}: ${flag.reason}`);
       assertEquals(error.suggestion, "Leave it out");
     }
     assertEquals(
@@ -417,6 +417,14 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     const { forwarded } = await requestOf(token, ...beside);
     assertEquals(forwarded, flag.class === "forwarded" ? [token] : [], flag.name);
   }
+});
+
+Deno.test("parseArguments warns of a flag without effect once", async () => {
+  const flag = "--exclude-dynamic-system-prompt-sections";
+  assertEquals((await requestOf(flag, flag)).ineffective, [
+    `${flag} has no effect: the interactive Claude Code always puts these sections into its system prompt`,
+  ]);
+  assertEquals((await requestOf()).ineffective, undefined);
 });
 
 Deno.test("parseArguments names an unknown flag and the nearest known one", async () => {

@@ -19,7 +19,7 @@ export function helpText(): string {
     }`,
     `Flags of its own:\n${rows("own")}`,
     `Flags about the output:\n${rows("output")}`,
-    `Flags for Claude Code:\n${rows("forwarded", "merged")}`,
+    `Flags for Claude Code:\n${rows("forwarded", "merged", "ineffective")}`,
     `Without meaning here (exit code 2):\n${wrapWords(refused, { indent: 2 })}`,
     `Exit codes:\n${table(MANUAL.exitCodes, { column: 9 })}`,
     `Environment:\n${table(MANUAL.environment, { column: 28 })}`,

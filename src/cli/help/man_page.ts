@@ -44,7 +44,7 @@ export function manPage(): string {
     ".SS About the output",
     ...flags("output"),
     ".SS For Claude Code",
-    ...flags("forwarded", "merged"),
+    ...flags("forwarded", "merged", "ineffective"),
     ".SS Refused",
     "These end with exit code 2, because they have no meaning here:",
     `${refused.join(",\n")}.`,

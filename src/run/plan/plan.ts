@@ -124,6 +124,7 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
     message: messageOf(order, { facts, decided }),
     warnings: [
       ...warnings,
+      ...(order.ineffective ?? []),
       ...(order.initialized?.ineffective ?? []),
       ...facts.warnings,
     ],

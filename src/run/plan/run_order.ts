@@ -148,6 +148,8 @@ export interface RunOrder extends Limits {
   readonly taskBudget?: number;
   /** Further arguments for Claude Code, as they are. */
   readonly forwarded: readonly string[];
+  /** A warning about each flag that has no effect here; absent for none. */
+  readonly ineffective?: readonly string[];
   /** Whether results tell what is left of limits, which the child tells with what a turn cost. */
   readonly limitsTold?: boolean;
   /** Whether nothing that is printed tells what the model thinks: then 2.1.330 does not ask the API for it. */

@@ -636,6 +636,7 @@ rule("what a caller allows of skills and servers is in settings", {
     },
     "skills are hidden, but for what is off": {
       order: {
+        ineffective: ["--y has no effect"],
         initialized: {
           id: "i",
           callbacks: [],
@@ -658,7 +659,7 @@ rule("what a caller allows of skills and servers is in settings", {
         denied: ["Bash", "Skill(p:c)"],
         ask: undefined,
         timeouts: [],
-        warnings: ['"x" has no effect'],
+        warnings: ["--y has no effect", '"x" has no effect'],
       },
     },
     "terms of servers": {
