@@ -31,7 +31,7 @@ export function modeWithoutHooks(
 ): string {
   const needed = [
     [order.prompt === undefined, "a conversation"],
-    [order.maxTurns !== undefined, "--max-turns"],
+    [order.maxTurns !== undefined && !(order.maxTurns >= 1 && hasNoTools(order)), "--max-turns"],
     [order.maxBudgetUsd !== undefined, "--max-budget-usd"],
     [order.jsonSchema !== undefined, "--json-schema"],
     [order.promptTool !== undefined, "--permission-prompt-tool"],
@@ -48,4 +48,14 @@ export function modeWithoutHooks(
     );
   }
   return SETTLED[mode as keyof typeof SETTLED];
+}
+
+/**
+ * Whether the model has no tool to call, so that one request is the whole turn. With an empty `--tools` 2.1.197 and
+ * 2.1.330 offer none without customizations; plugins could bring some.
+ */
+function hasNoTools({ forwarded }: Pick<RunOrder, "forwarded">): boolean {
+  const named = forwarded.filter((argument) => argument.startsWith("--tools="));
+  return named.length > 0 && named.every((argument) => /^--tools=[\s,]*$/u.test(argument)) &&
+    !forwarded.some((argument) => argument.startsWith("--plugin-"));
 }

@@ -23,8 +23,13 @@ Deno.test("modeWithoutHooks() settles what nobody can be asked, and refuses what
   assertEquals(modeOf("dontAsk"), "dontAsk");
   assertEquals(modeOf("bypassPermissions"), "bypassPermissions");
   assertEquals(modeOf("default", { partialMessages: true, exactStream: true }), "dontAsk");
+  const noTools = { forwarded: ["--bare", "--tools="] };
+  assertEquals(modeOf("default", { ...noTools, maxTurns: 1 }), "dontAsk");
   for (
     const [mode, order, what] of [
+      ["default", { ...noTools, maxTurns: 0.5 }, "--max-turns"],
+      ["default", { forwarded: ["--tools=", "--tools=Bash"], maxTurns: 1 }, "--max-turns"],
+      ["default", { forwarded: ["--tools=", "--plugin-dir=x"], maxTurns: 1 }, "--max-turns"],
       ["acceptEdits", {}, "the permission mode acceptEdits"],
       ["constructor", {}, "the permission mode constructor"],
       ["plan", {}, "the permission mode plan"],
