@@ -242,11 +242,11 @@ Deno.test("a run that fails and that nobody asks about bothers nobody", async ()
 Deno.test("relative paths of a run begin at its working directory", async () => {
   await using claude = await StandIn.set();
   const { home } = claude;
-  await Deno.writeTextFile(`${home.project}/mine.json`, '{"disableAllHooks":true}');
+  await Deno.mkdir(`${home.project}/mine.json`);
   await assertRejects(
     () => runHere(claude, { prompt: "hi", args: ["--settings", "mine.json"] }).result,
     RunError,
-    `Cannot honour "disableAllHooks" in the settings file "mine.json"`,
+    `Cannot read the settings file "mine.json": it is no regular file`,
   );
 });
 

@@ -229,6 +229,20 @@ Deno.test("hooks of a project that the user has silenced are not brought to life
   assertEquals(await claude.journal("start"), []);
 });
 
+Deno.test("--settings silences its own hooks and the inherited ones", async () => {
+  await using claude = await StandIn.set();
+  const { config, path } = claude.home;
+  const hooks = { Stop: [{ hooks: [{ type: "command", command: `touch ${path}/ran` }] }] };
+  await Deno.writeTextFile(`${config}/settings.json`, JSON.stringify({ hooks }));
+  const settings = JSON.stringify({ disableAllHooks: true, hooks });
+  const { code, stderr } = await claude.printHere([
+    ...["--inherit-hooks", "--settings", settings],
+    "hello",
+  ]);
+  assertEquals([code, stderr], [0, ""]);
+  await assertRejects(() => Deno.lstat(`${path}/ran`), Deno.errors.NotFound);
+});
+
 Deno.test("a project is not trusted in its user's place, where Claude Code asks for that all the same", async () => {
   for (const dialog of ["trust_yes", "trust_no"] as const) {
     await using claude = await StandIn.set({ dialogs: [{ show: dialog }] });

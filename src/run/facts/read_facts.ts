@@ -95,7 +95,8 @@ export async function readFacts(
   const allSettings = valuesOf(settings);
   if (order.authStatus) refuseRenewal(allSettings);
   refuseSilencedHooks(allSettings, {
-    hooked: valuesOf(settings, { without: order.inheritHooks ? [] : ["user"] }),
+    hooked: valuesOf(settings, { without: ["user", "flags"] }),
+    addsPlugins: order.forwarded.some((argument) => argument.startsWith("--plugin-")),
   });
   if (modeHangsOnVersion(modeFacts(order, settings)) || allowsBypass(order)) await version();
   if (await isToldOf(order, documents)) await version();

@@ -13,6 +13,7 @@ import type { RunOrder } from "./run_order.ts";
 import { sameRequests } from "./same_requests.ts";
 import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
+import { silencesHooks } from "../../sandbox/child/foreign_settings.ts";
 import { valuesOf } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
@@ -57,7 +58,11 @@ export interface Plan {
  * @throws {CliError} when there is no session, or no part of it, that can be gone on with as it was asked for
  */
 export function plan(asked: RunOrder, facts: PlanFacts): Plan {
-  const order = boundedOrder(asked, valuesOf(facts.settings));
+  const read = valuesOf(facts.settings);
+  const order = {
+    ...boundedOrder(asked, read),
+    ...(silencesHooks(read) ? { inheritHooks: false } : {}),
+  };
   const decided = decide(order, facts);
   const { session, mode, isGated, log, rendezvous } = decided;
   const parts = folderParts(facts.folder);

@@ -1,22 +1,29 @@
 import { CliError } from "../../cli_error.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
+/** Whether some settings silence all hooks. */
+export function silencesHooks(settings: readonly JsonObject[]): boolean {
+  return settings.some(({ disableAllHooks }) => disableAllHooks === true);
+}
+
 /**
- * Refuses a run in which hooks would come to life that somebody has silenced with `disableAllHooks`: hooks of ours tell
- * when a turn ends, and Claude Code runs all hooks or none. Where there are no others it is as good as honoured.
- *
- * Plugins count, because they bring hooks along.
+ * Refuses a run in which `disableAllHooks` silences hooks that claude-print cannot leave out: hooks of ours report the
+ * end of a turn, and Claude Code runs all hooks or none. The hooks of the user and of `--settings` are left out.
  *
  * @param settings every settings object that applies to the run
- * @param options.hooked those of them whose hooks are read
- * @throws {CliError} when there is such a hook
+ * @param options.hooked those of them whose hooks Claude Code would read from their files
+ * @param options.addsPlugins whether the command line names plugins, which may have hooks
+ * @throws {CliError} when there is such a hook, or a plugin
  */
 export function refuseSilencedHooks(
   settings: readonly JsonObject[],
-  { hooked }: { readonly hooked: readonly JsonObject[] },
+  { hooked, addsPlugins }: {
+    readonly hooked: readonly JsonObject[];
+    readonly addsPlugins: boolean;
+  },
 ): void {
-  if (!settings.some(({ disableAllHooks }) => disableAllHooks === true)) return;
-  const waking = hooked.some(({ hooks }) => isFilled(hooks)) ||
+  if (!silencesHooks(settings)) return;
+  const waking = addsPlugins || hooked.some(({ hooks }) => isFilled(hooks)) ||
     settings.some(({ enabledPlugins }) => isFilled(enabledPlugins));
   if (!waking) return;
   throw new CliError(
@@ -79,13 +86,11 @@ export function withoutScreenCommands(caller: JsonObject): JsonObject {
 const STAY = [{ hooks: [{ type: "command", command: "exit 2" }] }];
 
 /**
- * The caller's settings so that hooks which somebody has silenced, and of which there are none yet, come to no life later
- * on: settings are read again when they change, and ours run.
+ * The caller's settings without its own hooks, if some settings silence all. Claude Code reads settings again when they
+ * change, so a hook keeps those that come later from running, too.
  *
  * @param settings every settings object that applies to the run
  */
 export function withSilencedHooks(caller: JsonObject, settings: readonly JsonObject[]): JsonObject {
-  if (!settings.some(({ disableAllHooks }) => disableAllHooks === true)) return caller;
-  const { hooks } = caller;
-  return { ...caller, hooks: { ...isJsonObject(hooks) ? hooks : {}, ConfigChange: STAY } };
+  return silencesHooks(settings) ? { ...caller, hooks: { ConfigChange: STAY } } : caller;
 }

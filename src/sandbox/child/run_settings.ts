@@ -39,16 +39,7 @@ export async function parseCallerSettings(
       cause,
     });
   }
-  const judged = judgedSettings(parsed);
-  if (judged.faults.length === 0 && judged.values["disableAllHooks"] === true) {
-    throw new CliError(
-      `Cannot honour "disableAllHooks" in ${what}: hooks tell when a turn ends`,
-      {
-        suggestion: "Remove it; your own hooks are not read anyway",
-      },
-    );
-  }
-  return { source: "flags", name, ...judged };
+  return { source: "flags", name, ...judgedSettings(parsed) };
 }
 
 /** JSON as it is, however deeply it is nested, or with comments. */

@@ -915,6 +915,16 @@ rule("the user's own hooks run where they are asked for", {
       },
       is: { user: { model: "opus" }, awaited: false },
     },
+    "asked for, and silenced by --settings, they do not": {
+      order: { inheritHooks: true },
+      facts: {
+        settings: [
+          from("user", { hooks: { Stop: [] }, model: "opus" }),
+          from("flags", { disableAllHooks: true }),
+        ],
+      },
+      is: { user: { model: "opus" }, awaited: false },
+    },
     "asked for, they do, and may make the turn go on": {
       order: { inheritHooks: true },
       facts: {

@@ -13,9 +13,15 @@ const hooked = { hooks: { Stop: [{ hooks: [] }] } };
 const plugged = { enabledPlugins: { "a@b": true } };
 
 Deno.test("refuseSilencedHooks() refuses to wake hooks that somebody silenced", () => {
-  for (const [settings, read] of [[[silent, hooked], [hooked]], [[silent, plugged], []]] as const) {
+  for (
+    const [settings, hooks, addsPlugins] of [
+      [[silent, hooked], [hooked], false],
+      [[silent, plugged], [], false],
+      [[silent], [], true],
+    ] as const
+  ) {
     assertThrows(
-      () => refuseSilencedHooks(settings, { hooked: read }),
+      () => refuseSilencedHooks(settings, { hooked: hooks, addsPlugins }),
       CliError,
       '"disableAllHooks"',
     );
@@ -23,10 +29,12 @@ Deno.test("refuseSilencedHooks() refuses to wake hooks that somebody silenced", 
 });
 
 Deno.test("refuseSilencedHooks() lets pass what wakes nothing", () => {
-  refuseSilencedHooks([silent], { hooked: [silent] });
-  refuseSilencedHooks([silent, { hooks: {} }], { hooked: [{ hooks: {} }] });
-  refuseSilencedHooks([silent, hooked], { hooked: [silent] });
-  refuseSilencedHooks([hooked, plugged], { hooked: [hooked, plugged] });
+  const letsPass = (settings: readonly JsonObject[], hooks: readonly JsonObject[]) =>
+    refuseSilencedHooks(settings, { hooked: hooks, addsPlugins: false });
+  letsPass([silent], [silent]);
+  letsPass([silent, { hooks: {} }], [{ hooks: {} }]);
+  letsPass([silent, hooked], [silent]);
+  refuseSilencedHooks([hooked, plugged], { hooked: [hooked, plugged], addsPlugins: true });
 });
 
 const command = { type: "command", command: "touch /tmp/x" };
@@ -38,11 +46,11 @@ Deno.test("withoutScreenCommands() overrides what would start a program for the 
   assertEquals(withoutScreenCommands({ statusLine: command }), off);
 });
 
-Deno.test("withSilencedHooks() has settings stay as they are where somebody has silenced hooks, and nowhere else", () => {
-  const caller = { model: "opus" };
+Deno.test("withSilencedHooks() drops the caller's hooks where some settings silence all", () => {
+  const caller = { model: "opus", ...hooked };
   assertEquals(withSilencedHooks(caller, [{}, { disableAllHooks: false }]), caller);
-  const { hooks, ...others } = withSilencedHooks(caller, [{}, { disableAllHooks: true }]);
-  assertEquals(others, caller);
+  const { hooks, ...others } = withSilencedHooks(caller, [{}, silent]);
+  assertEquals(others, { model: "opus" });
   assertEquals(Object.keys(hooks as JsonObject), ["ConfigChange"]);
 });
 

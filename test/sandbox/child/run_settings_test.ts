@@ -74,11 +74,6 @@ Deno.test("parseCallerSettings() says what is wrong", async () => {
       ],
     );
   }
-  await assertRejects(
-    () => parseCallerSettings('{"disableAllHooks":true}', HERE),
-    CliError,
-    '"disableAllHooks"',
-  );
 });
 
 Deno.test("runSettings() adds our hooks to the caller's", () => {

@@ -242,11 +242,6 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     message: /^Error: Settings file not found: .*\/missing\.json$/,
     suggestion: /path of a file/,
   },
-  "--settings that silence all hooks": {
-    args: ["--settings", '{"disableAllHooks": true}', "hello"],
-    message: /^Cannot honour "disableAllHooks" in --settings: /,
-    suggestion: /Remove it/,
-  },
   "a session to resume that does not exist": {
     args: ["--resume", "123e4567-e89b-42d3-a456-426614174000", "hello"],
     message: /^No conversation found with session ID: 123e4567-\S+$/,
