@@ -50,6 +50,12 @@ export function asBadInput(error: unknown): unknown {
   });
 }
 
+/** Something that this program refuses and `claude -p` may do: behind the shim the real claude takes the run over. */
+export class UnsupportedError extends CliError {
+  /** What was read of stdin, which the real claude has to find there again; absent for nothing. */
+  stdin?: string;
+}
+
 /** The program as a package; without these flags the folder it is started in could put another in its place. */
 const WITH_ALL_ACCESS = "deno run -A --no-config --no-lock jsr:@claude-print/cli";
 

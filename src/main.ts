@@ -10,8 +10,9 @@
  * @module
  */
 import { isCommandName } from "./cli/command_shapes.ts";
-import { UnsupportedFlagError } from "./cli/flags.ts";
+
 import { parseArguments } from "./cli/parse_arguments.ts";
+import { UnsupportedError } from "./cli_error.ts";
 import { print } from "./commands/report/print.ts";
 import { reportError } from "./commands/report/report_error.ts";
 
@@ -26,10 +27,7 @@ async function main(argv: readonly string[]): Promise<number> {
     await execIfSubcommand(argv);
     command = await parseArguments(argv);
   } catch (error) {
-    if (argv[0] === "--shim-for" && error instanceof UnsupportedFlagError) {
-      const { handOn } = await import("./commands/hand_on.ts");
-      handOn(argv, error);
-    }
+    await handOn(error, argv);
     const { reportMisuse } = await import("./commands/report/report_failure.ts");
     return reportMisuse(error, argv);
   }
@@ -112,8 +110,16 @@ async function main(argv: readonly string[]): Promise<number> {
         return command satisfies never;
     }
   } catch (error) {
+    await handOn(error, argv);
     return reportError(error);
   }
+}
+
+/** Becomes the real claude, if the shim has sent a command line here and something of it is unsupported. */
+async function handOn(error: unknown, argv: readonly string[]): Promise<void> {
+  if (argv[0] !== "--shim-for" || !(error instanceof UnsupportedError)) return;
+  const { becomeClaude } = await import("./commands/become_claude.ts");
+  becomeClaude(argv, error);
 }
 
 /**

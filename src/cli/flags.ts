@@ -1,4 +1,4 @@
-import { CliError } from "../cli_error.ts";
+import { type CliError, UnsupportedError } from "../cli_error.ts";
 
 /**
  * Whether a flag takes a value, as Claude Code's own parser (Commander) understands it.
@@ -372,12 +372,9 @@ export function findFlag(spelling: string): Flag | undefined {
   return BY_SPELLING.get(spelling);
 }
 
-/** A flag that this program does not honour, or does not know: `claude -p` itself may. */
-export class UnsupportedFlagError extends CliError {}
-
 /** Why a flag, or one of its values, cannot be honoured. */
 export function refusalError(what: string, reason: string): CliError {
-  return new UnsupportedFlagError(`Cannot honour ${what}: ${reason}`, {
+  return new UnsupportedError(`Cannot honour ${what}: ${reason}`, {
     suggestion: "Leave it out",
   });
 }

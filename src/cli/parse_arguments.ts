@@ -1,9 +1,9 @@
 import { isCommandName } from "./command_shapes.ts";
-import { FLAGS, refusalError, UnsupportedFlagError } from "./flags.ts";
+import { FLAGS, refusalError } from "./flags.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";
 import { requestOf } from "./request_of.ts";
 import { READING, tokenize, type Tokens } from "./tokenize.ts";
-import { CliError } from "../cli_error.ts";
+import { CliError, UnsupportedError } from "../cli_error.ts";
 
 const ALL_FLAGS = '"claude-print --help" lists all flags';
 
@@ -104,7 +104,7 @@ async function unknownFlagError(argument: string): Promise<CliError> {
   const nearest = flag.length < 3
     ? undefined
     : (await import("@std/text/closest-string")).closestString(flag, names);
-  return new UnsupportedFlagError(`${READING}: unknown flag ${flag}`, {
+  return new UnsupportedError(`${READING}: unknown flag ${flag}`, {
     suggestion: nearest === undefined ? ALL_FLAGS : `Did you mean ${nearest}? ${ALL_FLAGS}`,
   });
 }

@@ -112,6 +112,14 @@ export function joinPrompt(argument: string, piped: string): string {
   return [argument, piped].filter((part) => part !== "").join("\n");
 }
 
+/** The part of a joined prompt that came from stdin; empty where there was none. */
+export function pipedPart(
+  prompt: string,
+  { promptArgument: argument = "" }: Pick<RunRequest, "promptArgument">,
+): string {
+  return argument === "" ? prompt : prompt.slice(argument.length + 1);
+}
+
 async function fromInputFile(
   path: string,
   { argument, io }: { readonly argument: string; readonly io: PromptIo },

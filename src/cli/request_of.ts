@@ -108,6 +108,7 @@ export function requestOf(
     ...present("maxBudgetUsd", maxBudgetUsd(last("--max-budget-usd"))),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
     ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
+    ...(given("--shim-for") ? { handsOn: true as const } : {}),
     // Claude Code takes an empty value for none at all, here and for an id.
     ...present("settings", last("--settings") || undefined),
     ...present("settingSources", settingSources),

@@ -1,7 +1,6 @@
-import { UnsupportedFlagError } from "./flags.ts";
 import type { Resumption, RunRequest } from "./run_request.ts";
 import { READING } from "./tokenize.ts";
-import { CliError } from "../cli_error.ts";
+import { CliError, UnsupportedError } from "../cli_error.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -59,7 +58,7 @@ function checkName(named: string): void {
     ? "an address"
     : undefined;
   if (what === undefined) return;
-  throw new UnsupportedFlagError(
+  throw new UnsupportedError(
     `Cannot honour --resume: "${named}" is ${what}, not a session id or a title`,
     { suggestion: SUGGESTION },
   );

@@ -116,6 +116,8 @@ export type RunRequest = {
   readonly jsonSchema?: string;
   readonly inject: "stdin" | "paste";
   readonly claudeBinary?: string;
+  /** Whether the real claude takes over what is refused: the shim has sent the run here. */
+  readonly handsOn?: true;
 
   /** A file name or JSON text; the last one given, as in Claude Code 2.1.197 and later. */
   readonly settings?: string;

@@ -73,13 +73,7 @@ export async function holdConversation(
   }
   const told = new Set<string>();
   return await converse({
-    ...request,
-    prompt: undefined,
-    cwd,
-    env,
-    frames: true,
-    limitsTold: request.answerAlone !== true,
-    retries: true,
+    ...conversationOrder(request, { env, cwd }),
     ...(fork === undefined || fork.history === "" ? {} : {
       history: fork.history,
       besideHistory: fork.besides ?? [],
@@ -115,4 +109,20 @@ export async function holdConversation(
       onChildEnded?.();
     },
   });
+}
+
+/** The order of the first child of a conversation. */
+export function conversationOrder(
+  request: RunRequest,
+  { env, cwd }: Pick<HoldOptions, "env" | "cwd">,
+): RunOrder {
+  return {
+    ...request,
+    prompt: undefined,
+    cwd,
+    env,
+    frames: true,
+    limitsTold: request.answerAlone !== true,
+    retries: true,
+  };
 }

@@ -1,6 +1,6 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { fileAt } from "../../ffi/files/at_path.ts";
-import { CliError } from "../cli_error.ts";
+import { CliError, UnsupportedError } from "../cli_error.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import { isKnownSession } from "./facts/sessions/known_session.ts";
 import type { MessageJudge } from "./facts/prompt/message_judge.ts";
@@ -14,6 +14,7 @@ import {
   type RunFacts,
 } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
+import { modesOf } from "./plan/decisions/decide.ts";
 import { sessionOf } from "./plan/decisions/session_of.ts";
 import { type Settings, valuesOf } from "../sandbox/child/read_settings.ts";
 import type { FolderContents, FolderFile } from "../sandbox/folder/folder_contents.ts";
@@ -67,6 +68,22 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
       error.claudeVersion = await versionOf(order, facts);
     }
     throw error;
+  }
+}
+
+/**
+ * Refuses what `claude -p` does and this program does not, as far as it hangs on nothing that the caller has yet to say.
+ * Other problems are left to {@linkcode prepareRun}.
+ *
+ * @throws {UnsupportedError} when there is something of that kind
+ */
+export async function refuseUnsupported(order: RunOrder): Promise<void> {
+  try {
+    const facts = await readFacts(order);
+    modesOf(order, facts);
+    await shortenedIn(order, await foundSessions(order, facts));
+  } catch (error) {
+    if (error instanceof UnsupportedError) throw error;
   }
 }
 
@@ -286,7 +303,7 @@ function refuseKnownSession(sessionId: string, configDir: string): void {
 async function requireShortPath(path: string): Promise<void> {
   const { MAX_SOCKET_PATH } = await import("../../ffi/descriptors/unix_socket.ts");
   if (new TextEncoder().encode(path).length <= MAX_SOCKET_PATH) return;
-  throw new CliError(
+  throw new UnsupportedError(
     "Cannot deliver the prompt as it is: the private folder's path is longer than a socket's may be",
     { suggestion: "Set TMPDIR to a folder with a shorter path, or change the prompt's beginning" },
   );

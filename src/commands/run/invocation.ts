@@ -42,6 +42,8 @@ export interface Handover {
    * @throws when it does so already, or is gone
    */
   readonly commit: () => Promise<void>;
+  /** Whether that has been done. */
+  readonly isCommitted: () => boolean;
   /** Takes what of it goes on when the other program need not wait any more. */
   readonly leave: (rest: Promise<unknown>) => void;
   /** Takes a sentence that is told by then, which concerns whoever runs the server. */

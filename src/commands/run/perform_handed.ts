@@ -1,5 +1,6 @@
 import { fdStat } from "../../../ffi/descriptors/fd.ts";
 import { parseArguments } from "../../cli/parse_arguments.ts";
+import { UnsupportedError } from "../../cli_error.ts";
 import type { holdConversation } from "../../library/hold_conversation.ts";
 import { GoneError, type HandedRun } from "../../serve/runs/handed_run.ts";
 import { Outlets } from "../report/outlets.ts";
@@ -31,8 +32,10 @@ export async function performHanded(
     for (const outlet of outlets.all) outlet.abandon();
   });
   run.quit.addEventListener("abort", () => outlets.silence());
+  let isCommitted = false;
   const commit = async () => {
     await run.commit();
+    isCommitted = true;
     for (const outlet of outlets.all) outlet.release();
   };
   const invocation: Invocation = {
@@ -47,7 +50,7 @@ export async function performHanded(
       stderr: isTerminal(stderr),
     },
     startedAt,
-    handedOver: { hold, commit, terminal, pid, leave, tell },
+    handedOver: { hold, commit, isCommitted: () => isCommitted, terminal, pid, leave, tell },
   };
   try {
     const command = await parseArguments(argv);
@@ -60,6 +63,8 @@ export async function performHanded(
     });
   } catch (error) {
     if (error instanceof GoneError) throw error;
+    // The other process, to which nothing has been said, hands it on to the real claude.
+    if (error instanceof UnsupportedError) return error.exitCode;
     await commit();
     return reportError(error, { tell: (text) => outlets.tell(text) });
   }

@@ -1,5 +1,6 @@
-import type { PromptIo } from "../../cli/prompt_source.ts";
+import { pipedPart, type PromptIo } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
+import { UnsupportedError } from "../../cli_error.ts";
 import { tellProblem } from "../report/report_error.ts";
 import type { Invocation } from "./invocation.ts";
 import { createTracer, type Tracer } from "./tracer.ts";
@@ -34,10 +35,13 @@ const REMARKED =
  * Whatever happens, `json` and `stream-json` end with a result object, and a failure names its cause on stderr.
  *
  * @returns the exit code
+ * @throws {UnsupportedError} for a run that the shim has sent here, before anything is printed
  */
 export async function runPrompt(request: RunRequest, options: PromptRunOptions): Promise<number> {
   const { label, invocation: { outlets, isTerminal, handedOver } } = options;
   const crash = Promise.withResolvers<never>();
+  let prompt = "";
+  let hasPrinted = false;
   const warning = (text: string) => `claude-print: ${label ?? ""}Warning: ${text}\n`;
   const warn = (text: string) => outlets.tell(warning(text));
   const onRemark = () => {
@@ -45,7 +49,10 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
   };
   const writer = createOutputWriter(request.outputFormat, {
     verbose: request.verbose,
-    write: options.write,
+    write: (text) => {
+      hasPrinted = true;
+      options.write(text);
+    },
     ...(request.streamText ? { stream: { onRemark } } : {}),
   });
   // With --quiet too: nothing else tells what was lost, or where a kept folder is.
@@ -56,12 +63,19 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
   try {
     const running = carryOut(request, {
       ...options,
+      readPrompt: async (io) => prompt = await options.readPrompt(io),
       warn: request.quiet ? () => {} : warn,
       writer,
       teardown,
     });
     return await Promise.race([running, crash.promise]);
   } catch (error) {
+    const mayHandOn = request.handsOn && !hasPrinted && !handedOver?.isCommitted();
+    if (mayHandOn && error instanceof UnsupportedError) {
+      const piped = pipedPart(prompt, request);
+      if (piped !== "") error.stdin = piped;
+      throw error;
+    }
     const { reportFailure } = await import("../report/report_failure.ts");
     return reportFailure(error, {
       writer,

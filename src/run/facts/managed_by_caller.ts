@@ -1,4 +1,4 @@
-import { CliError } from "../../cli_error.ts";
+import { UnsupportedError } from "../../cli_error.ts";
 import type { SettingsDocument } from "../../sandbox/child/read_settings.ts";
 import { judgedSettings } from "../../settings/judged_settings.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
@@ -18,7 +18,7 @@ export function managedByCaller(forwarded: readonly string[]): readonly Settings
   const settings = parsed(given.slice(FLAG.length + 1));
   const silencing = Object.keys(SILENCING).find((name) => SILENCING[name]?.(settings[name]));
   if (silencing !== undefined) {
-    throw new CliError(
+    throw new UnsupportedError(
       `Cannot honour "${silencing}" in ${FLAG}: hooks of claude-print's own tell when a turn ends`,
       { suggestion: "Leave it out, or use claude -p" },
     );

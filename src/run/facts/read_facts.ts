@@ -1,4 +1,4 @@
-import { CliError } from "../../cli_error.ts";
+import { CliError, UnsupportedError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
 import type { commandPlaces } from "./prompt/command_places.ts";
 import type { gatePrompt } from "./prompt/gate_prompt.ts";
@@ -445,7 +445,7 @@ function promptServerOf(
   if (name === undefined || disabled || !isJsonObject(config)) return {};
   const { type = "stdio", command } = config;
   if (type === "stdio" && typeof command === "string") return { promptServer: { name, config } };
-  throw new CliError(
+  throw new UnsupportedError(
     `Cannot honour --permission-prompt-tool=${promptTool}: claude-print asks servers that are programs, and "${name}" is reached by ${
       asText(type)
     }`,
@@ -459,7 +459,7 @@ const RENEWALS = ["awsAuthRefresh", "gcpAuthRefresh"];
 function refuseRenewal(settings: readonly JsonObject[]): void {
   const renewal = RENEWALS.find((name) => settings.some((each) => each[name] !== undefined));
   if (renewal === undefined) return;
-  throw new CliError(
+  throw new UnsupportedError(
     `Cannot honour --enable-auth-status with "${renewal}" in settings: the interactive Claude Code tells on its screen alone how far it is`,
     { suggestion: "Leave it out, or use claude -p" },
   );

@@ -1,4 +1,4 @@
-import { CliError } from "../../cli_error.ts";
+import { CliError, UnsupportedError } from "../../cli_error.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 
@@ -60,7 +60,7 @@ export function requireVersion(flag: string, version: string | undefined): void 
 /** @throws {CliError} when the version holds no conversation, or is not known itself */
 export function requireConversation(version: string | undefined): void {
   if (version !== undefined && isVersionAtLeast(version, CONVERSES)) return;
-  throw new CliError(
+  throw new UnsupportedError(
     `Cannot hold a conversation with Claude Code ${
       version ?? "of an unknown version"
     }: it needs ${CONVERSES} or later`,

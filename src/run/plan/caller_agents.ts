@@ -1,4 +1,4 @@
-import { CliError } from "../../cli_error.ts";
+import { UnsupportedError } from "../../cli_error.ts";
 import {
   isLongArgument,
   type OtherAgents,
@@ -38,7 +38,7 @@ export function callerAgents(
     readsFiles: !forwarded.includes("--restricted"),
   });
   if (isOfFile && placed.problem !== undefined) {
-    throw new CliError(`Cannot honour --agents: ${placed.problem}`, {
+    throw new UnsupportedError(`Cannot honour --agents: ${placed.problem}`, {
       suggestion: "Put that agent into a file of its own below .claude/agents",
     });
   }

@@ -1,4 +1,4 @@
-import { CliError } from "../../cli_error.ts";
+import { CliError, UnsupportedError } from "../../cli_error.ts";
 import type { FoundSessions } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
@@ -34,7 +34,7 @@ export function resumedPart(
       isUnbegun: true,
     });
   }
-  throw new CliError(`Cannot honour --resume-session-at: ${cut.reason}`, {
+  throw new UnsupportedError(`Cannot honour --resume-session-at: ${cut.reason}`, {
     suggestion: "Use the uuid of an assistant message that ended an answer, or run claude -p",
   });
 }

@@ -1,4 +1,4 @@
-import { CliError } from "../../cli_error.ts";
+import { UnsupportedError } from "../../cli_error.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Whether some settings silence all hooks. */
@@ -26,7 +26,7 @@ export function refuseSilencedHooks(
   const waking = addsPlugins || hooked.some(({ hooks }) => isFilled(hooks)) ||
     settings.some(({ enabledPlugins }) => isFilled(enabledPlugins));
   if (!waking) return;
-  throw new CliError(
+  throw new UnsupportedError(
     'Cannot honour "disableAllHooks" in this folder: claude-print needs hooks of its own, and others would run with them',
     { suggestion: "Remove the hooks and plugins that it silences, or use claude -p" },
   );

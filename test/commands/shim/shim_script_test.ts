@@ -1,8 +1,9 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { FLAGS, UnsupportedFlagError } from "../../../src/cli/flags.ts";
+import { FLAGS } from "../../../src/cli/flags.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
 import { shimScript } from "../../../src/commands/shim/shim_script.ts";
+import { UnsupportedError } from "../../../src/cli_error.ts";
 import { findTool, lackOf } from "../../find_tool.ts";
 import { startProgram } from "../../start_program.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
@@ -200,7 +201,7 @@ Deno.test("the shim says so when there is no real claude", async () => {
 Deno.test("a refused and an unknown flag are told apart from mistakes", async () => {
   const errorOf = (argv: readonly string[]) =>
     parseArguments(argv).catch((error: unknown) => error);
-  assertEquals(await errorOf(["--prompt-suggestions"]) instanceof UnsupportedFlagError, true);
-  assertEquals(await errorOf(["--newer-flag"]) instanceof UnsupportedFlagError, true);
-  assertEquals(await errorOf(["--timeout", "x"]) instanceof UnsupportedFlagError, false);
+  assertEquals(await errorOf(["--prompt-suggestions"]) instanceof UnsupportedError, true);
+  assertEquals(await errorOf(["--newer-flag"]) instanceof UnsupportedError, true);
+  assertEquals(await errorOf(["--timeout", "x"]) instanceof UnsupportedError, false);
 });

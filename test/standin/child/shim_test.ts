@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
+import { serve } from "../../serve/runs/served.ts";
 import { startProgram } from "../../start_program.ts";
 import { StandIn } from "../stand_in.ts";
 
@@ -82,8 +83,10 @@ Deno.test("claude-print beside the shim on PATH drives the real claude", async (
 
 Deno.test("what claude-print refuses, the shim's real claude does, with a warning", async () => {
   await using here = await ground();
+  await using server = await serve();
   await here.shim("install", here.dir);
-  const teller = '#!/bin/sh\nprintf "%s|" "$@"; cat; exit 7\n';
+  const teller = '#!/bin/sh\n[ "$1" != --version ] || { echo "2.1.330 (Claude Code)"; exit; }\n' +
+    'printf "%s|" "$@"; cat; exit 7\n';
   await Deno.writeTextFile(here.claude.binary, teller);
   for (
     const [args, reason] of [
@@ -92,15 +95,25 @@ Deno.test("what claude-print refuses, the shim's real claude does, with a warnin
         ["-p", "--flag-of-tomorrow"],
         "Cannot read the command line: unknown flag --flag-of-tomorrow",
       ],
+      [["-p", "--safe-mode", "--max-turns", "2", "hello"], "Cannot honour --safe-mode .*"],
+      [["-p", "--safe-mode", "--max-turns", "2"], "Cannot honour --safe-mode .*"],
+      [["-p", "/insights"], 'Cannot send "/insights".*'],
+      [
+        ["--bare", "--input-format=stream-json", "--output-format=stream-json", "--verbose"],
+        "Cannot honour --bare with a conversation: .*",
+      ],
     ] as const
   ) {
-    const { code, stdout, stderr } = await here.call(args, { stdin: "from stdin" });
-    assertEquals([code, stdout], [7, [...args, "from stdin"].join("|")]);
-    assertMatch(
-      stderr,
-      new RegExp(`^claude-print: Warning: ${reason}; handed on to ${here.claude.binary}\n$`, "u"),
-    );
+    for (const env of [{}, server.env]) {
+      const { code, stdout, stderr } = await here.call(args, { stdin: "from stdin", env });
+      assertEquals([code, stdout], [7, [...args, "from stdin"].join("|")]);
+      assertMatch(
+        stderr,
+        new RegExp(`^claude-print: Warning: ${reason}; handed on to ${here.claude.binary}\n$`, "u"),
+      );
+    }
   }
+  assertEquals(await leftovers(here.claude.home), []);
 });
 
 Deno.test("a mistake on the command line stays one behind the shim", async () => {

@@ -1,4 +1,4 @@
-import { CliError } from "../../../cli_error.ts";
+import { UnsupportedError } from "../../../cli_error.ts";
 import type { GatedPrompt } from "../../plan/plan_facts.ts";
 import type { RunOrder } from "../../plan/run_order.ts";
 import { commandPlaces } from "./command_places.ts";
@@ -82,7 +82,7 @@ export function gatePrompt(
       };
     }
     case "refuse":
-      throw new CliError(judgement.message, { suggestion: judgement.suggestion });
+      throw new UnsupportedError(judgement.message, { suggestion: judgement.suggestion });
   }
 }
 

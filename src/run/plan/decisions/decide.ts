@@ -71,8 +71,6 @@ function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
 export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   const { userConfig, gated, secret, settings } = facts;
   const session = sessionOf(order, facts);
-  const mode = permissionMode({ ...modeFacts(order, settings), version: facts.version });
-  const hookless = hooklessFlag(order);
   const byMessage = order.prompt === undefined;
   const inject = byMessage || gated.verbatim === true ? "rendezvous" : order.inject;
   const servers = serversOf(order, facts);
@@ -88,9 +86,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   const { logPath, rendezvousPath, longPromptsPath } = folderParts(facts.folder);
   return {
     session,
-    mode,
-    childMode: hookless === undefined ? mode : modeWithoutHooks(order, { flag: hookless, mode }),
-    hookless,
+    ...modesOf(order, facts),
     inject,
     connections,
     isGated,
@@ -111,6 +107,23 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     splitShell: splitShellOf(order, facts.folder),
     servers,
   };
+}
+
+/**
+ * The mode of the run, and that of the child.
+ *
+ * @throws {UnsupportedError} when the run is to be without hooks, and something is asked for that takes some
+ */
+export function modesOf(
+  order: RunOrder,
+  { settings, version }: Pick<RunFacts, "settings" | "version">,
+): Pick<Decisions, "mode" | "childMode" | "hookless"> {
+  const mode = permissionMode({ ...modeFacts(order, settings), version });
+  const hookless = hooklessFlag(order);
+  const childMode = hookless === undefined
+    ? mode
+    : modeWithoutHooks(order, { flag: hookless, mode });
+  return { mode, childMode, hookless };
 }
 
 function serversOf(order: RunOrder, { output, promptServer }: PlanFacts): readonly string[] {

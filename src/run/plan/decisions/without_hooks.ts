@@ -1,4 +1,4 @@
-import { CliError } from "../../../cli_error.ts";
+import { UnsupportedError } from "../../../cli_error.ts";
 import type { RunOrder } from "../run_order.ts";
 import { isSwitchedOn } from "../../../sandbox/environment.ts";
 
@@ -42,7 +42,7 @@ export function modeWithoutHooks(
   ] as const;
   const missed = needed.find(([isAsked]) => isAsked)?.[1];
   if (missed !== undefined) {
-    throw new CliError(
+    throw new UnsupportedError(
       `Cannot honour ${flag} with ${missed}: it turns off the hooks by which claude-print does that`,
       { suggestion: "Leave out one of them, or use claude -p" },
     );
