@@ -24,6 +24,11 @@ export class Pipe implements Disposable {
     this.#close(this.readFd);
   }
 
+  /** Closes the end that is written to, once it holds all. */
+  closeWriteEnd(): void {
+    this.#close(this.writeFd);
+  }
+
   /** Closes what is still open; a second call does nothing. */
   [Symbol.dispose](): void {
     for (const fd of [...this.#open]) this.#close(fd);

@@ -28,8 +28,8 @@ export interface SpawnOptions {
   readonly pty?: Pty;
   /** What to read as fd 0: a file, by a path from this process's folder, or an open fd; default: the terminal. */
   readonly stdin?: string | number;
-  /** An open fd that the child gets as its fd 3. */
-  readonly held?: number;
+  /** Open fds that the child gets as its fds 3, 4 and so on. */
+  readonly held?: readonly number[];
 }
 
 const O_RDONLY = 0;
@@ -52,7 +52,7 @@ const SIGSET_BYTES = 128;
  *
  * The child leads a session and a process group of its own, in the foreground of its pty. All its
  * signals are at their defaults and none is blocked, although Deno ignores SIGPIPE. It has the fds
- * 0, 1 and 2, perhaps 3, and no other. A `file` without a slash is looked up in this process's PATH, not in
+ * 0, 1 and 2, those that are held for it, and no other. A `file` without a slash is looked up in this process's PATH, not in
  * `env`'s, so callers had better pass an absolute path; one with a slash is taken from `cwd`.
  *
  * @throws LibcError whose path is `cwd`, `stdin`, the output or `file`, whichever is at fault: ENOENT and EACCES of `file`
@@ -60,7 +60,7 @@ const SIGSET_BYTES = 128;
  * @throws TypeError for a string that holds a NUL, or a name that cannot stand in an environment.
  */
 export function spawn(file: string, options: SpawnOptions): number {
-  const { args, env, cwd, pty, stdin, held } = options;
+  const { args, env, cwd, pty, stdin, held = [] } = options;
   heedChildren();
   const argv = cStringArray([file, ...args]);
   const envp = cStringArray(Object.entries(env).map(([name, value]) => variable(name, value)));
@@ -133,7 +133,7 @@ function fileActions(
     readonly output: string;
     readonly folder: number;
     readonly input: number | undefined;
-    readonly held: number | undefined;
+    readonly held: readonly number[];
   },
 ): Opaque {
   const c = libc();
@@ -151,8 +151,8 @@ function fileActions(
       c.posix_spawn_file_actions_adddup2(bytes, 1, 2),
       c.posix_spawn_file_actions_adddup2(bytes, input, 0),
       c.posix_spawn_file_actions_addfchdir_np(bytes, folder),
-      ...(held === undefined ? [] : [c.posix_spawn_file_actions_adddup2(bytes, held, 3)]),
-      c.posix_spawn_file_actions_addclosefrom_np(bytes, held === undefined ? 3 : 4),
+      ...held.map((fd, index) => c.posix_spawn_file_actions_adddup2(bytes, fd, 3 + index)),
+      c.posix_spawn_file_actions_addclosefrom_np(bytes, 3 + held.length),
     ];
     for (const result of results) spawnChecked(result, attempt);
     return opaque;

@@ -1,5 +1,6 @@
 import { exec } from "../../ffi/processes/exec.ts";
 import type { UnsupportedError } from "../cli_error.ts";
+import { restoreCredentials } from "../sandbox/child/passed_credentials.ts";
 import { print } from "./report/print.ts";
 
 /**
@@ -11,6 +12,7 @@ import { print } from "./report/print.ts";
  */
 export function becomeClaude(argv: readonly string[], { message, stdin }: UnsupportedError): never {
   const [, claude = "", ...args] = argv;
+  restoreCredentials();
   print(Deno.stderr, `claude-print: Warning: ${message}; handed on to ${claude}\n`);
   if (stdin === undefined) exec(claude, args);
   const path = Deno.makeTempFileSync({ prefix: "claude-print-" });

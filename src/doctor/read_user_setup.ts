@@ -1,6 +1,7 @@
 import { readOwnJsonObject } from "../sandbox/read_json_object.ts";
 import { isJsonObject } from "../json_object.ts";
 import { findLogin, type Login } from "../sandbox/child/login.ts";
+import { readCredentials } from "../sandbox/child/passed_credentials.ts";
 import {
   readSettings,
   settingSources,
@@ -42,7 +43,13 @@ export async function readUserSetup(
     .findLast((url) => typeof url === "string" && url !== "");
   return {
     userConfig,
-    login: findLogin({ env, userConfig, claudeJson, settings }),
+    login: findLogin({
+      env,
+      credentials: await readCredentials(env),
+      userConfig,
+      claudeJson,
+      settings,
+    }),
     baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
   };
 }

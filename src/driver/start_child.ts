@@ -5,6 +5,7 @@ import type { SignalName } from "../../ffi/processes/signals.ts";
 import { spawn } from "../../ffi/processes/spawn.ts";
 import { Guard } from "./hands/guard.ts";
 import { HookSource } from "./sources/hook_source.ts";
+import { type PassedCredential, pipesOf } from "../sandbox/child/passed_credentials.ts";
 import { killRunProcesses, type RunMarks } from "../sandbox/processes/run_processes.ts";
 
 /** The child to start. */
@@ -14,6 +15,8 @@ export interface StartOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** Credentials that it finds on descriptors; none by default. */
+  readonly credentials?: readonly PassedCredential[];
   /** The size of its terminal. */
   readonly size: WindowSize;
   /** The run's private folder. */
@@ -52,19 +55,22 @@ export class Child implements Disposable {
   #exited = false;
   #over = false;
 
-  constructor({ binary, args, env, cwd, size, sandbox }: StartOptions) {
+  constructor({ binary, args, env, cwd, size, sandbox, credentials = [] }: StartOptions) {
     using stack = new DisposableStack();
     this.#configDir = sandbox.configDir;
     this.hooks = stack.use(new HookSource(sandbox));
     this.pty = stack.use(openPty(size));
     // Before the child: it may ignore the hang-up of its terminal, or have tools that do not get it.
     const guard = stack.use(new Guard(sandbox, { terminal: this.pty }));
+    using pipes = new DisposableStack();
+    const held = pipesOf(credentials).map((pipe) => pipes.use(pipe).readFd);
     this.startedAt = performance.now();
     this.pid = spawn(binary, {
       args,
       env,
       cwd,
       pty: this.pty,
+      held,
       ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
     });
     stack.defer(() => this.#kill());

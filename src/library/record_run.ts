@@ -11,6 +11,7 @@ import { type CassetteWriter, writeCassette } from "../cassette/record/write_cas
 import type { RunRequest } from "../cli/run_request.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
 import { createRedactor } from "../redaction/redact.ts";
+import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import { readJsonObject } from "../sandbox/read_json_object.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
@@ -66,7 +67,7 @@ export function recordRun(
   return {
     begin: (prepared) => {
       const redactor = createRedactor({
-        env: { ...options.env, RUN_SECRET: prepared.sandbox.secret },
+        env: { ...withSecrets(options.env), RUN_SECRET: prepared.sandbox.secret },
         args: [
           ...options.request.forwarded,
           ...settingsOf(prepared, options.request)

@@ -3,6 +3,7 @@ import type { RunResult } from "./run_handle.ts";
 import { createRedactor } from "../redaction/redact.ts";
 import { visibleScreen } from "../redaction/visible_screen.ts";
 import type { RunReport } from "../run/perform_run.ts";
+import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
 
 /** What a program is told of a run or a turn, without the secrets that a screen may show. */
@@ -17,7 +18,7 @@ export function resultOf(
   const { result, exitCode, problem, screen } = report;
   const redactor = () =>
     createRedactor({
-      env,
+      env: withSecrets(env),
       args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
     });
   return {

@@ -13,6 +13,7 @@ import { createSlices } from "../relay/sliced_work.ts";
 import { steadyRequest } from "../relay/steady_request.ts";
 import { upstreamClient } from "../relay/upstream_client.ts";
 import { watched } from "../relay/watched.ts";
+import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { absolutePath } from "../sandbox/paths.ts";
 import type { RunFacts } from "./plan/plan_facts.ts";
@@ -88,7 +89,7 @@ export function startApiRelay(
   const missing = apiCassette?.onMiss === "record"
     ? undo.use(recordingAnswer({ ...apiCassette, upstream: upstream.url, env: upstream.env }))
     : undefined;
-  const { text: redact, openFrom } = createRedactor({ env: upstream.env });
+  const { text: redact, openFrom } = createRedactor({ env: withSecrets(upstream.env) });
   const slices = createSlices();
   const answer = own?.answer ?? openApiCassette({
     folder: apiFolder(apiCassette?.folder ?? ""),

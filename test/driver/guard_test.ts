@@ -160,7 +160,7 @@ Deno.test("a guard that comes late finds what a child runs that its terminal wou
       `${readProcessStat("self")?.session}`,
     ],
     stdin: pipe.readFd,
-    held: terminal.fd,
+    held: [terminal.fd],
   });
   const child = spawn("/bin/sh", {
     ...surroundings,

@@ -2,6 +2,7 @@ import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { serverNearby } from "../../serve/client/server_nearby.ts";
+import { passesCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { Outlets } from "../report/outlets.ts";
 
 /**
@@ -45,6 +46,7 @@ function goesCold({ cold, show }: RunRequest, argv: readonly string[]): boolean 
   const env = Deno.env.toObject();
   const isElsewhere = FOLDERS.map((name) => env[name] ?? "")
     .some((path) => /^[^/]/u.test(path) || OWN_PATHS.test(path));
-  return cold || show || isElsewhere || argv.some((argument) => OWN_PATHS.test(argument)) ||
+  return cold || show || isElsewhere || passesCredentials(env) ||
+    argv.some((argument) => OWN_PATHS.test(argument)) ||
     env["CLAUDE_PRINT_SERVE"] === "off";
 }

@@ -25,8 +25,13 @@ export async function createTracer(
   const begunAt = performance.now();
   const loadRedactor = async () => {
     const { createRedactor } = await import("../../redaction/redact.ts");
+    const { readCredentials, withSecrets } = await import(
+      "../../sandbox/child/passed_credentials.ts"
+    );
+    // A problem with them is reported by the run.
+    await readCredentials(env).catch(() => {});
     return createRedactor({
-      env,
+      env: withSecrets(env),
       args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
     });
   };

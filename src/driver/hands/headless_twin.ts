@@ -13,6 +13,7 @@ import {
 import { changedTwin, type TwinPlan } from "./twin_plan.ts";
 import { isNoting, talkAbout, type TwinTalk } from "./twin_talk.ts";
 import { asInJson, frameOf, type TwinAnswer } from "./twin_words.ts";
+import { startWithCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/requests/asked_command.ts";
@@ -234,7 +235,7 @@ export class HeadlessTwin implements AsyncDisposable {
 
   #start(plan: TwinPlan, further: readonly string[]): Deno.ChildProcess {
     heedChildren();
-    const child = new Deno.Command(this.#options.binary, {
+    const command = new Deno.Command(this.#options.binary, {
       args: [...plan.args, ...further],
       env: plan.env,
       clearEnv: true,
@@ -243,7 +244,8 @@ export class HeadlessTwin implements AsyncDisposable {
       stdout: "piped",
       stderr: "piped",
       detached: true,
-    }).spawn();
+    });
+    const child = startWithCredentials(() => command.spawn());
     this.#child = child;
     return child;
   }

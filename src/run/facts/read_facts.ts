@@ -18,6 +18,8 @@ import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
 import { faultyServers, listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
+import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
+import type { Environment } from "../../sandbox/environment.ts";
 import {
   documentFor,
   hangsOnVersion,
@@ -109,7 +111,14 @@ export async function readFacts(
     claudeJson: userClaudeJson,
     version,
   });
-  const login = findLogin({ env, userConfig, claudeJson: userClaudeJson, settings: allSettings });
+  const credentials = await credentialsOf(env);
+  const login = findLogin({
+    env,
+    credentials,
+    userConfig,
+    claudeJson: userClaudeJson,
+    settings: allSettings,
+  });
   if (login === undefined) throw noLoginError(userConfig);
   const servers = serversOf(order, { ...places, root, claudeJson: userClaudeJson });
   const { mcpServers } = servers;
@@ -142,6 +151,7 @@ export async function readFacts(
     settings,
     ...(distrust === undefined ? {} : { distrust }),
     login,
+    credentials,
     ...servers,
     ...output,
     ...promptServerOf(order, mcpServers),
@@ -179,6 +189,13 @@ export async function readFacts(
     freshId: crypto.randomUUID(),
     seed: crypto.randomUUID(),
   };
+}
+
+/** The credentials that the caller has passed on descriptors; what reads them is loaded only where there are some. */
+async function credentialsOf(env: Environment): Promise<readonly PassedCredential[]> {
+  if (!Object.keys(env).some((name) => name.endsWith("_FILE_DESCRIPTOR"))) return [];
+  const { readCredentials } = await import("../../sandbox/child/passed_credentials.ts");
+  return await readCredentials(env);
 }
 
 /** Where a run's settings, servers and agents are. */

@@ -9,6 +9,7 @@ import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests, WITHOUT_MEMORY } from "./same_requests.ts";
 import { mayHaveOtherHooks, watchesModels } from "../../sandbox/child/foreign_settings.ts";
+import { KEY_DESCRIPTOR, type Login } from "../../sandbox/child/login.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
@@ -209,7 +210,7 @@ function framesOptions(
     cwd,
     ...(env["HOME"] ? { home: env["HOME"] } : {}),
     permissionMode: mode,
-    apiKeySource: apiKeySource(env, valuesOf(facts.settings)),
+    apiKeySource: apiKeySource(env, { login: facts.login, settings: valuesOf(facts.settings) }),
     ...outputStyle(valuesOf(facts.settings)),
     ...(hookless !== undefined || hasNoMemory(order) ? {} : { memoryPath }),
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
@@ -348,8 +349,13 @@ function outputStyle(settings: readonly JsonObject[]): Pick<FramesOptions, "outp
   return typeof named === "string" ? { outputStyle: named } : {};
 }
 
-function apiKeySource(env: Environment, settings: readonly JsonObject[]): string {
-  if (env["ANTHROPIC_API_KEY"]) return "ANTHROPIC_API_KEY";
+function apiKeySource(
+  env: Environment,
+  { login, settings }: { readonly login: Login; readonly settings: readonly JsonObject[] },
+): string {
+  // Claude Code calls a key on a descriptor so, too (2.1.197 and 2.1.330).
+  const isPassed = login.kind === "variable" && login.name === KEY_DESCRIPTOR;
+  if (isPassed || env["ANTHROPIC_API_KEY"]) return "ANTHROPIC_API_KEY";
   return settings.some(({ apiKeyHelper }) => typeof apiKeyHelper === "string")
     ? "apiKeyHelper"
     : "none";

@@ -13,6 +13,10 @@ import type { RunOrder } from "./run_order.ts";
 import { sameRequests } from "./same_requests.ts";
 import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
+import {
+  descriptorVariables,
+  type PassedCredential,
+} from "../../sandbox/child/passed_credentials.ts";
 import { silencesHooks } from "../../sandbox/child/foreign_settings.ts";
 import { valuesOf } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
@@ -29,6 +33,8 @@ export interface Plan {
   readonly permissionMode: string;
   readonly args: readonly string[];
   readonly env: Environment;
+  /** Credentials that the child finds on descriptors, which `env` names. */
+  readonly credentials: readonly PassedCredential[];
   /** What is put into the private folder. */
   readonly contents: FolderContents;
   /** The child's rendezvous socket, when the prompt goes in there. */
@@ -88,7 +94,8 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
   const { userConfig, scheduledTasks } = facts;
   const environment = { configDir, tempDir, userConfig, scheduledTasks };
   const caller = { ...order.env, ...variables };
-  const env = childEnvironment(caller, {
+  const { credentials } = facts;
+  const env = childEnvironment({ ...caller, ...descriptorVariables(credentials) }, {
     ...environment,
     rendezvous,
     logLevel: logLevel(order, decided),
@@ -99,6 +106,7 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
     permissionMode: mode,
     args,
     env,
+    credentials,
     contents: childContents(order, {
       facts,
       decided,

@@ -3,6 +3,7 @@ import type { CallerAgents } from "./caller_agents.ts";
 import type { AddedFile } from "./warnings/added_files.ts";
 import type { Distrust } from "./warnings/ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
+import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
 import type { FaultyServer, McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { Settings, SettingsDocument } from "../../sandbox/child/read_settings.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
@@ -29,6 +30,8 @@ export interface RunFacts {
   /** Why some of their rules do not count; absent where all do. */
   readonly distrust?: Distrust;
   readonly login: Login;
+  /** Credentials that the caller has passed on descriptors. */
+  readonly credentials: readonly PassedCredential[];
   /** The MCP servers that are configured, the caller's own aside. */
   readonly mcpServers: readonly McpServer[];
   /** Those of the command line that Claude Code leaves out; absent for none. */

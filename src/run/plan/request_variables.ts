@@ -57,7 +57,7 @@ export function requestVariables(
 /** Whether Claude Code takes itself for a user of an API key: with everything but a subscription's login. */
 function hasApiKey(login: Login): boolean {
   return !(login.kind === "stored" ||
-    (login.kind === "variable" && login.name === "CLAUDE_CODE_OAUTH_TOKEN"));
+    (login.kind === "variable" && login.name.startsWith("CLAUDE_CODE_OAUTH_TOKEN")));
 }
 
 function warningsOf(betas: readonly string[], login: Login): readonly string[] {

@@ -1,6 +1,7 @@
 import { readOwnJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Environment } from "../environment.ts";
+import type { PassedCredential } from "./passed_credentials.ts";
 import type { UserConfig } from "../user_config.ts";
 import { CliError } from "../../cli_error.ts";
 
@@ -37,17 +38,22 @@ const FIRST_VARIABLES = [
 /** The one that comes after it. */
 const LAST_VARIABLE = "CLAUDE_CODE_OAUTH_TOKEN";
 
+/** The variable of a descriptor that comes before a key helper; the others come last. */
+export const KEY_DESCRIPTOR = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
+
 /**
  * What Claude Code will log in with: of several the one that it prefers, measured for the variables and the stored
  * login on 2.1.168, 2.1.197 and 2.1.330; `undefined` when there is nothing.
  *
  * Only its presence is looked at. An expired access token is a login, because Claude Code refreshes it.
  *
+ * @param options.credentials what the caller has passed on descriptors
  * @param options.settings every settings object that applies to the run
  * @throws {UnfitFileError} when something else stands where the stored login should be
  */
 export function findLogin(options: {
   readonly env: Environment;
+  readonly credentials: readonly PassedCredential[];
   readonly userConfig: UserConfig;
   readonly claudeJson: JsonObject | undefined;
   readonly settings: readonly JsonObject[];
@@ -58,10 +64,14 @@ export function findLogin(options: {
   const isSet = (name: string) => variables.some((env) => isFilled(env[name]));
   const first = FIRST_VARIABLES.find(isSet);
   if (first !== undefined) return { kind: "variable", name: first };
+  const passed = options.credentials.map(({ variable }) => variable);
+  if (passed.includes(KEY_DESCRIPTOR)) return { kind: "variable", name: KEY_DESCRIPTOR };
   if (options.settings.some(({ apiKeyHelper }) => isFilled(apiKeyHelper))) {
     return { kind: "helper" };
   }
   if (isSet(LAST_VARIABLE)) return { kind: "variable", name: LAST_VARIABLE };
+  const [token] = passed;
+  if (token !== undefined) return { kind: "variable", name: token };
   const oauth = stored?.["claudeAiOauth"];
   if (
     isJsonObject(oauth) && (isFilled(oauth["accessToken"]) || isFilled(oauth["refreshToken"]))

@@ -1,5 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { startProgram } from "../../start_program.ts";
+import { filesBelow } from "../files_below.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 
@@ -29,6 +32,37 @@ for (const { variable, value, header, sent } of VARIABLES) {
     assertEquals(real.api.turns.map(({ headers }) => headers[header]), [sent]);
   }, { home: { loggedIn: false } });
 }
+
+/** Passes a credential on fd 5, a pipe, to a command. */
+const PASSING = 'exec 5<<END\n$SECRET\nEND\nunset SECRET; exec "$@"';
+
+forNewestVersion("a key on a descriptor logs in and is in no recording", async (real) => {
+  // Of no shape by which it could be told as a secret.
+  const secret = "passed-by-the-caller-0123456789";
+  const program = [...CLAUDE_PRINT, "--claude-binary", real.binary, "--record", "recorded"];
+  const args = ["--output-format=json", "--allowedTools=Bash", "--"];
+  const { code, stdout, stderr } = await startProgram(
+    [
+      ...["/bin/sh", "-c", PASSING, "sh", ...program, ...args],
+      `Hi [[bash env | grep -c ${secret}; true]] [[say ${secret}]]`,
+    ],
+    {
+      env: { ...real.home.env, SECRET: secret, CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR: "5" },
+      cwd: real.home.project,
+    },
+  ).ended;
+  assertEquals([code, stderr], [0, ""]);
+  assertEquals(parseObject(stdout).result, secret);
+  assertEquals(
+    new Set(real.api.turns.map(({ headers }) => headers["x-api-key"])),
+    new Set([secret]),
+  );
+  // Its tools find it nowhere.
+  assertStringIncludes(JSON.stringify(real.api.turns.at(-1)?.body), '"content":"0"');
+  for (const [name, text] of filesBelow(`${real.home.project}/recorded`)) {
+    assertEquals(text.includes(secret), false, name);
+  }
+}, { home: { loggedIn: false } });
 
 forNewestVersion("without a login a run ends at once and says how to log in", async (real) => {
   const run = await real.printHere(["--", "Hi"]);

@@ -25,6 +25,7 @@ const FACTS: PlanFacts = {
   warnings: [],
   settings: [],
   login: { kind: "helper" },
+  credentials: [],
   mcpServers: [],
   gated: { expands: false },
   projectRoot: "/w/inner",
@@ -1663,9 +1664,34 @@ rule("frames say whose key it is, failures which variable", {
       facts: { login: { kind: "variable", name: "ANTHROPIC_API_KEY" } },
       is: ["ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"],
     },
+    "a key on a descriptor": {
+      facts: { login: { kind: "variable", name: "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR" } },
+      is: ["ANTHROPIC_API_KEY", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR"],
+    },
     "a helper": {
       facts: { settings: [from("user", { apiKeyHelper: "/bin/key" })] },
       is: ["apiKeyHelper", undefined],
+    },
+  },
+});
+
+rule("a child finds credentials on descriptors of its own", {
+  see: ({ env, twin, credentials }) => ({
+    child: [env["CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR"], credentials.length],
+    twin: twin?.env["CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR"],
+  }),
+  rows: {
+    "the caller has passed one on 7": {
+      order: { prompt: undefined, env: { CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR: "7" } },
+      facts: {
+        credentials: [{
+          variable: "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
+          fd: 7,
+          secret: "s",
+        }],
+      },
+      // A headless helper inherits the descriptors of this program.
+      is: { child: ["3", 1], twin: "7" },
     },
   },
 });

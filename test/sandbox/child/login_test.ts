@@ -7,6 +7,7 @@ function ask(options: {
   readonly env?: Record<string, string>;
   readonly claudeJson?: Record<string, unknown>;
   readonly settings?: readonly Record<string, unknown>[];
+  readonly passed?: readonly string[];
 }): Login | undefined {
   const dir = Deno.makeTempDirSync();
   try {
@@ -15,6 +16,7 @@ function ask(options: {
     }
     return findLogin({
       env: options.env ?? {},
+      credentials: (options.passed ?? []).map((variable) => ({ variable, fd: 3, secret: "s" })),
       userConfig: { dir, claudeJson: `${dir}/.claude.json`, loginDir: dir },
       claudeJson: options.claudeJson,
       settings: options.settings ?? [],
@@ -118,4 +120,16 @@ Deno.test("findLogin() of several takes the one that Claude Code prefers", () =>
     name: "CLAUDE_CODE_OAUTH_TOKEN",
   });
   assertEquals(ask({ ...everything, env: {}, settings: [] }), STORED);
+});
+
+Deno.test("findLogin() takes a credential that was passed on a descriptor", () => {
+  const key = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
+  const token = "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR";
+  const settings = [{ apiKeyHelper: "get-key" }];
+  assertEquals(ask({ passed: [key], settings }), { kind: "variable", name: key });
+  assertEquals(ask({ passed: [token], settings }), { kind: "helper" });
+  const stored = { claudeAiOauth: OAUTH };
+  assertEquals(ask({ passed: [token], credentials: stored }), { kind: "variable", name: token });
+  // A variable alone is no credential: whatever it names may not be readable.
+  assertEquals(ask({ env: { [key]: "3" } }), undefined);
 });

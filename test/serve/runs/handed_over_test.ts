@@ -32,6 +32,7 @@ Deno.test("a run is carried out by a server where one listens, and without it wh
   // An fd is that of who has it.
   assertEquals(await print(["--mcp-config", "/dev/fd/63"]), false);
   assertEquals(await print(["--append-system-prompt-file=/proc/self/fd/63"]), false);
+  assertEquals(await print([], { CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR: "63" }), false);
   assertEquals(await print(["--record", "own"]), true);
   assertEquals(Deno.statSync(`${claude.home.project}/own/meta.json`).isFile, true);
   const talk = await claude.print([...MESSAGES, "--trace"], {

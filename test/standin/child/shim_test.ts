@@ -30,6 +30,7 @@ async function ground() {
     shim: (...args: readonly string[]): Promise<Call> => run([...CLAUDE_PRINT, "shim", ...args]),
     shimWith: (with_: Env, ...args: readonly string[]): Promise<Call> =>
       run([...CLAUDE_PRINT, "shim", ...args], { env: with_ }),
+    run,
     /** Calls what `claude` means now. */
     call: (args: readonly string[], options?: { stdin?: string; env?: Env }): Promise<Call> =>
       run(["/usr/bin/env", "claude", ...args], options),
@@ -114,6 +115,17 @@ Deno.test("what claude-print refuses, the shim's real claude does, with a warnin
     }
   }
   assertEquals(await leftovers(here.claude.home), []);
+});
+
+Deno.test("the shim's real claude finds a credential on its descriptor", async () => {
+  await using here = await ground();
+  await here.shim("install", here.dir);
+  await Deno.writeTextFile(here.claude.binary, "#!/bin/sh\ncat <&5\n");
+  const { stdout } = await here.run([
+    ...["/bin/sh", "-c", 'exec 5<<END\nsecret\nEND\nexec "$@"', "sh"],
+    ...["claude", "-p", "--safe-mode", "--max-turns", "2", "hello"],
+  ], { env: { CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR: "5" } });
+  assertEquals(stdout, "secret");
 });
 
 Deno.test("a mistake on the command line stays one behind the shim", async () => {
