@@ -213,34 +213,26 @@ PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
   },
 );
 
-Deno.test("hooks of a project that the user has silenced are not brought to life", async () => {
-  await using claude = await StandIn.set();
-  const { config, path, project } = claude.home;
-  const hook = [{ hooks: [{ type: "command", command: `touch ${path}/ran` }] }];
-  await Deno.mkdir(`${project}/.claude`);
-  await Deno.writeTextFile(
-    `${project}/.claude/settings.json`,
-    JSON.stringify({ hooks: { SessionStart: hook, Stop: hook } }),
+forEachVersion("silenced hooks do not run, whose ever they are", async (real) => {
+  const { config, path, project } = real.home;
+  const hooks = Object.fromEntries(
+    ["SessionStart", "PreToolUse", "Stop"].map((event) => [
+      event,
+      [{ hooks: [{ type: "command", command: `touch ${path}/ran-${event}` }] }],
+    ]),
   );
-  await Deno.writeTextFile(`${config}/settings.json`, JSON.stringify({ disableAllHooks: true }));
-  const { code, stderr } = await claude.printHere(["hello"]);
-  assertEquals(code, 2);
-  assertStringIncludes(stderr, 'Cannot honour "disableAllHooks" in this folder');
-  assertEquals(await claude.journal("start"), []);
-});
-
-Deno.test("--settings silences its own hooks and the inherited ones", async () => {
-  await using claude = await StandIn.set();
-  const { config, path } = claude.home;
-  const hooks = { Stop: [{ hooks: [{ type: "command", command: `touch ${path}/ran` }] }] };
-  await Deno.writeTextFile(`${config}/settings.json`, JSON.stringify({ hooks }));
+  await Deno.mkdir(`${project}/.claude`);
+  for (const file of [`${config}/settings.json`, `${project}/.claude/settings.json`]) {
+    await Deno.writeTextFile(file, JSON.stringify({ hooks }));
+  }
   const settings = JSON.stringify({ disableAllHooks: true, hooks });
-  const { code, stderr } = await claude.printHere([
-    ...["--inherit-hooks", "--settings", settings],
-    "hello",
+  // Hooks of ours count requests.
+  const { code, stdout, stderr } = await real.printHere([
+    ...["--inherit-hooks", "--settings", settings, "--allowedTools=Bash", "--max-turns=2", "--"],
+    "Hi [[bash echo one]] [[say done]]",
   ]);
-  assertEquals([code, stderr], [0, ""]);
-  await assertRejects(() => Deno.lstat(`${path}/ran`), Deno.errors.NotFound);
+  assertEquals([code, stdout, stderr], [0, "done\n", ""]);
+  assertEquals([...Deno.readDirSync(path)].filter(({ name }) => name.startsWith("ran-")), []);
 });
 
 Deno.test("a project is not trusted in its user's place, where Claude Code asks for that all the same", async () => {

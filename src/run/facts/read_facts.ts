@@ -97,8 +97,10 @@ export async function readFacts(
   const allSettings = valuesOf(settings);
   if (order.authStatus) refuseRenewal(allSettings);
   refuseSilencedHooks(allSettings, {
-    hooked: valuesOf(settings, { without: ["user", "flags"] }),
-    addsPlugins: order.forwarded.some((argument) => argument.startsWith("--plugin-")),
+    hasPlugins: order.forwarded.some((argument) => argument.startsWith("--plugin-")),
+    isManaged: documents.some(({ source, name }) =>
+      source === "managed" && name !== "--managed-settings"
+    ),
   });
   if (modeHangsOnVersion(modeFacts(order, settings)) || allowsBypass(order)) await version();
   if (await isToldOf(order, documents)) await version();

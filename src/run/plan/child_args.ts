@@ -1,6 +1,7 @@
 import type { Decisions } from "./decisions/decide.ts";
 import type { PlacedTexts } from "./placed_texts.ts";
 import type { RunOrder } from "./run_order.ts";
+import { jsonObjectIn } from "../../wire/json_object_in.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
 
 /** Tools that ask a person: `claude -p` does not offer them either, unless somebody answers for one. */
@@ -12,7 +13,7 @@ export const HIDING_AGENT = "--disallowedTools=Agent(claude-code-guide)";
 /** The command line of the child. */
 export function childArgs(
   order: RunOrder,
-  { session, childMode, hookless, log, servers, agents, parts, texts }: Decisions & {
+  { session, childMode, hookless, sealsHooks, log, servers, agents, parts, texts }: Decisions & {
     readonly parts: FolderParts;
     readonly texts: PlacedTexts;
   },
@@ -43,10 +44,29 @@ export function childArgs(
     ...agents.args,
     // Of servers with one name the last is the one that counts.
     ...(servers.length === 0 ? [] : [`--mcp-config=${parts.bridgeConfigPath}`]),
+    ...(sealsHooks ? sealingArgs(order, parts) : []),
     ...(order.debugFile === undefined && log !== undefined ? [`--debug-file=${log}`] : []),
   ];
 }
 
 function isThinkingDisplay(argument: string): boolean {
   return argument.startsWith("--thinking-display=");
+}
+
+/**
+ * The arguments by which no hooks run but those of our plugin (2.1.197 and 2.1.330). Of several managed settings the last
+ * count.
+ */
+export function sealingArgs(
+  { forwarded }: Pick<RunOrder, "forwarded">,
+  { hooksPluginDir }: Pick<FolderParts, "hooksPluginDir">,
+): readonly string[] {
+  const flag = "--managed-settings=";
+  const given = forwarded.findLast((argument) => argument.startsWith(flag))?.slice(flag.length);
+  const { strictPluginOnlyCustomization: strict, ...managed } = jsonObjectIn(given ?? "") ?? {};
+  const sealed = [...Array.isArray(strict) ? strict : [], "hooks"];
+  return [
+    `${flag}${JSON.stringify({ ...managed, strictPluginOnlyCustomization: sealed })}`,
+    `--plugin-dir=${hooksPluginDir}`,
+  ];
 }

@@ -8,7 +8,11 @@ import { namedVariable } from "./named_variable.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests, WITHOUT_MEMORY } from "./same_requests.ts";
-import { mayHaveOtherHooks, watchesModels } from "../../sandbox/child/foreign_settings.ts";
+import {
+  mayHaveOtherHooks,
+  silencesHooks,
+  watchesModels,
+} from "../../sandbox/child/foreign_settings.ts";
 import { KEY_DESCRIPTOR, type Login } from "../../sandbox/child/login.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
@@ -335,6 +339,7 @@ function settingsOfHooks(
   settings: readonly Settings[],
   { inheritHooks }: RunOrder,
 ): readonly JsonObject[] {
+  if (silencesHooks(valuesOf(settings))) return [];
   return settings.map(({ source, values }) => {
     if (source !== "user" || inheritHooks) return values;
     const { hooks: _, ...others } = values;

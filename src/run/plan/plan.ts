@@ -1,7 +1,7 @@
 import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
-import { childArgs, HIDING, HIDING_AGENT } from "./child_args.ts";
+import { childArgs, HIDING, HIDING_AGENT, sealingArgs } from "./child_args.ts";
 import { childContents } from "./contents/child_contents.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decisions/decide.ts";
@@ -91,6 +91,7 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
   const texts = placedTexts(order, parts);
   const asksCaller = order.asksCaller === true || order.promptTool !== undefined;
   const args = childArgs(order, { ...decided, parts, texts });
+  const sealing = decided.sealsHooks ? sealingArgs(order, parts) : [];
   const { userConfig, scheduledTasks } = facts;
   const environment = { configDir, tempDir, userConfig, scheduledTasks };
   const caller = { ...order.env, ...variables };
@@ -120,7 +121,8 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
       ? undefined
       : twinPlan(parts, {
         args: args.filter((argument) =>
-          ![HIDING, HIDING_AGENT, `--mcp-config=${parts.bridgeConfigPath}`].includes(argument) &&
+          ![HIDING, HIDING_AGENT, `--mcp-config=${parts.bridgeConfigPath}`, ...sealing]
+            .includes(argument) &&
           !decided.agents.args.includes(argument)
         ),
         agents: decided.agents.problem === undefined ? order.initialized?.longAgents : undefined,

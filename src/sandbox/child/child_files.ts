@@ -38,6 +38,8 @@ export interface ChildFilesOptions {
   /** The caller's own hooks, and whether it is asked for permissions. */
   readonly callbacks?: readonly HookOccasion[];
   readonly asksCaller?: boolean;
+  /** Whether our hooks are a plugin's, and those of settings do not run. */
+  readonly sealsHooks?: boolean;
   /** Whether the user's own hooks run too. */
   readonly inheritsHooks?: boolean | undefined;
   /** The user's own `.claude.json` and `settings.json`, where they exist. */
@@ -95,15 +97,16 @@ export function childFiles(
   const { own, configDir, settingsPath, hookPath, promptPath } = parts;
   const { userSettings, stdin, splitShell, texts = [] } = options;
   const { agents = [], servers = [] } = options;
+  const hooks = hookSettings(hookPath, {
+    events: options.hooks,
+    matchers: options.matchers ?? {},
+    held: options.held,
+    marksLong: options.marksLong === true,
+    callbacks: options.callbacks ?? [],
+    asksCaller: options.asksCaller === true,
+  });
   const settings = runSettings(options.callerSettings, {
-    hooks: hookSettings(hookPath, {
-      events: options.hooks,
-      matchers: options.matchers ?? {},
-      held: options.held,
-      marksLong: options.marksLong === true,
-      callbacks: options.callbacks ?? [],
-      asksCaller: options.asksCaller === true,
-    }),
+    hooks: options.sealsHooks ? {} : hooks,
     memoryPath: options.memoryPath,
     plugins: options.plugins,
     allow: [
@@ -125,6 +128,12 @@ export function childFiles(
       path: `${configDir}/settings.json`,
       text: JSON.stringify(withoutPrograms(userSettings, options)),
     }]),
+    ...(options.sealsHooks
+      ? [{
+        path: `${parts.hooksPluginDir}/.claude-plugin/plugin.json`,
+        text: JSON.stringify({ name: "claude-print", version: "1.0.0", hooks }),
+      }]
+      : []),
     ...texts,
     // Nothing that a caller says is a part of a path.
     ...agents.map((text, number) => ({ path: `${parts.agentsDir}/${number}.md`, text })),

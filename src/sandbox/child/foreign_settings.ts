@@ -7,28 +7,27 @@ export function silencesHooks(settings: readonly JsonObject[]): boolean {
 }
 
 /**
- * Refuses a run in which `disableAllHooks` silences hooks that claude-print cannot leave out: hooks of ours report the
- * end of a turn, and Claude Code runs all hooks or none. The hooks of the user and of `--settings` are left out.
+ * Refuses a run in which `disableAllHooks` silences hooks that claude-print cannot leave out. Its own hooks report the end
+ * of a turn; they are a plugin's then, and Claude Code runs the hooks of all plugins or of none.
  *
  * @param settings every settings object that applies to the run
- * @param options.hooked those of them whose hooks Claude Code would read from their files
- * @param options.addsPlugins whether the command line names plugins, which may have hooks
- * @throws {CliError} when there is such a hook, or a plugin
+ * @param options.hasPlugins whether the command line names plugins
+ * @param options.isManaged whether an administrator has settings: Claude Code takes none of a command line then that
+ * keeps other hooks from running
+ * @throws {UnsupportedError} when there may be such a hook
  */
 export function refuseSilencedHooks(
   settings: readonly JsonObject[],
-  { hooked, addsPlugins }: {
-    readonly hooked: readonly JsonObject[];
-    readonly addsPlugins: boolean;
-  },
+  { hasPlugins, isManaged }: { readonly hasPlugins: boolean; readonly isManaged: boolean },
 ): void {
   if (!silencesHooks(settings)) return;
-  const waking = addsPlugins || hooked.some(({ hooks }) => isFilled(hooks)) ||
-    settings.some(({ enabledPlugins }) => isFilled(enabledPlugins));
-  if (!waking) return;
+  const plugins = hasPlugins || settings.some(({ enabledPlugins }) => isFilled(enabledPlugins));
+  if (!plugins && !isManaged) return;
   throw new UnsupportedError(
-    'Cannot honour "disableAllHooks" in this folder: claude-print needs hooks of its own, and others would run with them',
-    { suggestion: "Remove the hooks and plugins that it silences, or use claude -p" },
+    `Cannot honour "disableAllHooks" beside ${
+      plugins ? "plugins" : "settings of an administrator"
+    }: claude-print needs hooks of its own, and others would run with them`,
+    { suggestion: "Remove one of them, or use claude -p" },
   );
 }
 
@@ -80,17 +79,4 @@ const NOTHING = { type: "command", command: "" };
  */
 export function withoutScreenCommands(caller: JsonObject): JsonObject {
   return { ...caller, ...Object.fromEntries(SCREEN_COMMANDS.map((name) => [name, NOTHING])) };
-}
-
-/** A hook that has settings stay as they are: Claude Code takes none that change while it answers so (2.1.330). */
-const STAY = [{ hooks: [{ type: "command", command: "exit 2" }] }];
-
-/**
- * The caller's settings without its own hooks, if some settings silence all. Claude Code reads settings again when they
- * change, so a hook keeps those that come later from running, too.
- *
- * @param settings every settings object that applies to the run
- */
-export function withSilencedHooks(caller: JsonObject, settings: readonly JsonObject[]): JsonObject {
-  return silencesHooks(settings) ? { ...caller, hooks: { ConfigChange: STAY } } : caller;
 }

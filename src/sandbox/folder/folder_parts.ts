@@ -17,6 +17,8 @@ export interface FolderParts {
   readonly settingsPath: string;
   /** The script behind every hook. */
   readonly hookPath: string;
+  /** The plugin that has our hooks where Claude Code is to run those of no other source. */
+  readonly hooksPluginDir: string;
   /** The FIFO on which hooks announce themselves. */
   readonly fifoPath: string;
   /** Holds a file for each announced hook: its payload. */
@@ -59,6 +61,7 @@ export function folderParts(path: string): FolderParts {
     imagesDir: `${path}/tmp/images`,
     settingsPath: `${own}/settings.json`,
     hookPath: `${own}/hook`,
+    hooksPluginDir: `${own}/hooks-plugin`,
     fifoPath: `${own}/hooks.fifo`,
     payloadDir: `${own}/payloads`,
     streamsDir: `${own}/streams`,

@@ -107,7 +107,7 @@ export class Sandbox implements Disposable {
       }
       for (const { path, text, runs } of contents.files) {
         const folder = parentOf(path);
-        if (fileAt(folder) === undefined) Deno.mkdirSync(folder, { mode: 0o700 });
+        if (fileAt(folder) === undefined) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
         Deno.writeTextFileSync(path, text, { mode: runs ? 0o700 : 0o600 });
       }
       makeFifo(this.fifoPath);

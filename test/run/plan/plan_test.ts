@@ -574,13 +574,54 @@ rule("no program is started for the screen, whoever names one later", {
   rows: { "there is none": { is: ["", "", ""] } },
 });
 
-rule("what somebody has silenced is not woken by settings that change", {
-  see: (planned) => settingsOf(planned).hooks.ConfigChange?.[0].hooks[0].command,
+rule("hooks that somebody has silenced do not run, and ours do", {
+  see: (planned) => ({
+    settings: Object.keys(settingsOf(planned).hooks),
+    plugin: Object.keys(
+      JSON.parse(fileOf(planned, "own/hooks-plugin/.claude-plugin/plugin.json") ?? "{}").hooks ??
+        {},
+    ).includes("Stop"),
+    args: planned.args.filter((argument) => /^--(?:managed|plugin)/u.test(argument)),
+    twin: planned.twin?.args.filter((argument) => /^--(?:managed|plugin)/u.test(argument)),
+    awaited: planned.conversation.session.otherStopHooks,
+  }),
   rows: {
-    "nobody has": { is: undefined },
     "the user has": {
-      facts: { settings: [from("user", { disableAllHooks: true })] },
-      is: "exit 2",
+      facts: {
+        callerSettings: { hooks: { Notification: [] } },
+        settings: [
+          from("user", { disableAllHooks: true }),
+          from("project", { hooks: { Stop: [] } }),
+        ],
+      },
+      is: {
+        settings: ["Notification"],
+        plugin: true,
+        args: [
+          '--managed-settings={"strictPluginOnlyCustomization":["hooks"]}',
+          `--plugin-dir=${FOLDER}/own/hooks-plugin`,
+        ],
+        twin: undefined,
+        awaited: false,
+      },
+    },
+    "a conversation, with managed settings of the caller's": {
+      order: {
+        prompt: undefined,
+        forwarded: ['--managed-settings={"a":1,"strictPluginOnlyCustomization":["skills"]}'],
+      },
+      facts: { settings: [from("flags", { disableAllHooks: true })] },
+      is: {
+        settings: [],
+        plugin: true,
+        args: [
+          '--managed-settings={"a":1,"strictPluginOnlyCustomization":["skills"]}',
+          '--managed-settings={"a":1,"strictPluginOnlyCustomization":["skills","hooks"]}',
+          `--plugin-dir=${FOLDER}/own/hooks-plugin`,
+        ],
+        twin: ['--managed-settings={"a":1,"strictPluginOnlyCustomization":["skills"]}'],
+        awaited: false,
+      },
     },
   },
 });

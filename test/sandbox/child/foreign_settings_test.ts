@@ -1,40 +1,32 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import type { JsonObject } from "../../../src/json_object.ts";
-import { CliError } from "../../../src/cli_error.ts";
+import { UnsupportedError } from "../../../src/cli_error.ts";
 import {
   mayHaveOtherHooks,
   refuseSilencedHooks,
   withoutScreenCommands,
-  withSilencedHooks,
 } from "../../../src/sandbox/child/foreign_settings.ts";
 
 const silent = { disableAllHooks: true };
 const hooked = { hooks: { Stop: [{ hooks: [] }] } };
 const plugged = { enabledPlugins: { "a@b": true } };
 
-Deno.test("refuseSilencedHooks() refuses to wake hooks that somebody silenced", () => {
+Deno.test("refuseSilencedHooks() refuses where other hooks could run", () => {
+  const none = { hasPlugins: false, isManaged: false };
   for (
-    const [settings, hooks, addsPlugins] of [
-      [[silent, hooked], [hooked], false],
-      [[silent, plugged], [], false],
-      [[silent], [], true],
+    const [settings, found, what] of [
+      [[silent, plugged], none, "plugins"],
+      [[silent], { ...none, hasPlugins: true }, "plugins"],
+      [[silent], { ...none, isManaged: true }, "settings of an administrator"],
     ] as const
   ) {
     assertThrows(
-      () => refuseSilencedHooks(settings, { hooked: hooks, addsPlugins }),
-      CliError,
-      '"disableAllHooks"',
+      () => refuseSilencedHooks(settings, found),
+      UnsupportedError,
+      `Cannot honour "disableAllHooks" beside ${what}:`,
     );
   }
-});
-
-Deno.test("refuseSilencedHooks() lets pass what wakes nothing", () => {
-  const letsPass = (settings: readonly JsonObject[], hooks: readonly JsonObject[]) =>
-    refuseSilencedHooks(settings, { hooked: hooks, addsPlugins: false });
-  letsPass([silent], [silent]);
-  letsPass([silent, { hooks: {} }], [{ hooks: {} }]);
-  letsPass([silent, hooked], [silent]);
-  refuseSilencedHooks([hooked, plugged], { hooked: [hooked, plugged], addsPlugins: true });
+  refuseSilencedHooks([silent, hooked], none);
+  refuseSilencedHooks([hooked, plugged], { hasPlugins: true, isManaged: true });
 });
 
 const command = { type: "command", command: "touch /tmp/x" };
@@ -44,14 +36,6 @@ Deno.test("withoutScreenCommands() overrides what would start a program for the 
   const off = { statusLine: nothing, subagentStatusLine: nothing, fileSuggestion: nothing };
   assertEquals(withoutScreenCommands({ model: "opus" }), { model: "opus", ...off });
   assertEquals(withoutScreenCommands({ statusLine: command }), off);
-});
-
-Deno.test("withSilencedHooks() drops the caller's hooks where some settings silence all", () => {
-  const caller = { model: "opus", ...hooked };
-  assertEquals(withSilencedHooks(caller, [{}, { disableAllHooks: false }]), caller);
-  const { hooks, ...others } = withSilencedHooks(caller, [{}, silent]);
-  assertEquals(others, { model: "opus" });
-  assertEquals(Object.keys(hooks as JsonObject), ["ConfigChange"]);
 });
 
 Deno.test("mayHaveOtherHooks() sees hooks of an event and plugins, and nothing else", () => {

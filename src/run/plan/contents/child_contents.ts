@@ -11,10 +11,7 @@ import { serverTerms } from "./server_terms.ts";
 import { withoutBypass } from "./without_bypass.ts";
 import { contestedVariables } from "../../../sandbox/child/child_environment.ts";
 import { childFiles } from "../../../sandbox/child/child_files.ts";
-import {
-  withoutScreenCommands,
-  withSilencedHooks,
-} from "../../../sandbox/child/foreign_settings.ts";
+import { withoutScreenCommands } from "../../../sandbox/child/foreign_settings.ts";
 import type { HookEvent } from "../../../sandbox/child/hooks.ts";
 import { valuesOf } from "../../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../../sandbox/environment.ts";
@@ -84,21 +81,19 @@ export function childContents(
       userClaudeJson: hidesUser ? withoutServers(facts.userClaudeJson) : facts.userClaudeJson,
       userSettings,
       agents: agents.files,
+      sealsHooks: decided.sealsHooks,
       inheritsHooks: order.inheritHooks,
       callerSettings: withVariables(
-        withSilencedHooks(
-          withoutScreenCommands(
-            withoutBypass(
-              askedSettings(facts.callerSettings, {
-                hidden: facts.hiddenSkills,
-                terms,
-                settings: valuesOf(settings),
-                omitsThinking: order.omitsThinking === true,
-              }),
-              { forwarded: order.forwarded, mode, version: facts.version },
-            ),
+        withoutScreenCommands(
+          withoutBypass(
+            askedSettings(facts.callerSettings, {
+              hidden: facts.hiddenSkills,
+              terms,
+              settings: valuesOf(settings),
+              omitsThinking: order.omitsThinking === true,
+            }),
+            { forwarded: order.forwarded, mode, version: facts.version },
           ),
-          valuesOf(settings),
         ),
         {
           variables,

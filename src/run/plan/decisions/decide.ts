@@ -5,6 +5,8 @@ import type { PlanFacts, RunFacts } from "../plan_facts.ts";
 import type { RunOrder } from "../run_order.ts";
 import { type RunSession, sessionOf } from "./session_of.ts";
 import { hooklessFlag, modeWithoutHooks } from "./without_hooks.ts";
+import { silencesHooks } from "../../../sandbox/child/foreign_settings.ts";
+import { valuesOf } from "../../../sandbox/child/read_settings.ts";
 import { shellOf, type SplitShell } from "../../../sandbox/child/split_shell.ts";
 import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
 import { absolutePath, nameOf } from "../../../sandbox/paths.ts";
@@ -24,6 +26,8 @@ export interface Decisions extends CallerAgents {
   readonly childMode: string;
   /** The flag that turns off all hooks, if one does. */
   readonly hookless: string | undefined;
+  /** Whether hooks of ours alone run: those of settings are silenced. */
+  readonly sealsHooks: boolean;
   readonly inject: WayIn;
   /** How many MCP servers the child connects to, and whether its first request waits for them. */
   readonly connections: number;
@@ -87,6 +91,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   return {
     session,
     ...modesOf(order, facts),
+    sealsHooks: silencesHooks(valuesOf(settings)),
     inject,
     connections,
     isGated,
