@@ -78,6 +78,8 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
       // What each folder of the sources holds.
       "/src/README.md",
       // What is measured of Claude Code, and is no code.
+      "/src/claude/versions/2.1.197.json",
+      "/src/claude/versions/2.1.330.json",
       "/src/drift/known_shapes.json",
       // What the server of conversations answers.
       "/src/serve/http/resources/openapi.json",
