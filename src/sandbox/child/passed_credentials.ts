@@ -10,7 +10,7 @@ import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../environment.ts";
 
 /** The variables by which a caller passes a credential on a file descriptor (2.1.197; the last one 2.1.330). */
-export const DESCRIPTOR_VARIABLES = [
+const DESCRIPTOR_VARIABLES = [
   "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
   "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",
   "CLAUDE_CODE_GATEWAY_TOKEN_FILE_DESCRIPTOR",
