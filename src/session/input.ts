@@ -163,8 +163,11 @@ export type Input =
 
 /** What a headless Claude Code says to a request, or why it could not be asked. */
 export type Consulted =
-  /** `init` is what it says of a session that begins, for an initialization. */
-  | { readonly response: JsonObject; readonly init?: JsonObject }
+  /**
+   * `init` is what it says of a session that begins, for an initialization. Where that is yet to come the answer is
+   * `isUndescribed`, and comes again with it.
+   */
+  | { readonly response: JsonObject; readonly init?: JsonObject; readonly isUndescribed?: true }
   /** `model` is the one in force, for one that cannot be chosen. */
   | { readonly error: string; readonly errorCode?: string; readonly model?: string }
   | { readonly failure: string };

@@ -13,6 +13,8 @@ export interface ControlRequest extends RequestId {
   readonly notes?: true;
   /** Whether nobody has asked yet: the answer is kept for who will. */
   readonly ahead?: true;
+  /** Whether the caller has its answer, and something is to come that others wait for. */
+  readonly isAnswered?: true;
 }
 
 /** Whether the value of a field asks for nothing: it is none, or holds none. */

@@ -28,10 +28,16 @@ async function asked(
     readonly serversMs?: number;
     /** What is otherwise by then, for each of what is asked. */
     readonly changes?: readonly ChildChanges[];
+    /** What is asked once all that has been answered, one after the other, and what happens to the transcript before that. */
+    readonly later?: readonly {
+      readonly subtype: string;
+      readonly changes?: ChildChanges;
+      readonly meanwhile?: (transcript: string) => void;
+    }[];
   } = {},
 ) {
   const { agents, lines, below = "config", meanwhile = () => {}, resumed, serversMs } = others;
-  const { changes = [], notes } = others;
+  const { changes = [], notes, later = [] } = others;
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
   const configDir = `${folder}/${below}`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
@@ -55,7 +61,8 @@ async function asked(
   const program = `${folder}/claude`;
   Deno.writeTextFileSync(program, script);
   const said = new Map<string, Consulted>();
-  const all = Promise.withResolvers<void>();
+  let all = Promise.withResolvers<void>();
+  let asked = subtypes.length;
   const twin = new HeadlessTwin({
     plan: {
       // A program that has just been written cannot always be started, while others are.
@@ -77,8 +84,10 @@ async function asked(
     model: () => "model[1m]",
     ...(serversMs === undefined ? {} : { serversMs }),
     onArrival: () => {
-      for (const { id, said: one } of twin.take()) said.set(id, one);
-      if (said.size === subtypes.length) all.resolve();
+      for (const { id, said: one } of twin.take()) {
+        if (!("isUndescribed" in one)) said.set(id, one);
+      }
+      if (said.size === asked) all.resolve();
     },
   });
   for (const [place, subtype] of subtypes.entries()) {
@@ -86,6 +95,12 @@ async function asked(
     twin.ask({ id: `id-${place}`, subtype, body, ...noting }, changes[place]);
   }
   await all.promise;
+  for (const { subtype, changes, meanwhile } of later) {
+    meanwhile?.(transcript ?? configDir);
+    all = Promise.withResolvers();
+    twin.ask({ id: `id-${asked++}`, subtype, body: {} }, changes);
+    await all.promise;
+  }
   meanwhile(transcript ?? configDir);
   twin.bringNotes();
   const brought = transcript === undefined
@@ -224,6 +239,39 @@ done`,
   );
   const init = { type: "system", subtype: "init" };
   assertEquals(said.slice(1), [{ response: { n: 1 }, init }, { response: { n: 2 }, init }]);
+});
+
+Deno.test("HeadlessTwin asks the one that lives as long as it can answer", async () => {
+  const script = `echo started >> $FOLDER/heard; n=0; while read line; do
+  case "$line" in *shouldQuery*) echo '{"type":"system","subtype":"init"}'; continue;; esac
+  echo "$line" >> $FOLDER/heard; n=$((n + 1))
+  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
+  echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'","response":{"n":'$n'}}}'
+done`;
+  const grow = (transcript: string) =>
+    Deno.writeTextFileSync(transcript, '{"type":"x"}\n', { append: true });
+  const { heard } = await asked(script, {
+    subtypes: ["initialize"],
+    lines: [{ type: "x" }],
+    later: [
+      { subtype: "get_settings" },
+      { subtype: "set_model", changes: { permissionMode: "plan" } },
+      { subtype: "get_settings" },
+      // What it was told at its start, or has been asked before, would be in its answers.
+      { subtype: "get_context_usage" },
+      { subtype: "get_settings", changes: { model: "opus" } },
+      { subtype: "list_models", changes: { model: "opus" } },
+      { subtype: "list_models", changes: { model: "opus" }, meanwhile: grow },
+    ],
+  });
+  const order = heard.map((line) => line.startsWith("{") ? JSON.parse(line).request.subtype : line);
+  assertEquals(order, [
+    ...["started", "initialize", "get_settings"],
+    ...["get_settings", "set_model", "get_settings", "get_settings"],
+    ...["started", "get_context_usage"],
+    ...["started", "get_settings", "list_models"],
+    ...["started", "list_models"],
+  ]);
 });
 
 Deno.test("HeadlessTwin is told of agents as claude -p is, whatever it is asked", async () => {

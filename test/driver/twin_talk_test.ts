@@ -15,21 +15,29 @@ const success = (place: string, response: JsonObject = {}) => ({
 });
 const result = { type: "result", result: "Done", num_turns: 0, is_error: false };
 
-Deno.test("an initialization is answered with what the session is like, and what asks servers comes after that", () => {
+Deno.test("an initialization is answered at once, and again with what the session is like", () => {
   const open = new Map([["0", request("mcp_status")], ["1", request("initialize")]]);
   const talk = talkAbout(open, { scribe: {} });
   assert(talk.startsServers);
   const types = talk.beginning.map((line) => (line as JsonObject)["type"]);
   assertEquals(types, ["control_request", "user"]);
-  assertEquals(talk.hear(success("1", { pid: 1 })).answers, []);
+  const response = { pid: Deno.pid };
+  const first = [{ place: "1", said: { response, isUndescribed: true } }];
+  assertEquals(talk.hear(success("1", { pid: 1 })).answers, first);
   const init = { type: "system", subtype: "init" };
   const { answers, say, isOver } = talk.hear(init);
-  assertEquals(answers, [{ place: "1", said: { response: { pid: Deno.pid }, init } }]);
+  assertEquals(answers, [{ place: "1", said: { response, init } }]);
   assertEquals(say?.map((line) => (line as JsonObject)["request_id"]), ["0"]);
   assertEquals([isOver, talk.takeOnServers()], [undefined, []]);
   assertEquals(talk.hear(success("0", { mcpServers: [] })).answers, [
     { place: "0", said: { response: { mcpServers: [] } } },
   ]);
+});
+
+Deno.test("an initialization that nobody has asked for yet is answered once", () => {
+  const initialize = { ...request("initialize"), ahead: true as const };
+  const talk = talkAbout(new Map([["0", initialize]]), undefined);
+  assertEquals(talk.hear(success("0")).answers, []);
 });
 
 Deno.test("an initialization is answered without that where the session never says what it is like", () => {

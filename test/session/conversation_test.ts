@@ -1039,3 +1039,16 @@ function responses(session: ReturnType<typeof rested>) {
     return [response as Readonly<Record<string, unknown>>];
   });
 }
+
+Deno.test("a message waits for what an answered initialization has yet to say", () => {
+  const session = rested();
+  session.hear({ type: "control", request: { id: "1", subtype: "initialize", body: {} } });
+  say(session, "one");
+  const consulted = (isUndescribed: boolean) => {
+    const said = { response: {}, ...(isUndescribed ? { isUndescribed: true as const } : {}) };
+    session.hear({ type: "consulted", id: "1", said });
+    return session.effects.filter(({ type }) => type === "respond").length;
+  };
+  assertEquals([consulted(true), delivered(session)], [1, []]);
+  assertEquals([consulted(false), delivered(session)], [1, ["one"]]);
+});

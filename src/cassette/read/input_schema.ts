@@ -191,7 +191,11 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         type: z.literal("consulted"),
         id: z.string(),
         said: z.union([
-          z.object({ response: line, init: z.exactOptional(line) }),
+          z.object({
+            response: line,
+            init: z.exactOptional(line),
+            isUndescribed: z.exactOptional(z.literal(true)),
+          }),
           z.object({
             error: z.string(),
             errorCode: z.exactOptional(z.string()),

@@ -46,6 +46,8 @@ export interface TwinOptions {
 const LIMIT_MS = 40_000;
 /** How long it may wait for its MCP servers before it is asked about them all the same: for one that is mute it waits 30 s. */
 const SERVERS_MS = 15_000;
+/** How long one that has answered is kept for further questions, in milliseconds: callers ask several as they begin. */
+const KEPT_MS = 10_000;
 /** How long one with MCP servers may take to end by itself, in milliseconds. */
 const LEAVE_MS = 1000;
 /** How long its last words may take once it has ended, in milliseconds. */
@@ -57,9 +59,10 @@ const LAST_WORDS = 4096;
 const SEEN = ["settings.json", "projects", "file-history"];
 /**
  * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
- * a config dir of its own, without hooks and without MCP servers, is given no prompt, writes no transcript but that of a
- * session that it is to begin, and ends once it has answered. One is started for all that is asked at a time. What it
- * notes in the session it notes in a copy, as long as the child writes to the transcript.
+ * a config dir of its own, without hooks and without MCP servers, is given no prompt, and writes no transcript but that of
+ * a session that it is to begin. One is started for all that is asked at a time, and answers what is asked later too, as
+ * long as `KEPT_MS` and the session allow. What it notes in the session it notes in a copy, as long as the child writes to
+ * the transcript.
  */
 export class HeadlessTwin implements AsyncDisposable {
   readonly #options: TwinOptions;
@@ -67,6 +70,10 @@ export class HeadlessTwin implements AsyncDisposable {
   #said: { readonly id: string; readonly said: Consulted }[] = [];
   #asking: Promise<void> | undefined;
   #child: Deno.ChildProcess | undefined;
+  /** Takes a further question to the one that lives; false where it cannot answer that as one would that is started now. */
+  #askFurther:
+    | ((request: ControlRequest, changes: ChildChanges | undefined) => boolean)
+    | undefined;
   #noted: readonly Noted[] = [];
   #isOver = false;
 
@@ -75,11 +82,13 @@ export class HeadlessTwin implements AsyncDisposable {
   }
 
   /**
-   * Asks as soon as what was asked before has been answered, together with what else a caller asks at once.
+   * Asks the one that lives, if it can answer, or else another one as soon as what was asked before has been answered,
+   * together with what else a caller asks at once.
    *
    * @param changes what is otherwise by now than the child was started with, where that counts
    */
   ask(request: ControlRequest, changes?: ChildChanges): void {
+    if (this.#asked.length === 0 && this.#askFurther?.(request, changes)) return;
     this.#asked.push({ request, ...(changes === undefined ? {} : { changes }) });
     this.#asking ??= this.#askAll();
   }
@@ -148,17 +157,16 @@ export class HeadlessTwin implements AsyncDisposable {
       );
       const asked = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
       const open = new Map(asked.map(({ request }, place) => [String(place), request]));
-      const plan = changedTwin(this.#options.plan, asked[0]?.changes);
       const answer = ({ place, said }: TwinAnswer) => {
         const request = open.get(place);
         if (request === undefined) return;
-        open.delete(place);
+        if (!("isUndescribed" in said)) open.delete(place);
         this.#said.push({ id: request.id, said });
         this.#options.onArrival();
       };
       let why = "it ended before it answered";
       try {
-        why = await this.#converse(plan, { open, answer }) ?? why;
+        why = await this.#converse(open, { changes: asked[0]?.changes, answer }) ?? why;
       } catch (error) {
         why = error instanceof Error ? error.message : String(error);
       }
@@ -170,17 +178,22 @@ export class HeadlessTwin implements AsyncDisposable {
     this.#asking = undefined;
   }
 
-  /** @returns why not all of it was answered, where that is known */
+  /**
+   * @param open what is asked and not answered, to which further questions are added
+   * @returns why not all of it was answered, where that is known
+   */
   async #converse(
-    plan: TwinPlan,
-    { open, answer }: {
-      readonly open: ReadonlyMap<string, ControlRequest>;
+    open: Map<string, ControlRequest>,
+    { changes, answer }: {
+      readonly changes: ChildChanges | undefined;
       readonly answer: (told: TwinAnswer) => void;
     },
   ): Promise<string | undefined> {
+    const plan = changedTwin(this.#options.plan, changes);
     const talk = talkAbout(open, plan.agents);
     const session = this.#session(plan, talk);
     const placed = this.#prepare(plan, talk);
+    const written = this.#written();
     const child = this.#start(plan, [
       ...[...open.values()].flatMap(({ args = [] }) => args),
       ...(talk.startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
@@ -189,32 +202,64 @@ export class HeadlessTwin implements AsyncDisposable {
     // What it has started may hold its ends of these for as long as it likes.
     const unread = new AbortController();
     let isLate = false;
-    const late = setTimeout(() => {
-      isLate = true;
-      killGroup(child.pid, "SIGKILL");
-    }, LIMIT_MS);
+    let limit: ReturnType<typeof setTimeout> | undefined;
+    const kill = () => killGroup(child.pid, "SIGKILL");
+    const bound = () => {
+      clearTimeout(limit);
+      const late = () => {
+        isLate = true;
+        kill();
+      };
+      limit = open.size > 0 ? setTimeout(late, LIMIT_MS) : setTimeout(kill, KEPT_MS);
+    };
     let rest: ReturnType<typeof setTimeout> | undefined;
-    const ended = child.status.then(() => rest = setTimeout(() => unread.abort(), REST_MS));
+    const ended = child.status.then(() => {
+      this.#askFurther = undefined;
+      rest = setTimeout(() => unread.abort(), REST_MS);
+    });
     const complaints = lastOf(child.stderr, unread.signal);
+    const writer = child.stdin.getWriter();
+    const say = async (lines: readonly unknown[]) => {
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+      if (text !== "") await writer.write(new TextEncoder().encode(text)).catch(() => {});
+    };
+    let count = open.size;
+    this.#askFurther = (request, further) => {
+      const isSame = this.#written() === written && !isOtherwise(changes, further);
+      const lines = isSame ? talk.ask?.(`${count}`, request) : undefined;
+      if (lines === undefined) {
+        if (open.size === 0) kill();
+        return false;
+      }
+      open.set(`${count++}`, request);
+      bound();
+      void say(lines);
+      return true;
+    };
+    bound();
     let why = "";
     try {
-      await this.#talk(child, {
+      await this.#talk(child.stdout, {
         plan,
         talk,
         unread: unread.signal,
-        isDone: () => open.size === 0,
+        isDone: () => {
+          if (open.size > 0) return false;
+          bound();
+          return talk.ask === undefined || this.#asked.length > 0 || this.#isOver;
+        },
         answer,
+        say,
       });
+      await writer.close().catch(() => {});
     } finally {
+      this.#askFurther = undefined;
       // Its servers end with it where it ends by itself.
-      const leave = setTimeout(
-        () => killGroup(child.pid, "SIGKILL"),
-        talk.startsServers || talk.notes ? LEAVE_MS : 0,
-      );
+      const leave = setTimeout(kill, talk.startsServers || talk.notes ? LEAVE_MS : 0);
       await ended;
       this.#child = undefined;
       clearTimeout(leave);
-      clearTimeout(late);
+      clearTimeout(limit);
       why = await complaints;
       clearTimeout(rest);
     }
@@ -231,6 +276,12 @@ export class HeadlessTwin implements AsyncDisposable {
     talk.last().forEach(answer);
     if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
     return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
+  }
+
+  /** What tells whether the child has written to the transcript; the same as before if not. */
+  #written(): string | undefined {
+    const path = this.#options.transcript();
+    return path === undefined ? undefined : `${fileAt(path)?.size} ${path}`;
   }
 
   #start(plan: TwinPlan, further: readonly string[]): Deno.ChildProcess {
@@ -252,20 +303,16 @@ export class HeadlessTwin implements AsyncDisposable {
 
   /** Says and hears all that there is, as far as it comes to that. */
   async #talk(
-    { stdin, stdout }: Deno.ChildProcess,
-    { plan, talk, unread, isDone, answer }: {
+    stdout: Deno.ChildProcess["stdout"],
+    { plan, talk, unread, isDone, answer, say }: {
       readonly plan: TwinPlan;
       readonly talk: TwinTalk;
       readonly unread: AbortSignal;
       readonly isDone: () => boolean;
       readonly answer: (told: TwinAnswer) => void;
+      readonly say: (lines: readonly unknown[]) => Promise<void>;
     },
   ): Promise<void> {
-    const writer = stdin.getWriter();
-    const say = async (lines: readonly unknown[]) => {
-      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-      if (text !== "") await writer.write(new TextEncoder().encode(text)).catch(() => {});
-    };
     const { serversMs = SERVERS_MS } = this.#options;
     const waiting = setTimeout(() => void say(talk.takeOnServers()), serversMs);
     const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
@@ -280,7 +327,6 @@ export class HeadlessTwin implements AsyncDisposable {
         if (heard.isOver || isDone()) break;
       }
       talk.rest().forEach(answer);
-      await writer.close().catch(() => {});
     } finally {
       clearTimeout(waiting);
     }
@@ -343,6 +389,14 @@ export class HeadlessTwin implements AsyncDisposable {
     }
     return adds ? filesIn(configDir) : new Map();
   }
+}
+
+/** Whether changes differ in what a headless Claude Code says anything of: it is asked to do nothing for which a mode counts. */
+function isOtherwise(before: ChildChanges = {}, after: ChildChanges = {}): boolean {
+  const [one, other] = [before, after].map(({ permissionMode: _, ...changes }) =>
+    JSON.stringify(changes)
+  );
+  return one !== other;
 }
 
 /** A stream as text, until it ends or nobody reads it any more. */

@@ -1,6 +1,7 @@
 import {
   AFTER,
   answerIn,
+  ANYTIME,
   appliedIn,
   type AskedLine,
   askedLine,
@@ -11,6 +12,7 @@ import {
   isAboutSession,
   isInitialize,
   isUpdate,
+  linesOf,
   messageOf,
   NO_QUESTION,
   outcomeOf,
@@ -48,6 +50,11 @@ export interface TwinTalk {
   readonly notesCommandsAlone: boolean;
   /** What it is told first. */
   readonly beginning: readonly unknown[];
+  /**
+   * Takes a further question, as long as it lives, and returns what it is told; undefined for one that another has to be
+   * started for. Absent where it is to end once it has answered.
+   */
+  readonly ask?: (place: string, request: ControlRequest) => readonly unknown[] | undefined;
   /** Takes a frame of its. */
   readonly hear: (frame: JsonObject) => Heard;
   /** Takes, once, what is asked of it when its servers have had their time. */
@@ -78,6 +85,11 @@ export function talkAbout(
 /** Whether something is noted in the session because of a request. */
 export function isNoting({ subtype, notes }: ControlRequest): boolean {
   return subtype === RENAMING || notes === true;
+}
+
+/** Whether one that lives answers a request as another one would that is started for it. */
+function isAnytime(request: ControlRequest): boolean {
+  return ANYTIME.includes(request.subtype) && request.args === undefined && !isNoting(request);
 }
 
 function tellingOf(agents: JsonObject | undefined): readonly AskedLine[] {
@@ -158,23 +170,25 @@ class Command implements TwinTalk {
   }
 }
 
-/** Requests of the control protocol: several at once, or one that is noted in the session. */
+/** Requests of the control protocol: several, or one that is noted in the session. */
 class Questions implements TwinTalk {
+  readonly ask?: NonNullable<TwinTalk["ask"]>;
   readonly startsServers: boolean;
   readonly clears = false;
   readonly notes: boolean;
   readonly beginning: readonly unknown[];
-  readonly #open: ReadonlyMap<string, ControlRequest>;
+  /** Those that are asked, by their ids, also once they have been answered. */
+  readonly #requests: Map<string, ControlRequest>;
   readonly #onServers: AskedLine[];
   /** Parts of the answers to choices of a model. */
   readonly #choices = new Map<string, TwinAnswer>();
-  /** Answers to initializations, and to what changes settings, which wait for what the session is like. */
+  /** Answers to what changes settings, and to initializations, which wait for what the session is like. */
   #held: readonly TwinAnswer[] = [];
   #about: { readonly init?: JsonObject } | undefined;
   #noted: TwinAnswer | undefined;
 
   constructor(open: ReadonlyMap<string, ControlRequest>, agents: JsonObject | undefined) {
-    this.#open = open;
+    this.#requests = new Map(open);
     const [atOnce, onServers] = partition(open, agents);
     this.#onServers = onServers;
     this.startsServers = onServers.length > 0;
@@ -186,6 +200,16 @@ class Questions implements TwinTalk {
       ...atOnce,
       ...(this.startsServers || tellsSession ? [NO_QUESTION] : []),
     ];
+    const isKept = [...open.values()].every((request) =>
+      request.subtype === "initialize" || isAnytime(request)
+    );
+    if (isKept) this.ask = (place, request) => this.#askFurther(place, request);
+  }
+
+  #askFurther(place: string, request: ControlRequest): readonly unknown[] | undefined {
+    if (!isAnytime(request)) return undefined;
+    this.#requests.set(place, request);
+    return linesOf(place, request);
   }
 
   get notesCommandsAlone(): boolean {
@@ -213,6 +237,11 @@ class Questions implements TwinTalk {
         this.#noted = told;
         return { isOver: true };
       case "initialize":
+        this.#held = [...this.#held, told];
+        // Its caller need not wait for what the first message is told with.
+        return "response" in told.said && !this.#requests.get(told.place)?.ahead
+          ? { answers: [{ ...told, said: { ...told.said, isUndescribed: true } }] }
+          : {};
       case UPDATING:
         this.#held = [...this.#held, told];
         return {};
@@ -254,6 +283,6 @@ class Questions implements TwinTalk {
   }
 
   #subtypeAt(place: string): string | undefined {
-    return this.#open.get(place)?.subtype;
+    return this.#requests.get(place)?.subtype;
   }
 }

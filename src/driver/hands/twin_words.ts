@@ -27,6 +27,15 @@ export function inForce(place: string): AskedLine {
   return askedLine(place, { subtype: "get_settings", body: {} }, undefined);
 }
 
+/**
+ * Requests that a headless Claude Code answers at any time, whatever it was asked before: their answers tell nothing of its
+ * messages and of MCP servers.
+ */
+export const ANYTIME: readonly string[] = [
+  ...["file_suggestions", "get_binary_version", "get_hooks_listing", "get_settings", "get_usage"],
+  ...["get_workspace_diff", "list_models", "list_permission_rules", "read_file", CHOOSING],
+];
+
 /** A request as a line of the wire. */
 export interface AskedLine {
   readonly type: "control_request";
@@ -42,12 +51,7 @@ export function partition(
   open: ReadonlyMap<string, ControlRequest>,
   agents: JsonObject | undefined,
 ): readonly [AskedLine[], AskedLine[]] {
-  const lines = [...open].flatMap(([place, request]): readonly AskedLine[] => {
-    const line = askedLine(place, request, agents);
-    return request.subtype === CHOOSING
-      ? [inForce(`${place} ${BEFORE}`), line, inForce(`${place} ${AFTER}`)]
-      : [line];
-  });
+  const lines = [...open].flatMap(([place, request]) => linesOf(place, request, agents));
   const asksServers = ({ request }: AskedLine) =>
     ["mcp_status", MCP_RESOURCE, RELOADING].includes(request.subtype);
   const isAsked = lines.some(asksServers);
@@ -58,6 +62,18 @@ export function partition(
     [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],
     lines.filter(isOnServers),
   ];
+}
+
+/** A request as it is asked, with what is asked before and after it. */
+export function linesOf(
+  place: string,
+  request: ControlRequest,
+  agents?: JsonObject,
+): readonly AskedLine[] {
+  const line = askedLine(place, request, agents);
+  return request.subtype === CHOOSING
+    ? [inForce(`${place} ${BEFORE}`), line, inForce(`${place} ${AFTER}`)]
+    : [line];
 }
 
 /**

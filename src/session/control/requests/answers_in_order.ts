@@ -19,7 +19,8 @@ export function answersInOrder(
   const { heldAnswers = [] } = state;
   // As nearly always: most inputs are lines and bytes.
   if (before.consulted.size + heldAnswers.length === 0) return step;
-  const isPending = (id: string) => state.ending === undefined && state.consulted.has(id);
+  const isPending = (id: string) =>
+    state.ending === undefined && isInitialization(state.consulted.get(id));
   const behind = initializationBefore(before, input);
   const isHeld = behind !== undefined && isPending(behind);
   const held = [
@@ -50,9 +51,9 @@ export function isInitializing({ consulted, ending }: SessionState): boolean {
     [...consulted.values()].some(isInitialization);
 }
 
-/** Whether a request is the caller's own to initialize, and not one that was asked ahead of it. */
+/** Whether a request is the caller's own to initialize, not one that was asked before it, and is not answered yet. */
 function isInitialization(request: ControlRequest | undefined): boolean {
-  return request?.subtype === "initialize" && !request.ahead;
+  return request?.subtype === "initialize" && !request.ahead && !request.isAnswered;
 }
 
 function isAnswer({ type }: Effect): boolean {

@@ -107,9 +107,15 @@ export function onConsulted(
 ): Step {
   const request = before.consulted.get(id);
   if (request === undefined) return stay(before);
+  if ("isUndescribed" in said) {
+    const consulted = new Map(before.consulted).set(id, { ...request, isAnswered: true });
+    return act({ ...before, consulted }, [passedOn(before, { request, said })]);
+  }
   const consulted = new Map([...before.consulted].filter(([other]) => other !== id));
   const state = { ...before, consulted };
-  const told = request.ahead
+  const told = request.isAnswered
+    ? stay(state)
+    : request.ahead
     ? stay("response" in said ? { ...state, foretold: said } : state)
     : request.subtype === COMMAND
     ? stay(withCommand(state, said))
@@ -205,7 +211,9 @@ export function onChildGone(state: SessionState): Step {
 
 /** What the caller has asked and nobody has answered: the next child takes it over, as it does commands, which are messages. */
 export function unansweredRequests({ consulted }: SessionState): readonly ControlRequest[] {
-  return [...consulted.values()].filter(({ subtype, ahead }) => subtype !== COMMAND && !ahead);
+  return [...consulted.values()].filter(({ subtype, ahead, isAnswered }) =>
+    subtype !== COMMAND && !ahead && !isAnswered
+  );
 }
 
 /** Passes on to the caller what a headless Claude Code has said. */
