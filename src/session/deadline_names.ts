@@ -9,7 +9,7 @@
  * - `exit`: from the signal to the child's end
  *
  * The others are the machines' own, `init`, `shells`, `subagent`, `compaction`, `priced` and `beat` those of the frames; `background` runs
- * from the end of a turn to the end of the wait for tasks in the background, `foreground` from the key that puts calls there,
+ * from the end of a turn to the end of the wait for tasks in the background, `renewal` from a change to the child that has it, `foreground` from the key that puts calls there,
  * `task` from a key in the list of them.
  */
 export const DEADLINE_NAMES = [
@@ -23,6 +23,7 @@ export const DEADLINE_NAMES = [
   "echo",
   "enter",
   "rendezvous",
+  "renewal",
   "servers",
   "idle",
   "interrupt",

@@ -1052,3 +1052,36 @@ Deno.test("a message waits for what an answered initialization has yet to say", 
   assertEquals([consulted(true), delivered(session)], [1, []]);
   assertEquals([consulted(false), delivered(session)], [1, ["one"]]);
 });
+
+Deno.test("a change before the first message starts another child at once", () => {
+  const caller = { idPrefix: "q", callbacks: [], permissionMode: "default" };
+  const choose = (session: Simulation, mode: string) =>
+    session.hear({
+      type: "control",
+      request: { id: mode, subtype: "set_permission_mode", body: { mode } },
+    });
+  const session = simulate({ ...OPTIONS, caller });
+  choose(session, "default");
+  session.hear({ type: "reachable" });
+  status(session, "idle");
+  session.wait(1e9);
+  assertEquals(session.ending(), undefined);
+  choose(session, "plan");
+  choose(session, "acceptEdits");
+  assertEquals(session.state().ending, undefined);
+  session.wait(200);
+  const changes = { permissionMode: "acceptEdits" };
+  assertEquals(session.state().ending, { kind: "renewed", changes });
+  const begun = simulate({ ...OPTIONS, caller });
+  begun.hear({ type: "reachable" });
+  status(begun, "idle");
+  say(begun, "one");
+  answered(begun, "one");
+  status(begun, "idle");
+  cost(begun);
+  choose(begun, "default");
+  begun.wait(1000);
+  assertEquals([begun.state().ending, phase(begun)], [undefined, "resting"]);
+  say(begun, "two");
+  assertEquals(begun.state().ending?.kind, "renewed");
+});

@@ -46,6 +46,7 @@ const CALLER = {
     }),
   ),
   mayBypass: z.exactOptional(z.literal(true)),
+  permissionMode: z.exactOptional(z.string()),
   watchesModels: z.exactOptional(z.literal(true)),
   servers: z.exactOptional(z.array(z.string())),
   setServers: z.exactOptional(z.record(z.string(), z.unknown())),

@@ -66,7 +66,8 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
   let begin: readonly CallerInput[] = [];
   for (;;) {
     const isEarly = options.warm === true && gone === undefined && !caller.hasWords;
-    if (begin.length === 0 && !isEarly) await awaitWords(caller, options);
+    const isAwaited = begin.length === 0 && !isEarly && gone?.ending.kind !== "renewed";
+    if (isAwaited) await awaitWords(caller, options);
     if (begin.length === 0 && caller.isOver) return exitCode;
     const next = gone === undefined
       ? { order: wanted, wanted, isAnew: false }

@@ -141,7 +141,7 @@ export function endsAlone(
 /** What the session is told of a caller that decides for it. */
 function callerOptions(
   order: RunOrder,
-  { facts: { seed, outputProblem, promptServer, settings }, decided: { agents } }: Pick<
+  { facts: { seed, outputProblem, promptServer, settings }, decided: { agents, mode } }: Pick<
     Known,
     "facts" | "decided"
   >,
@@ -170,6 +170,7 @@ function callerOptions(
       ...(order.setServers === undefined ? {} : { setServers: order.setServers }),
       ...(order.switched === undefined ? {} : { switched: order.switched }),
       ...(mayBypass ? { mayBypass } : {}),
+      permissionMode: mode,
       ...(watchesModels(settingsOfHooks(settings, order)) ? { watchesModels: true } : {}),
       ...(id === undefined ? {} : { initialized: error === undefined ? { id } : { id, error } }),
     },

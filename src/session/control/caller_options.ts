@@ -12,6 +12,8 @@ export interface CallerOptions {
   readonly promptTool?: PromptTool;
   /** Whether the caller may have the mode in which no permission is needed. */
   readonly mayBypass?: true;
+  /** The permission mode in which the child is started. */
+  readonly permissionMode?: string;
   /** Whether a hook of the settings has a say in another model: it is not called where that is another child's. */
   readonly watchesModels?: true;
   /** The names of its MCP servers, those that it has set, and those that it has switched off or on again. */

@@ -35,11 +35,12 @@ import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "../message.ts";
 import { withGoal } from "../turn/other_stop_hooks.ts";
 import type { SessionState } from "../session_state.ts";
-import { act, deadline, stay, type Step } from "../step.ts";
+import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { plainOutput } from "../terminal/plain_output.ts";
 import { missedLater } from "../terminal/paste.ts";
 import { onPriced, onTaskless, overAtOnce } from "../turn/turn_end.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
+import type { ControlRequest } from "../../wire/control.ts";
 import type { StopSignal } from "../../wire/stop_signal.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
@@ -74,7 +75,7 @@ function stepOn(state: SessionState, input: Input): Step {
     case "message":
       return onMessage(alive(state, input), input.message);
     case "control":
-      return dismissed(onControl(alive(state, input), input.request));
+      return dismissed(onRequest(alive(state, input), input.request));
     case "consulted":
       return onConsulted(alive(state, input), input);
     case "answer":
@@ -131,6 +132,12 @@ function stepOn(state: SessionState, input: Input): Step {
     default:
       return input satisfies never;
   }
+}
+
+/** The caller asks for something: a change may be for another child, which is started before anything is said to it. */
+function onRequest(state: SessionState, request: ControlRequest): Step {
+  const asked = onControl(state, request);
+  return asked.state.changes === state.changes ? asked : andThen(asked, handToChild);
 }
 
 /** The child speaks to a server that is bridged to this program, or one that is asked for permissions answers. */

@@ -7,7 +7,7 @@ import { backgroundTasksOf } from "../turn/background_wait.ts";
 import { enterAgainUnlessAsked } from "../turn/beginning.ts";
 import { givenUp, isFollowed } from "../turn/child_queue.ts";
 import { announced, answerEndHook, end, interrupt, remind } from "../turn/ending.ts";
-import { handToChild } from "../turn/handing_over.ts";
+import { handToChild, renewEarly } from "../turn/handing_over.ts";
 import { isLost, sayAgain } from "../turn/lost_prompt.ts";
 import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
@@ -52,6 +52,8 @@ export function onDeadline(
       return state.phase === "resting" && !state.reachable
         ? end(state, { kind: "unreachable" })
         : stay(state);
+    case "renewal":
+      return renewEarly(state);
     case "servers":
       return releaseHeld(state);
     case "idle":

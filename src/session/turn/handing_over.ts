@@ -2,7 +2,7 @@ import { abortIfStopped } from "./aborting.ts";
 import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
-import { changed } from "../control/answering.ts";
+import { changed, hasBegun } from "../control/answering.ts";
 import { askCommand, COMMAND, needsNewChild } from "../control/requests/asked_command.ts";
 import { CHOOSING } from "../control/requests/choosing_model.ts";
 import { changesServers } from "../control/servers.ts";
@@ -31,6 +31,9 @@ import { overWhenFollowed } from "./waits.ts";
 /** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
 const RENDEZVOUS_MS = 10_000;
 
+/** How long a child that is to be another one waits for further changes: callers choose mode and model one after the other. */
+const RENEWAL_MS = 200;
+
 /** How long the SessionStart hook may take to run in a child that can take a message. */
 const HOLD_MS = 5000;
 
@@ -45,6 +48,7 @@ export function handToChild(state: SessionState): Step {
   if (state.ending !== undefined || isPreparing(state)) return stay(state);
   const [next, ...queue] = state.queue;
   if (next === undefined) {
+    if (isRenewedEarly(state)) return act(state, [deadline("renewal", RENEWAL_MS)]);
     if (state.phase !== "resting" || !isLast(state) || state.wakeup?.awaited) return stay(state);
     return isFollowed(state)
       ? act(state, [overWhenFollowed(state)])
@@ -96,6 +100,23 @@ export function handToChild(state: SessionState): Step {
       return act(further.state, [deliver(next), ...further.effects]);
     }
   }
+}
+
+/**
+ * Whether the child is replaced before the first message, which then need not wait for the start of another one. Later the
+ * child may have more to do, and changes wait for the message.
+ */
+function isRenewedEarly(state: SessionState): boolean {
+  const { phase, open, changes, queue, consulted } = state;
+  return phase === "resting" && open && !hasBegun(state) && changes !== undefined &&
+    queue.length + consulted.size === 0;
+}
+
+/** Replaces a child that has waited for further changes. */
+export function renewEarly(state: SessionState): Step {
+  return isRenewedEarly(state)
+    ? end(state, { kind: "renewed", changes: state.changes ?? {} })
+    : stay(state);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, type Step } from "../../step.ts";
-import { changed, isNew, refuse, respond } from "../answering.ts";
+import { changed, hasBegun, isNew, refuse, respond } from "../answering.ts";
 
 /** The permission modes that a caller may choose. */
 export const MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
@@ -11,7 +11,10 @@ export function modeNamed(state: SessionState, name: unknown): string | undefine
   return isNew(state) && name === "manual" ? "default" : MODES.find((mode) => mode === name);
 }
 
-/** Another permission mode from the next message on. */
+/**
+ * Another permission mode from the next message on. Before the first turn, the mode in force is the one in which the child
+ * was started: to choose that again changes nothing.
+ */
 export function onSetMode(state: SessionState, request: ControlRequest): Step {
   const mode = modeNamed(state, request.body["mode"]);
   if (mode === undefined) {
@@ -31,7 +34,9 @@ export function onSetMode(state: SessionState, request: ControlRequest): Step {
       }),
     ]);
   }
-  return act(changed(state, { permissionMode: mode }), [
+  const inForce = state.changes?.permissionMode ?? state.options.caller?.permissionMode;
+  const isInForce = mode === inForce && !hasBegun(state);
+  return act(isInForce ? state : changed(state, { permissionMode: mode }), [
     respond(request, { response: { mode } }),
     { type: "mode", mode },
   ]);
