@@ -256,7 +256,7 @@ done`;
     later: [
       { subtype: "get_settings" },
       { subtype: "set_model", changes: { permissionMode: "plan" } },
-      { subtype: "get_settings" },
+      { subtype: "generate_session_title" },
       // What it was told at its start, or has been asked before, would be in its answers.
       { subtype: "get_context_usage" },
       { subtype: "get_settings", changes: { model: "opus" } },
@@ -267,7 +267,7 @@ done`;
   const order = heard.map((line) => line.startsWith("{") ? JSON.parse(line).request.subtype : line);
   assertEquals(order, [
     ...["started", "initialize", "get_settings"],
-    ...["get_settings", "set_model", "get_settings", "get_settings"],
+    ...["get_settings", "set_model", "get_settings", "generate_session_title"],
     ...["started", "get_context_usage"],
     ...["started", "get_settings", "list_models"],
     ...["started", "list_models"],
@@ -479,20 +479,26 @@ done`;
   assertEquals(brought, [prompt, ...told].map((line) => JSON.stringify(line)));
 });
 
-Deno.test("HeadlessTwin gives a session a title alone, and says so once that is written down", async () => {
-  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
-  const title = { type: "custom-title", customTitle: "T" };
-  const { said, heard, brought } = await asked(
-    `echo "$@" >> $FOLDER/heard; read line; echo "$line" >> $FOLDER/heard
+const TITLED = [
+  { subtype: "rename_session", body: { title: "T" }, title: { type: "custom-title" } },
+  { subtype: "generate_session_title", body: { persist: true }, title: { type: "ai-title" } },
+];
+
+for (const { subtype, body, title } of TITLED) {
+  Deno.test(`HeadlessTwin answers ${subtype} once the title is written down`, async () => {
+    const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+    const { said, heard, brought } = await asked(
+      `echo "$@" >> $FOLDER/heard; read line; echo "$line" >> $FOLDER/heard
 echo '${SUCCESS(undefined)}'; read line
 echo '${JSON.stringify(title)}' | tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null`,
-    { subtypes: ["rename_session"], lines: [prompt], written: true, body: { title: "T" } },
-  );
-  assertEquals(said, [{ response: {} }]);
-  assertEquals(heard[0]?.includes("--no-session-persistence"), false);
-  assertEquals(heard.length, 2);
-  assertEquals(brought, [prompt, title].map((line) => JSON.stringify(line)));
-});
+      { subtypes: [subtype], lines: [prompt], written: true, body },
+    );
+    assertEquals(said, [{ response: {} }]);
+    assertEquals(heard[0]?.includes("--no-session-persistence"), false);
+    assertEquals(heard.length, 2);
+    assertEquals(brought, [prompt, title].map((line) => JSON.stringify(line)));
+  });
+}
 
 Deno.test("HeadlessTwin says why there is no answer", async () => {
   const { said: [crashed] } = await asked("echo x > $FOLDER/heard; echo broken >&2; exit 3");

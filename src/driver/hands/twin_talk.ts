@@ -22,7 +22,7 @@ import {
 } from "./twin_words.ts";
 import { COMMAND } from "../../session/control/requests/asked_command.ts";
 import { CHOOSING } from "../../session/control/requests/choosing_model.ts";
-import { RENAMING } from "../../session/control/requests/consulting.ts";
+import { RENAMING, TITLING } from "../../session/control/requests/consulting.ts";
 import { RELOADING } from "../../session/control/requests/reloading.ts";
 import { UPDATING } from "../../session/control/requests/updating_settings.ts";
 import type { Consulted } from "../../session/input.ts";
@@ -83,8 +83,9 @@ export function talkAbout(
 }
 
 /** Whether something is noted in the session because of a request. */
-export function isNoting({ subtype, notes }: ControlRequest): boolean {
-  return subtype === RENAMING || notes === true;
+export function isNoting({ subtype, notes, body }: ControlRequest): boolean {
+  return subtype === RENAMING || notes === true ||
+    (subtype === TITLING && body["persist"] === true);
 }
 
 /** Whether one that lives answers a request as another one would that is started for it. */
@@ -232,14 +233,16 @@ class Questions implements TwinTalk {
 
   #take(told: TwinAnswer): Heard {
     if (this.#subtypeAt(chosenAt(told.place)) === CHOOSING) return this.#choose(told);
-    switch (this.#subtypeAt(told.place)) {
-      case RENAMING:
-        this.#noted = told;
-        return { isOver: true };
+    const request = this.#requests.get(told.place);
+    if (request !== undefined && isNoting(request)) {
+      this.#noted = told;
+      return { isOver: true };
+    }
+    switch (request?.subtype) {
       case "initialize":
         this.#held = [...this.#held, told];
         // Its caller need not wait for what the first message is told with.
-        return "response" in told.said && !this.#requests.get(told.place)?.ahead
+        return "response" in told.said && !request.ahead
           ? { answers: [{ ...told, said: { ...told.said, isUndescribed: true } }] }
           : {};
       case UPDATING:

@@ -20,7 +20,7 @@ interface SessionPlace {
 }
 
 /** Lines without an id that belong to a session and not to the process that has written them. */
-const OF_SESSIONS = ["last-prompt", "custom-title", "agent-name", "agent-color"];
+const OF_SESSIONS = ["last-prompt", "custom-title", "ai-title", "agent-name", "agent-color"];
 
 /** Texts of files below `projects/`, by their paths there. */
 export type PlacedFiles = ReadonlyMap<string, string>;

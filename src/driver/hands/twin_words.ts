@@ -2,6 +2,7 @@ import type { Consulted } from "../../session/input.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isSessionId } from "../../transcript/files/session_id.ts";
 import { CHOOSING } from "../../session/control/requests/choosing_model.ts";
+import { TITLING } from "../../session/control/requests/consulting.ts";
 import { RELOADING } from "../../session/control/requests/reloading.ts";
 import { MCP_RESOURCE, SET_SERVERS } from "../../session/control/servers.ts";
 import { UPDATING } from "../../session/control/requests/updating_settings.ts";
@@ -32,7 +33,14 @@ export function inForce(place: string): AskedLine {
  * messages and of MCP servers.
  */
 export const ANYTIME: readonly string[] = [
-  ...["file_suggestions", "get_binary_version", "get_hooks_listing", "get_settings", "get_usage"],
+  ...[
+    "file_suggestions",
+    TITLING,
+    "get_binary_version",
+    "get_hooks_listing",
+    "get_settings",
+    "get_usage",
+  ],
   ...["get_workspace_diff", "list_models", "list_permission_rules", "read_file", CHOOSING],
 ];
 

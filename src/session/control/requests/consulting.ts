@@ -24,6 +24,9 @@ import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 /** The request that gives the session a title. */
 export const RENAMING = "rename_session";
 
+/** The request that has a model make a title, which is noted in the session if it says so and the session has none. */
+export const TITLING = "generate_session_title";
+
 /** The request that asks what the session and the account have used. */
 const USAGE = "get_usage";
 
@@ -34,6 +37,7 @@ const USAGE = "get_usage";
 export const CONSULTED: readonly string[] = [
   "export_conversation",
   "file_suggestions",
+  TITLING,
   "get_binary_version",
   "get_context_usage",
   "get_hooks_listing",

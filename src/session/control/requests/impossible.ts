@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     ...["mcp_oauth_callback_url", "claude_authenticate", "claude_oauth_callback"],
     ...["claude_oauth_wait_for_completion", "ultrareview_launch"],
   ],
-  "it would ask the model outside of the session": ["side_question", "generate_session_title"],
+  "it would ask the model outside of the session": ["side_question"],
   [
     "the interactive Claude Code takes a file for read once its Read tool has read it; have the " +
     "model read it again"
