@@ -23,6 +23,7 @@ Deno.test("requests of the conversation itself are heard, and no others", () => 
       request({ "x-claude-code-agent-id": "a" }),
       request({ "x-claude-code-request-class": "subagent" }),
       request({ "x-claude-code-session-id": "another" }),
+      request({ "user-agent": "claude-cli/2.1.330 (external, sdk-cli)" }),
       request({}, "/v1/messages/count_tokens"),
       { ...request(), method: "GET" },
       { ...request(), body: encoder.encode('{"messages":[{"content":"\\"stream\\":true"}]}') },

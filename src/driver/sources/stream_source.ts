@@ -114,13 +114,14 @@ function unpacked(
 }
 
 /**
- * Whether a request is one of the conversation itself, by the headers of 2.1.197 and 2.1.330: subagents have an id, and
- * 2.1.330 says what else a request is for.
+ * Whether a request is one of the conversation itself, by the headers of 2.1.197 and 2.1.330: subagents have an id, 2.1.330
+ * says what else a request is for, and a headless helper, which may have a model make a title, names itself.
  */
 function isOwn({ method, path, headers }: RelayedRequest, sessionId: string): boolean {
   return method === "POST" && /\/v1\/messages(?:\?|$)/u.test(path) &&
     headers.get("x-claude-code-session-id") === sessionId &&
     !headers.has("x-claude-code-agent-id") &&
+    !headers.get("user-agent")?.includes(", sdk-cli)") &&
     [null, "main"].includes(headers.get("x-claude-code-request-class"));
 }
 
