@@ -14,6 +14,7 @@ import { OWN_TERMINAL, type UserTerminal } from "./user_terminal.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
 import { costOfStatusLine } from "../transcript/turn/cost.ts";
 import { limitsOfStatusLine } from "../wire/claude_limits.ts";
+import type { JsonObject } from "../json_object.ts";
 
 /** What the loop reads from, writes to and waits for, beside the child itself. */
 export interface Resources {
@@ -37,6 +38,8 @@ export interface ResourceFacts {
   readonly now: () => number;
   /** The model, as the child names it. */
   readonly model: () => string | undefined;
+  /** A line of the transcript with what the conversation has used, where that is known. */
+  readonly costNote: () => JsonObject | undefined;
 }
 
 /**
@@ -46,7 +49,7 @@ export interface ResourceFacts {
 export async function openResources(
   stack: AsyncDisposableStack,
   options: RunSessionOptions,
-  { now, model }: ResourceFacts,
+  { now, model, costNote }: ResourceFacts,
 ): Promise<Resources> {
   const { child, childTerminal: terminal, sandbox, conversation } = options;
   const { hooks } = child;
@@ -88,6 +91,7 @@ export async function openResources(
       isResumed: sandbox.resumed.size > 0,
       transcript: () => written.transcript,
       model,
+      costNote,
       onArrival,
     }),
   );

@@ -7,6 +7,7 @@ import { runningShells } from "./sources/shells/running_shells.ts";
 import { taskOutput } from "./sources/shells/task_output.ts";
 import { waitOnce } from "./wait_once.ts";
 import { advance, startConversation } from "../frames/advance.ts";
+import { costNote } from "../frames/turns/conversation_usage.ts";
 import type { ConversationState, EndEffect } from "../frames/conversation.ts";
 import type { Input, Untimed } from "../session/input.ts";
 import type { Screen } from "../session/terminal/screen.ts";
@@ -36,7 +37,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   // A recording keeps microseconds.
   const now = () => Math.round((performance.now() - child.startedAt) * 1000) / 1000;
   await using stack = new AsyncDisposableStack();
-  const resources = await openResources(stack, options, { now, model: () => state.frames.model });
+  const resources = await openResources(stack, options, {
+    now,
+    model: () => state.frames.model,
+    costNote: () => costNote(state.frames, { sessionId: options.sessionId, now: Date.now() }),
+  });
   const { terminal, written, rendezvous, bridges, retries, servers, shells, stream, twin } =
     resources;
   const performer = new Performer({ ...resources, child, sandbox, now });

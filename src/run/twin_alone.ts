@@ -22,6 +22,7 @@ export function twinAlone(
     isResumed: sandbox.resumed.size > 0,
     transcript: () => undefined,
     model: () => undefined,
+    costNote: () => undefined,
     onArrival: () => onArrival(twin),
   });
   return twin;

@@ -26,6 +26,8 @@ async function asked(
     /** What happens to the transcript before notes are brought. */
     readonly meanwhile?: (transcript: string) => void;
     readonly serversMs?: number;
+    /** What is noted of the conversation's cost. */
+    readonly costNote?: JsonObject;
     /** What is otherwise by then, for each of what is asked. */
     readonly changes?: readonly ChildChanges[];
     /** What is asked once all that has been answered, one after the other, and what happens to the transcript before that. */
@@ -37,7 +39,7 @@ async function asked(
   } = {},
 ) {
   const { agents, lines, below = "config", meanwhile = () => {}, resumed, serversMs } = others;
-  const { changes = [], notes, later = [] } = others;
+  const { changes = [], notes, later = [], costNote } = others;
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
   const configDir = `${folder}/${below}`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
@@ -82,6 +84,7 @@ async function asked(
     isResumed: written,
     transcript: () => transcript,
     model: () => "model[1m]",
+    costNote: () => costNote,
     ...(serversMs === undefined ? {} : { serversMs }),
     onArrival: () => {
       for (const { id, said: one } of twin.take()) {
@@ -500,6 +503,21 @@ echo '${JSON.stringify(title)}' | tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev
   });
 }
 
+Deno.test("HeadlessTwin is told what the conversation has cost where a command needs that", async () => {
+  const script = `cat $FOLDER/twin/projects/-w/*.jsonl > $FOLDER/heard; read line
+echo '{"type":"result","result":"$1","num_turns":0}'; exec sleep 60`;
+  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+  const asking = { subtypes: [COMMAND], lines: [prompt], costNote: { type: "cost-state" } };
+  const body = { prompt: "/cost", needsCost: true };
+  const { said, heard, brought } = await asked(script, { ...asking, body });
+  assertEquals(said, [{ response: { text: "$1", hasCost: true } }]);
+  assertEquals(heard.map((line) => JSON.parse(line)), [prompt, { type: "cost-state" }]);
+  assertEquals(brought, [JSON.stringify(prompt)]);
+  const other = await asked(script, { ...asking, body: { prompt: "/context" } });
+  assertEquals(other.said, [{ response: { text: "$1" } }]);
+  assertEquals(other.heard.map((line) => JSON.parse(line)), [prompt]);
+});
+
 Deno.test("HeadlessTwin says why there is no answer", async () => {
   const { said: [crashed] } = await asked("echo x > $FOLDER/heard; echo broken >&2; exit 3");
   assertEquals(crashed, { failure: "a headless Claude Code could not be asked: broken" });
@@ -545,6 +563,7 @@ Deno.test("what is carried out is over with its program, whoever holds its outpu
       isResumed: false,
       transcript: () => undefined,
       model: () => undefined,
+      costNote: () => undefined,
       onArrival: () => {},
     });
     const said = await twin.carryOut([]);

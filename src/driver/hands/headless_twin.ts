@@ -19,6 +19,7 @@ import { removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/requests/asked_command.ts";
 import type { ChildChanges } from "../../session/effect.ts";
 import type { Consulted } from "../../session/input.ts";
+import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 
 /** What a twin needs beside its plan. */
@@ -33,6 +34,8 @@ export interface TwinOptions {
   readonly isResumed: boolean;
   readonly transcript: () => string | undefined;
   readonly model: () => string | undefined;
+  /** A line of the transcript with what the conversation has used, where that is known. */
+  readonly costNote: () => JsonObject | undefined;
   /** Called when something was said. */
   readonly onArrival: () => void;
   /** How long it may wait for its MCP servers, in milliseconds, if not as long as usual. */
@@ -184,7 +187,7 @@ export class HeadlessTwin implements AsyncDisposable {
    */
   async #converse(
     open: Map<string, ControlRequest>,
-    { changes, answer }: {
+    { changes, answer: pass }: {
       readonly changes: ChildChanges | undefined;
       readonly answer: (told: TwinAnswer) => void;
     },
@@ -192,7 +195,9 @@ export class HeadlessTwin implements AsyncDisposable {
     const plan = changedTwin(this.#options.plan, changes);
     const talk = talkAbout(open, plan.agents);
     const session = this.#session(plan, talk);
-    const placed = this.#prepare(plan, talk);
+    const cost = talk.needsCost ? this.#options.costNote() : undefined;
+    const answer = cost === undefined ? pass : (told: TwinAnswer) => pass(withCost(told));
+    const placed = this.#prepare(plan, talk, cost);
     const written = this.#written();
     const child = this.#start(plan, [
       ...[...open.values()].flatMap(({ args = [] }) => args),
@@ -365,6 +370,7 @@ export class HeadlessTwin implements AsyncDisposable {
   #prepare(
     { configDir, settings }: TwinPlan,
     { clears, notes }: Pick<TwinTalk, "clears" | "notes">,
+    cost?: JsonObject,
   ): PlacedFiles {
     const { configDir: from, sessionId, ...others } = this.#options;
     removeFolder(configDir);
@@ -376,7 +382,7 @@ export class HeadlessTwin implements AsyncDisposable {
     Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
     const adds = notes || (this.#noted.length > 0 && !clears);
     const path = adds ? transcriptIn(from, sessionId) : clears ? undefined : others.transcript();
-    const isPlaced = placeCopy(path, { from, configDir, notes: adds });
+    const isPlaced = placeCopy(path, { from, configDir, notes: adds, last: cost });
     if (adds) addNotes(this.#noted, { configDir, sessionId });
     // The child makes and removes files there meanwhile, such as a lock: what is listed may be gone at the next look.
     for (const { name, isSymlink } of Deno.readDirSync(from)) {
@@ -389,6 +395,13 @@ export class HeadlessTwin implements AsyncDisposable {
     }
     return adds ? filesIn(configDir) : new Map();
   }
+}
+
+/** An answer of one that was told what the conversation has used. */
+function withCost({ place, said }: TwinAnswer): TwinAnswer {
+  return "response" in said
+    ? { place, said: { ...said, response: { ...said.response, hasCost: true } } }
+    : { place, said };
 }
 
 /** Whether changes differ in what a headless Claude Code says anything of: it is asked to do nothing for which a mode counts. */

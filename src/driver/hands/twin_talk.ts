@@ -46,6 +46,8 @@ export interface TwinTalk {
   /** Whether it ends the session and begins another one, and whether it notes something in the session. */
   readonly clears: boolean;
   readonly notes: boolean;
+  /** Whether it has to know what the conversation has used. */
+  readonly needsCost: boolean;
   /** Whether nothing is noted but what the model hears of a command. */
   readonly notesCommandsAlone: boolean;
   /** What it is told first. */
@@ -104,6 +106,7 @@ class Command implements TwinTalk {
   readonly startsServers = true;
   readonly clears: boolean;
   readonly notes: boolean;
+  readonly needsCost: boolean;
   readonly notesCommandsAlone = false;
   readonly beginning: readonly unknown[];
   readonly #place: string;
@@ -120,6 +123,7 @@ class Command implements TwinTalk {
     this.#request = request;
     this.clears = request.body["clears"] === true;
     this.notes = isNoting(request);
+    this.needsCost = request.body["needsCost"] === true;
     const first = this.notes ? inForce(BEFORE) : messageOf(request);
     this.beginning = [...tellingOf(agents), first];
   }
@@ -176,6 +180,7 @@ class Questions implements TwinTalk {
   readonly ask?: NonNullable<TwinTalk["ask"]>;
   readonly startsServers: boolean;
   readonly clears = false;
+  readonly needsCost = false;
   readonly notes: boolean;
   readonly beginning: readonly unknown[];
   /** Those that are asked, by their ids, also once they have been answered. */

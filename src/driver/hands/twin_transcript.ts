@@ -3,7 +3,7 @@ import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { nameOf, parentOf } from "../../sandbox/paths.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { type Entry, lineOf, parseEntry } from "../../transcript/entry.ts";
-import { asText } from "../../json_object.ts";
+import { asText, type JsonObject } from "../../json_object.ts";
 import { lineId, straightened } from "../../transcript/parents_first.ts";
 import { asInJson } from "./twin_words.ts";
 
@@ -161,14 +161,16 @@ function entriesIn(text: string): readonly Entry[] {
  * Places a copy of a transcript in a config dir, beside links to what is there with it: of one that is not in order,
  * as it should be, and of any if something is to be noted there.
  *
+ * @param options.last a further line of the copy
  * @returns whether something was placed in the place of the child's transcripts
  */
 export function placeCopy(
   path: string | undefined,
-  { from, configDir, notes }: {
+  { from, configDir, notes, last }: {
     readonly from: string;
     readonly configDir: string;
     readonly notes: boolean;
+    readonly last: JsonObject | undefined;
   },
 ): boolean {
   if (path === undefined) {
@@ -176,14 +178,15 @@ export function placeCopy(
     return notes;
   }
   const read = textAt(path);
-  const text = straightened(read) ?? (notes ? read : undefined);
+  const text = straightened(read) ?? (notes || last !== undefined ? read : undefined);
   if (text === undefined) return false;
   const folder = `${configDir}${parentOf(path).slice(from.length)}`;
   Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const name of namesIn(parentOf(path))) {
     if (name !== nameOf(path)) Deno.symlinkSync(`${parentOf(path)}/${name}`, `${folder}/${name}`);
   }
-  Deno.writeTextFileSync(`${folder}/${nameOf(path)}`, text, { mode: 0o600 });
+  const end = last === undefined ? "" : `${JSON.stringify(last)}\n`;
+  Deno.writeTextFileSync(`${folder}/${nameOf(path)}`, text + end, { mode: 0o600 });
   return true;
 }
 

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { advance, startConversation } from "../../../src/frames/advance.ts";
+import { costNote } from "../../../src/frames/turns/conversation_usage.ts";
 import { toldBy } from "../../../src/frames/turns/told_by.ts";
 import type { Input, Untimed } from "../../../src/session/input.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
@@ -143,4 +144,33 @@ Deno.test("/cost tells what the conversation has used, too", () => {
     },
     rate_limits: null,
   });
+});
+
+Deno.test("what a conversation has cost is noted where it is known of each model", () => {
+  const { startedAt } = OPTIONS.frames;
+  const noted = (options: typeof OPTIONS, inputs: readonly Untimed<Input>[]) =>
+    costNote(after(options, inputs).state.frames, { sessionId: "s", now: startedAt + 9 });
+  const nothing = {
+    type: "cost-state",
+    sessionId: "s",
+    totalCostUSD: 0,
+    totalAPIDuration: 0,
+    totalAPIDurationWithoutRetries: 0,
+    totalToolDuration: 0,
+    totalLinesAdded: 0,
+    totalLinesRemoved: 0,
+    totalDuration: 9,
+    startTime: startedAt,
+    modelUsage: {},
+    hasUnknownModelCost: false,
+  };
+  assertEquals(noted(OPTIONS, []), nothing);
+  assertEquals(noted(OPTIONS, [spent(0.25, 4)]), undefined);
+  const modelUsage = { m: { costUSD: 0.25 } };
+  const before = { results: 1, totalUsd: 0.25, apiDurationMs: 5, startedAt, modelUsage };
+  const next = { ...OPTIONS, frames: { ...OPTIONS.frames, before } };
+  const cost = { totalCostUSD: 0.25, totalAPIDuration: 5, totalAPIDurationWithoutRetries: 5 };
+  assertEquals(noted(next, []), { ...nothing, ...cost, modelUsage });
+  const earlier = { ...OPTIONS, frames: { ...OPTIONS.frames, version: "2.1.197" } };
+  assertEquals(noted(earlier as unknown as typeof OPTIONS, []), undefined);
 });

@@ -29,11 +29,15 @@ export function needsNewChild({ setServers, switched }: ChildChanges): boolean {
 
 /** A command as a headless Claude Code is asked to carry it out. */
 export function commandRequest({ text, settled }: SettledMessage, id: string): ControlRequest {
-  const { clears, notes } = settled.kind === "asked" ? settled : {};
+  const { alone, clears, notes } = settled.kind === "asked" ? settled : {};
   return {
     id,
     subtype: COMMAND,
-    body: { prompt: text, ...(clears ? { clears } : {}) },
+    body: {
+      prompt: text,
+      ...(clears ? { clears } : {}),
+      ...(alone ? { needsCost: true } : {}),
+    },
     ...(notes ? { notes } : {}),
   };
 }
@@ -56,6 +60,9 @@ export function withCommand(state: SessionState, said: Consulted): SessionState 
 const OF_ANY_PROCESS =
   /^(?:You are currently using your subscription|Fast mode unavailable|Unknown argument)/u;
 
+/** What tells of costs, which a headless Claude Code may have been told. */
+const OF_COSTS = /^Estimated cost:/u;
+
 /** A command with what a headless Claude Code has made of it, as its sender is told. */
 export function commandAnswer(message: SettledMessage, said: Consulted): SettledMessage {
   if (message.settled.kind !== "asked") return message;
@@ -72,8 +79,9 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
     const reason = "failure" in said ? said.failure : said.error;
     return refused(reason, "Try again, or run it with claude -p");
   }
-  const { text, name, words, fields, begun, title, commands } = said.response;
-  if (alone && !OF_ANY_PROCESS.test(asText(text))) {
+  const { text, name, words, fields, begun, title, commands, hasCost } = said.response;
+  const isKnown = OF_ANY_PROCESS.test(asText(text)) || (hasCost && OF_COSTS.test(asText(text)));
+  if (alone && !isKnown) {
     return refused(
       "what it tells of a conversation is in the frames and results of that",
       "Read fast_mode_state, total_cost_usd and modelUsage there, or run it with claude -p",

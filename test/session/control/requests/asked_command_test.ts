@@ -64,8 +64,8 @@ Deno.test("a command that could not be carried out fails its turn alone", () => 
 
 Deno.test("what a command tells of a process counts where any other would tell it", () => {
   const message = { text: "/cost", settled: { kind: "asked", version: "2.1.330", alone: true } };
-  const said = (text: string) =>
-    commandAnswer(message as SettledMessage, { response: { text, commands: [] } }).settled;
+  const said = (text: string, more = {}) =>
+    commandAnswer(message as SettledMessage, { response: { text, commands: [], ...more } }).settled;
   const text = "You are currently using your subscription to power your Claude Code usage";
   assertEquals(said(text), { kind: "local", text, version: "2.1.330", carried: { commands: [] } });
   const refused = said("Total cost: $0.0000");
@@ -75,7 +75,10 @@ Deno.test("what a command tells of a process counts where any other would tell i
       "Cannot carry out /cost: what it tells of a conversation is in the frames and results of that",
     ].join(),
   );
-  assertEquals(said("Fast mode OFF (this session only)").kind, "refused");
+  const cost = "Estimated cost:        $0.0601";
+  const kinds = [said(cost), said(cost, { hasCost: true })].map(({ kind }) => kind);
+  assertEquals(kinds, ["refused", "local"]);
+  assertEquals(said("Fast mode OFF (this session only)", { hasCost: true }).kind, "refused");
 });
 
 Deno.test("a command that clears the conversation hands the next message to a child of another session", () => {
