@@ -57,6 +57,7 @@ export async function openResources(
   const onArrival = () => poller.wake();
   const bridges = await openBridges(stack, sandbox);
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
+  if (conversation.session.hasOnStdin) rendezvous?.noteLong();
   const retries = options.retryLines &&
     new (await import("./sources/retry_source.ts")).RetrySource(options.retryLines);
   const servers = options.mcpLog === undefined

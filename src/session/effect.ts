@@ -37,6 +37,8 @@ export interface ChildChanges extends ServerChanges {
   readonly begun?: string;
   /** Whether no file is read any more because a message mentions it. */
   readonly readsNoMentions?: true;
+  /** The message that the next child alone finds on its fd 0. */
+  readonly onStdin?: string;
 }
 
 /** The answer to a hook that waits for one. With neither reply nor veto, Claude Code's own rules decide. */

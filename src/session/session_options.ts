@@ -45,6 +45,8 @@ export interface SessionOptions extends Limits {
   readonly caller?: CallerOptions;
   /** The folder for images that the caller sends; absent where it cannot. */
   readonly imagesDir?: string;
+  /** Whether a child of a conversation finds the first message on its fd 0. */
+  readonly hasOnStdin?: true;
   /** Whether the child reads no files because a message mentions them. */
   readonly readsNoMentions?: true;
   /** Whether the project has something that counts only where the user trusts it, which is nobody else's to say. */

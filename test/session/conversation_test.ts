@@ -617,6 +617,31 @@ Deno.test("a message whose mentions are not to be read goes to a child that read
   assertEquals(delivered(busy), ["one"], "it does not join the turn of a child that would read it");
 });
 
+Deno.test("a message for stdin goes to a child that is started with it", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  say(session, "long", { way: "stdin" });
+  assertEquals(session.state().ending, undefined);
+  status(session, "busy");
+  promptLine(session, "one");
+  answerLine(session, "one!");
+  hook(session, "Stop", { last_assistant_message: "one!" });
+  status(session, "idle");
+  cost(session);
+  const changes = { onStdin: "long" };
+  assertEquals(session.state().ending, { kind: "renewed", changes });
+  assertEquals(untakenMessages(session.state()).map(({ text }) => text), ["long"]);
+  const next = simulate({ ...OPTIONS, hasOnStdin: true });
+  say(next, "long", { way: "stdin" });
+  assertEquals(next.state().sent.map(({ text }) => text), ["long"]);
+  answered(next, "long");
+  status(next, "idle");
+  cost(next);
+  say(next, "longer", { way: "stdin" });
+  assertEquals(next.state().ending, { kind: "renewed", changes: { onStdin: "longer" } });
+});
+
 Deno.test("another model is refused where a hook has a say in it, which would not be called", () => {
   const session = simulate({
     ...OPTIONS,

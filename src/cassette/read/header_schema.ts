@@ -87,6 +87,7 @@ const session = z.object(
     awaited: z.exactOptional(z.array(z.string())),
     unattended: z.exactOptional(z.literal(true)),
     caller: z.exactOptional(z.object(CALLER)),
+    hasOnStdin: z.exactOptional(z.literal(true)),
     readsNoMentions: z.exactOptional(z.literal(true)),
     needsTrust: z.exactOptional(z.literal(true)),
     otherStopHooks: z.boolean(),

@@ -82,6 +82,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...awaitedServers(order, facts),
     ...(order.unattended ? { unattended: true } : {}),
     ...callerOptions(order, { facts, decided }),
+    ...(order.onStdin === undefined ? {} : { hasOnStdin: true }),
     ...(order.readsNoMentions ? { readsNoMentions: true } : {}),
     ...(mayNeedTrust(facts.settings) ? { needsTrust: true } : {}),
     otherStopHooks: hasOtherHooks(order, { facts, event: "Stop" }),

@@ -62,7 +62,13 @@ export function nextOrder(
     : isNamed
     ? beginningOrder(changed, sessionId)
     : changed;
-  return { order: { ...order, before }, wanted: changed, isAnew: false, ...lossOf(gone, hasLeft) };
+  const onStdin = changes?.onStdin === undefined ? {} : { onStdin: changes.onStdin };
+  return {
+    order: { ...order, before, ...onStdin },
+    wanted: changed,
+    isAnew: false,
+    ...lossOf(gone, hasLeft),
+  };
 }
 
 /** What is said of a child whose end was not asked for. */

@@ -154,6 +154,8 @@ export interface RunOrder extends Limits {
   readonly limitsTold?: boolean;
   /** Whether nothing that is printed tells what the model thinks: then 2.1.330 does not ask the API for it. */
   readonly omitsThinking?: true;
+  /** The message of a conversation that the child finds on its fd 0: one that is too long for the socket. */
+  readonly onStdin?: string;
   /** Whether the answer is printed as a text alone, beside which Claude Code tells more on stderr. */
   readonly answerAlone?: boolean;
   /** Whether frames are printed, which begin with the session's model. */

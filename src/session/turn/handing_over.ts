@@ -17,6 +17,7 @@ import {
   ticketsOf,
 } from "../message.ts";
 import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "../terminal/paste.ts";
+import type { ChildChanges, Effect } from "../effect.ts";
 import { imageSuffix } from "../../wire/image.ts";
 import {
   isLast,
@@ -58,9 +59,7 @@ export function handToChild(state: SessionState): Step {
   if (isOverspent(state) && next.way !== undefined) {
     return atRest ? handToChild({ ...state, queue: [unaffordable(next), ...queue] }) : stay(state);
   }
-  const changes = isReadBy(state, next)
-    ? changed(state, { readsNoMentions: true }).changes
-    : state.changes;
+  const changes = changesFor(state, next);
   if (changes !== undefined && next.way !== undefined) {
     return atRest ? end(state, { kind: "renewed", changes }) : stay(state);
   }
@@ -86,8 +85,10 @@ export function handToChild(state: SessionState): Step {
         ...after.effects,
       ]);
     }
-    case "stdin":
-      return handToChild({ ...state, queue, sent: [...state.sent, next] });
+    case "stdin": {
+      const further = handToChild({ ...state, queue, sent: [...state.sent, next] });
+      return act(further.state, [...turnLimit(state), ...further.effects]);
+    }
     case "paste":
       return atRest ? paste({ ...state, queue }, next) : stay(state);
     case "rendezvous": {
@@ -134,6 +135,14 @@ export function handTogether(state: SessionState): Step {
   return together.length < Math.max(2, state.queue.length)
     ? stay(state)
     : act({ ...state, queue: [], sent: together }, together.map(deliver));
+}
+
+/** What another child has to be started with for a message, if the one of now cannot have it. */
+function changesFor(state: SessionState, message: Message): ChildChanges | undefined {
+  const { changes } = isReadBy(state, message) ? changed(state, { readsNoMentions: true }) : state;
+  const { options: { conversation, hasOnStdin }, turns, sent, taken } = state;
+  const isThere = !conversation || (hasOnStdin && turns + sent.length + taken.length === 0);
+  return message.way === "stdin" && !isThere ? { ...changes, onStdin: message.text } : changes;
 }
 
 /** Whether the child of now would read files that a message mentions, and is not to. */
@@ -275,9 +284,11 @@ function deliver({ text }: Prompt) {
 }
 
 /** The limits that begin with a message. */
-function limits({ options, isBounded }: SessionState) {
-  return [
-    deadline("delivery", options.deliveryTimeoutMs),
-    ...(options.conversation && isBounded !== true ? [deadline("timeout", options.timeoutMs)] : []),
-  ];
+function limits(state: SessionState): readonly Effect[] {
+  return [deadline("delivery", state.options.deliveryTimeoutMs), ...turnLimit(state)];
+}
+
+/** The wall clock of a turn, where it has one of its own. */
+function turnLimit({ options, isBounded }: SessionState): readonly Effect[] {
+  return options.conversation && isBounded !== true ? [deadline("timeout", options.timeoutMs)] : [];
 }

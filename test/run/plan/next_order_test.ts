@@ -131,3 +131,9 @@ Deno.test("another model, mode or limit replaces what was asked for before", () 
   const auto = changedOrder(noted, { effort: null });
   assertEquals(auto.forwarded.slice(-2), ["--verbose", "--model=haiku"]);
 });
+
+Deno.test("a message for stdin is the next child's alone", () => {
+  const gone = childThat({ ending: renewed({ onStdin: "long" }), hasAnswered: true });
+  const { order, wanted } = nextOrder(PLAIN_ORDER, { gone, isKept: () => true });
+  assertEquals([order.onStdin, wanted.onStdin], ["long", undefined]);
+});

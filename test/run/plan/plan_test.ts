@@ -1256,6 +1256,21 @@ rule("the prompt goes in on stdin, by a paste, or by the socket", {
         auth: undefined,
       },
     },
+    "a message of a conversation is too long for the socket": {
+      order: { prompt: undefined, onStdin: "long" },
+      is: {
+        inject: undefined,
+        stdin: `${FOLDER}/own/prompt`,
+        file: "long",
+        rendezvous: {
+          path: `${FOLDER}/own/rv.sock`,
+          secret: "s3cret",
+          longPromptsPath: `${FOLDER}/own/long-prompts`,
+        },
+        socket: `${FOLDER}/own/rv.sock`,
+        auth: "s3cret",
+      },
+    },
     "it stays as it is only there": {
       facts: { gated: { expands: false, verbatim: true } },
       is: {

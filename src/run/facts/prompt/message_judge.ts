@@ -1,5 +1,6 @@
 import { CliError } from "../../../cli_error.ts";
 import { gatePrompt, LONGEST_REPLY } from "./gate_prompt.ts";
+import { firstAlteredCharacter } from "../../../session/prompt/first_altered_character.ts";
 import { isPlain } from "../../../session/prompt/is_plain.ts";
 import type { RunOrder } from "../../plan/run_order.ts";
 import type { UserConfig } from "../../../sandbox/user_config.ts";
@@ -128,6 +129,10 @@ export function messageJudge(
     }
     const { length } = JSON.stringify(said);
     if (length > LONGEST_REPLY) {
+      // Another child has it on its fd 0, as that of a run has its prompt.
+      const isExact = takesAll && isPlain(said) && firstAlteredCharacter(said) === undefined &&
+        (lastBlock(content) === undefined || isPlain(lastBlock(content) ?? ""));
+      if (isExact && order.persistSession) return { ...fields, text: said, way: "stdin" };
       return refused(
         `Cannot send the message: as JSON it has ${length} characters, and Claude Code's socket takes ${LONGEST_REPLY}`,
         "Put the text into a file and name that file",

@@ -45,6 +45,7 @@ export function childContents(
   const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
   const { session, inject, isGated, gate, memoryPath, mode, userSettings, agents, hidesUser } =
     decided;
+  const onStdin = inject === "stdin" ? order.prompt : order.onStdin;
   const parts = folderParts(folder);
   const terms = serverTerms(order);
   const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
@@ -114,12 +115,12 @@ export function childContents(
       hidden,
       reopened: reopenedRuns(hidden, { writable }),
       apiKey: order.env["ANTHROPIC_API_KEY"],
-      ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
+      ...(onStdin === undefined ? {} : { stdin: onStdin }),
       asksCost: isLongConversation(order) || order.limitsTold === true ||
         order.maxBudgetUsd !== undefined,
       ...(decided.splitShell === undefined ? {} : { splitShell: decided.splitShell }),
     }),
-    ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
+    ...(inject === "stdin" || onStdin !== undefined ? { stdinPath: parts.promptPath } : {}),
     secret,
     bridges: decided.servers,
     ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer.name }),

@@ -158,11 +158,22 @@ Deno.test("of several blocks the last one alone may be a command", () => {
   }
 });
 
-Deno.test("a message that is too long for the socket is told so", () => {
-  assertEquals(ways("2.1.330", ["x\n".repeat(500_000), "x".repeat(1_000_000)]), [
-    "Cannot send the message: as JSON it has 1500002 characters, and Claude Code's socket takes 1048500",
-    "rendezvous",
-  ]);
+Deno.test("a message that is too long for the socket goes to another child's stdin if it is exact there", () => {
+  const long = "x\n".repeat(500_000);
+  const refused =
+    "Cannot send the message: as JSON it has 1500002 characters, and Claude Code's socket takes 1048500";
+  assertEquals(ways("2.1.330", [long, "x".repeat(1_000_000)]), ["stdin", "rendezvous"]);
+  assertEquals(ways("2.1.197", [long]), [refused]);
+  const altered = [`\u200b${long.slice(2)} `, `!${long.slice(1)}`];
+  assertEquals(
+    ways("2.1.330", altered).map((way) => way.slice(0, 23)),
+    ["Cannot send the message", "Cannot send the message"],
+  );
+  const judge = messageJudge({ ...PLAIN_ORDER, persistSession: false }, {
+    ...FACTS,
+    version: "2.1.330",
+  });
+  assertEquals(judge({ type: "user", text: long, content: long }).way, undefined);
 });
 
 Deno.test("an id is good for one message", () => {
