@@ -37,6 +37,7 @@ import { writableFolders } from "../../sandbox/places/writable_folders.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
+import { tracesSpans } from "./prompt/traces_spans.ts";
 import { isPlain } from "../../session/prompt/is_plain.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
@@ -377,9 +378,11 @@ async function gatedOf(
   if (prompt === undefined) requireConversation(await version());
   if (resumption?.dropsTurn !== undefined) requireVersion("--resume-drops-turn", await version());
   if (rewindsTo !== undefined) return { expands: false, rewinds: true };
-  if (prompt === undefined || (isPlain(prompt) && altered === undefined)) return { expands: false };
+  if (prompt === undefined) return { expands: false };
+  const isTraced = tracesSpans(order, facts.settings);
+  if (isPlain(prompt) && altered === undefined && !isTraced) return { expands: false };
   const { gatePrompt } = await import("./prompt/gate_prompt.ts");
-  return gatePrompt({ ...order, prompt }, { ...facts, version: await version() });
+  return gatePrompt({ ...order, prompt, isTraced }, { ...facts, version: await version() });
 }
 
 /** What of settings Claude Code is given in the private folder, as it is where they come from. */

@@ -6,6 +6,7 @@ import { type CustomCommand, findCustomCommand } from "../../../sandbox/child/cu
 import { watchesModels } from "../../../sandbox/child/foreign_settings.ts";
 import { judgePrompt } from "../../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../../session/prompt/slash_word.ts";
+import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
 import type { JsonObject } from "../../../json_object.ts";
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters, with some around it. */
@@ -27,6 +28,8 @@ export function gatePrompt(
       readonly prompt: string;
       /** Whether it is a message of a conversation. */
       readonly conversation?: boolean;
+      /** Whether Claude Code traces its turn. */
+      readonly isTraced?: boolean;
     },
   facts: {
     /** The version of Claude Code, if the executable names one. */
@@ -44,6 +47,9 @@ export function gatePrompt(
   const { version = UNKNOWN_VERSION } = facts;
   const places = commandPlaces(options, facts);
   const found = new Map<string, CustomCommand | undefined>();
+  const rendezvous = options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY;
+  // On its fd 0 a child has the prompt before it traces anything: the turn has no span then (2.1.330).
+  const isLate = rendezvous && options.isTraced === true && isVersionAtLeast(version, "2.1.330");
   const judgement = judgePrompt(prompt, {
     version,
     custom: (name) => {
@@ -58,13 +64,13 @@ export function gatePrompt(
     conversation: options.conversation === true,
     keepsSession: options.persistSession,
     watchesModels: watchesModels(facts.settings),
-    rendezvous: options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY,
+    rendezvous,
   });
   switch (judgement.kind) {
     case "send":
       return {
         expands: judgement.expands,
-        verbatim: judgement.verbatim === true,
+        verbatim: judgement.verbatim === true || (isLate && !judgement.expands),
         ...(judgement.forks ? { forks: true } : {}),
       };
     case "answer":
