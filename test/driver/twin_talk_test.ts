@@ -22,7 +22,7 @@ Deno.test("an initialization is answered at once, and again with what the sessio
   const types = talk.beginning.map((line) => (line as JsonObject)["type"]);
   assertEquals(types, ["control_request", "user"]);
   const response = { pid: Deno.pid };
-  const first = [{ place: "1", said: { response, isUndescribed: true } }];
+  const first = [{ place: "1", said: { response, isUndescribed: true as const } }];
   assertEquals(talk.hear(success("1", { pid: 1 })).answers, first);
   const init = { type: "system", subtype: "init" };
   const { answers, say, isOver } = talk.hear(init);
