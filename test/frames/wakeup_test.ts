@@ -97,7 +97,7 @@ Deno.test("the turn of a woken model is no message's that is on its way meanwhil
     [...FIRST, ...OVER, wake as Untimed<Input>, READ, ...rest],
     ({ session, frames, ...options }) => ({
       ...options,
-      session: { ...session, conversation: true },
+      session: { ...session, conversation: true, hasOnStdin: true },
       frames: { ...frames, conversation: true },
     }),
   );
@@ -135,7 +135,7 @@ Deno.test("whoever ends a conversation that was to go on by itself is told so in
   const inputs = [...FIRST, ...OVER, signal, EXIT];
   const { frames } = printed(inputs, ({ session, frames, ...options }) => ({
     ...options,
-    session: { ...session, conversation: true },
+    session: { ...session, conversation: true, hasOnStdin: true },
     frames: { ...frames, conversation: true },
   }));
   const subtypes = frames.filter(({ type }) => type === "result").map(({ subtype }) => subtype);

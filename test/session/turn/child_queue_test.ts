@@ -192,7 +192,7 @@ for (const version of VERSIONS) {
 
   Deno.test(`a conversation that is closed between turns has the one that follows by itself (${version})`, () => {
     const closed = () => {
-      const session = simulate({ version, conversation: true });
+      const session = simulate({ version, conversation: true, hasOnStdin: true });
       session.hear({ type: "message", message: { text: "hello there", way: "stdin" } });
       for (const input of [PROMPT, LAUNCHED, ENQUEUED, answer("done")]) session.hear(input);
       session.hear(stop("done"));
