@@ -19,7 +19,7 @@ export function systemFrames(line: SystemEntry, context: FrameContext): readonly
           systemFrame("informational", {
             content: entry.content,
             level: entry.level,
-            tag: isOfSkillShell(entry) ? "skill_shell_hook" : undefined,
+            ...taggedFields(entry),
             prevent_continuation: entry.preventContinuation === true ? true : undefined,
             prompt_submit_outcome: submitOutcome(entry),
             uuid,
@@ -86,11 +86,19 @@ function noVerdict(reason: string): Readonly<Record<string, unknown>> | undefine
     : undefined;
 }
 
-/** What comes of a hook for the commands in a skill's text (2.1.332): `claude -p` says besides that it is that. */
-const OF_SKILL_SHELL = /^(?:Not run in|Ran anyway in) \/|^PreSkillShellCommand\S* says: /u;
+/** The tags of warnings, which a transcript does not have, by the words that a warning begins with. */
+const TAGS: Readonly<Record<string, RegExp>> = {
+  // 2.1.332 and newer.
+  skill_shell_hook: /^(?:Not run in|Ran anyway in) \/|^PreSkillShellCommand\S* says: /u,
+  auto_mode_no_server_check: /^Auto mode can't check actions in this session\. /u,
+};
 
-function isOfSkillShell({ content, level }: SystemEntry): boolean {
-  return typeof content === "string" && level === "warning" && OF_SKILL_SHELL.test(content);
+function taggedFields(entry: SystemEntry): Readonly<Record<string, unknown>> {
+  const { content, level, timestamp } = entry;
+  if (typeof content !== "string" || level !== "warning") return {};
+  const tag = Object.keys(TAGS).find((tag) => TAGS[tag]?.test(content));
+  // `claude -p` prints this one as the line that its own transcript has.
+  return tag === "auto_mode_no_server_check" ? { tag, isMeta: false, timestamp } : { tag };
 }
 
 /**

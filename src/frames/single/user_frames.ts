@@ -199,6 +199,19 @@ function ownReason(words: string): Readonly<Record<string, unknown>> {
   return isCommandDenial(words) ? { decision_reason_type: "other", decision_reason: words } : {};
 }
 
+/** Why auto mode denies a call in a session without its safety check: a transcript has it in the words of the result alone. */
+function uncheckedReason(entry: UserEntry): Readonly<Record<string, unknown>> {
+  return UNCHECKED.test(resultText(entry))
+    ? {
+      decision_reason_code: "auto_mode_no_check_in_session",
+      decision_reason: "Classifier unavailable",
+    }
+    : {};
+}
+
+const UNCHECKED =
+  /^Auto mode is unavailable: its safety check does not run for this session, so \S+ was not run\. /u;
+
 function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
   const { decision, reasonType } = entry.permissionDecision ?? {};
   if (decision !== "reject" || context.denialsUntold) return [];
@@ -215,7 +228,7 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
       ? { decision_reason_type: "hook", decision_reason: said }
       : isOwnDenial(entry, context)
       ? ownReason(resultText(entry))
-      : { decision_reason_type: reasonType };
+      : { decision_reason_type: reasonType, ...uncheckedReason(entry) };
     return [
       systemFrame("permission_denied", {
         tool_name: tool,

@@ -116,6 +116,7 @@ export function childFiles(
     outOfReach: [own, ...options.exposed],
     outOfReachPatterns: (options.reopened ?? []).map(ownPartsIn),
     readOnly: [configDir],
+    asksCaller: options.asksCaller === true,
     hidden: { folders: options.hidden, but: [configDir] },
     ...(options.asksCost ? { statusLine: statusLineSetting(hookPath) } : {}),
   });

@@ -77,6 +77,8 @@ export interface OwnSettings {
   readonly plugins?: JsonObject;
   /** Tools of ours that need no permission. */
   readonly allow?: readonly string[];
+  /** Whether the caller answers permission requests. */
+  readonly asksCaller: boolean;
   /** Folders that no tool may read or write, from the Bash sandbox or without. */
   readonly outOfReach: readonly string[];
   /** The same as patterns of rules: it is known only once a tool is called what there is. */
@@ -92,6 +94,9 @@ export interface OwnSettings {
  *
  * - rules that deny come before all that allow: modes, other rules, hooks (2.1.197 and 2.1.330). Claude Code's Bash
  *   sandbox closes the same folders
+ * - `denyInsteadOfPrompting` has Claude Code deny what only a person at the screen may allow, and go on (2.1.330), where
+ *   our PermissionRequest hook is not asked: auto mode and plan mode behind an API without the safety check. It allows
+ *   nothing, and hides the tools that ask a person. So it is not set for a caller that answers questions and plans
  * - `disableAllHooks: false` keeps a project from silencing our hooks
  * - `enableAllProjectMcpServers` is what `claude -p` does: it starts a project's servers without asking, whatever
  *   the caller's settings say (2.1.168 to 2.1.330)
@@ -107,7 +112,7 @@ export interface OwnSettings {
  */
 export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
   const { hooks, memoryPath, outOfReach, readOnly, hidden, statusLine } = ours;
-  const { plugins = {}, allow = [] } = ours;
+  const { plugins = {}, allow = [], asksCaller } = ours;
   const deny = ["Edit", "Read"].flatMap((tool) =>
     [...outOfReach.map(patternOf), ...ours.outOfReachPatterns ?? []]
       .map((pattern) => `${tool}(${pattern})`)
@@ -117,7 +122,11 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
     ...caller,
     enableAllProjectMcpServers: true,
     hooks: merge(hooks, caller["hooks"]),
-    permissions: merge({ deny, ...(allow.length === 0 ? {} : { allow }) }, caller["permissions"]),
+    permissions: merge({
+      deny,
+      ...(allow.length === 0 ? {} : { allow }),
+      ...(asksCaller ? {} : { denyInsteadOfPrompting: true }),
+    }, caller["permissions"]),
     sandbox: merge({
       filesystem: {
         denyWrite: readOnly,

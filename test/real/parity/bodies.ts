@@ -211,6 +211,7 @@ function comparable({ body, headers }: LoggedRequest, home: string): unknown {
       .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gu, "UUID")
       .replaceAll(/toolu_01[\da-f]{22}/gu, "TOOL")
       .replaceAll(/req_01[\da-f]{22}/gu, "REQUEST")
+      .replaceAll(/(?<=\/plans\/)[a-z-]+(?=\.md)/gu, "PLAN")
       .replaceAll(/(?<=agentId: |to: ')a[\da-f]{16}/gu, "AGENT")
       .replaceAll(/HOME\/t(?:mp\/claude-print-\d+\/[^/"]+\/tmp)?\/claude-\d+/gu, "TEMP")
       .replaceAll(/(?<=with ID: |<task-id>|tasks\/)b\w{8}\b/gu, "TASK")

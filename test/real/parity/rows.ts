@@ -160,6 +160,14 @@ const ROWS: readonly Row[] = [
       } [[say not allowed]]`,
     ],
   },
+  ...["auto", "plan"].map((mode): Row => ({
+    name: `${mode}-unchecked`,
+    since: "2.1.330",
+    args: [
+      ...[...STREAM, "--permission-mode", mode, "--"],
+      "Work. [[bash node -e 1]] [[say not allowed]]",
+    ],
+  })),
   {
     name: "files",
     files: {

@@ -16,6 +16,7 @@ const OURS = {
   outOfReach: ["/t/own", "/v"],
   readOnly: ["/t/cfg"],
   hidden: { folders: [], but: [] },
+  asksCaller: true,
 };
 
 Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
@@ -101,6 +102,16 @@ Deno.test("runSettings() starts the project's MCP servers as claude -p does, wha
   for (const caller of [{}, { enableAllProjectMcpServers: false }]) {
     assertEquals(runSettings(caller, OURS)["enableAllProjectMcpServers"], true);
   }
+});
+
+Deno.test("runSettings() denies what only a person may allow unless the caller answers", () => {
+  const denies = (asksCaller: boolean) => {
+    const caller = { permissions: { denyInsteadOfPrompting: false, deny: ["Bash"] } };
+    const { permissions } = runSettings(caller, { ...OURS, asksCaller });
+    return (permissions as Record<string, unknown>)["denyInsteadOfPrompting"];
+  };
+  assertEquals(denies(false), true);
+  assertEquals(denies(true), false);
 });
 
 Deno.test("runSettings() keeps memory in its place unless the caller names another", () => {
