@@ -1,9 +1,10 @@
-import { allowedOnScreen } from "../control/questions/allowed_calls.ts";
+import { AGENTS, allowedOnScreen } from "../control/questions/allowed_calls.ts";
 import { isAsking } from "../control/questions/deciding.ts";
+import { withTold } from "../control/questions/told_calls.ts";
 import { isInTasks, onTaskScreen } from "../control/requests/stopping.ts";
 import { afterLook, awaitEcho, extendStart } from "../turn/beginning.ts";
-import { type Choice, readChoices } from "../terminal/choices.ts";
-import type { Dialog } from "../terminal/dialogs.ts";
+import { type Choice, editedAtCursor, readChoices } from "../terminal/choices.ts";
+import { type Dialog, ESCAPE } from "../terminal/dialogs.ts";
 import { keysFor, recogniseDialog } from "../terminal/recognise_dialog.ts";
 import { end } from "../turn/ending.ts";
 import { seePasted } from "../turn/handing_over.ts";
@@ -111,10 +112,16 @@ function answerDialog(
     readonly choices: readonly Choice[];
   },
 ): Step {
-  const patienceMs = (dialog.patienceMs ?? 0) - (at - since);
+  // Who else might answer has had the time before the choice was opened for words.
+  const isOpened = editedAtCursor(screen) !== undefined;
+  const patienceMs = (isOpened ? 0 : dialog.patienceMs ?? 0) - (at - since);
   if (patienceMs > 0) return act(state, [deadline("look", patienceMs)]);
   const isRefused = dialog.trusting !== undefined && state.options.needsTrust === true;
-  const keys = isRefused ? undefined : keysFor(dialog, choices);
+  const keys = isRefused
+    ? undefined
+    : dialog.alone && hasSeveralCalls(state)
+    ? ESCAPE
+    : keysFor(dialog, choices);
   if (keys === undefined || state.dialogKeys >= MAX_DIALOG_KEYS) {
     return end(state, { kind: "dialog", name: dialog.name, screen });
   }
@@ -129,4 +136,10 @@ function answerDialog(
     ...(reacted ? extendStart(state) : []),
     { type: "trace", text: `dialog "${dialog.name}": ${JSON.stringify(keys)}` },
   ]);
+}
+
+/** Whether several calls are open, of which each may ask on the screen; an agent's own call asks no more. */
+function hasSeveralCalls(state: SessionState): boolean {
+  const { calls } = withTold(state);
+  return calls.filter(({ name, returned }) => !returned && !AGENTS.includes(name)).length > 1;
 }

@@ -51,6 +51,16 @@ export function caretAtCursor({ lines, cursor }: Screen): number | undefined {
   return lines.slice(cursor.row).some((line) => readRow(line).caret) ? undefined : row;
 }
 
+/** The index of the row with the screen's last caret, if the cursor stands behind it in its list: the choice takes words. */
+export function editedAtCursor({ lines, cursor }: Screen): number | undefined {
+  const row = lines.findLastIndex((line) => readRow(line).caret);
+  const words = lines.slice(row, cursor.row);
+  const isBehind = row < cursor.row - 1 || (lines[row] ?? "").indexOf(CARET) < cursor.col - 1;
+  return row >= 0 && words.length > 0 && isBehind && words.every((line) => line.trim() !== "")
+    ? row
+    : undefined;
+}
+
 /** Without blanks and frame at its end; a search for them from the left would begin again at each blank before it. */
 function withoutFrame(text: string): string {
   let end = text.length;

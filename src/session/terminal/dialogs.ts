@@ -4,6 +4,8 @@ export type DialogAnswer =
   | { readonly kind: "choose"; readonly choice: RegExp }
   /** Presses a key that means the same wherever the caret stands. */
   | { readonly kind: "press"; readonly key: string }
+  /** Chooses "No" and gives these words as the reason: then the turn goes on, which Escape would stop (2.1.330). */
+  | { readonly kind: "decline"; readonly words: string }
   /** Gives no answer: the run ends and says what the user can do. */
   | { readonly kind: "none"; readonly remedy: string };
 
@@ -12,14 +14,21 @@ export interface Dialog {
   readonly name: string;
   /**
    * Whether it comes at the start, when the child has no status yet, or when it has one. What an assistant or a prompt
-   * says is on the screen only then, and no dialog of that time is answered with Enter.
+   * says is on the screen only then, and a dialog of that time is answered with Enter only where `alone` is set.
    */
   readonly when: "start" | "later";
   /** Pieces of its text, white space removed, that must all stand between the rule above it and the screen's end. */
   readonly words: readonly string[];
   /** Choices that must all be in the list that the caret stands in. */
   readonly offers: readonly RegExp[];
+  /** What the screen ends with, white space removed, where the dialog has no list. */
+  readonly end?: string;
   readonly answer: DialogAnswer;
+  /**
+   * Set where the answer takes Enter: it is given only while a single call is open, and otherwise Escape is pressed. The
+   * dialog of another call may appear between the look and the key, and Enter could allow that call.
+   */
+  readonly alone?: true;
   /** How long it must have stood before it is answered, in milliseconds; absent for not at all. */
   readonly patienceMs?: number;
   /**
@@ -30,13 +39,16 @@ export interface Dialog {
 }
 
 /** The key that leaves a dialog without choosing anything. */
-const ESCAPE = "\x1b";
+export const ESCAPE = "\x1b";
 
 /**
  * Time that our PermissionRequest hook has to take a question off the screen again: Claude Code asks the hook and
  * the user at once (2.1.168 to 2.1.330), and the hook's denial lets the turn go on where a key stops it.
  */
 const HOOK_MS = 10_000;
+
+/** Time that another call of the same answer has to become known before Enter is pressed. */
+const ALONE_MS = 1000;
 
 const EXIT = /^No, exit$/u;
 
@@ -112,6 +124,37 @@ export const DIALOGS: readonly Dialog[] = [
     offers: [/^Fix with Claude$/u, /^Continue$/u],
     // `claude -p` goes on after a settings warning too.
     answer: { kind: "choose", choice: /^Continue$/u },
+  },
+  {
+    name: "auto mode without its check",
+    when: "later",
+    words: [
+      "Automodecan'tcheckactionsinthissession",
+      "Entertostayinautomode\u00b7shift+Tabtoleave",
+    ],
+    offers: [],
+    end: "Esctocancel",
+    // Auto mode stays on, and what it cannot check is asked by the dialog below; Escape stops the turn.
+    answer: { kind: "press", key: "\r" },
+    alone: true,
+    patienceMs: ALONE_MS,
+  },
+  {
+    name: "unchecked action",
+    when: "later",
+    // Narrow screens break what follows, between the marks of a frame.
+    words: ["Automodec", "Doyouwantto"],
+    offers: [/^Yes$/u, /^No\b/u],
+    // `claude -p` denies it without asking its caller. No hook is asked about it (2.1.330).
+    answer: {
+      kind: "decline",
+      words:
+        "Nobody can be asked to approve this action here: the safety check of auto mode gave no result for it, so " +
+        "it was not run. This is not a judgment that it is unsafe. Finish what you can without it, then tell the user " +
+        "what is blocked and that they can switch to another permission mode.",
+    },
+    alone: true,
+    patienceMs: ALONE_MS,
   },
   {
     name: "permission",

@@ -1,4 +1,4 @@
-import { caretAtCursor, type Choice, readChoices } from "./choices.ts";
+import { caretAtCursor, type Choice, editedAtCursor, readChoices } from "./choices.ts";
 import { type Dialog, DIALOGS } from "./dialogs.ts";
 import { compactText, type Screen } from "./screen.ts";
 
@@ -9,7 +9,8 @@ export const RULE = /^\s*\u2500{10,}\s*$/u;
  * The known dialog on the screen, if any.
  *
  * Only one that is drawn as far as its caret, with the cursor on it, is recognised: so neither a dialog that is still
- * being drawn nor an answer or a command that quotes one is taken for it.
+ * being drawn nor an answer or a command that quotes one is taken for it. In a choice that takes words the cursor stands
+ * behind the caret. A dialog without a list is recognised by the screen's end.
  *
  * @param options.when whether the child has told its status yet
  */
@@ -18,19 +19,23 @@ export function recogniseDialog(
   options: { readonly when: Dialog["when"] },
 ): Dialog | undefined {
   const caretRow = caretAtCursor(screen);
-  if (caretRow === undefined) return undefined;
-  const rule = screen.lines.findLastIndex((line, row) => row < caretRow && RULE.test(line));
+  const editedRow = editedAtCursor(screen);
+  const row = caretRow ?? editedRow ?? screen.lines.length;
+  const rule = screen.lines.findLastIndex((line, at) => at < row && RULE.test(line));
   const text = compactText({ ...screen, lines: screen.lines.slice(rule + 1) });
   const choices = readChoices(screen);
-  return DIALOGS.find(({ when, words, offers }) =>
+  return DIALOGS.find(({ when, words, offers, end, answer }) =>
     when === options.when && words.every((word) => text.includes(word)) &&
+    (end === undefined
+      ? caretRow !== undefined || (editedRow !== undefined && answer.kind === "decline")
+      : text.endsWith(end)) &&
     offers.every((offer) => choices.some((choice) => offer.test(choice.text)))
   );
 }
 
 /**
  * The key that brings the caret one step nearer to the wanted choice, Enter when it is there, or the one key that
- * answers the dialog wherever the caret stands.
+ * answers the dialog wherever the caret stands. A choice that takes words is opened by Tab and given them as a paste first.
  *
  * @returns `undefined` when the dialog has no answer, or when the choice or the caret is not on the screen
  */
@@ -41,16 +46,31 @@ export function keysFor(dialog: Dialog, choices: readonly Choice[]): string | un
       return undefined;
     case "press":
       return answer.key;
-    case "choose": {
-      const wanted = choices.findIndex(({ text }) => answer.choice.test(text));
-      const caret = choices.findIndex(({ selected }) => selected);
-      if (wanted < 0 || caret < 0) return undefined;
-      if (wanted === caret) return "\r";
-      return wanted > caret ? "\x1b[B" : "\x1b[A";
+    case "choose":
+      return keyTo(answer.choice, choices);
+    case "decline": {
+      const key = keyTo(DECLINING, choices);
+      if (key !== "\r") return key;
+      const chosen = choices.find(({ selected }) => selected)?.text;
+      if (chosen === "No") return "\t";
+      return chosen === WITHOUT_WORDS ? `\x1b[200~${answer.words}\x1b[201~` : key;
     }
     default:
       return answer satisfies never;
   }
+}
+
+/** The choice that declines, and what it reads like once Tab has opened it for words. */
+const DECLINING = /^No(?:$|, )/u;
+const WITHOUT_WORDS = "No, and tell Claude what to do differently";
+
+/** The arrow key towards a choice, Enter on it; undefined where the choice or the caret is not on the screen. */
+function keyTo(choice: RegExp, choices: readonly Choice[]): string | undefined {
+  const wanted = choices.findIndex(({ text }) => choice.test(text));
+  const caret = choices.findIndex(({ selected }) => selected);
+  if (wanted < 0 || caret < 0) return undefined;
+  if (wanted === caret) return "\r";
+  return wanted > caret ? "\x1b[B" : "\x1b[A";
 }
 
 /** What the user can do about the dialog of that name; absent for one that this program answers or does not know. */

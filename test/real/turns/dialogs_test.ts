@@ -2,6 +2,8 @@ import { assertEquals } from "@std/assert";
 import { setVariables, spoilJson, withoutPermissionHook } from "../../../fixtures/spoil_run.ts";
 import { concurrently } from "../../faults/concurrently.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
+import { hold } from "../hold_conversation.ts";
+import { parseFrames } from "../print_mode_facts.ts";
 import { performHere } from "../perform_here.ts";
 import { RealClaude } from "../real_claude.ts";
 
@@ -84,3 +86,24 @@ forNewestVersion(
     assertEquals(ours, { ...theirs, stderr: `claude-print: Warning: ${theirs.stderr}` });
   },
 );
+
+for (const mode of ["auto", "plan"]) {
+  forNewestVersion(
+    `${mode} mode without its check denies an action and goes on, and asks no caller`,
+    async (real) => {
+      const { code, stdout } = await hold(
+        real,
+        async ({ say, heard }) => {
+          await say("Hi [[bash node -e 1]] [[bash node -e 2]] [[say done]]");
+          await heard('"type":"result"');
+        },
+        ["--permission-prompt-tool", "stdio", "--permission-mode", mode],
+      );
+      const frames = parseFrames(stdout);
+      const { subtype, result, permission_denials } = frames.at(-1) ?? {};
+      assertEquals([code, subtype, result], [0, "success", "done"]);
+      assertEquals((permission_denials as readonly unknown[]).length, 2);
+      assertEquals(frames.filter(({ type }) => type === "control_request"), []);
+    },
+  );
+}

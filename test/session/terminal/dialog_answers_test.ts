@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { called, returned } from "../../transcript/lines.ts";
 import { simulate, type Simulation } from "../simulation.ts";
 
 const DOWN = "\x1b[B";
@@ -96,6 +97,72 @@ Deno.test("a quoted dialog is not answered, whatever the child says of itself", 
     session.wait(60_000);
     assertEquals(session.typed(), "", name);
   }
+});
+
+const UNCHECKED = [
+  " Auto mode can't check actions in this session, so this one needs your approval",
+  " Do you want to proceed?",
+] as const;
+const NO = [...UNCHECKED, " ❯ No", "   Yes", "", " Esc to cancel · Tab to amend"] as const;
+const OPENED = [
+  ...UNCHECKED,
+  " ❯ No, and tell Claude what to do differently",
+  "   Yes",
+  "",
+  " Esc to cancel",
+] as const;
+const STAYS = [
+  "─".repeat(80),
+  "  Auto mode can't check actions in this session",
+  "  Enter to stay in auto mode · shift+Tab to leave for accept edits mode and stop · Esc to cancel",
+] as const;
+
+/** A session whose caller is asked for permissions, and whose calls ask on the screen without it. */
+function unchecked(...calls: readonly string[]): Simulation {
+  const session = simulate({ caller: { idPrefix: "q", callbacks: [], permissions: true } });
+  status(session, "busy");
+  session.hear(called(...calls));
+  return session;
+}
+
+Deno.test("an action that auto mode cannot check is declined with the reason", () => {
+  const session = unchecked("toolu_1");
+  session.draw(...NO);
+  status(session, "waiting", "permission prompt");
+  session.wait(2500);
+  assertEquals(session.typed(), "\t");
+  session.draw(...OPENED);
+  session.wait(2500);
+  assertEquals(session.typed().slice(0, 23), "\t\x1b[200~Nobody can be as");
+  session.draw(...UNCHECKED, " ❯ No, Nobody can be asked to", "      approve", "   Yes", "");
+  session.wait(2500);
+  assertEquals(session.typed().slice(-7), "\x1b[201~\r");
+});
+
+Deno.test("auto mode without its check is kept on", () => {
+  const session = unchecked("toolu_1");
+  session.draw(...STAYS);
+  status(session, "waiting", "dialog open");
+  session.wait(900);
+  assertEquals(session.typed(), "");
+  session.wait(1600);
+  assertEquals(session.typed(), ENTER);
+});
+
+Deno.test("Enter is not pressed while another call may ask on the screen", () => {
+  for (const screen of [NO, STAYS]) {
+    const session = unchecked("toolu_1", "toolu_2");
+    session.draw(...screen);
+    status(session, "waiting", "dialog open");
+    session.wait(2500);
+    assertEquals(session.typed(), ESCAPE);
+  }
+  const session = unchecked("toolu_1", "toolu_2");
+  session.hear(returned("toolu_1"));
+  session.draw(...STAYS);
+  status(session, "waiting", "dialog open");
+  session.wait(2500);
+  assertEquals(session.typed(), ENTER);
 });
 
 Deno.test("a dialog without an answer ends the run at once, by its name", () => {

@@ -8,7 +8,7 @@ import type { ToolCall } from "./question.ts";
 const RULE = /^\u2500{10,}$/u;
 
 /** Tools whose calls are past their own permission by the time in which others are made for them. */
-const AGENTS = ["Agent", "Task"];
+export const AGENTS = ["Agent", "Task"];
 
 /** Inputs that stand on the screen by their last name alone, or by their path from the working directory. */
 const PATHS = ["file_path", "notebook_path", "path"];
