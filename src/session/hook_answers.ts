@@ -7,6 +7,11 @@ export function confirmationAsked(tool: string): string {
   return `Hook PreToolUse:${tool} asked for confirmation for this tool`;
 }
 
+/** How the denial of a call begins that needs a permission in the mode "dontAsk". */
+export function dontAskWords(tool: string): string {
+  return `Permission to use ${tool} has been denied because Claude Code is running in don't ask mode.`;
+}
+
 /** The answer to PermissionRequest that refuses, with what the model is told. */
 export function denial(message: string): HookPayload {
   return {

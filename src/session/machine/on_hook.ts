@@ -10,7 +10,7 @@ import type { Answer } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../turn/child_queue.ts";
 import { onSessionEnd } from "../turn/ending.ts";
 import { handTogether } from "../turn/handing_over.ts";
-import { denial, STOP } from "../hook_answers.ts";
+import { denial, dontAskWords, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
 import { holdForServers } from "./on_servers.ts";
@@ -144,6 +144,10 @@ function onStop(state: SessionState, call: AskingHook): Step {
 function onPermissionRequest(state: SessionState, call: AskingHook): Step {
   const { id: hookId, payload, at } = call;
   const next = takeHook(state, call);
+  if (state.changes?.permissionMode === "dontAsk") {
+    const { tool_name: tool } = payload;
+    return answered(next, hookId, denial(dontAskWords(typeof tool === "string" ? tool : "a tool")));
+  }
   if (state.options.caller?.permissions && mayAsk(next.state)) {
     return andThen(next, (state) => askWhenTold(state, { asking: { hookId, payload }, at }));
   }

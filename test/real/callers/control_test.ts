@@ -618,6 +618,28 @@ function aboutClaude(answer: unknown): unknown {
 }
 
 forNewestVersion(
+  "a mode chosen while a permission is asked holds for the next call",
+  async (real) => {
+    await assertSame(real, {
+      recorded: "control/mode",
+      args: ASKS_CALLER,
+      script: async ({ say, send, heard, answer }) => {
+        answer(({ input }) => {
+          void send(request("mode", { subtype: "set_permission_mode", mode: "acceptEdits" }));
+          return { behavior: "allow", updatedInput: input };
+        });
+        const path = `${real.home.project}/edited`;
+        await Deno.remove(path).catch(() => {});
+        const write = `[[tool Write ${JSON.stringify({ file_path: path, content: "x" })}]]`;
+        await say(`Go. [[bash node -e 1]] ${write} [[say done]]`);
+        await heard(RESULT, 1);
+        assertEquals(await Deno.readTextFile(path), "x");
+      },
+    });
+  },
+);
+
+forNewestVersion(
   "a caller stops the turn, sets model, mode and limit, is asked in plan mode, into which a model goes by itself, though nobody might be, and goes away while it is asked",
   async (real) => {
     let isSilent = true;

@@ -1,8 +1,9 @@
 import { answer, decided, isNew } from "../answering.ts";
-import { type Decision, failedRequest } from "./permission.ts";
+import { type Decision, failedRequest, withMode } from "./permission.ts";
 import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./told_calls.ts";
 import type { Effect } from "../../effect.ts";
+import type { HookPayload } from "../../input.ts";
 import { stopped } from "../../turn/aborting.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";
@@ -28,7 +29,7 @@ export function decide(
   },
 ): Step {
   const effects: readonly Effect[] = [
-    answer(hookId, decision.reply),
+    answer(hookId, withChosenMode(state, decision)),
     // A turn that ends with it takes no notice of what was decided.
     ...decided(call?.id, decision.interrupt ? "withdrawn" : decision.outcome),
     ...(decision.mode === undefined ? [] : [{ type: "mode", mode: decision.mode } as const]),
@@ -38,6 +39,20 @@ export function decide(
   // What stands on the screen now, if anything, is another dialog.
   const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
   return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookWhenQuiet()] : [])]);
+}
+
+/**
+ * The reply with the permission mode that the caller has chosen since the child was started. An answer that allows a call
+ * can change the mode in the middle of a turn; nothing else can without a key that might answer a dialog.
+ */
+function withChosenMode(
+  { changes }: SessionState,
+  { outcome, mode, reply }: Decision,
+): HookPayload {
+  const chosen = changes?.permissionMode;
+  return chosen === undefined || outcome !== "accepted" || mode !== undefined
+    ? reply
+    : withMode(reply, chosen);
 }
 
 function withAllowed(

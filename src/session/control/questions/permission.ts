@@ -134,6 +134,21 @@ export function decisionOf(
     : failedRequest("Error: the answer is no permission result");
 }
 
+/** A reply that allows a call and changes the permission mode of the session. */
+export function withMode(reply: HookPayload, mode: string): HookPayload {
+  const output = reply["hookSpecificOutput"];
+  const decision = isJsonObject(output) ? output["decision"] : undefined;
+  if (!isJsonObject(decision)) return reply;
+  const { updatedPermissions: updates } = decision;
+  return permissionReply({
+    ...decision,
+    updatedPermissions: [
+      ...Array.isArray(updates) ? updates : [],
+      { type: "setMode", mode, destination: "session" },
+    ],
+  });
+}
+
 function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

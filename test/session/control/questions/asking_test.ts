@@ -170,6 +170,42 @@ Deno.test("a refusal is passed on in the caller's words, and may end the turn", 
   assertEquals([session.state().phase, session.typed()], ["aborting", ""]);
 });
 
+const chooseMode = (session: Simulation, mode: string) =>
+  session.hear({
+    type: "control",
+    request: { id: "r", subtype: "set_permission_mode", body: { mode } },
+  });
+
+Deno.test("a mode chosen in mid-turn goes with the next call that is allowed", () => {
+  const modes = (response: object) => {
+    const session = working();
+    call(session);
+    needsPermission(session, "7");
+    chooseMode(session, "acceptEdits");
+    answer(session, response);
+    return (decision(session) as { readonly updatedPermissions?: readonly object[] })
+      .updatedPermissions;
+  };
+  const chosen = { type: "setMode", mode: "acceptEdits", destination: "session" };
+  const rule = { type: "addRules", rules: [], behavior: "allow", destination: "session" };
+  const own = { type: "setMode", mode: "plan", destination: "session" };
+  assertEquals(modes({ behavior: "allow" }), [chosen]);
+  assertEquals(modes({ behavior: "allow", updatedPermissions: [rule] }), [rule, chosen]);
+  assertEquals(modes({ behavior: "allow", updatedPermissions: [own] }), [own]);
+  assertEquals(modes({ behavior: "deny", message: "No" }), undefined);
+});
+
+Deno.test("dontAsk chosen in mid-turn denies the next call without a question", () => {
+  const session = working();
+  call(session);
+  chooseMode(session, "dontAsk");
+  needsPermission(session, "7");
+  assertEquals(asked(session), []);
+  const { behavior, message } = decision(session) as Readonly<Record<string, string>>;
+  assertEquals(behavior, "deny");
+  assertEquals(message?.startsWith("Permission to use Bash has been denied because "), true);
+});
+
 Deno.test("an answer that says nothing denies, and an error too", () => {
   for (
     const response of [undefined, null, 7, {}, { behavior: "deny" }, {
