@@ -71,10 +71,9 @@ const BROKEN: readonly Stage[] = [
     ENTER,
   ],
 ];
-const REASON =
-  DIALOGS.flatMap(({ answer }) =>
-    answer.kind === "decline" ? [`\x1b[200~${answer.words}\x1b[201~`] : []
-  )[0];
+const REASON = DIALOGS.map(({ answer }) =>
+  answer.kind === "decline" ? `\x1b[200~${answer.words}\x1b[201~` : ""
+).join("");
 const PLAN: Stage = [
   "plan approval",
   ["❯ Yes, and use auto mode", "Yes, manually approve edits", "Tell Claude what to change"],
