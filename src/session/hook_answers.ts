@@ -7,6 +7,15 @@ export function confirmationAsked(tool: string): string {
   return `Hook PreToolUse:${tool} asked for confirmation for this tool`;
 }
 
+/** The answer to PreToolUse that has a call asked about, whatever the mode of the child allows. */
+export const ASKING: HookPayload = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "ask",
+    permissionDecisionReason: "The permission mode has changed",
+  },
+};
+
 /** How the denial of a call begins that needs a permission in the mode "dontAsk". */
 export function dontAskWords(tool: string): string {
   return `Permission to use ${tool} has been denied because Claude Code is running in don't ask mode.`;

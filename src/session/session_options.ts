@@ -21,6 +21,8 @@ export interface SessionOptions extends Limits {
   readonly maxTurns?: number;
   /** How many of those another child has made in the first turn. */
   readonly requestsMade?: number;
+  /** Whether the child carries out calls without a question that it would ask about in another permission mode. */
+  readonly loose?: true;
   /** The skills that the model may load; absent for all. */
   readonly skills?: readonly string[];
   /** US dollars that the conversation may cost; absent for no limit. */

@@ -72,6 +72,7 @@ const session = z.object(
     backgroundCeilingMs: z.exactOptional(milliseconds),
     maxTurns: z.exactOptional(z.number()),
     requestsMade: z.exactOptional(z.number()),
+    loose: z.exactOptional(z.literal(true)),
     skills: z.exactOptional(z.array(z.string())),
     maxBudgetUsd: z.exactOptional(z.number()),
     output: z.exactOptional(

@@ -4,6 +4,7 @@ import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
 import type { FramesOptions } from "../../frames/telling/frames_options.ts";
 import { callerServersOf, type Decisions, shellOutputOf } from "./decisions/decide.ts";
+import { LOOSE } from "./decisions/permission_mode.ts";
 import { namedVariable } from "./named_variable.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -68,6 +69,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(decided.hookless === undefined ? {} : { hookless: true }),
     ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
     ...(order.requestsMade === undefined ? {} : { requestsMade: order.requestsMade }),
+    ...(mayTighten(order, decided) ? { loose: true } : {}),
     ...(order.initialized?.skills === undefined ? {} : { skills: order.initialized.skills }),
     ...(order.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
     ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
@@ -107,6 +109,14 @@ export function hasOtherHooks(
     mayHaveOtherHooks(settingsOfHooks(facts.settings, order), event) ||
     initialized?.longAgents !== undefined ||
     order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument));
+}
+
+/**
+ * Whether a caller may choose, in the middle of a turn, a mode in which it is asked about calls that the child carries out
+ * in its own: a hook before each call has them asked about then.
+ */
+export function mayTighten(order: RunOrder, { mode }: Pick<Decisions, "mode">): boolean {
+  return order.prompt === undefined && order.asksCaller === true && LOOSE.includes(mode);
 }
 
 /**
@@ -240,7 +250,7 @@ function framesOptions(
     ...(order.prompt === undefined ? toldActivity(env) : {}),
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
-    ...(hasCallHooks(order, facts) ? { callHooks: true } : {}),
+    ...(hasCallHooks(order, facts) || mayTighten(order, { mode }) ? { callHooks: true } : {}),
     ...(order.frames || order.record !== undefined ? {} : { subagentsUnread: true }),
     ...(order.subagentText ? { subagentText: true } : {}),
     ...(order.hookEvents ? { hookEvents: true } : {}),

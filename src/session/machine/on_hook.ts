@@ -10,7 +10,7 @@ import type { Answer } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../turn/child_queue.ts";
 import { onSessionEnd } from "../turn/ending.ts";
 import { handTogether } from "../turn/handing_over.ts";
-import { denial, dontAskWords, STOP } from "../hook_answers.ts";
+import { ASKING, denial, dontAskWords, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
 import { holdForServers } from "./on_servers.ts";
@@ -95,7 +95,14 @@ function onPreToolUse(state: SessionState, call: AskingHook): Step {
   const next = takeHook(state, call);
   return unchosen === undefined && state.options.maxBudgetUsd !== undefined
     ? andThen(next, (state) => onToolUse(state, { id, payload }))
-    : answered(next, id, unchosen);
+    : answered(next, id, unchosen ?? (isTightened(state) ? ASKING : undefined));
+}
+
+/** Whether the caller has chosen a mode that may ask about a call which the child would carry out in its own. */
+function isTightened({ options, changes, appliedMode }: SessionState): boolean {
+  const chosen = changes?.permissionMode;
+  return options.loose === true && chosen !== undefined && chosen !== appliedMode &&
+    chosen !== "bypassPermissions";
 }
 
 /** The tools of an answer have returned: a request more has been made, and perhaps as many as there may be. */

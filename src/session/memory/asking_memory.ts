@@ -28,6 +28,8 @@ export interface AskingMemory {
   readonly untold: readonly UntoldLine[];
   /** Calls that have been told, the oldest first; those that have returned until the same agent makes others, or is over. */
   readonly calls: readonly ToolCall[];
+  /** The permission mode that an answer of the caller's has given the child. */
+  readonly appliedMode?: string;
   /** Ids of the subagents that have begun, and whose last line that has been told, if one has been, is no words. */
   readonly silent: ReadonlySet<string>;
   /** What the caller's MCP servers have said of themselves, by their names. */

@@ -84,6 +84,7 @@ const SESSION: Required<SessionOptions> = {
   backgroundCeilingMs: 7,
   maxTurns: 8,
   requestsMade: 1,
+  loose: true,
   skills: ["a"],
   maxBudgetUsd: 9,
   paidUsd: 10,

@@ -639,6 +639,35 @@ forNewestVersion(
   },
 );
 
+for (const mode of ["acceptEdits", "bypassPermissions"]) {
+  forNewestVersion(
+    `a stricter mode than ${mode} chosen in mid-turn holds for the next call`,
+    async (real) => {
+      const [first, second, go] = ["first", "second", "go"].map((name) =>
+        `${real.home.project}/${name}`
+      );
+      const write = (path = "") =>
+        `[[tool Write ${JSON.stringify({ file_path: path, content: "x" })}]]`;
+      await assertSame(real, {
+        recorded: `control/stricter-${mode}`,
+        args: [...ASKS_CALLER, "--permission-mode", mode],
+        script: async ({ say, send, heard, answer }) => {
+          for (const path of [first, go]) await Deno.remove(path ?? "").catch(() => {});
+          answer(() => ({ behavior: "deny", message: "no" }));
+          await say(`Go. ${write(first)} [[until ${go}]] ${write(second)} [[say done]]`);
+          await heard("tool_result");
+          await send(request("mode", { subtype: "set_permission_mode", mode: "default" }));
+          await heard('"request_id":"mode"');
+          await Deno.writeTextFile(go ?? "", "");
+          await heard(RESULT, 1);
+          assertEquals(await Deno.stat(second ?? "").catch(() => "not there"), "not there");
+        },
+      });
+    },
+    { home: { env: { IS_SANDBOX: "1" } } },
+  );
+}
+
 forNewestVersion(
   "a caller stops the turn, sets model, mode and limit, is asked in plan mode, into which a model goes by itself, though nobody might be, and goes away while it is asked",
   async (real) => {

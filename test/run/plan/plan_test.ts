@@ -1565,6 +1565,28 @@ rule("the model is woken unless the caller or the project's own prompts forbid t
   },
 });
 
+rule("a hook before calls asks where a caller may choose a stricter mode", {
+  see: (planned) => [
+    settingsOf(planned).hooks.PreToolUse?.map(({ matcher }: JsonObject) => matcher),
+    planned.conversation.session.loose,
+    planned.conversation.frames.callHooks,
+  ],
+  rows: {
+    "no mode is stricter": {
+      order: { prompt: undefined, asksCaller: true },
+      is: [undefined, undefined, undefined],
+    },
+    "nobody is asked": {
+      order: { prompt: undefined, permissionMode: "acceptEdits" },
+      is: [undefined, undefined, undefined],
+    },
+    "edits are accepted": {
+      order: { prompt: undefined, asksCaller: true, permissionMode: "acceptEdits" },
+      is: [[undefined], true, true],
+    },
+  },
+});
+
 const hooking = (event: string) => ({ hooks: { [event]: [] } });
 
 rule("Stop is the end at once only where no other hook may make the turn go on", {

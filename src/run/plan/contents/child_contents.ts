@@ -1,5 +1,5 @@
 import { askedSettings } from "./asked_settings.ts";
-import { hasOtherHooks } from "../conversation_of.ts";
+import { hasOtherHooks, mayTighten } from "../conversation_of.ts";
 import type { Decisions } from "../decisions/decide.ts";
 import type { RunSession } from "../decisions/session_of.ts";
 import { idlePlugins } from "./idle_plugins.ts";
@@ -59,8 +59,10 @@ export function childContents(
       secret,
       pid,
       hooks: hooksFor(order, decided),
-      // A budget is for all tools.
-      ...(order.maxBudgetUsd === undefined ? { matchers: { PreToolUse: SKILL_TOOL } } : {}),
+      // A budget is for all tools, and so is a mode.
+      ...(order.maxBudgetUsd === undefined && !mayTighten(order, decided)
+        ? { matchers: { PreToolUse: SKILL_TOOL } }
+        : {}),
       held: [
         ...(isGated ? [gate] : []),
         // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
@@ -162,10 +164,10 @@ function withVariables(
 }
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
-function hooksFor(
-  { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream, initialized }: RunOrder,
-  { inject, isGated, gate, servers }: Decisions,
-): readonly HookEvent[] {
+function hooksFor(order: RunOrder, decided: Decisions): readonly HookEvent[] {
+  const { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream } = order;
+  const { initialized } = order;
+  const { inject, isGated, gate, servers } = decided;
   const isLimited = maxTurns !== undefined || maxBudgetUsd !== undefined ||
     servers.includes(OUTPUT_SERVER);
   // An answer can be displayed before the transcript holds the calls before it: their batch says which those are.
@@ -182,7 +184,8 @@ function hooksFor(
       ? ["UserPromptSubmit" as const]
       : []),
     ...(isLimited || isDisplayed ? ["PostToolBatch" as const] : []),
-    ...(maxBudgetUsd === undefined && initialized?.skills === undefined
+    ...(maxBudgetUsd === undefined && initialized?.skills === undefined &&
+        !mayTighten(order, decided)
       ? []
       : ["PreToolUse" as const]),
     ...(isDisplayed ? ["MessageDisplay" as const] : []),

@@ -18,6 +18,9 @@ export interface ModeFacts {
   readonly version?: string | undefined;
 }
 
+/** The modes in which Claude Code carries out calls that it asks about in others. */
+export const LOOSE: readonly string[] = ["acceptEdits", "auto", "bypassPermissions"];
+
 /** The oldest version that is known. */
 const OLDEST = "2.1.168";
 

@@ -58,13 +58,14 @@ function withChosenMode(
 function withAllowed(
   state: SessionState,
   allowed: ToolCall | undefined,
-  { otherInput }: Decision,
+  { otherInput, mode }: Decision,
 ): SessionState {
   const other = otherInput === undefined ? {} : { allowedWith: JSON.stringify(otherInput) };
   const calls = state.calls.map((call) =>
     call.id === allowed?.id ? { ...call, allowed: true, ...other } as const : call
   );
-  return { ...state, calls };
+  const appliedMode = mode ?? state.changes?.permissionMode;
+  return { ...state, calls, ...(appliedMode === undefined ? {} : { appliedMode }) };
 }
 
 /**

@@ -195,6 +195,33 @@ Deno.test("a mode chosen in mid-turn goes with the next call that is allowed", (
   assertEquals(modes({ behavior: "deny", message: "No" }), undefined);
 });
 
+Deno.test("a stricter mode chosen in mid-turn has calls asked about until it is applied", () => {
+  const replies = (loose: boolean, mode: string) => {
+    const session = simulate({
+      ...{ conversation: true, version: "2.1.330", ...(loose ? { loose } : {}) },
+      caller: { idPrefix: "q", permissions: true, callbacks: [], servers: [] },
+    });
+    const reply = (id: string) => {
+      const payload = { tool_name: "Bash", tool_input: INPUT };
+      session.hear({ type: "hook", event: "PreToolUse", payload, id });
+      const { reply } = session.effects.findLast((each) => each.type === "answer") ?? {};
+      return (reply?.["hookSpecificOutput"] as Readonly<Record<string, unknown>> | undefined)
+        ?.["permissionDecision"];
+    };
+    session.hear({ type: "status", status: "busy" });
+    const before = reply("1");
+    chooseMode(session, mode);
+    const after = reply("2");
+    call(session);
+    needsPermission(session, "3");
+    answer(session, { behavior: "allow" });
+    return [before, after, reply("4")];
+  };
+  assertEquals(replies(true, "default"), [undefined, "ask", undefined]);
+  assertEquals(replies(true, "bypassPermissions")[1], undefined);
+  assertEquals(replies(false, "acceptEdits")[1], undefined);
+});
+
 Deno.test("dontAsk chosen in mid-turn denies the next call without a question", () => {
   const session = working();
   call(session);
