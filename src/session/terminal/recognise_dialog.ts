@@ -10,7 +10,8 @@ export const RULE = /^\s*\u2500{10,}\s*$/u;
  *
  * Only one that is drawn as far as its caret, with the cursor on it, is recognised: so neither a dialog that is still
  * being drawn nor an answer or a command that quotes one is taken for it. In a choice that takes words the cursor stands
- * behind the caret. A dialog without a list is recognised by the screen's end.
+ * behind the caret. A dialog without a list is recognised by the end of a screen without one: a command may quote its
+ * words in the dialog that asks about that command.
  *
  * @param options.when whether the child has told its status yet
  */
@@ -28,7 +29,7 @@ export function recogniseDialog(
     when === options.when && words.every((word) => text.includes(word)) &&
     (end === undefined
       ? caretRow !== undefined || (editedRow !== undefined && answer.kind === "decline")
-      : text.endsWith(end)) &&
+      : choices.length === 0 && text.endsWith(end)) &&
     offers.every((offer) => choices.some((choice) => offer.test(choice.text)))
   );
 }

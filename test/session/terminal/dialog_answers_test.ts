@@ -149,6 +149,14 @@ Deno.test("auto mode without its check is kept on", () => {
   assertEquals(session.typed(), ENTER);
 });
 
+Deno.test("a command that quotes a dialog is not allowed by its answer", () => {
+  const session = unchecked("toolu_1");
+  session.draw(...STAYS, ...PERMISSION, "", " Esc to cancel");
+  status(session, "waiting", "permission prompt");
+  session.wait(2500);
+  assertEquals(session.typed(), DOWN, "towards No");
+});
+
 Deno.test("Enter is not pressed while another call may ask on the screen", () => {
   for (const screen of [NO, STAYS]) {
     const session = unchecked("toolu_1", "toolu_2");
