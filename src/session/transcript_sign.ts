@@ -8,7 +8,7 @@ import {
 } from "../transcript/entry.ts";
 import { commandOutput } from "../transcript/command_output.ts";
 import { HALTED } from "../transcript/halted.ts";
-import { isJsonObject } from "../json_object.ts";
+import { asText, isJsonObject } from "../json_object.ts";
 import { scheduledWakeup } from "../transcript/scheduled_wakeup.ts";
 
 /** What the session machine needs to know of a transcript line. */
@@ -40,15 +40,16 @@ export interface TranscriptSign {
   readonly wakeup?: number | "never";
   /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
   readonly shellLimitMs?: number;
-  /** Ids of the tools that the line calls, and of those whose results it holds. */
-  readonly called: readonly string[];
+  /** Names of the tools that the line calls, by the ids of the calls. */
+  readonly called: ReadonlyMap<string, string>;
+  /** Ids of the calls whose results the line holds. */
   readonly returned: readonly string[];
 }
 
 /** What Claude Code 2.1.168 to 2.1.330 write at the end of a turn. */
 const ENDS = ["stop_hook_summary", "turn_duration"];
 
-const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: [], returned: [] };
+const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: new Map(), returned: [] };
 
 /**
  * Whether a line says that a Stop hook has made the assistant go on. Since 2.1.330 it tells those apart that have only
@@ -74,7 +75,8 @@ export function transcriptSign(entry: Entry): TranscriptSign {
         ...wakeupOf(entry),
         ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
         ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
-        returned: idsIn(blocksOf(entry.message.content), "tool_use_id"),
+        returned: blocksOf(entry.message.content).map(({ tool_use_id: id }) => id)
+          .filter((id) => typeof id === "string"),
       };
     }
     case "assistant": {
@@ -84,7 +86,11 @@ export function transcriptSign(entry: Entry): TranscriptSign {
         ...textOf(content),
         ...(entry.isApiErrorMessage === true ? { failed: true } : {}),
         ...shellLimitOf(content),
-        called: idsIn(content.filter(({ type }) => type === "tool_use"), "id"),
+        called: new Map(
+          content.flatMap(({ type, id, name }) =>
+            type === "tool_use" && typeof id === "string" ? [[id, asText(name)]] : []
+          ),
+        ),
       };
     }
     case "system": {
@@ -140,12 +146,4 @@ function shellLimitOf(content: readonly ContentBlock[]): { readonly shellLimitMs
     isJsonObject(input) && input.run_in_background === true ? input.timeout : undefined
   ).filter((timeout) => typeof timeout === "number");
   return limits.length === 0 ? {} : { shellLimitMs: Math.max(...limits) };
-}
-
-/** The ids of tool blocks: `id` of calls, `tool_use_id` of results. */
-function idsIn(
-  content: readonly ContentBlock[],
-  key: "id" | "tool_use_id",
-): readonly string[] {
-  return content.map((block) => block[key]).filter((id) => typeof id === "string");
 }

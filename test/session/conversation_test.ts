@@ -368,6 +368,73 @@ Deno.test("an urgent message stops the turn under way, and is the next one", () 
   assertEquals([turns(session), delivered(session)], [["aborted"], ["one", "now"]]);
 });
 
+/** A turn under way, whose calls are in the transcript. */
+function working(
+  calls: readonly string[],
+  options: Partial<Parameters<typeof simulate>[0]> = {},
+): Simulation {
+  const session = simulate({ ...OPTIONS, ...options });
+  session.hear({ type: "reachable" });
+  status(session, "idle");
+  say(session, "one");
+  submit(session, "one");
+  status(session, "busy");
+  promptLine(session, "one");
+  line(session, { type: "system", subtype: "requested" });
+  const content = calls.map((name, at) => ({ type: "tool_use", id: `${at}`, name, input: {} }));
+  line(session, { type: "assistant", message: { id: "m", model: "m", content } });
+  return session;
+}
+
+Deno.test("an urgent message stops the turn once its running command has ended", () => {
+  const session = working(["Bash"]);
+  say(session, "now", { priority: "now" });
+  say(session, "later");
+  session.wait(30_000);
+  assertEquals([session.typed(), phase(session), delivered(session)], ["", "working", ["one"]]);
+  session.hear(returned("0"));
+  assertEquals([session.typed(), phase(session)], [".\x1b", "aborting"]);
+  line(session, {
+    type: "user",
+    message: { role: "user", content: [{ type: "text", text: "[Request interrupted by user]" }] },
+  });
+  assertEquals([turns(session), delivered(session)], [["aborted"], ["one", "now"]]);
+});
+
+Deno.test("an urgent message waits for no other tool, several commands, or a question", () => {
+  const caller = { idPrefix: "q", callbacks: [{ id: "pre", event: "PreToolUse" }] };
+  const ask = (session: Simulation) =>
+    session.hear({
+      type: "hook",
+      event: "PreToolUse",
+      payload: { tool_use_id: "0", tool_name: "Bash" },
+      id: "hook",
+      callback: 0,
+    });
+  for (const calls of [["Agent"], ["mcp__s__t"], ["Bash", "Bash"], []]) {
+    const session = working(calls);
+    say(session, "now", { priority: "now" });
+    assertEquals(session.typed(), ".\x1b", calls.join());
+  }
+  const asked = working(["Bash"], { caller });
+  ask(asked);
+  say(asked, "now", { priority: "now" });
+  assertEquals(asked.typed(), ".\x1b", "its hook has been asked before");
+  const later = working(["Bash"], { caller });
+  say(later, "now", { priority: "now" });
+  assertEquals(later.typed(), "");
+  ask(later);
+  assertEquals(later.typed(), ".\x1b", "its hook is asked meanwhile");
+});
+
+Deno.test("an interrupt stops a command that an urgent message waits for", () => {
+  const session = working(["Bash"]);
+  say(session, "now", { priority: "now" });
+  assertEquals(session.typed(), "");
+  interrupt(session);
+  assertEquals([session.typed(), phase(session)], [".\x1b", "aborting"]);
+});
+
 Deno.test("an urgent message stops the turn of one that waits for the child to start, and comes before all others", () => {
   const session = simulate({ ...OPTIONS, version: "2.1.330" });
   session.hear({ type: "reachable" });

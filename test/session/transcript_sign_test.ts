@@ -19,9 +19,9 @@ Deno.test("transcriptSign() tells a prompt from everything else in the user's na
 });
 
 Deno.test("transcriptSign() names the tools a line calls and those it has results of", () => {
-  const content = [{ type: "text", text: "x" }, { type: "tool_use", id: "t1" }];
+  const content = [{ type: "text", text: "x" }, { type: "tool_use", id: "t1", name: "Bash" }];
   const message = { id: "m", model: "m", content };
-  assertEquals(sign({ type: "assistant", message }).called, ["t1"]);
+  assertEquals(sign({ type: "assistant", message }).called, new Map([["t1", "Bash"]]));
   assertEquals(user([{ type: "tool_result", tool_use_id: "t1" }]).returned, ["t1"]);
 });
 
@@ -64,7 +64,7 @@ Deno.test("transcriptSign() tells the longest limit of shells in the background"
 });
 
 Deno.test("transcriptSign() takes lines of any other shape for nothing", () => {
-  const nothing = { prompt: false, isSystem: false, called: [], returned: [] };
+  const nothing = { prompt: false, isSystem: false, called: new Map(), returned: [] };
   for (const fields of [{}, { type: 5 }, { type: "user", message: null }, { type: "mode" }]) {
     assertEquals(sign(fields), nothing);
   }

@@ -1,4 +1,4 @@
-import { stopTurn } from "../turn/aborting.ts";
+import { stopForUrgent, stopWhenFree } from "../turn/aborting.ts";
 import { awaitBackground } from "../turn/background_wait.ts";
 import { answersInOrder } from "../control/requests/answers_in_order.ts";
 import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/questions/asking.ts";
@@ -45,7 +45,7 @@ import type { StopSignal } from "../../wire/stop_signal.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
 export function step(state: SessionState, input: Input): Step {
-  return answersInOrder(stepOn(state, input), { before: state, input });
+  return answersInOrder(stopWhenFree(stepOn(state, input)), { before: state, input });
 }
 
 function stepOn(state: SessionState, input: Input): Step {
@@ -246,13 +246,13 @@ function onSignal(state: SessionState, signal: StopSignal): Step {
 }
 
 /**
- * The caller sends a message. One that is to be answered now stops the turn under way, or that of a message which has come
- * before it and waits: `claude -p` has begun that by then (2.1.197 and 2.1.330).
+ * The caller sends a message. An urgent one stops the turn under way, or the turn of an earlier message that still waits:
+ * `claude -p` has begun that turn by then (2.1.197 and 2.1.330).
  */
 function onMessage(before: SessionState, message: Message): Step {
   if (message.repeated || before.dismissed) return stay(before);
   const isUrgent = message.priority === "now" && before.ending === undefined;
-  const { state, effects } = isUrgent ? stopTurn(before) : stay(before);
+  const { state, effects } = isUrgent ? stopForUrgent(before) : stay(before);
   // What waits while no turn is under way is begun at once there, whatever it is: here a child may have yet to start.
   const { phase, sent } = state;
   const begun = (phase === "starting" || phase === "resting") && sent.length === 0 ? 1 : 0;

@@ -193,7 +193,7 @@ function onRecord(
     halted: (before.halted && !entry.prompt) || entry.halted === true,
     blocked: entry.blocked ?? (entry.prompt ? undefined : before.blocked),
     // What is said ahead of a call, or of its result, is not what ends the turn, though that may say the same.
-    answer: entry.text ?? (entry.called.length + entry.returned.length > 0 ? "" : before.answer),
+    answer: entry.text ?? (entry.called.size + entry.returned.length > 0 ? "" : before.answer),
     completed: entry.end === "completed" || (before.completed && entry.isSystem) ||
       (entry.failed === true && before.options.hookless === true),
     summed: entry.end === "completed" || (before.summed && !entry.prompt),
@@ -218,12 +218,11 @@ function isTold(state: SessionState, line: Entry): boolean {
 
 /** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */
 function toolsAfter(
-  tools: ReadonlySet<string>,
+  tools: ReadonlyMap<string, string>,
   { called, returned }: TranscriptSign,
-): ReadonlySet<string> {
-  if (called.length === 0 && returned.length === 0) return tools;
-  const after = new Set(tools);
-  for (const id of called) after.add(id);
+): ReadonlyMap<string, string> {
+  if (called.size === 0 && returned.length === 0) return tools;
+  const after = new Map([...tools, ...called]);
   for (const id of returned) after.delete(id);
   return after;
 }

@@ -36,8 +36,8 @@ export interface ChildMemory {
   readonly status?: ChildStatus;
   /** The version of Claude Code, once its status file or its transcript has told it. */
   readonly version?: string;
-  /** Ids of the tools that run. */
-  readonly tools: ReadonlySet<string>;
+  /** Names of the tools that run, by the ids of their calls. */
+  readonly tools: ReadonlyMap<string, string>;
   readonly childQueue: ChildQueue;
   /**
    * When the child wakes the model, in milliseconds after its start, if it is to, and whether that is all that is still
@@ -63,7 +63,7 @@ export const EMPTY_QUEUE: ChildQueue = {
 /** A child that has not said anything. */
 export const UNHEARD_CHILD: ChildMemory = {
   lifeAt: 0,
-  tools: new Set(),
+  tools: new Map(),
   childQueue: EMPTY_QUEUE,
   pursues: false,
   turns: 0,

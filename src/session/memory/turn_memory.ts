@@ -74,6 +74,8 @@ interface PressedEscapes {
   readonly stalls: number;
   /** Whether an Escape may have hit it that was meant for the turn before. */
   readonly shaken: boolean;
+  /** The call of a running command after which the turn is stopped for an urgent message. */
+  readonly stopsAfter?: string | undefined;
 }
 
 /** What goes on in the background of a turn. */
@@ -133,6 +135,7 @@ export const NO_TURN: TurnMemory = {
   hasDrawn: false,
   stalls: 0,
   shaken: false,
+  stopsAfter: undefined,
   background: false,
   waits: false,
   unasked: false,

@@ -1,5 +1,6 @@
 import { end, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./ending.ts";
 import { refuseWithdrawn } from "../control/answering.ts";
+import { isHook } from "../control/questions/told_calls.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { Effect } from "../effect.ts";
 import type { Message } from "../message.ts";
@@ -20,6 +21,8 @@ const MAX_ESCAPES = 5;
 const MAX_UNREAD = 30;
 /** For how many seconds it may not have taken what it may have lost, or not have made the first request of a turn. */
 const MAX_UNTAKEN = 5;
+/** The tool whose calls run to their end in `claude -p` 2.1.330 when an urgent message comes. */
+const COMMAND_TOOL = "Bash";
 /** The first version whose transcript holds requests. */
 const WRITES_REQUESTS = "2.1.330";
 
@@ -45,6 +48,31 @@ export function stopTurn(state: SessionState): Step {
       );
     }
   }
+}
+
+/**
+ * Stops the turn under way for an urgent message, but lets a running command end before that. `claude -p` 2.1.330 does not
+ * kill the command either: the turn goes on until the command has ended, or its own timeout has put it into the background.
+ * Everything else is stopped at once, as there: an answer, a subagent, a call of an MCP server, a question to the caller.
+ * Of several calls the later ones must not begin.
+ */
+export function stopForUrgent(state: SessionState): Step {
+  const [[id, tool] = [], ...others] = state.tools;
+  const isCommand = state.phase === "working" && tool === COMMAND_TOOL && others.length === 0;
+  return isCommand && !awaitsCaller(state) ? stay({ ...state, stopsAfter: id }) : stopTurn(state);
+}
+
+/** Stops the turn once the command has ended for which `stopForUrgent` waits, or the caller is asked something. */
+export function stopWhenFree(before: Step): Step {
+  const { state } = before;
+  const { stopsAfter, phase, tools } = state;
+  if (stopsAfter === undefined || phase !== "working") return before;
+  return tools.has(stopsAfter) && !awaitsCaller(state) ? before : andThen(before, abort);
+}
+
+/** Whether a hook or a permission of the turn waits for the caller. */
+function awaitsCaller({ asked, waiting }: SessionState): boolean {
+  return waiting.some(isHook) || [...asked.values()].some(({ kind }) => kind !== "server");
 }
 
 function withFirstStopped<Kind extends Message>(messages: readonly Kind[]): readonly Kind[] {

@@ -94,7 +94,7 @@ export function handToChild(state: SessionState): Step {
     case "rendezvous": {
       if (atRest) return send(state);
       const joins = state.phase === "working" && !state.waits && next.command === undefined &&
-        next.priority !== "later";
+        next.priority !== "later" && state.stopsAfter === undefined;
       if (!joins) return stay(state);
       // What has come before the turn began is the child's together, as `claude -p` has it in one turn.
       const further = handToChild({ ...state, queue, sent: [...state.sent, next] });

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname } from "node:path";
+import { fileAt } from "../../../ffi/files/at_path.ts";
+import { until } from "../../standin/stand_in.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { differences } from "../parity/differences.ts";
 import { masked } from "../parity/mask.ts";
@@ -289,6 +291,43 @@ forEachVersion(
     assertStringIncludes(last, "[Request interrupted by user]");
     assertEquals([ours.code, theirs.code], [1, 1]);
     assertMatch(ours.stderr, /^claude-print: Cannot read a line of stdin: /u);
+  },
+);
+
+forNewestVersion(
+  "an urgent message lets the running command end, as in claude -p",
+  async (real) => {
+    const held = async (holding: typeof hold) => {
+      const { stdout } = await holding(real, async ({ say, send, heard, folder }) => {
+        const command = "printf out; touch began; until [ -e go ]; do sleep 0.05; done; touch over";
+        await say(`Work. [[bash ${command}]] [[hang]]`, uuid(1));
+        const began = () => Promise.resolve(fileAt(`${folder}/began`) !== undefined);
+        await until(began, "the command runs");
+        await say("Now. [[say second]]", { ...uuid(2), priority: "now" });
+        await send({ type: "control_request", request_id: "x", request: { subtype: "nonesuch" } });
+        await heard('"request_id":"x"');
+        // Half a second is far more than either needs to stop the turn.
+        await new Promise((over) => setTimeout(over, 500));
+        await Deno.writeTextFile(`${folder}/go`, "");
+        await heard(RESULT, 2);
+        for (const name of ["began", "go", "over"]) await Deno.remove(`${folder}/${name}`);
+      }, ["--allowedTools", "Bash"]);
+      const frames = parseFrames(stdout);
+      const contents = frames.filter(({ type }) => type === "user")
+        .map(({ message }) => (message as JsonObject)["content"] as readonly JsonObject[]);
+      const returned = contents.flat().filter(({ type }) => type === "tool_result");
+      const results = frames.filter(({ type }) => type === "result");
+      return {
+        returned: returned.map(({ content, is_error: isError }) => [content, isError]),
+        results: results.map(({ user_message_uuids: uuids }) => uuids),
+        last: results.at(-1)?.["result"],
+      };
+    };
+    const ours = await held(hold);
+    const told = real.api.turns.at(-1)?.text ?? "";
+    for (const part of ['"content":"out"', "Now. [[say second]]"]) assertStringIncludes(told, part);
+    const theirs = await asRecorded(real, "conversation/urgent", () => held(holdWithClaude));
+    assertEquals(ours, theirs);
   },
 );
 

@@ -33,14 +33,14 @@ export function onBackground(state: SessionState, request: ControlRequest): Step
       }),
     ]);
   }
-  const pressed = press({ ...state, moving: { calls: state.tools, presses: 0 } });
+  const pressed = press({ ...state, moving: { calls: new Set(state.tools.keys()), presses: 0 } });
   return act(pressed.state, [answer, ...pressed.effects]);
 }
 
 /** Some calls have had their time to be in the background: what of them still is not is told so once more. */
 export function onMoved(state: SessionState): Step {
   const { moving, ...rest } = state;
-  const atWork = [...state.tools];
+  const atWork = [...state.tools.keys()];
   // A call that has begun since was not meant.
   const isOver = moving === undefined || state.phase !== "working" || atWork.length === 0 ||
     moving.presses >= MOST_PRESSES || !atWork.every((id) => moving.calls.has(id));
