@@ -7,16 +7,23 @@ const LIMIT = 16_000_000;
 /** Its name among what is out of reach for tools. */
 export const GIVEN_IDS_FILE = "given-ids";
 
-/** Notes the id that a caller gave what has another one in the transcript: after a SIGKILL nothing else tells. */
+/**
+ * Notes that the transcript's `line` is the message to which the caller gave the id `given`. After a SIGKILL only this file
+ * tells so. The note is written as soon as the child's own id is known, by one write(2) that begins with an end of line: a
+ * note that a full disk cuts off spoils no later one.
+ */
 export function noteGivenId(
   folder: string,
   { line, given }: { readonly line: string; readonly given: string },
 ): void {
   const path = `${folderParts(folder).own}/${GIVEN_IDS_FILE}`;
-  Deno.writeTextFileSync(path, `${JSON.stringify([line, given])}\n`, { append: true, mode: 0o600 });
+  Deno.writeTextFileSync(path, `\n${JSON.stringify([line, given])}\n`, {
+    append: true,
+    mode: 0o600,
+  });
 }
 
-/** The ids that were noted, by those of the transcript; a line that was not written to its end is none. */
+/** The noted ids of callers, by the ids of the transcript. Ignores lines that are not complete notes. */
 export function givenIdsIn(folder: string): ReadonlyMap<string, string> {
   return new Map(textOf(folder).split("\n").flatMap(pairIn));
 }

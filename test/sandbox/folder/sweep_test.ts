@@ -109,7 +109,8 @@ Deno.test("sweep() gives prompts the ids that callers gave them, as far as that 
     using ground = new Ground();
     const folder = ground.leave({}, { "-w/s.jsonl": lines(ids) });
     noteGivenId(folder, { line: `${ids[0]}`, given: "first" });
-    ground.write({ [`${folderParts(folder).own}/given-ids`]: `["${ids[0]}","first"]\n5\n[1]\n` });
+    const cut = `\n["${ids[0]}","first"]\n5\n[1]\n["${ids[2]}","thi`;
+    ground.write({ [`${folderParts(folder).own}/given-ids`]: cut });
     noteGivenId(folder, { line: `${ids[1]}`, given: "second" });
     if (isInTheWay) {
       Deno.mkdirSync(`${ground.user}/projects/-w/s.jsonl`, { recursive: true });

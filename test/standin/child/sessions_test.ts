@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
-import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
-import { GIVEN_IDS_FILE } from "../../../src/sandbox/folder/given_ids.ts";
+import { namesIn } from "../../../ffi/files/at_path.ts";
+import { givenIdsIn } from "../../../src/sandbox/folder/given_ids.ts";
 import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
 import { StandIn, type StartOptions, until } from "../stand_in.ts";
 
@@ -121,10 +120,7 @@ Deno.test("a message has the id in its session that the caller gave it, also whe
     return { stdin: `${JSON.stringify({ type: "user", message, uuid })}\n`, killed: true };
   };
   const runs = folderOfRuns(claude.home.tmp);
-  const isNoted = () =>
-    namesIn(runs).some((name) =>
-      fileAt(`${folderParts(`${runs}/${name}`).own}/${GIVEN_IDS_FILE}`) !== undefined
-    );
+  const isNoted = () => namesIn(runs).some((name) => givenIdsIn(`${runs}/${name}`).size > 0);
   const first = claude.start([...CONVERSATION, "--session-id", ID], said("one", given(1)));
   await until(() => Promise.resolve(isNoted()), "the run has read the line of its message");
   first.kill("SIGKILL");
