@@ -13,6 +13,9 @@ readonly GLIBC_NEEDED=34
 # The most that is taken of a checksum and of an executable, in blocks of 512 bytes: 64 KB, 1 GB.
 readonly MOST_OF_SUM=128
 readonly MOST_OF_PROGRAM=2097152
+# How long a download may take, and everything else that is started, in seconds.
+readonly DOWNLOAD_LIMIT=3600
+readonly LIMIT=60
 # What an installer has under way lies beside what it is to become, under this name and its own.
 readonly UNDER_WAY=.claude-print-install
 newline='
@@ -259,11 +262,14 @@ find_glibc() {
 }
 
 check_tools() {
-  for tool in cat chmod cp ln mkdir mv rm rmdir "$@"; do
+  for tool in cat chmod cp ln mkdir mv rm rmdir timeout "$@"; do
     if ! has "$tool"; then
       fail "Cannot install: there is no \"$tool\" on PATH" 'Install it, or add its folder to PATH'
     fi
   done
+  # That of coreutils leaves this installer's process group otherwise, that of busybox never does.
+  in_group=''
+  if timeout --foreground 1 cat </dev/null 2>/dev/null; then in_group=--foreground; fi
   if has sha256sum; then
     hasher=sha256sum
   elif has shasum; then
@@ -292,14 +298,28 @@ sha256_of() {
 
 # ---- What is under way, and how it ends
 
-# Runs a command that may take long: the shell must be free to hear a signal meanwhile. What it says
-# on stderr is in the stage's file "said" then.
+# attended <seconds> <blocks> <command>: runs a command that may take long, and kills it after that
+# time. It cannot write files of more blocks. The shell must be free to receive a signal meanwhile.
+# What the command writes to stderr is in the stage's file "said" then.
 attended() {
-  "$@" </dev/null 2>"$stage/said" &
+  limited "$@" </dev/null 2>"$stage/said" &
   attended_code=0
-  wait "$!" || attended_code=$?
+  wait "$!" 2>/dev/null || attended_code=$?
   waited=$!
+  if [ "$attended_code" -eq 137 ]; then
+    printf '%s\n' "it was killed, or did not end within $1 seconds" >>"$stage/said"
+  fi
   return "$attended_code"
+}
+
+# shellcheck disable=SC2317,SC2329 # "attended" calls it.
+limited() {
+  command trap '' XFSZ 2>/dev/null || :
+  command ulimit -f "$2" 2>/dev/null || :
+  limit=$1
+  shift 2
+  # shellcheck disable=SC2086 # It may be nothing.
+  exec timeout $in_group -s KILL "$limit" "$@"
 }
 
 # last_said [else]: prints the last line of what was said, unless it holds what a terminal would obey.
@@ -481,26 +501,17 @@ download() {
     curl)
       # No redirect may leave the encrypted way.
       case $1 in https:*) protocols='=https' ;; *) protocols='=http,https' ;; esac
-      attended at_most "$3" curl --fail --location --silent --show-error \
+      attended "$DOWNLOAD_LIMIT" "$3" curl --fail --location --silent --show-error \
         --proto "$protocols" --proto-redir "$protocols" \
         --connect-timeout 30 --speed-limit 100 --speed-time 30 --retry 2 --output "$2" "$1"
       ;;
     wget)
-      attended at_most "$3" wget --no-verbose --server-response --timeout=30 --tries=2 \
+      attended "$DOWNLOAD_LIMIT" "$3" wget --no-verbose --server-response --timeout=30 --tries=2 \
         --output-document="$2" "$1" && check_way "$1"
       ;;
     # It gives up by itself after a silence of 15 minutes; to some builds -T is deadly.
-    busybox) attended at_most "$3" wget -q -O "$2" "$1" ;;
+    busybox) attended "$DOWNLOAD_LIMIT" "$3" wget -q -O "$2" "$1" ;;
   esac
-}
-
-# at_most <blocks> <command>: runs a command that cannot write larger files.
-# shellcheck disable=SC2317,SC2329 # "attended" calls it.
-at_most() {
-  command trap '' XFSZ 2>/dev/null || :
-  command ulimit -f "$1" 2>/dev/null || :
-  shift
-  exec "$@"
 }
 
 # wget cannot be told to follow no redirect to http, but tells which ones it followed.
@@ -521,8 +532,15 @@ fetch() {
   if is_url "$1"; then
     download "$1" "$2" "$3" || fetch_failed "$1" "$advice"
   else
-    attended cp "$1" "$2" || fetch_failed "$1" "$advice"
+    check_file "$1"
+    attended "$DOWNLOAD_LIMIT" "$3" cp "$1" "$2" || fetch_failed "$1" "$advice"
   fi
+}
+
+# Whatever else a path may lead to, such as a FIFO, could keep who reads it waiting, or have no end.
+check_file() {
+  if [ ! -e "$1" ]; then fail "Cannot get $1: there is no such file" "$advice"; fi
+  if [ ! -f "$1" ]; then fail "Cannot get $1: it is no regular file" "$advice"; fi
 }
 
 is_url() {
@@ -577,8 +595,8 @@ get_executable() {
   if is_url "$source"; then
     find_downloader "$source"
   else
-    [ -f "$source" ] || fail "Cannot read $source: there is no such file" 'Look at --from'
     advice="Both $source and $source.sha256 must be there: copy them from the release together"
+    check_file "$source"
   fi
   fetch "$source.sha256" "$stage/sha256" "$MOST_OF_SUM"
   read -r expected _ <"$stage/sha256" || :
@@ -607,7 +625,7 @@ get_executable() {
 
 # Starts the new program before anything depends on it.
 check_executable() {
-  if ! attended "$stage/claude-print" --version >"$stage/version"; then
+  if ! attended "$LIMIT" "$MOST_OF_SUM" "$stage/claude-print" --version >"$stage/version"; then
     fail "Cannot start the new claude-print: $(last_said "its exit code is $attended_code")" \
       "Nothing was changed. Look whether $bin is on a disk that does not let programs run"
   fi
@@ -714,14 +732,13 @@ companion() {
 
 print_companion() {
   case $1 in
-    needle) attended needle_agent ;;
-    man) attended "$stage/claude-print" man ;;
-    *) attended "$stage/claude-print" completion "$1" ;;
+    needle) needle_agent 2>"$stage/said" ;;
+    man) attended "$LIMIT" "$MOST_OF_PROGRAM" "$stage/claude-print" man ;;
+    *) attended "$LIMIT" "$MOST_OF_PROGRAM" "$stage/claude-print" completion "$1" ;;
   esac
 }
 
 # The agent file of NEEDLE. A run ends by its own limit before NEEDLE's, so that there is a result.
-# shellcheck disable=SC2317,SC2329 # "attended" calls it.
 needle_agent() {
   cat <<'YAML'
 # Installed by the installer of claude-print. A changed file is neither upgraded nor removed.

@@ -112,8 +112,10 @@ for (
 testUnderShells("a file without its checksum beside it is not taken", async (user) => {
   const file = await user.release(fakeProgram());
   await Deno.remove(`${file}.sha256`);
-  await assertRefused(user, ["--from", file], { stderr: /Cannot get .*\.sha256: .*No such file/ });
-  await assertRefused(user, ["--from", "gone"], { stderr: /Cannot read gone: there is no such/ });
+  await assertRefused(user, ["--from", file], {
+    stderr: /Cannot get .*\.sha256: there is no such file/,
+  });
+  await assertRefused(user, ["--from", "gone"], { stderr: /Cannot get gone: there is no such/ });
 }, { once: true });
 
 testUnderShells("a program that does not start does not replace one that does", async (user) => {
@@ -129,6 +131,61 @@ testUnderShells("a program that does not start does not replace one that does", 
     stderr: /it is claude-print 0\.1\.0, not 0\.2\.0/,
   });
 }, { once: true });
+
+testUnderShells("a FIFO in the place of a file is not waited for", async (user) => {
+  const file = await user.release(fakeProgram());
+  for (const path of [file, `${file}.sha256`]) {
+    const text = await Deno.readTextFile(path);
+    await Deno.remove(path);
+    assertEquals(new Deno.Command("mkfifo", { args: [path] }).outputSync().code, 0);
+    const stderr = new RegExp(`Cannot get ${path}: it is no regular file`);
+    await assertRefused(user, ["--from", file], { stderr });
+    await Deno.remove(path);
+    await Deno.writeTextFile(path, text);
+  }
+  const CLAUDE_PRINT_RELEASES = `${user.path}/mirror`;
+  const folder = `${CLAUDE_PRINT_RELEASES}/latest/download`;
+  await Deno.mkdir(folder, { recursive: true });
+  await Deno.copyFile(file, `${folder}/claude-print-x86_64-linux`);
+  const sum = `${folder}/claude-print-x86_64-linux.sha256`;
+  assertEquals(new Deno.Command("mkfifo", { args: [sum] }).outputSync().code, 0);
+  await assertRefused(user, [], {
+    stderr: /Cannot get .*\/mirror\/.*\.sha256: it is no regular file/,
+    options: { env: { CLAUDE_PRINT_RELEASES }, piped: true },
+  });
+});
+
+testUnderShells("a program that is killed at its limit is named", async (user) => {
+  const killed = await user.release("#!/bin/sh\nkill -KILL $$\n", "killed");
+  await assertRefused(user, ["--from", killed], {
+    stderr: /Cannot start the new claude-print: it was killed, or did not end within 60 seconds\n/,
+  });
+  const text = fakeProgram().replace("man) ", () => "man) kill -KILL $$ ;;\n  never) ");
+  const { code, stderr } = await user.install(["--from", await user.release(text, "man")]);
+  assertEquals(code, 0);
+  assertMatch(stderr, /Warning: Cannot make .*claude-print\.1: it was killed, or did not/);
+}, { newcomer: { folders: [".local/share/man"] } });
+
+testUnderShells("whatever is started has a limit", async (user) => {
+  await user.install(["--from", await user.release(fakeProgram())]);
+  const limits = await Deno.readTextFile(`${user.path}/limits`);
+  const commands = limits.replaceAll(/ \S*\//gu, " ").trimEnd().split("\n");
+  assertEquals(commands.map((line) => line.split(" ").slice(0, 6).join(" ")), [
+    "--foreground -s KILL 3600 cp claude-print-x86_64-linux.sha256",
+    "--foreground -s KILL 3600 cp claude-print-x86_64-linux",
+    "--foreground -s KILL 60 claude-print --version",
+    "--foreground -s KILL 60 claude-print man",
+  ]);
+}, {
+  newcomer: {
+    scripts: {
+      timeout: '[ "$2" != 1 ] || exit 0; echo "$*" >>"$HOME/../limits"; shift 4; exec "$@"',
+    },
+    folders: [".local/share/man"],
+  },
+  otherTools: true,
+  once: true,
+});
 
 testUnderShells("a folder in the program's place is not filled", async (user) => {
   const file = await user.release(fakeProgram());

@@ -8,7 +8,7 @@ export const INSTALLER: string = join(import.meta.dirname ?? ".", "../../install
 
 /** What the installer needs wherever it gets the executable from. */
 const TOOLS = [
-  ..."cat chmod cp df expr getconf ldd ln ls mkdir mv readlink rm rmdir sha256sum sleep uname"
+  ..."cat chmod cp df expr getconf ldd ln ls mkdir mv readlink rm rmdir sha256sum sleep timeout uname"
     .split(
       " ",
     ),
