@@ -3,7 +3,7 @@ import { StatusSource } from "../../src/driver/sources/status_source.ts";
 
 Deno.test("StatusSource tells each status once, and nothing while the file is not whole", () => {
   const configDir = Deno.makeTempDirSync();
-  const source = new StatusSource({ configDir, pid: 7 });
+  const source = new StatusSource({ configDir, pid: 7, sessionId: "s" });
   assertEquals(source.read(), undefined);
   Deno.mkdirSync(`${configDir}/sessions`);
   const file = `${configDir}/sessions/7.json`;
@@ -25,7 +25,7 @@ Deno.test("StatusSource tells each status once, and nothing while the file is no
 
 Deno.test("StatusSource reads a file no more that nobody has written to for long, as for most of a turn", () => {
   const configDir = Deno.makeTempDirSync();
-  const source = new StatusSource({ configDir, pid: 7 });
+  const source = new StatusSource({ configDir, pid: 7, sessionId: "s" });
   Deno.mkdirSync(`${configDir}/sessions`);
   const file = `${configDir}/sessions/7.json`;
   const write = (status: string, secondsAgo: number) => {
@@ -49,5 +49,20 @@ Deno.test("StatusSource reads a file no more that nobody has written to for long
   Deno.writeTextFileSync(file, '{"status":"busy"}');
   Deno.utimeSync(file, now, now);
   assertEquals(source.read()?.status, "busy");
+  Deno.removeSync(configDir, { recursive: true });
+});
+
+Deno.test("StatusSource takes the session's file where the child has another pid for itself", () => {
+  const configDir = Deno.makeTempDirSync();
+  const source = new StatusSource({ configDir, pid: 7, sessionId: "s" });
+  Deno.mkdirSync(`${configDir}/sessions`);
+  const write = (pid: number, record: object) =>
+    Deno.writeTextFileSync(`${configDir}/sessions/${pid}.json`, JSON.stringify(record));
+  write(3, { sessionId: "another", status: "busy" });
+  assertEquals(source.read(), undefined);
+  write(2, { sessionId: "s", status: "idle" });
+  assertEquals(source.read(), { status: "idle" });
+  write(2, { sessionId: "s", status: "busy", waitingFor: "dialog open" });
+  assertEquals(source.read(), { status: "busy", waitingFor: "dialog open" });
   Deno.removeSync(configDir, { recursive: true });
 });

@@ -1177,3 +1177,16 @@ Deno.test("a change before the first message starts another child at once", () =
   say(begun, "two");
   assertEquals(begun.state().ending?.kind, "renewed");
 });
+
+Deno.test("a child that never reports a status ends at a limit", () => {
+  const endings = [true, false].map((isEarly) => {
+    const session = simulate(OPTIONS);
+    if (isEarly) say(session, "one");
+    hook(session, "SessionStart", {});
+    session.hear({ type: "reachable" });
+    if (!isEarly) say(session, "one");
+    session.wait(300_000);
+    return session.state().ending?.kind;
+  });
+  assertEquals(endings, ["not-taken", "not-started"]);
+});

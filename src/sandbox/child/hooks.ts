@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../json_object.ts";
 import { ANSWER_SUFFIX, END } from "../folder/folder_contents.ts";
+import { OWNER_FILE } from "../folder/owner.ts";
 import { mayForbid } from "../../settings/may_forbid.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
@@ -134,6 +135,10 @@ s=${shellQuote(secret)}
 n=$$
 [ "$2" != ${END} ] || n=${END}
 p="$d/payloads/$n"
+# Whether the hook runs in another pid namespace than claude-print, whose pid then means nothing here.
+is_elsewhere() {
+  here=$(readlink /proc/self/ns/pid) && [ -f "$d/${OWNER_FILE}" ] && ! grep -qF "\"$here\"" "$d/${OWNER_FILE}"
+}
 # Every way out that is not an answer ends here: a full disk, a folder that is gone, no further process, a limit.
 unheard() {
   printf '\\n%s ${UNHEARD}\\n' "$s" 1<> "$d/hooks.fifo"
@@ -150,7 +155,7 @@ trap 'refuse "$@"' HUP INT TERM
 trap '' XFSZ
 if [ "$1" = ${ASKS} ]; then
   # One that was killed may not be gone yet, as long as nobody has asked what became of it.
-  { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || refuse "$@"
+  { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || is_elsewhere || refuse "$@"
   case \${run##*)} in ' '[ZX]*) refuse "$@" ;; esac
 fi
 if [ "$1" = ${IS_SHORT} ] || [ "$2" = ${END} ] || { [ "$1" = ${IS_PROMPT} ] && ! [ -e "$d/long-prompts" ]; }; then

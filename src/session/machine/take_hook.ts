@@ -111,7 +111,11 @@ function takeStop(
  * for the servers.
  */
 function introduced(before: SessionState): Step {
-  const { state, effects } = ready({ ...before, introduced: true });
+  const { state, effects: begun } = ready({ ...before, introduced: true });
+  // A message waits until the child's status is idle. Without a status file nothing else would end that wait.
+  const effects = state.options.conversation === true && state.phase === "starting"
+    ? [...begun, deadline("start", state.options.startTimeoutMs)]
+    : begun;
   const [waiting] = state.queue;
   const mayWait = state.phase === "resting" && waiting !== undefined &&
     (waiting.way === undefined || state.options.holdsPrompt === true);

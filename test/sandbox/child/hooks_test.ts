@@ -6,6 +6,8 @@ import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import type { HookPayload } from "../../../src/session/input.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
+import { PID_NAMESPACE, PID_NAMESPACE_LACK } from "../../standin/pid_namespace.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
 import { Ground } from "../ground.ts";
 
 const readJson = (path: string) => JSON.parse(Deno.readTextFileSync(path));
@@ -114,6 +116,22 @@ Deno.test("a hook that asks vetoes once the program was killed, reaped or not", 
   await reader.cancel();
   await parent.status;
 });
+
+Deno.test(unlessLacking(PID_NAMESPACE_LACK, {
+  name: "a hook asks from a pid namespace in which the program is hidden",
+  fn: async () => {
+    using ground = new Ground();
+    using sandbox = ground.sandbox({ hooks: ["PermissionRequest"] });
+    using hooks = new HookSource(sandbox);
+    const payload = { hook_event_name: "PermissionRequest" };
+    const hook = ["/bin/sh", `${sandbox.path}/own/hook`, "asks", "-", "2"];
+    const { printed, calls: [call] } = await callHook(
+      ["unshare", ...PID_NAMESPACE, ...hook],
+      { env: { PATH: "/usr/bin:/bin" }, hooks, payload },
+    );
+    assertEquals([call?.payload, JSON.parse(printed)], [payload, { to: call?.id }]);
+  },
+}));
 
 Deno.test("a payload that the shell reads itself may have several lines, be long, and find no room", async () => {
   using ground = new Ground();

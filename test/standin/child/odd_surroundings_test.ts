@@ -3,6 +3,7 @@ import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
 import { lackOf } from "../../find_tool.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
+import { PID_NAMESPACE, PID_NAMESPACE_LACK } from "../pid_namespace.ts";
 import { StandIn } from "../stand_in.ts";
 
 /** A shell line around the run; bytes that are not UTF-8 can only be made by one. */
@@ -120,6 +121,32 @@ for (const [folder, [lacks, row]] of Object.entries(MISSING)) {
       assertEquals([doctor.code, doctor.stderr, ok], [2, "", false]);
       const { detail } = checks.find(({ name }: { readonly name: string }) => name === row);
       assertStringIncludes(detail, lacks);
+    },
+  }));
+}
+
+for (
+  const [how, start, lack] of [
+    ["as another process", "", undefined],
+    ["in a pid namespace", `exec unshare ${PID_NAMESPACE.join(" ")}`, PID_NAMESPACE_LACK],
+  ] as const
+) {
+  Deno.test(unlessLacking(lack, {
+    name: `a wrapper may start Claude Code ${how}`,
+    fn: async () => {
+      await using claude = await StandIn.set({ turns: [[{ text: "You said: {prompt}" }]] });
+      const wrapper = `${claude.home.path}/wrapper`;
+      await Deno.writeTextFile(wrapper, `#!/bin/sh\n${start} ${claude.binary} "$@"\n`, {
+        mode: 0o755,
+      });
+      const message = { role: "user", content: "one" };
+      const formats = ["--input-format", "stream-json", "--output-format", "stream-json"];
+      const { code, stdout, stderr } = await claude.print(
+        [...formats, "--verbose", "--claude-binary", wrapper],
+        { stdin: `${JSON.stringify({ type: "user", message })}\n`, namesBinary: false },
+      );
+      assertEquals([code, stderr], [0, ""]);
+      assertStringIncludes(stdout, '"result":"You said: one"');
     },
   }));
 }
