@@ -111,7 +111,7 @@ export class HeldConversation implements AsyncDisposable {
   }
 
   /**
-   * Sends a message.
+   * Sends a message. One for now stops the turn under way, a running command included, which its priority alone lets end.
    *
    * @param options.uuid an id of the caller's own; one that was sent before is not sent again
    * @throws {CliError} when it cannot be sent, or when there is no room for what comes of it
@@ -134,6 +134,7 @@ export class HeldConversation implements AsyncDisposable {
         "Send it when one of them is answered",
       );
     }
+    if (priority === "now" && this.#state.unanswered > 0) await this.interrupt();
     const { result } = this.#conversation.send(content, { uuid, priority });
     this.#note({ kind: "sent" });
     // The frames of its turn, which were given before, are known first: else it would seem to be idle in between.

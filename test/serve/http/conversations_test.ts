@@ -187,6 +187,25 @@ Deno.test("a conversation is recorded, and goes on in another one", async () => 
   }
 });
 
+Deno.test("an interrupting message stops a running command", async () => {
+  const tool = { name: "Bash", input: { command: "sleep 600" } };
+  await using claude = await StandIn.set({
+    turns: [[{ tools: [tool] }, { text: "Never" }], [{ text: "You said {prompt}" }]],
+  });
+  await using server = await serveHere(claude);
+  const path = await server.open();
+  await server.ask("POST", `${path}/messages`, { content: "one" });
+  const events = eventsOf(await server.request("GET", `${path}/events`));
+  const results: unknown[] = [];
+  for await (const { data } of events) {
+    if (data.type === "assistant" && JSON.stringify(data).includes("sleep 600")) {
+      await server.ask("POST", `${path}/messages`, { content: "two", when: "interrupt" });
+    }
+    if (data.type === "result" && results.push(data.result) === 2) break;
+  }
+  assertEquals(results.at(-1), "You said two");
+});
+
 Deno.test("a conversation that is held by a pool waits for its first message without a Claude Code of its own", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
   {
