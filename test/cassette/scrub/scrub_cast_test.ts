@@ -25,7 +25,9 @@ Deno.test("a scrubbed run does and says the same as before, and tells nothing of
     const files = somebodys(folder);
     assert(/alice|acme/u.test(files.cast), name);
     // What is said is taken out of the same lines, and of some more.
-    const scrubbed = scrubbedRun(files, name.startsWith("2.1.330/") ? BOTH : undefined);
+    // Its dialogs have no list whose caret the cursor stands on, and are blanked.
+    const isBlanked = name.startsWith("2.1.330/") && !name.endsWith("/dialog-auto-mode-unchecked");
+    const scrubbed = scrubbedRun(files, isBlanked ? BOTH : undefined);
     assertEquals(/alice|acme/u.exec(scrubbed.cast + scrubbed.tape), null, name);
     assertEquals(outline(scrubbed.cast), outline(files.cast), name);
     const { differences } = replayCassette(cassetteOf(scrubbed));
