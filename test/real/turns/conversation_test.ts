@@ -301,13 +301,13 @@ forNewestVersion(
       const { stdout } = await holding(real, async ({ say, send, heard, folder }) => {
         const command = "printf out; touch began; until [ -e go ]; do sleep 0.05; done; touch over";
         await say(`Work. [[bash ${command}]] [[hang]]`, uuid(1));
+        // The call is known by its line in the transcript, which may come later than the command begins.
+        await heard('"type":"tool_use"');
         const began = () => Promise.resolve(fileAt(`${folder}/began`) !== undefined);
         await until(began, "the command runs");
         await say("Now. [[say second]]", { ...uuid(2), priority: "now" });
         await send({ type: "control_request", request_id: "x", request: { subtype: "nonesuch" } });
         await heard('"request_id":"x"');
-        // Half a second is far more than either needs to stop the turn.
-        await new Promise((over) => setTimeout(over, 500));
         await Deno.writeTextFile(`${folder}/go`, "");
         await heard(RESULT, 2);
         for (const name of ["began", "go", "over"]) await Deno.remove(`${folder}/${name}`);
