@@ -182,6 +182,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   }
   if (!child.exited) performer.endTools();
   twin?.bringNotes();
+  const { ending } = performer.end;
+  if (ending.kind === "renewed" && ending.changes.context !== undefined) {
+    const { addContext } = await import("./hands/twin_transcript.ts");
+    const { sessionId, conversation: { frames: { cwd } } } = options;
+    const { version } = state.frames;
+    addContext(ending.changes.context, { ...sandbox, sessionId, cwd, version });
+  }
   return { end: performer.end, state, lastScreen: () => terminal.render() };
 }
 

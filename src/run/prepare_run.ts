@@ -15,6 +15,7 @@ import {
 } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { modesOf } from "./plan/decisions/decide.ts";
+import { hasOtherHooks } from "./plan/conversation_of.ts";
 import { sessionOf } from "./plan/decisions/session_of.ts";
 import { type Settings, valuesOf } from "../sandbox/child/read_settings.ts";
 import type { FolderContents, FolderFile } from "../sandbox/folder/folder_contents.ts";
@@ -245,6 +246,7 @@ async function judgeOf(
     ...facts,
     settings: valuesOf(facts.settings),
     mcpServers: facts.mcpServers.length,
+    watchesPrompts: hasOtherHooks(order, { facts, event: "UserPromptSubmit" }),
     before: [...facts.earlier, ...whole].flatMap((entry) => lineId(entry) ?? []),
   });
 }

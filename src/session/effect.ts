@@ -39,6 +39,8 @@ export interface ChildChanges extends ServerChanges {
   readonly readsNoMentions?: true;
   /** The message that the next child alone finds on its fd 0. */
   readonly onStdin?: string;
+  /** Texts of the user that the transcript gets before the next child resumes the session. */
+  readonly context?: readonly string[];
 }
 
 /** The answer to a hook that waits for one. With neither reply nor veto, Claude Code's own rules decide. */

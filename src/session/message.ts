@@ -38,8 +38,10 @@ interface MessageFields {
   readonly stopped?: true;
   /** Whether it mentions files that are not to be read: that takes a child which reads none for a mention. */
   readonly unread?: true;
-  /** What the caller sent as the message's content, where it is to be printed again or holds images. */
+  /** What the caller sent as the message's content, where it is to be printed again or holds images or other texts. */
   readonly content?: unknown;
+  /** Whether the message is a command with other texts before it, which the session does not hold yet. */
+  readonly hasContext?: true;
 }
 
 /** A message for the child. */
@@ -147,6 +149,14 @@ export function enqueued(
 
 function urgency({ priority = "next" }: Message): number {
   return ["now", "next", "later"].indexOf(priority);
+}
+
+/** The texts before the last block of a message's content; empty ones are left out. */
+export function contextIn(content: unknown): readonly string[] {
+  return !Array.isArray(content) ? [] : content.slice(0, -1).flatMap((block) => {
+    const { text } = isJsonObject(block) ? block : {};
+    return typeof text === "string" && text.trim() !== "" ? [text] : [];
+  });
 }
 
 /** A part of what is pasted. */

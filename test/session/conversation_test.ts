@@ -709,6 +709,27 @@ Deno.test("a message for stdin goes to a child that is started with it", () => {
   assertEquals(next.state().ending, { kind: "renewed", changes: { onStdin: "longer" } });
 });
 
+Deno.test("a command goes to a child whose session holds the texts before it", () => {
+  const content = ["one", "two", "/x"].map((text) => ({ type: "text", text }));
+  const commands: readonly Partial<Message>[] = [
+    { way: "paste", command: "/x" },
+    { way: undefined, settled: { kind: "asked", version: "2.1.330" } },
+  ];
+  for (const command of commands) {
+    const session = rested();
+    say(session, "zero");
+    answered(session, "zero");
+    say(session, "/x", { ...command, content, hasContext: true });
+    assertEquals(session.state().ending, undefined);
+    status(session, "idle");
+    cost(session);
+    const changes = { context: ["one", "two"] };
+    assertEquals(session.state().ending, { kind: "renewed", changes });
+    const left = untakenMessages(session.state());
+    assertEquals(left.map(({ text, hasContext }) => [text, hasContext]), [["/x", undefined]]);
+  }
+});
+
 Deno.test("another model is refused where a hook has a say in it, which would not be called", () => {
   const session = simulate({
     ...OPTIONS,

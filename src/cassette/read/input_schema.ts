@@ -80,6 +80,7 @@ const fields = {
   unread: z.exactOptional(z.literal(true)),
   timeLeftMs: z.exactOptional(z.number()),
   content: z.exactOptional(z.unknown()),
+  hasContext: z.exactOptional(z.literal(true)),
   namesake: z.exactOptional(z.literal(true)),
   repeated: z.exactOptional(z.union([z.literal(true), z.literal("before")])),
 };

@@ -5,6 +5,7 @@ import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { type Entry, lineOf, parseEntry } from "../../transcript/entry.ts";
 import { asText, type JsonObject } from "../../json_object.ts";
 import { lineId, straightened } from "../../transcript/parents_first.ts";
+import { projectSlug } from "../../transcript/files/project_slug.ts";
 import { asInJson } from "./twin_words.ts";
 
 /** What was noted in a session: text that is added to a file, by its path below `projects/`. */
@@ -117,6 +118,45 @@ export function addNotes(
       : undefined;
     addTo(known ?? `${configDir}/projects/${path}`, text);
   }
+}
+
+/**
+ * Adds texts of the user to a session, which the model reads at the beginning of the next message.
+ *
+ * When 2.1.330 resumes a session that ends with the user, it adds the answer "No response requested.". A virtual answer
+ * keeps it from that, and is not sent to the API.
+ */
+export function addContext(
+  texts: readonly string[],
+  { configDir, sessionId, cwd, version }: SessionPlace & {
+    readonly cwd: string;
+    readonly version: string | undefined;
+  },
+): void {
+  const folder = Deno.realPathSync(cwd);
+  const path = transcriptIn(configDir, sessionId) ??
+    `${configDir}/projects/${projectSlug(folder)}/${sessionId}.jsonl`;
+  const last = entriesIn(textAt(path)).map(lineId).findLast((id) => id !== undefined);
+  const own = () => ({
+    ...{ isSidechain: false, userType: "external", cwd: folder, sessionId, version },
+    ...{ timestamp: new Date().toISOString(), uuid: crypto.randomUUID() },
+  });
+  const context = {
+    ...{ ...own(), parentUuid: last ?? null, type: "user" },
+    message: { role: "user", content: texts.map((text) => ({ type: "text", text })) },
+  };
+  const answer = {
+    ...{ ...own(), parentUuid: context.uuid, type: "assistant", isVirtual: true },
+    message: {
+      ...{ id: crypto.randomUUID(), type: "message", role: "assistant", model: "<synthetic>" },
+      content: [{ type: "text", text: "The next command belongs to this message." }],
+      usage: { input_tokens: 0, output_tokens: 0 },
+    },
+  };
+  // Of two ends of a session 2.1.330 goes on from the one that it is told.
+  const lastPrompt = texts[0]?.slice(0, 200);
+  const end = { type: "last-prompt", lastPrompt, leafUuid: answer.uuid, sessionId };
+  addTo(path, [context, answer, end].map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
 /**

@@ -100,8 +100,8 @@ const NO_CRON = "CLAUDE_CODE_DISABLE_CRON";
 export function hasOtherHooks(
   order: RunOrder,
   { facts, event }: {
-    readonly facts: PlanFacts;
-    readonly event: "Stop" | "SessionEnd";
+    readonly facts: Pick<PlanFacts, "settings">;
+    readonly event: "Stop" | "SessionEnd" | "UserPromptSubmit";
   },
 ): boolean {
   const { initialized } = order;

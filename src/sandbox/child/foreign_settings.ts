@@ -37,7 +37,7 @@ function isFilled(value: unknown): boolean {
 
 /**
  * Whether a hook other than ours may run at an event: one of Stop may make the assistant go on, one of SessionEnd may do
- * what is waited for.
+ * what is waited for, one of UserPromptSubmit may forbid a prompt.
  *
  * Answers yes when in doubt: a yes costs some time, a wrong no would cut a turn short. Plugins count, because they bring
  * hooks along.
@@ -46,7 +46,7 @@ function isFilled(value: unknown): boolean {
  */
 export function mayHaveOtherHooks(
   settings: readonly JsonObject[],
-  event: "Stop" | "SessionEnd",
+  event: "Stop" | "SessionEnd" | "UserPromptSubmit",
 ): boolean {
   return settings.some(({ hooks, enabledPlugins }) =>
     (isJsonObject(hooks) && hooks[event] !== undefined) ||

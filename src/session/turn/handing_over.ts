@@ -9,6 +9,7 @@ import { changesServers } from "../control/servers.ts";
 import { end } from "./ending.ts";
 import {
   type CarriedOut,
+  contextIn,
   type Message,
   type Prompt,
   type PromptPart,
@@ -60,8 +61,10 @@ export function handToChild(state: SessionState): Step {
     return atRest ? handToChild({ ...state, queue: [unaffordable(next), ...queue] }) : stay(state);
   }
   const changes = changesFor(state, next);
-  if (changes !== undefined && next.way !== undefined) {
-    return atRest ? end(state, { kind: "renewed", changes }) : stay(state);
+  if (changes !== undefined && (next.way !== undefined || next.hasContext)) {
+    const { hasContext: _, ...message } = next;
+    const untaken = { ...state, queue: [message, ...queue] };
+    return atRest ? end(untaken, { kind: "renewed", changes }) : stay(state);
   }
   switch (next.way) {
     case undefined: {
@@ -142,6 +145,7 @@ function changesFor(state: SessionState, message: Message): ChildChanges | undef
   const { changes } = isReadBy(state, message) ? changed(state, { readsNoMentions: true }) : state;
   const { options: { conversation, hasOnStdin }, turns, sent, taken } = state;
   const isThere = !conversation || (hasOnStdin && turns + sent.length + taken.length === 0);
+  if (message.hasContext) return { ...changes, context: contextIn(message.content) };
   return message.way === "stdin" && !isThere ? { ...changes, onStdin: message.text } : changes;
 }
 
@@ -183,7 +187,8 @@ function carriedOutBy({ settled }: SettledMessage): CarriedOut {
 }
 
 /** A message for which no request is made any more. */
-function unaffordable({ way: _, command: __, altered: ___, ...message }: Prompt): Message {
+function unaffordable(prompt: Prompt): Message {
+  const { way: _, command: __, altered: ___, hasContext: ____, ...message } = prompt;
   return { ...message, settled: { kind: "unaffordable" } };
 }
 

@@ -470,6 +470,30 @@ forNewestVersion(
   },
 );
 
+forNewestVersion("a command expands with the text before it, as in claude -p", async (real) => {
+  const { ours, theirs } = await both(real, {
+    recorded: "conversation/context",
+    args: ["--replay-user-messages"],
+    script: async ({ send, say, heard, folder }) => {
+      await Deno.mkdir(`${folder}/.claude/commands`, { recursive: true });
+      await Deno.writeTextFile(`${folder}/.claude/commands/greet.md`, "Greet $1. [[say hi]]");
+      const blocks = [["One.", "More.", "/greet Bob"], ["Two.", "/nosuch x"], ["3.", "/greet Eve"]];
+      for (const [at, texts] of blocks.entries()) {
+        const content = texts.map((text) => ({ type: "text", text }));
+        await send({ type: "user", ...uuid(at + 1), message: { role: "user", content } });
+        await heard(RESULT, at + 1);
+      }
+      await say("Four. [[say four]]", uuid(4));
+      await heard(RESULT, 4);
+    },
+  });
+  // The session holds the text before the command is expanded.
+  const before = /((?:[\w.]+\.)+)(<command-message>.*?<\/command-args>)/gu;
+  const asked = JSON.parse(JSON.stringify(ours.asked).replaceAll(before, "$2$1"));
+  assertSame({ ours: { ...ours, asked }, theirs });
+  assertEquals([ours.lives, ours.stderr], [theirs.lives, ""]);
+});
+
 /** The sessions that results belong to, in their order. */
 function sessionsOf(frames: readonly JsonObject[]): readonly unknown[] {
   return frames.filter(({ type }) => type === "result").map(({ session_id: id }) => id);

@@ -4,7 +4,7 @@ import { firstAlteredCharacter } from "../../../session/prompt/first_altered_cha
 import { isPlain } from "../../../session/prompt/is_plain.ts";
 import type { RunOrder } from "../../plan/run_order.ts";
 import type { UserConfig } from "../../../sandbox/user_config.ts";
-import type { Message, SettledMessage } from "../../../session/message.ts";
+import { contextIn, type Message, type SettledMessage } from "../../../session/message.ts";
 import { slashWord } from "../../../session/prompt/slash_word.ts";
 import { pasteRefusal } from "../../../session/terminal/paste.ts";
 import type { JsonObject } from "../../../json_object.ts";
@@ -50,6 +50,8 @@ export function messageJudge(
     readonly userConfig: UserConfig;
     readonly settings: readonly JsonObject[];
     readonly mcpServers: number;
+    /** Whether a hook of the caller or of settings is called with each prompt. */
+    readonly watchesPrompts: boolean;
     /** Why the initialization is refused, if it is: without what it asks for, such as hooks that forbid, nothing is done. */
     readonly refusal?: string | undefined;
     /** Ids of the lines that the session had before. */
@@ -159,16 +161,31 @@ export function messageJudge(
         settings: facts.settings,
         mcpServers: facts.mcpServers,
       });
+      // Another child resumes a session that holds the other texts, and is given the command alone.
+      const hasContext = contextIn(content).length > 0;
+      const unsound = !takesAll
+        ? `Claude Code ${version} takes a command alone`
+        : !order.persistSession
+        ? "the session is not kept, which another Claude Code would resume"
+        : order.forkSession
+        ? "the session is a fork, which has no transcript before its first message"
+        : facts.watchesPrompts
+        ? "a hook for UserPromptSubmit would not see that"
+        : isSynthetic
+        ? "the message is not the user's"
+        : undefined;
+      const context = hasContext && unsound === undefined ? { hasContext } as const : {};
       if (gated.answer !== undefined) {
-        return { ...fields, text: judged, settled: { kind: "local", ...gated.answer } };
+        return { ...fields, ...context, text: judged, settled: { kind: "local", ...gated.answer } };
       }
       if (gated.asked !== undefined) {
-        return { ...fields, text: judged, settled: { kind: "asked", ...gated.asked } };
+        const more = gated.asked.clears ? {} : context;
+        return { ...fields, ...more, text: judged, settled: { kind: "asked", ...gated.asked } };
       }
       const command = `/${slashWord(judged)?.name ?? ""}`;
-      if (last !== undefined && gated.expands) {
+      if (hasContext && unsound !== undefined && gated.expands) {
         return refused(
-          `Cannot send the message: ${command} is a command, and other text stands before it`,
+          `Cannot send the message: other text stands before the command ${command}, and ${unsound}`,
           "Send the command as a message of its own",
         );
       }
@@ -179,12 +196,14 @@ export function messageJudge(
         );
       }
       if (!gated.expands) return asText;
-      if (!takesAll) return { ...fields, way: "rendezvous", command };
-      const obstacle = pasteRefusal(text);
-      return obstacle === undefined ? { ...fields, way: "paste", command } : refused(
-        `Cannot type the command ${command}: ${obstacle}`,
-        "Leave such characters out of what follows the command",
-      );
+      if (!takesAll) return { ...fields, text: judged, way: "rendezvous", command };
+      const obstacle = pasteRefusal(judged);
+      return obstacle === undefined
+        ? { ...fields, ...context, text: judged, way: "paste", command }
+        : refused(
+          `Cannot type the command ${command}: ${obstacle}`,
+          "Leave such characters out of what follows the command",
+        );
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       return refused(error.message, error.suggestion ?? "");

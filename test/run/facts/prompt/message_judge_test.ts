@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { messageJudge } from "../../../../src/run/facts/prompt/message_judge.ts";
 import { messageLine } from "../../../../src/wire/caller_line.ts";
+import { contextIn, type SettledMessage } from "../../../../src/session/message.ts";
 import type { ToldBefore } from "../../../../src/frames/telling/frames_options.ts";
 import { PLAIN_ORDER } from "../../plain_order.ts";
 
@@ -9,6 +10,7 @@ const FACTS = {
   userConfig: { dir: "/none", claudeJson: "/none.json", loginDir: "/none" },
   settings: [],
   mcpServers: 0,
+  watchesPrompts: false,
 };
 
 /** How texts reach a child of a version, in words. */
@@ -138,9 +140,10 @@ Deno.test("of several blocks the last one alone may be a command", () => {
     const blocks = texts.map((text) => ({ type: "text", text }));
     const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version });
     const message = judge(messageLine(blocks, { ticket: "t" }));
-    if (message.way !== undefined) return [message.way, message.text, message.command];
+    const context = message.hasContext ? contextIn(message.content) : [];
+    if (message.way !== undefined) return [message.way, message.text, message.command, ...context];
     const { settled } = message;
-    return [settled.kind, "message" in settled ? settled.message : message.text];
+    return [settled.kind, "message" in settled ? settled.message : message.text, ...context];
   };
   const text = ["rendezvous", "/clear\nand more", undefined];
   assertEquals(judged("2.1.330", "/clear", "and more"), text);
@@ -149,12 +152,46 @@ Deno.test("of several blocks the last one alone may be a command", () => {
     "Cannot send the message: Claude Code 2.1.197 would take it for a command",
   ]);
   for (const version of ["2.1.197", "2.1.330"]) {
-    assertEquals(judged(version, "foo", "/context"), ["asked", "/context"]);
-    assertEquals(judged(version, "foo", "/init"), [
-      "refused",
-      "Cannot send the message: /init is a command, and other text stands before it",
-    ]);
     assertEquals(judged(version, "foo", "bar"), ["rendezvous", "foo\nbar", undefined]);
+  }
+  assertEquals(judged("2.1.197", "foo", "/context"), ["asked", "/context"]);
+  assertEquals(judged("2.1.330", "foo", "/context"), ["asked", "/context", "foo"]);
+  assertEquals(judged("2.1.330", "foo", "/clear"), ["asked", "/clear"]);
+  assertEquals(judged("2.1.330", "", " ", "/init"), ["paste", "/init", "/init"]);
+  assertEquals(judged("2.1.330", "foo", "!", "/init x"), [
+    ...["paste", "/init x", "/init"],
+    ...["foo", "!"],
+  ]);
+  assertEquals(judged("2.1.330", "foo", "/nosuch x"), ["rendezvous", "foo\n/nosuch x", undefined]);
+});
+
+Deno.test("text before a command is refused where it would not be the same", () => {
+  const blocks = ["foo", "/init"].map((text) => ({ type: "text", text }));
+  const line = messageLine(blocks, { ticket: "t" });
+  const refusals = [
+    [{ version: "2.1.197" }, {}, {}, "Claude Code 2.1.197 takes a command alone"],
+    [
+      ...[{}, { persistSession: false }, {}],
+      "the session is not kept, which another Claude Code would resume",
+    ],
+    [
+      ...[{}, { forkSession: true }, {}],
+      "the session is a fork, which has no transcript before its first message",
+    ],
+    [{ watchesPrompts: true }, {}, {}, "a hook for UserPromptSubmit would not see that"],
+    [{}, {}, { synthetic: true }, "the message is not the user's"],
+  ] as const;
+  for (const [facts, order, more, why] of refusals) {
+    const judge = messageJudge({ ...PLAIN_ORDER, ...order }, {
+      ...FACTS,
+      version: "2.1.330",
+      ...facts,
+    });
+    const { settled } = judge({ ...line, ...more }) as SettledMessage;
+    assertEquals(
+      settled.kind === "refused" && settled.message,
+      `Cannot send the message: other text stands before the command /init, and ${why}`,
+    );
   }
 });
 
