@@ -42,33 +42,36 @@ async function whileStill(
   }
 }
 
-Deno.test(`${VERSION}: an interrupt lets no call run whose hook is unanswered`, async () => {
-  await using real = await RealClaude.set(VERSION);
-  const paths = [...STANDSTILLS, "last"].map((each) => `${real.home.project}/written-${each}`);
-  const stop = async (caller: Caller, ms: number, subtype: string) => {
-    const count = caller.frames().filter(({ type }) => type === "result").length;
-    await whileStill(
-      { pid: caller.pid, binary: real.binary, ms },
-      async () => await caller.send(control(`${subtype}-${ms}`, { subtype })),
-    );
-    await caller.heard('"type":"result"', count + 1);
-  };
-  const { stdout } = await holdWithProgram(real, async (caller) => {
-    await askBeforeCalls(caller);
-    for (const [turn, ms] of STANDSTILLS.entries()) {
-      await caller.say(`go ${write(paths[turn] ?? "")}`);
-      await caller.heard("hook_callback", turn + 1);
-      await stop(caller, ms, "interrupt");
-    }
-    await caller.say(`go ${write(paths.at(-1) ?? "")}`);
-    await caller.heard("hook_callback", STANDSTILLS.length + 1);
-    await stop(caller, 300, "end_session");
-  }, ["--allowedTools", "Write"]);
-  assertEquals(paths.filter((path) => fileAt(path) !== undefined), []);
-  const reasons = parseFrames(stdout).filter(({ type }) => type === "result")
-    .map(({ terminal_reason }) => terminal_reason);
-  assertEquals(reasons, paths.map(() => "aborted_tools"));
-});
+/** What the caller is asked before a call of Write, and how it comes about. */
+const QUESTIONS = [
+  { asked: "hook_callback", args: ["--allowedTools", "Write"] },
+  { asked: "can_use_tool", args: ["--permission-prompt-tool", "stdio"] },
+] as const;
+
+for (const { asked, args } of QUESTIONS) {
+  Deno.test(`${VERSION}: an interrupt lets no call run whose ${asked} is unanswered`, async () => {
+    await using real = await RealClaude.set(VERSION);
+    const paths = [...STANDSTILLS, "last"].map((each) => `${real.home.project}/written-${each}`);
+    const { stdout } = await holdWithProgram(real, async (caller) => {
+      if (asked === "hook_callback") await askBeforeCalls(caller);
+      for (const [turn, path] of paths.entries()) {
+        await caller.say(`go ${write(path)}`);
+        await caller.heard(`"subtype":"${asked}"`, turn + 1);
+        const ms = STANDSTILLS[turn] ?? 300;
+        const subtype = turn < STANDSTILLS.length ? "interrupt" : "end_session";
+        await whileStill(
+          { pid: caller.pid, binary: real.binary, ms },
+          async () => await caller.send(control(`r${turn}`, { subtype })),
+        );
+        await caller.heard('"type":"result"', turn + 1);
+      }
+    }, args);
+    assertEquals(paths.filter((path) => fileAt(path) !== undefined), []);
+    const reasons = parseFrames(stdout).filter(({ type }) => type === "result")
+      .map(({ terminal_reason }) => terminal_reason);
+    assertEquals(reasons, paths.map(() => "aborted_tools"));
+  });
+}
 
 Deno.test(`${VERSION}: a call whose hook finds no place to ask does not run`, async () => {
   await using real = await RealClaude.set(VERSION);
@@ -87,4 +90,35 @@ Deno.test(`${VERSION}: a call whose hook finds no place to ask does not run`, as
   };
   assert(errors.length > 0);
   assertMatch(errors[0] ?? "", /^Claude Code's hooks cannot /u);
+});
+
+/** Ways to end a run while its hook waits for a caller that says nothing more. */
+const ENDS: Readonly<
+  Record<string, { readonly args?: readonly string[]; readonly signal?: Deno.Signal }>
+> = {
+  "the end of input": {},
+  "SIGTERM": { signal: "SIGTERM" },
+  "SIGINT": { signal: "SIGINT" },
+  "the timeout": { args: ["--timeout", "10"] },
+};
+
+Deno.test(`${VERSION}: no end of a run lets a call run whose hook is unanswered`, async () => {
+  const written = await Promise.all(
+    Object.entries(ENDS).map(async ([way, { args = [], signal }]) => {
+      await using real = await RealClaude.set(VERSION);
+      const path = `${real.home.project}/written`;
+      await holdWithProgram(real, async (caller) => {
+        await askBeforeCalls(caller);
+        await caller.say(`go ${write(path)}`);
+        await caller.heard("hook_callback");
+        await whileStill({ pid: caller.pid, binary: real.binary, ms: 300 }, () => {
+          if (signal !== undefined) Deno.kill(caller.pid, signal);
+          return Promise.resolve();
+        });
+        if (args.length > 0) await caller.heard('"type":"result"');
+      }, ["--allowedTools", "Write", ...args]);
+      return fileAt(path) === undefined ? [] : [way];
+    }),
+  );
+  assertEquals(written.flat(), []);
 });
