@@ -66,6 +66,7 @@ const FAULTS: readonly {
   },
 ];
 
+const TEXTS = ["one", "two", "three", "four", "five"];
 const ECHO = { text: "You said {prompt}" };
 
 /** A conversation with a tool in its third turn, at a moment of which something is done. */
@@ -90,24 +91,23 @@ for (const { name, run, ends, outlived } of FAULTS) {
         await using claude = await StandIn.set(scenarioAt(at, run));
         const conversation = converseHere(claude);
         const turns: TurnResult[] = [];
-        for (const text of ["one", "two", "three", "four", "five"]) {
+        for (const text of TEXTS) {
           turns.push(await conversation.send(text).result);
         }
         assertEquals((await conversation.close()).exitCode, 0, at);
-        const { code, subtype, says = /^$/ } = ends[at];
+        // On a busy machine what is done at the last moment comes after the result, and meets the next turn.
+        const faulty = at === "stop" && turns[3]?.exitCode !== 0 ? 3 : 2;
+        const { code, subtype, says = /^$/ } = ends[faulty === 3 ? "prompt" : at];
         assertEquals(
           turns.map(({ exitCode, frame }) => [exitCode, frame.subtype]),
-          [[0, "success"], [0, "success"], [code, subtype], [0, "success"], [0, "success"]],
+          TEXTS.map((_, turn) => turn === faulty ? [code, subtype] : [0, "success"]),
           at,
         );
         const words = turns.map(({ text }) => text);
-        if (code === 0) assertEquals(words[2], "You said three", at);
-        assertEquals(
-          words.toSpliced(2, 1),
-          ["one", "two", "four", "five"].map((text) => `You said ${text}`),
-          at,
-        );
-        assertMatch(turns[2]?.problem?.message ?? "", says, at);
+        const said = TEXTS.map((text) => `You said ${text}`);
+        if (code === 0) assertEquals(words, said, at);
+        assertEquals(words.toSpliced(faulty, 1), said.toSpliced(faulty, 1), at);
+        assertMatch(turns[faulty]?.problem?.message ?? "", says, at);
         assertEquals(new Set(turns.map(({ frame }) => frame.session_id)).size, 1, at);
         const isTold = turns[3]?.warnings.join().startsWith("Claude Code is gone") ?? false;
         const starts = (await claude.journal("start")).length;
