@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { LoggedRequest } from "../../fixtures/api/messages_api.ts";
-import { readReplyScript, type Reply } from "../../fixtures/api/reply_script.ts";
+import type { LoggedRequest } from "../../src/learn/api/messages_api.ts";
+import { readReplyScript, type Reply } from "../../src/learn/api/reply_script.ts";
 import { converseHere } from "../library/converse_here.ts";
 import { RealClaude } from "../real/real_claude.ts";
 

@@ -4,7 +4,7 @@ import {
   type MessagesApi,
   type MessagesApiOptions,
   startMessagesApi,
-} from "../../fixtures/api/messages_api.ts";
+} from "../../src/learn/api/messages_api.ts";
 import {
   makeThrowawayHome,
   type ThrowawayHome,

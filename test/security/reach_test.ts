@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { LoggedRequest } from "../../fixtures/api/messages_api.ts";
-import type { Reply } from "../../fixtures/api/reply_script.ts";
+import type { LoggedRequest } from "../../src/learn/api/messages_api.ts";
+import type { Reply } from "../../src/learn/api/reply_script.ts";
 import { closeFd, readFd } from "../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
 import { ANSWER_SUFFIX } from "../../src/sandbox/folder/folder_contents.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";

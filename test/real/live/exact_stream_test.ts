@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";
-import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { type JsonObject, parseFrames } from "../print_mode_facts.ts";

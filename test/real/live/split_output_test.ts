@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
-import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
+import type { Reply } from "../../../src/learn/api/reply_script.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";

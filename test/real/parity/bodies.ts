@@ -1,4 +1,4 @@
-import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 import { hash } from "./hash.ts";
 import type { RowRun } from "./run_row.ts";

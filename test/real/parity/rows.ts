@@ -1,7 +1,7 @@
-import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import type { Reply } from "../../../src/learn/api/reply_script.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 import type { ThrowawayHomeOptions } from "../../../fixtures/throwaway_home.ts";
-import type { LoggedRequest, MessagesApiOptions } from "../../../fixtures/api/messages_api.ts";
+import type { LoggedRequest, MessagesApiOptions } from "../../../src/learn/api/messages_api.ts";
 
 /** One command line, with what stands around it; both programs get it as it is, after `-p`. */
 export interface Row {

@@ -1,4 +1,4 @@
-import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
 import { dirname } from "node:path";
 import type { ProgramOutput } from "../../start_program.ts";
 import { RealClaude } from "../real_claude.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
-import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
+import type { Reply } from "../../../src/learn/api/reply_script.ts";
 import { framesOn } from "../../../src/cassette/cassette.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
 import { readCassette } from "../../cassette/read_cassette.ts";

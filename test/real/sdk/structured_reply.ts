@@ -1,5 +1,5 @@
-import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
-import { readReplyScript, type Reply } from "../../../fixtures/api/reply_script.ts";
+import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
+import { readReplyScript, type Reply } from "../../../src/learn/api/reply_script.ts";
 
 /** The tool for structured answers has a longer name in the interactive Claude Code. */
 export function structuredReply(

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { messagesRequest } from "../../../fixtures/api/messages_request.ts";
+import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";

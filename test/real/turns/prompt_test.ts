@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { messagesRequest } from "../../../fixtures/api/messages_request.ts";
+import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude, StartOptions } from "../real_claude.ts";

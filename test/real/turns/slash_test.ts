@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { messagesRequest } from "../../../fixtures/api/messages_request.ts";
+import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { claudeCommands } from "../../../src/session/prompt/claude_commands.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 import { asRecorded } from "../as_recorded.ts";
