@@ -4,7 +4,7 @@ const ROOT = new URL("..", import.meta.url);
 const TABLE = Deno.readTextFileSync(new URL("src/README.md", ROOT));
 
 /** What every room may import: the version, and what says nothing of any room. */
-const EVERYBODYS = ["chain.ts", "deno.json", "growing_map.ts", "json_object.ts"];
+const EVERYBODYS = ["chain.ts", "claude/versions", "deno.json", "growing_map.ts", "json_object.ts"];
 
 /** A room and the rooms that it may import, by the table in src/README.md. */
 const ROOMS: ReadonlyMap<string, readonly string[]> = rooms();

@@ -4,7 +4,7 @@ import { findClaude } from "../claude/find_claude.ts";
 import { SUBCOMMANDS } from "../claude/subcommands.ts";
 import { currentFolder } from "../run/facts/current_folder.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 
 /**
  * Becomes the real claude if its first argument is a subcommand of the installed version, such as `mcp`. Returns if it

@@ -1,4 +1,5 @@
-import { isVersionAtLeast, isWireKey, type WireObject } from "../wire/wire_keys.ts";
+import { isWireKey, type WireObject } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import type { Piece } from "./piece.ts";
 
 /** The fields of a piece in the recordings of a version. */

@@ -1,7 +1,7 @@
 import type { SessionState } from "../session/session_state.ts";
 import { isJsonObject } from "../json_object.ts";
 import type { Frame } from "../wire/frame.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import { isLifecycle } from "./messages.ts";
 import type { Task } from "./single/task.ts";
 import { systemFrame } from "./single/system_frame.ts";

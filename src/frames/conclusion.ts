@@ -2,7 +2,7 @@ import { listOf } from "../chain.ts";
 import { ticketsOf } from "../session/message.ts";
 import { lastMessages } from "../session/turn/taking.ts";
 import { costOfEntries } from "../transcript/turn/cost.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import type {
   ConversationEffect,
   ConversationState,

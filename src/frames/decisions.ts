@@ -2,7 +2,7 @@ import type { CallDecision } from "../session/effect.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { ControlResponse } from "../wire/control.ts";
 import type { UserFrame } from "../wire/message_frames.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import { stopNotice } from "./single/hook_frames.ts";
 import { systemFrame } from "./single/system_frame.ts";
 import { tellStop } from "./single/task_ends.ts";

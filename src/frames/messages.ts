@@ -3,7 +3,7 @@ import type { ContentBlock, UserEntry } from "../transcript/entry.ts";
 import type { Frame, LifecycleFrame } from "../wire/frame.ts";
 import type { UserFrame } from "../wire/message_frames.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import { askedBy } from "./result/asked_by.ts";
 import {
   and,

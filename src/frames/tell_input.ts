@@ -4,7 +4,7 @@ import { type LateTerms, limitsOf } from "../session/late_terms.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { atHome } from "../transcript/files/at_home.ts";
 import { summedSpent } from "../transcript/turn/cost.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import {
   type FramesEffect,
   type FramesStep,

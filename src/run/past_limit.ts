@@ -1,6 +1,6 @@
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { Report } from "../frames/result/report.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import { resumedOrder } from "./plan/next_order.ts";
 import type { RunReport } from "./perform_run.ts";
 import type { RunOrder } from "./plan/run_order.ts";

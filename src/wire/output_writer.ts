@@ -1,7 +1,7 @@
 import type { Frame } from "./frame.ts";
 import { jsonLine } from "./json_text.ts";
 import { textStream, type TextStreamOptions } from "./streamed_text.ts";
-import { isVersionAtLeast } from "./wire_keys.ts";
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 
 /** The values of `--output-format`. */
 export type OutputFormat = "text" | "json" | "stream-json";

@@ -1,3 +1,5 @@
+import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
+
 /** A kind of object whose set of keys depends on the version of Claude Code. */
 export type WireObject = "init" | "assistant" | "user" | "result" | "usage" | "modelUsage";
 
@@ -241,38 +243,7 @@ export function onlyWireKeys(
   return { ...kept, ...Object.fromEntries(extra) };
 }
 
-/** Tells whether a version `a.b.c` is another one or newer. Suffixes do not count, text is 0. */
-export function isVersionAtLeast(version: string, minimum: string): boolean {
-  // It is asked some ten times of each line of a transcript: nothing is split.
-  for (let [at, least, part] = [0, 0, 0]; part < 3; part++) {
-    const [number, minimal] = [numberAt(version, at), numberAt(minimum, least)];
-    if (number !== minimal) return number > minimal;
-    at = behindDot(version, at);
-    least = behindDot(minimum, least);
-  }
-  return true;
-}
-
 /** Tells whether any version has a key in an object. */
 export function isWireKey(object: WireObject, key: string): boolean {
   return TABLE[object].some((since) => since.keys.includes(key));
-}
-
-/** The number with which a part of a version begins. */
-function numberAt(version: string, at: number): number {
-  let number = 0;
-  for (let place = at; place < version.length; place++) {
-    const digit = version.charCodeAt(place) - ZERO;
-    if (!(digit >= 0 && digit <= 9)) break;
-    number = number * 10 + digit;
-  }
-  return number;
-}
-
-const ZERO = "0".charCodeAt(0);
-
-/** Where the next part of a version begins; its end where none does. */
-function behindDot(version: string, at: number): number {
-  const dot = version.indexOf(".", at);
-  return dot < 0 ? version.length : dot + 1;
 }

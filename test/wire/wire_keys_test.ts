@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { isVersionAtLeast, onlyWireKeys } from "../../src/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../src/wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../src/claude/versions/compare_versions.ts";
 
 Deno.test("isVersionAtLeast: compares numbers, not text", () => {
   for (

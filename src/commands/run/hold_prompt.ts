@@ -11,7 +11,7 @@ import { findClaude } from "../../claude/find_claude.ts";
 import { knownVersion } from "../../claude/known_version.ts";
 import { folderOfRuns } from "../../sandbox/places/folder_of_runs.ts";
 import { places } from "../../sandbox/places/places.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { TurnReport } from "../../run/conversation/told_turns.ts";
 import { LONGEST_REPLY } from "../../run/facts/prompt/gate_prompt.ts";
 import { TAKES_ALL } from "../../run/facts/prompt/message_judge.ts";

@@ -6,7 +6,7 @@ import {
   isBoundary,
   type UserEntry,
 } from "../../transcript/entry.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { triggerOf } from "../single/compact_metadata.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { Compaction } from "../memory/compaction_memory.ts";

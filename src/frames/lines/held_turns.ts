@@ -10,7 +10,7 @@ import { commandOutput } from "../../transcript/command_output.ts";
 import { type Entry, isPrompt } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { isWords } from "../../transcript/is_words.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not

@@ -6,7 +6,7 @@ import { asText } from "../../json_object.ts";
 import { parentsFirst } from "../../transcript/parents_first.ts";
 import { isMainRequest } from "../../transcript/session_listing.ts";
 import { enqueuedNotification, type TaskNotification } from "../../transcript/task_notification.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** A line of the session's own transcript, or of a subagent's. */
 interface WrittenLine {

@@ -28,7 +28,7 @@ import { type Entry, isPrompt } from "../../transcript/entry.ts";
 import { scheduledWakeup } from "../../transcript/scheduled_wakeup.ts";
 import { isMainRequest } from "../../transcript/session_listing.ts";
 import { isAddedToPrompt } from "../../transcript/turn/turn.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { notificationIn } from "../../transcript/task_notification.ts";
 import { isToldToBeStopped } from "./line_order.ts";
 

@@ -9,7 +9,7 @@ import { slashWord } from "../../session/prompt/slash_word.ts";
 import { commandOutput } from "../../transcript/command_output.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import { GOAL_COMMAND, isGoal } from "../../transcript/goal.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** How the transcript tells of a command. */
 const COMMAND = /^<command-name>\/([^<\s]+)<\//u;

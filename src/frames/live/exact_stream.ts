@@ -3,7 +3,7 @@ import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import type { StreamEvent } from "../../wire/message_frames.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { begin } from "../telling/beginning.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
 import {

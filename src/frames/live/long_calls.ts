@@ -1,5 +1,5 @@
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
 import type { OpenCall } from "../telling/open_call.ts";
 import { callsOf } from "../../transcript/turn/turn.ts";

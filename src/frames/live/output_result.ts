@@ -1,6 +1,6 @@
 import type { UserEntry } from "../../transcript/entry.ts";
 import type { StreamEvent } from "../../wire/message_frames.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 
 /**

@@ -32,7 +32,7 @@ import type { HookPayload } from "../../session/input.ts";
 import type { AssistantEntry, ContentBlock, UserEntry } from "../../transcript/entry.ts";
 import type { AssistantFrame } from "../../wire/message_frames.ts";
 import { asText } from "../../json_object.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Takes a piece of text as a hook tells it. */
 export function hearText(state: FramesState, payload: HookPayload): FramesState {

@@ -1,5 +1,5 @@
 import type { HeardLimits } from "../../session/input.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** What a `rate_limit_event` says, and by what a later one is known to say something else. */
 export interface RateLimitInfo {

@@ -3,7 +3,7 @@ import { systemFrame } from "../single/system_frame.ts";
 import { and, type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
 import { askedBy } from "../result/asked_by.ts";
 import type { ApiRetry } from "../../session/input.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Says that the model is asked, once for each answer and before anything that comes of it, to whoever wants answers live. */
 export function tellRequest(state: FramesState): Told {

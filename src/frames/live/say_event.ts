@@ -3,7 +3,7 @@ import { streamEventFrame } from "../single/stream_event_frame.ts";
 import { type FramesState, type Told, told } from "../telling/frames_state.ts";
 import { say } from "../telling/saying.ts";
 import type { StreamEvent } from "../../wire/message_frames.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Says an event of the stream of an answer, of which `message_start` told the id. */
 export function sayEvent(

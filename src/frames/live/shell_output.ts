@@ -1,7 +1,7 @@
 import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { enqueuedNotification, parseTaskNotification } from "../../transcript/task_notification.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { systemFrame } from "../single/system_frame.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { SeenShell, ShellCall, ShellOrder, ShellText } from "../telling/known_shells.ts";

@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Limits of a model in tokens; absent if not known. */
 export interface ModelLimits {

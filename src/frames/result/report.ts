@@ -2,7 +2,7 @@ import { isShellsOnly } from "../../session/turn/background_wait.ts";
 import type { HookPayload } from "../../session/input.ts";
 import type { Limits } from "../../session/limits.ts";
 import type { ResultFrame } from "../../wire/result_frame.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** A failure in one line, and what to do about it. */
 export interface Problem {

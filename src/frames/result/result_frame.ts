@@ -14,7 +14,8 @@ import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
 import { printSentence } from "./print_sentence.ts";
 import type { TimesToFirst } from "./times_to_first.ts";
 import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./subagent_stats.ts";
-import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
+import { onlyWireKeys } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Everything a result is made of. */
 export interface ResultFacts {

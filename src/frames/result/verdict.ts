@@ -6,7 +6,7 @@ import type { SettledMessage } from "../../session/message.ts";
 import type { Outcome } from "../../wire/outcome.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import type { Turn } from "../../transcript/turn/turn.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { type ApiFailure, apiFailure } from "./api_failure.ts";
 
 /** What a run's ending means to its user. */

@@ -8,7 +8,7 @@ import {
 import { asText, isJsonObject } from "../../json_object.ts";
 import { OUTPUT_REMINDER } from "../../transcript/structured_output.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";
 

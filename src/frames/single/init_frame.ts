@@ -2,7 +2,8 @@ import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import { type FastModeAsked, fastModeOf } from "../result/fast_mode.ts";
 import type { InitFrame } from "../../wire/system_frames.ts";
 import { asText, type JsonObject } from "../../json_object.ts";
-import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
+import { onlyWireKeys } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * What is known of a session when its first frame is printed.

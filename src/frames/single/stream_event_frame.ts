@@ -1,5 +1,5 @@
 import type { StreamEvent, StreamEventFrame } from "../../wire/message_frames.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** A frame around an event of the API's stream, with the fields of 2.1.197 and 2.1.330. */
 export function streamEventFrame(

@@ -5,7 +5,7 @@ import { blockedPrompt, type SystemEntry } from "../../transcript/entry.ts";
 import { withGivenIds } from "../../transcript/given_ids.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../wire/frame.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** The frames of a line that Claude Code has written of itself. */
 export function systemFrames(line: SystemEntry, context: FrameContext): readonly Frame[] {

@@ -1,6 +1,6 @@
 import type { ToolUse } from "../../transcript/turn/turn.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** A shell or a subagent at work. */
 export interface Task {

@@ -1,7 +1,7 @@
 import type { ContentBlock, Entry } from "../../transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isWords } from "../../transcript/is_words.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { systemFrame } from "./system_frame.ts";
 import type { Task, TaskContext, Tasks, TaskStep } from "./task.ts";
 

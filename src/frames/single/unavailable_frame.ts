@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../json_object.ts";
 import type { AssistantFrame } from "../../wire/message_frames.ts";
-import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
+import { onlyWireKeys } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** What a frame is made of that stands in the place of an answer. */
 export interface UnavailableFacts {

@@ -11,7 +11,8 @@ import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
 import type { UserFrame } from "../../wire/message_frames.ts";
-import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
+import { onlyWireKeys } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** The frames of a line that the model is told. */
 export function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {

@@ -1,7 +1,7 @@
 import type { Task } from "../single/task.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { ToolUse } from "../../transcript/turn/turn.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** What the call of a subagent says of its task. */
 export interface CalledSubagent extends Pick<Task, "background" | "prompt" | "name" | "parent"> {

@@ -25,7 +25,7 @@ import type { SubagentLine } from "../../session/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../transcript/entry.ts";
 import { resultText } from "../../transcript/kept_entry.ts";
 import { callsOf } from "../../transcript/turn/turn.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Tells a line of a subagent's transcript, once its call is known. */
 export function tellSubagentLine(before: FramesState, line: SubagentLine): Told {

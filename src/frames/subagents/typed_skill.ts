@@ -12,7 +12,7 @@ import { slashWord } from "../../session/prompt/slash_word.ts";
 import { commandOutput } from "../../transcript/command_output.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import { resultText } from "../../transcript/kept_entry.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * Tells what became of a skill with `context: fork` that was typed, once its output is there, as `claude -p` does: what

@@ -9,7 +9,7 @@ import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
 import type { FastMode } from "../result/fast_mode.ts";
 import { NO_PARTS } from "./partial_state.ts";
 import type { RequestOffer } from "../../session/input.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { type InitFacts, initFrame } from "../single/init_frame.ts";
 import { systemFrame } from "../single/system_frame.ts";
 

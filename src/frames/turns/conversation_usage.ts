@@ -1,6 +1,6 @@
 import { outputLimits } from "./output_limits.ts";
 import { usageSoFar } from "./cost_so_far.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { modelUsageOf } from "../result/model_usage.ts";
 import { runTurns, sumOf } from "./run_turns.ts";
 import type { FramesState } from "../telling/frames_state.ts";

@@ -5,7 +5,7 @@ import { describedModel } from "../telling/beginning.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 import { type Cost, costOfEntries } from "../../transcript/turn/cost.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * What a run has cost whose child still lives, as its status line has reported. Until the first report a conversation has

@@ -4,7 +4,7 @@ import { backgroundTasksOf, isShellsOnly } from "../../session/turn/background_w
 import type { SystemEntry } from "../../transcript/entry.ts";
 import { permissionDenialsOf } from "../../transcript/turn/permission_denials.ts";
 import type { ResultFrame } from "../../wire/result_frame.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { tellOver } from "../messages.ts";
 import { resultFrame } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";

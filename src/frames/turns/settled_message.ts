@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { SettledMessage } from "../../session/message.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import type { Frame } from "../../wire/frame.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { tellCommands, tellTitle } from "../decisions.ts";
 import { parted, tellMessage } from "../messages.ts";
 import { systemFrame } from "../single/system_frame.ts";

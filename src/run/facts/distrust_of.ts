@@ -8,7 +8,7 @@ import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * Why rules of a project do not count: the user has not trusted its folder, and they are not the user's own. Only where

@@ -50,7 +50,7 @@ import {
   requireConversation,
   requireVersion,
 } from "./version_demands.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** What stands for `--settings` where it is not given. What judges settings is loaded only for others. */
 const NO_SETTINGS: SettingsDocument = {

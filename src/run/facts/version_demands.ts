@@ -1,5 +1,5 @@
 import { CliError, UnsupportedError } from "../../cli_error.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 
 /** Asks Claude Code for its version, once, which takes up to 90 ms. */

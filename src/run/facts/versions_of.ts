@@ -1,6 +1,6 @@
 import { GUARDS_SKILLS } from "../../settings/hook_faults.ts";
 import type { VersionFaults } from "../../settings/version_faults.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { isOlder } from "./version_demands.ts";
 
 /** Of which versions one is that differ in what they take of settings. */

@@ -24,7 +24,7 @@ import type { SessionOptions } from "../../session/session_options.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import { projectSlug } from "../../transcript/files/project_slug.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** The facts of a run, and what was decided from them. */
 interface Known {

@@ -1,6 +1,6 @@
 import type { ControlResponse } from "../../wire/control.ts";
 import { givenId, type RequestId } from "../../wire/request_id.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { Answer, CallDecision, ChildChanges, Effect } from "../effect.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";

@@ -5,7 +5,7 @@ import {
   OUTPUT_SERVER,
   OUTPUT_TOOL,
 } from "../../transcript/structured_output.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { Effect } from "../effect.ts";
 import type { HookPayload, Input, OutputProblem } from "../input.ts";
 import type { SessionState } from "../session_state.ts";

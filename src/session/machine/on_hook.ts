@@ -26,7 +26,7 @@ import { askPrice, overWhenPriced } from "../turn/waits.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { mayForbid } from "../../settings/may_forbid.ts";
 import { denialWords } from "../../transcript/turn/denial_words.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;

@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * What `claude -p` makes of a slash command of Claude Code's own:

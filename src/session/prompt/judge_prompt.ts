@@ -2,7 +2,7 @@ import { claudeCommands, type CommandKind, REVIEWS } from "./claude_commands.ts"
 import { QUIT_WORDS } from "./is_plain.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
 import { type SlashWord, slashWord } from "./slash_word.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** What has to be known to judge a prompt. */
 export interface PromptFacts {

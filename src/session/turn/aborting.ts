@@ -1,7 +1,7 @@
 import { end, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./ending.ts";
 import { refuseWithdrawn } from "../control/answering.ts";
 import { isHook } from "../control/questions/told_calls.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { Effect } from "../effect.ts";
 import type { Message } from "../message.ts";
 import type { SessionState } from "../session_state.ts";

@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { HookPayload } from "../input.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { SessionState } from "../session_state.ts";

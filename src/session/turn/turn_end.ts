@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { givenUp, isFollowed } from "./child_queue.ts";
 import { refuseWithdrawn } from "../control/answering.ts";
 import { withdraw } from "../control/questions/unanswered.ts";

@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { isFollowed } from "./child_queue.ts";
 import type { Effect } from "../effect.ts";
 import { hasOtherStopHooks } from "./other_stop_hooks.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
-import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";

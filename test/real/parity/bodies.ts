@@ -1,5 +1,5 @@
 import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
-import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { hash } from "./hash.ts";
 import type { RowRun } from "./run_row.ts";
 

@@ -1,5 +1,5 @@
 import type { Reply } from "../../../src/learn/api/reply_script.ts";
-import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import type { ThrowawayHomeOptions } from "../../../fixtures/throwaway_home.ts";
 import type { LoggedRequest, MessagesApiOptions } from "../../../src/learn/api/messages_api.ts";
 

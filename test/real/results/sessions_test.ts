@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
-import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";

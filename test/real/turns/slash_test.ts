@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { claudeCommands } from "../../../src/session/prompt/claude_commands.ts";
-import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";

@@ -5,7 +5,7 @@ import {
   judgePrompt,
   type PromptFacts,
 } from "../../../src/session/prompt/judge_prompt.ts";
-import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 
 const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"];
 /** Versions whose commands nobody has looked at. */

@@ -6,7 +6,7 @@ import { type CustomCommand, findCustomCommand } from "../../../sandbox/child/cu
 import { watchesModels } from "../../../sandbox/child/foreign_settings.ts";
 import { judgePrompt } from "../../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../../session/prompt/slash_word.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import type { JsonObject } from "../../../json_object.ts";
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters, with some around it. */

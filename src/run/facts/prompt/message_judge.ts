@@ -9,7 +9,7 @@ import { slashWord } from "../../../session/prompt/slash_word.ts";
 import { pasteRefusal } from "../../../session/terminal/paste.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import type { CallerLine } from "../../../wire/caller_line.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** Says of a message of the caller how it reaches the child, if it does. */
 export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;

@@ -14,7 +14,7 @@ import {
   sessionTitle,
 } from "../../../transcript/files/session_description.ts";
 import { isSessionId } from "../../../transcript/files/session_id.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** Where sessions are looked for. */
 export interface SessionPlaces {

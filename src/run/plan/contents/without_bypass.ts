@@ -1,6 +1,6 @@
 import type { RunOrder } from "../run_order.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 const ALLOWING = "--allow-dangerously-skip-permissions";
 

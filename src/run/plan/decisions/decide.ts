@@ -14,7 +14,7 @@ import type { WayIn } from "../../../session/message.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import { OUTPUT_SERVER } from "../../../transcript/structured_output.ts";
 import { isCallers } from "../../../wire/control.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import { projectSlug } from "../../../transcript/files/project_slug.ts";
 
 /** What follows from order and facts alone, and is needed for more than one part of a plan. */

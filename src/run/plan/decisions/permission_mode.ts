@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { Settings, SettingsSource } from "../../../sandbox/child/read_settings.ts";
 import { isSwitchedOn } from "../../../sandbox/environment.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import type { RunOrder } from "../run_order.ts";
 
 /** What decides in which mode a run begins. */

@@ -1,7 +1,7 @@
 import { ruleProblem } from "./permission_rule.ts";
 import type { Settings } from "../../../sandbox/child/read_settings.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** Why some of what a project's settings say of permissions does not count. */
 export interface Distrust {

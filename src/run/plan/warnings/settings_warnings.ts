@@ -4,7 +4,7 @@ import { unknownEffort } from "./unknown_effort.ts";
 import { unknownTools } from "./unknown_tools.ts";
 import { untakenSettings } from "./untaken_settings.ts";
 import { type SettingsDocument, soundSettings } from "../../../sandbox/child/read_settings.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** The first version that tells of rules, and the first that tells of settings, which tells of both beside a text alone. */
 const TELLS_OF_RULES = "2.1.197";

@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 const FLAG = "--effort=";
 /** What the flag takes, and what it takes without telling so. */

@@ -3,7 +3,7 @@ import type { SettingsDocument } from "../../../sandbox/child/read_settings.ts";
 import { GUARDS_SKILLS, skippedHooks } from "../../../settings/hook_faults.ts";
 import type { SettingsFault } from "../../../settings/settings_faults.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** How much of one document is told, and of one fault: in lines, and in characters of the place and of what is said. */
 const MOST_FAULTS = 10;

@@ -1,5 +1,5 @@
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import type { Effect } from "../../effect.ts";
 import type { HookPayload } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";

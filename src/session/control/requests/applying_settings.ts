@@ -3,7 +3,7 @@ import { GUARDS_SKILLS } from "../../../settings/hook_faults.ts";
 import { settingsFaults } from "../../../settings/settings_faults.ts";
 import { versionFaults } from "../../../settings/version_faults.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
-import { isVersionAtLeast } from "../../../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, type Step } from "../../step.ts";
 import { changed, hasBegun, isNew, refuse, respond } from "../answering.ts";
