@@ -97,7 +97,7 @@ async function runThemAgain(
   },
 ) {
   const folder = undo.use(borrowFolder(options.env)).path;
-  const claude = await claudeAgainst(against, { ...options, folder });
+  const claude = undo.use(await claudeAgainst(against, options));
   const { recorded, skipped } = await runAgain(cassettes, { ...options, folder, claude });
   return {
     told: { version: claude.version, again: recorded.size, skipped },

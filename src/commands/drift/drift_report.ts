@@ -12,7 +12,7 @@ export interface DriftReport {
   readonly empty: readonly string[];
   /** How many recordings there are of each version of Claude Code; of an unknown one by "". */
   readonly versions: Readonly<Record<string, number>>;
-  /** Who was asked beside this program, such as `claude-agent-sdk 0.2.187 (Python)`. */
+  /** Who was asked beside this program, such as `claude-agent-sdk 0.2.189 (Python)`. */
   readonly sdks: readonly string[];
   /** The Claude Code that did the same again, if one did, and which cassettes it did not. */
   readonly against?: {

@@ -2,29 +2,30 @@ import { framesOn } from "../../cassette/cassette.ts";
 import type { FoundCassette } from "../../cassette/read/find_cassettes.ts";
 import { openCassette } from "../../cassette/read/open_cassette.ts";
 import { CliError } from "../../cli_error.ts";
-import { compareTalks } from "../../drift/again/compare_talks.ts";
+import { compareWithRecording, type TalkAgain } from "../../drift/again/compare_talks.ts";
 import { type RecordedTalk, recordedTalk } from "../../drift/again/recorded_talk.ts";
 import type { Findings } from "../../drift/findings.ts";
-import type { Place } from "../../drift/finding.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { record } from "../../library/record.ts";
 import { run } from "../../library/run.ts";
+import type { RunResult } from "../../library/run_handle.ts";
 import { openApiCassette } from "../../relay/api_cassette.ts";
 import { apiFolder, furtherOf } from "../../relay/api_folder.ts";
 import { startRelay } from "../../relay/relay.ts";
 import { FIRST_PARTY, relayVariables } from "../../run/plan/upstream_of.ts";
 import type { Environment } from "../../sandbox/environment.ts";
+import { jsonObjectIn } from "../../wire/json_object_in.ts";
 import type { ClaudeAgainst } from "./claude_against.ts";
 
-/** How cassettes are run again. */
+/** How a cassette is run again. */
 export interface AgainOptions {
   readonly claude: ClaudeAgainst;
   /** The tools that may run. */
   readonly allowed: readonly string[];
   readonly env: Environment;
-  /** A folder for what is recorded, and for the homes of the runs. */
-  readonly folder: string;
-  readonly findings: Findings;
   readonly signal: AbortSignal;
+  /** How long a turn may take, in seconds; 300 by default. */
+  readonly timeoutS?: number;
 }
 
 /** What came of it. */
@@ -45,31 +46,61 @@ const TIMEOUT_S = 300;
 const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
 
 /**
- * Says the prompts of cassettes again to a Claude Code, which the recorded API answers: offline, with a home and a folder
- * of its own, and without any tool that is not allowed.
+ * Runs cassettes again with a Claude Code, and adds to the findings what it does differently from the recordings.
+ *
+ * @param options.folder a folder for what is recorded, and for the homes of the runs
  */
 export async function runAgain(
   cassettes: readonly FoundCassette[],
-  options: AgainOptions,
+  { folder, findings, ...options }: AgainOptions & {
+    readonly folder: string;
+    readonly findings: Findings;
+  },
 ): Promise<RunAgain> {
   const recorded = new Map<string, string>();
   const skipped: { path: string; why: string }[] = [];
-  for (const { kind, path } of cassettes) {
-    options.signal.throwIfAborted();
-    const why = kind === "tape"
-      ? "a tape alone has no API that answers"
-      : await again(path, { ...options, recorded });
-    if (why !== undefined) skipped.push({ path, why });
+  for (const [index, cassette] of cassettes.entries()) {
+    const home = `${folder}/${index}`;
+    const ran = await runCassetteAgain(cassette, { ...options, home });
+    const { path } = cassette;
+    if ("why" in ran) {
+      skipped.push({ path, why: ran.why });
+      continue;
+    }
+    const { again, target } = ran;
+    if (again.problem === undefined) recorded.set(target, path);
+    for (const found of compareWithRecording(ran.frames, again)) {
+      findings.add(found, { place: { path, line: 0 } });
+    }
   }
   return { recorded, skipped };
 }
 
-/** Says why a cassette is not run again, if it is not. */
-async function again(
-  path: string,
-  options: AgainOptions & { readonly recorded: Map<string, string> },
-): Promise<string | undefined> {
-  const { findings, allowed, recorded, folder } = options;
+/** A cassette that was run again. */
+export interface RanAgain {
+  /** The frames of the cassette. */
+  readonly frames: readonly JsonObject[];
+  /** What the Claude Code has done. */
+  readonly again: TalkAgain;
+  /** The cassette in which that was recorded. */
+  readonly target: string;
+}
+
+/**
+ * Says the prompts of a cassette again to a Claude Code, which the recorded API answers: offline, with a home and a folder
+ * of its own, and without any tool that is not allowed.
+ *
+ * @param options.home a folder that is made for the run
+ * @returns why the cassette cannot be run again, if it cannot
+ * @throws the reason of the signal
+ */
+export async function runCassetteAgain(
+  { kind, path }: FoundCassette,
+  options: AgainOptions & { readonly home: string },
+): Promise<RanAgain | { readonly why: string }> {
+  const { allowed, home, signal } = options;
+  signal.throwIfAborted();
+  if (kind === "tape") return { why: "a tape alone has no API that answers" };
   let cassette: ReturnType<typeof openCassette>;
   let api: ReturnType<typeof openApiCassette>;
   let missed: string | undefined;
@@ -87,41 +118,37 @@ async function again(
       tell: (line) => missed ??= line,
     });
   } catch (error) {
-    if (error instanceof CliError) return error.message;
+    if (error instanceof CliError) return { why: error.message };
     throw error;
   }
-  if (api.stats().exchanges === 0) return "it has no api/ with answers";
+  if (api.stats().exchanges === 0) return { why: "it has no api/ with answers" };
   const talk = recordedTalk(cassette, { allowed });
-  if ("why" in talk) return talk.why;
-  const place: Place = { path, line: 0 };
+  if ("why" in talk) return talk;
+  const requests: JsonObject[] = [];
   let misses = 0;
   using relay = startRelay({
     answer: async (request, gone) => {
+      const isOfModel = MODEL_REQUEST.test(request.path);
+      if (isOfModel) requests.push(jsonObjectIn(new TextDecoder().decode(request.body)) ?? {});
       const answer = await api.answer(request, gone);
-      if (answer.status === 503 && MODEL_REQUEST.test(request.path)) misses++;
+      if (answer.status === 503 && isOfModel) misses++;
       return answer;
     },
   });
-  const home = `${folder}/${recorded.size}`;
   const target = `${home}/cassette`;
   await Deno.mkdir(`${home}/project`, { recursive: true });
+  const frames = framesOn(cassette.tape).map(({ frame }) => frame);
   try {
-    await say(talk, { ...options, home, target, url: relay.url });
+    const ended = await say(talk, { ...options, target, url: relay.url });
+    signal.throwIfAborted();
+    const now = framesOn(openCassette(target).tape).map(({ frame }) => frame);
+    const lacking = misses === 0 ? {} : { missed: missed ?? `${misses} requests are not recorded` };
+    return { frames, target, again: { ...ended, frames: now, requests, ...lacking } };
   } catch (error) {
-    options.signal.throwIfAborted();
-    const what = error instanceof Error ? error.message : String(error);
-    findings.add({ check: "answered otherwise", where: "run", what }, { place });
-    return undefined;
+    signal.throwIfAborted();
+    const problem = error instanceof Error ? error.message : String(error);
+    return { frames, target, again: { frames: [], exitCode: 2, requests, problem } };
   }
-  recorded.set(target, path);
-  if (misses > 0) {
-    const what = missed ?? `${misses} requests are not recorded`;
-    findings.add({ check: "answered otherwise", where: "api", what }, { place });
-  }
-  const [before, now] = [cassette, openCassette(target)]
-    .map(({ tape }) => framesOn(tape).map(({ frame }) => frame));
-  for (const found of compareTalks(before ?? [], now ?? [])) findings.add(found, { place });
-  return undefined;
 }
 
 /**
@@ -142,15 +169,15 @@ function askedWhile(path: string, { cast }: Pick<ReturnType<typeof openCassette>
   return { from: further === undefined ? 0 : startOf(cast), until };
 }
 
-/** Says what was said, and records it. */
+/** Says what was said, records it, and returns how the run or the last turn ended. */
 async function say(
   { prompts, isConversation, model, maxTurns, hasKey }: RecordedTalk,
-  { claude, allowed, env, home, target, url, signal }: AgainOptions & {
+  { claude, allowed, env, home, target, url, signal, timeoutS = TIMEOUT_S }: AgainOptions & {
     readonly home: string;
     readonly target: string;
     readonly url: string;
   },
-): Promise<void> {
+): Promise<Pick<TalkAgain, "exitCode" | "failure">> {
   const { PATH = "/usr/bin:/bin", TMPDIR, DENO_DIR } = env;
   const options = {
     cwd: `${home}/project`,
@@ -172,7 +199,7 @@ async function say(
     },
     args: [
       `--claude-binary=${claude.binary}`,
-      `--timeout=${TIMEOUT_S}`,
+      `--timeout=${timeoutS}`,
       // Its folder is below one of temporary files, above which others may have put a project's settings and servers.
       "--setting-sources=user",
       "--strict-mcp-config",
@@ -183,10 +210,15 @@ async function say(
   };
   if (!isConversation) {
     const args = [...options.args, `--record=${target}`];
-    await run(prompts[0] ?? "", { ...options, args }).result;
-    return;
+    return endOf(await run(prompts[0] ?? "", { ...options, args }).result);
   }
   await using conversation = record(target, options);
-  for (const prompt of prompts) await conversation.send(prompt).result;
+  let end: Pick<TalkAgain, "exitCode" | "failure"> = { exitCode: 0 };
+  for (const prompt of prompts) end = endOf(await conversation.send(prompt).result);
   await conversation.close();
+  return end;
+}
+
+function endOf({ exitCode, problem }: RunResult): Pick<TalkAgain, "exitCode" | "failure"> {
+  return problem === undefined ? { exitCode } : { exitCode, failure: problem.message };
 }

@@ -11,12 +11,17 @@ import { sweep } from "./sweep.ts";
  * A folder for what a command needs while it works, which is gone with it: where the command is killed, it is swept as a
  * run's folder is. What others have left that were killed goes first.
  *
+ * @param options.place the folder in which it is made; `TMPDIR` by default
  * @throws {CliError} when it cannot be made
  */
-export function borrowFolder(env: Environment): Disposable & { readonly path: string } {
+export function borrowFolder(
+  env: Environment,
+  options: { readonly place?: string } = {},
+): Disposable & { readonly path: string } {
   const all = places(env);
-  sweep({ places: all, userConfigDir: locateUserConfig(env).dir });
-  const path = made(all[0]);
+  const { place = all[0] } = options;
+  sweep({ places: [...new Set([place, ...all])], userConfigDir: locateUserConfig(env).dir });
+  const path = made(place);
   return {
     path,
     [Symbol.dispose]: () => {

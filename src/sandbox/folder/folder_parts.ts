@@ -4,7 +4,7 @@ export interface FolderParts {
   readonly own: string;
   /**
    * The child's `CLAUDE_CONFIG_DIR`. Claude Code lets no tool write to a folder of this name but what is meant to be
-   * written there, such as plans (2.1.197 and 2.1.330).
+   * written there, such as plans (2.1.330).
    */
   readonly configDir: string;
   /** Where Claude Code looks for the user's agents, in the config dir. */

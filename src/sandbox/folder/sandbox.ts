@@ -288,7 +288,7 @@ const ALWAYS_READ = "plugins";
 
 /**
  * Links what the user wrote for Claude Code into the config dir of a run. What the run has a folder of its own for
- * becomes a part of that: agents are looked for in folders further down too (2.1.197 and 2.1.330).
+ * becomes a part of that: agents are looked for in folders further down too (2.1.330).
  */
 function linkUserFiles(
   { userConfigDir: from, hidesUser = false }: Pick<FolderContents, "userConfigDir" | "hidesUser">,
@@ -318,8 +318,8 @@ function linkBackups({ userConfigDir: from }: Pick<FolderContents, "userConfigDi
 
 /**
  * Makes an empty folder in each of these folders of runs. As long as it is there, so is the folder of runs: in the place
- * of one that is missing Claude Code's Bash sandbox puts a file, so that other runs could not make it (2.1.197 and
- * 2.1.330).
+ * of one that is missing Claude Code's Bash sandbox puts a file, so that other runs could not make it
+ * (2.1.330).
  *
  * @param name what to call it: a private folder's name, as they stand beside those
  * @returns their paths

@@ -3,7 +3,7 @@ import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 
-const RUN = new URL("../../../fixtures/recordings/runs/2.1.330/answer", import.meta.url).pathname;
+const RUN = new URL("../../../fixtures/recordings/runs/2.1.332/answer", import.meta.url).pathname;
 
 async function drift(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return await startProgram([...CLAUDE_PRINT, "drift", ...args], {
@@ -33,7 +33,7 @@ Deno.test("what is as it is known is well, and nothing to check is not", async (
       drift([`${folder}/none`]),
     ]);
     assertEquals([well.code, empty.code, allowed.code, missing.code], [0, 1, 0, 2]);
-    assertStringIncludes(well.stdout, "Checked 1 recording (1 of 2.1.330)");
+    assertStringIncludes(well.stdout, "Checked 1 recording (1 of 2.1.332)");
     assertStringIncludes(empty.stdout, "Nothing was found to check");
     assertStringIncludes(missing.stderr, "it does not exist");
   });

@@ -19,6 +19,17 @@ Deno.test("a borrowed folder is one that a sweep knows, and gone when it is give
   Deno.removeSync(tmp);
 });
 
+Deno.test("a folder borrowed in another place is gone when it is given back", () => {
+  const tmp = Deno.realPathSync(Deno.makeTempDirSync());
+  const env = { TMPDIR: `${tmp}/none`, HOME: `${tmp}/home`, PATH: "/usr/bin" };
+  {
+    using borrowed = borrowFolder(env, { place: tmp });
+    assertEquals(borrowed.path.startsWith(`${tmp}/`), true);
+  }
+  assertEquals([...Deno.readDirSync(tmp)], []);
+  Deno.removeSync(tmp);
+});
+
 Deno.test("whoever gets no folder is told so in the words of a run", () => {
   const tmp = Deno.makeTempDirSync();
   Deno.writeTextFileSync(`${tmp}/file`, "");
