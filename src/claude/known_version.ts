@@ -1,5 +1,6 @@
 import { askVersion } from "./ask_version.ts";
 import { isScript } from "./is_script.ts";
+import { refuseOldVersion } from "./refuse_old.ts";
 
 /** Versions that have been asked for, by the executable, and by what the shim of a version manager goes by. */
 const versions = new Map<string, string>();
@@ -10,7 +11,7 @@ const MOST_VERSIONS = 100;
  *
  * @param options.trustsScripts whether a script is taken to start the same Claude Code as before
  * @param options.ask asks the program
- * @throws {CliError} as `askVersion` does
+ * @throws {CliError} as `askVersion` does, and for a version that is too old
  */
 export async function knownVersion(
   binary: string,
@@ -22,12 +23,17 @@ export async function knownVersion(
   },
 ): Promise<string | undefined> {
   const program = !trustsScripts && isScript(binary) ? undefined : identityOf(binary);
-  if (program === undefined) return await ask(binary, env, { cwd });
+  const askNow = async () => {
+    const version = await ask(binary, env, { cwd });
+    refuseOldVersion(version);
+    return version;
+  };
+  if (program === undefined) return await askNow();
   // Deno names variables in another order each time.
   const key = JSON.stringify([program, cwd, Object.entries(env).toSorted()]);
   const known = versions.get(key);
   if (known !== undefined) return known;
-  const version = await ask(binary, env, { cwd });
+  const version = await askNow();
   if (version !== undefined && versions.size < MOST_VERSIONS) versions.set(key, version);
   return version;
 }

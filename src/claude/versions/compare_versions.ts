@@ -1,5 +1,8 @@
-/** The oldest Claude Code that is supported: published on 2026-09-22. Transcripts of older ones are still read. */
-export const OLDEST_VERSION = "2.1.280";
+/**
+ * The oldest Claude Code that is supported, published on 2026-09-29: the first one whose socket takes every prompt
+ * exactly. Transcripts of older versions are still read.
+ */
+export const OLDEST_VERSION = "2.1.285";
 
 /**
  * Tells whether a version `a.b.c` is a minimum or newer. Suffixes do not count, and text counts as 0.

@@ -1,0 +1,20 @@
+import { z } from "zod/mini";
+import type { ProfileFacts } from "./profile_index.ts";
+
+/** Words that can be keys of frames: none of them is `__proto__`. */
+const words = z.string().check(z.regex(/^(?:[A-Za-z][\w-]*(?: (?!$)|$))*$/u));
+const values = z.record(z.string(), z.unknown());
+
+/** The facts of a profile, where somebody else may have written them: a learnt profile, a recording. */
+export const factsSchema: z.ZodMiniType<ProfileFacts> = z.object({
+  capabilities: words,
+  keys: z.object({
+    init: words,
+    assistant: words,
+    user: words,
+    result: words,
+    usage: words,
+    modelUsage: words,
+  }),
+  constants: z.object({ init: values, result: values }),
+});
