@@ -19,7 +19,7 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   {
     flag: "--allow-write",
-    reason: "the run's private folder in TMPDIR, and transcripts brought home",
+    reason: "the run's private folder in TMPDIR, transcripts brought home, and the cache",
   },
   {
     flag: "--allow-env",
@@ -27,7 +27,7 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   {
     flag: "--allow-run",
-    reason: "`claude`, where it is not on a terminal, and `git`, from wherever they are",
+    reason: "`claude`, where it is not on a terminal, `git` and `npm`, from wherever they are",
   },
   {
     flag: "--allow-sys=hostname,statfs,uid",

@@ -10,10 +10,10 @@ const job = z.object({
     run: z.optional(z.string()),
   })),
 });
-const workflow = z.object({ jobs: z.object({ newest: job, tell: job }) });
+const workflow = z.object({ jobs: z.object({ newest: job, propose: job, tell: job }) });
 const FILE = new URL("../../.github/workflows/drift.yml", import.meta.url);
-const { newest, tell } = workflow.parse(parse(Deno.readTextFileSync(FILE))).jobs;
-const steps = [...newest.steps, ...tell.steps];
+const { newest, propose, tell } = workflow.parse(parse(Deno.readTextFileSync(FILE))).jobs;
+const steps = [...newest.steps, ...propose.steps, ...tell.steps];
 
 /** What a step of the job has done. */
 interface Done {
@@ -83,12 +83,47 @@ Deno.test("what is new is a version that was not seen last, and only what is a v
   assertEquals([odd.code, odd.output], [1, ""]);
 });
 
+Deno.test("a version is measured, and red if it lacks what is needed", async () => {
+  const measure = (code: number, patch: string) =>
+    step("learn", {
+      deno: `[ "$*" = "task learn --binary /claude" ] || exit 98
+echo "0/5 frames"; echo "2.1.400: learnt in 90 s"; echo "  + hookEvents: New"; exit ${code}`,
+      git: `[ "$1" != diff ] || printf '${patch}'`,
+    });
+  const summary = "```\n2.1.400: learnt in 90 s\n  + hookEvents: New\n```\n";
+  assertEquals(await measure(0, "a patch"), { code: 0, output: "profiled=true\n", summary });
+  assertEquals(await measure(0, ""), { code: 0, output: "", summary });
+  assertEquals(await measure(1, "a patch"), { code: 1, output: "profiled=true\n", summary });
+});
+
+Deno.test("a profile is proposed, or left as a patch", async () => {
+  const note = `for each; do printf '<%s>' "$each"; done >> "$GITHUB_STEP_SUMMARY"`;
+  const git = `case "$1" in push) ${note} ;; esac`;
+  const proposed = await step("Open a pull request", {
+    git,
+    gh: `[ "$1" = auth ] || ${note}`,
+  });
+  assertEquals(
+    [proposed.code, proposed.summary],
+    [
+      0,
+      "<push><--force><origin><profile-2.1.400><pr><create><--repo><o/r><--head>" +
+      "<profile-2.1.400><--title><claude: learn Claude Code 2.1.400><--body-file><change.md>",
+    ],
+  );
+  const refused = await step("Open a pull request", { git: ":", gh: '[ "$1" = auth ]' });
+  assertEquals(refused.code, 0);
+  assertStringIncludes(refused.summary, "git apply profile.patch");
+  const foreign = await step("Open a pull request", { git: '[ "$1" != apply ]', gh: ":" });
+  assertEquals(foreign.code, 1);
+});
+
 Deno.test("what drifts is told with its table and where it was seen, and what cannot be looked at is red", async () => {
   const look = (drift: number, tests: number) =>
     step("look", {
       deno: `case "$*" in
 *" drift "*) echo "The table" >> "$GITHUB_STEP_SUMMARY"; exit ${drift} ;;
-"task test:real") exit ${tests} ;;
+"task test") exit ${tests} ;;
 esac
 exit 98`,
     });
@@ -101,7 +136,7 @@ exit 98`,
   });
   const failing = await look(0, 1);
   assertEquals([failing.code, failing.output], [0, "drifted=true\n"]);
-  assertStringIncludes(failing.summary, "The tests that drive the real program fail with it.");
+  assertStringIncludes(failing.summary, "The tests fail with it.");
   assertEquals((await look(2, 0)).code, 2);
 });
 

@@ -89,8 +89,8 @@ for (const { name, text, permissions, jobs } of WORKFLOWS) {
 
 Deno.test("what drifts is told by a job that runs nothing else, and a version is seen once", () => {
   const { jobs = {} } = WORKFLOWS.find(({ name }) => name === "drift") ?? {};
-  const { newest, tell } = jobs;
-  assertEquals(Object.keys(jobs), ["newest", "tell"]);
+  const { newest, propose, tell } = jobs;
+  assertEquals(Object.keys(jobs), ["newest", "propose", "tell"]);
   assertEquals(newest?.permissions, { contents: "read", actions: "read" });
   assertEquals([tell?.needs, tell?.if], ["newest", "needs.newest.outputs.drifted == 'true'"]);
   assertEquals(tell?.permissions, { issues: "write" });
@@ -104,7 +104,16 @@ Deno.test("what drifts is told by a job that runs nothing else, and a version is
   const looks = newest?.steps.filter(({ if: when }) =>
     when === "steps.versions.outputs.new == 'true'"
   );
-  assertEquals(looks?.length, 3);
+  assertEquals(looks?.length, 4);
+  // A profile comes from a program that nobody has looked at: beside a right to write, nothing of it runs.
+  assertEquals(propose?.permissions, { contents: "write", "pull-requests": "write" });
+  const proposes = propose?.steps.map(({ uses = "", run = "" }) => uses.replace(/@.*/u, "") + run);
+  assertEquals(proposes?.slice(0, -1), ["actions/checkout", "actions/download-artifact"]);
+  assertMatch(
+    proposes?.at(-1) ?? "",
+    /^git apply --include='src\/claude\/versions\/\*' profile\.patch\n/u,
+  );
+  assert(!/\b(?:deno|npm|node|sh)\b/u.test(proposes?.at(-1) ?? ""));
 });
 
 /** The jobs of a release in the order in which they need each other, and all that each may do. */
