@@ -11,15 +11,21 @@ export interface LiveLineOutput {
   readonly flush: () => void;
 }
 
-/** What a live line needs to know of the world. */
-export interface LiveLineOptions {
+/** What a line that is redrawn needs to know of the world. */
+export interface RedrawnLineOptions {
   readonly output: LiveLineOutput;
+  /** Whether the terminal is this program's to draw on. */
+  readonly isOurs: () => boolean;
+  /** The line as it is now, narrower than the terminal. */
+  readonly render: () => string;
+}
+
+/** What a live line needs to know of the world. */
+export interface LiveLineOptions extends Omit<RedrawnLineOptions, "render"> {
   /** How long the run has taken, in milliseconds. */
   readonly elapsedMs: () => number;
   /** Width of the terminal, in character cells. */
   readonly columns: () => number;
-  /** Whether the terminal is this program's to draw on. */
-  readonly isOurs: () => boolean;
   readonly color: boolean;
   readonly cwd: string;
 }
@@ -29,31 +35,25 @@ const REDRAW_MS = 250;
 const ERASE = "\r\x1b[K";
 
 /**
- * One quiet line that says how far a run is, redrawn in place until it is disposed, and gone then.
+ * One line that is redrawn in place until it is disposed, and gone then.
  *
  * The cursor is left in the line's first column, so that a `^C` which the terminal echoes is erased with the line.
  */
-export class LiveLine implements Disposable {
-  readonly #options: LiveLineOptions;
+export class RedrawnLine implements Disposable {
+  readonly #options: RedrawnLineOptions;
   readonly #timer: ReturnType<typeof setInterval>;
-  #progress: Progress = PROGRESS_START;
   #shown = "";
 
-  constructor(options: LiveLineOptions) {
+  constructor(options: RedrawnLineOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.draw(), REDRAW_MS);
-    // The end of the run is not put off for the line.
+    // The end of the command is not put off for the line.
     Deno.unrefTimer(this.#timer);
-  }
-
-  /** Takes the next sign of the run; it is seen when the line is drawn again. */
-  observe(sign: Input): void {
-    this.#progress = followProgress(this.#progress, sign);
   }
 
   /** Draws the line if it has changed. A terminal that still owes something of it gets nothing new. */
   draw(): void {
-    const { output, color, cwd } = this.#options;
+    const { output } = this.#options;
     output.flush();
     if (output.pending > 0) return;
     if (!this.#options.isOurs()) {
@@ -61,12 +61,7 @@ export class LiveLine implements Disposable {
       this.#shown = "";
       return;
     }
-    const line = renderLiveLine(this.#progress, {
-      columns: this.#options.columns(),
-      elapsedMs: this.#options.elapsedMs(),
-      color,
-      cwd,
-    });
+    const line = this.#options.render();
     if (line === this.#shown) return;
     output.write(`\r${line}\x1b[K\r`);
     this.#shown = line;
@@ -77,6 +72,25 @@ export class LiveLine implements Disposable {
     clearInterval(this.#timer);
     if (this.#shown !== "" && this.#options.isOurs()) this.#options.output.write(ERASE);
     this.#shown = "";
+  }
+}
+
+/** One quiet line that says how far a run is. */
+export class LiveLine extends RedrawnLine {
+  #progress: Progress = PROGRESS_START;
+
+  constructor({ elapsedMs, columns, color, cwd, ...options }: LiveLineOptions) {
+    const style = { color, cwd };
+    super({
+      ...options,
+      render: () =>
+        renderLiveLine(this.#progress, { ...style, columns: columns(), elapsedMs: elapsedMs() }),
+    });
+  }
+
+  /** Takes the next sign of the run; it is seen when the line is drawn again. */
+  observe(sign: Input): void {
+    this.#progress = followProgress(this.#progress, sign);
   }
 }
 

@@ -33,8 +33,20 @@ export function renderLiveLine(progress: Progress, style: LiveLineStyle): string
   const tool = toolRoom < LEAST_TOOL_COLUMNS
     ? []
     : toolParts(progress, style).map((text) => fit(text, toolRoom));
-  const line = fit([phase(progress), ...tool, ...ending].join(SEPARATOR), room);
-  return style.color && line !== "" ? `\x1b[2m${line}\x1b[22m` : line;
+  return renderLine([phase(progress), ...tool, ...ending], style);
+}
+
+/** One line that says what a command does and for how long: `downloading 2.1.330 · 12 s`. */
+export function renderStep(step: string, style: Omit<LiveLineStyle, "cwd">): string {
+  return renderLine([step, duration(style.elapsedMs)], style);
+}
+
+function renderLine(
+  parts: readonly string[],
+  { columns, color }: Pick<LiveLineStyle, "columns" | "color">,
+): string {
+  const line = fit(parts.join(SEPARATOR), Math.max(0, columns - 1));
+  return color && line !== "" ? `\x1b[2m${line}\x1b[22m` : line;
 }
 
 function phase({ phase, count }: Progress): string {
