@@ -60,6 +60,10 @@ async function main(argv: readonly string[]): Promise<number> {
         const { sweepCommand } = await import("./commands/sweep.ts");
         return sweepCommand(command.options);
       }
+      case "learn": {
+        const { learn } = await import("./commands/learn.ts");
+        return await learn(command.options);
+      }
       case "shim": {
         const { shim } = await import("./commands/shim/shim.ts");
         return shim(command.options);
@@ -75,6 +79,10 @@ async function main(argv: readonly string[]): Promise<number> {
       case "drift": {
         const { drift } = await import("./commands/drift/drift.ts");
         return await drift(command.options);
+      }
+      case "bisect": {
+        const { bisect } = await import("./commands/bisect/bisect.ts");
+        return await bisect(command.options);
       }
       case "serve": {
         if (command.unit !== undefined) {

@@ -11,6 +11,8 @@ export interface ProgramToRun {
   readonly input?: string;
   /** Once it is aborted the program is killed, with whatever it has started. */
   readonly signal?: AbortSignal | undefined;
+  /** Most that it may print to stdout, and to stderr, in bytes; any amount by default. */
+  readonly mostOutput?: number;
 }
 
 /**
@@ -18,11 +20,11 @@ export interface ProgramToRun {
  *
  * @param path of the program, or its name
  * @throws what the signal is aborted with, after the program has been killed
- * @throws {Error} when it cannot be started
+ * @throws {Error} when it cannot be started, or prints more than it may, after it has been killed
  */
 export async function endOfProgram(
   path: string,
-  { args, cwd, env, input, signal }: ProgramToRun,
+  { args, cwd, env, input, signal, mostOutput = Infinity }: ProgramToRun,
 ): Promise<Deno.CommandOutput> {
   signal?.throwIfAborted();
   heedChildren();
@@ -38,16 +40,37 @@ export async function endOfProgram(
   const kill = () => killGroup(child.pid, "SIGKILL");
   signal?.addEventListener("abort", kill);
   try {
-    const ended = child.output();
+    const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) =>
+      readAll(stream, { most: mostOutput, kill });
+    const ended = Promise.all([read(child.stdout), read(child.stderr), child.status]);
     if (input !== undefined) {
       const writer = child.stdin.getWriter();
       // A program that ends at once is told of by how it ends.
       await writer.write(new TextEncoder().encode(input)).catch(() => {});
       await writer.close().catch(() => {});
     }
-    return await ended;
+    const [stdout, stderr, status] = await ended;
+    if (stdout === undefined || stderr === undefined) {
+      throw new Error(`${path} printed more than ${mostOutput} bytes`);
+    }
+    return { ...status, stdout, stderr };
   } finally {
     signal?.removeEventListener("abort", kill);
     signal?.throwIfAborted();
   }
+}
+
+/** Reads a stream to its end; undefined where there is more than there may be, and the program is killed. */
+async function readAll(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  { most, kill }: { readonly most: number; readonly kill: () => void },
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for await (const piece of stream) {
+    length += piece.length;
+    if (length <= most) pieces.push(piece);
+    else kill();
+  }
+  return length > most ? undefined : new Uint8Array(await new Blob(pieces).arrayBuffer());
 }

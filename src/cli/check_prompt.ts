@@ -3,7 +3,7 @@ import type { TakenPrompt } from "./run_request.ts";
 
 /**
  * The longest prompt that Claude Code takes from stdin, in UTF-16 code units: 10 MiB worth in
- * 2.1.197 and 2.1.330, for `claude -p` and for the interactive program alike.
+ * 2.1.330, for `claude -p` and for the interactive program alike.
  */
 export const MAX_PROMPT_LENGTH: number = 10 * 1024 * 1024;
 

@@ -2,10 +2,12 @@
 export const COMMAND_NAMES = [
   "doctor",
   "sweep",
+  "learn",
   "shim",
   "cassette",
   "relay",
   "drift",
+  "bisect",
   "serve",
   "ps",
   "attach",
@@ -90,6 +92,13 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--json", "One JSON object instead of lines"),
     ],
   },
+  learn: {
+    summary: "Measure a Claude Code that is newer than this program",
+    flags: [
+      flag("--check", "Only say whether the version is known"),
+      flag("--claude-binary <path>", "The Claude Code to measure (default: on PATH)"),
+    ],
+  },
   shim: {
     summary: 'Send the "claude -p" of other programs through claude-print',
     flags: [],
@@ -161,6 +170,18 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--no-sdk", "Ask no Agent SDK (default: those that are found)"),
     ],
     operands: { "": CASSETTES },
+  },
+  bisect: {
+    summary: "Find the version of Claude Code that changed behaviour",
+    flags: [
+      flag("--good <version>", "A version that is as it should be (required)"),
+      flag("--bad <version>", "A later one that is not (default: the newest)"),
+      flag("--run <command>", "A command that tells them apart by its exit code"),
+      flag("--allowedTools <tools>", "What cassettes may run (default: no tool)"),
+      flag("--keep", "Keep downloaded versions in the cache"),
+      flag("--json", "One JSON object instead of lines"),
+    ],
+    operands: { "": { ...CASSETTES, name: "a cassette or a folder of them", least: 0 } },
   },
   serve: {
     summary: "Hold conversations for other programs",

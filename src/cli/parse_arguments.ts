@@ -9,7 +9,7 @@ const ALL_FLAGS = '"claude-print --help" lists all flags';
 
 /**
  * Reads a command line (without the program's own name) by the rules of `claude -p`, measured on
- * Claude Code 2.1.197 and 2.1.330.
+ * Claude Code 2.1.330.
  *
  * `--flag value` and `--flag=value` are the same; a required value may look like a flag, an optional
  * one may not; a variadic flag takes every argument up to one that looks like a flag; `-pc` is

@@ -1,6 +1,7 @@
 import { cassetteOptions } from "./cassette_options.ts";
 import type { CommandName } from "./command_shapes.ts";
 import type {
+  BisectOptions,
   ParsedArguments,
   RelayCommandOptions,
   ServeOptions,
@@ -40,6 +41,16 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
     }
     case "sweep":
       return { kind: "sweep", options: { dryRun: switches.has("--dry-run"), json } };
+    case "learn": {
+      const claudeBinary = last("--claude-binary");
+      return {
+        kind: "learn",
+        options: {
+          check: switches.has("--check"),
+          ...(claudeBinary === undefined ? {} : { claudeBinary }),
+        },
+      };
+    }
     case "shim":
       return {
         kind: "shim",
@@ -56,8 +67,7 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       const inputName = last("--input-name");
       const sdks = switches.has("--no-sdk") ? [] : values.get("--sdk");
       const against = last("--against");
-      const allowedTools = (values.get("--allowedTools") ?? [])
-        .flatMap((tools) => tools.split(BETWEEN_TOOLS)).filter((tool) => tool !== "");
+      const allowedTools = allowedToolsIn(values);
       if (against === undefined && allowedTools.length > 0) {
         throw new CliError(`${READING}: --allowedTools needs --against`, {
           suggestion: "Nothing runs without it: leave --allowedTools out",
@@ -81,6 +91,8 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
         },
       };
     }
+    case "bisect":
+      return { kind: "bisect", options: bisectOptions({ ...given, last }) };
     case "serve": {
       const [unit, other] = UNIT_FLAGS.filter((name) => switches.has(name));
       if (other !== undefined) {
@@ -117,6 +129,49 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
     case "man":
       return { kind: "man" };
   }
+}
+
+function allowedToolsIn(values: Given["values"]): readonly string[] {
+  return (values.get("--allowedTools") ?? [])
+    .flatMap((tools) => tools.split(BETWEEN_TOOLS)).filter((tool) => tool !== "");
+}
+
+function bisectOptions(
+  { switches, values, operands, last }: Given & { readonly last: LastValue },
+): BisectOptions {
+  const version = (flag: string) => {
+    const value = last(flag);
+    if (value === undefined || /^\d+\.\d+\.\d+$/u.test(value)) return value;
+    throw new CliError(`${READING}: ${flag} "${value}" is no version`, {
+      suggestion: `Write it as ${flag} 2.1.330`,
+    });
+  };
+  const [good, bad, run] = [version("--good"), version("--bad"), last("--run")];
+  const allowedTools = allowedToolsIn(values);
+  if (good === undefined) {
+    throw new CliError(`${READING}: bisect needs --good and a version`, {
+      suggestion: "Name the newest version of which you know that all was well",
+    });
+  }
+  if (run?.trim() === "" || (run === undefined) === (operands.length === 0)) {
+    throw new CliError(`${READING}: bisect needs either a cassette or --run and a command`, {
+      suggestion: '"claude-print bisect --help" says how',
+    });
+  }
+  if (run !== undefined && allowedTools.length > 0) {
+    throw new CliError(`${READING}: --allowedTools goes with cassettes alone`, {
+      suggestion: "Leave it out, and have the command of --run allow tools",
+    });
+  }
+  return {
+    paths: operands,
+    json: switches.has("--json"),
+    good,
+    ...(bad === undefined ? {} : { bad }),
+    ...(run === undefined ? {} : { run }),
+    keep: switches.has("--keep"),
+    allowedTools,
+  };
 }
 
 function serveOptions(last: LastValue): ServeOptions {

@@ -18,6 +18,13 @@ export type SweepRequest = {
   readonly json: boolean;
 };
 
+/** What `claude-print learn` was asked for. */
+export type LearnRequest = {
+  /** Whether it only says if the version is known. */
+  readonly check: boolean;
+  readonly claudeBinary?: string;
+};
+
 /** What `claude-print shim` was asked for; `status` without a folder looks along PATH. */
 export type ShimOptions =
   | { readonly action: "install" | "remove"; readonly dir: string }
@@ -136,6 +143,23 @@ export type DriftOptions = {
   readonly sdks?: readonly string[];
 };
 
+/** What `claude-print bisect` was asked for. */
+export type BisectOptions = {
+  /** Cassettes and folders of them; none with `run`. */
+  readonly paths: readonly string[];
+  readonly json: boolean;
+  /** A version that is as it should be. */
+  readonly good: string;
+  /** A later version that is not; the newest one, if absent. */
+  readonly bad?: string;
+  /** A command of the shell that tells good versions from bad ones. */
+  readonly run?: string;
+  /** Whether what is downloaded is kept in the cache. */
+  readonly keep: boolean;
+  /** The tools that may run. */
+  readonly allowedTools: readonly string[];
+};
+
 /** What `claude-print serve` was asked for. */
 export type ServeOptions = {
   /** How many children wait of each profile, and of all. */
@@ -170,10 +194,12 @@ export type ParsedArguments =
   | { readonly kind: "run"; readonly request: RunRequest }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }
   | { readonly kind: "sweep"; readonly options: SweepRequest }
+  | { readonly kind: "learn"; readonly options: LearnRequest }
   | { readonly kind: "shim"; readonly options: ShimOptions }
   | { readonly kind: "cassette"; readonly options: CassetteOptions }
   | { readonly kind: "relay"; readonly options: RelayCommandOptions }
   | { readonly kind: "drift"; readonly options: DriftOptions }
+  | { readonly kind: "bisect"; readonly options: BisectOptions }
   | { readonly kind: "serve"; readonly options: ServeOptions; readonly unit?: ServeUnitOptions }
   | { readonly kind: "ps"; readonly json: boolean }
   | { readonly kind: "attach"; readonly id: string; readonly takesOver: boolean }

@@ -31,7 +31,7 @@ export type PromptIo = {
   readonly startTimer: (milliseconds: number, ring: () => void) => () => void;
 };
 
-/** How long `claude -p` waits for the first byte on stdin (2.1.197, 2.1.330), in milliseconds. */
+/** How long `claude -p` waits for the first byte on stdin (2.1.330), in milliseconds. */
 export const STDIN_PATIENCE_MS = 3000;
 
 const STDIN_OPEN = "stdin had not ended";

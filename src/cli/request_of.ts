@@ -103,7 +103,7 @@ export function requestOf(
     quiet: given("--quiet"),
     cold: given("--cold"),
     show: given("--show"),
-    ...maxTurns(last("--max-turns")),
+    ...present("maxTurns", maxTurns(last("--max-turns"))),
     ...present("jsonSchema", last("--json-schema") || undefined),
     ...present("maxBudgetUsd", maxBudgetUsd(last("--max-budget-usd"))),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
@@ -202,7 +202,7 @@ function permissionsOf(
   | "disallowedTools"
   | "dangerouslySkipPermissions"
 > {
-  // To `claude -p` an empty name is none (2.1.197 and 2.1.330).
+  // To `claude -p` an empty name is none (2.1.330).
   const promptTool = last("--permission-prompt-tool") || undefined;
   const asks = last("--permission-prompts") !== "none";
   const mode = last("--permission-mode");
@@ -317,15 +317,17 @@ function checkSettingSources(value: string): void {
   });
 }
 
-/** Any number, as `claude -p` takes it, and nothing for 0, which is no limit; what is no number depends on the version. */
-function maxTurns(value: string | undefined): Pick<RunRequest, "maxTurns" | "noTurns"> {
-  if (value === undefined) return {};
+/** Any number, as `claude -p` takes it; 0 is no limit. */
+function maxTurns(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
   const turns = Number(value);
-  if (Number.isNaN(turns)) return { noTurns: value };
-  return turns === 0 || turns === Infinity ? {} : { maxTurns: turns };
+  if (!Number.isNaN(turns)) return turns === 0 || turns === Infinity ? undefined : turns;
+  throw new CliError(`${READING}: --max-turns does not take "${value}"`, {
+    suggestion: "Use a number of requests to the model, 0 for no limit",
+  });
 }
 
-/** Claude Code 2.1.197 and 2.1.330 refuse everything else. */
+/** Claude Code 2.1.330 refuse everything else. */
 function maxBudgetUsd(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const usd = Number(value);
@@ -345,7 +347,7 @@ function longestWait(seconds: string | undefined): number {
   });
 }
 
-/** Claude Code 2.1.197 and 2.1.330 refuse everything else. */
+/** Claude Code 2.1.330 refuse everything else. */
 function taskBudget(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const tokens = Number(value);

@@ -100,8 +100,6 @@ export type RunRequest = {
   readonly show: boolean;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
-  /** What stands in its place and is no number: no limit before 2.1.330, which refuses it. */
-  readonly noTurns?: string;
   /** Whether new lines of transcripts are printed, in stream-json. */
   readonly sessionMirror: boolean;
   /** Whether the user's own hooks run too. */

@@ -1,10 +1,9 @@
 import { exec } from "../../ffi/processes/exec.ts";
 import { askVersion } from "../claude/ask_version.ts";
 import { findClaude } from "../claude/find_claude.ts";
-import { SUBCOMMANDS } from "../claude/subcommands.ts";
+import { subcommandsOf } from "../claude/versions/profiles.ts";
 import { currentFolder } from "../run/facts/current_folder.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 
 /**
  * Becomes the real claude if its first argument is a subcommand of the installed version, such as `mcp`. Returns if it
@@ -17,7 +16,7 @@ export async function execSubcommand(
   args: readonly string[],
   { named }: { readonly named: string | undefined },
 ): Promise<void> {
-  if (!SUBCOMMANDS.some(({ version }) => isSubcommand(args, version))) return;
+  if (!isSubcommand(args, undefined)) return;
   const env = callerEnvironment();
   const binary = findClaude({ named, env, cwd: currentFolder() });
   if (isSubcommand(args, await askVersion(binary, env))) exec(binary, args);
@@ -25,17 +24,13 @@ export async function execSubcommand(
 
 /**
  * Whether a version of Claude Code takes the first argument for a subcommand. With `-p` or `--print` anywhere before
- * `--` it does not (2.1.197 and 2.1.330).
+ * `--` it does not.
  *
- * @param version if it is not known, the newest measured one is assumed
+ * @param version any version if undefined
  */
 export function isSubcommand(args: readonly string[], version: string | undefined): boolean {
   const end = args.indexOf("--");
   const flags = end === -1 ? args : args.slice(0, end);
   if (flags.includes("-p") || flags.includes("--print")) return false;
-  const measured =
-    SUBCOMMANDS.findLast((each) =>
-      version === undefined || isVersionAtLeast(version, each.version)
-    ) ?? SUBCOMMANDS[0];
-  return measured?.words.includes(args[0] ?? "") ?? false;
+  return subcommandsOf(version).includes(args[0] ?? "");
 }

@@ -1,7 +1,10 @@
 import { askVersion } from "../claude/ask_version.ts";
 import { findClaude } from "../claude/find_claude.ts";
+import { useLearntProfiles } from "../claude/learnt_profiles.ts";
+import { refuseOldVersion } from "../claude/refuse_old.ts";
+import { hasProfile, isNewerThanProfiles, PROFILED_VERSIONS } from "../claude/versions/profiles.ts";
 import type { Environment } from "../sandbox/environment.ts";
-import type { Check } from "./check.ts";
+import { type Check, failedCheck } from "./check.ts";
 
 /**
  * Whether there is a Claude Code that the program can drive: the one that a run would start.
@@ -14,13 +17,11 @@ export async function claudeCheck(options: {
   readonly cwd: string;
 }): Promise<Check> {
   const binary = findClaude(options);
-  return claudeVerdict({ binary, version: await askVersion(binary, options.env) });
+  const version = await askVersion(binary, options.env);
+  const { warnings: [problem] } = await useLearntProfiles(options.env);
+  const check = claudeVerdict({ binary, version });
+  return problem === undefined ? check : { ...check, detail: `${check.detail}. ${problem}` };
 }
-
-/** Releases of Claude Code that the tests run, oldest first. */
-const KNOWN = ["2.1.168", "2.1.197", "2.1.330"] as const;
-const OLDEST = KNOWN[0];
-const NEWEST = KNOWN[KNOWN.length - 1] ?? OLDEST;
 
 /**
  * Says whether an executable is a Claude Code that the program can drive.
@@ -40,26 +41,22 @@ function claudeVerdict(
       data: { binary },
     };
   }
-  const data = { binary, version, known: KNOWN };
-  if (isOlder(version, OLDEST)) {
-    return {
+  const data = { binary, version, profiles: PROFILED_VERSIONS };
+  try {
+    refuseOldVersion(version);
+  } catch (error) {
+    return { ...failedCheck(name, error), data };
+  }
+  const detail = `${version} in ${binary}`;
+  if (!isNewerThanProfiles(version)) return { name, ok: true, detail, data };
+  const newest = PROFILED_VERSIONS.at(-1);
+  return hasProfile(version)
+    ? { name, ok: true, detail: `${detail}, newer than ${newest}, and learnt`, data }
+    : {
       name,
-      ok: false,
-      detail: `Cannot use "${binary}": ${version} is older than ${OLDEST}`,
-      suggestion: "Update Claude Code: claude update",
+      ok: true,
+      detail: `${detail}, newer than the newest known version (${newest})`,
+      suggestion: "Measure it once, so that runs print all that it does: claude-print learn",
       data,
     };
-  }
-  const note = isOlder(NEWEST, version) ? `, newer than the newest known to work (${NEWEST})` : "";
-  return { name, ok: true, detail: `${version} in ${binary}${note}`, data };
-}
-
-/** Compares three numbers; what follows them, as in `2.2.0-beta.1`, does not count. */
-function isOlder(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((version) => version.split(/[.-]/u, 3).map(Number));
-  for (const [index, number] of (a ?? []).entries()) {
-    const difference = number - (b?.[index] ?? 0);
-    if (difference !== 0) return difference < 0;
-  }
-  return false;
 }

@@ -33,7 +33,7 @@ export async function readUserSetup(
     home: env["HOME"],
     userDir: userConfig.dir,
     sources: settingSources(undefined),
-    sharesLocal: () => Promise.resolve(true),
+    sharesLocal: true,
   });
   const settings = valuesOf(soundSettings(read));
   const claudeJson = readOwnJsonObject(userConfig.claudeJson);

@@ -85,7 +85,7 @@ function firstWords(text: string): string {
 
 /** What a session's transcript tells about where its requests came from and who answered. */
 interface SessionFacts {
-  /** The entrypoint Claude Code reports: its requests name the same (2.1.168, 2.1.197 and 2.1.330). */
+  /** The entrypoint Claude Code reports: its requests name the same (2.1.330). */
   readonly entrypoint: string | undefined;
   readonly model: string | undefined;
 }

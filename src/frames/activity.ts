@@ -1,7 +1,6 @@
 import type { SessionState } from "../session/session_state.ts";
 import { isJsonObject } from "../json_object.ts";
 import type { Frame } from "../wire/frame.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import { isLifecycle } from "./messages.ts";
 import type { Task } from "./single/task.ts";
 import { systemFrame } from "./single/system_frame.ts";
@@ -29,8 +28,7 @@ export function withStates(before: ConversationState, step: ConversationStep): C
 }
 
 /**
- * What one input makes of frames, one list for each: the frame, and around it those that tell what the session is at;
- * since 2.1.330, to whoever reads them. It works from the first that is told of a message on, and rests once its last
+ * What one input makes of frames, one list for each: the frame, and around it those about the state of the session. It works from the first that is told of a message on, and rests once its last
  * result has been told, and that the message was answered.
  */
 export function withActivity(
@@ -103,8 +101,8 @@ function isInit({ type, subtype }: Frame): boolean {
 
 /** Tells what the session is at, if that is news. */
 export function tellActivity(state: FramesState, activity: Activity): Told {
-  const { options: { sessionId, activity: wanted }, version = "" } = state;
-  if (state.activity === activity || !isVersionAtLeast(version, "2.1.330")) return told(state);
+  const { options: { sessionId, activity: wanted } } = state;
+  if (state.activity === activity) return told(state);
   const { state: next, made } = withIds(
     state,
     (newUuid) =>

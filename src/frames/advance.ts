@@ -1,3 +1,4 @@
+import { useLearntFacts } from "../claude/versions/profiles.ts";
 import type { Effect as SessionEffect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { step } from "../session/machine/machine.ts";
@@ -27,6 +28,10 @@ import { withUsage } from "./turns/conversation_usage.ts";
 
 /** A conversation before its first input. */
 export function startConversation(options: ConversationOptions): ConversationState {
+  // A recording has them for where they were not learnt.
+  for (const [version, facts] of Object.entries(options.frames.learnt ?? {})) {
+    useLearntFacts(version, facts);
+  }
   return {
     options,
     lines: NO_LINES,

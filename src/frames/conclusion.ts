@@ -2,7 +2,6 @@ import { listOf } from "../chain.ts";
 import { ticketsOf } from "../session/message.ts";
 import { lastMessages } from "../session/turn/taking.ts";
 import { costOfEntries } from "../transcript/turn/cost.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import type {
   ConversationEffect,
   ConversationState,
@@ -54,20 +53,13 @@ export function conclude(
   };
 }
 
-/** The first version that writes down what it has cost before it calls the hooks of its end. */
-const WRITES_COST = "2.1.330";
-
 /** Whether the transcript has all that is ever in it, and what is told of it needs no more. */
-export function isWhole({ whole, exit, session, frames, options }: ConversationState): boolean {
+export function isWhole({ whole, exit, frames, options }: ConversationState): boolean {
   // What the session is at is told with its end.
   if (whole === undefined || exit !== undefined || options.frames.activity) return false;
   if (isAheadOfSubagent(frames)) return false;
   // All has been told with the last turn, but for lines of the transcript.
   if (whole.kind === "closed" && options.frames.mirrorPath === undefined) return true;
-  const { version } = session;
-  if (version !== undefined && !isVersionAtLeast(version, WRITES_COST)) {
-    return options.session.asksStatus !== true && options.session.maxBudgetUsd === undefined;
-  }
   return frames.kept.cost !== undefined || costOfEntries(listOf(frames.own)) !== undefined;
 }
 

@@ -2,7 +2,6 @@ import type { CallDecision } from "../session/effect.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { ControlResponse } from "../wire/control.ts";
 import type { UserFrame } from "../wire/message_frames.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import { stopNotice } from "./single/hook_frames.ts";
 import { systemFrame } from "./single/system_frame.ts";
 import { tellStop } from "./single/task_ends.ts";
@@ -52,7 +51,7 @@ export function tellHookFailure(
     const fields = { content, level: "warning", ...(own ? {} : { tag: "hook_callback_failed" }) };
     return [
       systemFrame("informational", fields, context),
-      ...(ofStop ? [stopNotice("stop hook problem", context)] : []),
+      ...(ofStop ? [stopNotice({ ...context, version: state.version })] : []),
     ];
   });
   const isFirst = next.prompt === undefined && next.options.before === undefined;
@@ -74,11 +73,11 @@ export function tellCommands(state: FramesState, commands: readonly unknown[]): 
 /** Commands have been read again, and may be those that the caller knows. */
 export function tellReloaded(
   state: FramesState,
-  { commands, always }: { readonly commands: readonly unknown[]; readonly always: boolean },
+  { commands }: { readonly commands: readonly unknown[] },
 ): Told {
   const areOthers = state.commands !== undefined &&
     JSON.stringify(state.commands) !== JSON.stringify(commands);
-  return always || areOthers ? tellCommands(state, commands) : told(state);
+  return areOthers ? tellCommands(state, commands) : told(state);
 }
 
 /** Remembers the commands that an answer to the caller tells. */
@@ -102,13 +101,12 @@ export function tellModel(
   state: FramesState,
   { model, at }: { readonly model: string; readonly at: number },
 ): Told {
-  const { version = "", options: { sessionId, startedAt } } = state;
-  const name = isVersionAtLeast(version, "2.1.330") ? "`" + model + "`" : model;
+  const { options: { sessionId, startedAt } } = state;
   const { state: next, made } = withIds(state, (newUuid): UserFrame => ({
     type: "user",
     message: {
       role: "user",
-      content: `<local-command-stdout>Set model to ${name}</local-command-stdout>`,
+      content: `<local-command-stdout>Set model to \`${model}\`</local-command-stdout>`,
     },
     session_id: sessionId,
     parent_tool_use_id: null,

@@ -3,7 +3,6 @@ import type { ContentBlock, UserEntry } from "../transcript/entry.ts";
 import type { Frame, LifecycleFrame } from "../wire/frame.ts";
 import type { UserFrame } from "../wire/message_frames.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import { askedBy } from "./result/asked_by.ts";
 import {
   and,
@@ -43,7 +42,7 @@ export function placeOf({ awaited, taken }: FramesState, text: string): number {
   return message?.way === "rendezvous" && message.command === undefined ? -1 : first;
 }
 
-/** Tells that the child has taken a message: since 2.1.330 to whoever gave it an id, and again to whoever wants that. */
+/** Emits that the child has taken a message, if the message has an id, and the message again with `--replay-user-messages`. */
 export function tellMessage(
   state: FramesState,
   at: number,
@@ -174,14 +173,14 @@ function tellLifecycle(
 
 function lifecycle(
   { uuid }: { readonly uuid?: string | undefined },
-  { states, state: { options, version = "" }, newUuid, fields = {} }: {
+  { states, state: { options }, newUuid, fields = {} }: {
     readonly states: readonly LifecycleFrame["state"][];
     readonly state: FramesState;
     readonly newUuid: () => string;
     readonly fields?: Pick<LifecycleFrame, "wakeup_source" | "scheduled_for">;
   },
 ): readonly LifecycleFrame[] {
-  if (uuid === undefined || !isVersionAtLeast(version, "2.1.330")) return [];
+  if (uuid === undefined) return [];
   return states.map((state) => ({
     type: "command_lifecycle",
     command_uuid: uuid,

@@ -17,7 +17,7 @@ export function keepForMirror(state: FramesState, line: MirroredLine): FramesSta
 /**
  * Tells the lines that have been read since the last time, as they will stand in the user's transcripts: those of the
  * session, and those of its subagents in their own files. What is noted of a subagent is a frame by itself: `claude -p`
- * prints one whenever it writes that down, the first ahead of the subagent's lines (2.1.197 and 2.1.330).
+ * prints one whenever it writes that down, the first ahead of the subagent's lines.
  *
  * @param options.all whether nothing waits any more for the line that tells which message it is about
  */

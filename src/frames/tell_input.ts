@@ -4,7 +4,6 @@ import { type LateTerms, limitsOf } from "../session/late_terms.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { atHome } from "../transcript/files/at_home.ts";
 import { summedSpent } from "../transcript/turn/cost.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import {
   type FramesEffect,
   type FramesStep,
@@ -34,11 +33,10 @@ import { noLines } from "./telling/kept_lines.ts";
 import { isPriced, noteStop, tellEarly } from "./turns/early_results.ts";
 
 /**
- * How long after the prompt's line `system/init` is held back for the lines that describe the session, if the last of them
- * does not come: on a busy machine they take a second. In a session that goes on before 2.1.330 they do not come again.
+ * How long after the prompt's line `system/init` waits for the lines that describe the session, if the last of them does
+ * not come: on a busy machine they take a second.
  */
-const INIT_DELAY_MS = 2000;
-const INIT_DELAY_RESUMED_MS = 200;
+const INIT_DELAY = { type: "deadline", name: "init", afterMs: 2000 } as const;
 /**
  * How long the lines before a compaction may take to be read, unless its outcome comes sooner: they are held back for
  * 0.1 s, and on a busy machine for more than 0.3 s. The model takes many seconds for a summary.
@@ -147,7 +145,7 @@ const NOTHING_PAID = { totalUsd: 0, apiDurationMs: 0 };
 
 /** The status line tells what the conversation has cost, which a result may wait for. */
 function takeCost(state: FramesState, input: InputOf<"cost">): FramesStep {
-  // Since 2.1.330 a child that resumes a session may go on with its costs.
+  // A child that resumes a session may go on with its costs.
   const { before } = state.options;
   const isOurs = before !== undefined && input.totalUsd < before.totalUsd;
   const { paid = isOurs ? before : NOTHING_PAID } = state;
@@ -193,7 +191,7 @@ function takeRead(state: FramesState, now: number): FramesStep {
   if (version !== undefined) {
     // They stay, and are told again.
     const held = { ...state, version };
-    return waitingFor(tellMirror(held), [initDelay(held)]);
+    return waitingFor(tellMirror(held), [INIT_DELAY]);
   }
   if (isAheadOfSubagent(state)) {
     const held = tellMirror({ ...state, awaitsSubagent: true });
@@ -294,20 +292,13 @@ function waiting(
   const afterMs = shellsChanged ? untilLong(state, now) : undefined;
   return waitingFor(next, [
     ...state.prompt !== undefined && before.prompt === undefined && !state.begun
-      ? [initDelay(state)]
+      ? [INIT_DELAY]
       : [],
     ...shellsChanged
       ? [afterMs === undefined ? { type: "deadline", name: "shells" } as const : look(afterMs)]
       : [],
     ...state.openCalls === before.openCalls ? [] : [nextBeat(state, now)],
   ]);
-}
-
-function initDelay({ version = "", earlier }: FramesState): FramesEffect {
-  const afterMs = earlier.length === 0 || isVersionAtLeast(version, "2.1.330")
-    ? INIT_DELAY_MS
-    : INIT_DELAY_RESUMED_MS;
-  return { type: "deadline", name: "init", afterMs };
 }
 
 /** Waits for the moment at which a call is to be told that is still at work then. */

@@ -168,7 +168,7 @@ const broken = new WeakSet<Response>();
 
 /**
  * An answer that breaks off before it has begun. Claude Code takes one of this status for a connection that failed, and
- * any other for an answer (2.1.197 and 2.1.330).
+ * any other for an answer (2.1.330).
  */
 export function brokenAnswer(): Response {
   const answer = new Response(

@@ -7,7 +7,7 @@ const MONTH = "January 2026";
 const DEVICE = "0".repeat(64);
 const SESSION = "00000000-0000-4000-8000-000000000000";
 
-/** Dates of today as Claude Code tells them the model (2.1.197 and 2.1.330). */
+/** Dates of today as Claude Code tells them the model (2.1.330). */
 const TODAY = /(?<=\bToday's date is (?:now )?|\bThe UTC date is now )\d{4}-\d\d-\d\d/gu;
 const THIS_MONTH = /(?<=\bThe current month is )[A-Z][a-z]+ \d{4}/gu;
 

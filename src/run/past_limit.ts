@@ -1,6 +1,5 @@
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { Report } from "../frames/result/report.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 import { resumedOrder } from "./plan/next_order.ts";
 import type { RunReport } from "./perform_run.ts";
 import type { RunOrder } from "./plan/run_order.ts";
@@ -9,9 +8,8 @@ import { StoppedError } from "./stopped_error.ts";
 /** What the model is told once a limit has been reset: what Claude Code itself says when a session goes on. */
 const GO_ON = "Continue from where you left off.";
 
-/** How much later than Claude Code says a limit may be reset, in milliseconds: before 2.1.330 it says the minute. */
+/** How much later than Claude Code says a limit may be reset, in milliseconds. */
 const GRACE_MS = 5000;
-const GRACE_BEFORE_330_MS = 65_000;
 
 /** The last moment that can be written as a date. */
 const LATEST = 8.64e15;
@@ -32,11 +30,8 @@ export function resetOf(
 ): number | undefined {
   const seconds = result.claude_limits?.reached?.resets_at;
   if (seconds === undefined) return undefined;
-  const graceMs = isVersionAtLeast(result.claude_version, "2.1.330")
-    ? GRACE_MS
-    : GRACE_BEFORE_330_MS;
   // An API that goes on refusing after the time it has told is not asked over and over.
-  const until = Math.max(seconds * 1000 + graceMs, now + GRACE_MS);
+  const until = Math.max(seconds * 1000, now) + GRACE_MS;
   return until <= LATEST && until - now <= longestMs ? until : undefined;
 }
 

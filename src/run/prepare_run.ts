@@ -221,10 +221,9 @@ async function foundSessions(
   }
   if (resume !== undefined || order.resumption === undefined) return {};
   const { findSessions } = await import("./facts/sessions/find_sessions.ts");
-  return await findSessions(order.resumption, {
+  return findSessions(order.resumption, {
     configDir: userConfig.dir,
     cwd: realPath(order.cwd),
-    version: () => versionOf(order, facts),
   });
 }
 

@@ -41,7 +41,7 @@ export async function rewindAlone(
   throw refusal;
 }
 
-/** What to do about a refusal (2.1.197 and 2.1.330). */
+/** What to do about a refusal (2.1.330). */
 function remedyFor(why: string): string {
   if (/not enabled/u.test(why)) {
     return "Files are kept, and restored, with CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1 alone";

@@ -9,7 +9,7 @@ const OWN_LIMIT = 128_000_000;
 
 /**
  * Reads a JSON object from a file; `undefined` when the file is missing, unreadable or holds something else. What is no
- * regular file is left out, as Claude Code leaves it out (2.1.197 and 2.1.330).
+ * regular file is left out, as Claude Code leaves it out (2.1.330).
  *
  * @param options.limit the largest file that is read, in bytes; 16 MB by default
  */
@@ -27,7 +27,7 @@ export function readJsonObject(
 
 /**
  * Reads `.claude.json` or `.credentials.json`, which Claude Code does not start without: where they are a FIFO it waits
- * for ever (2.1.197 and 2.1.330).
+ * for ever (2.1.330).
  *
  * @returns `undefined` when the file is missing or holds something else
  * @throws {UnfitFileError} when it is no regular file, too large, or not to be opened

@@ -219,8 +219,8 @@ export type Effect =
     /** Whether a Stop hook has failed that was to block then, of which is told besides. */
     readonly ofStop?: true;
   }
-  /** Commands have been read again: before 2.1.330 they are told whether they are other ones or not. */
-  | { readonly type: "commands"; readonly commands: readonly unknown[]; readonly always: boolean }
+  /** Commands have been read again. */
+  | { readonly type: "commands"; readonly commands: readonly unknown[] }
   /** The transcript has a prompt under another id than the caller gave it: `line` is that id. */
   | { readonly type: "named"; readonly line: string; readonly given: string }
   /** The caller has given the session another title. */

@@ -44,12 +44,12 @@ export const OVERSPENT: HookPayload = {
 
 /**
  * The answer to PostToolBatch that ends the turn; to Stop, the one after which no other hook has it go on: what that one
- * says is written down, and nothing is asked (2.1.197 and 2.1.330).
+ * says is written down, and nothing is asked (2.1.330).
  */
 export const STOP: HookPayload = { continue: false, stopReason: AT_LIMIT };
 
 /**
- * The answer to PreToolUse that puts a call off: the interactive Claude Code (2.1.197 and 2.1.330) takes no notice of
+ * The answer to PreToolUse that puts a call off: the interactive Claude Code (2.1.330) takes no notice of
  * `defer` and carries the call out, where `claude -p` ends the turn with it.
  */
 export const DEFERRAL: HookPayload = {

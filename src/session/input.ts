@@ -94,7 +94,7 @@ export type Input =
       readonly waitingFor?: string;
       /** Since when, in milliseconds since the epoch, where the file has it. */
       readonly updatedAt?: number;
-      /** The version of Claude Code, where the file has it (2.1.197 and 2.1.330). */
+      /** The version of Claude Code, where the file has it (2.1.330). */
       readonly version?: string;
     }
     /** The lines that earlier runs of a resumed session wrote; before any other line. */
@@ -250,7 +250,7 @@ export interface ChildRemains {
 
 /**
  * Whether a hook tells that the turn has failed. That of an agent does not: the turn goes on without it, as it does when
- * the agent fails that makes the summary of a compaction (2.1.197 and 2.1.330).
+ * the agent fails that makes the summary of a compaction (2.1.330).
  */
 export function isTurnFailure(event: string, payload: HookPayload): boolean {
   return event === "StopFailure" && payload["agent_id"] === undefined;

@@ -35,8 +35,6 @@ export interface SessionOptions extends Limits {
   readonly output?: { readonly schema: JsonObject; readonly maxTries: number };
   /** How many MCP servers the first request waits for at least; absent for none. */
   readonly mcpServers?: number;
-  /** Whether the prompt's hook waits for them, and not that of the session's start. */
-  readonly holdsPrompt?: true;
   /** Those of them that are bridged to this program, by their names. */
   readonly bridged?: readonly string[];
   /** Those of them that the first request waits for until they are there or have failed, by their names. */

@@ -46,7 +46,7 @@ export interface TranscriptSign {
   readonly returned: readonly string[];
 }
 
-/** What Claude Code 2.1.168 to 2.1.330 write at the end of a turn. */
+/** What Claude Code 2.1.330 write at the end of a turn. */
 const ENDS = ["stop_hook_summary", "turn_duration"];
 
 const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: new Map(), returned: [] };

@@ -1,20 +1,8 @@
+import { hookEventsOf } from "../claude/versions/tables.ts";
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 
-/** The events of hooks, in Claude Code's order (2.1.330). */
-export const HOOK_EVENTS: readonly string[] =
-  ("PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, Notification, " +
-    "UserPromptSubmit, UserPromptExpansion, SessionStart, SessionEnd, Stop, StopFailure, " +
-    "SubagentStart, SubagentStop, PreCompact, PostCompact, PreModelSwitch, PostModelSwitch, " +
-    "PermissionRequest, PermissionDenied, Setup, TeammateIdle, TaskCreated, TaskCompleted, " +
-    "Elicitation, ElicitationResult, ConfigChange, WorktreeCreate, WorktreeRemove, " +
-    "InstructionsLoaded, CwdChanged, FileChanged, DirectoryAdded, MessageDisplay").split(", ");
-
-/** One that later versions have, in which it may forbid something, too, and the first of them. */
-const SKILL_SHELL = "PreSkillShellCommand";
-export const GUARDS_SKILLS = "2.1.332";
-
 /** Hooks that may forbid something: Claude Code leaves all settings out where it cannot load one of them. */
-const GUARDS = ["PreToolUse", "PermissionRequest"];
+const GUARDS = ["PreToolUse", "PermissionRequest", "PreSkillShellCommand"];
 const GUARDED = " — a PreToolUse/PermissionRequest hook that cannot be loaded may be what guards " +
   "the permissions declared beside it, so nothing it sits in is applied until the entry is fixed or removed.";
 
@@ -48,21 +36,10 @@ const TYPES: Readonly<Record<string, { readonly needs: number; readonly fields: 
 };
 const TYPE_NAMES = Object.keys(TYPES);
 
-/** What keeps Claude Code from loading the settings in which hooks stand (2.1.330, and of entries 2.1.197). */
-export function guardFaults(hooks: unknown): readonly Fault[] {
-  return faultsOfGuards(hooks, (event) => GUARDS.includes(event));
-}
-
-/** The same of a hook that Claude Code knows since 2.1.332. */
-export function skillGuardFaults(hooks: unknown): readonly Fault[] {
-  return faultsOfGuards(hooks, (event) => event === SKILL_SHELL);
-}
-
-function faultsOfGuards(
-  hooks: unknown,
-  isMeant: (event: string) => boolean,
-): readonly Fault[] {
-  const faults = faultsIn(hooks, isMeant);
+/** What keeps a version of Claude Code from loading the settings in which hooks stand. */
+export function guardFaults(hooks: unknown, version: string): readonly Fault[] {
+  const known = hookEventsOf(version);
+  const faults = faultsIn(hooks, (event) => GUARDS.includes(event) && known.includes(event));
   return [
     ...faults.map(({ path, message, hint = "" }) => ({
       path,
@@ -72,15 +49,8 @@ function faultsOfGuards(
   ];
 }
 
-/**
- * What of hooks is left out, while all else of their settings counts (2.1.330).
- *
- * @param options.guardsSkills whether it is 2.1.332 or later
- */
-export function skippedHooks(
-  hooks: unknown,
-  { guardsSkills }: { readonly guardsSkills: boolean },
-): readonly Fault[] {
+/** What of hooks a version leaves out, while all else of their settings counts. */
+export function skippedHooks(hooks: unknown, version: string): readonly Fault[] {
   if (hooks === undefined) return [];
   if (!isJsonObject(hooks)) {
     const message = `"hooks" must be an object mapping event names to matcher arrays; received ${
@@ -88,7 +58,7 @@ export function skippedHooks(
     }. This field was ignored.`;
     return [{ path: "hooks", message }];
   }
-  const valid = [...HOOK_EVENTS, ...guardsSkills ? [SKILL_SHELL] : []];
+  const valid = hookEventsOf(version);
   return Object.keys(hooks).flatMap((event) => {
     const path = `hooks.${event}`;
     if (!valid.includes(event)) {
@@ -97,7 +67,7 @@ export function skippedHooks(
       }`;
       return [{ path, message }];
     }
-    return faultsIn({ [event]: hooks[event] }, (each) => ![...GUARDS, SKILL_SHELL].includes(each))
+    return faultsIn({ [event]: hooks[event] }, (each) => !GUARDS.includes(each))
       .map(({ path, message, ignored, hint = "" }) => ({
         path,
         message: `${message}${ignored}${hint}`,

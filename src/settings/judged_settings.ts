@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { withoutDeepValues } from "./deep_values.ts";
 import { MALFORMED, type SettingsFault, settingsFaults } from "./settings_faults.ts";
-import { type VersionFaults, versionFaults } from "./version_faults.ts";
 
 /** What a file or a flag says that should hold settings, and what Claude Code makes of it. */
 export interface JudgedSettings {
@@ -10,33 +9,41 @@ export interface JudgedSettings {
   readonly faults: readonly SettingsFault[];
   /** What of it is nested too deeply, and not among the values. */
   readonly tooDeep?: readonly SettingsFault[];
-  /** The same as the faults of some versions, until it is known which it is. */
-  readonly ofVersion?: VersionFaults;
+  /** What is still to be judged, by the version of Claude Code. */
+  readonly unjudged?: unknown;
 }
 
-/** What a value says that should be settings. */
-export function judgedSettings(said: unknown): JudgedSettings {
+/** What a value says that should be settings, judged later. */
+export function readSettingsValue(said: unknown): JudgedSettings {
   const { values, faults: tooDeep } = withoutDeepValues(isJsonObject(said) ? said : {});
-  const settings = isJsonObject(said) ? values : said;
-  const ofVersion = versionFaults(settings);
-  const isOfVersion = Object.values(ofVersion).some((faults) => faults.length > 0);
+  const isEmpty = isJsonObject(said) && Object.keys(said).length === 0;
   return {
     values,
-    faults: settingsFaults(settings),
+    faults: [],
     ...(tooDeep.length > 0 ? { tooDeep } : {}),
-    ...(isOfVersion ? { ofVersion } : {}),
+    ...(isEmpty ? {} : { unjudged: isJsonObject(said) ? values : said }),
   };
 }
 
-/** What a text says that should be settings. */
-export function judgedText(text: string): JudgedSettings {
+/** What a text says that should be settings, judged later. */
+export function readSettingsText(text: string): JudgedSettings {
   let settings: unknown;
   try {
     settings = JSON.parse(text);
   } catch {
     return unreadableSettings();
   }
-  return judgedSettings(settings);
+  return readSettingsValue(settings);
+}
+
+/** Judges settings as a version of Claude Code does. */
+export function judgeFor<Document extends JudgedSettings>(
+  { unjudged, ...document }: Document,
+  version: string,
+): Omit<Document, "unjudged"> {
+  return unjudged === undefined
+    ? document
+    : { ...document, faults: settingsFaults(unjudged, version) };
 }
 
 /** Settings of which nothing can be known. */

@@ -35,7 +35,7 @@ export interface UserLine extends EntryFields {
   /** True for what Claude Code itself wrote: nudges, hook feedback, skill texts. */
   readonly isMeta?: boolean | undefined;
   readonly promptId?: string | undefined;
-  /** Who allowed or refused the call a result belongs to; since 2.1.330. */
+  /** Who allowed or refused the call a result belongs to; not in every version. */
   readonly permissionDecision?: JsonObject | undefined;
 }
 

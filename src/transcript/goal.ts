@@ -1,7 +1,7 @@
 import type { Entry, UserEntry } from "./entry.ts";
 
 /**
- * A goal (`/goal …`, 2.1.168 to 2.1.330): Claude Code tells the model of it, asks one at each end of a turn whether it is
+ * A goal (`/goal …`, 2.1.330): Claude Code tells the model of it, asks one at each end of a turn whether it is
  * reached, and goes on if not. It is noted in the transcript, and a session that is resumed pursues it again.
  */
 export const GOAL_COMMAND = "goal";

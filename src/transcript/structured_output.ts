@@ -10,15 +10,15 @@ export const OUTPUT_SERVER = "claude-print";
 /** The tool as the interactive Claude Code names it. */
 export const BRIDGED_OUTPUT_TOOL = `mcp__${OUTPUT_SERVER}__${OUTPUT_TOOL}`;
 
-/** What an accepted answer gives back to the model, in 2.1.197 and 2.1.330. */
+/** What an accepted answer gives back to the model, in 2.1.330. */
 export const OUTPUT_ACCEPTED = "Structured output provided successfully";
 
-/** What the model is told when it ends its turn without such an answer, in 2.1.197 and 2.1.330. */
+/** What the model is told when it ends its turn without such an answer, in 2.1.330. */
 export const OUTPUT_REMINDER =
   "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request. " +
   "Call this tool now.";
 
-/** How Claude Code begins what a Stop hook says to the model (2.1.197 and 2.1.330). */
+/** How Claude Code begins what a Stop hook says to the model (2.1.330). */
 export const FEEDBACK = "Stop hook feedback:\n";
 
 /** The ids of the calls of the tool on a line. */

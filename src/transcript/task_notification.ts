@@ -23,7 +23,7 @@ export function isNotification(text: unknown): text is string {
   return typeof text === "string" && text.startsWith("<task-notification>");
 }
 
-/** Reads a `<task-notification>`; undefined for any other text. Written by 2.1.168 to 2.1.330. */
+/** Reads a `<task-notification>`; undefined for any other text. Written by 2.1.330. */
 export function parseTaskNotification(text: unknown): TaskNotification | undefined {
   if (!isNotification(text)) return undefined;
   // The report is a subagent's own text, and may hold such tags itself.

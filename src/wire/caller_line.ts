@@ -219,7 +219,7 @@ function isBase64(data: string): boolean {
   return data !== "" && /^[A-Za-z\d+/]+={0,2}$/u.test(data);
 }
 
-/** Without a request `claude -p` ends; one that is no object is asked for nothing, and is answered so (2.1.197 and 2.1.330). */
+/** Without a request `claude -p` ends; one that is no object is asked for nothing, and is answered so (2.1.330). */
 function requestLine(line: JsonObject): CallerLine {
   const { request } = line;
   if (!request) return unreadable("a control_request has no request");

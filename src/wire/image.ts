@@ -1,4 +1,4 @@
-/** How the files begin, as base64, that Claude Code's input box takes for images, and how their names end (2.1.197, 2.1.330). */
+/** How the files begin, as base64, that Claude Code's input box takes for images, and how their names end (2.1.330). */
 const IMAGES: readonly (readonly [start: string, suffix: string])[] = [
   ["iVBORw0KGgo", ".png"],
   ["/9j/", ".jpg"],

@@ -1,7 +1,6 @@
 import type { Frame } from "./frame.ts";
 import { jsonLine } from "./json_text.ts";
 import { textStream, type TextStreamOptions } from "./streamed_text.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
 
 /** The values of `--output-format`. */
 export type OutputFormat = "text" | "json" | "stream-json";
@@ -36,8 +35,7 @@ export interface OutputOptions {
  *
  * - `text` prints the answer, or the sentence of an API error, and a newline if it ends without; at the limit of
  *   turns a sentence without one. A turn that is cut short prints its text so far. Other failures of this program print
- *   nothing: they are reported on stderr. Of several turns all are printed as they end, with an empty line in between,
- *   since Claude Code 2.1.330; before, the last.
+ *   nothing: they are reported on stderr. Of several turns all are printed as they end, with an empty line in between.
  * - `json` prints one line at the end: the last result, or with `verbose` the array of the frames, without those about
  *   tasks, denials and hooks.
  * - `stream-json` prints each frame at once, on a line of its own.
@@ -56,15 +54,6 @@ export function createOutputWriter(format: OutputFormat, options: OutputOptions)
 
 function textWriter({ write, stream }: OutputOptions): OutputWriter {
   const live = textStream({ ...stream, write });
-  let last = "";
-  const print = (text: string) => {
-    live.complete(text);
-    live.separate("\n");
-  };
-  const printLast = () => {
-    if (last !== "") print(last);
-    last = "";
-  };
   return {
     frame: (frame) => {
       if (frame.type !== "result") {
@@ -73,18 +62,13 @@ function textWriter({ write, stream }: OutputOptions): OutputWriter {
       }
       const text = textOf(frame);
       if (text === undefined) {
-        printLast();
         live.cut(textSoFar(frame));
-      } else if (isVersionAtLeast(`${frame["claude_version"]}`, "2.1.330")) {
-        print(text);
-      } else if (live.isUnderWay()) {
-        live.complete(text);
-        last = "";
       } else {
-        last = text;
+        live.complete(text);
+        live.separate("\n");
       }
     },
-    end: printLast,
+    end: () => {},
   };
 }
 
@@ -110,10 +94,7 @@ function textOf(frame: Frame): string | undefined {
       return `Error: Exceeded USD budget (${limitIn(frame)})`;
     case "error_max_structured_output_retries": {
       const [error] = Array.isArray(frame["errors"]) ? frame["errors"] : [];
-      const isTold = isVersionAtLeast(`${frame["claude_version"]}`, "2.1.330");
-      return `Error: ${
-        isTold ? error : "Failed to provide valid structured output after maximum retries"
-      }`;
+      return `Error: ${error}`;
     }
     default:
       return undefined;
@@ -139,7 +120,7 @@ function resultWriter(write: OutputOptions["write"]): OutputWriter {
   };
 }
 
-/** What `claude -p` tells as it happens and leaves out of the array; measured with 2.1.197 and 2.1.330. */
+/** What `claude -p` tells as it happens and leaves out of the array. */
 const PASSING = /^(task_.*|background_tasks_changed|permission_denied|hook_.*|notification)$/u;
 
 function arrayWriter(write: OutputOptions["write"]): OutputWriter {

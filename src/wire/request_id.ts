@@ -2,7 +2,7 @@
 export interface RequestId {
   /** By what it is known here: the id that it was given, if that is text. */
   readonly id: string;
-  /** Where it is none: the id that it was given, or none if it was given none (2.1.197 and 2.1.330). */
+  /** Where it is none: the id that it was given, or none if it was given none (2.1.330). */
   readonly given?: GivenId;
 }
 

@@ -16,8 +16,6 @@ export interface TextStream {
   readonly complete: (text: string) => void;
   /** Completes what has appeared to the text so far of a turn that failed, and ends its line. */
   readonly cut: (textSoFar?: string) => void;
-  /** Whether something has appeared that has not been completed. */
-  readonly isUnderWay: () => boolean;
   /** Puts something before whatever appears next. */
   readonly separate: (separator: string) => void;
 }
@@ -96,7 +94,6 @@ export function textStream({ write, onRemark = () => {} }: TextStreamOptions): T
       if (end !== "" && !end.endsWith("\n")) write("\n");
       reset();
     },
-    isUnderWay: () => shown !== "",
     separate: (between) => separator = between,
   };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod/mini";
+import { factsSchema } from "../../claude/versions/facts_schema.ts";
 import type { CastHeader } from "../cast.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { FramesOptions, ToldBefore } from "../../frames/telling/frames_options.ts";
@@ -80,7 +81,6 @@ const session = z.object(
     ),
     hookless: z.exactOptional(z.literal(true)),
     mcpServers: z.exactOptional(z.number()),
-    holdsPrompt: z.exactOptional(z.literal(true)),
     paidUsd: z.exactOptional(z.number()),
     imagesDir: z.exactOptional(z.string()),
     asksStatus: z.exactOptional(z.literal(true)),
@@ -170,6 +170,7 @@ const frames = z.object(
     shellOutput: z.exactOptional(z.enum(["joined", "split"])),
     output: z.exactOptional(z.union([z.literal(true), z.literal("initialized")])),
     version: z.exactOptional(z.string()),
+    learnt: z.exactOptional(z.record(z.string(), factsSchema)),
     conversation: z.exactOptional(z.literal(true)),
     servers: z.exactOptional(
       z.array(

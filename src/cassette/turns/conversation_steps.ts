@@ -180,7 +180,7 @@ function plain(content: unknown): unknown {
   return texts.every((text) => typeof text === "string") ? asTyped(texts.join("\n")) : content;
 }
 
-/** The line in which Claude Code has a command that was typed (2.1.168 to 2.1.330), with its tags in any order. */
+/** The line in which Claude Code has a command that was typed (2.1.330), with its tags in any order. */
 const COMMAND =
   /^(?:\s*<command-(?:name|message|args)>[^<]*<\/command-(?:name|message|args)>)+\s*$/u;
 

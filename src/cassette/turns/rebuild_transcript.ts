@@ -18,7 +18,7 @@ export interface RebuiltTranscript {
 /**
  * The lines that are taken over: what was said, and what Claude Code needs to tell it the model as it did. All others are
  * of one machine or one moment, or would let whoever wrote the recording decide where the fork works, as whom, and what it
- * may do unasked: Claude Code goes into the worktree that a line names (2.1.197 and 2.1.330).
+ * may do unasked: Claude Code goes into the worktree that a line names (2.1.330).
  */
 const TAKEN_OVER: readonly unknown[] = [
   ...["user", "assistant", "system", "attachment", "summary", "content-replacement"],

@@ -18,6 +18,17 @@ what to do if it is not well.`,
 what runs left behind that were killed or lost power. A run that is alive is
 never touched.`,
   },
+  learn: {
+    description: `Measures a Claude Code that is newer than every version this program knows:
+offline, without an account, in about two minutes. Later runs of that version
+print what "claude -p" of it prints. What runs may do stays the same.
+
+The result is $XDG_CACHE_HOME/claude-print/versions/VERSION.json.`,
+    closing: `Exit codes:
+  0    the version is known, or was measured
+  1    --check: the version is newer than every known one
+  2    it could not be measured, or lacks what this program needs`,
+  },
   shim: {
     description: `Puts a program "claude" into a folder of PATH that sends print-mode calls (-p,
 or the stream-json that the Agent SDKs speak) through claude-print, and hands
@@ -96,6 +107,29 @@ the step has them all as a table.`,
   0    all is as it is known
   1    something is not, or there was nothing to check
   2    a path does not exist, or it cannot be told what is a cassette there`,
+  },
+  bisect: {
+    description: `Finds the version of Claude Code in which behaviour changed, without an account.
+It takes the versions on npm from --good to --bad, and halves them until one is
+left. npm downloads what is not installed, with your registry and proxy; a
+download is removed after its run, unless --keep puts it into
+$XDG_CACHE_HOME/claude-print/releases, where it is found again.
+
+The prompts of each cassette are said to a version, which the recorded API
+answers: offline, in a home and a folder of its own. Frames, results, requests
+and the exit code are compared with what the --good version does. Calls of
+tools are in the recorded answers: cassettes that have any are passed over
+unless --allowedTools names the tools, and these are carried out then.
+
+--run needs no cassette: the shell runs the command for each version, with the
+path of the executable in CLAUDE_BINARY. Exit code 0 means that the version is
+good, 125 that it cannot be judged, any other up to 127 that it is bad. A higher
+one ends the search.`,
+    closing: `Exit codes:
+  0    the first version that differs was found
+  1    the --bad version does the same as the --good one
+  2    a version cannot be fetched or run, or the --good one is not good
+  130  SIGINT ended it; nothing is left`,
   },
   serve: {
     description: `Holds conversations for other programs, which speak HTTP on a socket that only

@@ -1,3 +1,5 @@
+import { OLDEST_VERSION } from "../../claude/versions/compare_versions.ts";
+
 /** What `--help` and the manual page both say, beside the tables of flags and commands. */
 export interface Manual {
   /** A clause after the name: "claude-print - ...". */
@@ -20,6 +22,7 @@ export const MANUAL: Manual = {
   introduction: [
     "claude-print does what `claude -p` does, by driving the interactive Claude Code in a " +
     "pseudo-terminal: same flags, same prompt, same output.",
+    `It needs Claude Code ${OLDEST_VERSION} or newer.`,
     "The prompt is the argument, what comes in on stdin, or both: the argument, a new line, then " +
     'stdin. Put "--" before a prompt that begins with a dash or that follows a flag with several ' +
     "values.",
@@ -47,6 +50,7 @@ export const MANUAL: Manual = {
     ["CLAUDE_PRINT_SERVE", "off: as if there was no `claude-print serve`"],
     ["CLAUDE_PRINT_SHELL_OUTPUT", "off: as if there was no --shell-output"],
     ["TMPDIR", "where a run keeps its private folder"],
+    ["XDG_CACHE_HOME", "where learn keeps profiles, if it is not ~/.cache"],
   ],
   files: [
     ["~/.claude", "Claude Code's folder: its settings and login, and the transcripts of runs"],
@@ -54,6 +58,7 @@ export const MANUAL: Manual = {
       "/tmp/claude-print-*",
       "private folders of runs; the next run, or sweep, brings home and removes what one has left",
     ],
+    ["~/.cache/claude-print/versions", "profiles of Claude Code that learn has measured"],
   ],
   examples: [
     'claude-print "What does this project do?"',

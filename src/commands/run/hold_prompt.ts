@@ -11,10 +11,8 @@ import { findClaude } from "../../claude/find_claude.ts";
 import { knownVersion } from "../../claude/known_version.ts";
 import { folderOfRuns } from "../../sandbox/places/folder_of_runs.ts";
 import { places } from "../../sandbox/places/places.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { TurnReport } from "../../run/conversation/told_turns.ts";
 import { LONGEST_REPLY } from "../../run/facts/prompt/gate_prompt.ts";
-import { TAKES_ALL } from "../../run/facts/prompt/message_judge.ts";
 import { readFacts } from "../../run/facts/read_facts.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
@@ -25,9 +23,6 @@ import { QUIT_WORDS } from "../../session/prompt/is_plain.ts";
 import { pasteRefusal } from "../../session/terminal/paste.ts";
 import { messageLine } from "../../wire/caller_line.ts";
 import type { OutputWriter } from "../../wire/output_writer.ts";
-
-/** The first version that holds conversations. */
-const CONVERSES = "2.1.197";
 
 /** The longest path of a socket in a run's private folder, below the folder of all runs: `/PID-TIME-RANDOM/own/rv.sock`. */
 const LONGEST_NAME = 40;
@@ -54,18 +49,13 @@ export async function whyNoConversation(
       cwd,
       trustsScripts: true,
     });
-    if (version === undefined || !isVersionAtLeast(version, CONVERSES)) {
-      return `Claude Code before ${CONVERSES} holds no conversation`;
-    }
+    if (version === undefined) return "the version of its Claude Code is unknown";
     const isText = altered === undefined && !/^\s*[/!]/u.test(prompt) &&
       !QUIT_WORDS.includes(prompt.trim()) && !prompt.includes("<pasted_content");
     if (isText) return undefined;
     const { gated } = await readFacts(order, { version });
     if (!needsChild(gated)) return "no model is asked";
     if (gated.forks) return "its Claude Code waits for the subagent that carries it out";
-    if (!isVersionAtLeast(version, TAKES_ALL)) {
-      return gated.expands ? undefined : "its prompt may be taken for another one";
-    }
     return gated.expands && !canBeTyped(prompt) ? "its command cannot be typed" : undefined;
   } catch {
     // What is wrong with it is told as by every run.

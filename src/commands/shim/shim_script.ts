@@ -1,10 +1,10 @@
 import { type Flag, FLAGS } from "../../cli/flags.ts";
 import { SHIM_MARK } from "../../claude/find_claude.ts";
-import { SUBCOMMANDS } from "../../claude/subcommands.ts";
+import { subcommandsOf } from "../../claude/versions/profiles.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /** The subcommands of all versions: the shim does not know which version it hands on to. */
-const CLAUDE_COMMANDS = [...new Set(SUBCOMMANDS.flatMap(({ words }) => words))].toSorted();
+const CLAUDE_COMMANDS = subcommandsOf(undefined);
 
 /**
  * The program `claude` that the shim is: a shell script that starts nothing but what it hands a call on to, in its own

@@ -6,7 +6,7 @@ import { PYTHON_PROGRAM } from "./python_program.ts";
 
 /** What the Agent SDK for Python does not know. */
 export interface PythonVerdict {
-  /** Such as `claude-agent-sdk 0.2.187`. */
+  /** Such as `claude-agent-sdk 0.2.189`. */
   readonly name: string;
   readonly found: readonly (Found & { readonly count: number; readonly place: Place })[];
   readonly left: number;

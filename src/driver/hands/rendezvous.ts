@@ -15,7 +15,7 @@ export interface RendezvousOptions {
 
 /**
  * Our end of the child's rendezvous socket, by which `claude agents` hands the user's replies to a Claude Code in the
- * background (2.1.197 and 2.1.330). One JSON object a line goes in; what comes out tells nothing that hooks and the
+ * background (2.1.330). One JSON object a line goes in; what comes out tells nothing that hooks and the
  * transcript do not.
  */
 export class Rendezvous implements Disposable {

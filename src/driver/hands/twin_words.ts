@@ -10,7 +10,7 @@ import type { ControlRequest } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 /**
- * With a message that asks the model for nothing Claude Code tells what a session is like (2.1.197 and 2.1.330); what is
+ * With a message that asks the model for nothing Claude Code tells what a session is like (2.1.330); what is
  * headless before that cannot hold a conversation here.
  */
 export const NO_QUESTION = {

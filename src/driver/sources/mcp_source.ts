@@ -13,7 +13,7 @@ export interface McpConnections {
  * Only what a line begins with is looked at: what a server writes to its stderr follows in one line, however long that is.
  *
  * That a server's tools are on offer is told by the remark on its channel notifications, some 40 ms after its connection
- * (2.1.197 and 2.1.330); before 2.1.330 in a session that is resumed only after its SessionStart hooks.
+ * (2.1.330); before 2.1.330 in a session that is resumed only after its SessionStart hooks.
  */
 const NEWS =
   /^\S+ \[DEBUG\] MCP server "(.*)": (?:(Starting connection)|(Channel notifications)|Connection failed)/u;

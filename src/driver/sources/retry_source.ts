@@ -3,7 +3,7 @@ import type { ApiFault, ApiRetry } from "../../session/input.ts";
 
 /**
  * What Claude Code logs of a request that failed, at the level `error`, and of a stream that broke off, at `warn`
- * (2.1.168 to 2.1.330). Neither says whether another request follows, nor when.
+ * (2.1.330). Neither says whether another request follows, nor when.
  */
 const FAILED_REQUEST = /\bAPI error \(attempt (\d+)\/(\d+)\): (\d{3})?/u;
 const BROKEN_STREAM = "Stream connection error ";

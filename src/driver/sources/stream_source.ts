@@ -114,7 +114,7 @@ function unpacked(
 }
 
 /**
- * Whether a request is one of the conversation itself, by the headers of 2.1.197 and 2.1.330: subagents have an id, 2.1.330
+ * Whether a request is one of the conversation itself, by the headers of 2.1.330: subagents have an id, 2.1.330
  * says what else a request is for, and a headless helper, which may have a model make a title, names itself.
  */
 function isOwn({ method, path, headers }: RelayedRequest, sessionId: string): boolean {
@@ -171,7 +171,7 @@ function isForStream(text: string): boolean {
   return text.includes('"stream":true');
 }
 
-/** With this a compaction asks for its summary, after all of the conversation (2.1.197 and 2.1.330). */
+/** With this a compaction asks for its summary, after all of the conversation (2.1.330). */
 const SUMMARY = "Your task is to create a detailed summary of";
 
 /**

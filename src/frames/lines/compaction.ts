@@ -1,3 +1,4 @@
+import { hasCapability } from "../../claude/versions/profiles.ts";
 import type { HookPayload } from "../../session/input.ts";
 import { commandOutput } from "../../transcript/command_output.ts";
 import {
@@ -6,7 +7,6 @@ import {
   isBoundary,
   type UserEntry,
 } from "../../transcript/entry.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { triggerOf } from "../single/compact_metadata.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { Compaction } from "../memory/compaction_memory.ts";
@@ -19,7 +19,7 @@ import { unavailableFrame } from "../single/unavailable_frame.ts";
 import { asText } from "../../json_object.ts";
 import { withCallbacks } from "../single/hook_frames.ts";
 
-/** Why a compaction fails that makes no request, which nothing tells (2.1.197 and 2.1.330). */
+/** Why a compaction fails that makes no request. Nothing that the child writes holds this word. */
 const NO_REQUEST = "too_few_groups";
 /** What Claude Code says where the model's context has no room. */
 const TOO_LONG = "Prompt is too long";
@@ -104,8 +104,8 @@ export function tellOutcome(state: FramesState, entry: Entry): Told {
 }
 
 /**
- * Whether a line has to wait for the outcome of a compaction before it: 2.1.197 now and then writes the summary after
- * the answer to it, and on a busy machine the hook that tells why there is none comes after that answer.
+ * Whether a line has to wait for the outcome of a compaction before it: the summary may be written after the answer to
+ * it, and on a busy machine the hook that names the error comes after that answer.
  */
 export function isAheadOfOutcome(state: FramesState, entry: Entry): boolean {
   if (isBoundary(entry) || isSummary(entry) || isEnd(entry)) return false;
@@ -132,8 +132,8 @@ export function isEnd(entry: Entry): boolean {
 }
 
 /**
- * Whether a line is an answer to what a compaction has left: that it was in vain, because the prompt is too long, 2.1.197
- * dates before it.
+ * Whether a line is an answer to what a compaction has left. An error because the prompt is too long may have an earlier
+ * time than the compaction.
  */
 function isAnswerSince(entry: Entry, { since }: Compaction): boolean {
   return entry.type === "assistant" && entry.isSidechain !== true &&
@@ -166,10 +166,10 @@ function sayOutcome(state: FramesState, fields: Readonly<Record<string, unknown>
 }
 
 function sayBegun(state: FramesState): Told {
-  const counts = state.typed === undefined && isVersionAtLeast(state.version ?? "", "2.1.330");
+  const counts = state.typed === undefined && hasCapability(state.version, "countsCompaction");
   return sayStatus(state, {
     status: "compacting",
-    // It is counted while the summary is written, which nobody tells.
+    // `claude -p` counts while the summary is written; the child does not print the count.
     ...(counts ? { compact_output_chars: 0 } : {}),
   });
 }
@@ -185,23 +185,22 @@ const ARGUMENTS = /<command-args>([\s\S]*)<\/command-args>/u;
 /** What `claude -p` says where there is no conversation yet, which is no attempt. */
 const NOTHING = "Error: No messages to compact";
 
-/** What Claude Code says where one was stopped, before 2.1.330 as an error, and why that is for `claude -p`. */
-const CANCELED = /^(?:AbortError: )?Compaction canceled\.$/u;
+/** What the child writes of a compaction that was stopped, and what `claude -p` says of it. */
+const CANCELED = /^Compaction canceled\.$/u;
 const ABORTED = "API Error: Request was aborted.";
 
 /** How what Claude Code says begins where a hook forbids one. */
 const BLOCKED = "Compaction blocked by PreCompact hook";
 
 /** Why a typed one has failed, from what Claude Code says of it. */
-function whyTypedFailed(text: string, version: string): string {
+function whyTypedFailed(text: string): string {
   if (CANCELED.test(text)) return ABORTED;
-  const isSkipped = text.startsWith(BLOCKED) && isVersionAtLeast(version, "2.1.330");
-  return isSkipped ? `skipped: ${text}` : text;
+  return text.startsWith(BLOCKED) ? `skipped: ${text}` : text;
 }
 
 /**
- * Notes what came of a typed /compact, and says of one that failed what `claude -p` says (2.1.197 and 2.1.330). One that
- * succeeded has been told with its boundary.
+ * Notes what came of a typed /compact, and emits the frames of one that failed. Those of one that succeeded come with its
+ * boundary.
  */
 export function tellTyped(state: FramesState, entry: Entry): Told {
   if (entry.type === "user" && entry.meaning === "local-command" && state.typed !== undefined) {
@@ -215,7 +214,7 @@ export function tellTyped(state: FramesState, entry: Entry): Told {
     state.results + state.locals > 0;
   const result = isAttempt && !CANCELED.test(text) ? text : "";
   const begun: FramesState = { ...state, typed: { command: "compact", result } };
-  const why = whyTypedFailed(text, state.version ?? "");
+  const why = whyTypedFailed(text);
   const failed = { status: null, compact_result: "failed", compact_error: why };
   const attempted = isAttempt
     ? and(

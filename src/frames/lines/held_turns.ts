@@ -10,7 +10,6 @@ import { commandOutput } from "../../transcript/command_output.ts";
 import { type Entry, isPrompt } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { isWords } from "../../transcript/is_words.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not
@@ -53,13 +52,10 @@ export function isAheadOfSubagent(state: FramesState): boolean {
   });
 }
 
-/** Whether the last of some lines is what a typed skill has said, of whose subagent something is told (2.1.330). */
+/** Whether the last line is the output of a typed skill, whose subagent is printed too. */
 function isOfSkill(state: FramesState, lines: readonly Entry[]): boolean {
-  const last = lines.at(-1);
-  const version = state.version ?? (last?.type === "other" ? undefined : last?.version) ?? "";
   const prompt = lines.findLast(isPrompt) ?? state.prompt;
-  return isVersionAtLeast(version, "2.1.330") && state.typed === undefined &&
-    skillIn(prompt) !== undefined;
+  return state.typed === undefined && skillIn(prompt) !== undefined;
 }
 
 /** Has the result of a turn, all of whose own lines are there, wait for those of a subagent. */

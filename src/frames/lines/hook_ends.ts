@@ -13,7 +13,7 @@ import {
 /**
  * Puts the ends of hooks where `claude -p` tells them: of those that were run for a call before its result and all that
  * hooks say of it, of those that were run for a prompt before the prompt, and of those that were run for the
- * session before all else. Transcripts hold them behind, 2.1.197 now and then behind the first answer.
+ * session before all else. Transcripts hold them later, now and then after the first answer.
  */
 export function hooksFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
   if (!entries.some(isHookEnd)) return entries;
@@ -48,7 +48,7 @@ function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: Content
 
 /**
  * The ends of Stop hooks with which lines end so far, and what they say, beside which others may run: each is written as it
- * ends, and behind them that all have (2.1.197 and 2.1.330).
+ * ends, and behind them that all have.
  */
 export function stopsAtEnd(lines: readonly Entry[]): readonly Entry[] {
   const isStop = (entry: Entry) => hookEndIn(entry)?.event === "Stop";
@@ -132,7 +132,7 @@ function isHookStart({ type, subtype }: Frame): boolean {
   return type === "system" && subtype === "hook_started";
 }
 
-/** What is told in between: what a hook says to the user and, at the end of a turn, to the model (2.1.197). */
+/** What is told in between: what a hook says to the user and, at the end of a turn, to the model. */
 function staysBeside(frame: Frame, name: unknown): boolean {
   return isRemark(frame) ||
     (frame.type === "user" && (name === "Stop" || name === "SubagentStop"));

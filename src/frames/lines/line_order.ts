@@ -1,4 +1,5 @@
 import { type FramesState, isUnderWay } from "../telling/frames_state.ts";
+import { hasCapability } from "../../claude/versions/profiles.ts";
 import { listOf } from "../../chain.ts";
 import type { Subagent, SubagentLine } from "../../session/input.ts";
 import { type Entry, isPrompt } from "../../transcript/entry.ts";
@@ -6,7 +7,6 @@ import { asText } from "../../json_object.ts";
 import { parentsFirst } from "../../transcript/parents_first.ts";
 import { isMainRequest } from "../../transcript/session_listing.ts";
 import { enqueuedNotification, type TaskNotification } from "../../transcript/task_notification.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** A line of the session's own transcript, or of a subagent's. */
 interface WrittenLine {
@@ -94,9 +94,8 @@ export function isToldToBeStopped({ tasks, allTasks }: FramesState, entry: Entry
 }
 
 /**
- * Puts the lines with which a run begins before what follows from them: where answers come at once, those lines may be
- * written later, and on a busy machine 2.1.197 writes the first call of a tool with them, behind its result. What is
- * noted of the request has no place among them.
+ * Puts the lines with which a run begins before what follows from them: if answers come at once, those lines may be
+ * written later. The lines about the request come last.
  */
 export function beginningFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
   if (isUnderWay(state)) return entries;
@@ -120,7 +119,7 @@ const MOST_EARLY = 200;
 
 /**
  * The version of Claude Code that has written a first answer before the lines with which its run begins; they follow
- * within 0.1 s. Since 2.1.330 those of its request are the last of them.
+ * within 0.1 s. Those about its request are the last of them, if the transcript notes requests.
  */
 export function earlyAnswer(state: FramesState): string | undefined {
   const { own, prompt, version } = state;
@@ -132,7 +131,7 @@ export function earlyAnswer(state: FramesState): string | undefined {
   );
   if (answer === undefined || answer.type === "other") return undefined;
   const writer = version ?? answer.version ?? "";
-  const isBegun = isVersionAtLeast(writer, "2.1.330")
+  const isBegun = hasCapability(writer, "writesRequests")
     ? lines.some((entry) => entry.type === "other" && isMainRequest(entry.line))
     : prompt !== undefined || lines.some(isPrompt);
   return isBegun ? undefined : writer;

@@ -9,7 +9,7 @@ import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
 import { tellHookEnd } from "./hook_ends.ts";
 import { tellPlanning } from "../decisions.ts";
 import { endTurn } from "../turns/early_results.ts";
-import { begin, modelInForce } from "../telling/beginning.ts";
+import { begin } from "../telling/beginning.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import { withKept } from "../telling/kept_lines.ts";
 import { listOf } from "../../chain.ts";
@@ -24,11 +24,11 @@ import {
   tellSkillResult,
   tellUncalled,
 } from "../subagents/subagent_lines.ts";
+import { hasCapability } from "../../claude/versions/profiles.ts";
 import { type Entry, isPrompt } from "../../transcript/entry.ts";
 import { scheduledWakeup } from "../../transcript/scheduled_wakeup.ts";
 import { isMainRequest } from "../../transcript/session_listing.ts";
 import { isAddedToPrompt } from "../../transcript/turn/turn.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { notificationIn } from "../../transcript/task_notification.ts";
 import { isToldToBeStopped } from "./line_order.ts";
 
@@ -52,8 +52,7 @@ export function tellPlainLine(state: FramesState, entry: Entry): Told {
     ...(version === undefined ? {} : { version }),
   };
   if (version === undefined) return told(noted);
-  const begun = prompt !== undefined && !state.begun && isLastOfListing(entry, version) &&
-      !awaitsOffer(noted) && !awaitsModel(noted)
+  const begun = prompt !== undefined && !state.begun && isLastOfListing(entry, noted)
     ? begin(noted, { model: commandModel(listOf(noted.kept.entries)) })
     : told(noted);
   let next = and(
@@ -102,7 +101,7 @@ export function tellPlainLine(state: FramesState, entry: Entry): Told {
     : and(next, (state) => begin({ ...state, begun: false, rested: false }));
 }
 
-/** The model that a command names which is the last prompt; before 2.1.330 its line comes too late. */
+/** The model that the last prompt names, if that is a command with a model of its own. */
 function commandModel(entries: readonly Entry[]): string | undefined {
   const line = entries.slice(entries.findLastIndex(isPrompt) + 1).findLast((entry) =>
     entry.type === "attachment" && entry.attachment.type === "command_permissions"
@@ -111,24 +110,17 @@ function commandModel(entries: readonly Entry[]): string | undefined {
   return typeof model === "string" ? model : undefined;
 }
 
-/** Whether a line is the last of those that tell what `system/init` holds. */
-function isLastOfListing(entry: Entry, version: string): boolean {
-  return isVersionAtLeast(version, "2.1.330")
-    ? entry.type === "other" && isMainRequest(entry.line)
-    : entry.type === "attachment" && entry.attachment.type === "skill_listing";
-}
-
-/** Whether an answer will tell the model: without hooks nothing does so sooner before 2.1.330. */
-function awaitsModel(state: FramesState): boolean {
-  return !isVersionAtLeast(state.version ?? "", "2.1.330") &&
-    modelInForce(state, { model: undefined }) === undefined;
-}
-
-/** Whether the first request will tell what tools there are, which no line does before 2.1.330. */
-function awaitsOffer({ exact, heard, version = "" }: FramesState): boolean {
+/**
+ * Whether a line is the last of those that describe the session: its first request. If the transcript notes none, it is
+ * the list of skills, and a request that is heard names the tools.
+ */
+function isLastOfListing(entry: Entry, { exact, heard, version }: FramesState): boolean {
+  if (hasCapability(version, "writesRequests")) {
+    return entry.type === "other" && isMainRequest(entry.line);
+  }
   const stream = exact ?? heard;
-  return stream !== undefined && stream.offer === undefined &&
-    !isVersionAtLeast(version, "2.1.330");
+  return entry.type === "attachment" && entry.attachment.type === "skill_listing" &&
+    (stream === undefined || stream.offer !== undefined);
 }
 
 /** Says what a line gives by itself, and as what it is a part of an answer that is told as it is written. */

@@ -9,7 +9,6 @@ import { slashWord } from "../../session/prompt/slash_word.ts";
 import { commandOutput } from "../../transcript/command_output.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import { GOAL_COMMAND, isGoal } from "../../transcript/goal.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** How the transcript tells of a command. */
 const COMMAND = /^<command-name>\/([^<\s]+)<\//u;
@@ -18,7 +17,7 @@ const RENAMED = /^Session renamed to: (.+)$/su;
 
 /**
  * Tells what a command has said that the child has carried out by itself, in the words with which `claude -p` tells it
- * that has carried it out (2.1.197 and 2.1.330). Of a compaction is told in its own way.
+ * that has carried it out. Of a compaction is told in its own way.
  */
 export function tellToldCommand(state: FramesState, entry: Entry): Told {
   if (entry.type === "user") {
@@ -53,7 +52,7 @@ export function tellToldCommand(state: FramesState, entry: Entry): Told {
   );
 }
 
-/** Tells that a command of somebody's own has failed, which is no result before 2.1.330. */
+/** Emits the result of a user's own command that has failed. */
 function tellFailed(state: FramesState, entry: UserEntry): Told {
   const name = nameIn(state);
   if (commandOutput(entry) === undefined || name === undefined) return told(state);
@@ -69,10 +68,10 @@ function givenName({ taken }: FramesState): string | undefined {
   return slashWord(taken.at(-1)?.text ?? "")?.name;
 }
 
-/** Tells that a goal is set, of which the model is told, too; before 2.1.330 nobody else is. */
+/** Emits the frame of a goal that was set. */
 function tellGoal(state: FramesState, entry: UserEntry): Told {
   const text = commandOutput(entry);
-  if (text === undefined || !isVersionAtLeast(state.version ?? "", "2.1.330")) return told(state);
+  if (text === undefined) return told(state);
   const args = slashWord(state.taken.at(-1)?.text ?? "")?.rest ?? "";
   return say(state, (context) => [
     unavailableFrame(text, {

@@ -14,7 +14,6 @@ import {
   type PartialState,
   takeText,
 } from "../telling/partial_state.ts";
-import { isAfterOutput } from "./output_result.ts";
 import { forgetRequest, tellRequest } from "./request_status.ts";
 import { sayAbandoned, sayEvent } from "./say_event.ts";
 import type { ContentBlock } from "../../transcript/entry.ts";
@@ -156,7 +155,7 @@ export function endAnswer(state: FramesState): Told {
 export function endBeforeOutput(state: FramesState): Told {
   const open = state.partial?.open;
   if (open === undefined) return told(state);
-  const events = endOf(open).filter((event) => !isAfterOutput(state, event));
+  const events = endOf(open).filter(({ type }) => type !== "message_stop");
   return and(tellEvents(state, events), (state) => {
     const { open } = state.partial ?? NO_PARTS;
     return told(
@@ -195,7 +194,7 @@ function deltaUsage(usage: JsonObject | null | undefined): JsonObject {
   return others;
 }
 
-/** Ends an answer that breaks off; since 2.1.330 the stream says where. */
+/** Ends an answer that breaks off; the stream says where. */
 export function abandon(state: FramesState): Told {
   const open = state.partial?.open;
   if (open === undefined) return told(state);

@@ -3,7 +3,6 @@ import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import type { StreamEvent } from "../../wire/message_frames.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { begin } from "../telling/beginning.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
 import {
@@ -15,8 +14,8 @@ import {
 } from "../telling/exact_state.ts";
 import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
 import { hearFirsts } from "../telling/heard_firsts.ts";
-import { isBeginning, standsInPlace } from "./partial_messages.ts";
-import { isAfterOutput, isOfOutput } from "./output_result.ts";
+import { standsInPlace } from "./partial_messages.ts";
+import { isOfOutput } from "./output_result.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
 import { forgetRequest, tellAgain, tellRequest } from "./request_status.ts";
 import { sayAbandoned, sayEvent } from "./say_event.ts";
@@ -58,7 +57,6 @@ export function hearRetry(state: FramesState, retry: ApiRetry): FramesState {
 export function tellStream(before: FramesState): Told {
   const first = before.exact?.waiting[0];
   if (before.exact === undefined || first === undefined) return told(before);
-  if (isBeginning(before)) return and(begin(before), tellStream);
   if (!isTime(before, first)) return told(before);
   const state = changed(before, { waiting: before.exact.waiting.slice(1) });
   return and(tellPart(state, first), tellStream);
@@ -189,15 +187,13 @@ function tellThinking(state: FramesState, event: StreamEvent): Told {
   const { estimate, said } = thinkingEstimate((state.exact ?? NO_STREAM).thought, event);
   const next = changed(state, { thought: estimate });
   if (said === undefined) return told(next);
-  const { user_message_uuid } = isVersionAtLeast(state.version ?? "", "2.1.330")
-    ? askedBy(state)
-    : {};
+  const { user_message_uuid } = askedBy(state);
   return say(next, (context) => [
     systemFrame("thinking_tokens", { ...said, user_message_uuid }, context),
   ]);
 }
 
-/** The stream of an answer breaks off: a block under way ends there, and since 2.1.330 it is said where. */
+/** The stream of an answer breaks off: a block under way ends there, and the stream says where. */
 function broken(state: FramesState, open: StreamedAnswer): FramesState {
   const stop = { type: "content_block_stop", index: open.begun - 1 };
   const tail = open.begun > open.ended ? [...open.tail, stop] : open.tail;
@@ -290,12 +286,13 @@ function release(state: FramesState): Told {
 function flushBeforeOutput(state: FramesState): Told {
   const { open } = state.exact ?? NO_STREAM;
   if (open === undefined) return told(state);
-  const [tail, later] = [false, true].map((isLater) =>
-    open.tail.filter((event) => isAfterOutput(state, event) === isLater)
-  );
-  return and(flush(withOpen(state, { ...open, tail: tail ?? [] })), (state) => {
-    const { open } = state.exact ?? NO_STREAM;
-    return told(open === undefined ? state : withOpen(state, { ...open, tail: later ?? [] }));
+  const isStop = ({ type }: StreamEvent) => type === "message_stop";
+  const tail = open.tail.filter((event) => !isStop(event));
+  return and(flush(withOpen(state, { ...open, tail })), (state) => {
+    const { open: rest } = state.exact ?? NO_STREAM;
+    return told(
+      rest === undefined ? state : withOpen(state, { ...rest, tail: open.tail.filter(isStop) }),
+    );
   });
 }
 
@@ -333,7 +330,7 @@ function tellLimits(state: FramesState, request: number): Told {
   const { limits, toldLimits } = state.exact ?? NO_STREAM;
   const heard = limits.get(request);
   if (heard === undefined) return told(state);
-  const { info, mark } = rateLimitInfo(heard, state.version ?? "");
+  const { info, mark } = rateLimitInfo(heard);
   const later = [...limits].filter(([other]) => other > request);
   const next = changed(state, { limits: new Map(later), toldLimits: mark });
   return mark === toldLimits ? told(next) : say(next, ({ sessionId, newUuid }) => [

@@ -1,12 +1,10 @@
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
 import type { OpenCall } from "../telling/open_call.ts";
 import { callsOf } from "../../transcript/turn/turn.ts";
 
-/** How often `claude -p` tells that a call is still at work, in milliseconds (2.1.330). */
+/** How often `claude -p` tells that a call is still at work, in milliseconds. */
 const BEAT_MS = 30_000;
-const TELLS_SINCE = "2.1.330";
 
 /** Tools whose calls Claude Code carries out side by side; of others it is not certain, and each waits for those before it. */
 const SIDE_BY_SIDE = "Agent Glob Grep Read Task WebFetch WebSearch".split(" ");
@@ -16,9 +14,9 @@ type OpenCalls = FramesState["openCalls"];
 /** The open calls with those of a line. */
 export function withOpenCalls(
   calls: OpenCalls,
-  { message, timestamp, version = "" }: AssistantEntry,
+  { message, timestamp }: AssistantEntry,
 ): OpenCalls {
-  const called = isVersionAtLeast(version, TELLS_SINCE) ? callsOf(message) : [];
+  const called = callsOf(message);
   if (called.length === 0) return calls;
   const open = new Map(calls);
   for (const { id, name } of called) open.set(id, { name, beats: 0 });

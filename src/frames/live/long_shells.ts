@@ -6,7 +6,7 @@ import { tellTasks } from "../telling/saying.ts";
 import { startTask } from "../single/task_start.ts";
 import { callsOf } from "../../transcript/turn/turn.ts";
 
-/** After so long `claude -p` of 2.1.197 and 2.1.330 tells of a shell in the foreground. */
+/** After so long `claude -p` prints a task for a shell in the foreground. */
 const LONG_SHELL_MS = 3000;
 
 type WaitedShells = FramesState["shells"];

@@ -32,7 +32,6 @@ import type { HookPayload } from "../../session/input.ts";
 import type { AssistantEntry, ContentBlock, UserEntry } from "../../transcript/entry.ts";
 import type { AssistantFrame } from "../../wire/message_frames.ts";
 import { asText } from "../../json_object.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Takes a piece of text as a hook tells it. */
 export function hearText(state: FramesState, payload: HookPayload): FramesState {
@@ -58,7 +57,6 @@ export function tellText(state: FramesState): Told {
   const first = state.partial?.displayed[0];
   if (state.partial === undefined || first === undefined) return told(state);
   const { open, calls, turn, unheard, rests = false } = state.partial;
-  if (isBeginning(state)) return and(begin(state), tellText);
   // Whatever begins a turn, and whatever the model was told before it answers, is in lines that are still to be read.
   const isEarly = !state.begun || state.rested || state.version === undefined ||
     (turn !== undefined && first.turn !== turn);
@@ -81,12 +79,6 @@ export function tellText(state: FramesState): Told {
     startAnswer(begun, { model: modelOf(begun), displayId: first.id }),
     tellPieces,
   );
-}
-
-/** Whether nothing is left to wait for, now that the model answers: 2.1.330 still writes what describes the session. */
-export function isBeginning({ begun, rested, prompt, version }: FramesState): boolean {
-  return !begun && !rested && prompt !== undefined && version !== undefined &&
-    !isVersionAtLeast(version, "2.1.330");
 }
 
 function tellPieces(state: FramesState): Told {

@@ -1,5 +1,4 @@
 import type { HeardLimits } from "../../session/input.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** What a `rate_limit_event` says, and by what a later one is known to say something else. */
 export interface RateLimitInfo {
@@ -36,11 +35,8 @@ const PACES: readonly {
   { name: "seven_day", seconds: 7 * 86_400, limits: [[0.75, 0.6], [0.5, 0.35], [0.25, 0.15]] },
 ];
 
-/**
- * What `claude -p` makes of what the API says of limits (2.1.197 and 2.1.330), but for what is about budgets of teams.
- */
-export function rateLimitInfo({ headers, now }: HeardLimits, version: string): RateLimitInfo {
-  const isRecent = isVersionAtLeast(version, "2.1.330");
+/** What `claude -p` makes of what the API says of limits, but for what is about budgets of teams. */
+export function rateLimitInfo({ headers, now }: HeardLimits): RateLimitInfo {
   const windows = windowsOf(headers);
   const said = headers["status"] || "allowed";
   const isAllowed = said === "allowed" || said === "allowed_warning";
@@ -53,16 +49,9 @@ export function rateLimitInfo({ headers, now }: HeardLimits, version: string): R
       resetsAt: secondsOf(headers["reset"]),
       rateLimitType: headers["representative-claim"] || undefined,
     }),
-    // 2.1.197 says nothing of an overage beside a warning.
-    ...(warning === undefined || isRecent
-      ? {
-        overageStatus,
-        overageResetsAt: secondsOf(headers["overage-reset"]),
-        overageDisabledReason: reason === "org_spend_cap_reached"
-          ? "org_level_disabled_until"
-          : reason,
-      }
-      : {}),
+    overageStatus,
+    overageResetsAt: secondsOf(headers["overage-reset"]),
+    overageDisabledReason: reason === "org_spend_cap_reached" ? "org_level_disabled_until" : reason,
     isUsingOverage: said === "rejected" &&
       (overageStatus === "allowed" || overageStatus === "allowed_warning"),
     overageInUse: headers["overage-in-use"] === "true" ? true : undefined,
@@ -74,8 +63,8 @@ export function rateLimitInfo({ headers, now }: HeardLimits, version: string): R
   const rounded = Object.entries(windows)
     .map(([name, window]) => [name, { ...window, utilization: percent(window.utilization) }]);
   return {
-    info: isRecent && rounded.length > 0 ? { ...info, unifiedWindows: windows } : info,
-    mark: JSON.stringify([info, untold, isRecent ? rounded : []]),
+    info: rounded.length > 0 ? { ...info, unifiedWindows: windows } : info,
+    mark: JSON.stringify([info, untold, rounded]),
   };
 }
 

@@ -3,13 +3,12 @@ import { systemFrame } from "../single/system_frame.ts";
 import { and, type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
 import { askedBy } from "../result/asked_by.ts";
 import type { ApiRetry } from "../../session/input.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Says that the model is asked, once for each answer and before anything that comes of it, to whoever wants answers live. */
 export function tellRequest(state: FramesState): Told {
   if (state.requested !== false) return told(state);
-  const { options: { sessionId }, version = "" } = state;
-  const { user_message_uuids } = isVersionAtLeast(version, "2.1.330") ? askedBy(state) : {};
+  const { sessionId } = state.options;
+  const { user_message_uuids } = askedBy(state);
   const { state: next, made } = withIds(
     { ...state, requested: true },
     (newUuid) =>

@@ -1,9 +1,8 @@
 import { askedBy } from "../result/asked_by.ts";
 import { streamEventFrame } from "../single/stream_event_frame.ts";
-import { type FramesState, type Told, told } from "../telling/frames_state.ts";
+import type { FramesState, Told } from "../telling/frames_state.ts";
 import { say } from "../telling/saying.ts";
 import type { StreamEvent } from "../../wire/message_frames.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Says an event of the stream of an answer, of which `message_start` told the id. */
 export function sayEvent(
@@ -14,23 +13,20 @@ export function sayEvent(
     readonly more?: Readonly<Record<string, unknown>>;
   },
 ): Told {
-  // Since 2.1.330, which alone tells what becomes of messages.
-  const isNaming = isVersionAtLeast(state.version ?? "", "2.1.330") &&
-    event.type === "message_start" && !state.named.has("stream_event");
-  return say(state, ({ version, sessionId, newUuid }) => [
+  const isNaming = event.type === "message_start" && !state.named.has("stream_event");
+  return say(state, ({ sessionId, newUuid }) => [
     {
-      ...streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more }),
+      ...streamEventFrame(event, { sessionId, uuid: newUuid(), messageId, more }),
       ...(isNaming ? askedBy(state) : {}),
     },
   ]);
 }
 
-/** An answer has broken off: since 2.1.330 its stream ends, and says before which block. */
+/** An answer has broken off: its stream ends, and says before which block. */
 export function sayAbandoned(
   state: FramesState,
   { of, at }: { readonly of: string; readonly at: number },
 ): Told {
-  if (!isVersionAtLeast(state.version ?? "", "2.1.330")) return told(state);
   const from = { api_message_id: of, from_block_index: at };
   return sayEvent(state, {
     event: { type: "message_stop" },

@@ -1,7 +1,6 @@
 import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { enqueuedNotification, parseTaskNotification } from "../../transcript/task_notification.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { systemFrame } from "../single/system_frame.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { SeenShell, ShellCall, ShellOrder, ShellText } from "../telling/known_shells.ts";
@@ -62,7 +61,7 @@ function tellUntold(state: FramesState, id: string): Told {
   const call = callOf(state, id);
   const seen = state.seenShells.get(id);
   if (call === undefined || seen === undefined) return told(state);
-  const kept = remarkIn(seen.untold.at(-1)?.text ?? "", state);
+  const kept = remarkIn(seen.untold.at(-1)?.text ?? "");
   const untold = kept === "" ? [] : [{ ...seen.untold.at(-1), text: kept }];
   return seen.untold.reduce<Told>(
     (said, { text, stream }, index) => {
@@ -288,9 +287,8 @@ function shellFor(state: FramesState, id: string, written: string | undefined): 
   return fitting ?? (same.length === 1 ? same[0]?.[0] : undefined);
 }
 
-/** What Claude Code adds to the output of a shell in the background that has ended, at the end of a text; since 2.1.330. */
-function remarkIn(text: string, { version = "" }: FramesState): string {
-  if (!isVersionAtLeast(version, "2.1.330")) return "";
+/** What Claude Code adds to the output of a shell in the background that has ended, at the end of a text. */
+function remarkIn(text: string): string {
   return /\n\[(?:exited with code -?\d+|killed)\]\n$/u.exec(text)?.[0] ?? "";
 }
 

@@ -7,7 +7,7 @@ export interface ThinkingEstimate {
 }
 
 /**
- * Counts thoughts as they are streamed, as 2.1.197 and 2.1.330 do: by what the API says of a piece, else four
+ * Counts thoughts as they are streamed, as Claude Code does: by what the API says of a piece, else four
  * characters a token; thoughts that are not shown by their signature, which is base64.
  *
  * @param before the tokens of the block so far

@@ -27,6 +27,6 @@ export interface CallMemory {
   readonly failed: Chain<ToolUse> | undefined;
   /** What the caller has decided on calls, by their ids. */
   readonly decisions: GrowingMap<string, CallDecision>;
-  /** Calls of the session itself that have not returned, by their ids; before 2.1.330 none. */
+  /** Calls of the session itself that have not returned, by their ids. */
   readonly openCalls: ReadonlyMap<string, OpenCall>;
 }

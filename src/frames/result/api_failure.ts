@@ -28,11 +28,11 @@ export interface ApiErrorFacts {
   readonly text: string;
   /** The HTTP status; null when no response came, or nobody says. */
   readonly status: number | null;
-  /** The API's own name of the error, since Claude Code 2.1.330. */
+  /** The API's own name of the error. */
   readonly type?: string | undefined;
-  /** Claude Code's finer class, such as `usage_limit_reached` or `connection_failed`, since 2.1.330. */
+  /** Claude Code's finer class, such as `usage_limit_reached` or `connection_failed`. */
   readonly apiError?: string | undefined;
-  /** When a usage limit resets, in seconds since the epoch, since 2.1.330. */
+  /** When a usage limit resets, in seconds since the epoch. */
   readonly resetsAt?: number | undefined;
   /** The variable that holds the key or token in use; absent for a login. */
   readonly credential?: string | undefined;
@@ -52,17 +52,16 @@ export interface ApiFailure {
 /** Longest quotation of a sentence: the line has to stay one to read. */
 const MAX_DETAIL = 200;
 
-/** What becomes less by itself: there were too many requests, or the account had too many of them. */
-/** How Claude Code begins what it says of a refusal: until 2.1.197, and since 2.1.330. */
-const REFUSAL =
-  /^API Error: (?:Claude Code is unable to respond to this request|.{1,80}'s safeguards flagged this message)/u;
+/** How Claude Code begins the text of a refusal. */
+const REFUSAL = /^API Error: .{1,80}'s safeguards flagged this message/u;
 
+/** What passes by itself: too many requests, of everybody or of the account. */
 const TEMPORARY: readonly ApiFailureKind[] = ["usage-limit", "rate-limit", "overloaded"];
 /** The statuses with which the API says so. */
 const TEMPORARY_STATUSES: readonly unknown[] = [429, 529];
 
 /**
- * Words an API error. The classes and sentences are those of Claude Code 2.1.168 to 2.1.330.
+ * Words an API error. The classes and sentences are Claude Code's.
  *
  * @param options.now milliseconds since the epoch
  */

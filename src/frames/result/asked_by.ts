@@ -13,7 +13,7 @@ export interface AskedMessages {
 
 /**
  * Whose messages an answer is to, as far as the caller gave them ids. It names the last of those with which the turn
- * began, and one that has joined it where those have no id, or the last of them was not the user's (2.1.330).
+ * began, and one that has joined it where those have no id, or the last of them was not the user's.
  */
 export function askedBy(
   asked: AskedMessages,

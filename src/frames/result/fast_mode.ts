@@ -1,14 +1,14 @@
 /** What a run asks of fast mode; absent where nobody asks for it. */
 export type FastModeAsked = "on" | "disabled_by_env";
 
-/** How frames tell of fast mode; the reason is told since 2.1.330. */
+/** How frames tell of fast mode. */
 export interface FastMode {
   readonly fast_mode_state: "on" | "off";
   readonly fast_mode_disabled_reason?: string;
 }
 
 /**
- * What `claude -p` says of fast mode (2.1.197 and 2.1.330): it is on where the caller's settings or flags ask for it and
+ * What `claude -p` says of fast mode: it is on where the caller's settings or flags ask for it and
  * the model has it. Settings files do not count.
  */
 export function fastModeOf(asked: FastModeAsked | undefined, isFast: boolean): FastMode {

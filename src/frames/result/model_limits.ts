@@ -1,5 +1,3 @@
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
-
 /** Limits of a model in tokens; absent if not known. */
 export interface ModelLimits {
   readonly contextWindow?: number;
@@ -9,7 +7,7 @@ export interface ModelLimits {
 const LARGE_WINDOW = 1_000_000;
 const SMALL_WINDOW = 200_000;
 
-/** Models with the small window by default since 2.1.330, where others have the large one. */
+/** Models with the small window by default; others have the large one. */
 const SMALL = /^claude-(opus-4-[56]|sonnet-4-[056]|haiku-4-5)(-\d{8})?$/;
 
 /** The models measured; of others nothing is said. */
@@ -20,29 +18,23 @@ const MEASURED =
  * Tells the limits that `claude -p` prints for a model in `modelUsage`, which the TUI keeps to itself, but for the
  * window of the model in use, if it has a status line, and the output where its transcript tells of requests.
  *
- * Measured with Claude Code 2.1.197 and 2.1.330 on a subscription; the window belongs to the version as much as to the model: up to 2.1.197 it is large only
- * with the suffix `[1m]`. Where a request is known, its `max_tokens` is to be preferred, unless
+ * Measured with Claude Code 2.1.330 on a subscription. Where a request is known, its `max_tokens` is to be preferred, unless
  * `CLAUDE_CODE_MAX_OUTPUT_TOKENS` has set that: `claude -p` tells of the model and not of the variable.
  *
  * @param model the key of `modelUsage`
  */
-export function modelLimits(model: string, version: string): ModelLimits {
+export function modelLimits(model: string): ModelLimits {
   const plain = model.replace(/\[1m\]$/, "");
   if (!MEASURED.test(plain)) return {};
-  const recent = isVersionAtLeast(version, "2.1.330");
-  const large = plain !== model || (recent && !SMALL.test(plain));
+  const large = plain !== model || !SMALL.test(plain);
   return {
     contextWindow: large ? LARGE_WINDOW : SMALL_WINDOW,
-    maxOutputTokens: recent ? recentOutput(plain) : earlierOutput(plain),
+    maxOutputTokens: outputLimit(plain),
   };
 }
 
-function recentOutput(model: string): number {
+function outputLimit(model: string): number {
   if (/^claude-((opus|sonnet|haiku)-5-5|(fable|mythos)-5-2)$/.test(model)) return 128_000;
   if (/^claude-(opus-4-[678]|(opus|sonnet)-5|(fable|mythos)-5(-1)?)$/.test(model)) return 64_000;
   return 32_000;
-}
-
-function earlierOutput(model: string): number {
-  return /^claude-(opus-4-[678]|(sonnet|fable|mythos)-5(-\d)?)$/.test(model) ? 64_000 : 32_000;
 }

@@ -26,7 +26,7 @@ export function modelUsageOf(facts: UsageFacts): Readonly<Record<string, unknown
   const costBasis = cost?.hasUnknownPrice === true && models.length === 1 ? "unknown" : known;
   return Object.fromEntries(models.map(([model, usage]) => {
     const plain = model.replace(/\[1m\]$/, "");
-    const limits = modelLimits(model, version);
+    const limits = modelLimits(model);
     const fields = {
       ...usage,
       // The child tells the window of the model that answers, and only that.

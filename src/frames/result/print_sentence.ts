@@ -5,7 +5,7 @@ interface Wording {
 }
 
 /**
- * Which is which, in Claude Code 2.1.197 and 2.1.330: the interactive program gives advice for its screen, `claude -p`
+ * Which is which: the interactive program gives advice for its screen, `claude -p`
  * for its command line.
  */
 const WORDINGS: readonly Wording[] = [

@@ -7,7 +7,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 /**
  * The time that Claude Code's words for the end of a limit mean, in seconds since the epoch: the next such time. They
- * name no seconds and round down to a minute (2.1.197).
+ * name no seconds and round down to a minute.
  *
  * @param words such as `2:09am (UTC)`
  * @param now milliseconds since the epoch

@@ -15,7 +15,6 @@ import { printSentence } from "./print_sentence.ts";
 import type { TimesToFirst } from "./times_to_first.ts";
 import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./subagent_stats.ts";
 import { onlyWireKeys } from "../../wire/wire_keys.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Everything a result is made of. */
 export interface ResultFacts {
@@ -46,7 +45,7 @@ export interface ResultFacts {
   readonly provider?: string;
   /**
    * What earlier results have told of what models used, or that there is nothing they have not told: stream-json prints
-   * the rest since 2.1.330. Absent where it is not known or not printed.
+   * the rest. Absent where it is not known or not printed.
    */
   readonly sinceLast?: Cost["modelUsage"] | "nothing" | undefined;
   /** Counts of all subagents of the run; absent for none. */
@@ -81,9 +80,8 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
   const text = apiError ? printSentence(textOf(facts, turn)) : textOf(facts, turn);
   const modelUsage = modelUsageOf({ ...facts, answering: turn?.model });
   const output = outcome.kind === "answered" && !apiError ? structuredOutput(turn) : undefined;
-  const isRecent = isVersionAtLeast(version, "2.1.330");
   // The model is told of it, but not asked yet.
-  const isUnasked = isRecent && outcome.kind === "answered" && turn !== undefined &&
+  const isUnasked = outcome.kind === "answered" && turn !== undefined &&
     facts.lastAssistantMessage === undefined && isJoinedEnd(turn);
   const deferred = outcome.kind === "answered" ? deferredCall(turn) : undefined;
   const hasStatus = failure === undefined && deferred === undefined && outcome.kind !== "local" &&
@@ -97,10 +95,8 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     api_error_type: apiError ? turn?.error?.type : undefined,
     api_error: apiError ? turn?.error?.apiError : undefined,
     duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
-    // The request of a command counts for nothing since 2.1.330, though it is paid for.
-    duration_api_ms: isUnasked || (outcome.kind === "local" && isRecent)
-      ? 0
-      : cost?.apiDurationMs ?? 0,
+    // The request of a command counts for nothing, though it is paid for.
+    duration_api_ms: isUnasked || outcome.kind === "local" ? 0 : cost?.apiDurationMs ?? 0,
     // At the limit the requests are counted, one more than there were; otherwise what came back.
     num_turns: isUnasked
       ? 0
@@ -110,7 +106,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     result: facts.isForeign ||
         failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
       ? undefined
-      : output === undefined || !isVersionAtLeast(version, "2.1.197")
+      : output === undefined
       ? text
       : JSON.stringify(output.value),
     errors: failure === undefined ? undefined : [failure.message],
@@ -125,7 +121,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     permission_denials: facts.permissionDenials ?? [],
     structured_output: output?.value,
     deferred_tool_use: deferred,
-    terminal_reason: isUnasked ? undefined : terminalReason({ outcome, version, apiError, turn }),
+    terminal_reason: isUnasked ? undefined : terminalReason({ outcome, apiError, turn }),
     ...(facts.fastMode ?? fastModeOf(undefined, false)),
     origin: originOf(turn, facts),
     ...askedBy(asked),
@@ -272,27 +268,26 @@ function keptAlike(known: unknown, count: number | undefined): JsonObject | unde
 function terminalReason(
   facts: {
     readonly outcome: Outcome;
-    readonly version: string;
     readonly apiError: boolean;
     readonly turn: Turn | undefined;
   },
 ): string | undefined {
-  const { outcome, version, apiError, turn } = facts;
+  const { outcome, apiError, turn } = facts;
   switch (outcome.kind) {
     case "answered":
       if (turn?.deferred !== undefined) return "tool_deferred";
       if (!apiError && turn?.halted !== undefined) {
         return turn.halted === "stop" ? "stop_hook_prevented" : "hook_stopped";
       }
-      return apiError ? errorReason(turn, version) : "completed";
+      return apiError ? errorReason(turn) : "completed";
     case "failed":
-      return apiError ? errorReason(turn, version) : "completed";
+      return apiError ? errorReason(turn) : "completed";
     case "error_max_turns":
       return "max_turns";
     case "error_max_budget_usd":
-      return isVersionAtLeast(version, "2.1.330") ? "budget_exhausted" : undefined;
+      return "budget_exhausted";
     case "error_max_structured_output_retries":
-      return isVersionAtLeast(version, "2.1.330") ? "structured_output_retry_exhausted" : undefined;
+      return "structured_output_retry_exhausted";
     case "error_during_execution":
     case "interrupted":
       return turn?.end === "interrupted-tool" || isToolRunning(turn)
@@ -303,17 +298,16 @@ function terminalReason(
   }
 }
 
-/** What is to be changed about a request that failed has a name of its own in every version, the rest since 2.1.330. */
-function errorReason(turn: Turn | undefined, version: string): string {
+function errorReason(turn: Turn | undefined): string {
   if (turn?.error?.status === 413) return "image_error";
   if (turn?.text.startsWith("Prompt is too long")) {
-    // 2.1.330 refuses what is far too long itself, without a request.
+    // Claude Code itself refuses what is far too long, without a request.
     return turn.error?.status === null ? "blocking_limit" : "prompt_too_long";
   }
-  return isVersionAtLeast(version, "2.1.330") ? "api_error" : "completed";
+  return "api_error";
 }
 
-/** What 2.1.330 notes as the result of a Bash tool that the end of the run killed: SIGKILL or SIGTERM. */
+/** What Claude Code notes as the result of a Bash tool that the end of the run killed: SIGKILL or SIGTERM. */
 const KILLED = /^Exit code 1(?:37|43)\b/;
 
 function isToolRunning(turn: Turn | undefined): boolean {
@@ -340,15 +334,15 @@ function firstRequest({ turn, sentAt }: ResultFacts): JsonObject {
   };
 }
 
-/** A turn that a background task started says so, and since 2.1.330 one whose sender says that a person did, or none. */
+/** A turn that a background task started says so, and one whose sender says that a person did, or none. */
 function originOf(
   turn: Turn | undefined,
-  { messages = [], version }: Pick<ResultFacts, "messages" | "version">,
+  { messages = [] }: Pick<ResultFacts, "messages">,
 ): unknown {
   const origin = turn?.prompt?.origin;
   if (isJsonObject(origin) && origin["kind"] === "task-notification") return origin;
   const [first] = messages;
-  if (first === undefined || !isVersionAtLeast(version, "2.1.330")) return undefined;
+  if (first === undefined) return undefined;
   if (first.synthetic) return { kind: "unclassified" };
   return first.human ? { kind: "human" } : undefined;
 }

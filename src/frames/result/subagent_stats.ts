@@ -1,7 +1,7 @@
 import type { ToolUse, Turn } from "../../transcript/turn/turn.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** Counts of the subagents a run started, as `claude -p` prints them since 2.1.330. */
+/** Counts of the subagents a run started, as `claude -p` prints them. */
 export interface SubagentStats {
   readonly spawned: number;
   /** What the model asked for in `run_in_background`. */
@@ -59,7 +59,7 @@ export const NO_SUBAGENTS: SubagentCounts = {
   apart: [],
 };
 
-/** What the model is told of a subagent that the turn has waited for, and whose API failed (2.1.330). */
+/** What the model is told of a subagent that the turn has waited for, and whose API failed. */
 const TERMINATED = /^Agent terminated early\b/u;
 
 /**

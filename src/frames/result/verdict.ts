@@ -6,7 +6,6 @@ import type { SettledMessage } from "../../session/message.ts";
 import type { Outcome } from "../../wire/outcome.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import type { Turn } from "../../transcript/turn/turn.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { type ApiFailure, apiFailure } from "./api_failure.ts";
 
 /** What a run's ending means to its user. */
@@ -180,7 +179,7 @@ export function verdictOf(
     case "blocked":
       return { outcome: { kind: "local", text: ending.text }, showScreen: false };
     case "idle":
-      // No hook reports a failure without a request: 2.1.330 itself refuses a prompt that is far too long.
+      // No hook reports a failure without a request: Claude Code itself refuses a prompt that is far too long.
       if (options.turn?.error !== undefined) {
         return verdictOf({ kind: "answered", stop: {} }, options);
       }
@@ -344,14 +343,14 @@ function failedVerdict(
 /** Longest that is told of the last mistake, in UTF-16 code units. */
 const MAX_MISTAKE = 600;
 
-/** How `claude -p` says that the model has tried in vain; the last mistake is told since 2.1.330. */
+/** How `claude -p` says that the model has tried in vain, with its last mistake. */
 function triedSentence(tries: number, turn: Turn | undefined): string {
   const sentence = `Failed to provide valid structured output after ${tries} attempts`;
   const calls = new Set(
     turn?.toolUses.filter(({ name }) => name === OUTPUT_TOOL).map(({ id }) => id),
   );
   const mistake = turn?.toolResults.findLast(({ toolUseId }) => calls.has(toolUseId))?.text;
-  if (mistake === undefined || !isVersionAtLeast(turn?.version ?? "", "2.1.330")) return sentence;
+  if (mistake === undefined) return sentence;
   const told = mistake.length > MAX_MISTAKE ? `${mistake.slice(0, MAX_MISTAKE)}…` : mistake;
   return `${sentence} — last StructuredOutput error: ${told}`;
 }

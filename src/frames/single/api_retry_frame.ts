@@ -1,7 +1,7 @@
 import type { ApiRetry } from "../../session/input.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
 
-/** The frame with which `claude -p` tells of a retry; the classes are those of 2.1.197 and 2.1.330. */
+/** The frame with which `claude -p` tells of a retry. */
 export function apiRetryFrame(
   retry: ApiRetry,
   ids: { readonly sessionId: string; readonly uuid: string },

@@ -65,7 +65,7 @@ export function apiUsage(usage: JsonObject | null | undefined): JsonObject {
   return told;
 }
 
-/** A usage limit that was hit, with the time of its reset: all that a transcript knows of limits, since 2.1.330. */
+/** A usage limit that was hit, with the time of its reset: all that a transcript knows of limits. */
 function rateLimitFrames(entry: AssistantEntry, context: FrameContext): readonly RateLimitFrame[] {
   const params = entry.apiErrorParams;
   const info = isJsonObject(params) ? params.rate_limit_info : undefined;

@@ -38,7 +38,7 @@ export function triggerOf({ compactMetadata: facts }: SystemEntry): unknown {
   return isJsonObject(facts) ? facts.trigger : undefined;
 }
 
-/** Ids of the lines that a compaction leaves as they are, which 2.1.197 writes once more. */
+/** Ids of the lines that a compaction leaves as they are, which an old Claude Code (2.1.197) writes once more. */
 export function preservedLines({ compactMetadata: facts }: SystemEntry): readonly string[] {
   const kept = isJsonObject(facts) ? facts.preservedMessages : undefined;
   const ids = isJsonObject(kept) ? kept.allUuids ?? kept.uuids : undefined;

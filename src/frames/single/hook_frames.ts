@@ -5,14 +5,14 @@ import {
   type SystemEntry,
   type UserEntry,
 } from "../../transcript/entry.ts";
+import { hasCapability } from "../../claude/versions/profiles.ts";
 import { asText, isJsonObject } from "../../json_object.ts";
 import { OUTPUT_REMINDER } from "../../transcript/structured_output.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";
 
-/** A hook that ran, as far as a transcript tells (2.1.197 and 2.1.330). */
+/** A hook that ran, as far as a transcript tells. */
 export interface HookEnd {
   /** Its event and what it was for, such as `PreToolUse:Bash`. */
   readonly name: string;
@@ -40,7 +40,7 @@ const OWN_COMMAND =
 /** What Claude Code calls a hook of the caller's. */
 const CALLBACK = "callback";
 
-/** How a hook of the caller's is named where Claude Code names the command alone (2.1.197 and 2.1.330). */
+/** How a hook of the caller's is named where Claude Code names the command alone. */
 const OWN_IN_TEXT = /\[set -- asks \d+; \. '[^\n]*?\/own\/hook'\]/gu;
 
 /** A text with the names that `claude -p` gives hooks of the caller's. */
@@ -109,9 +109,8 @@ export function hookFrames(
 
 /** What `claude -p` says of the hooks of a session in any case, other than that they have ended. */
 export function hookRemarks(entry: Entry, context: FrameContext): readonly SystemFrame[] {
-  const isNew = isVersionAtLeast(context.version, "2.1.330");
-  if (entry.type === "system") return stopProblem(entry, { isNew, context });
-  if (entry.type !== "attachment" || !isNew) return [];
+  if (entry.type === "system") return stopProblem(entry, context);
+  if (entry.type !== "attachment") return [];
   const { type, hookName, hookEvent, content, toolUseID, timedOut } = entry.attachment;
   if (type === "hook_system_message" && !TOLD_ANYWAY.includes(asText(hookEvent))) {
     return [
@@ -138,20 +137,24 @@ export function hookRemarks(entry: Entry, context: FrameContext): readonly Syste
 /** That Stop hooks have failed, or made the turn go on: others than the one that reminds of a structured answer. */
 function stopProblem(
   { subtype, hookErrors, hookInfos }: SystemEntry,
-  { isNew, context }: { readonly isNew: boolean; readonly context: FrameContext },
+  context: FrameContext,
 ): readonly SystemFrame[] {
   if (subtype !== "stop_hook_summary" || !Array.isArray(hookErrors)) return [];
   if (hookErrors.every((error) => error === OUTPUT_REMINDER)) return [];
   // On a busy machine a child that is told to go stops ours, which has said all by then.
   if (Array.isArray(hookInfos) && hookInfos.length > 0 && hookInfos.every(isOwnHook)) return [];
-  return [stopNotice(isNew ? "stop hook problem" : "Stop hook error occurred", context)];
+  return [stopNotice(context)];
 }
 
-/** What a person is shown of Stop hooks. */
+/** Tells a person that a Stop hook has failed. */
 export function stopNotice(
-  what: string,
-  context: Pick<FrameContext, "sessionId" | "newUuid">,
+  context: Pick<FrameContext, "sessionId" | "newUuid"> & { readonly version: string | undefined },
 ): SystemFrame {
+  const what = hasCapability(context.version, "saysStopHookProblem")
+    ? "stop hook problem"
+    : hasCapability(context.version, "saysStopHookReported")
+    ? "stop hook reported a problem"
+    : "Stop hook error occurred";
   return systemFrame("notification", {
     key: "stop-hook-error",
     text: `${what} · ctrl+o to see`,

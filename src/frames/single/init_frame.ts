@@ -3,7 +3,6 @@ import { type FastModeAsked, fastModeOf } from "../result/fast_mode.ts";
 import type { InitFrame } from "../../wire/system_frames.ts";
 import { asText, type JsonObject } from "../../json_object.ts";
 import { onlyWireKeys } from "../../wire/wire_keys.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * What is known of a session when its first frame is printed.
@@ -44,7 +43,7 @@ export interface InitFacts {
   readonly described?: JsonObject | undefined;
   /** The MCP servers that are left out, and why. */
   readonly faultyServers?: readonly JsonObject[] | undefined;
-  /** The messages with which the turn begins; since 2.1.330 it says which they are. */
+  /** The messages with which the turn begins. */
   readonly messages?: readonly { readonly uuid?: string }[];
   /** Who wants structured answers, for which there is a tool that it does not know of. */
   readonly output?: true | "initialized" | undefined;
@@ -59,10 +58,8 @@ export interface InitFacts {
 /**
  * Builds the `system/init` frame with the keys of the version.
  *
- * What neither a TUI nor a headless Claude Code beside it tells, nor its first request where that is heard, is not made
- * up: lists are empty (`tools` before 2.1.330, `agents` in 2.1.168, `plugins`, `terminal_slash_commands`, and
- * `capabilities`, which are those of a control protocol), and `messaging_socket_path`, `per_turn_effort_active`,
- * `ultrathink_available` and `ultrathink_typed_raises` are left out.
+ * Keys that no input tells have the constant value of the version's profile, such as `capabilities`. `plugins` is empty
+ * unless a headless Claude Code was asked. `messaging_socket_path` is left out: the interactive child has no such socket.
  */
 export function initFrame(facts: InitFacts): InitFrame {
   const skills = facts.skills ?? [];
@@ -74,14 +71,12 @@ export function initFrame(facts: InitFacts): InitFrame {
     model: facts.model,
     permissionMode: facts.permissionMode ?? "default",
     slash_commands: facts.slashCommands ?? skills,
-    terminal_slash_commands: [],
     apiKeySource: facts.apiKeySource ?? "none",
     claude_code_version: facts.version,
     output_style: facts.outputStyle ?? "default",
     agents: facts.agents ?? [],
     skills,
     plugins: facts.plugins ?? [],
-    capabilities: [],
     mcp_server_errors: facts.faultyServers,
     analytics_disabled: facts.analyticsDisabled,
     product_feedback_disabled: facts.productFeedbackDisabled,
@@ -92,7 +87,7 @@ export function initFrame(facts: InitFacts): InitFrame {
     memory_paths: facts.memoryPath === undefined ? undefined : { auto: facts.memoryPath },
     original_cwd: facts.cwd,
     additional_directories: facts.additionalDirectories ?? [],
-    ...fastModeOf(facts.fastMode, isFast(facts)),
+    ...fastModeOf(facts.fastMode, facts.asksFastMode === true),
     view_mode: "default",
     user_message_uuids: facts.messages?.some(({ uuid }) => uuid !== undefined)
       ? facts.messages.flatMap(({ uuid }) => uuid ?? [])
@@ -104,11 +99,6 @@ export function initFrame(facts: InitFacts): InitFrame {
     ...onlyWireKeys("init", { ...fields, ...describedBy(facts) }, facts),
     session_id: facts.sessionId,
   };
-}
-
-/** Whether the model has fast mode: before 2.1.330, which writes down what it asks for, these do (2.1.197). */
-function isFast({ version, model = "", asksFastMode = false }: InitFacts): boolean {
-  return isVersionAtLeast(version, "2.1.330") ? asksFastMode : /opus-4-[78](?!\d)/u.test(model);
 }
 
 /** What of a session a headless Claude Code tells as the child would. Of MCP servers, and of itself, it does not. */

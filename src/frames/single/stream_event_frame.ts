@@ -1,11 +1,9 @@
 import type { StreamEvent, StreamEventFrame } from "../../wire/message_frames.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
-/** A frame around an event of the API's stream, with the fields of 2.1.197 and 2.1.330. */
+/** A frame around an event of the API's stream. */
 export function streamEventFrame(
   event: StreamEvent,
-  { version, sessionId, uuid, messageId, more = {} }: {
-    readonly version: string;
+  { sessionId, uuid, messageId, more = {} }: {
     readonly sessionId: string;
     readonly uuid: string;
     /** The answer's id, as its `message_start` tells it. */
@@ -20,16 +18,12 @@ export function streamEventFrame(
     parent_tool_use_id: null,
     uuid,
     ...more,
-    ...(isVersionAtLeast(version, "2.1.330")
-      ? {
-        ...(isOfThinking(event) ? { thinking_display: "updates" } : {}),
-        api_message_id: messageId,
-      }
-      : {}),
+    ...(isOfThinking(event) ? { thinking_display: "updates" } : {}),
+    api_message_id: messageId,
   };
 }
 
-/** The events with which 2.1.330 says how thinking is shown: in the same way whatever it was asked for. */
+/** The events with which Claude Code says how thinking is shown: in the same way whatever the caller asked for. */
 function isOfThinking({ type, content_block: block, delta }: StreamEvent): boolean {
   const { type: kind } = (block ?? delta ?? {}) as { readonly type?: unknown };
   return type === "message_start" || kind === "thinking" || kind === "thinking_delta";

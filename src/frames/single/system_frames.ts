@@ -5,7 +5,6 @@ import { blockedPrompt, type SystemEntry } from "../../transcript/entry.ts";
 import { withGivenIds } from "../../transcript/given_ids.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../wire/frame.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** The frames of a line that Claude Code has written of itself. */
 export function systemFrames(line: SystemEntry, context: FrameContext): readonly Frame[] {
@@ -13,8 +12,7 @@ export function systemFrames(line: SystemEntry, context: FrameContext): readonly
   const uuid = entry.uuid ?? context.newUuid();
   switch (entry.subtype) {
     case "informational":
-      return (isVersionAtLeast(context.version, "2.1.330") && !isOfScreen(entry)) ||
-          blockedPrompt(entry) !== undefined
+      return !isOfScreen(entry) || blockedPrompt(entry) !== undefined
         ? [
           systemFrame("informational", {
             content: entry.content,
@@ -30,9 +28,7 @@ export function systemFrames(line: SystemEntry, context: FrameContext): readonly
       return [
         systemFrame("compact_boundary", {
           compact_metadata: compactMetadata(entry),
-          logical_parent_uuid: isVersionAtLeast(context.version, "2.1.330")
-            ? entry.logicalParentUuid ?? undefined
-            : undefined,
+          logical_parent_uuid: entry.logicalParentUuid ?? undefined,
           uuid,
         }, context),
       ];
@@ -63,7 +59,7 @@ export function systemFrames(line: SystemEntry, context: FrameContext): readonly
   }
 }
 
-/** How a prompt ended that a hook has blocked; since 2.1.330. */
+/** How a prompt ended that a hook has blocked. */
 function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
   if (!isJsonObject(promptSubmitEnding)) return undefined;
   const { ending, promptKept } = promptSubmitEnding;
@@ -102,11 +98,12 @@ function taggedFields(entry: SystemEntry): Readonly<Record<string, unknown>> {
 }
 
 /**
- * What 2.1.330 tells whoever sits before its screen, and nobody else: that its input box waits for the end of a limit, that it asks again
- * without a stream, where `/debug` has it log to, what `/doctor` cannot do, and what the mode auto is.
+ * Remarks for the person before the screen, which `claude -p` does not print: that the input box waits for the end of a
+ * limit, that the request is made again without a stream, where `/debug` logs to, what `/doctor` cannot do, and what the
+ * mode auto is.
  */
 const OF_SCREEN =
-  /set to continue automatically|^Streaming response ended before any complete data was received\.|^Logging to |^Goal paused |^\/status checks your setup |^Auto mode lets Claude handle permission prompts /u;
+  /set to continue automatically|· continuing automatically at |^Streaming response ended before any complete data was received\.|^Logging to |^Goal paused |^\/status checks your setup |^Auto mode lets Claude handle permission prompts /u;
 
 function isOfScreen({ content }: SystemEntry): boolean {
   return typeof content === "string" && OF_SCREEN.test(content);

@@ -1,6 +1,5 @@
 import type { ToolUse } from "../../transcript/turn/turn.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** A shell or a subagent at work. */
 export interface Task {
@@ -12,8 +11,8 @@ export interface Task {
   /** Whether the turn goes on without waiting for it. */
   readonly background: boolean;
   /**
-   * Who has asked for the skill for which the turn waits, if it carries out one: of such a one less is told, before
-   * 2.1.330 nothing, and one that was typed has no call.
+   * Who has asked for the skill for which the turn waits, if it carries out one: `claude -p` prints less of such a one,
+   * and one that was typed has no call.
    */
   readonly skill?: "called" | "typed";
   /** A subagent's type and prompt, and the name by which others send it messages, if it has one. */
@@ -54,11 +53,6 @@ export interface TaskContext {
   readonly allTasks: Pick<Tasks, "get">;
   /** Those of them that this run has told. */
   readonly toldTasks: Pick<Tasks, "has">;
-}
-
-/** Whether the tasks in the background are listed whenever they change, and their ends told at once: since 2.1.330. */
-export function listsTasks({ version }: TaskContext): boolean {
-  return isVersionAtLeast(version, "2.1.330");
 }
 
 /** Whether it is a shell that a subagent has put into the background: the session itself hears nothing of it. */

@@ -1,11 +1,10 @@
+import { hasCapability } from "../../claude/versions/profiles.ts";
 import type { TaskNotification } from "../../transcript/task_notification.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
 import { systemFrame } from "./system_frame.ts";
 import {
   AMBIENT,
-  isOwned,
-  listsTasks,
   startingCall,
   type Task,
   type TaskContext,
@@ -19,44 +18,24 @@ export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): 
   let step: TaskStep = { tasks, frames: [] };
   for (const task of tasks.values()) {
     if (!task.background) continue;
-    const { tasks: rest, frames } = stopTask(step.tasks, task, { endedAt, context });
+    const { tasks: rest, frames } = tellStop(step.tasks, task, { endedAt, context });
     step = { tasks: rest, frames: [...step.frames, ...frames] };
   }
   return step;
 }
 
-/**
- * Somebody has stopped a task, at a time in ISO 8601. Up to 2.1.197 the turn that follows tells more of a subagent's
- * end.
- */
+/** Emits that a task was stopped, at a time in ISO 8601. */
 export function tellStop(
   tasks: Tasks,
-  task: StoppedTask,
-  { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
-): TaskStep {
-  const step = stopTask(tasks, task, { endedAt, context });
-  return task.type === "local_bash" || listsTasks(context)
-    ? step
-    : { ...step, frames: [updateFrame(task.id, { status: "killed", endedAt }, context)] };
-}
-
-type StoppedTask = Pick<Task, "id" | "type" | "description"> & {
-  readonly toolUseId: string | undefined;
-};
-
-function stopTask(
-  tasks: Tasks,
-  task: StoppedTask,
+  task: Pick<Task, "id" | "type" | "description"> & { readonly toolUseId: string | undefined },
   { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
 ): TaskStep {
   const rest = new Map(tasks);
   rest.delete(task.id);
-  // Before it lists tasks, Claude Code only stops to wait for a subagent.
-  const killed = task.type === "local_bash" || listsTasks(context);
   return {
     tasks: rest,
     frames: [
-      ...killed ? [updateFrame(task.id, { status: "killed", endedAt }, context)] : [],
+      updateFrame(task.id, { status: "killed", endedAt }, context),
       systemFrame("task_notification", {
         task_id: task.id,
         tool_use_id: task.toolUseId,
@@ -69,7 +48,7 @@ function stopTask(
   };
 }
 
-/** The end of a skill for which the turn has waited; before 2.1.330 `claude -p` does not tell it. */
+/** The end of a skill for which the turn has waited. */
 export function endSkill(
   tasks: Tasks,
   task: Task,
@@ -77,7 +56,6 @@ export function endSkill(
 ): TaskStep {
   const rest = new Map(tasks);
   rest.delete(task.id);
-  if (!listsTasks(context)) return { tasks: rest, frames: [] };
   const frame = systemFrame("task_notification", {
     task_id: task.id,
     tool_use_id: startingCall(task),
@@ -111,9 +89,7 @@ export function endWaited(
   const rest = new Map(tasks);
   rest.delete(task.id);
   const status = failed ? "failed" : "completed";
-  const error = failed && task.type === "local_agent" && listsTasks(context)
-    ? call.error
-    : undefined;
+  const error = failed && task.type === "local_agent" ? call.error : undefined;
   return {
     tasks: rest,
     frames: [
@@ -125,17 +101,17 @@ export function endWaited(
         tool_use_id: toolUseId,
         status,
         output_file: "",
-        summary: error ?? reportOf(outcome, context) ?? task.description,
+        summary: error ?? reportOf(outcome) ?? task.description,
         usage: usageOf(outcome),
       }, context),
     ],
   };
 }
 
-/** A subagent's last words, which 2.1.330 prints in the place of its description. */
-function reportOf(outcome: JsonObject, context: TaskContext): string | undefined {
+/** A subagent's last words, which `claude -p` prints in the place of its description. */
+function reportOf(outcome: JsonObject): string | undefined {
   const { content } = outcome;
-  if (!listsTasks(context) || !Array.isArray(content)) return undefined;
+  if (!Array.isArray(content)) return undefined;
   const last: unknown = content.at(-1);
   return isJsonObject(last) && typeof last.text === "string" ? last.text : undefined;
 }
@@ -171,24 +147,18 @@ export function notified(
   if (task === undefined && context.toldTasks.has(taskId)) return { tasks, frames: [] };
   const rest = new Map(tasks);
   rest.delete(taskId);
-  // No turn begins with the end of what is not the session's own.
-  const isTold = listsTasks(context) ||
-    (task !== undefined && isOwned(task));
-  const error = listsTasks(context) ? failureOf(task, notification) : undefined;
+  const error = failureOf(task, notification);
+  const told = error === undefined ? notification : { ...notification, summary: error };
+  const ends = [
+    updateFrame(taskId, { status, endedAt, error }, context),
+    notificationFrame(told, context),
+  ];
+  const list = listFrames(rest, context);
   return {
     tasks: rest,
-    frames: [
-      updateFrame(taskId, { status, endedAt, error }, context),
-      ...isTold
-        ? [
-          notificationFrame(
-            error === undefined ? notification : { ...notification, summary: error },
-            context,
-          ),
-        ]
-        : [],
-      ...listFrames(rest, context),
-    ],
+    frames: hasCapability(context.version, "listsSubagentTypes")
+      ? [...ends, ...list]
+      : [...list, ...ends],
   };
 }
 
@@ -224,19 +194,20 @@ function updateFrame(
 }
 
 /** The frame of what a task in the background had to tell as it ended. */
-export function notificationFrame(
+function notificationFrame(
   notification: TaskNotification,
   context: TaskContext,
 ): SystemFrame {
-  const { usage, result } = notification;
-  const report = listsTasks(context) ? result : undefined;
+  const { usage, result: report } = notification;
   return systemFrame("task_notification", {
     task_id: notification.taskId,
     tool_use_id: notification.toolUseId,
     status: notification.status === "killed" ? "stopped" : notification.status,
     output_file: notification.outputFile ?? "",
     summary: report ?? notification.summary,
-    summary_is_report: report === undefined ? undefined : true,
+    summary_is_report: report !== undefined && hasCapability(context.version, "marksReports")
+      ? true
+      : undefined,
     usage: usage && {
       total_tokens: usage.totalTokens,
       tool_uses: usage.toolUses,

@@ -1,11 +1,11 @@
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import { resultText } from "../../transcript/kept_entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { enqueuedNotification, parseTaskNotification } from "../../transcript/task_notification.ts";
+import { enqueuedNotification } from "../../transcript/task_notification.ts";
 import type { ToolUse } from "../../transcript/turn/turn.ts";
 import { systemFrame } from "./system_frame.ts";
-import { listsTasks, type Task, type TaskContext, type Tasks, type TaskStep } from "./task.ts";
-import { type CallEnd, endWaited, notificationFrame, notified } from "./task_ends.ts";
+import type { Task, TaskContext, Tasks, TaskStep } from "./task.ts";
+import { type CallEnd, endWaited, notified } from "./task_ends.ts";
 import { listFrames } from "./task_list.ts";
 import { startTask } from "./task_start.ts";
 
@@ -14,10 +14,9 @@ import { startTask } from "./task_start.ts";
  * `background_tasks_changed`, which come before the line's own frames.
  *
  * Known differences: `run_id` is nowhere in the transcript; the output file of a subagent in the
- * foreground is not named. Up to 2.1.197 a `task_notification` comes with the turn that it starts, so one that the
- * running turn takes in gives none.
+ * foreground is not named.
  *
- * And of skills that run as subagents: 2.1.330 runs them in the background unless they say `background: false`, where
+ * And of skills that run as subagents: the child runs them in the background unless they say `background: false`, where
  * `claude -p` waits for them, and of one that was typed it is not told what it does there. They are described as to the
  * model, with `when_to_use`, and in brief where there are many.
  */
@@ -29,15 +28,6 @@ export function taskFramesOfEntry(tasks: Tasks, entry: Entry, context: TaskConte
       : notified(tasks, { notification, endedAt: entry.line.timestamp, context });
   }
   if (entry.type !== "user" || entry.isSidechain === true) return { tasks, frames: [] };
-  if (entry.meaning === "prompt") {
-    const notification = listsTasks(context)
-      ? undefined
-      : parseTaskNotification(entry.message.content);
-    return {
-      tasks,
-      frames: notification === undefined ? [] : [notificationFrame(notification, context)],
-    };
-  }
   return entry.meaning === "tool-result" ? returned(tasks, entry, context) : { tasks, frames: [] };
 }
 

@@ -1,7 +1,6 @@
 import type { ContentBlock, Entry } from "../../transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isWords } from "../../transcript/is_words.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { systemFrame } from "./system_frame.ts";
 import type { Task, TaskContext, Tasks, TaskStep } from "./task.ts";
 
@@ -16,7 +15,7 @@ export interface SubagentsLine {
 
 /**
  * Tells how far a subagent is, with each call of its: `task_progress`, as `claude -p` tells it before the call's frame
- * where the turn waits for the subagent, and behind it otherwise (2.1.197, 2.1.330).
+ * where the turn waits for the subagent, and behind it otherwise.
  *
  * Known difference: `claude -p` counts the tokens in the middle of the answer, a transcript at its end.
  */
@@ -41,7 +40,7 @@ export function tellProgress(
     return systemFrame("task_progress", {
       task_id: task.id,
       tool_use_id: task.toolUseId,
-      description: activityOf(call, { ...folders, version: context.version }) ?? task.description,
+      description: activityOf(call, folders) ?? task.description,
       subagent_type: task.agentType,
       usage: {
         total_tokens: tokensOf(entry),
@@ -78,7 +77,7 @@ const LONGEST = 50;
 /** What a call does, as Claude Code words it; undefined where that has no words for it. */
 function activityOf(
   { name, input }: ContentBlock,
-  { version, ...folders }: Pick<SubagentsLine, "cwd" | "home"> & { readonly version: string },
+  folders: Pick<SubagentsLine, "cwd" | "home">,
 ): string | undefined {
   const given = isJsonObject(input) ? input : {};
   const worded = (words: string, what: string | undefined) =>
@@ -104,11 +103,9 @@ function activityOf(
     case "Task":
       return text(given, "description");
     case "Glob":
-      return isVersionAtLeast(version, "2.1.330") ? worded("Finding", short("pattern")) : undefined;
+      return worded("Finding", short("pattern"));
     case "Grep":
-      return isVersionAtLeast(version, "2.1.330")
-        ? worded("Searching for", short("pattern"))
-        : undefined;
+      return worded("Searching for", short("pattern"));
     default:
       return undefined;
   }

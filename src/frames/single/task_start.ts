@@ -2,7 +2,6 @@ import { systemFrame } from "./system_frame.ts";
 import {
   AMBIENT,
   isOwned,
-  listsTasks,
   startingCall,
   type Task,
   type TaskContext,
@@ -18,21 +17,19 @@ export function startTask(tasks: Tasks, given: Task, context: TaskContext): Task
   const depth = 1 + (parent === undefined ? 0 : tasks.get(parent)?.depth ?? 1);
   const task = { ...given, depth };
   const started = new Map(tasks).set(task.id, task);
-  const recent = listsTasks(context);
   const frame = systemFrame("task_started", {
     task_id: task.id,
-    owned_by_subagent: recent && isOwned(task) ? true : undefined,
+    owned_by_subagent: isOwned(task) ? true : undefined,
     tool_use_id: startingCall(task),
     description: task.description,
     subagent_type: task.agentType,
-    is_backgrounded: recent ? task.background : undefined,
-    spawn_depth: recent && task.type === "local_agent" ? depth : undefined,
-    parent_task_id: recent ? parent : undefined,
+    is_backgrounded: task.background,
+    spawn_depth: task.type === "local_agent" ? depth : undefined,
+    parent_task_id: parent,
     task_type: task.type,
     prompt: task.prompt,
     ...(task.skill === undefined ? {} : AMBIENT),
   }, context);
-  if (task.skill !== undefined && !recent) return { started: task, tasks: started, frames: [] };
   return {
     started: task,
     tasks: started,

@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../json_object.ts";
 import type { AssistantFrame } from "../../wire/message_frames.ts";
 import { onlyWireKeys } from "../../wire/wire_keys.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** What a frame is made of that stands in the place of an answer. */
 export interface UnavailableFacts {
@@ -30,10 +29,9 @@ function outcomeOf({ failed, carriedOut }: UnavailableFacts): JsonObject | undef
 
 /**
  * Builds the `assistant` frame with which `claude -p` says what came of a slash command: it is not available there, has
- * failed, or has said something; measured on 2.1.168, 2.1.197 and 2.1.330.
+ * failed, or has said something.
  */
 export function unavailableFrame(text: string, facts: UnavailableFacts): AssistantFrame {
-  const isNew = isVersionAtLeast(facts.version, "2.1.330");
   const usage = {
     input_tokens: 0,
     output_tokens: 0,
@@ -45,19 +43,20 @@ export function unavailableFrame(text: string, facts: UnavailableFacts): Assista
     inference_geo: null,
     iterations: null,
     speed: null,
-    ...(isNew ? { output_tokens_details: null, fallback_credit: null } : {}),
+    output_tokens_details: null,
+    fallback_credit: null,
   };
   return {
     type: "assistant",
     message: {
-      ...(isNew ? { diagnostics: null } : {}),
+      diagnostics: null,
       id: facts.messageId,
       container: null,
       model: "<synthetic>",
       role: "assistant",
       stop_details: null,
-      stop_reason: isNew ? "end_turn" : "stop_sequence",
-      stop_sequence: isNew ? null : "",
+      stop_reason: "end_turn",
+      stop_sequence: null,
       type: "message",
       usage,
       content: [{ type: "text", text }],

@@ -7,12 +7,12 @@ import {
   isDenialWords,
   isUnattendedDenial,
 } from "../../transcript/turn/denial_words.ts";
+import { refusalIn } from "../../transcript/turn/permission_denials.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { SystemFrame } from "../../wire/system_frames.ts";
 import type { UserFrame } from "../../wire/message_frames.ts";
 import { onlyWireKeys } from "../../wire/wire_keys.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** The frames of a line that the model is told. */
 export function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
@@ -77,7 +77,7 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
 
 /**
  * Remarks that are told otherwise: what a command is, that its output was not for the model, and that a hook has stopped
- * the prompt (2.1.330); and which other agents a subagent may send messages to, which is told to nobody else.
+ * the prompt; and which other agents a subagent may send messages to, which is told to nobody else.
  */
 const UNTOLD =
   /^(?:<local-command-caveat>|<system-reminder>\n(?:The output of \/\S+ was shown to the user|Other agents active in this session)|Operation stopped by hook\b)/u;
@@ -91,7 +91,7 @@ function isFeedback(
     typeof content === "string" && content.startsWith("Stop hook feedback:\n");
 }
 
-/** Whether it is the text of a skill that an agent's definition names, which no call has loaded (2.1.197 and 2.1.330). */
+/** Whether it is the text of a skill that an agent's definition names, which no call has loaded. */
 function isLoadedSkill({ message: { content } }: UserEntry): boolean {
   const text = typeof content === "string" ? undefined : content[0]?.text;
   return typeof text === "string" && text.startsWith("<command-message>") &&
@@ -109,11 +109,10 @@ export function isOfTask(origin: unknown): boolean {
   return isJsonObject(origin) && origin.kind === "task-notification";
 }
 
-/** Whether a result is told in its structured form: those of subagents are not, but for skills since 2.1.330. */
-function isStructured({ toolUseResult }: UserEntry, { subagent, version }: FrameContext): boolean {
+/** Whether a result is printed in its structured form: of those of subagents, only results of skills are. */
+function isStructured({ toolUseResult }: UserEntry, { subagent }: FrameContext): boolean {
   return subagent === undefined ||
-    (isVersionAtLeast(version, "2.1.330") && isJsonObject(toolUseResult) &&
-      toolUseResult.status === "forked");
+    (isJsonObject(toolUseResult) && toolUseResult.status === "forked");
 }
 
 /** What a hook has refused in the words of an error of Claude Code's own, without the tags that only the model sees. */
@@ -131,12 +130,15 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   }
   const decided = typeof id === "string" ? context.decisions?.get(id) : undefined;
   if (decided === "late") return undefined;
+  // A version whose transcript has no decision prints none.
+  const withDecision = (meta: Readonly<Record<string, unknown>>) =>
+    defined({ ...meta, ...(decision === undefined ? { permission_decision: undefined } : {}) });
   if (decided !== undefined && decided in DECISIONS) {
-    return [{ id, ...DECISIONS[decided as keyof typeof DECISIONS] }];
+    return [withDecision({ id, ...DECISIONS[decided as keyof typeof DECISIONS] })];
   }
   if (isOwnDenial(entry, context)) {
     const unattended = isUnattendedDenial(resultText(entry));
-    return [{
+    return [withDecision({
       id,
       non_execution_kind: unattended ? "permission-rule" : "user-rejected",
       permission_decision: defined({
@@ -144,7 +146,7 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
         source: "config",
         reason_type: unattended ? UNATTENDED.decision_reason_type : undefined,
       }),
-    }];
+    })];
   }
   return [defined({
     id,
@@ -200,9 +202,12 @@ function ownReason(words: string): Readonly<Record<string, unknown>> {
   return isCommandDenial(words) ? { decision_reason_type: "other", decision_reason: words } : {};
 }
 
-/** Why auto mode denies a call in a session without its safety check: a transcript has it in the words of the result alone. */
+/** Why auto mode denies a call that it cannot check: a transcript has it in the words of the result alone. */
 function uncheckedReason(entry: UserEntry): Readonly<Record<string, unknown>> {
-  return UNCHECKED.test(resultText(entry))
+  const text = resultText(entry);
+  const [, reason] = UNEVALUATED.exec(text) ?? [];
+  if (reason !== undefined) return { decision_reason: reason };
+  return UNCHECKED.test(text)
     ? {
       decision_reason_code: "auto_mode_no_check_in_session",
       decision_reason: "Classifier unavailable",
@@ -210,12 +215,16 @@ function uncheckedReason(entry: UserEntry): Readonly<Record<string, unknown>> {
     : {};
 }
 
+const UNEVALUATED =
+  /^(Auto mode could not evaluate this action and is blocking it .*? details)\. /u;
+
 const UNCHECKED =
   /^Auto mode is unavailable: its safety check does not run for this session, so \S+ was not run\. /u;
 
 function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
-  const { decision, reasonType } = entry.permissionDecision ?? {};
-  if (decision !== "reject" || context.denialsUntold) return [];
+  const refusal = refusalIn(entry, resultText(entry));
+  if (refusal === undefined || context.denialsUntold) return [];
+  const { reasonType } = refusal;
   // What a hook has forbidden is not told, unless it is the one by which the run itself refuses.
   if (reasonType === "hook" && !isOwnDenial(entry, context)) return [];
   return resultBlocks(entry).flatMap((block) => {

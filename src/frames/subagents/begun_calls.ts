@@ -15,16 +15,16 @@ interface UnbegunCall {
 
 /**
  * The first call for whose subagent its turn waits, and of which nothing has been read but the call: `claude -p` tells the
- * beginning of a subagent right behind its call (2.1.197 and 2.1.330), and Claude Code writes it to another file, up to
+ * beginning of a subagent right behind its call, and Claude Code writes it to another file, up to
  * 0.1 s apart from what the answer goes on with. A call that a hook holds up begins when the hook says so.
  */
 function unbegunCall(state: FramesState): UnbegunCall | undefined {
-  const { own, ended, options, version = "" } = state;
+  const { own, ended, options } = state;
   const isHeard = state.exact !== undefined || state.partial !== undefined;
   if (isHeard || options.subagentsUnread || options.callHooks) return undefined;
   if (ended.some(({ lines }) => lines !== undefined)) return undefined;
   const lines = listOf(own);
-  const calls = lines.flatMap((line) => callsIn(line, version).map((id) => ({ id, line })));
+  const calls = lines.flatMap((line) => callsIn(line).map((id) => ({ id, line })));
   const known = state.unbegun === undefined ? calls : [state.unbegun, ...calls];
   if (known.length === 0) return undefined;
   const begun = new Set([
@@ -59,12 +59,11 @@ export function tellToCall(state: FramesState): Told | undefined {
 }
 
 /** Ids of the calls on a line for whose subagents the turn waits. */
-function callsIn(line: Entry, version: string): readonly string[] {
+function callsIn(line: Entry): readonly string[] {
   if (line.type !== "assistant" || line.isSidechain === true) return [];
-  const { version: written = version } = line;
   return callsOf(line.message)
     .filter((call) =>
-      (call.name === "Agent" || call.name === "Task") && !calledSubagent(call, written).background
+      (call.name === "Agent" || call.name === "Task") && !calledSubagent(call).background
     )
     .map(({ id }) => id);
 }

@@ -147,7 +147,7 @@ function tellBegun(
   return tellTasks(state, (context) =>
     startTask(state.tasks, {
       description: "",
-      ...calledSubagent(call, context.version),
+      ...calledSubagent(call),
       id: agentId,
       toolUseId: call.id,
       type: "local_agent",

@@ -25,7 +25,6 @@ import type { SubagentLine } from "../../session/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../transcript/entry.ts";
 import { resultText } from "../../transcript/kept_entry.ts";
 import { callsOf } from "../../transcript/turn/turn.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** Tells a line of a subagent's transcript, once its call is known. */
 export function tellSubagentLine(before: FramesState, line: SubagentLine): Told {
@@ -42,7 +41,7 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   const task = state.allTasks.get(agentId);
   if (
     (call === undefined && task === undefined) || state.version === undefined ||
-    isBeingWoken(state, line) || isAheadOfPrompt(state, line)
+    isBeingWoken(state, line)
   ) {
     return told({ ...state, uncalled: [...state.uncalled, line] });
   }
@@ -50,23 +49,21 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   if (isWrittenAtEnd(state, entry) && state.tasks.get(agentId)?.background === true) {
     return told(state);
   }
-  // The end of a shell that it has left in the background, of which it is told, wakes one that was over (2.1.330).
+  // The end of a shell in the background wakes the subagent that started it, even if that one was over.
   const woken = task !== undefined && !state.tasks.has(agentId) && entry.type === "user" &&
       isOfTask(entry.origin)
     ? wakened(task, entry.timestamp ?? "")
     : undefined;
   const isWoken = woken !== undefined || (task !== undefined && task.toolUseId !== toolUseId);
   const background = isWoken ||
-    (fork === undefined
-      ? calledSubagent(call, state.version).background
-      : isForkApart(state, line));
+    (fork === undefined ? calledSubagent(call).background : isForkApart(state, line));
   const started = task !== undefined && woken === undefined ? told(state) : tellTasks(
     state,
     (context) =>
       startTask(
         state.tasks,
         woken ?? {
-          ...calledSubagent(call, context.version),
+          ...calledSubagent(call),
           id: agentId,
           toolUseId,
           type: "local_agent",
@@ -133,15 +130,6 @@ function isWrittenAtEnd({ endingAt }: FramesState, entry: Entry): boolean {
   return typeof timestamp !== "string" || !(Date.parse(timestamp) < endingAt);
 }
 
-/** Whether a subagent's first answer stands ahead of what it was asked: on a busy machine 2.1.197 writes that last. */
-function isAheadOfPrompt(
-  { allTasks, version = "" }: FramesState,
-  { subagent: { agentId }, entry }: SubagentLine,
-): boolean {
-  return entry.type === "assistant" && typeof entry.parentUuid === "string" &&
-    !allTasks.has(agentId) && !isVersionAtLeast(version, "2.1.330");
-}
-
 /** Whether the turn does not wait for a skill's subagent, as its note says, or the result of its call said later. */
 function isForkApart({ tasks }: FramesState, { subagent }: SubagentLine): boolean {
   return tasks.get(subagent.agentId)?.background ?? subagent.background === true;
@@ -159,17 +147,15 @@ function forkIn(
 }
 
 /**
- * A line of a skill's subagent as it is told: the skill's text is its prompt, of which nothing is told before 2.1.330.
- * Other remarks of Claude Code are told only with what subagents say.
+ * Returns a line of a skill's subagent as `claude -p` prints it: the skill's text is the subagent's prompt. Other remarks
+ * of Claude Code are printed only with the text of subagents.
  */
 function shownOfFork(
-  { version = "", options }: FramesState,
+  { options }: FramesState,
   { entry, background }: { readonly entry: Entry; readonly background: boolean },
 ): Entry | undefined {
   if (entry.type !== "user" || entry.meaning !== "remark") return entry;
-  if (isSkillText(entry)) {
-    return isVersionAtLeast(version, "2.1.330") ? { ...entry, meaning: "prompt" } : undefined;
-  }
+  if (isSkillText(entry)) return { ...entry, meaning: "prompt" };
   return background || options.subagentText === true ? entry : undefined;
 }
 

@@ -1,3 +1,4 @@
+import { hasCapability } from "../../claude/versions/profiles.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
 import { endSkill } from "../single/task_ends.ts";
 import { startTask } from "../single/task_start.ts";
@@ -12,11 +13,10 @@ import { slashWord } from "../../session/prompt/slash_word.ts";
 import { commandOutput } from "../../transcript/command_output.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import { resultText } from "../../transcript/kept_entry.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
- * Tells what became of a skill with `context: fork` that was typed, once its output is there, as `claude -p` does: what
- * its subagent did comes before the words, since 2.1.330; before that the words alone are told.
+ * Emits what became of a typed skill with `context: fork`, once its output is there: first what its subagent did, then
+ * the output.
  */
 export function tellTypedSkill(state: FramesState, entry: Entry): Told {
   const text = state.typed === undefined ? commandOutput(entry) : undefined;
@@ -30,9 +30,8 @@ export function tellTypedSkill(state: FramesState, entry: Entry): Told {
       result: text.trim(),
     },
   };
-  const isNew = isVersionAtLeast(state.version ?? "", "2.1.330");
   const [agentId] = typedSkills(state.uncalled);
-  const worked = isNew && agentId !== undefined
+  const worked = agentId !== undefined
     ? tellWork(typed, { agentId, name })
     : told({ ...typed, uncalled: [] });
   return and(worked, (state) =>
@@ -90,5 +89,7 @@ function tellWork(
       (context) => endSkill(state.tasks, task, { failed, context }),
       sayEarly,
     ));
-  return and(ended, (state) => tellUncalled(withFork(state, { agentId, call })));
+  return hasCapability(before.version, "printsTypedSkills")
+    ? and(ended, (state) => tellUncalled(withFork(state, { agentId, call })))
+    : and(ended, (state) => told({ ...state, uncalled: [] }));
 }

@@ -9,7 +9,6 @@ import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
 import type { FastMode } from "../result/fast_mode.ts";
 import { NO_PARTS } from "./partial_state.ts";
 import type { RequestOffer } from "../../session/input.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { type InitFacts, initFrame } from "../single/init_frame.ts";
 import { systemFrame } from "../single/system_frame.ts";
 
@@ -29,7 +28,7 @@ export function begin(
   if (state.begun || version === undefined) return told(state);
   const { options, kept: { notes } } = state;
   const listing = listingOf(notes);
-  const titled = tellGivenTitle(state, version);
+  const titled = tellGivenTitle(state);
   const { state: next, made } = withIds(titled.state, (newUuid) =>
     initFrame({
       version,
@@ -40,7 +39,7 @@ export function begin(
       fastMode: options.fastMode,
       asksFastMode: listing.asksFastMode || offerHeard(state)?.fast === true,
       permissionMode: state.permissionMode ?? options.permissionMode,
-      ...offered(state, { listing, version }),
+      ...offered(state, listing),
       agents: listing.agents,
       skills: listing.skills,
       additionalDirectories: listing.additionalDirectories,
@@ -69,11 +68,10 @@ export function begin(
   }, [...titled.frames, made, ...state.early]);
 }
 
-/** Since 2.1.330 the title that the session has from its user is told first of all. */
-function tellGivenTitle(state: FramesState, version: string): Told {
+/** Emits the title that the user has given the session, before all else. */
+function tellGivenTitle(state: FramesState): Told {
   const { options: { title = givenTitle(state.earlier), before, sessionId }, isTitled } = state;
-  const isNew = before === undefined && isVersionAtLeast(version, "2.1.330");
-  if (title === undefined || isTitled || !isNew) return told(state);
+  if (title === undefined || isTitled || before !== undefined) return told(state);
   const { state: next, made } = withIds(
     state,
     (newUuid) => systemFrame("session_title_changed", { title }, { sessionId, newUuid }),
@@ -93,7 +91,7 @@ const UNCONFIGURED = /^(?:plugin:|claude\.ai )/u;
 /** The tools on offer and the servers that have them, as `claude -p` names what is Claude Code's own there. */
 function offered(
   state: FramesState,
-  { listing, version }: { readonly listing: SessionListing; readonly version: string },
+  listing: SessionListing,
 ): Pick<InitFacts, "tools" | "mcpServers"> {
   const { options: { output, servers = [] }, connections = {} } = state;
   const listed = listing.mcpServers.filter(({ name }) => name !== OUTPUT_SERVER);
@@ -110,7 +108,7 @@ function offered(
         const told = connections[name] ?? listed.find((each) => each.name === name)?.status ??
           "pending";
         const status = disabled ? "disabled" : unreached && told === "pending" ? "failed" : told;
-        return isVersionAtLeast(version, "2.1.330") ? { name, status, source } : { name, status };
+        return { name, status, source };
       }),
       ...listed.filter(({ name }) => !known.includes(name) && UNCONFIGURED.test(name)),
     ],

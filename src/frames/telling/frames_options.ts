@@ -1,3 +1,4 @@
+import type { ProfileFacts } from "../../claude/versions/profile_index.ts";
 import type { Cost, Spent } from "../../transcript/turn/cost.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { Homes } from "../../transcript/files/at_home.ts";
@@ -10,6 +11,8 @@ export interface FramesOptions {
   readonly conversation?: true;
   /** The version of Claude Code, where it is known before there is a child. */
   readonly version?: string;
+  /** What `claude-print learn` has measured of versions that are newer than every shipped profile; absent for nothing. */
+  readonly learnt?: Readonly<Record<string, ProfileFacts>>;
   readonly sessionId: string;
   /** The child's working directory. */
   readonly cwd: string;
@@ -26,7 +29,7 @@ export interface FramesOptions {
   readonly limitsOutput?: true;
   /** The headers that the user has added to requests; absent for none. */
   readonly betas?: readonly string[];
-  /** Whether a tool decides on permissions: then `claude -p` does not tell what rules deny (2.1.330). */
+  /** Whether a tool decides on permissions: then `claude -p` does not tell what rules deny. */
   readonly denialsUntold?: true;
   /** A UUID of which the ids of frames are made. */
   readonly seed: string;

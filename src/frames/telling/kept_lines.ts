@@ -6,7 +6,7 @@ import { NO_NOTES, type SessionNotes, withNoted } from "../../transcript/session
 import { type Cost, costOfEntries } from "../../transcript/turn/cost.ts";
 import { NO_TURNS, type TurnTotals } from "../result/turn_totals.ts";
 
-/** How many answers there are at least where a request for a summary is made (2.1.197 and 2.1.330). */
+/** How many answers there are at least where a request for a summary is made. */
 export const FEWEST_ANSWERS = 2;
 
 /** What is kept of the lines that have been told: however many turns there were, those of the last ones alone. */

@@ -1,6 +1,5 @@
 import { outputLimits } from "./output_limits.ts";
 import { usageSoFar } from "./cost_so_far.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { modelUsageOf } from "../result/model_usage.ts";
 import { runTurns, sumOf } from "./run_turns.ts";
 import type { FramesState } from "../telling/frames_state.ts";
@@ -46,7 +45,7 @@ export function sessionUsage(state: FramesState, now: number): JsonObject {
 
 /**
  * A line of a transcript with what a conversation has used, as Claude Code notes that at its end and goes on from it where
- * it resumes the session; undefined before 2.1.330, which does not, and where it is not known for each model.
+ * it resumes the session; undefined if it is not known for each model.
  *
  * @param options.now milliseconds since the epoch
  */
@@ -55,9 +54,7 @@ export function costNote(
   { sessionId, now }: { readonly sessionId: string; readonly now: number },
 ): JsonObject | undefined {
   const { spent, modelUsage, startedAt } = usedSoFar(state);
-  if (modelUsage === undefined || !isVersionAtLeast(state.version ?? "", "2.1.330")) {
-    return undefined;
-  }
+  if (modelUsage === undefined) return undefined;
   return {
     type: "cost-state",
     sessionId,

@@ -5,7 +5,6 @@ import { describedModel } from "../telling/beginning.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 import { type Cost, costOfEntries } from "../../transcript/turn/cost.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /**
  * What a run has cost whose child still lives, as its status line has reported. Until the first report a conversation has
@@ -25,7 +24,7 @@ export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined
 
 /** What is known of the cost of a conversation. */
 export type CostState =
-  & Pick<FramesState, "model" | "described" | "earlier" | "options" | "version">
+  & Pick<FramesState, "model" | "described" | "earlier" | "options">
   & {
     readonly cost?: FramesState["cost"] | undefined;
   };
@@ -53,7 +52,7 @@ export function usageSoFar(
   return mergedUsage(usedBefore, { [wholeName(only, state)]: modelUsage(usage, costUSD) });
 }
 
-/** A model's name with the `[1m]` that the API does not say; SessionStart names none where a session goes on (2.1.197). */
+/** A model's name with the `[1m]` that the API does not say; SessionStart names none where a session goes on. */
 function wholeName(
   name: string,
   state: Pick<CostState, "model" | "described" | "options">,
@@ -67,12 +66,12 @@ export function usageBefore(state: CostState): Cost["modelUsage"] | undefined {
   return countedBefore(state)?.modelUsage;
 }
 
-/** What the child counts from: what the one before it has told, or since 2.1.330 what a session that it resumes has noted. */
+/** What the child counts from: what the one before it has told, or what a session that it resumes has noted. */
 function countedBefore(
-  { cost, earlier, options: { before }, version = "" }: CostState,
+  { cost, earlier, options: { before } }: CostState,
 ): Pick<Cost, "totalUsd"> & Partial<Pick<Cost, "modelUsage">> | undefined {
   if (before !== undefined) return before;
-  const goesOn = earlier.length > 0 && isVersionAtLeast(version, "2.1.330");
+  const goesOn = earlier.length > 0;
   const noted = goesOn ? costOfEntries(earlier) : undefined;
   // It may begin anew all the same.
   const isNoted = goesOn && (noted === undefined || (cost?.totalUsd ?? 0) >= noted.totalUsd);

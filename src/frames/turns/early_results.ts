@@ -3,8 +3,6 @@ import type { HookPayload } from "../../session/input.ts";
 import { backgroundTasksOf, isShellsOnly } from "../../session/turn/background_wait.ts";
 import type { SystemEntry } from "../../transcript/entry.ts";
 import { permissionDenialsOf } from "../../transcript/turn/permission_denials.ts";
-import type { ResultFrame } from "../../wire/result_frame.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { tellOver } from "../messages.ts";
 import { resultFrame } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";
@@ -102,7 +100,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
         });
       }),
   );
-  const results = [...ahead.frames, ...printedResults(made, version)];
+  const results = [...ahead.frames, ...made];
   return and(
     told({
       ...forgetTold({ ...next, results: next.results + made.length }, run),
@@ -113,12 +111,4 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
     }, results),
     behind,
   );
-}
-
-/** Of results that are printed at the same time, all are since 2.1.197; before, the last takes the others' place. */
-export function printedResults(
-  results: readonly ResultFrame[],
-  version: string,
-): readonly ResultFrame[] {
-  return isVersionAtLeast(version, "2.1.197") ? results : results.slice(-1);
 }

@@ -17,7 +17,6 @@ import type { TurnEnd } from "../memory/turn_memory.ts";
 import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
 import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
 import { type ChildEnd, type DueEnd, type DueTurns, dueTurns } from "./due_turns.ts";
-import { printedResults } from "./early_results.ts";
 import { endWarning } from "./end_warning.ts";
 import { judgedTurn } from "./judged_turn.ts";
 import { forgetTold, safetyStopsOf, subagentsOf } from "./run_turns.ts";
@@ -48,7 +47,7 @@ export function reportTurns(state: FramesState, end: TurnEnd, child?: ChildEnd):
   const isTold = isToldBefore(state, known);
   return {
     state: reportedState(next, { ...known, isTold }),
-    frames: isTold ? [] : printedResults(results, due.version ?? UNKNOWN),
+    frames: isTold ? [] : results,
     report: reportOf(state, { ...known, result }),
   };
 }
@@ -286,7 +285,7 @@ function reportOf(
 
 /** Why there is no answer, or no whole one, and what can be done about it; where the caller has stopped the turn, nothing. */
 function problemOf(
-  { end: { ending }, verdict: { outcome, message, suggestion }, due: { version } }: KnownEnd,
+  { end: { ending }, verdict: { outcome, message, suggestion } }: KnownEnd,
 ): Pick<Report, "problem"> {
   const { unfinished = [] } = ending.kind === "answered" ? ending : {};
   const cause = ending.kind === "aborted"
@@ -295,7 +294,5 @@ function problemOf(
   if (cause !== undefined) {
     return { problem: { message: cause, ...(suggestion === undefined ? {} : { suggestion }) } };
   }
-  return unfinished.length === 0
-    ? {}
-    : { problem: unfinishedProblem(unfinished, version ?? UNKNOWN) };
+  return unfinished.length === 0 ? {} : { problem: unfinishedProblem(unfinished) };
 }

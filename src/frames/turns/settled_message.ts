@@ -2,7 +2,6 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { SettledMessage } from "../../session/message.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import type { Frame } from "../../wire/frame.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { tellCommands, tellTitle } from "../decisions.ts";
 import { parted, tellMessage } from "../messages.ts";
 import { systemFrame } from "../single/system_frame.ts";
@@ -39,9 +38,8 @@ export function tellSettled(
   );
   if (settled.kind !== "local") return and(begun, (state) => told(state, others));
   const said = and(begun, (state) => tellWords(state, { settled, timestamp }));
-  // Since 2.1.330 a command that has an id and was carried out is printed again, as the model hears of it.
-  const isPrinted = settled.carried !== undefined && message.uuid !== undefined &&
-    isVersionAtLeast(settled.version, "2.1.330");
+  // A command that has an id and was carried out is printed again, as the model hears of it.
+  const isPrinted = settled.carried !== undefined && message.uuid !== undefined;
   if (!isPrinted) return said;
   return and(said, (state) => {
     const { sessionId: session_id } = state.options;
@@ -77,7 +75,7 @@ function asCarriedOut(
   return { ...state, awaited: state.awaited.with(place, { ...message, content }) };
 }
 
-/** Tells that the conversation goes on in another session, if it does; since 2.1.330 its costs and counts begin anew. */
+/** Tells that the conversation goes on in another session, if it does; its costs and counts begin anew. */
 function tellReset(
   state: FramesState,
   { message: { settled, uuid: messageId }, timestamp }: {
@@ -85,10 +83,9 @@ function tellReset(
     readonly timestamp: string;
   },
 ): Told {
-  const { carried, version = "" } = settled.kind === "local" ? settled : {};
+  const { carried } = settled.kind === "local" ? settled : {};
   if (carried?.begun === undefined) return told(state);
   const options = { ...state.options, sessionId: carried.begun };
-  if (!isVersionAtLeast(version, "2.1.330")) return told({ ...state, options });
   const { sessionId } = state.options;
   const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => {
     const uuid = newUuid();

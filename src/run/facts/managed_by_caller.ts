@@ -1,13 +1,13 @@
 import { UnsupportedError } from "../../cli_error.ts";
 import type { SettingsDocument } from "../../sandbox/child/read_settings.ts";
-import { judgedSettings } from "../../settings/judged_settings.ts";
+import { readSettingsValue } from "../../settings/judged_settings.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 const FLAG = "--managed-settings";
 
 /**
  * What the settings of `--managed-settings` forbid, as far as it matters what settings say: Claude Code takes nothing of
- * them that would allow something, and nothing at all where an administrator has set others (2.1.197 and 2.1.330).
+ * them that would allow something, and nothing at all where an administrator has set others (2.1.330).
  *
  * @param forwarded the arguments that Claude Code gets as they are: it reads the flag itself
  * @throws {CliError} when they keep hooks from running, which tell when a turn ends
@@ -29,7 +29,7 @@ export function managedByCaller(forwarded: readonly string[]): readonly Settings
     permissions: withoutGaps({ deny, ask, disableBypassPermissionsMode }),
     ...(isJsonObject(sandbox) ? { sandbox } : {}),
   };
-  return [{ source: "managed", name: FLAG, ...judgedSettings(forbidding) }];
+  return [{ source: "managed", name: FLAG, ...readSettingsValue(forbidding) }];
 }
 
 const isOn = (value: unknown) => value !== undefined && value !== false && value !== "false";

@@ -9,8 +9,8 @@ const MOST_ENTRIES = 5000;
 const DEEPEST = 8;
 
 /**
- * Looks for the agents that the user and the project have, in at least all the places where Claude Code does (2.1.197 and
- * 2.1.330): the user's config dir, the project's folder and what is above it, all worktrees, and added directories.
+ * Looks for the agents that the user and the project have, in at least all the places where Claude Code does
+ * (2.1.330): the user's config dir, the project's folder and what is above it, all worktrees, and added directories.
  *
  * @param options.sources those that `--setting-sources` leaves
  * @param options.addDirs real paths of the added directories

@@ -33,7 +33,7 @@ export async function readOutputSchema(text: string): Promise<OutputSchema> {
     if (!ajv.validateSchema(schema)) throw new Error(ajv.errorsText(ajv.errors));
     validate = ajv.compile(schema);
   } catch (cause) {
-    throw new NoSchemaError(
+    throw unfit(
       `is not a valid JSON Schema: ${cause instanceof Error ? cause.message : cause}`,
     );
   }
@@ -60,20 +60,11 @@ function parseSchema(text: string): JsonObject {
 }
 
 function unfit(why: string): CliError {
-  return new UnfitSchemaError(why);
+  return new CliError(`Error: --json-schema ${why}`, {
+    suggestion:
+      `Give a JSON Schema, for example --json-schema '{"type":"object","properties":{"ok":{"type":"boolean"}}}'`,
+  });
 }
-
-class UnfitSchemaError extends CliError {
-  constructor(why: string) {
-    super(`Error: --json-schema ${why}`, {
-      suggestion:
-        `Give a JSON Schema, for example --json-schema '{"type":"object","properties":{"ok":{"type":"boolean"}}}'`,
-    });
-  }
-}
-
-/** A JSON object that is no schema. */
-export class NoSchemaError extends UnfitSchemaError {}
 
 /** What a validator says, as `claude -p` tells the model. */
 function problemOf(error: ErrorObject, value: unknown): OutputProblem {

@@ -4,12 +4,12 @@ import type { commandPlaces } from "./prompt/command_places.ts";
 import type { gatePrompt } from "./prompt/gate_prompt.ts";
 import type { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "../../claude/find_claude.ts";
+import { useLearntProfiles } from "../../claude/learnt_profiles.ts";
+import { supportedVersionIn } from "../../claude/refuse_old.ts";
 import { instructionFiles } from "./instruction_files.ts";
 import { mcpConfigOf } from "../plan/placed_texts.ts";
-import { modeFacts, modeHangsOnVersion } from "../plan/decisions/permission_mode.ts";
 import type { ToldFacts } from "../plan/warnings/fact_warnings.ts";
 import type { Distrust } from "../plan/warnings/ignored_rules.ts";
-import { allowsBypass } from "../plan/contents/without_bypass.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import { projectRootOf } from "./project_root_of.ts";
 import type { sandboxLackOf } from "./sandbox_lack_of.ts";
@@ -21,8 +21,6 @@ import { faultyServers, listMcpServers, type McpServer } from "../../sandbox/chi
 import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import {
-  documentFor,
-  hangsOnVersion,
   readSettings,
   type SettingsDocument,
   settingSources,
@@ -42,15 +40,10 @@ import { isPlain } from "../../session/prompt/is_plain.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import { hooklessFlag } from "../plan/decisions/without_hooks.ts";
-import {
-  type AskVersion,
-  isOlder,
-  RECENT,
-  refuseUnknownFlags,
-  requireConversation,
-  requireVersion,
-} from "./version_demands.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
+import { type AskVersion, refuseUnknownFlags } from "./version_demands.ts";
+
+/** Stands for the version of a program that names none: newer than all that are known. */
+const NEWER = "9999.0.0";
 
 /** What stands for `--settings` where it is not given. What judges settings is loaded only for others. */
 const NO_SETTINGS: SettingsDocument = {
@@ -64,26 +57,48 @@ const NO_SETTINGS: SettingsDocument = {
  * Finds claude, the login and the settings, in an order in which what is told first is what has to be mended first.
  *
  * @param before what is known to hold as before, if it has been read once
- * @throws {CliError} when there is no claude to start, the prompt is a command that it must not get, there is no login,
- * or something that every system has is missing
+ * @throws {CliError} when there is no claude to start, it is too old, the prompt is a command that it must not get, there
+ * is no login, or something that every system has is missing
  * @throws {UnfitFileError} when something else stands where a file of the user's should be
  */
 export async function readFacts(
   order: RunOrder,
   before: Pick<RunFacts, "version"> = { version: undefined },
 ): Promise<RunFacts> {
-  const { env, cwd, startedAt = performance.now() } = order;
+  const { env, cwd } = order;
   requireSystem();
   const binary = findClaude({ named: order.claudeBinary, env, cwd });
+  const stated = before.version ?? supportedVersionIn(binary);
+  // Claude Code answers while the rest is read.
+  const known = stated === undefined
+    ? import("../../claude/known_version.ts").then(({ knownVersion }) =>
+      knownVersion(binary, env, { cwd })
+    )
+    : Promise.resolve(stated);
+  known.catch(() => {});
+  const version: AskVersion = () => known;
+  try {
+    const learnt = await useLearntProfiles(env);
+    const { warnings, ...facts } = await readOtherFacts(order, { binary, version });
+    return {
+      ...facts,
+      version: await known,
+      ...(Object.keys(learnt.facts).length === 0 ? {} : { learnt: learnt.facts }),
+      warnings: [...learnt.warnings, ...warnings],
+    };
+  } finally {
+    // A version that is too old is the first thing to mend, and no process that was asked may be left.
+    await known;
+  }
+}
+
+async function readOtherFacts(
+  order: RunOrder,
+  { binary, version }: Pick<RunFacts, "binary"> & { readonly version: AskVersion },
+): Promise<Omit<RunFacts, "version">> {
+  const { env, cwd, startedAt = performance.now() } = order;
   const userConfig = locateUserConfig(env);
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
-  let known: Promise<string | undefined> | undefined = before.version === undefined
-    ? undefined
-    : Promise.resolve(before.version);
-  const version: AskVersion = () =>
-    known ??= import("../../claude/known_version.ts").then(({ knownVersion }) =>
-      knownVersion(binary, env, { cwd })
-    );
   const given = await givenSettings(order, version);
   const { callerSettings } = given;
   const root = gitRoot(cwd) ?? cwd;
@@ -103,8 +118,7 @@ export async function readFacts(
       source === "managed" && name !== "--managed-settings"
     ),
   });
-  if (modeHangsOnVersion(modeFacts(order, settings)) || allowsBypass(order)) await version();
-  if (await isToldOf(order, documents)) await version();
+  const isTold = isToldOf(order, documents);
   const distrust = await distrustIn(settings, {
     cwd,
     projectRoot,
@@ -112,7 +126,6 @@ export async function readFacts(
     env,
     userDir: userConfig.dir,
     claudeJson: userClaudeJson,
-    version,
   });
   const credentials = await credentialsOf(env);
   const login = findLogin({
@@ -125,15 +138,8 @@ export async function readFacts(
   if (login === undefined) throw noLoginError(userConfig);
   const servers = serversOf(order, { ...places, root, claudeJson: userClaudeJson });
   const { mcpServers } = servers;
-  // How long the first request waits for one of the command line hangs on the version.
-  if (mcpServers.some(({ source, disabled }) => source === "dynamic" && !disabled)) await version();
-  const output = await outputOf(order, version);
-  // Which hook keeps the first request waiting for servers hangs on it.
-  if (
-    (order.resume ?? order.resumption) !== undefined &&
-    (mcpServers.length > 0 || output.output !== undefined)
-  ) await version();
-  const agents = await agentsOf(order, version);
+  const output = await outputOf(order);
+  const agents = await agentsOf(order);
   const surroundings = { projectRoot, configDir: userConfig.dir, settings: allSettings };
   const gated = await gatedOf(order, {
     ...surroundings,
@@ -141,11 +147,10 @@ export async function readFacts(
     mcpServers: mcpServers.length,
   });
   const sandboxLack = await sandboxLackIn(allSettings, env);
-  const addedFiles = await addedFilesOf(order, version);
+  const addedFiles = addedFilesOf(order);
   const addedDirs = order.addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
   return {
     binary,
-    version: await known,
     ...await callerAgentsOf(order, { ...places, agents, addedDirs }),
     userConfig,
     userClaudeJson,
@@ -175,7 +180,7 @@ export async function readFacts(
       documents,
       settings,
       userConfig,
-      version: await known,
+      version: isTold ? await version() : undefined,
       ...(distrust === undefined ? {} : { distrust }),
       ...addedFiles,
       ...(sandboxLack === undefined ? {} : { sandboxLack }),
@@ -235,9 +240,9 @@ async function givenSettings(
 
 /** Of a document what the Claude Code takes that is there. */
 async function settled(document: SettingsDocument, version: AskVersion): Promise<SettingsDocument> {
-  if (!hangsOnVersion(document)) return document;
-  const { versionsOf } = await import("./versions_of.ts");
-  return documentFor(document, versionsOf(await version()));
+  if (document.unjudged === undefined) return document;
+  const { judgeFor } = await import("../../settings/judged_settings.ts");
+  return judgeFor(document, await version() ?? NEWER);
 }
 
 /** All documents in which Claude Code finds settings. */
@@ -254,7 +259,7 @@ async function documentsOf(
     // Of settings files a restricted session reads an administrator's alone.
     sources: forwarded.includes("--restricted") ? new Set() : sources,
     flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
-    sharesLocal: async () => !isAlone && isVersionAtLeast(await version() ?? "", "2.1.330"),
+    sharesLocal: !isAlone,
   });
   const documents = await Promise.all(
     read.map(async (document) => await wholeDocument(await settled(document, version), cwd)),
@@ -263,27 +268,25 @@ async function documentsOf(
     forwarded.some((argument) => argument.startsWith("--managed-settings="));
   if (!isManaged) return documents;
   const { managedByCaller } = await import("./managed_by_caller.ts");
-  return [...documents, ...managedByCaller(forwarded)];
+  const managed = managedByCaller(forwarded).map((document) => settled(document, version));
+  return [...documents, ...await Promise.all(managed)];
 }
 
-/** Whether settings or flags say something that some version tells of. */
-async function isToldOf(
-  order: RunOrder,
+/** Whether there are settings or flags of which Claude Code may tell something. */
+function isToldOf(
+  { forwarded, disallowedTools }: RunOrder,
   documents: readonly SettingsDocument[],
-): Promise<boolean> {
-  const { forwarded, disallowedTools } = order;
-  const saysNothing = documents.every((document) => document === NO_SETTINGS) &&
-    disallowedTools.length === 0 &&
-    !forwarded.some((argument) => /^--(?:allowedTools|effort)=/u.test(argument));
-  if (saysNothing) return false;
-  const { warningsHangOnVersion } = await import("../plan/warnings/settings_warnings.ts");
-  return warningsHangOnVersion(order, documents);
+): boolean {
+  return documents.some((document) => document !== NO_SETTINGS) || disallowedTools.length > 0 ||
+    forwarded.some((argument) => /^--(?:allowedTools|effort)=/u.test(argument));
 }
 
 /** What is told of what was found: of rules and settings only by a version that was asked for because of them. */
 async function warningsOf(order: RunOrder, facts: ToldFacts): Promise<readonly string[]> {
-  const { version, addedFiles, sandboxLack = [] } = facts;
-  if (version === undefined && addedFiles === undefined && sandboxLack.length === 0) return [];
+  const { version, distrust, addedFiles, sandboxLack = [] } = facts;
+  const isSilent = version === undefined && distrust === undefined && addedFiles === undefined &&
+    sandboxLack.length === 0;
+  if (isSilent) return [];
   const { factWarnings } = await import("../plan/warnings/fact_warnings.ts");
   return factWarnings(order, facts);
 }
@@ -332,14 +335,12 @@ function serversOf(
   return { mcpServers, ...(faulty.length === 0 ? {} : { faultyServers: faulty }) };
 }
 
-/** The agents of the file that `--agents` names; before 2.1.330 Claude Code goes on without them. */
-async function agentsOf(order: RunOrder, version: AskVersion): Promise<string | undefined> {
+/** The agents of the file that `--agents` names. */
+async function agentsOf(order: RunOrder): Promise<string | undefined> {
   if (!order.forwarded.some((argument) => argument.startsWith("--agents="))) return undefined;
   const { agentsElsewhere, readAgents } = await import("./given_agents.ts");
   const elsewhere = agentsElsewhere(order);
-  return elsewhere === undefined || isOlder(await version())
-    ? undefined
-    : readAgents(elsewhere, order);
+  return elsewhere === undefined ? undefined : readAgents(elsewhere, order);
 }
 
 /** How the caller's agents get to the child, where they are in a file or too long for a command line. */
@@ -367,22 +368,25 @@ async function callerAgentsOf(
   };
 }
 
-/** What becomes of the prompt, or that there are messages in its place, which need a version that takes them. */
+/** What becomes of the prompt, or that there are messages in its place. */
 async function gatedOf(
   order: RunOrder,
   { version, ...facts }: Omit<Parameters<typeof gatePrompt>[1], "version"> & {
     readonly version: AskVersion;
   },
 ): Promise<RunFacts["gated"]> {
-  const { prompt, resumption, rewindsTo, altered } = order;
-  if (prompt === undefined) requireConversation(await version());
-  if (resumption?.dropsTurn !== undefined) requireVersion("--resume-drops-turn", await version());
+  const { prompt, rewindsTo, altered } = order;
+  // A conversation is told by the version.
+  if (prompt === undefined) await version();
   if (rewindsTo !== undefined) return { expands: false, rewinds: true };
   if (prompt === undefined) return { expands: false };
   const isTraced = tracesSpans(order, facts.settings);
   if (isPlain(prompt) && altered === undefined && !isTraced) return { expands: false };
   const { gatePrompt } = await import("./prompt/gate_prompt.ts");
-  return gatePrompt({ ...order, prompt, isTraced }, { ...facts, version: await version() });
+  return gatePrompt({ ...order, prompt, isTraced }, {
+    ...facts,
+    version: await version() ?? NEWER,
+  });
 }
 
 /** What of settings Claude Code is given in the private folder, as it is where they come from. */
@@ -395,40 +399,33 @@ async function wholeDocument(document: SettingsDocument, cwd: string): Promise<S
   return { ...document, values: withWholePaths(values, folder, { rulesFrom: folder }) };
 }
 
-/**
- * What structured answers have to look like. A schema that is none is only the initialization's problem, and nobody's
- * before 2.1.330, which goes on without it.
- */
+/** What structured answers have to look like. A schema that is none is only the initialization's problem. */
 async function outputOf(
   { jsonSchema, initialized }: RunOrder,
-  version: AskVersion,
 ): Promise<Pick<RunFacts, "output" | "outputProblem">> {
   const asked = jsonSchema ?? initialized?.jsonSchema;
   if (asked === undefined) return {};
-  const { NoSchemaError, readOutputSchema } = await import("./output_schema.ts");
+  const { readOutputSchema } = await import("./output_schema.ts");
   try {
     return { output: await readOutputSchema(asked) };
   } catch (error) {
-    if (error instanceof NoSchemaError && isOlder(await version())) return {};
     if (jsonSchema !== undefined || !(error instanceof CliError)) throw error;
     return { outputProblem: error.message.replace("--json-schema", '"jsonSchema"') };
   }
 }
 
-/** Since 2.1.330 they are told of beside a text alone (2.1.197 and 2.1.330). */
-async function addedFilesOf(
+/** Files among the added folders, which `claude -p` names only if it prints text. */
+function addedFilesOf(
   { addDirs, cwd, answerAlone }: RunOrder,
-  version: AskVersion,
-): Promise<Pick<RunFacts, "addedFiles">> {
+): Pick<RunFacts, "addedFiles"> {
   const files = addDirs.filter((dir) => isNoFolder(absolutePath(dir, cwd)));
-  const isTold = files.length > 0 && (answerAlone === true || isOlder(await version()));
-  if (!isTold) return {};
+  if (files.length === 0 || answerAlone !== true) return {};
   return {
     addedFiles: files.map((path) => ({ path, parent: parentOf(wholePath(path, cwd)) || "/" })),
   };
 }
 
-/** Of what is not there nothing is said. */
+/** Ignores missing paths. */
 function isNoFolder(path: string): boolean {
   try {
     return !Deno.statSync(path).isDirectory;
@@ -449,7 +446,7 @@ async function hiddenOf(
   const { commandPlaces } = await import("./prompt/command_places.ts");
   const { hiddenSkills } = await import("./prompt/hidden_skills.ts");
   const places = commandPlaces(order, facts);
-  return { hiddenSkills: hiddenSkills(chosen, { places, version: await version() ?? RECENT }) };
+  return { hiddenSkills: hiddenSkills(chosen, { places, version: await version() ?? NEWER }) };
 }
 
 /**

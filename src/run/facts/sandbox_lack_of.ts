@@ -8,7 +8,7 @@ const NEEDED = { bwrap: "bubblewrap", socat: "socat" } as const;
 
 /**
  * The packages that Claude Code's own sandbox lacks: without any it carries commands out in there, else without it, as it
- * says on its screen alone (2.1.197 to 2.1.332).
+ * says on its screen alone (2.1.330).
  *
  * @param settings later ones overriding earlier ones
  * @returns undefined where settings do not ask for a sandbox

@@ -63,7 +63,7 @@ export async function watchSurroundings(order: RunOrder): Promise<Surroundings> 
 }
 
 /**
- * What Claude Code reads when it starts and does not read again for its first turn (2.1.197 and 2.1.330), as a text to
+ * What Claude Code reads when it starts and does not read again for its first turn (2.1.330), as a text to
  * compare: as long as it is the same, a child that has waited for its first message tells the model what a new one would.
  *
  * Skills, agents and commands are in it though Claude Code looks for them again: one that was stopped while it waited may

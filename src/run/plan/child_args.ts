@@ -54,7 +54,7 @@ function isThinkingDisplay(argument: string): boolean {
 }
 
 /**
- * The arguments by which no hooks run but those of our plugin (2.1.197 and 2.1.330). Of several managed settings the last
+ * The arguments by which no hooks run but those of our plugin (2.1.330). Of several managed settings the last
  * count.
  */
 export function sealingArgs(

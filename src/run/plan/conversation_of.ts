@@ -24,7 +24,6 @@ import type { SessionOptions } from "../../session/session_options.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import { projectSlug } from "../../transcript/files/project_slug.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** The facts of a run, and what was decided from them. */
 interface Known {
@@ -44,14 +43,13 @@ export function conversationOf(order: RunOrder, known: Known): ConversationOptio
 }
 
 /**
- * Since 2.1.330 `claude -p` waits for the MCP servers of the command line until they are there or have failed, and for none
- * that has failed before.
+ * The MCP servers of the command line, for which `claude -p` waits until they are there or have failed, but for those that
+ * have failed before.
  */
 function awaitedServers(
   { unreached = [] }: RunOrder,
-  { mcpServers, version }: PlanFacts,
+  { mcpServers }: PlanFacts,
 ): Pick<SessionOptions, "awaited"> {
-  if (version === undefined || !isVersionAtLeast(version, "2.1.330")) return {};
   const awaited = mcpServers.filter(({ source, disabled }) => source === "dynamic" && !disabled)
     .map(({ name }) => name).filter((name) => !unreached.includes(name));
   return awaited.length === 0 ? {} : { awaited };
@@ -79,7 +77,6 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
       ? {}
       : { output: { schema: output.schema, maxTries: outputTries(order.env) } }),
     ...(mcpServers === 0 ? {} : { mcpServers }),
-    ...(decided.gate === "UserPromptSubmit" ? { holdsPrompt: true } : {}),
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
     ...awaitedServers(order, facts),
     ...(order.unattended ? { unattended: true } : {}),
@@ -215,6 +212,14 @@ function byMessage(
 /** The variable by which users set how much a model may answer. */
 const OUTPUT_LIMIT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS";
 
+/** The learnt facts of the version that will run; of all learnt versions where it is not known. */
+function learntOf({ learnt, version }: PlanFacts): Pick<FramesOptions, "learnt"> {
+  const facts = Object.entries(learnt ?? {}).filter(([each]) =>
+    version === undefined || each === version
+  );
+  return facts.length === 0 ? {} : { learnt: Object.fromEntries(facts) };
+}
+
 function framesOptions(
   order: RunOrder,
   { facts, decided: { session, mode, memoryPath, servers, hookless }, betas }: Known,
@@ -235,6 +240,7 @@ function framesOptions(
       : { limitsOutput: true }),
     ...(betas.length === 0 ? {} : { betas }),
     ...(order.promptTool === undefined ? {} : { denialsUntold: true }),
+    ...learntOf(facts),
     seed: facts.seed,
     startedAt: facts.now,
     servers: [
@@ -370,7 +376,7 @@ function apiKeySource(
   env: Environment,
   { login, settings }: { readonly login: Login; readonly settings: readonly JsonObject[] },
 ): string {
-  // Claude Code calls a key on a descriptor so, too (2.1.197 and 2.1.330).
+  // Claude Code calls a key on a descriptor so, too (2.1.330).
   const isPassed = login.kind === "variable" && login.name === KEY_DESCRIPTOR;
   if (isPassed || env["ANTHROPIC_API_KEY"]) return "ANTHROPIC_API_KEY";
   return settings.some(({ apiKeyHelper }) => typeof apiKeyHelper === "string")

@@ -3,7 +3,7 @@ import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Longest agents on a command line, in bytes: a single argument may have 128 KiB, execve(2). */
 const LONGEST_ARGUMENT = 100_000;
-/** The largest file that Claude Code takes for an agent, in bytes (2.1.197 and 2.1.330). */
+/** The largest file that Claude Code takes for an agent, in bytes (2.1.330). */
 export const LARGEST_FILE = 1_048_576;
 
 /** The agents that the user and the project have in files, as far as a caller's have to differ from them. */
@@ -35,7 +35,7 @@ export function isLongArgument(text: string): boolean {
 
 /**
  * Puts agents that are too long for a command line into files, as a user has them: no other way the interactive Claude
- * Code takes agents of any length by their own names (2.1.197 and 2.1.330). Those of which a file would make something
+ * Code takes agents of any length by their own names (2.1.330). Those of which a file would make something
  * else stay on the command line, as far as there is room.
  *
  * @param options.readsFiles whether Claude Code reads agents from files at all

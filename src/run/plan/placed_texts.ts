@@ -18,7 +18,7 @@ const MCP_CONFIG = "--mcp-config=";
 
 /**
  * Puts the texts of a caller's into files that only the user may read: everybody on the machine can see a command line.
- * Claude Code makes the same of them there (2.1.197 and 2.1.330).
+ * Claude Code makes the same of them there (2.1.330).
  */
 export function placedTexts(
   { initialized, setServers, forwarded }: Pick<

@@ -151,7 +151,7 @@ const TURNS = "CLAUDE_CODE_MAX_TURNS";
 
 /**
  * An order with the limit of turns that a variable names, which the interactive Claude Code does not heed. One that makes
- * no sense it refuses itself, as `claude -p` does (2.1.197 and 2.1.330).
+ * no sense it refuses itself, as `claude -p` does (2.1.330).
  *
  * @param settings what Claude Code reads for the run
  */

@@ -1,3 +1,4 @@
+import type { ProfileFacts } from "../../claude/versions/profile_index.ts";
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { CallerAgents } from "./caller_agents.ts";
 import type { AddedFile } from "./warnings/added_files.ts";
@@ -18,6 +19,8 @@ export interface RunFacts {
   readonly binary: string;
   /** Its version; absent where it did not matter, as it takes up to 90 ms, and where it does not name one. */
   readonly version: string | undefined;
+  /** What `claude-print learn` has measured of versions that are newer than every shipped profile; absent for nothing. */
+  readonly learnt?: Readonly<Record<string, ProfileFacts>>;
   readonly userConfig: UserConfig;
   /** The user's own `.claude.json`, where it exists. */
   readonly userClaudeJson: JsonObject | undefined;

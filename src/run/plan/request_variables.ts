@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { namedVariable } from "./named_variable.ts";
 import type { RunOrder } from "./run_order.ts";
 
-/** The only beta header that Claude Code lets its user add (2.1.197 and 2.1.330). */
+/** The only beta header that Claude Code lets its user add (2.1.330). */
 const ALLOWED_BETA = "context-1m-2025-08-07";
 
 /** What `--task-budget` makes Claude Code send along. */

@@ -123,8 +123,6 @@ export interface RunOrder extends Limits {
   readonly maxTurns?: number;
   /** How many of those have been made for the prompt by a run that this one goes on with. */
   readonly requestsMade?: number;
-  /** What stands in its place and is no number: no limit before 2.1.330, which refuses it. */
-  readonly noTurns?: string;
   /** Whether new lines of transcripts are told. */
   readonly sessionMirror?: boolean;
   /** Whether the user's own hooks run too. */

@@ -5,7 +5,7 @@ import type { Environment } from "../../sandbox/environment.ts";
 export const WITHOUT_MEMORY = "CLAUDE_CODE_DISABLE_AUTO_MEMORY";
 
 /**
- * What lets Claude Code say the same in each run, with `--deterministic` (2.1.197 and 2.1.330): no memory, no state of
+ * What lets Claude Code say the same in each run, with `--deterministic` (2.1.330): no memory, no state of
  * the project's repository, and no line with which it says what it is, in which there is a checksum of the rest. The
  * relay sees to what it cannot be told to leave out.
  */

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
- * The agents of an initialization: none at all where one of them is defined amiss, as in `claude -p` (2.1.197 and 2.1.330).
+ * The agents of an initialization: none at all where one of them is defined amiss, as in `claude -p` (2.1.330).
  * On its command line the interactive Claude Code of 2.1.330 takes that for a reason not to start.
  */
 export function soundAgents(agents: JsonObject): JsonObject {

@@ -43,7 +43,7 @@ const WITHOUT: Readonly<Record<RelayFlag, string>> = {
 };
 
 /**
- * Which API Claude Code asks in a run, by its environment and settings (2.1.197 and 2.1.330: those of a project count
+ * Which API Claude Code asks in a run, by its environment and settings (2.1.330: those of a project count
  * too).
  *
  * @throws {CliError} where nothing can be put between the two
@@ -97,7 +97,7 @@ function isOn(value: string | undefined): boolean {
  * What a child has to be told to ask a relay in the place of its upstream.
  *
  * Loopback is never asked through a proxy. For Anthropic's own API Claude Code goes on as if it asked it directly, which
- * it does not for other addresses (2.1.197 and 2.1.330).
+ * it does not for other addresses (2.1.330).
  */
 export function relayVariables(
   { isFirstParty, env }: Upstream,

@@ -6,7 +6,7 @@ import { USER_CONFIG_VARIABLE, type UserConfig } from "../user_config.ts";
  * Variables that would make the child someone else's child: another entrypoint, no transcript, no hooks, an
  * IDE's companion, a demo, or have it leave the user's browsers the path of a program that goes with the run
  * (`CLAUDE_CODE_ENABLE_CFC`, see the flag `--chrome`). Claude Code exports several of them to the tools it runs, so a claude-print started
- * by such a tool has them (2.1.168 to 2.1.330).
+ * by such a tool has them (2.1.330).
  */
 const REMOVED = [
   "AI_AGENT",
@@ -71,17 +71,17 @@ export function contestedVariables(
  * its sandbox and its start short.
  *
  * - in an editor's terminal, and with `--ide` in any, the interactive Claude Code connects to the editor's extension and
- *   asks for its tools; `claude -p` connects to none, also with `--ide` (2.1.197 and 2.1.330)
+ *   asks for its tools; `claude -p` connects to none, also with `--ide` (2.1.330)
  * - terminal titles cost 2.1.168 and 2.1.197 an extra request to the model
  * - without `CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC` a fresh config dir waits for feature flags first
  * - installation checks look the executable up in the package manager, and their findings are for a screen
  * - the alternate screen costs 2.1.330 40 to 70 ms
  * - from the second turn on the interactive Claude Code asks the model what the user might say next, and puts that into
- *   the input box, where Enter would send it; `claude -p` asks only where its caller wants to know (2.1.197 and 2.1.330)
+ *   the input box, where Enter would send it; `claude -p` asks only where its caller wants to know (2.1.330)
  * - 2.1.330 puts every subagent into the background unless `CLAUDE_CODE_FORK_SUBAGENT` is 0, `claude -p` does not
  * - `CLAUDE_CODE_SANDBOXED` leaves out the trust dialogs and trusts no folder: what a project may do stays as in
  *   `claude -p`, which asks for no trust either
- * - `CLAUDE_BG_…` makes 2.1.197 and 2.1.330 listen for prompts, and keep these variables from tools; requests to the
+ * - `CLAUDE_BG_…` makes 2.1.330 listen for prompts, and keep these variables from tools; requests to the
  *   model stay as they are
  * - `CLAUDE_CODE_DISABLE_CRON` keeps a project's own prompts from being sent, and takes tools away that `claude -p`
  *   offers, so it is set only where there are such prompts

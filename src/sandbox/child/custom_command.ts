@@ -32,7 +32,7 @@ const MOST_ENTRIES = 5000;
 const DEEPEST = 8;
 
 /**
- * Looks for the skill, custom command or workflow that answers to a name (2.1.168 to 2.1.330): `commands/a/b.md` is
+ * Looks for the skill, custom command or workflow that answers to a name (2.1.330): `commands/a/b.md` is
  * `a:b`, `skills/a/SKILL.md` is `a`, a skill's frontmatter may give it another `name`, and so does the `meta` of a
  * workflow. What a plugin has is looked for by such a `name` alone: any other begins with the plugin's and a colon.
  *
@@ -187,7 +187,7 @@ function boundedReader(most: number): (dir: string) => readonly string[] {
 
 /**
  * The folders of the plugins that settings enable, as `plugins/installed_plugins.json` of the user's config dir tells
- * where they are (2.1.168 to 2.1.330).
+ * where they are (2.1.330).
  */
 export function pluginDirs(
   configDir: string,

@@ -69,7 +69,7 @@ export function watchesModels(settings: readonly JsonObject[]): boolean {
 /** Settings that start a program to draw or to complete something on the screen, which print mode does not have. */
 export const SCREEN_COMMANDS = ["statusLine", "subagentStatusLine", "fileSuggestion"] as const;
 
-/** A command that does nothing: there is no value that stands for none (2.1.197 and 2.1.330). */
+/** A command that does nothing: there is no value that stands for none (2.1.330). */
 const NOTHING = { type: "command", command: "" };
 
 /**

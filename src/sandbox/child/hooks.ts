@@ -32,7 +32,7 @@ const CALLER_TIMEOUT_S = 604_800;
 
 /**
  * What Claude Code calls such a hook where it names one, to the model and in the transcript: what `claude -p` calls those
- * of its caller. It takes the message that a person is shown while a hook runs for the hook's name (2.1.197 and 2.1.330).
+ * of its caller. It takes the message that a person is shown while a hook runs for the hook's name (2.1.330).
  */
 const CALLBACK = "callback";
 
@@ -106,14 +106,14 @@ export const REPLY_SUFFIX = ".reply";
  * A hook that asks and gets no answer ends with its CODE: 2 forbids what the event is about. Any other code, and any
  * signal, would let Claude Code's rules decide.
  *
- * It is read by the shell with which Claude Code starts a hook, always /bin/sh (2.1.168 to 2.1.330), because another one
+ * It is read by the shell with which Claude Code starts a hook, always /bin/sh (2.1.330), because another one
  * would take its time to start.
  *
  * FIFOs are opened for reading and writing, which never blocks: a hook that only tells outlives a run that was killed.
  * The line begins with an end, so that what a stranger has begun there does not become part of it.
  *
  * Its programs are the system's, whatever PATH the caller or the project's settings name: Claude Code gives a hook
- * theirs, and an empty one if there is none (2.1.197 and 2.1.330).
+ * theirs, and an empty one if there is none (2.1.330).
  *
  * @param options.own the folder of the FIFO and the payloads
  * @param options.secret proves that a line on the FIFO comes from this script

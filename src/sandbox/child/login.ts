@@ -43,7 +43,7 @@ export const KEY_DESCRIPTOR = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
 
 /**
  * What Claude Code will log in with: of several the one that it prefers, measured for the variables and the stored
- * login on 2.1.168, 2.1.197 and 2.1.330; `undefined` when there is nothing.
+ * login on 2.1.330; `undefined` when there is nothing.
  *
  * Only its presence is looked at. An expired access token is a login, because Claude Code refreshes it.
  *

@@ -55,7 +55,7 @@ export function listMcpServers(options: {
   if (!options.strict) {
     if (sources.has("user")) add("user", claudeJson);
     // Unlike settings these count in every folder above, whoever owns it, and the nearest of one name is the one
-    // (2.1.197 and 2.1.330).
+    // (2.1.330).
     for (const dir of sources.has("project") ? upFrom(projectRoot).toReversed() : []) {
       add("project", readJsonObject(`${dir}/.mcp.json`));
     }

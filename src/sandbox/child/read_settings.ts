@@ -1,8 +1,7 @@
-import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { mainCheckout } from "./git_repository.ts";
 import type { JudgedSettings } from "../../settings/judged_settings.ts";
-import type { VersionFaults } from "../../settings/version_faults.ts";
 import type { JsonObject } from "../../json_object.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */
@@ -12,7 +11,7 @@ const ALL: readonly SettingSource[] = ["user", "project", "local"];
 
 /**
  * What `--setting-sources` lets Claude Code read: settings, and of MCP servers the user's, those of `.mcp.json` and
- * those that the user added to a project, in this order (2.1.197 and 2.1.330).
+ * those that the user added to a project, in this order (2.1.330).
  *
  * @param value names with commas between them; everything when the flag was not given
  */
@@ -43,32 +42,17 @@ export interface SettingsDocument extends Settings, JudgedSettings {
   readonly name: string;
 }
 
-/** Whether what of it Claude Code takes hangs on its version. */
-export function hangsOnVersion({ ofVersion }: SettingsDocument): boolean {
-  return ofVersion !== undefined;
-}
-
-/** What one file or flag says to Claude Code, of which it is known which versions it is one of. */
-export function documentFor(
-  { ofVersion, ...document }: SettingsDocument,
-  versions: keyof VersionFaults,
-): SettingsDocument {
-  if (ofVersion === undefined) return document;
-  return { ...document, faults: [...document.faults, ...ofVersion[versions]] };
-}
-
 /**
  * The settings that Claude Code reads for a run, in the order in which later ones override earlier ones, without what it
  * does not look at: files of folders above the working directory, and sources that `--setting-sources` leaves out
- * (2.1.197 and 2.1.330).
+ * (2.1.330).
  *
  * @param options.projectRoot the working directory, or what stands in its place
  * @param options.home the user's home folder
  * @param options.userDir the user's config dir
  * @param options.sources those that `--setting-sources` leaves
  * @param options.flags what `--settings` holds
- * @param options.sharesLocal whether this Claude Code reads local settings of the main checkout too, as 2.1.330 does and
- * 2.1.197 does not; asked only where there are some
+ * @param options.sharesLocal whether local settings of the main checkout are read too
  */
 export async function readSettings(options: {
   readonly projectRoot: string;
@@ -76,7 +60,7 @@ export async function readSettings(options: {
   readonly userDir: string;
   readonly sources: ReadonlySet<SettingSource>;
   readonly flags?: SettingsDocument | undefined;
-  readonly sharesLocal: () => Promise<boolean>;
+  readonly sharesLocal: boolean;
 }): Promise<readonly SettingsDocument[]> {
   const { projectRoot, home, userDir, sources, flags } = options;
   const found: SettingsDocument[] = [];
@@ -90,9 +74,7 @@ export async function readSettings(options: {
     await add("local", `${projectRoot}/.claude/settings.local.json`);
     const main = mainCheckout(projectRoot, { home });
     const path = `${main}/.claude/settings.local.json`;
-    if (main !== undefined && fileAt(path) !== undefined && await options.sharesLocal()) {
-      await add("local", path);
-    }
+    if (main !== undefined && options.sharesLocal) await add("local", path);
   }
   if (flags !== undefined) found.push(flags);
   for (const path of managedFiles()) await add("managed", path);
@@ -116,8 +98,8 @@ async function readJudged(path: string): Promise<JudgedSettings | undefined> {
     return unreadableSettings(`Settings file could not be read: ${error.reason}`);
   }
   if (text.trim() === "") return undefined;
-  const { judgedText } = await import("../../settings/judged_settings.ts");
-  return judgedText(text);
+  const { readSettingsText } = await import("../../settings/judged_settings.ts");
+  return readSettingsText(text);
 }
 
 function managedFiles(): readonly string[] {

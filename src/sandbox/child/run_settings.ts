@@ -26,7 +26,7 @@ export async function parseCallerSettings(
   const what = inline ? "--settings" : `the settings file "${value}"`;
   const name = inline ? INLINE : absolutePath(value, cwd);
   const text = inline ? value : textOf(name, what);
-  const { judgedSettings, unreadableSettings } = await import(
+  const { readSettingsValue, unreadableSettings } = await import(
     "../../settings/judged_settings.ts"
   );
   let parsed: unknown;
@@ -39,7 +39,7 @@ export async function parseCallerSettings(
       cause,
     });
   }
-  return { source: "flags", name, ...judgedSettings(parsed) };
+  return { source: "flags", name, ...readSettingsValue(parsed) };
 }
 
 /** JSON as it is, however deeply it is nested, or with comments. */
@@ -92,21 +92,21 @@ export interface OwnSettings {
 /**
  * The one settings object a run is started with: the caller's, with our hooks and rules added to the caller's own.
  *
- * - rules that deny come before all that allow: modes, other rules, hooks (2.1.197 and 2.1.330). Claude Code's Bash
+ * - rules that deny come before all that allow: modes, other rules, hooks (2.1.330). Claude Code's Bash
  *   sandbox closes the same folders
  * - `denyInsteadOfPrompting` has Claude Code deny what only a person at the screen may allow, and go on (2.1.330), where
  *   our PermissionRequest hook is not asked: auto mode and plan mode behind an API without the safety check. It allows
  *   nothing, and hides the tools that ask a person. So it is not set for a caller that answers questions and plans
  * - `disableAllHooks: false` keeps a project from silencing our hooks
  * - `enableAllProjectMcpServers` is what `claude -p` does: it starts a project's servers without asking, whatever
- *   the caller's settings say (2.1.168 to 2.1.330)
+ *   the caller's settings say (2.1.330)
  * - `autoMemoryDirectory` keeps memory where it always is: its path stands in the system prompt, which the API's cache
  *   would not know again if every run named another one
  * - `workflowKeywordTriggerEnabled: false` keeps the word "ultracode" in a prompt a word, as it is in print mode
- * - without animations and changing tips a child that waits in vain is silent (2.1.197 and 2.1.330), and leaves its
+ * - without animations and changing tips a child that waits in vain is silent (2.1.330), and leaves its
  *   processor time to others
  * - with a tip of ours in the place of its own it does not look for those that fit, by `ps` among others, which it does
- *   at each start, also where it shows none (2.1.197 and 2.1.330)
+ *   at each start, also where it shows none (2.1.330)
  * - plugins of Claude Code's own that have nothing to do are left out, unless the caller names them
  * - the rest keeps dialogs and a desktop file away
  */

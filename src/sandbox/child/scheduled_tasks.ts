@@ -1,6 +1,6 @@
 /**
  * Whether a project brings prompts along that the interactive Claude Code sends when their time has come, and
- * `claude -p` does not (2.1.197 and 2.1.330).
+ * `claude -p` does not (2.1.330).
  *
  * @param folders where its `.claude` may be
  */

@@ -28,7 +28,7 @@ const COPIED_OF_PROJECT = [
 
 /**
  * The interactive Claude Code proposes a prompt about a file that is changed often, and reads the last thousand commits
- * for it once a week; `claude -p` does not (2.1.197 and 2.1.330).
+ * for it once a week; `claude -p` does not (2.1.330).
  */
 const EXAMPLES_FOUND = {
   exampleFiles: ["-"],
@@ -40,10 +40,10 @@ const KEY_TAIL = 20;
 
 /**
  * The `.claude.json` of a run: onboarding done, the API key approved, so that no dialog stands between the start and
- * the prompt (2.1.168 to 2.1.330).
+ * the prompt (2.1.330).
  *
  * Folders are trusted where the user trusts them and nowhere else: in others `claude -p` does not let a project's
- * settings allow tools, add directories or enable plugins (2.1.197 and 2.1.330).
+ * settings allow tools, add directories or enable plugins (2.1.330).
  *
  * @param user the user's own file, if there is one
  * @param options.switched the MCP servers that a caller has switched off, or on again

@@ -7,7 +7,7 @@ export interface ServerFault {
   readonly message: string;
 }
 
-/** Names that Claude Code keeps for servers of its own (2.1.197 and 2.1.330). */
+/** Names that Claude Code keeps for servers of its own (2.1.330). */
 const RESERVED = ["claude-in-chrome", "computer-use", "workspace"];
 
 /** A field that a server may have, and what is wrong with a value of it; the first ones it has to have. */

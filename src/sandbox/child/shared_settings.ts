@@ -7,11 +7,9 @@ const ARGS = ["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.loc
 
 /**
  * Whether Claude Code takes a folder's local settings for a repository's, which come with it, and not for the user's own:
- * git tracks them, or they are reached by a link (2.1.197 and 2.1.330). Where git says that it cannot tell, they are a
+ * git tracks them, or they are reached by a link. Where git says that it cannot tell, they are a
  * repository's too.
  *
- * @param options.isOlder whether this Claude Code is older than 2.1.330: it looks at the working directory alone, makes no
- * exception for the user's own config dir, and takes them for a repository's where there is none
  * @param options.isAlone whether there are none of a main checkout beside them
  */
 export async function areSharedSettings(
@@ -19,21 +17,17 @@ export async function areSharedSettings(
   options: {
     readonly env: Environment;
     readonly userDir: string;
-    readonly isOlder: boolean;
     readonly isAlone: boolean;
   },
 ): Promise<boolean> {
-  const { env, userDir, isOlder, isAlone } = options;
-  if (isOlder) {
-    return isReachedByLink(projectRoot) || await isTracked(projectRoot, { env, otherwise: true });
-  }
+  const { env, userDir, isAlone } = options;
   const home = env["HOME"];
   const main = isAlone ? undefined : mainCheckout(projectRoot, { home });
   for (const folder of new Set([projectRoot, main ?? projectRoot])) {
     const isUsers = userDir === `${folder}/.claude` ||
       (home !== undefined && realPath(home) === realPath(folder));
     if (isUsers) continue;
-    if (isReachedByLink(folder) || await isTracked(folder, { env, otherwise: false })) return true;
+    if (isReachedByLink(folder) || await isTracked(folder, env)) return true;
   }
   return false;
 }
@@ -52,14 +46,10 @@ function statOf(path: string): Deno.FileInfo | undefined {
   }
 }
 
-/** @param options.otherwise what it is where there is no repository */
-async function isTracked(
-  folder: string,
-  { env, otherwise }: { readonly env: Environment; readonly otherwise: boolean },
-): Promise<boolean> {
+async function isTracked(folder: string, env: Environment): Promise<boolean> {
   const answer = await runGit(ARGS, { cwd: folder, env });
   if (answer === undefined) return false;
   const { code, stderr } = answer;
   if (code === 1) return false;
-  return stderr.startsWith("fatal: not a git repository (or") ? otherwise : true;
+  return !stderr.startsWith("fatal: not a git repository (or");
 }

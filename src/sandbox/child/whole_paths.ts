@@ -12,7 +12,7 @@ const BESIDE_SETTINGS = /^(\s*(\w+)\()\/(?!\/)([^]*)\)([^)]*)$/u;
 
 /**
  * Settings whose paths for the Bash sandbox, and whose rules about files beside them, are named from the root. Claude Code
- * takes others from the folder in which it finds the settings (2.1.197 and 2.1.330), and those of the user and the caller
+ * takes others from the folder in which it finds the settings (2.1.330), and those of the user and the caller
  * are given to it in the private folder: `allowWrite: [".."]` and `Edit(/**)` would open that to commands, and with another
  * `..` those of all runs.
  *

@@ -3,7 +3,7 @@ import { isBelow } from "../paths.ts";
 /**
  * The folders of runs of which commands in Claude Code's Bash sandbox are to see nothing: where they may write nothing
  * they could still read what others' hooks prove themselves by, and write to others' FIFOs, as a mount that is read-only
- * lets everybody (2.1.197 and 2.1.330).
+ * lets everybody (2.1.330).
  *
  * @param runs the folders of runs in all places
  * @param options.folders the working directory and every added one: in the temp folder of another run they must not be

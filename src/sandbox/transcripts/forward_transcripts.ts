@@ -49,12 +49,12 @@ export interface Forwarded {
  * Brings what the child wrote below `projects/` home: transcripts, subagents' transcripts, memory. `claude --resume` and
  * usage statistics then see the run as one of the user's sessions. All is as the child wrote it, byte for byte, but in lines
  * of transcripts for paths of what has come home, so that a session that goes on finds there what the model was told of,
- * and for the ids of prompts to which callers gave others, which `claude -p` writes down (2.1.197 and 2.1.330).
+ * and for the ids of prompts to which callers gave others, which `claude -p` writes down (2.1.330).
  * What has come home is removed here.
  *
  * A file comes home whole or not at all, and takes nobody's place: what is new in a resumed transcript is appended to
  * it, and so is all of one whose session has a transcript there since, as two `claude -p` with one `--session-id` at
- * once append to one file (2.1.197 and 2.1.330). Only what is noted of a resumed subagent is written anew, as Claude
+ * once append to one file (2.1.330). Only what is noted of a resumed subagent is written anew, as Claude
  * Code does when the subagent goes on. What an earlier call brought home already, whole or in part, is not brought twice.
  * As `claude -p` writes there as it goes on, so may what is new come home before the child's end.
  */

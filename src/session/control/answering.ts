@@ -1,6 +1,6 @@
+import { hasCapability } from "../../claude/versions/profiles.ts";
 import type { ControlResponse } from "../../wire/control.ts";
 import { givenId, type RequestId } from "../../wire/request_id.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { Answer, CallDecision, ChildChanges, Effect } from "../effect.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
@@ -75,12 +75,15 @@ export function changed(state: SessionState, changes: ChildChanges): SessionStat
   };
 }
 
+/** The code of an error in answers, as far as the version has codes. */
+export function errorCode(
+  { version }: Pick<SessionState, "version">,
+  code: string,
+): { readonly error_code?: string } {
+  return hasCapability(version, "controlErrorCodes") ? { error_code: code } : {};
+}
+
 /** Whether a turn is under way, or has been. */
 export function hasBegun({ phase, turns }: Pick<SessionState, "phase" | "turns">): boolean {
   return turns > 0 || phase === "working" || phase === "settling";
-}
-
-/** Whether Claude Code is 2.1.330 or later, whose answers say more. */
-export function isNew({ version = "" }: Pick<SessionState, "version">): boolean {
-  return isVersionAtLeast(version, "2.1.330");
 }

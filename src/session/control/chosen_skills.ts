@@ -7,7 +7,7 @@ export const SKILL_TOOL = "Skill";
 
 /**
  * Whether a skill is among those that the caller has chosen: a name stands for the one that is called so, and for those of
- * plugins behind whose own name it stands (2.1.197 and 2.1.330).
+ * plugins behind whose own name it stands (2.1.330).
  */
 export function isChosen(name: string, chosen: readonly string[]): boolean {
   return chosen.some((each) => name === each || name.endsWith(`:${each}`));

@@ -3,7 +3,6 @@ import { type ControlRequest, isCallers } from "../../wire/control.ts";
 import type { ServerChanges } from "../effect.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
-import { isNew } from "./answering.ts";
 
 /** What becomes of a request about MCP servers: an answer, what is to be otherwise from the next message on, or an error. */
 export type ServersAnswer =
@@ -134,16 +133,16 @@ export function serversOf(state: SessionState, told: JsonObject): readonly JsonO
   const added = Object.entries(changes?.setServers ?? {}).flatMap(([name, config]): JsonObject[] =>
     isCallers(config) || known.includes(name)
       ? []
-      : [{ ...placed(state, { name, source: "dynamic" }), config }]
+      : [{ ...placed({ name, source: "dynamic" }), config }]
   );
   const own = ownServersOf(state).map((name): JsonObject => {
     const { serverInfo, tools, failed } = state.servers.get(name) ?? {};
     return {
-      ...placed(state, { name, source: "sdk" }),
+      ...placed({ name, source: "sdk" }),
       ...(failed ? { status: "failed" } : {}),
       ...(tools === undefined ? {} : {
         status: "connected",
-        ...(isNew(state) ? { serverInfo } : {}),
+        serverInfo,
         tools: tools.map(({ name, annotations }) => ({ name, annotations: hintsOf(annotations) })),
       }),
     };
@@ -180,13 +179,14 @@ function setBy({ options: { caller }, changes }: SessionState): JsonObject {
 
 /** A server that has yet to connect. */
 function placed(
-  state: SessionState,
   { name, source }: { readonly name: string; readonly source: "sdk" | "dynamic" },
 ): JsonObject {
-  const place = isNew(state)
-    ? { ...(source === "sdk" ? { transport: "sdk" } : {}), scope: "dynamic", source }
-    : { scope: "dynamic" };
-  return { name, status: "pending", ...place };
+  return {
+    name,
+    status: "pending",
+    ...(source === "sdk" ? { transport: "sdk" } : {}),
+    ...{ scope: "dynamic", source },
+  };
 }
 
 /** A server that the caller has switched off, or on again, which it connects to with the next message. */

@@ -5,13 +5,12 @@ import {
   OUTPUT_SERVER,
   OUTPUT_TOOL,
 } from "../../transcript/structured_output.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { Effect } from "../effect.ts";
 import type { HookPayload, Input, OutputProblem } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 
-/** How the tool describes itself to the model, in 2.1.197 and 2.1.330. */
+/** How the tool describes itself to the model, in 2.1.330. */
 const DESCRIPTION =
   "Use this tool to return your final response in the requested structured format. You MUST call " +
   "this tool exactly once at the end of your response to provide the structured output.";
@@ -100,7 +99,7 @@ function onCall(
 ): Step {
   const tries = before.output.tries + 1;
   if (problems.length > 0) {
-    const text = `Output does not match required schema: ${inWords(before, problems)}`;
+    const text = `Output does not match required schema: ${inWords(problems)}`;
     return act({ ...before, output: { ...before.output, tries } }, [
       reply(id, { content: [{ type: "text", text }], isError: true }),
     ]);
@@ -115,10 +114,8 @@ function onCall(
   ]);
 }
 
-/** What is wrong, as the version says it: 2.1.330 was the first to say what was found. */
-function inWords({ version = "" }: SessionState, problems: readonly OutputProblem[]): string {
-  const isNew = isVersionAtLeast(version, "2.1.330");
-  return problems.map(({ text, found }) => isNew ? `${text}${found ?? ""}` : text).join(", ");
+function inWords(problems: readonly OutputProblem[]): string {
+  return problems.map(({ text, found }) => `${text}${found ?? ""}`).join(", ");
 }
 
 function reply(id: unknown, result: JsonObject): Effect {

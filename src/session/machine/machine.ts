@@ -155,14 +155,13 @@ function onMcpMessage(
 
 /** Whoever was stopped is not late: nothing has lasted longer for it but the run. */
 function onSuspended(state: SessionState, ms: number): Step {
-  const { screen, keyAt, shellsOnlySince } = state;
+  const { screen, keyAt } = state;
   return act({
     ...(state.phase === "pasted" ? { ...state, echo: missedLater(state.echo, ms) } : state),
     lifeAt: state.lifeAt + ms,
     asked: dueLater(state.asked, ms),
     ...(screen === undefined ? {} : { screen: { ...screen, since: screen.since + ms } }),
     ...(keyAt === undefined ? {} : { keyAt: keyAt + ms }),
-    ...(shellsOnlySince === undefined ? {} : { shellsOnlySince: shellsOnlySince + ms }),
   }, [{ type: "postpone", byMs: ms }]);
 }
 
@@ -247,7 +246,7 @@ function onSignal(state: SessionState, signal: StopSignal): Step {
 
 /**
  * The caller sends a message. An urgent one stops the turn under way, or the turn of an earlier message that still waits:
- * `claude -p` has begun that turn by then (2.1.197 and 2.1.330).
+ * `claude -p` has begun that turn by then (2.1.330).
  */
 function onMessage(before: SessionState, message: Message): Step {
   if (message.repeated || before.dismissed) return stay(before);

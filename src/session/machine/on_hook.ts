@@ -26,7 +26,6 @@ import { askPrice, overWhenPriced } from "../turn/waits.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { mayForbid } from "../../settings/may_forbid.ts";
 import { denialWords } from "../../transcript/turn/denial_words.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
@@ -167,7 +166,7 @@ function onPermissionRequest(state: SessionState, call: AskingHook): Step {
 
 /** What the model is told of a call that nobody is there to be asked about. */
 function denialWordsOf(
-  { options: { unattended }, version = "" }: SessionState,
+  { options: { unattended } }: SessionState,
   payload: HookPayload,
 ): string {
   const { tool_name: tool, tool_input: input, cwd } = payload;
@@ -175,7 +174,7 @@ function denialWordsOf(
     tool: typeof tool === "string" ? tool : "a tool",
     input: isJsonObject(input) ? input : {},
     cwd: typeof cwd === "string" ? cwd : "/",
-  }, { unattended, namesRules: isVersionAtLeast(version, "2.1.330") });
+  }, { unattended });
 }
 
 /** The child calls a hook of the caller's, which says nothing of the turn: ours of the same event does. */
@@ -233,11 +232,9 @@ function goesOn(state: SessionState): boolean {
  * ready or busy says nothing: on a busy machine its status is read before the hook.
  */
 function isHeld(state: SessionState, event: string): boolean {
-  const { ending, options, introduced, held, turns, prompted } = state;
-  if (options.mcpServers === undefined || ending !== undefined || held !== undefined) return false;
-  return options.holdsPrompt
-    ? event === "UserPromptSubmit" && turns === 0 && !prompted
-    : event === "SessionStart" && !introduced;
+  const { ending, options, introduced, held } = state;
+  return options.mcpServers !== undefined && ending === undefined && held === undefined &&
+    event === "SessionStart" && !introduced;
 }
 
 /** A Stop that was just heard, with what could wait until then. */

@@ -142,7 +142,7 @@ function mayBeStopped(state: SessionState): boolean {
 
 /**
  * Whether the child says to what was pasted that it is no command: it is idle as before then, and says nothing of that
- * (2.1.197 and 2.1.330).
+ * (2.1.330).
  */
 function isRefused({ phase, status }: SessionState, { warns }: TranscriptSign): boolean {
   return phase === "entered" && warns === true && status?.status === "idle";

@@ -40,7 +40,7 @@ export function takeHook(
   if (state.ending !== undefined) return stay(state);
   const trace: Effect = { type: "trace", text: `hook ${event}` };
   if (limited !== undefined) {
-    // No Stop follows it (2.1.168 to 2.1.330).
+    // No Stop follows it (2.1.330).
     return act(
       { ...takeFirst(state), phase: "settling", limited, priced: limited === "budget" },
       [trace, ...untilSettled(state)],
@@ -107,8 +107,7 @@ function takeStop(
 }
 
 /**
- * The child has told what it is started with, for which a message may wait that it need not take, or whose own hook waits
- * for the servers.
+ * The child has told what it is started with, for which a message may wait that it need not take.
  */
 function introduced(before: SessionState): Step {
   const { state, effects: begun } = ready({ ...before, introduced: true });
@@ -117,8 +116,7 @@ function introduced(before: SessionState): Step {
     ? [...begun, deadline("start", state.options.startTimeoutMs)]
     : begun;
   const [waiting] = state.queue;
-  const mayWait = state.phase === "resting" && waiting !== undefined &&
-    (waiting.way === undefined || state.options.holdsPrompt === true);
+  const mayWait = state.phase === "resting" && waiting !== undefined && waiting.way === undefined;
   if (!mayWait) return act(state, effects);
   const next = handToChild(state);
   return act(next.state, [...effects, deadline("servers"), ...next.effects]);

@@ -24,7 +24,7 @@ interface TurnRecord {
   readonly late: boolean;
   /** Whether the transcript file holds its prompt. */
   readonly recorded: boolean;
-  /** Whether it holds the first request; not before 2.1.330. */
+  /** Whether it holds the first request. */
   readonly requested: boolean;
   /** Whether it holds an answer since. */
   readonly answered: boolean;
@@ -88,8 +88,6 @@ interface BackgroundTasks {
   readonly unasked: boolean;
   /** The last Stop that did. */
   readonly backgroundStop?: HookPayload | undefined;
-  /** Since when nothing but shells has been waited for. */
-  readonly shellsOnlySince?: number | undefined;
   /** The longest time that a call gave its shell in the background, in milliseconds. */
   readonly shellLimitMs?: number | undefined;
 }
@@ -140,6 +138,5 @@ export const NO_TURN: TurnMemory = {
   waits: false,
   unasked: false,
   backgroundStop: undefined,
-  shellsOnlySince: undefined,
   shellLimitMs: undefined,
 };

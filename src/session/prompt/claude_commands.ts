@@ -1,4 +1,6 @@
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
+import { wordsOf } from "../../claude/versions/profile_index.ts";
+import { isNewerThanProfiles } from "../../claude/versions/profiles.ts";
+import { commandsOf } from "../../claude/versions/tables.ts";
 
 /**
  * What `claude -p` makes of a slash command of Claude Code's own:
@@ -29,83 +31,32 @@ export type CommandKind =
   | "gated"
   | "absent";
 
-/** The versions that the table was measured with. */
-const MEASURED = ["2.1.168", "2.1.197", "2.1.330"] as const;
+/**
+ * How commands are carried out of which a profile says only that `claude -p` has an answer of its own. One that is not
+ * named here is `own`, and so is refused.
+ */
+const HOW: Readonly<Partial<Record<CommandKind, string>>> = {
+  told: "__remote-workflow compact heapdump keybindings-help list-agents name peers recap rename " +
+    "workflow-launch-exec",
+  asked: "agents auto-mode-setup autocompact config context effort focus goal mcp model " +
+    "output-style reload-skills settings",
+  alone: "cost fast stats usage",
+  noted: "color reload-plugins",
+  clears: "clear new reset",
+};
+const HOW_BY_NAME = byName(HOW);
 
-/** Later versions that have the commands of the last one before. */
-const ALIKE: readonly string[] = ["2.1.332"];
-
-interface Row {
-  readonly names: string;
-  /** One for each measured version. */
-  readonly kinds: readonly [CommandKind, CommandKind, CommandKind];
-}
-
-/** Every command that comes with Claude Code, skills and other names of a command included. */
-const TABLE: readonly Row[] = [
-  {
-    names: "batch claude-api code-review debug deep-research fewer-permission-prompts init loop " +
-      "proactive review run run-skill-generator security-review simplify update-config verify",
-    kinds: ["prompt", "prompt", "prompt"],
-  },
-  {
-    names: "checkup dataviz plugin-authoring workflow-authoring",
-    kinds: ["absent", "absent", "prompt"],
-  },
-  { names: "doctor routines schedule", kinds: ["unavailable", "unavailable", "prompt"] },
-  { names: "insights team-onboarding", kinds: ["personal", "personal", "personal"] },
-  { names: "heapdump", kinds: ["own", "told", "told"] },
-  { names: "keybindings-help", kinds: ["own", "asked", "told"] },
-  { names: "clear new reset", kinds: ["clears", "clears", "clears"] },
-  { names: "context goal reload-skills", kinds: ["asked", "asked", "asked"] },
-  { names: "cost stats usage", kinds: ["alone", "alone", "alone"] },
-  { names: "compact", kinds: ["own", "told", "told"] },
-  { names: "config settings", kinds: ["unavailable", "asked", "asked"] },
-  {
-    names: "agents autocompact effort focus mcp model output-style",
-    kinds: ["unavailable", "unavailable", "asked"],
-  },
-  { names: "fast", kinds: ["unavailable", "unavailable", "alone"] },
-  { names: "color reload-plugins", kinds: ["unavailable", "unavailable", "noted"] },
-  { names: "name recap rename", kinds: ["unavailable", "unavailable", "told"] },
-  { names: "auto-mode-setup", kinds: ["absent", "absent", "asked"] },
-  {
-    names: "__remote-workflow list-agents peers workflow-launch-exec",
-    kinds: ["absent", "absent", "told"],
-  },
-  {
-    names: "add-dir advisor allowed-tools android app autofix-pr background bashes bg branch " +
-      "break-reminder breaks brief btw bug checkpoint chrome continue copy desktop diff downtime " +
-      "exit export extra-usage feedback fork help hooks ide install-github-app " +
-      "install-slack-app ios keybindings login logout marketplace memory mobile passes " +
-      "permissions plan plugin plugins powerup privacy-settings pro-trial-expired quit radio " +
-      "rate-limit-options rc release-notes remote remote-control remote-env resume rewind " +
-      "sandbox scroll-speed session setup-bedrock setup-vertex share skills status statusline " +
-      "stickers stop tasks teleport terminal-setup theme toggle-memory tp tui ultraplan " +
-      "ultrareview undo update upgrade usage-credits vim voice web-setup wellbeing workflows",
-    kinds: ["unavailable", "unavailable", "unavailable"],
-  },
-  { names: "loops", kinds: ["unavailable", "unavailable", "absent"] },
-  {
-    names: "cd design-login memory-pause pause-memory",
-    kinds: ["absent", "unavailable", "unavailable"],
-  },
-  {
-    names: "access artifacts cloud-plugins design-consent design-revoke import limit-reset " +
-      "low-priority project restart send-to-project subtask use-case",
-    kinds: ["absent", "absent", "unavailable"],
-  },
-  { names: "daemon", kinds: ["gated", "gated", "gated"] },
-  { names: "skill-doctor", kinds: ["absent", "absent", "gated"] },
-];
+/** Commands that a profile has as prompts, which are more than that; and those that only some accounts have. */
+const PERSONAL = "insights team-onboarding".split(" ");
+const GATED = "daemon skill-doctor".split(" ");
 
 /**
- * Commands that, with something behind them, only say how the session goes on, and are noted in it (2.1.330): a headless
+ * Commands that, with something behind them, only say how the session goes on, and are noted in it (2.1.285 to 2.1.332): a headless
  * Claude Code carries them out, and a child that resumes the session heeds them.
  */
 const NOTED = ["color", "effort", "model", "name", "output-style", "rename"];
 
-/** What follows `/goal` and ends the one that there is, and the longest goal, in UTF-16 units (2.1.197 and 2.1.330). */
+/** What follows `/goal` and ends the one that there is, and the longest goal, in UTF-16 units. */
 const ENDS_OF_GOALS = ["cancel", "clear", "none", "off", "reset", "stop"];
 const LONGEST_GOAL = 4000;
 
@@ -113,14 +64,14 @@ function isGoal(rest: string): boolean {
   return !ENDS_OF_GOALS.includes(rest.toLowerCase()) && rest.length <= LONGEST_GOAL;
 }
 
-/** Commands of which what follows them changes nothing in a headless Claude Code (2.1.168 to 2.1.330). */
+/** Commands of which what follows them changes nothing in a headless Claude Code. */
 const HEEDLESS = "agents context cost fast focus keybindings-help mcp reload-skills stats usage"
   .split(" ");
 
-/** Commands that make a prompt which a subagent carries out since 2.1.330: what that says is their output. */
+/** Commands that make a prompt which a subagent carries out: what that says is their output. */
 export const REVIEWS: readonly string[] = ["code-review", "review"];
 
-/** What has to follow some commands for them to do anything: else they say how they are used (2.1.197 and 2.1.330). */
+/** What has to follow some commands for them to do anything: else they say how they are used. */
 const DEEDS: ReadonlyMap<string, RegExp> = new Map([
   ["config", /=/u],
   ["settings", /=/u],
@@ -128,36 +79,51 @@ const DEEDS: ReadonlyMap<string, RegExp> = new Map([
 
 /** The commands of a version of Claude Code. */
 export interface ClaudeCommands {
-  /** By name; other versions' are `absent`. */
+  /** By name; other versions' are not there. */
   readonly kinds: ReadonlyMap<string, CommandKind>;
-  /** Whether these are all: where nobody has looked, the commands of the last version before are assumed. */
+  /** Whether these are all: of a version that is newer than every profile the commands of the newest are assumed. */
   readonly complete: boolean;
-  /**
-   * What becomes of what follows a command: it is noted in the session, it is a goal that Claude Code pursues in either
-   * program, it is nothing to it, or it does more.
-   */
-  readonly heeds: (name: string, rest: string) => "notes" | "pursues" | "nothing" | "more";
 }
 
-/** The kinds by name, for each measured version. */
-const KINDS: readonly ReadonlyMap<string, CommandKind>[] = MEASURED.map((_, index) =>
-  new Map(
-    TABLE.flatMap(({ names, kinds }) =>
-      names.split(" ").map((name) => [name, kinds[index] ?? "absent"] as const)
-    ),
-  )
-);
+/** What was made of profiles, by version. */
+const made = new Map<string, ClaudeCommands>();
 
 /** The slash commands that a version brings along. */
 export function claudeCommands(version: string): ClaudeCommands {
-  const last = MEASURED.findLastIndex((measured) => isVersionAtLeast(version, measured));
-  return {
-    kinds: KINDS[Math.max(0, last)] ?? new Map(),
-    complete: [...MEASURED, ...ALIKE].includes(version),
-    heeds: (name, rest) => {
-      if (HEEDLESS.includes(name) || DEEDS.get(name)?.test(rest) === false) return "nothing";
-      if (name === "goal") return isGoal(rest) ? "pursues" : "notes";
-      return NOTED.includes(name) && isVersionAtLeast(version, "2.1.330") ? "notes" : "more";
-    },
-  };
+  const known = made.get(version);
+  if (known !== undefined) return known;
+  const { prompt, local, unavailable } = commandsOf(version);
+  const kinds = new Map<string, CommandKind>([
+    ...GATED.map((name) => [name, "gated"] as const),
+    ...byName({ prompt, unavailable }),
+    ...wordsOf(local).map((name) => [name, HOW_BY_NAME.get(name) ?? "own"] as const),
+    ...PERSONAL.map((name) => [name, "personal"] as const),
+  ]);
+  const commands = { kinds, complete: !isNewerThanProfiles(version) };
+  // A transcript may name any version.
+  if (made.size >= MOST_VERSIONS) made.clear();
+  made.set(version, commands);
+  return commands;
+}
+
+const MOST_VERSIONS = 20;
+
+/**
+ * What becomes of what follows a command: it is noted in the session, it is a goal that Claude Code pursues in either
+ * program, it is nothing to it, or it does more.
+ */
+export function heeds(name: string, rest: string): "notes" | "pursues" | "nothing" | "more" {
+  if (HEEDLESS.includes(name) || DEEDS.get(name)?.test(rest) === false) return "nothing";
+  if (name === "goal") return isGoal(rest) ? "pursues" : "notes";
+  return NOTED.includes(name) ? "notes" : "more";
+}
+
+function byName(
+  names: Readonly<Partial<Record<CommandKind, string>>>,
+): ReadonlyMap<string, CommandKind> {
+  return new Map(
+    Object.entries(names).flatMap(([kind, text]) =>
+      wordsOf(text).map((name) => [name, kind as CommandKind] as const)
+    ),
+  );
 }

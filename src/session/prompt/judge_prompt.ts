@@ -1,8 +1,7 @@
-import { claudeCommands, type CommandKind, REVIEWS } from "./claude_commands.ts";
+import { claudeCommands, type CommandKind, heeds, REVIEWS } from "./claude_commands.ts";
 import { QUIT_WORDS } from "./is_plain.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
 import { type SlashWord, slashWord } from "./slash_word.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 
 /** What has to be known to judge a prompt. */
 export interface PromptFacts {
@@ -59,19 +58,10 @@ export type Judgement =
   }
   | { readonly kind: "refuse"; readonly message: string; readonly suggestion: string };
 
-/** The newest version that neither skips white space before a slash nor takes invisible characters out. */
-const LAST_LITERAL = "2.1.197";
-
 const TEXT: Judgement = { kind: "send", expands: false };
 const VERBATIM: Judgement = { kind: "send", expands: false, verbatim: true };
 const COMMAND: Judgement = { kind: "send", expands: true };
 const FORKED: Judgement = { kind: "send", expands: true, forks: true };
-/**
- * What `claude -p` says of a command that there is not, which may be that another name comes near, and of one that only the
- * model may use (before 2.1.330).
- */
-const UNKNOWN: Judgement = { kind: "ask" };
-
 /**
  * Decides before a child sees it what a prompt is: text, which goes to the model as it is, or a slash command.
  *
@@ -81,16 +71,11 @@ const UNKNOWN: Judgement = { kind: "ask" };
  * What looks like a command and is none is text in print mode only, and so are the words by which the interactive
  * program quits: they are sent by the rendezvous socket where that takes them as text, and refused elsewhere. Names of
  * the table are never left to a file of the project, which Claude Code may not load after all.
- *
- * It holds for every message of a conversation, as long as the child is idle: 2.1.197 skips white space before a slash
- * while a turn is under way.
  */
 export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
   const trimmed = prompt.trim();
   if (QUIT_WORDS.includes(trimmed)) {
-    return facts.rendezvous && isVersionAtLeast(facts.version, FIRST_RENDEZVOUS)
-      ? VERBATIM
-      : refuseQuitWord(trimmed);
+    return facts.rendezvous ? VERBATIM : refuseQuitWord(trimmed);
   }
   const word = slashWord(prompt);
   const judged = word === undefined
@@ -98,8 +83,8 @@ export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
     : word.indented
     ? judgeIndented(word, facts)
     : judgeWord(word, facts);
-  if (judged.kind !== "send" || isVersionAtLeast(LAST_LITERAL, facts.version)) return judged;
-  if (judged === TEXT && takesAnyText(facts) && isAlteredOnStdin(prompt)) return VERBATIM;
+  if (judged.kind !== "send") return judged;
+  if (judged === TEXT && facts.rendezvous && isAlteredOnStdin(prompt)) return VERBATIM;
   if (judged === VERBATIM || firstAlteredCharacter(prompt) === undefined) return judged;
   if (QUIT_WORDS.includes(withoutHidden(prompt))) return refuseAltered(prompt, "quit");
   const rest = withoutHiddenStart(prompt);
@@ -107,24 +92,15 @@ export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
   return rest === "" || /^[/!]/u.test(rest) ? refuseAltered(prompt, "not send the rest") : judged;
 }
 
-/** The first version whose rendezvous socket takes words to quit by, and the first whose takes every text. */
-const FIRST_RENDEZVOUS = "2.1.197";
-const FIRST_EXACT_RENDEZVOUS = "2.1.330";
-
-/** Whether there is a way in by which every text is text. */
-function takesAnyText({ rendezvous, version }: PromptFacts): boolean {
-  return rendezvous && isVersionAtLeast(version, FIRST_EXACT_RENDEZVOUS);
-}
-
-/** Whether the child would get another text on its fd 0 (2.1.330): one without some characters, or with tags of its own. */
+/** Whether the child would get another text on its fd 0: one without some characters, or with tags of its own. */
 function isAlteredOnStdin(prompt: string): boolean {
   return prompt.includes("<pasted_content") || firstAlteredCharacter(prompt) !== undefined;
 }
 
 /** White space before the slash makes `claude -p` take it for text, and the interactive program skip it. */
 function judgeIndented(word: SlashWord, facts: PromptFacts): Judgement {
-  if (facts.disabled || isVersionAtLeast(LAST_LITERAL, facts.version)) return TEXT;
-  if (takesAnyText(facts)) return VERBATIM;
+  if (facts.disabled) return TEXT;
+  if (facts.rendezvous) return VERBATIM;
   const { name } = word;
   const { kinds, complete } = claudeCommands(facts.version);
   const kind = kinds.get(name) ?? "absent";
@@ -132,7 +108,7 @@ function judgeIndented(word: SlashWord, facts: PromptFacts): Judgement {
     ((facts.plugins || facts.mcpServers) && name.startsWith("mcp__"));
   const mayBeCommand = name !== "" &&
     (kind !== "absent" || customOf(word, facts) !== undefined ||
-      looksLikeCommand(name, facts) && (!complete || mayBeOthers));
+      looksLikeCommand(name) && (!complete || mayBeOthers));
   return mayBeCommand
     ? refuse(name, {
       reason:
@@ -144,15 +120,12 @@ function judgeIndented(word: SlashWord, facts: PromptFacts): Judgement {
 function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const { name, rest } = word;
   if (name === "") {
-    return takesAnyText(facts) ? VERBATIM : refuse("", {
+    return facts.rendezvous ? VERBATIM : refuse("", {
       reason: "the interactive Claude Code takes it for a command without a name",
-      ...(isVersionAtLeast(LAST_LITERAL, facts.version)
-        ? { suggestion: "Put a space in front of the slash" }
-        : {}),
     });
   }
   if (facts.disabled) return judgeDisabled(word, facts);
-  const { kinds, complete, heeds } = claudeCommands(facts.version);
+  const { kinds, complete } = claudeCommands(facts.version);
   const kind = kinds.get(name) ?? "absent";
   const custom = customOf(word, facts);
   const namesMcp = /^\(MCP\)(?:\s|$)/u.test(rest);
@@ -162,7 +135,7 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const isOurs = custom === undefined || (custom === "invocable" && kind === "told");
   const isTold = complete && isOurs &&
     (heed === "pursues" || (kind === "told" && (heed !== "notes" || custom !== undefined)));
-  if (kind === "prompt" || isTold) return judgeArguments(word, facts);
+  if (kind === "prompt" || isTold) return judgeArguments(word);
   if (kind !== "absent") {
     return custom === undefined ? judgeOwn(word, { ...facts, kind, complete }) : refuse(name, {
       reason:
@@ -171,16 +144,15 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
       suggestion: "Give it another name",
     });
   }
-  if (!complete && kinds.has(name)) return refuseUncertain(name);
   if (custom === "model-only") {
-    if (complete) return isVersionAtLeast(LAST_LITERAL, facts.version) ? UNKNOWN : COMMAND;
+    if (complete) return COMMAND;
     return refuse(name, {
       reason: "this skill can only be invoked by Claude",
       suggestion: `Ask Claude to use the "${name}" skill`,
     });
   }
   if (custom === "invocable") return COMMAND;
-  if (custom === "forked") return isVersionAtLeast(facts.version, FIRST_FORKED) ? FORKED : COMMAND;
+  if (custom === "forked") return FORKED;
   if (namesMcp) {
     return facts.mcpServers || facts.plugins
       ? refuse(name, {
@@ -190,19 +162,13 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
       : TEXT;
   }
   if (name.startsWith("mcp__") && (facts.mcpServers || facts.plugins)) {
-    return isVersionAtLeast(facts.version, "2.1.330") ? COMMAND : refuse(name, {
-      reason: "Claude Code does not know the prompts of its MCP servers in time before 2.1.330",
-      suggestion: "Update Claude Code",
-    });
+    return COMMAND;
   }
   if (name.includes(":") && facts.plugins) return COMMAND;
-  if (!looksLikeCommand(name, facts)) return TEXT;
+  if (!looksLikeCommand(name)) return TEXT;
   if (!complete) return refuseUncertain(name);
   if (facts.isPath) return TEXT;
-  if (takesAnyText(facts)) return VERBATIM;
-  return isVersionAtLeast(LAST_LITERAL, facts.version)
-    ? UNKNOWN
-    : refuse(name, { reason: "there is no such command" });
+  return facts.rendezvous ? VERBATIM : refuse(name, { reason: "there is no such command" });
 }
 
 /** A command of Claude Code's own that makes no prompt. */
@@ -218,7 +184,7 @@ function judgeOwn(
     case "unavailable":
       if (facts.complete && !facts.isPath) return { kind: "answer", text: unavailable(name) };
       // What is a path is text in print mode, and a command all the same in the interactive program.
-      return facts.complete && takesAnyText(facts) ? VERBATIM : refuse(name, {
+      return facts.complete && facts.rendezvous ? VERBATIM : refuse(name, {
         reason: "the interactive Claude Code carries it out by itself",
       });
     case "asked":
@@ -226,10 +192,10 @@ function judgeOwn(
     case "clears":
       // It is headless, as claude -p: what another version has made of a command is the same in both.
       if (rest !== "" && facts.kind !== "clears") {
-        const heeds = claudeCommands(facts.version).heeds(name, rest);
-        if (heeds === "notes") return judgeNoted(name, facts);
-        if (heeds === "pursues") return refuseUncertain(name);
-        if (heeds === "more") return refuse(name, OF_THE_USER);
+        const heed = heeds(name, rest);
+        if (heed === "notes") return judgeNoted(name, facts);
+        if (heed === "pursues") return refuseUncertain(name);
+        if (heed === "more") return refuse(name, OF_THE_USER);
       }
       return {
         kind: "ask",
@@ -241,7 +207,7 @@ function judgeOwn(
     case "own":
     case "told":
       // With a text behind it, for a title, it is noted; else nobody has looked what this version makes of it.
-      return rest !== "" && claudeCommands(facts.version).heeds(name, rest) === "notes"
+      return rest !== "" && heeds(name, rest) === "notes"
         ? judgeNoted(name, facts)
         : refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
     case "personal":
@@ -250,8 +216,7 @@ function judgeOwn(
         suggestion: elsewhere,
       });
     case "gated":
-      if (facts.complete && isVersionAtLeast(LAST_LITERAL, facts.version)) return UNKNOWN;
-      return facts.complete && takesAnyText(facts) ? VERBATIM : refuseUncertain(name);
+      return facts.complete && facts.rendezvous ? VERBATIM : refuseUncertain(name);
   }
 }
 
@@ -266,14 +231,8 @@ const OF_THE_USER: Parameters<typeof refuse>[1] = {
 /** A command that says how the session goes on: what hears of that is a child that resumes the session. */
 function judgeNoted(
   name: string,
-  { conversation, keepsSession, watchesModels, version }: PromptFacts,
+  { conversation, keepsSession, watchesModels }: PromptFacts,
 ): Judgement {
-  if (conversation && isVersionAtLeast(LAST_LITERAL, version)) {
-    return refuse(name, {
-      reason: "before 2.1.330 a conversation does not go on as before with what is noted",
-      suggestion: "Update Claude Code",
-    });
-  }
   if (name === "model" && watchesModels) {
     return refuse(name, {
       reason: "a hook for PreModelSwitch or PostModelSwitch is set, which would not be called",
@@ -291,10 +250,10 @@ function judgeNoted(
 /** Without commands, what Claude Code would be able to do is what `claude -p` says it is not. */
 function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
   const { name } = word;
-  if (!looksLikeCommand(name, facts) || facts.isPath) return TEXT;
+  if (!looksLikeCommand(name) || facts.isPath) return TEXT;
   const { kinds, complete } = claudeCommands(facts.version);
   const kind = kinds.get(name) ?? "absent";
-  if (complete && takesAnyText(facts) && kind !== "gated") {
+  if (complete && facts.rendezvous && kind !== "gated") {
     if (kind !== "absent") return { kind: "answer", text: unavailable(name) };
     if (customOf(word, facts) === undefined) return VERBATIM;
   }
@@ -306,11 +265,8 @@ function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
     });
 }
 
-/** The first version that does not wait for a subagent that carries out what was typed. */
-const FIRST_FORKED = "2.1.330";
-
 /** What follows a command that makes a prompt may make another command of it. */
-function judgeArguments({ name, rest }: SlashWord, { version }: PromptFacts): Judgement {
+function judgeArguments({ name, rest }: SlashWord): Judgement {
   const [first = ""] = rest.split(/\s/u, 1);
   if (first.toLowerCase() === "ultra" && REVIEWS.includes(name)) {
     return refuse(`${name} ${first}`, {
@@ -319,12 +275,12 @@ function judgeArguments({ name, rest }: SlashWord, { version }: PromptFacts): Ju
     });
   }
   const asksForHelp = rest === "--help" || rest === "-h";
-  return asksForHelp && !isVersionAtLeast(LAST_LITERAL, version)
+  return asksForHelp
     ? refuse(`${name} ${rest}`, {
       reason: "the interactive Claude Code shows its own help",
       suggestion: `Leave out "${rest}"`,
     })
-    : REVIEWS.includes(name) && isVersionAtLeast(version, FIRST_FORKED)
+    : REVIEWS.includes(name)
     ? FORKED
     : COMMAND;
 }
@@ -340,10 +296,8 @@ function customOf({ name, rest }: SlashWord, { custom, version }: PromptFacts) {
 }
 
 /** Whether Claude Code takes a word for the name of a command even if there is none. */
-function looksLikeCommand(name: string, { version }: PromptFacts): boolean {
-  return isVersionAtLeast(version, "2.1.330")
-    ? /^[a-zA-Z0-9_][a-zA-Z0-9:_-]*$/u.test(name)
-    : /^[a-zA-Z0-9:_-]+$/u.test(name);
+function looksLikeCommand(name: string): boolean {
+  return /^[a-zA-Z0-9_][a-zA-Z0-9:_-]*$/u.test(name);
 }
 
 /** How long a word is that is looked for among hidden characters. */
@@ -365,7 +319,7 @@ function withoutHiddenStart(prompt: string): string {
   return prompt.slice(offset);
 }
 
-/** What `claude -p` says of a command that it does not have (2.1.168 to 2.1.330). */
+/** What `claude -p` says of a command that it does not have. */
 function unavailable(name: string): string {
   return `/${name} isn't available in this environment.`;
 }

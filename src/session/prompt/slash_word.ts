@@ -9,7 +9,7 @@ export interface SlashWord {
 }
 
 /**
- * Takes a prompt apart as Claude Code does (2.1.168 to 2.1.330), whose white space is that of JavaScript: a byte order
+ * Takes a prompt apart as Claude Code does (2.1.330), whose white space is that of JavaScript: a byte order
  * mark is some, a zero width space is none.
  *
  * @returns undefined for a prompt whose first character other than white space is no slash

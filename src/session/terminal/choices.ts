@@ -41,7 +41,7 @@ export function readChoices(screen: Screen): readonly Choice[] {
 /**
  * The index of the row with the screen's last caret, if the terminal's cursor stands on that caret.
  *
- * Claude Code leaves the cursor there in every dialog, and behind the caret of its input box (2.1.168 to 2.1.330). On
+ * Claude Code leaves the cursor there in every dialog, and behind the caret of its input box (2.1.330). On
  * text that only looks like a caret the cursor may stand for a moment, while something else is drawn, but below such
  * text there is always a true one.
  */

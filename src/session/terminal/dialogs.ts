@@ -43,7 +43,7 @@ export const ESCAPE = "\x1b";
 
 /**
  * Time that our PermissionRequest hook has to take a question off the screen again: Claude Code asks the hook and
- * the user at once (2.1.168 to 2.1.330), and the hook's denial lets the turn go on where a key stops it.
+ * the user at once (2.1.330), and the hook's denial lets the turn go on where a key stops it.
  */
 const HOOK_MS = 10_000;
 
@@ -135,6 +135,17 @@ export const DIALOGS: readonly Dialog[] = [
     offers: [],
     end: "Esctocancel",
     // Auto mode stays on, and what it cannot check is asked by the dialog below; Escape stops the turn.
+    answer: { kind: "press", key: "\r" },
+    alone: true,
+    patienceMs: ALONE_MS,
+  },
+  {
+    // The words of versions before 2.1.330.
+    name: "auto mode without its check",
+    when: "later",
+    words: ["We'rechangingautomodetonolongerchargeforclassifierrequests", "Entertocontinue"],
+    offers: [],
+    end: "Esctocancel",
     answer: { kind: "press", key: "\r" },
     alone: true,
     patienceMs: ALONE_MS,

@@ -4,7 +4,7 @@ const encoder = new TextEncoder();
 export const ENTER: Uint8Array = encoder.encode("\r");
 
 /**
- * Why a paste would not deliver a prompt as it is, if it would not (2.1.168 to 2.1.330).
+ * Why a paste would not deliver a prompt as it is, if it would not (2.1.330).
  *
  * The input box interprets escapes and controls, turns a tab into four spaces and a carriage return into a
  * newline, trims the end, takes Enter after a backslash as a newline, and runs what begins with `!` in a shell. Marks of

@@ -1,6 +1,6 @@
 import { compactText, type Screen } from "./screen.ts";
 
-/** What the screen shows of the tasks in the background (2.1.197 and 2.1.330). */
+/** What the screen shows of the tasks in the background (2.1.330). */
 export type TasksOnScreen =
   /** The number of tasks below the empty input box is selected: Enter opens the list of them. */
   | { readonly kind: "offered" }

@@ -1,7 +1,6 @@
 import { end, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./ending.ts";
 import { refuseWithdrawn } from "../control/answering.ts";
 import { isHook } from "../control/questions/told_calls.ts";
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import type { Effect } from "../effect.ts";
 import type { Message } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
@@ -11,8 +10,8 @@ import { act, andThen, deadline, stay, type Step, write } from "../step.ts";
 const BACKSPACE = "\x7f";
 /**
  * How long a child that has drawn something since Escape was pressed may go on before it is pressed again. One too many
- * hits what the child has in its queue: it puts that into its input box, or stops it before it is written down (2.1.197
- * and 2.1.330).
+ * hits what the child has in its queue: it puts that into its input box, or stops it before it is written down
+ * (2.1.330).
  */
 const AGAIN_MS = 3000;
 /** After so many Escapes the child is taken for one that takes none. */
@@ -23,12 +22,10 @@ const MAX_UNREAD = 30;
 const MAX_UNTAKEN = 5;
 /** The tool whose calls run to their end in `claude -p` 2.1.330 when an urgent message comes. */
 const COMMAND_TOOL = "Bash";
-/** The first version whose transcript holds requests. */
-const WRITES_REQUESTS = "2.1.330";
 
 /**
  * Stops the turn under way, or the one that comes next: `claude -p` has begun that of a message by the time it hears what
- * comes behind it (2.1.197 and 2.1.330), and a child may have yet to start.
+ * comes behind it (2.1.330), and a child may have yet to start.
  */
 export function stopTurn(state: SessionState): Step {
   switch (state.phase) {
@@ -122,10 +119,8 @@ export function onStoppable(state: SessionState): Step {
 }
 
 /** Whether the child has come to where it can be stopped as if nothing else were to follow, as far as lines tell. */
-function isStoppable({ recorded, requested, sent, version }: SessionState): boolean {
-  const isBusy = requested || sent.length === 0 || version === undefined ||
-    !isVersionAtLeast(version, WRITES_REQUESTS);
-  return recorded && isBusy;
+function isStoppable({ recorded, requested, sent }: SessionState): boolean {
+  return recorded && (requested || sent.length === 0);
 }
 
 /** The child draws: if that is for the first time since Escape was pressed, it has read that by now. */

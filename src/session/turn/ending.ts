@@ -155,7 +155,7 @@ const AT_REST: readonly Ending["kind"][] = [
   ...["answered", "failed", "max-turns", "budget", "output-tries", "blocked", "closed"] as const,
 ];
 
-/** Claude Code calls the hooks of its end once its transcript is written (2.1.197 and 2.1.330). */
+/** Claude Code calls the hooks of its end once its transcript is written (2.1.330). */
 function whole(state: SessionState): readonly Effect[] {
   const { phase, ending } = state;
   if (phase !== "ending" || !AT_REST.includes(ending.kind) || !isLast(state)) return [];

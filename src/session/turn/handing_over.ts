@@ -30,7 +30,7 @@ import { isOverspent } from "../memory/spending_memory.ts";
 import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { overWhenFollowed } from "./waits.ts";
 
-/** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
+/** How long a child with an input box may take to open its rendezvous socket: 2.1.330 do so before it. */
 const RENDEZVOUS_MS = 10_000;
 
 /** How long a child that is to be another one waits for further changes: callers choose mode and model one after the other. */

@@ -7,7 +7,7 @@ import { overWhenIdle } from "./waits.ts";
 /**
  * Whether nothing is known to come of what the turn is about: an Escape that was meant for the turn before may have hit
  * it. A child that has it in its queue puts it into its input box then, and one that calls the hooks of its prompt
- * forgets it; either is idle from then on, and writes nothing down (2.1.197 and 2.1.330).
+ * forgets it; either is idle from then on, and writes nothing down (2.1.330).
  */
 export function isLost({ shaken, recorded, phase, status }: SessionState): boolean {
   return shaken && !recorded && (phase === "entered" || phase === "working") &&

@@ -1,4 +1,3 @@
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { givenUp, isFollowed } from "./child_queue.ts";
 import { refuseWithdrawn } from "../control/answering.ts";
 import { withdraw } from "../control/questions/unanswered.ts";
@@ -101,7 +100,7 @@ export function intoNextTurn(
   } = {},
 ): Step | undefined {
   const ending = before.phase === "settling" ? settledEnding(before) : undefined;
-  if (ending === undefined || !mayBeFollowed(before, ending)) return undefined;
+  if (ending === undefined || !mayBeFollowed(ending)) return undefined;
   const over = overTurn(before, ending, { recorded: false, followed: true });
   const next = began({ ...over.state, woken, noticed });
   return act(next.state, [...over.effects, ...next.effects]);
@@ -109,16 +108,12 @@ export function intoNextTurn(
 
 /** Whether there is nothing left to do after a turn but to wait for the model to be woken, as `claude -p` does. */
 function isFollowedByWakeup(state: SessionState, ending: Ending): boolean {
-  return isLast(state) && mayBeFollowed(state, ending) && isToBeWoken(state);
+  return isLast(state) && mayBeFollowed(ending) && isToBeWoken(state);
 }
 
-/**
- * Whether `claude -p` goes on after such a turn with the end of a task, or once the model is woken; after the limit of
- * requests since 2.1.330.
- */
-function mayBeFollowed({ version }: SessionState, { kind }: Ending): boolean {
-  return kind === "answered" || kind === "failed" ||
-    (kind === "max-turns" && version !== undefined && isVersionAtLeast(version, "2.1.330"));
+/** Whether `claude -p` goes on after such a turn with the end of a task, or once the model is woken. */
+function mayBeFollowed({ kind }: Ending): boolean {
+  return kind === "answered" || kind === "failed" || kind === "max-turns";
 }
 
 /**
@@ -126,7 +121,7 @@ function mayBeFollowed({ version }: SessionState, { kind }: Ending): boolean {
  * no later than the end of the turn.
  */
 function awaitsNext(state: SessionState, ending: Ending): boolean {
-  if (!isLast(state) || !mayBeFollowed(state, ending)) return false;
+  if (!isLast(state) || !mayBeFollowed(ending)) return false;
   return isFollowed(state) ||
     (ending.kind === "answered" && state.childQueue.running.size > 0 && !state.summed);
 }

@@ -1,4 +1,3 @@
-import { isVersionAtLeast } from "../../claude/versions/compare_versions.ts";
 import { isFollowed } from "./child_queue.ts";
 import type { Effect } from "../effect.ts";
 import { hasOtherStopHooks } from "./other_stop_hooks.ts";
@@ -103,9 +102,6 @@ function overAfter(state: SessionState, longestMs: number): Effect {
  */
 const PRICE_MS = 5000;
 
-/** The first version that runs its status line at once where it is drawn anew. */
-const REDRAWS_STATUS_LINE = "2.1.330";
-
 /** Bounds the wait for what a turn cost. */
 export function overWhenPriced(): Effect {
   return deadline("cost", PRICE_MS);
@@ -114,15 +110,14 @@ export function overWhenPriced(): Effect {
 /**
  * What has the child tell at once what a turn cost: its help takes the place of the status line, which runs anew as it
  * comes back. `?` shows the help and any other key takes it away; in an input box that is not empty they are a letter
- * and its deletion. 2.1.197 draws once for both, and tells 0.3 s after the turn all the same.
+ * and its deletion.
  */
 const SHOW_HELP_AND_HIDE_IT = new TextEncoder().encode("?\x7f");
 
 /** Asks the child what the turn cost whose answer is complete: its input box has the keys then, as dialogs have none. */
-export function askPrice({ options, version, stops }: SessionState): readonly Effect[] {
+export function askPrice({ options, stops }: SessionState): readonly Effect[] {
   // In the list of tasks there is no status line, and keys mean something else.
-  return isPriceWanted(options) && stops.length === 0 && version !== undefined &&
-      isVersionAtLeast(version, REDRAWS_STATUS_LINE)
+  return isPriceWanted(options) && stops.length === 0
     ? [{ type: "write", bytes: SHOW_HELP_AND_HIDE_IT }]
     : [];
 }

@@ -4,7 +4,7 @@ const MAXIMUM_LENGTH = 200;
  * Names the folder under `projects/` in which Claude Code keeps the transcripts of a directory.
  *
  * Every UTF-16 unit outside `[A-Za-z0-9]` becomes `-`. A name longer than 200 units is cut there and
- * gets `-` and a hash of the whole path. Checked against Claude Code 2.1.168, 2.1.197 and 2.1.330.
+ * gets `-` and a hash of the whole path. Checked against Claude Code 2.1.330.
  *
  * @param directory the real path (symbolic links resolved) of the child's working directory
  */

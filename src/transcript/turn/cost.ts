@@ -64,7 +64,7 @@ export function costOfEntries(entries: readonly Entry[]): Cost | undefined {
   });
 }
 
-/** Reads what a child has cost so far from what it hands to its status line (2.1.168 to 2.1.330). */
+/** Reads what a child has cost so far from what it hands to its status line (2.1.330). */
 export function costOfStatusLine(payload: JsonObject): Spent | undefined {
   const { cost } = payload;
   if (!isJsonObject(cost)) return undefined;

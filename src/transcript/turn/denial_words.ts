@@ -44,16 +44,12 @@ const OWN: readonly RegExp[] = [
  * as they follow from the call. Of a command it says more at times: which of its parts it is, or which path.
  *
  * @param options.unattended whether this is a run in which nobody is ever asked
- * @param options.namesRules whether this version says which rule would allow a skill
  */
 export function denialWords(
   { tool, input, cwd }: AskedCall,
-  { unattended, namesRules }: {
-    readonly unattended?: true | undefined;
-    readonly namesRules?: boolean;
-  } = {},
+  { unattended }: { readonly unattended?: true | undefined } = {},
 ): string {
-  const words = wordsOf({ tool, input, cwd }, namesRules);
+  const words = wordsOf({ tool, input, cwd });
   return unattended ? `${UNATTENDED} What required approval: ${words}` : words;
 }
 
@@ -72,18 +68,16 @@ export function isCommandDenial(text: string): boolean {
   return text === COMMAND_WORDS;
 }
 
-function wordsOf({ tool, input, cwd }: AskedCall, namesRules = false): string {
+function wordsOf({ tool, input, cwd }: AskedCall): string {
   if (SHELLS.has(tool)) return COMMAND_WORDS;
   const { skill } = input;
-  if (tool === "Skill" && typeof skill === "string") return skillWords(skill, namesRules);
+  if (tool === "Skill" && typeof skill === "string") return skillWords(skill);
   const [doing, field] = FILES.get(tool) ?? [];
   const path = field === undefined ? undefined : input[field];
   const what = typeof path === "string" ? `${doing} ${wholePath(path, cwd)}` : `use ${tool}`;
   return `Claude requested permissions to ${what}, but you haven't granted it yet.`;
 }
 
-function skillWords(skill: string, namesRules: boolean): string {
-  const words = `Execute skill: ${skill}`;
-  if (!namesRules) return words;
-  return `${words}. The user can add the allow rule Skill(${skill}) to .claude/settings.local.json to let it run without asking.`;
+function skillWords(skill: string): string {
+  return `Execute skill: ${skill}. The user can add the allow rule Skill(${skill}) to .claude/settings.local.json to let it run without asking.`;
 }

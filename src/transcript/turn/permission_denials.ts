@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../json_object.ts";
 import { wholePath } from "../../whole_path.ts";
-import { isDenialWords } from "./denial_words.ts";
+import type { UserEntry } from "../entry.ts";
 import { isDeferral, type ToolResult, type ToolUse, type Turn } from "./turn.ts";
 
 /** A call that was refused, as `claude -p` lists it in `permission_denials`. */
@@ -13,13 +13,38 @@ export interface PermissionDenial {
 /** What somebody has decided on calls, by their ids. */
 type Decisions = Pick<ReadonlyMap<string, string>, "get">;
 
-/** What a deny rule says, or the mode `dontAsk`. */
-const BY_RULE = /^Permission to use .* has been denied/s;
+/** How Claude Code words that a rule has denied a call, or the mode `dontAsk`. */
+const BY_RULE = /^Permission to use (\S+) .*has been denied/su;
+/** How it words that a hook has. */
+const BY_HOOK = /^PreToolUse:\S+ hook error: /u;
+
+/** Whether a call was refused, and what kind of reason that had. */
+export interface Refusal {
+  readonly reasonType: unknown;
+}
+
+/**
+ * The refusal that the result of a call tells of; undefined if the call was not refused. The transcript of 2.1.285 has no
+ * decision, so the reason is known by the words. An interrupt is no refusal, though it leaves a kind of denial.
+ */
+export function refusalIn(
+  { permissionDecision: decision, toolDenialKind: kind }: UserEntry,
+  text: string,
+): Refusal | undefined {
+  if (decision !== undefined) {
+    return decision.decision === "reject" ? { reasonType: decision.reasonType } : undefined;
+  }
+  if (typeof kind === "string" && kind.startsWith("automode-")) {
+    return { reasonType: "classifier" };
+  }
+  if (kind !== "permission-rule") return undefined;
+  if (BY_HOOK.test(text)) return { reasonType: "hook" };
+  const [, tool] = BY_RULE.exec(text) ?? [];
+  return { reasonType: tool === "Bash" ? "subcommandResults" : tool && "rule" };
+}
 
 /**
  * Lists the calls of a turn that were refused.
- *
- * Since Claude Code 2.1.330 the transcript marks them; before, they are known by their text.
  *
  * @param decisions what somebody has decided on calls, by their ids
  */
@@ -38,7 +63,7 @@ export function permissionDenialsOf(
   }));
 }
 
-/** Tools whose `file_path` is whole by the time that somebody decides on the call (2.1.197 and 2.1.330). */
+/** Tools whose `file_path` is whole by the time that somebody decides on the call . */
 const FILE_TOOLS: readonly string[] = ["Edit", "Read", "Write"];
 
 /** What a call was given, with the whole path of its file. One that
@@ -54,7 +79,5 @@ function isDenial(result: ToolResult, decisions: Decisions | undefined): boolean
   if (!result.isError || isDeferral(result.entry)) return false;
   const decision = decisions?.get(result.toolUseId);
   if (decision !== undefined) return decision !== "accepted" && decision !== "late";
-  // An interrupt leaves a `toolDenialKind` as well, but nobody decided.
-  return result.entry.permissionDecision?.decision === "reject" ||
-    isDenialWords(result.text) || BY_RULE.test(result.text);
+  return refusalIn(result.entry, result.text) !== undefined;
 }

@@ -403,7 +403,7 @@ function toolResultsOf(entry: UserEntry): readonly ToolResult[] {
 
 /**
  * Whether a line is what Claude Code adds to a prompt for the model: the text that a slash command made out of it, a
- * skill that it brings along, or where its images were. In `claude -p` that is neither a frame nor a turn of its own (2.1.168 to 2.1.330).
+ * skill that it brings along, or where its images were. In `claude -p` that is neither a frame nor a turn of its own (2.1.330).
  */
 export function isAddedToPrompt(entry: Entry, prompt: UserEntry | undefined): boolean {
   if (entry.type !== "user") return false;

@@ -12,7 +12,7 @@ export interface RunningShells {
 
 /**
  * Looks which shells of a session run, or ran in the background: Claude Code keeps their output in files, that of one in
- * the foreground as long as it runs; 2.1.168 to 2.1.330.
+ * the foreground as long as it runs; 2.1.330.
  *
  * @param tempDir the child's `CLAUDE_CODE_TMPDIR`
  */
@@ -37,7 +37,7 @@ export function runningShells(tempDir: string, sessionId: string): RunningShells
   };
 }
 
-/** The folder for output in that of a session: 2.1.168 to 2.1.330 make it for the first shell or subagent. */
+/** The folder for output in that of a session: 2.1.330 make it for the first shell or subagent. */
 export const TASKS = "tasks";
 
 /** When a file was made, and what tells which of two was made first, as far as the file system does. */

@@ -40,7 +40,7 @@ const AFTER = " && pwd -P >| ";
  * What the tool Bash was called with, in the text that its shell was given.
  *
  * Claude Code sources the user's surroundings, gives the command to `eval` as one word, in quotes where it needs them,
- * and then has the working directory written down (2.1.197 and 2.1.330).
+ * and then has the working directory written down (2.1.330).
  *
  * @returns the whole text where it is made otherwise
  */

@@ -87,7 +87,7 @@ interface HeldShell {
  * Follows what the shells of the tool Bash write while they run.
  *
  * Claude Code gives each a file for stdout and stderr, `<id>.output` in a folder of the session, and removes it when a
- * call that waited for its shell returns (2.1.197 and 2.1.330). Tools can put files there too, so one counts only while
+ * call that waited for its shell returns (2.1.330). Tools can put files there too, so one counts only while
  * a process has it as its stdout that the child itself has started, once it has been removed, or once Claude Code has
  * named its id. No link is followed, and nothing but regular files is opened.
  */

@@ -1,7 +1,7 @@
 import { blankBetween } from "./blank_between.ts";
 import { blankText } from "./blank_text.ts";
 
-/** What Claude Code itself says around the report of a subagent in the result of its call (2.1.168 to 2.1.330). */
+/** What Claude Code itself says around the report of a subagent in the result of its call (2.1.330). */
 const AROUND =
   /^\s*<tools-used-before-summary>[\w, -]*<\/tools-used-before-summary>|^\[Subagent hand-back\]$|^agentId: \w+ \((?:use SendMessage with to: '\w+'(?:, summary: '<5-10 word recap>')? to continue this agent|for resuming to continue this agent's work if needed)\)$|^<usage>(?:\n?\w+: \d+)*\n?<\/usage>$/gmu;
 /** It goes on in the background, and nothing is reported yet. */

@@ -6,7 +6,6 @@ import { type CustomCommand, findCustomCommand } from "../../../sandbox/child/cu
 import { watchesModels } from "../../../sandbox/child/foreign_settings.ts";
 import { judgePrompt } from "../../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../../session/prompt/slash_word.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import type { JsonObject } from "../../../json_object.ts";
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters, with some around it. */
@@ -49,7 +48,7 @@ export function gatePrompt(
   const found = new Map<string, CustomCommand | undefined>();
   const rendezvous = options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY;
   // On its fd 0 a child has the prompt before it traces anything: the turn has no span then (2.1.330).
-  const isLate = rendezvous && options.isTraced === true && isVersionAtLeast(version, "2.1.330");
+  const isLate = rendezvous && options.isTraced === true;
   const judgement = judgePrompt(prompt, {
     version,
     custom: (name) => {

@@ -9,13 +9,9 @@ import { slashWord } from "../../../session/prompt/slash_word.ts";
 import { pasteRefusal } from "../../../session/terminal/paste.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import type { CallerLine } from "../../../wire/caller_line.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** Says of a message of the caller how it reaches the child, if it does. */
 export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
-
-/** The first version whose socket takes every text for what it is; before, what looks like a command is one there. */
-export const TAKES_ALL = "2.1.330";
 
 /** What `claude -p` 2.1.330 says to a message of white space alone; one that consists of blocks goes to the model. */
 const BLANK = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
@@ -61,7 +57,6 @@ export function messageJudge(
   const seen = new Set<string>();
   const before = new Set(facts.before);
   const { version = "", refusal } = facts;
-  const takesAll = isVersionAtLeast(version, TAKES_ALL);
   const repetition = (uuid: string): Pick<Message, "repeated" | "namesake"> => {
     if (uuid === "") return {};
     const isThere = before.has(uuid);
@@ -75,9 +70,8 @@ export function messageJudge(
   };
   return (line) => {
     const { text, content, uuid, ticket, priority, human, images, obstacle, malformed } = line;
-    // Versions that know nothing of it take such a message for any other.
-    const isLiteral = line.literal === true && takesAll;
-    const isSynthetic = line.synthetic === true && takesAll;
+    const isLiteral = line.literal === true;
+    const isSynthetic = line.synthetic === true;
     const repeated = uuid === undefined ? {} : repetition(uuid);
     // Whoever waits for a result gets none of a message that is not carried out.
     const isRefused = ticket !== undefined && repeated.repeated !== undefined;
@@ -132,7 +126,7 @@ export function messageJudge(
     const { length } = JSON.stringify(said);
     if (length > LONGEST_REPLY) {
       // Another child has it on its fd 0, as that of a run has its prompt.
-      const isExact = takesAll && isPlain(said) && firstAlteredCharacter(said) === undefined &&
+      const isExact = isPlain(said) && firstAlteredCharacter(said) === undefined &&
         (lastBlock(content) === undefined || isPlain(lastBlock(content) ?? ""));
       if (isExact && order.persistSession) return { ...fields, text: said, way: "stdin" };
       return refused(
@@ -140,19 +134,13 @@ export function messageJudge(
         "Put the text into a file and name that file",
       );
     }
-    if (takesAll && typeof content === "string" && said.trim() === "") {
+    if (typeof content === "string" && said.trim() === "") {
       return { ...fields, settled: { kind: "local", text: BLANK, version, blank: true } };
     }
     const last = lastBlock(content);
     // Of several blocks the last one alone may be a command.
     const judged = last ?? text;
     if ((isPlain(text) && isPlain(judged)) || isLiteral) return asText;
-    if (text.startsWith("!") && !takesAll) {
-      return refused(
-        `Cannot send the message: Claude Code ${version} would run what begins with "!" in a shell`,
-        "Put a word or a blank before it, or update Claude Code",
-      );
-    }
     try {
       const gated = gatePrompt({ ...order, prompt: judged, inject: "stdin", conversation: true }, {
         version,
@@ -163,9 +151,7 @@ export function messageJudge(
       });
       // Another child resumes a session that holds the other texts, and is given the command alone.
       const hasContext = contextIn(content).length > 0;
-      const unsound = !takesAll
-        ? `Claude Code ${version} takes a command alone`
-        : !order.persistSession
+      const unsound = !order.persistSession
         ? "the session is not kept, which another Claude Code would resume"
         : order.forkSession
         ? "the session is a fork, which has no transcript before its first message"
@@ -189,14 +175,7 @@ export function messageJudge(
           "Send the command as a message of its own",
         );
       }
-      if (last !== undefined && !takesAll && slashWord(text) !== undefined) {
-        return refused(
-          `Cannot send the message: Claude Code ${version} would take it for a command`,
-          "Put a word before it, or update Claude Code",
-        );
-      }
       if (!gated.expands) return asText;
-      if (!takesAll) return { ...fields, text: judged, way: "rendezvous", command };
       const obstacle = pasteRefusal(judged);
       return obstacle === undefined
         ? { ...fields, ...context, text: judged, way: "paste", command }

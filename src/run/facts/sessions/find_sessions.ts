@@ -14,7 +14,6 @@ import {
   sessionTitle,
 } from "../../../transcript/files/session_description.ts";
 import { isSessionId } from "../../../transcript/files/session_id.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** Where sessions are looked for. */
 export interface SessionPlaces {
@@ -22,8 +21,6 @@ export interface SessionPlaces {
   readonly configDir: string;
   /** Real path of the working directory. */
   readonly cwd: string;
-  /** Asks for Claude Code's version, which takes up to 90 ms. */
-  readonly version: () => Promise<string | undefined>;
 }
 
 /** A file with the name of a session's transcript. */
@@ -47,11 +44,8 @@ const TITLED_BYTES = 65_536;
  *
  * What killed runs left has to be at home by then.
  */
-export async function findSessions(
-  resumption: Resumption,
-  places: SessionPlaces,
-): Promise<FoundSessions> {
-  const latest = resumption.latest ? await latestSession(places) : undefined;
+export function findSessions(resumption: Resumption, places: SessionPlaces): FoundSessions {
+  const latest = resumption.latest ? latestSession(places) : undefined;
   if (latest !== undefined) return { latest };
   if (resumption.named === undefined) return {};
   const named = isSessionId(resumption.named)
@@ -65,12 +59,10 @@ export async function findSessions(
 }
 
 /**
- * The session that was written to last. Before 2.1.330 one of the background is none, and one in which nobody has said
- * anything is the latest all the same, with nothing to go on with. What is at work in the background is left to itself.
+ * The session that was written to last, without those in which nobody has said anything. What is at work in the
+ * background is left to itself.
  */
-async function latestSession(
-  { configDir, cwd, version }: SessionPlaces,
-): Promise<string | undefined> {
+function latestSession({ configDir, cwd }: SessionPlaces): string | undefined {
   const atWork = backgroundSessions(configDir);
   for (const { id, path, size } of candidatesIn([projectSlug(cwd)], configDir)) {
     if (atWork.has(id)) continue;
@@ -78,9 +70,7 @@ async function latestSession(
     if (kind === "conversation") return id;
     if (kind === "aside") continue;
     if (size === 0) return undefined;
-    const isOlder = !isVersionAtLeast(await version() ?? "", "2.1.330");
-    if (kind === "background" && !isOlder) return id;
-    if (kind === "wordless" && isOlder) return undefined;
+    if (kind === "background") return id;
   }
   return undefined;
 }

@@ -10,7 +10,7 @@ const OFF = "off";
  * The caller's settings with what an initialization asks for and settings alone can bring about.
  *
  * Skills that have not been chosen are hidden by `skillOverrides`. Those of plugins it does not know, so a rule keeps
- * the model from loading what it is told of (2.1.197 and 2.1.330).
+ * the model from loading what it is told of (2.1.330).
  *
  * @param options.settings all settings, later ones overriding earlier ones: what they take away from everybody stays away
  */

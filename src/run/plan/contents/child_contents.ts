@@ -43,8 +43,7 @@ export function childContents(
   },
 ): FolderContents {
   const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
-  const { session, inject, isGated, gate, memoryPath, mode, userSettings, agents, hidesUser } =
-    decided;
+  const { session, inject, isGated, memoryPath, mode, userSettings, agents, hidesUser } = decided;
   const onStdin = inject === "stdin" ? order.prompt : order.onStdin;
   const parts = folderParts(folder);
   const terms = serverTerms(order);
@@ -64,7 +63,7 @@ export function childContents(
         ? { matchers: { PreToolUse: SKILL_TOOL } }
         : {}),
       held: [
-        ...(isGated ? [gate] : []),
+        ...(isGated ? ["SessionStart" as const] : []),
         // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
         // structured answer that it owes, no turn is over; and at its limit it goes on for no other hook.
         ...(isLongConversation(order) || facts.output !== undefined ||
@@ -95,7 +94,7 @@ export function childContents(
               settings: valuesOf(settings),
               omitsThinking: order.omitsThinking === true,
             }),
-            { forwarded: order.forwarded, mode, version: facts.version },
+            { forwarded: order.forwarded, mode },
           ),
         ),
         {
@@ -167,7 +166,7 @@ function withVariables(
 function hooksFor(order: RunOrder, decided: Decisions): readonly HookEvent[] {
   const { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream } = order;
   const { initialized } = order;
-  const { inject, isGated, gate, servers } = decided;
+  const { inject, isGated, servers } = decided;
   const isLimited = maxTurns !== undefined || maxBudgetUsd !== undefined ||
     servers.includes(OUTPUT_SERVER);
   // An answer can be displayed before the transcript holds the calls before it: their batch says which those are.
@@ -180,9 +179,7 @@ function hooksFor(order: RunOrder, decided: Decisions): readonly HookEvent[] {
     "Elicitation",
     ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
     ...(frames || isGated ? ["SessionStart" as const] : []),
-    ...(inject !== "stdin" || altered !== undefined || gate === "UserPromptSubmit"
-      ? ["UserPromptSubmit" as const]
-      : []),
+    ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
     ...(isLimited || isDisplayed ? ["PostToolBatch" as const] : []),
     ...(maxBudgetUsd === undefined && initialized?.skills === undefined &&
         !mayTighten(order, decided)

@@ -14,7 +14,6 @@ import type { WayIn } from "../../../session/message.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import { OUTPUT_SERVER } from "../../../transcript/structured_output.ts";
 import { isCallers } from "../../../wire/control.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import { projectSlug } from "../../../transcript/files/project_slug.ts";
 
 /** What follows from order and facts alone, and is needed for more than one part of a plan. */
@@ -32,8 +31,6 @@ export interface Decisions extends CallerAgents {
   /** How many MCP servers the child connects to, and whether its first request waits for them. */
   readonly connections: number;
   readonly isGated: boolean;
-  /** The hook that keeps that request waiting until the servers are there. */
-  readonly gate: "SessionStart" | "UserPromptSubmit";
   /** The debug log that the caller wants, and the one that there is. */
   readonly callerLog: string | undefined;
   readonly log: string | undefined;
@@ -50,9 +47,6 @@ export interface Decisions extends CallerAgents {
 
 /** Where the caller has none that have to be placed. */
 const NO_AGENTS: CallerAgents = { agents: { args: [], files: [] }, hidesUser: false };
-
-/** The first version that notes the tools of servers before the SessionStart hooks of a session that it resumes. */
-const NOTES_TOOLS_FIRST = "2.1.330";
 
 /** What stands in the place of the user's shell, if stdout and stderr of commands are to be told apart. */
 function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
@@ -95,11 +89,6 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     inject,
     connections,
     isGated,
-    // Earlier versions note the tools of servers only after the SessionStart hooks of a session that they resume.
-    gate: isGated && session.resumed !== undefined &&
-        !isVersionAtLeast(facts.version ?? NOTES_TOOLS_FIRST, NOTES_TOOLS_FIRST)
-      ? "UserPromptSubmit"
-      : "SessionStart",
     callerLog,
     log: callerLog ??
       (isGated || order.retries || order.debugToStderr ? logPath : undefined),

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { Settings, SettingsSource } from "../../../sandbox/child/read_settings.ts";
+import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { isSwitchedOn } from "../../../sandbox/environment.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import type { RunOrder } from "../run_order.ts";
 
 /** What decides in which mode a run begins. */
@@ -14,15 +14,12 @@ export interface ModeFacts {
   readonly settings: readonly Settings[];
   /** Whether `CLAUDE_CODE_REMOTE` makes it a session of Claude Code on the web. */
   readonly remote: boolean;
-  /** The version of Claude Code; where it is not known, the stricter rules hold. */
+  /** The version of Claude Code; the stricter mode holds if it is not known. */
   readonly version?: string | undefined;
 }
 
 /** The modes in which Claude Code carries out calls that it asks about in others. */
 export const LOOSE: readonly string[] = ["acceptEdits", "auto", "bypassPermissions"];
-
-/** The oldest version that is known. */
-const OLDEST = "2.1.168";
 
 /** Who may turn on a mode that lets tools run unasked: nobody who only has a say about a project. */
 const TRUSTED: readonly SettingsSource[] = ["user", "flags", "managed"];
@@ -31,15 +28,14 @@ const TRUSTED: readonly SettingsSource[] = ["user", "flags", "managed"];
 const REMOTE_MODES: readonly unknown[] = ["acceptEdits", "auto", "default", "plan"];
 
 /**
- * The permission mode in which `claude -p` begins (2.1.197 and 2.1.330, measured for every cell of the table in
+ * The permission mode in which `claude -p` begins (measured for every cell of the table in
  * `fixtures/permissions/permission_modes.json`).
  *
- * It has to be named for the interactive Claude Code: where nobody names a mode that counts, 2.1.330 begins in auto mode
- * and lets a model allow tools that `claude -p` denies.
+ * It has to be named for the interactive Claude Code: where no mode that counts is named, it begins in auto mode
+ * and lets a model allow tools that `claude -p` denies, but in 2.1.285 to 2.1.301, in which both do.
  *
  * - flags come before settings, of which the last that names one counts, whatever it names
- * - "auto" counts where the user, a flag or an administrator names it, and until 2.1.197 so did "bypassPermissions" of a
- *   project; of the releases between it and 2.1.330 nothing is known
+ * - "auto" and "bypassPermissions" count only if the user, a flag or an administrator names them
  * - any settings may disable both
  */
 export function permissionMode(facts: ModeFacts): string {
@@ -57,7 +53,8 @@ export function permissionMode(facts: ModeFacts): string {
   );
   const withoutAuto = isDisabled("disableAutoMode", permissions) ||
     isDisabled("disableAutoMode", values);
-  return mode === undefined || (mode === "auto" && withoutAuto) ? "default" : mode;
+  const begun = mode ?? (hasCapability(facts.version, "beginsInAutoMode") ? "auto" : "default");
+  return begun === "auto" && withoutAuto ? "default" : begun;
 }
 
 /** What decides in which mode a run begins, but for the version. */
@@ -73,14 +70,8 @@ export function modeFacts(
   };
 }
 
-/** Whether a run begins in another mode with another version: only then it has to be asked for, which takes up to 90 ms. */
-export function modeHangsOnVersion(facts: ModeFacts): boolean {
-  return permissionMode({ ...facts, version: undefined }) !==
-    permissionMode({ ...facts, version: OLDEST });
-}
-
 /** The mode that settings name, as far as they may. */
-function modeOfSettings({ settings, remote, version }: ModeFacts): string | undefined {
+function modeOfSettings({ settings, remote }: ModeFacts): string | undefined {
   const modes = settings.map(({ source, values }) => ({
     source,
     mode: permissionsOf(values)["defaultMode"],
@@ -89,10 +80,7 @@ function modeOfSettings({ settings, remote, version }: ModeFacts): string | unde
   if (typeof mode !== "string" || (remote && !REMOTE_MODES.includes(mode))) return undefined;
   const isOfTrusted = modes.some((each) => each.mode === mode && TRUSTED.includes(each.source));
   if (mode === "auto") return isOfTrusted ? mode : undefined;
-  if (mode === "bypassPermissions" && !isOfTrusted) {
-    const isOld = version !== undefined && !isVersionAtLeast(version, "2.1.198");
-    return isOld ? mode : "default";
-  }
+  if (mode === "bypassPermissions" && !isOfTrusted) return "default";
   return mode === "manual" ? "default" : mode;
 }
 

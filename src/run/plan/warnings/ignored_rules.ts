@@ -1,7 +1,6 @@
 import { ruleProblem } from "./permission_rule.ts";
 import type { Settings } from "../../../sandbox/child/read_settings.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** Why some of what a project's settings say of permissions does not count. */
 export interface Distrust {
@@ -22,15 +21,7 @@ const FILES: Readonly<Record<ProjectSource, string>> = {
 /** What needs trust. */
 const KEYS = ["allow", "additionalDirectories"] as const;
 
-/** The first version that tells of rules that do not count; 2.1.168 does not. */
-const TELLS = "2.1.197";
-
-/** Whether a version of Claude Code tells of rules that do not count. */
-export function tellsOfIgnoredRules(version: string | undefined): boolean {
-  return version !== undefined && isVersionAtLeast(version, TELLS);
-}
-
-/** What `claude -p` says on stderr of rules that do not count, a line for each kind (2.1.197 and 2.1.330). */
+/** What `claude -p` says on stderr of rules that do not count, a line for each kind. */
 export function ignoredRules(
   settings: readonly Settings[],
   { distrust, claudeJson }: {

@@ -50,7 +50,7 @@ export function ruleProblem(rule: string, list: RuleList): string | undefined {
   return content === undefined ? undefined : contentProblem(tool, content);
 }
 
-/** Why a rule that allows something may not name its tools like that; undefined where it may (2.1.197 and 2.1.330). */
+/** Why a rule that allows something may not name its tools like that; undefined where it may (2.1.330). */
 export function wildProblem(tool: string): string | undefined {
   if (!tool.includes("*") || serverOf(tool)?.name.includes("*") === false) return undefined;
   return `Wildcard tool name "${tool}" is not supported in allow rules. An allow pattern must name the scope it widens ` +

@@ -1,9 +1,8 @@
 import { RULE_LISTS, ruleProblem } from "./permission_rule.ts";
 import type { SettingsDocument } from "../../../sandbox/child/read_settings.ts";
-import { GUARDS_SKILLS, skippedHooks } from "../../../settings/hook_faults.ts";
+import { skippedHooks } from "../../../settings/hook_faults.ts";
 import type { SettingsFault } from "../../../settings/settings_faults.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 
 /** How much of one document is told, and of one fault: in lines, and in characters of the place and of what is said. */
 const MOST_FAULTS = 10;
@@ -14,7 +13,7 @@ const MEND =
   "SDK inline settings, send them again instead.";
 
 /**
- * What `claude -p` says on stderr of settings that are not in effect, as a text of some lines (2.1.330): of documents
+ * What `claude -p` says on stderr of settings that are not in effect, as a text of some lines: of documents
  * that it has left out, and of entries that it has skipped.
  */
 export function untakenSettings(
@@ -71,6 +70,6 @@ function skippedIn(
           : [{ path, message: `Invalid permission rule "${rule}" was skipped: ${problem}` }];
       });
     }),
-    ...skippedHooks(hooks, { guardsSkills: isVersionAtLeast(version, GUARDS_SKILLS) }),
+    ...skippedHooks(hooks, version),
   ];
 }

@@ -14,8 +14,8 @@ export const AGENTS = ["Agent", "Task"];
 const PATHS = ["file_path", "notebook_path", "path"];
 
 /**
- * The call that the permission dialog on the screen is about, if the caller has allowed it: Claude Code (2.1.168 to
- * 2.1.330) heeds a rule in `permissions.ask` more than the hook that says so, and leaves the dialog standing.
+ * The call that the permission dialog on the screen is about, if the caller has allowed it: Claude Code
+ * (2.1.330) heeds a rule in `permissions.ask` more than the hook that says so, and leaves the dialog standing.
  *
  * Every text of the call's input has to stand in the dialog, which one that is higher than the screen does not show;
  * and of no call that might be meant as well the caller may have said nothing yet, or something else. So much is known
@@ -38,7 +38,7 @@ export function allowedOnScreen({ calls }: SessionState, screen: Screen): ToolCa
 
 /**
  * What a dialog shows of a call: nothing, what the caller has allowed, or what it has not. One that was allowed with
- * another input is drawn anew with that, since the hook has said so (2.1.197 and 2.1.330).
+ * another input is drawn anew with that, since the hook has said so (2.1.330).
  */
 function shownState(call: ToolCall, dialog: string): "absent" | "allowed" | "undecided" {
   const isShown = (texts: readonly string[]) => texts.every((text) => dialog.includes(text));

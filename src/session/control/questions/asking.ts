@@ -1,4 +1,4 @@
-import { answer, isNew } from "../answering.ts";
+import { answer } from "../answering.ts";
 import {
   noted,
   PROBE,
@@ -118,7 +118,7 @@ function askFor(
   if (callback !== undefined) {
     return state.open
       ? askCallback(state, callbackQuestion(state, { callback, payload, hookId, at }), at)
-      : act(state, unheard(state, { hookId, callback, toolUseId: payload["tool_use_id"] }));
+      : act(state, unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
   }
   const call = callOf(state, payload);
   const { tool_name: tool, tool_input: input } = payload;
@@ -132,8 +132,8 @@ function askFor(
   const promptTool = state.options.caller?.promptTool;
   if (promptTool !== undefined) return askTool(next, { promptTool, question, payload });
   return state.open && !state.options.caller?.isAbsent
-    ? ask(next, { question, request: permissionQuestion(payload, { call, isNew: isNew(state) }) })
-    : decide(next, { question, decision: unanswerable(next, "Stream closed") });
+    ? ask(next, { question, request: permissionQuestion(payload, { call }) })
+    : decide(next, { question, decision: unanswerable("Stream closed") });
 }
 
 /** Has a tool decide; without it nothing can go on, as in `claude -p`: with an answer the child would ask the model. */
@@ -146,7 +146,7 @@ function askTool(
   },
 ): Step {
   if (promptTool.ownServer !== undefined && !state.open) {
-    return decide(state, { question, decision: unanswerable(state, "Stream closed") });
+    return decide(state, { question, decision: unanswerable("Stream closed") });
   }
   const asking = withQuestion(state, question);
   const { id } = asking;
@@ -168,7 +168,7 @@ export function onToolAnswer(before: SessionState, message: JsonObject): Step {
   const state = { ...before, asked: without(before.asked, id) };
   return decide(state, {
     question,
-    decision: promptDecision(message, { question, version: state.version }),
+    decision: promptDecision(message, question),
   });
 }
 
@@ -238,10 +238,10 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
       return decide(state, {
         question,
         decision: state.options.caller?.promptTool !== undefined
-          ? ownPromptDecision(given, { question, version: state.version })
+          ? ownPromptDecision(given, question)
           : "error" in given
           ? failedRequest(`Error: ${given.error}`)
-          : decisionOf(given.response, { ...question, isNew: isNew(state) }),
+          : decisionOf(given.response, question),
       });
     case "server":
       return "error" in given

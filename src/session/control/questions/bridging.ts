@@ -73,7 +73,7 @@ export function serverAnswer(
   );
 }
 
-/** At a longer line Claude Code drops the server for the rest of the session (2.1.197 and 2.1.330). */
+/** At a longer line Claude Code drops the server for the rest of the session (2.1.330). */
 const LONGEST_MESSAGE = 16 * 1024 * 1024;
 
 /** Tells the child, where it asks something, why there is no answer. */

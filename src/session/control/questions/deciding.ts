@@ -1,4 +1,4 @@
-import { answer, decided, isNew } from "../answering.ts";
+import { answer, decided } from "../answering.ts";
 import { type Decision, failedRequest, withMode } from "./permission.ts";
 import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./told_calls.ts";
@@ -74,8 +74,7 @@ function withAllowed(
  * @param why in the words of `claude -p`, which has others where it would have asked nobody any more
  */
 export function unanswerable(
-  state: SessionState,
   why = "Tool permission stream closed before response received",
 ): Decision {
-  return failedRequest(`${isNew(state) ? "AbortError" : "Error"}: ${why}`);
+  return failedRequest(`AbortError: ${why}`);
 }

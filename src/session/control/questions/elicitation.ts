@@ -5,7 +5,7 @@ import type { HookPayload } from "../../input.ts";
 /** What may become of a question of an MCP server to the user. */
 const ACTIONS = ["accept", "decline", "cancel"];
 
-/** The answer where nobody can be asked, as `claude -p` gives it (2.1.197 and 2.1.330): on the screen it would be a dialog. */
+/** The answer where nobody can be asked, as `claude -p` gives it (2.1.330): on the screen it would be a dialog. */
 export const NOBODY_ASKED: HookPayload = answered({ action: "cancel" });
 
 /** What a caller is asked that an MCP server wants to know of the user. */

@@ -1,4 +1,5 @@
-import { answer, decided, isNew } from "../answering.ts";
+import { hasCapability } from "../../../claude/versions/profiles.ts";
+import { answer, decided } from "../answering.ts";
 import type { CallbackHook } from "../caller_options.ts";
 import type { Question } from "./question.ts";
 import { without } from "../../memory/asking_memory.ts";
@@ -63,7 +64,7 @@ function replyOf(question: CallbackQuestion, response: JsonObject): HookPayload 
 
 /**
  * The same ahead of a compaction: what a hook prints then is told to whoever makes the summary, and of a caller's
- * `claude -p` (2.1.197 and 2.1.330) takes nothing but its message, which is also why nothing is compacted.
+ * `claude -p` (2.1.330) takes nothing but its message, which is also why nothing is compacted.
  */
 function replyToCompaction({ decision, systemMessage }: JsonObject): HookPayload | undefined {
   const said = typeof systemMessage === "string" && systemMessage !== "";
@@ -72,13 +73,13 @@ function replyToCompaction({ decision, systemMessage }: JsonObject): HookPayload
 }
 
 /**
- * What becomes of a hook that has failed: since 2.1.330 it is told, and what it guards is not done, if it was to be so.
+ * What becomes of a hook that has failed: it is told, and what it guards is not done, if it was to be so.
  */
 function failed(
   state: SessionState,
   { hookId, callback: { event, id, blocks }, toolUseId }: CallbackQuestion,
 ): readonly Effect[] {
-  if (!isNew(state)) return [answer(hookId)];
+  if (!hasCapability(state.version, "hookFailures")) return [answer(hookId)];
   const what =
     `Hook callback ${id} failed: the SDK host replied with an error or an invalid answer.`;
   if (!blocks || UNGUARDING.includes(event)) {
@@ -151,12 +152,10 @@ function ofAnother(
 ): readonly Effect[] {
   const { hookId, callback: { event }, toolUseId } = question;
   if (event === "PreToolUse") {
-    return isNew(state)
-      ? [answer(hookId, MISNAMED), ...decided(toolUseId, "late")]
-      : [answer(hookId, GONE), ...decided(toolUseId, "gone")];
+    return [answer(hookId, MISNAMED), ...decided(toolUseId, "late")];
   }
   if (event === SKILL_SHELL) return [answer(hookId, notRun("the hook couldn't run"))];
-  const isTold = event === "Stop" && isNew(state);
+  const isTold = event === "Stop" && hasCapability(state.version, "hookFailures");
   return [
     ...(isTold
       ? [{ type: "remark" as const, text: `Stop hook failed: ${misnamed}`, own: true as const }]
@@ -252,9 +251,8 @@ function defers(
     output["permissionDecision"] === "defer";
 }
 
-/** What a hook that nobody can be asked about any more says: since 2.1.330 that a call is not to be carried out. */
+/** What a hook that nobody can be asked about any more says: that a call is not to be carried out. */
 export function unheard(
-  state: SessionState,
   { hookId, callback, toolUseId }: {
     readonly hookId: string;
     readonly callback: CallbackHook;
@@ -262,7 +260,7 @@ export function unheard(
   },
 ): readonly Effect[] {
   if (callback.event === SKILL_SHELL) return [answer(hookId, notRun("the hook didn't answer"))];
-  if (callback.event !== "PreToolUse" || !isNew(state)) return [answer(hookId)];
+  if (callback.event !== "PreToolUse") return [answer(hookId)];
   const id = typeof toolUseId === "string" ? toolUseId : undefined;
   return [answer(hookId, GONE), ...decided(id, "gone")];
 }
@@ -274,11 +272,11 @@ export function onCallbacksDue(before: SessionState, at: number): Step {
     if (question.kind !== "callback" || question.due === undefined || question.due > at) continue;
     const { hookId, callback: { event }, toolUseId } = question;
     step = andThen(step, (state) => {
-      const isToldSilent = event === "Stop" && isNew(state) && !state.isCallerSilent;
+      const isToldSilent = event === "Stop" && !state.isCallerSilent;
       const asked = without(state.asked, id);
       return act(isToldSilent ? { ...state, asked, isCallerSilent: true } : { ...state, asked }, [
         { type: "withdraw", id },
-        answer(hookId, isToldSilent ? SILENT : lateAnswer(state, question)),
+        answer(hookId, isToldSilent ? SILENT : lateAnswer(question)),
         ...(event === "PreToolUse" ? decided(toolUseId, "late") : []),
       ]);
     });
@@ -286,16 +284,15 @@ export function onCallbacksDue(before: SessionState, at: number): Step {
   return act(step.state, [...step.effects, ...untilDue(step.state, at)]);
 }
 
-/** As `claude -p`: a hook that may forbid something forbids it when it says nothing; 2.1.197 ends the run for a prompt. */
+/** As `claude -p`: a hook that may forbid something forbids it when it says nothing. */
 function lateAnswer(
-  state: SessionState,
   { callback: { event, timeoutS = 0 } }: CallbackQuestion,
 ): HookPayload | undefined {
   if (event === SKILL_SHELL) return notRun("the hook didn't answer");
   if (PROMPTING.includes(event)) {
     return promptBlock(event, `${event} hook callback timed out after ${timeoutS * 1000}ms`);
   }
-  return event === "PreToolUse" ? isNew(state) ? LATE : GONE : undefined;
+  return event === "PreToolUse" ? LATE : undefined;
 }
 
 /** What a person is told of a Stop hook that says nothing in time, once until the caller answers one again (2.1.330). */

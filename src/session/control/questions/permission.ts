@@ -7,14 +7,10 @@ import type { ToolCall } from "./question.ts";
 /** Tools whose permission is a person's answer, and not a yes or no. */
 const INTERACTIVE = ["AskUserQuestion", "ExitPlanMode"];
 
-/**
- * What the caller is asked when a tool needs a permission.
- *
- * @param options.isNew whether Claude Code is 2.1.330 or later, which says more
- */
+/** The question to the caller when a tool needs a permission. */
 export function permissionQuestion(
   payload: HookPayload,
-  { call, isNew }: { readonly call: ToolCall | undefined; readonly isNew: boolean },
+  { call }: { readonly call: ToolCall | undefined },
 ): CallerQuestion {
   const name = asText(payload["tool_name"]);
   const input = payload["tool_input"];
@@ -31,7 +27,7 @@ export function permissionQuestion(
     ...(Array.isArray(suggestions) ? { permission_suggestions: suggestions } : {}),
     tool_use_id: call?.id ?? "",
     ...(typeof agentId === "string" ? { agent_id: agentId } : {}),
-    ...(isNew && INTERACTIVE.includes(name) ? { requires_user_interaction: true } : {}),
+    ...(INTERACTIVE.includes(name) ? { requires_user_interaction: true } : {}),
   };
 }
 
@@ -85,15 +81,10 @@ export interface Decision {
  *
  * @param options.tool the tool's name
  * @param options.input what it was to be called with
- * @param options.isNew whether Claude Code is 2.1.330 or later, which words refusals in another way
  */
 export function decisionOf(
   answer: unknown,
-  { tool, input, isNew }: {
-    readonly tool: unknown;
-    readonly input: unknown;
-    readonly isNew: boolean;
-  },
+  { tool, input }: { readonly tool: unknown; readonly input: unknown },
 ): Decision {
   const { behavior, updatedInput, updatedPermissions, message, interrupt } = isJsonObject(answer)
     ? answer
@@ -129,9 +120,7 @@ export function decisionOf(
       }),
     };
   }
-  return isNew
-    ? invalidResult("canUseTool callback")
-    : failedRequest("Error: the answer is no permission result");
+  return invalidResult("canUseTool callback");
 }
 
 /** A reply that allows a call and changes the permission mode of the session. */
@@ -153,7 +142,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The refusal of a call because the answer of whoever was asked is none, as 2.1.330 words it. */
+/** The refusal of a call because the answer of whoever was asked is none. */
 export function invalidResult(asked: string): Decision {
   return failedDecision(
     `The ${asked} returned an invalid permission result. Expected ` +

@@ -1,11 +1,9 @@
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import type { Effect } from "../../effect.ts";
 import type { HookPayload } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import type { ControlAnswer } from "../../../wire/control.ts";
 import { type Decision, decisionOf, invalidResult, toolFailure } from "./permission.ts";
-import { promptFaults } from "./prompt_faults.ts";
 import type { PromptTool } from "../caller_options.ts";
 import type { Question, ToolCall } from "./question.ts";
 
@@ -68,40 +66,28 @@ export function promptCall(
 /** What the caller says for the tool of its own server that decides. */
 export function ownPromptDecision(
   given: ControlAnswer,
-  known: Parameters<typeof promptDecision>[1],
+  question: Permission,
 ): Decision {
   const { mcp_response: answer } = "response" in given && isJsonObject(given.response)
     ? given.response
     : {};
-  if (isJsonObject(answer)) return promptDecision(answer, known);
+  if (isJsonObject(answer)) return promptDecision(answer, question);
   const why = "error" in given ? given.error : "Its answer is no message of JSON-RPC";
-  return toolFailure(known.question.tool, why);
+  return toolFailure(question.tool, why);
 }
 
 /** What the tool's answer means: its text is a decision as a caller's would be. */
 export function promptDecision(
   { result, error }: JsonObject,
-  { question, version = "" }: {
-    readonly question: Permission;
-    readonly version?: string | undefined;
-  },
+  question: Permission,
 ): Decision {
-  const isNew = isVersionAtLeast(version, "2.1.330");
   const { tool } = question;
-  if (isJsonObject(error)) {
-    const code = isNew ? "" : `MCP error ${asText(error["code"])}: `;
-    return toolFailure(tool, `${code}${asText(error["message"])}`);
-  }
+  if (isJsonObject(error)) return toolFailure(tool, asText(error["message"]));
   const [first] = isJsonObject(result) && Array.isArray(result["content"]) ? result["content"] : [];
   const text = isJsonObject(first) && typeof first["text"] === "string" ? first["text"] : "";
   if (isJsonObject(result) && result["isError"] === true) return toolFailure(tool, text);
-  const said = parsed(text);
-  const decision = decisionOf(said, { ...question, isNew });
-  // 2.1.197 takes no yes that does not name the input.
-  const isFit = isNew || decision.outcome !== "accepted" ||
-    (isJsonObject(said) && said["updatedInput"] !== undefined);
-  if (decision.outcome !== "failed" && isFit) return decision;
-  return isNew ? invalidResult("permission prompt tool") : toolFailure(tool, promptFaults(said));
+  const decision = decisionOf(parsed(text), question);
+  return decision.outcome === "failed" ? invalidResult("permission prompt tool") : decision;
 }
 
 function parsed(text: string): unknown {

@@ -93,7 +93,7 @@ function isPast(call: ToolCall, agentId: string | undefined): boolean {
 
 /**
  * Whether the frames of what a question is about have been printed: the call of a tool, the results of several, or the
- * answer that is the last. `claude -p` asks after them too (2.1.197 and 2.1.330); of subagents it asks its hooks first.
+ * answer that is the last. `claude -p` asks after them too (2.1.330); of subagents it asks its hooks first.
  */
 export function isTold(state: SessionState, waiting: Waiting): boolean {
   if (!isHook(waiting)) return isCallTold(state, calledBy(waiting.message));

@@ -19,11 +19,11 @@ export function onCallerGone(before: SessionState): Step {
       step,
       (state) =>
         question.kind === "permission"
-          ? decide(state, { question, decision: unanswerable(state) })
+          ? decide(state, { question, decision: unanswerable() })
           : act(
             state,
             question.kind === "callback"
-              ? unheard(state, question)
+              ? unheard(question)
               : question.kind === "elicitation"
               ? [answer(question.hookId, NOBODY_ASKED)]
               : serverError(question, SERVER_GONE),
@@ -35,9 +35,9 @@ export function onCallerGone(before: SessionState): Step {
       if (!isHook(waiting)) return act(state, serverError(serverQuestion(waiting), SERVER_GONE));
       const { hookId, callback, payload, elicits } = waiting;
       if (callback !== undefined) {
-        return act(state, unheard(state, { hookId, callback, toolUseId: payload["tool_use_id"] }));
+        return act(state, unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
       }
-      const reply = elicits ? NOBODY_ASKED : unanswerable(state).reply;
+      const reply = elicits ? NOBODY_ASKED : unanswerable().reply;
       return act(state, [answer(hookId, reply)]);
     });
   }

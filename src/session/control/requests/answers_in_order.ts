@@ -6,7 +6,7 @@ import type { ControlRequest } from "../../../wire/control.ts";
 
 /**
  * Holds back what answers a request until the initialization before it has been answered, as `claude -p` does nothing
- * else until then (2.1.197 and 2.1.330): callers take the first answer for that of the initialization. What requests ask
+ * else until then (2.1.330): callers take the first answer for that of the initialization. What requests ask
  * for is done at once.
  *
  * @param options.before the session before the input

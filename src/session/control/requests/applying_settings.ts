@@ -1,12 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { GUARDS_SKILLS } from "../../../settings/hook_faults.ts";
 import { settingsFaults } from "../../../settings/settings_faults.ts";
-import { versionFaults } from "../../../settings/version_faults.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
-import { isVersionAtLeast } from "../../../claude/versions/compare_versions.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, type Step } from "../../step.ts";
-import { changed, hasBegun, isNew, refuse, respond } from "../answering.ts";
+import { changed, hasBegun, refuse, respond } from "../answering.ts";
 import { modeNamed, MODES } from "./choosing_mode.ts";
 import { mayBeModel } from "./choosing_model.ts";
 
@@ -26,7 +23,7 @@ export function onFlagSettings(state: SessionState, request: ControlRequest): St
       error: `apply_flag_settings requires \`settings\` to be an object, got ${got}`,
     })]);
   }
-  const untaken = isNew(state) ? untakenKeys(settings, state) : [];
+  const untaken = untakenKeys(settings, state);
   if (untaken.length > 0) {
     return act(state, [refuse(request, {
       error: "apply_flag_settings: nothing of this was applied, and earlier settings stay. " +
@@ -47,7 +44,7 @@ export function onFlagSettings(state: SessionState, request: ControlRequest): St
   const { defaultMode = "default" } = isJsonObject(settings["permissions"])
     ? settings["permissions"]
     : {};
-  if (modeNamed(state, defaultMode) === undefined) {
+  if (modeNamed(defaultMode) === undefined) {
     return act(state, [refuse(request, {
       error: `Cannot apply settings: "defaultMode" must be one of ${MODES.join(", ")}`,
     })]);
@@ -63,14 +60,11 @@ export function onFlagSettings(state: SessionState, request: ControlRequest): St
   ]);
 }
 
-/** The keys whose values Claude Code does not take (since 2.1.330); those that are null are taken away. */
+/** The keys whose values Claude Code does not take; those that are null are taken away. */
 function untakenKeys(
   settings: JsonObject,
   { version = "" }: Pick<SessionState, "version">,
 ): readonly string[] {
   const set = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
-  const { since, guarded } = versionFaults(set);
-  const ofVersion = isVersionAtLeast(version, GUARDS_SKILLS) ? guarded : since;
-  const faults = [...settingsFaults(set), ...ofVersion];
-  return [...new Set(faults.map(({ path }) => path.split(".", 1)[0] ?? ""))];
+  return [...new Set(settingsFaults(set, version).map(({ path }) => path.split(".", 1)[0] ?? ""))];
 }

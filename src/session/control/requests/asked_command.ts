@@ -55,7 +55,7 @@ export function withCommand(state: SessionState, said: Consulted): SessionState 
 
 /**
  * What commands say that are about a process, where any other would say it, too: nothing of costs, and nothing of a mode
- * that they have set (2.1.197 and 2.1.330).
+ * that they have set (2.1.330).
  */
 const OF_ANY_PROCESS =
   /^(?:You are currently using your subscription|Fast mode unavailable|Unknown argument)/u;

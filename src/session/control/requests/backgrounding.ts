@@ -8,7 +8,7 @@ import { refuse, respond } from "../answering.ts";
 const TO_BACKGROUND: Effect = { type: "write", bytes: new Uint8Array([2]) };
 
 /**
- * Claude Code heeds the key only once it has told a person of it, some 2 s after a call's start (2.1.197 and 2.1.330):
+ * Claude Code heeds the key only once it has told a person of it, some 2 s after a call's start (2.1.330):
  * how long a call may take to be there in the background before the key is pressed again, and how often it is pressed.
  */
 const AGAIN_MS = 300;

@@ -1,7 +1,7 @@
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, type Step } from "../../step.ts";
-import { isNew, respond } from "../answering.ts";
+import { respond } from "../answering.ts";
 
 /** Takes a message back that the child has not been given yet. */
 export function onCancel(state: SessionState, request: ControlRequest): Step {
@@ -15,7 +15,7 @@ export function onCancel(state: SessionState, request: ControlRequest): Step {
   return act({ ...state, queue: state.queue.filter((each) => each !== message) }, [
     { type: "cancelled", message },
     respond(request, {
-      response: { cancelled: true, ...(isNew(state) ? { message_uuid: uuid } : {}) },
+      response: { cancelled: true, message_uuid: uuid },
     }),
   ]);
 }

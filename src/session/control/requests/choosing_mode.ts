@@ -1,14 +1,14 @@
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, type Step } from "../../step.ts";
-import { changed, hasBegun, isNew, refuse, respond } from "../answering.ts";
+import { changed, errorCode, hasBegun, refuse, respond } from "../answering.ts";
 
 /** The permission modes that a caller may choose. */
 export const MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
 
-/** The mode of a name, if it is one of a mode: since 2.1.330 "manual" is another one for "default". */
-export function modeNamed(state: SessionState, name: unknown): string | undefined {
-  return isNew(state) && name === "manual" ? "default" : MODES.find((mode) => mode === name);
+/** The mode of a name, if it is one of a mode: "manual" is another one for "default". */
+export function modeNamed(name: unknown): string | undefined {
+  return name === "manual" ? "default" : MODES.find((mode) => mode === name);
 }
 
 /**
@@ -16,12 +16,12 @@ export function modeNamed(state: SessionState, name: unknown): string | undefine
  * was started: to choose that again changes nothing.
  */
 export function onSetMode(state: SessionState, request: ControlRequest): Step {
-  const mode = modeNamed(state, request.body["mode"]);
+  const mode = modeNamed(request.body["mode"]);
   if (mode === undefined) {
     return act(state, [
       refuse(request, {
         error: `Cannot set permission mode: must be one of ${MODES.join(", ")}`,
-        ...(isNew(state) ? { error_code: "invalid_mode" } : {}),
+        ...errorCode(state, "invalid_mode"),
       }),
     ]);
   }
@@ -30,7 +30,7 @@ export function onSetMode(state: SessionState, request: ControlRequest): Step {
       refuse(request, {
         error: "Cannot set permission mode to bypassPermissions because the session was not " +
           "launched with --dangerously-skip-permissions",
-        ...(isNew(state) ? { error_code: "bypass_not_launched" } : {}),
+        ...errorCode(state, "bypass_not_launched"),
       }),
     ]);
   }

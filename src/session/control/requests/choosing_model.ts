@@ -1,10 +1,11 @@
+import { hasCapability } from "../../../claude/versions/profiles.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
 import type { Effect } from "../../effect.ts";
 import type { Consulted } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, type Step } from "../../step.ts";
-import { changed, hasBegun, isNew, refuse, respond } from "../answering.ts";
+import { changed, errorCode, hasBegun, refuse, respond } from "../answering.ts";
 
 /** The request by which the caller chooses a model. */
 export const CHOOSING = "set_model";
@@ -25,7 +26,7 @@ export function whyNoModel(state: SessionState, request: ControlRequest): Effect
       error: typeof model === "string"
         ? "Cannot set the model: its name is too long"
         : "set_model: model must be a string",
-      ...(isNew(state) ? { error_code: "invalid_request" } : {}),
+      ...errorCode(state, "invalid_request"),
     });
   }
   return state.options.caller?.watchesModels
@@ -38,7 +39,7 @@ export function whyNoModel(state: SessionState, request: ControlRequest): Effect
 
 /**
  * A headless Claude Code has chosen the model, by which its full name is known: it holds from the next message on, which
- * goes to a child that is started with it. As in `claude -p` it is told where it is another one than before, since 2.1.330
+ * goes to a child that is started with it. As in `claude -p` it is told where it is another one than before, in most versions
  * not before the first turn. Where none could be asked, the words of the request are all that there is.
  */
 export function chosen(
@@ -59,14 +60,13 @@ export function chosen(
   const [before, full] = [modelIn(told["before"]), modelIn(told) ?? modelIn(told["after"])];
   const name = full ?? named ?? "default";
   const isOther = full === undefined || full !== (nameBefore(state) ?? before);
-  const isDue = !isNew(state) || hasBegun(state);
+  const isAnswered = hasCapability(state.version, "chosenModelAnswer");
+  const isDue = !isAnswered || hasBegun(state);
   return act(
     changed(state, { model: named, ...(full === undefined ? {} : { chosenModel: full }) }),
     [
-      ...(isOther && isDue
-        ? [{ type: "model", model: wordsFor(state, { model, name }) } as const]
-        : []),
-      respond(request, isNew(state) ? { response: { model: name } } : {}),
+      ...(isOther && isDue ? [{ type: "model", model: wordsFor({ model, name }) } as const] : []),
+      respond(request, isAnswered ? { response: { model: name } } : {}),
     ],
   );
 }
@@ -83,12 +83,8 @@ function modelIn(settings: unknown): string | undefined {
 }
 
 /** What a choice is called: an alias with its model's name behind it. */
-function wordsFor(
-  state: SessionState,
-  { model, name }: { readonly model: unknown; readonly name: string },
-): string {
-  const typed = isNone(model) || model === "default" ? name : asText(model);
-  const alias = isNew(state) ? typed.trim() : typed;
+function wordsFor({ model, name }: { readonly model: unknown; readonly name: string }): string {
+  const alias = isNone(model) || model === "default" ? name : asText(model).trim();
   return alias === name ? name : `${alias} (${name})`;
 }
 

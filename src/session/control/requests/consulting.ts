@@ -5,7 +5,7 @@ import { handToChild } from "../../turn/handing_over.ts";
 import type { Consulted } from "../../input.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";
-import { changed, hasBegun, isNew, refuse, respond } from "../answering.ts";
+import { changed, hasBegun, refuse, respond } from "../answering.ts";
 import { addedPlugins, RELOADING } from "./reloading.ts";
 import { CHOOSING, chosen } from "./choosing_model.ts";
 import {
@@ -85,7 +85,7 @@ function freeId({ consulted }: SessionState, { id }: ControlRequest): string {
 /**
  * What a headless Claude Code is asked to answer a request: it knows prompts by their ids in the transcript, and has
  * plugins that are added from its start. That another model was chosen is noted in a session that has begun, so that its
- * model hears of it. 2.1.197 would answer in its name when such a session is resumed.
+ * model hears of it.
  */
 function asIsAsked(state: SessionState, request: ControlRequest): ControlRequest {
   const { lineIds } = state;
@@ -96,7 +96,7 @@ function asIsAsked(state: SessionState, request: ControlRequest): ControlRequest
   const servers = request.subtype === SET_SERVERS ? reachableServers(request.body) : {};
   if (!isEmpty(servers)) return { id: request.id, subtype: SET_SERVERS, body: { servers } };
   if (asksForServers(request)) return { id: request.id, subtype: "mcp_status", body: {} };
-  if (request.subtype === CHOOSING && isNew(state) && hasBegun(state)) {
+  if (request.subtype === CHOOSING && hasBegun(state)) {
     return { ...request, notes: true };
   }
   if (request.subtype !== "rewind_files") return request;
@@ -135,7 +135,7 @@ export function onConsulted(
     : request.subtype === UPDATING && "response" in said
     ? act(changed(state, {}), [respond(request, { response: said.response })])
     : act(state, [
-      ...renamed(state, { request, said }),
+      ...renamed(request, said),
       passedOn(state, { request, said: withChosen(state, { request, said }) }),
     ]);
   const next = handToChild(told.state);
@@ -153,9 +153,7 @@ function reloaded(
 ): Step {
   const { mcpServers, commands } = said;
   return act(changed(state, { plugins: pluginsOf(state, request) }), [
-    ...(Array.isArray(commands)
-      ? [{ type: "commands", commands, always: !isNew(state) } as const]
-      : []),
+    ...(Array.isArray(commands) ? [{ type: "commands", commands } as const] : []),
     respond(request, { response: { ...said, mcpServers: serversOf(state, { mcpServers }) } }),
   ]);
 }
@@ -178,15 +176,12 @@ function withChosen(
     : said;
 }
 
-/** Since 2.1.330 a title that the caller has given the session is told. */
+/** The title that the caller has given the session. */
 function renamed(
-  state: SessionState,
-  { request: { subtype, body }, said }: {
-    readonly request: ControlRequest;
-    readonly said: Consulted;
-  },
+  { subtype, body }: ControlRequest,
+  said: Consulted,
 ): readonly Effect[] {
-  return subtype === RENAMING && "response" in said && isNew(state)
+  return subtype === RENAMING && "response" in said
     ? [{ type: "title", title: asText(body["title"]).trim() }]
     : [];
 }
@@ -233,16 +228,13 @@ export function passedOn(
     const response = {
       ...told,
       ...(isEmpty(request.body["mcpServers"]) ? {} : { mcp_servers_applied: request.id === id }),
-      ...(isEmpty(request.body["hooks"]) || !isNew(state) ? {} : { hooks_applied: true }),
+      ...(isEmpty(request.body["hooks"]) ? {} : { hooks_applied: true }),
     };
-    // Before 2.1.330 it says what is pending only to who has initialized it before.
-    const isAgain = id !== undefined && id !== request.id;
-    return respond(
-      request,
-      isNew(state) || isAgain
-        ? { response, pending_permission_requests: [], pending_user_dialog_requests: [] }
-        : { response },
-    );
+    return respond(request, {
+      response,
+      pending_permission_requests: [],
+      pending_user_dialog_requests: [],
+    });
   }
   if ("response" in said) {
     if (request.subtype === RENAMING) return respond(request);

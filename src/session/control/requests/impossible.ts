@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { Effect } from "../../effect.ts";
-import type { SessionState } from "../../session_state.ts";
-import { isNew, refuse, respond } from "../answering.ts";
+import { refuse, respond } from "../answering.ts";
 
 /** Why a request that `claude -p` answers cannot be answered here. */
 const REASONS: Readonly<Record<string, readonly string[]>> = {
@@ -32,10 +31,6 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     ...["select_chrome_browser", "set_chrome_browser_hints"],
   ],
   "apply_flag_settings with permissions.additionalDirectories adds one": ["add_directory"],
-};
-
-/** The same of requests that are known since 2.1.330. */
-const RECENT: typeof REASONS = {
   "the interactive Claude Code goes back on its screen alone; --resume-session-at goes on from an answer":
     ["rewind_conversation"],
   "what mods draw is drawn on the screen of the interactive Claude Code alone": [
@@ -54,30 +49,26 @@ const RECENT: typeof REASONS = {
 };
 
 /** Why a request cannot be carried out that `claude -p` knows; undefined for one that it does not know. */
-export function whyImpossible(state: SessionState, subtype: string): string | undefined {
-  const reasons = isNew(state) ? { ...REASONS, ...RECENT } : REASONS;
-  const reason = Object.keys(reasons).find((each) => reasons[each]?.includes(subtype));
+export function whyImpossible(subtype: string): string | undefined {
+  const reason = Object.keys(REASONS).find((each) => REASONS[each]?.includes(subtype));
   return reason === undefined
     ? undefined
     : `claude-print cannot carry out the request "${subtype}": ${reason}`;
 }
 
-/** What `claude -p` answers requests that are for programs and places of Anthropic's own alone; since 2.1.330. */
+/** What `claude -p` answers requests that are for programs and places of Anthropic's own alone. */
 const ELSEWHERE: Readonly<Record<string, JsonObject | string>> = {
   fork_conversation: { forked: false, error: "unsupported", reason: "unsupported" },
   log_host_events: { status: "unavailable", reason: "wrong_caller" },
   poll_event: "poll-event delivery is not enabled for this session",
   register_device_hooks: "hook_forwarding_disabled: not_managed_cloud_worker",
+  stage_file: "CLAUDE_CODE_REMOTE_SESSION_ID unset",
   remote_tools_announce: "remote_tools_disabled: not_managed_cloud_worker",
   turn_handoff: "turn_handoff_disabled: not_managed_cloud_worker",
   upload_device_hook_template: "hook_forwarding_disabled: not_managed_cloud_worker",
 };
 
-/** The same of one that 2.1.197 knows as well. */
-const STAGING = "stage_file";
-const NOT_REMOTE = "CLAUDE_CODE_REMOTE_SESSION_ID unset";
-
-/** Requests that change nothing, and what is wrong with one, if something is; since 2.1.330. */
+/** Requests that change nothing, and what is wrong with one, if something is. */
 const WITHOUT_EFFECT: Readonly<Record<string, (body: JsonObject) => string | undefined>> = {
   // What streams is held back for nobody.
   set_has_subscribers: ({ has_subscribers: has }) =>
@@ -111,13 +102,8 @@ const WITHOUT_EFFECT: Readonly<Record<string, (body: JsonObject) => string | und
 const LEVELS: readonly unknown[] = ["ask", "default", "proactive"];
 
 /** The answer to a request that changes nothing, in the words of `claude -p`. */
-export function withoutEffect(
-  state: SessionState,
-  request: ControlRequest,
-): Effect | undefined {
+export function withoutEffect(request: ControlRequest): Effect | undefined {
   const { subtype, body } = request;
-  if (subtype === STAGING) return refuse(request, { error: NOT_REMOTE });
-  if (!isNew(state)) return undefined;
   if (Object.hasOwn(ELSEWHERE, subtype)) {
     const said = ELSEWHERE[subtype];
     return isJsonObject(said)

@@ -1,7 +1,7 @@
 import { type ControlRequest, isEmpty } from "../../../wire/control.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, stay, type Step } from "../../step.ts";
-import { isNew, refuse } from "../answering.ts";
+import { refuse } from "../answering.ts";
 import { consult, passedOn } from "./consulting.ts";
 
 /**
@@ -13,7 +13,7 @@ export function onInitialize(before: SessionState, request: ControlRequest): Ste
   const isFirst = initialized?.id === request.id;
   const missing = isFirst ? initialized.error : lateError(
     Object.keys(request.body).filter((name) =>
-      !isEmpty(request.body[name]) && !isWithoutEffect(before, name) &&
+      !isEmpty(request.body[name]) && !NOTHING_LATER.includes(name) &&
       !isInForce(before, request, name)
     ),
   );
@@ -27,16 +27,12 @@ export function onInitialize(before: SessionState, request: ControlRequest): Ste
     : act(others, [passedOn(others, { request, said: foretold })]);
 }
 
+/** Fields that have no effect in `claude -p` unless the initialization comes first. */
 const NOTHING_LATER = [
-  ...["systemPrompt", "appendSystemPrompt", "agents", "promptSuggestions"],
+  ...["systemPrompt", "appendSystemPrompt", "agents", "promptSuggestions", "jsonSchema"],
   // The answer says whether they are there.
   ...["plugins", "mcpServers"],
 ];
-
-/** Whether a field of an initialization that does not come first is nothing to `claude -p` (2.1.197 and 2.1.330). */
-function isWithoutEffect(state: SessionState, name: string): boolean {
-  return NOTHING_LATER.includes(name) || name === (isNew(state) ? "jsonSchema" : "hooks");
-}
 
 /** Whether what a field asks for is what the first initialization has asked for: a caller may say all of it again. */
 function isInForce(

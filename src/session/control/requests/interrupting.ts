@@ -4,17 +4,17 @@ import type { SessionState } from "../../session_state.ts";
 import { act, andThen, stay, type Step } from "../../step.ts";
 import { stopTurn } from "../../turn/aborting.ts";
 import { untakenMessages } from "../../turn/taking.ts";
-import { isNew, refuseWithdrawn, respond } from "../answering.ts";
+import { refuseWithdrawn, respond } from "../answering.ts";
 import { withdraw } from "../questions/unanswered.ts";
 
 /**
- * Stops the turn under way. Since 2.1.330 the caller is told which messages are still to be answered, and may have them
+ * Stops the turn under way. The answer names the messages that are still to be answered, and the caller may have them
  * taken back: those that have been given to the child are its own by then.
  */
 export function onInterrupt(before: SessionState, request: ControlRequest): Step {
   const withdrawn = withdraw(before);
   const stopped = stopWithdrawn(withdrawn.state);
-  const cancels = isNew(before) && request.body["cancel_queued"] === true;
+  const cancels = request.body["cancel_queued"] === true;
   const { queue } = stopped.state;
   const cancelled = cancels ? queue.filter(({ stopped }) => !stopped) : [];
   const state: SessionState = cancels
@@ -27,7 +27,7 @@ export function onInterrupt(before: SessionState, request: ControlRequest): Step
   return act(state, [
     ...withdrawn.effects,
     ...cancelled.map((message) => ({ type: "cancelled", message } as const)),
-    respond(request, isNew(state) ? { response } : {}),
+    respond(request, { response }),
     ...stopped.effects,
   ]);
 }
@@ -45,14 +45,14 @@ function uuidsOf(messages: readonly Message[]): readonly string[] {
 }
 
 /**
- * Ends the conversation: the turn under way, or that of the next message, is stopped, and since 2.1.330 what else waits is
- * not answered any more.
+ * Ends the conversation: the turn under way, or that of the next message, is stopped, and other messages are not
+ * answered any more.
  */
 export function onEndSession(before: SessionState, request: ControlRequest): Step {
   const withdrawn = withdraw({ ...before, dismissed: true });
   const stopped = stopWithdrawn(withdrawn.state);
   const { state } = stopped;
-  const queue = isNew(state) ? state.queue.filter(({ stopped }) => stopped) : state.queue;
+  const queue = state.queue.filter(({ stopped }) => stopped);
   return act({ ...state, queue }, [
     respond(request),
     ...withdrawn.effects,

@@ -3,7 +3,7 @@ import { type ControlRequest, isEmpty } from "../../../wire/control.ts";
 import type { Effect } from "../../effect.ts";
 import type { SessionState } from "../../session_state.ts";
 import { act, type Step } from "../../step.ts";
-import { isNew, refuse, respond } from "../answering.ts";
+import { errorCode, refuse, respond } from "../answering.ts";
 import { asksForServers, reachableServers, SET_SERVERS, setServers } from "../servers.ts";
 import { onFlagSettings } from "./applying_settings.ts";
 import { onBackground } from "./backgrounding.ts";
@@ -50,12 +50,12 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
     case RELOADING:
       return consultUnless(state, { request, refused: whyNoReload(state, request) });
     case UPDATING:
-      return consultUnless(state, { request, refused: whyNoUpdate(state, request) });
+      return consultUnless(state, { request, refused: whyNoUpdate(request) });
     case TASK_OUTPUT:
-      return isNew(state) ? onTaskOutput(state, request) : act(state, [unanswered(state, request)]);
+      return onTaskOutput(state, request);
     default:
       if (CONSULTED.includes(request.subtype)) return consult(state, request);
-      return act(state, [withoutEffect(state, request) ?? unanswered(state, request)]);
+      return act(state, [withoutEffect(request) ?? unanswered(state, request)]);
   }
 }
 
@@ -88,10 +88,10 @@ function consultUnless(
 
 /** Why nothing comes of a request: it cannot be carried out here, or there is none of its name. */
 function unanswered(state: SessionState, request: ControlRequest): Effect {
-  const impossible = whyImpossible(state, request.subtype);
+  const impossible = whyImpossible(request.subtype);
   if (impossible !== undefined) return refuse(request, { error: impossible });
   return refuse(request, {
     error: `Unsupported control request subtype: ${request.subtype}`,
-    ...(isNew(state) ? { error_code: "unsupported_request" } : {}),
+    ...errorCode(state, "unsupported_request"),
   });
 }

@@ -1,8 +1,9 @@
+import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { Effect } from "../../effect.ts";
 import type { SessionState } from "../../session_state.ts";
-import { isNew, refuse } from "../answering.ts";
+import { refuse } from "../answering.ts";
 
 /** The request that has plugins read again. */
 export const RELOADING = "reload_plugins";
@@ -13,7 +14,7 @@ export const RELOADING = "reload_plugins";
  */
 export function whyNoReload(state: SessionState, request: ControlRequest): Effect | undefined {
   const { add_plugins: added, refuse_if_busy: waits } = request.body;
-  if (!isNew(state)) return undefined;
+  if (!hasCapability(state.version, "addedPlugins")) return undefined;
   const plugins = added ?? [];
   if (!Array.isArray(plugins) || !plugins.every(isPlaced)) {
     return refuse(request, {
@@ -29,13 +30,13 @@ export function whyNoReload(state: SessionState, request: ControlRequest): Effec
     : undefined;
 }
 
-/** The folders of plugins that a request adds, as arguments have them; before 2.1.330 none. */
+/** The folders of plugins that a request adds, as arguments have them. */
 export function addedPlugins(
   state: SessionState,
   { body }: ControlRequest,
 ): readonly string[] {
   const plugins: unknown = body["add_plugins"];
-  if (!isNew(state) || !Array.isArray(plugins)) return [];
+  if (!hasCapability(state.version, "addedPlugins") || !Array.isArray(plugins)) return [];
   return plugins.filter(isPlaced).map(({ path, skipMcpDiscovery }) =>
     `--plugin-dir${skipMcpDiscovery === true ? "-no-mcp" : ""}=${path}`
   );

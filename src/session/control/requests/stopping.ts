@@ -12,7 +12,7 @@ import type { SessionState } from "../../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../../step.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { hasCommand, isCalled, readTasks, type TaskRow } from "../../terminal/tasks.ts";
-import { isNew, refuse, respond } from "../answering.ts";
+import { refuse, respond } from "../answering.ts";
 import { isAsking } from "../questions/deciding.ts";
 import type { Stopping } from "../../memory/request_memory.ts";
 
@@ -79,15 +79,15 @@ function withoutTask(state: SessionState, task: string | undefined): SessionStat
 }
 
 /**
- * Stops a task in the background as a person does, in the list of tasks that opens below the input box (2.1.197 and
- * 2.1.330). One that is not at work needs nothing.
+ * Stops a task in the background as a person does, in the list of tasks that opens below the input box
+ * (2.1.330). One that is not at work needs nothing.
  */
 export function onStopTask(state: SessionState, request: ControlRequest): Step {
   const { task_id: task } = request.body;
-  if (typeof task !== "string" && isNew(state)) {
+  if (typeof task !== "string") {
     return act(state, [refuse(request, { error: "stop_task: task_id must be a string" })]);
   }
-  if (typeof task !== "string" || !state.atWork.has(task)) {
+  if (!state.atWork.has(task)) {
     return act(state, [respond(request, { response: {} })]);
   }
   const stops = [...state.stops, { request, task, stage: "waiting", looks: 0 } as const];
