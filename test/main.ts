@@ -10,7 +10,7 @@ import { resolve } from "node:path";
 import { pythonCassette } from "../fixtures/programs/agent_cassette.ts";
 import { pythonSdk, typescriptSdk } from "../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../fixtures/programs/python_packages.ts";
-import { claudeBinary } from "../fixtures/programs/claude_binary.ts";
+import { CLAUDE_VERSIONS, claudeBinary } from "../fixtures/programs/claude_binary.ts";
 import { bundledPrograms } from "../fixtures/programs/bundled_programs.ts";
 import { denoBundler } from "../fixtures/programs/deno_bundler.ts";
 import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
@@ -102,8 +102,7 @@ async function download(paths: readonly string[]): Promise<void> {
   const all = paths.includes("test/");
   const real = paths.includes(REAL);
   if (all || (real && (Deno.env.get("CLAUDE_CODE") ?? "") === "")) {
-    await claudeBinary("2.1.197");
-    await claudeBinary("2.1.330");
+    for (const version of CLAUDE_VERSIONS) await claudeBinary(version);
   }
   if (all || real) {
     await typescriptSdk();

@@ -12,9 +12,10 @@ async function freshCheckout(test: string) {
   const fixtures = ["programs", "std", "throwaway_home.ts"];
   await Deno.mkdir(`${path}/test/real`, { recursive: true });
   await Deno.mkdir(`${path}/fixtures`);
+  await Deno.mkdir(`${path}/src/learn`, { recursive: true });
   for (
     const name of [
-      ...["deno.json", "deno.lock"],
+      ...["deno.json", "deno.lock", "src/learn/home.ts"],
       ...fixtures.map((name) => `fixtures/${name}`),
       ...tests.map((name) => `test/${name}`),
     ]

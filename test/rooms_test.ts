@@ -93,6 +93,7 @@ Deno.test("what is told on stderr goes through the one function that names what 
   );
   assertEquals(writers.toSorted(), [
     "src/commands/report/outlets.ts",
+    "src/commands/watch/show_steps.ts",
     "src/commands/watch/watch_run.ts",
   ]);
 });

@@ -7,7 +7,7 @@ import { median } from "./median.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
 
-const RECORDED = new URL("../../fixtures/recordings/runs/2.1.330/tools", import.meta.url).pathname;
+const RECORDED = new URL("../../fixtures/recordings/runs/2.1.332/tools", import.meta.url).pathname;
 
 /** How large the cast is, in bytes. */
 const SIZE = 100_000_000;

@@ -30,11 +30,11 @@ import { makeWorld } from "./world.ts";
 const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
-  --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
+  --version V   Claude Code 2.1.332 or 2.1.285; default 2.1.332
   --only PART   wall, warm, served, idle, turns, live, frames, shell, parallel, memory, flood, pty, cost, relay, replay, cast or executable; may be given several times
 `;
 
-const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
+const VERSIONS: readonly ClaudeVersion[] = ["2.1.332", "2.1.285"];
 const PARTS = {
   wall: measureWall,
   warm: measureWarm,
@@ -71,7 +71,7 @@ function readOptions(args: readonly string[]): BenchOptions | string {
     boolean: ["help"],
     string: ["runs", "version", "only"],
     collect: ["only"],
-    default: { runs: "10", version: "2.1.330" },
+    default: { runs: "10", version: "2.1.332" },
     unknown: (argument) => {
       unknown.push(argument);
       return false;

@@ -23,7 +23,7 @@ const CHANGES = [
 ] as const;
 
 /** The runs of which the newest version has one each, and which tell of a session and of a turn. */
-const RUNS = RECORDED_RUNS.filter(({ name }) => /^2\.1\.330\/(?:answer|tools)$/u.test(name));
+const RUNS = RECORDED_RUNS.filter(({ name }) => /^2\.1\.332\/(?:answer|tools)$/u.test(name));
 
 /** The global variable that holds the builder which says something else at the moment. */
 const CHANGED = "changedBuilder";
@@ -51,7 +51,7 @@ async function changeableReplay(
 function sourcesIn(folder: string): readonly string[] {
   return [...Deno.readDirSync(`${SOURCES}${folder}`)].flatMap(({ name, isDirectory }) => {
     const path = `${folder}${name}`;
-    return isDirectory ? sourcesIn(`${path}/`) : path.endsWith(".ts") ? [path] : [];
+    return isDirectory ? sourcesIn(`${path}/`) : /\.(?:ts|json)$/u.test(path) ? [path] : [];
   });
 }
 

@@ -5,7 +5,7 @@ const RUNS = new URL("../../fixtures/recordings/runs/", import.meta.url).pathnam
 
 /** A recorded run of the real Claude Code. */
 export interface RecordedRun {
-  /** Its version and what it is, such as `2.1.330/tools`. */
+  /** Its version and what it is, such as `2.1.332/tools`. */
   readonly name: string;
   readonly folder: string;
   readonly cassette: Cassette;

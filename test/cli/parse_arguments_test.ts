@@ -572,9 +572,19 @@ Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => 
     assertEquals((await requestOf("--max-turns", odd)).maxTurns, Number(odd));
   }
   for (const wrong of ["x", "1x"]) {
-    const { maxTurns, noTurns } = await requestOf("--max-turns", wrong);
-    assertEquals({ maxTurns, noTurns }, { maxTurns: undefined, noTurns: wrong });
+    assertEquals(
+      (await errorOf("--max-turns", wrong)).message,
+      `Cannot read the command line: --max-turns does not take "${wrong}"`,
+    );
   }
+});
+
+Deno.test("learn takes an executable and may only check", async () => {
+  assertEquals(await parseArguments(["learn"]), { kind: "learn", options: { check: false } });
+  assertEquals(await parseArguments(["learn", "--check", "--claude-binary", "/c"]), {
+    kind: "learn",
+    options: { check: true, claudeBinary: "/c" },
+  });
 });
 
 Deno.test("parseArguments knows a command only as the very first argument", async () => {
@@ -628,6 +638,16 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
       against: "2.1.330",
       allowedTools: ["Bash", "Read", "Edit", "Grep", "Bash(git Task, Glob)", "Write"],
     },
+  });
+  const between = ["--good", "2.1.285", "--bad=2.1.332"];
+  const bisect = { json: false, good: "2.1.285", bad: "2.1.332", keep: false, allowedTools: [] };
+  assertEquals(await parseArguments(["bisect", "a", ...between, "--allowedTools", "Bash,Read"]), {
+    kind: "bisect",
+    options: { ...bisect, paths: ["a"], allowedTools: ["Bash", "Read"] },
+  });
+  assertEquals(await parseArguments(["bisect", ...between, "--run", "a", "--keep", "--json"]), {
+    kind: "bisect",
+    options: { ...bisect, paths: [], run: "a", keep: true, json: true },
   });
   assertEquals(await parseArguments(["cassette", "replay", "x", "--split", "3"]), {
     kind: "cassette",
@@ -684,6 +704,24 @@ Deno.test("parseArguments refuses what a command does not take", async () => {
       [["drift"], "drift needs a cassette, a tape or a folder of them"],
       [["drift", "a", "--sdk", "b", "--no-sdk"], "--sdk and --no-sdk were both given"],
       [["drift", "a", "--allowedTools", "Bash"], "--allowedTools needs --against"],
+      [["bisect", "a"], "bisect needs --good and a version"],
+      ...["../../x", "-x", "latest", "2.1.285\n", "2.1", ""].map((version) =>
+        [
+          ["bisect", "a", "--good", version],
+          `--good "${version}" is no version`,
+        ] as const
+      ),
+      [["bisect", "a", "--good=2.1.285", "--bad", "-x"], '--bad "-x" is no version'],
+      ...[[], ["--run", ""], ["a", "--run", "b"]].map((rest) =>
+        [
+          ["bisect", "--good=2.1.285", ...rest],
+          "bisect needs either a cassette or --run and a command",
+        ] as const
+      ),
+      [
+        ["bisect", "--good=2.1.285", "--run", "a", "--allowedTools", "Bash"],
+        "--allowedTools goes with cassettes alone",
+      ],
       [["cassette", "replay", "--json", "x"], 'cassette replay does not take "--json"'],
       [["cassette", "fork", "x"], "cassette fork needs --at and the last turn that stays"],
       ...["-1", "1.5", "last"].map((turn) =>

@@ -1,6 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { claudeCheck } from "../../src/doctor/claude_check.ts";
+import { OLDEST_VERSION } from "../../src/claude/versions/compare_versions.ts";
+import { PROFILED_VERSIONS } from "../../src/claude/versions/profiles.ts";
 import type { Check } from "../../src/doctor/check.ts";
+
+const NEWEST = PROFILED_VERSIONS.at(-1) ?? "";
 
 /** What is said of a program that answers `--version` like this. */
 async function verdictOn(answer: string): Promise<Check & { readonly binary: string }> {
@@ -16,27 +20,28 @@ async function verdictOn(answer: string): Promise<Check & { readonly binary: str
 
 const verdict = async (version: string) => await verdictOn(`${version} (Claude Code)`);
 
-Deno.test("claudeCheck() takes the versions that are known to work, and those between", async () => {
-  for (const version of ["2.1.168", "2.1.197", "2.1.250", "2.1.330"]) {
-    const { ok, detail, data, binary } = await verdict(version);
-    assertEquals([ok, detail], [true, `${version} in ${binary}`]);
+Deno.test("a version of the support window is well", async () => {
+  for (const version of [OLDEST_VERSION, "2.1.299", NEWEST]) {
+    const { ok, detail, suggestion, data, binary } = await verdict(version);
+    assertEquals([ok, detail, suggestion], [true, `${version} in ${binary}`, undefined]);
     assertEquals(data["version"], version);
   }
 });
 
-Deno.test("claudeCheck() takes a newer version, and says that it is newer", async () => {
-  for (const version of ["2.1.331", "2.2.0", "2.10.0-beta.1", "10.0.0"]) {
-    const { ok, detail } = await verdict(version);
+Deno.test("a version newer than every profile can be learnt", async () => {
+  for (const version of ["97.0.0", "97.1.0-beta.1"]) {
+    const { ok, detail, suggestion } = await verdict(version);
     assertEquals(ok, true, version);
-    assertStringIncludes(detail, "newer than the newest known to work (2.1.330)");
+    assertStringIncludes(detail, `newer than the newest known version (${NEWEST})`);
+    assertStringIncludes(suggestion ?? "", "claude-print learn");
   }
 });
 
-Deno.test("claudeCheck() does not take an older version", async () => {
-  for (const version of ["2.1.167", "2.0.999", "1.9.999", "2.1.99-beta.1"]) {
+Deno.test("a version before the support window is too old", async () => {
+  for (const version of ["2.1.284", "2.0.999", "1.9.999", "2.1.99-beta.1"]) {
     const { ok, detail, suggestion } = await verdict(version);
     assertEquals(ok, false, version);
-    assertStringIncludes(detail, `${version} is older than 2.1.168`);
+    assertStringIncludes(detail, `${version} is too old: claude-print needs ${OLDEST_VERSION}`);
     assertStringIncludes(suggestion ?? "", "claude update");
   }
 });

@@ -91,9 +91,9 @@ const entriesOf = (text: string) =>
 
 const FOLDER = new URL("../../fixtures/transcripts/", import.meta.url);
 
-for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
-  Deno.test(`sessionFacts() finds entrypoint and model in a transcript of ${version}`, () => {
-    const path = new URL(`${version}/plain/transcript.jsonl`, FOLDER);
+for (const name of ["2.1.168/denied", "2.1.330/plain"]) {
+  Deno.test(`sessionFacts() finds entrypoint and model in a transcript of ${name}`, () => {
+    const path = new URL(`${name}/transcript.jsonl`, FOLDER);
     const { entrypoint, model } = sessionFacts(entriesOf(Deno.readTextFileSync(path)));
     assertEquals(entrypoint, "cli");
     assertEquals(model?.startsWith("claude-"), true);

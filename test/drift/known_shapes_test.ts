@@ -12,10 +12,10 @@ Deno.test("a version has to have what the recorded one before it always has", ()
   const known = knownShapes();
   const piece = { sort: "frame", name: "system/init", fields: [] } as const;
   const has = (version: string | undefined) => [...needed(known, piece, version)];
-  assertEquals(has("2.1.250"), has("2.1.197"));
-  assertEquals(has("2.1.999"), has("2.1.330"));
-  assertEquals(has(undefined), has("2.1.330"));
-  assertEquals(has("1.0.0"), has("2.1.168"));
-  assertEquals(has("2.1.330").includes("original_cwd"), true);
-  assertEquals(has("2.1.197").includes("original_cwd"), false);
+  assertEquals(has("2.1.300"), has("2.1.285"));
+  assertEquals(has("2.1.999"), has("2.1.332"));
+  assertEquals(has(undefined), has("2.1.332"));
+  assertEquals(has("1.0.0"), has("2.1.285"));
+  assertEquals(has("2.1.332").includes("original_cwd"), true);
+  assertEquals(has("2.1.285").includes("original_cwd"), false);
 });

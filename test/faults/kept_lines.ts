@@ -67,7 +67,7 @@ const args = parseArgs(Deno.args, {
 });
 const runs = Number(args.runs ?? 200);
 const parallel = Number(args.parallel ?? 8);
-const version = args.version ?? "2.1.330";
+const version = args.version ?? "2.1.332";
 const print = (line: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 await using real = await RealClaude.set(version);
 await using server = args.served

@@ -20,11 +20,13 @@ function errorLine(text: string, more: Readonly<Record<string, unknown>>): Entry
   return entry;
 }
 
-function framesOf(entry: Entry, version: string) {
+const version = "2.1.332";
+
+function framesOf(entry: Entry) {
   return framesOfEntry(entry, { version, sessionId: "s", newUuid: () => "new" });
 }
 
-function resultOf(entry: Entry, version: string) {
+function resultOf(entry: Entry) {
   return resultFrame({
     version,
     sessionId: "s",
@@ -40,32 +42,30 @@ Deno.test("an API error is said in the words of claude -p, in its frame and in t
     apiErrorStatus: 401,
   });
   const text = "Failed to authenticate. API Error: 401 x";
-  for (const version of ["2.1.197", "2.1.330"]) {
-    const [frame] = framesOf(entry, version);
-    assertEquals(frame?.["message"], {
-      id: "m",
-      model: "<synthetic>",
-      content: [{ type: "text", text }],
-    });
-    assertEquals(resultOf(entry, version).result, text);
-  }
+  const [frame] = framesOf(entry);
+  assertEquals(frame?.["message"], {
+    id: "m",
+    model: "<synthetic>",
+    content: [{ type: "text", text }],
+  });
+  assertEquals(resultOf(entry).result, text);
 });
 
 Deno.test("an answer that reads like an API error is the model's own words", () => {
   const text = "Please run /login · API Error: 401 x";
   const entry = errorLine(text, { isApiErrorMessage: false });
-  const [frame] = framesOf(entry, "2.1.330");
+  const [frame] = framesOf(entry);
   assertEquals((frame?.["message"] as { content: unknown }).content, [{ type: "text", text }]);
 });
 
-Deno.test("a limit that was hit is a frame of its own and has a name, since 2.1.330", () => {
+Deno.test("a limit that was hit is a frame of its own and has a name", () => {
   const entry = errorLine("You've hit your limit", {
     error: "rate_limit",
     apiErrorStatus: 429,
     apiError: "usage_limit_reached",
     apiErrorParams: { rate_limit_info: LIMITS },
   });
-  const frames = framesOf(entry, "2.1.330");
+  const frames = framesOf(entry);
   assertEquals(frames.map(({ type }) => type), ["rate_limit_event", "assistant"]);
   assertEquals(frames[0], {
     type: "rate_limit_event",
@@ -74,17 +74,17 @@ Deno.test("a limit that was hit is a frame of its own and has a name, since 2.1.
     session_id: "s",
   });
   assertEquals(frames[1]?.["api_error"], "usage_limit_reached");
-  assertEquals(resultOf(entry, "2.1.330")["api_error"], "usage_limit_reached");
-  assertEquals("api_error" in resultOf(entry, "2.1.197"), false);
+  assertEquals(resultOf(entry)["api_error"], "usage_limit_reached");
 });
 
 Deno.test("what is told before the screen alone is no frame", () => {
   const notice = (content: string) =>
     framesOfEntry({ type: "system", subtype: "informational", content, level: "notice" }, {
-      version: "2.1.330",
+      version: "2.1.332",
       sessionId: "s",
       newUuid: () => "new",
     }).length;
+  assertEquals(notice("Usage limit reached · continuing automatically at 2:50am"), 0);
   assertEquals(notice("Usage limit reached · set to continue automatically at 2:50am"), 0);
   assertEquals(
     notice(
@@ -104,21 +104,18 @@ const REASONS = [
   { text: "Request too large (max 32MB).", status: 413, reason: "image_error" },
 ] as const;
 
-Deno.test("what is wrong with a request is its terminal_reason, other errors are one since 2.1.330", () => {
+Deno.test("what is wrong with a request is its terminal_reason", () => {
   for (const { text, status, reason } of REASONS) {
     const entry = errorLine(text, { error: "invalid_request", apiErrorStatus: status });
-    for (const version of ["2.1.197", "2.1.330"]) {
-      assertEquals(resultOf(entry, version).terminal_reason, reason);
-    }
+    assertEquals(resultOf(entry).terminal_reason, reason);
   }
   const other = errorLine("API Error: 500", { error: "server_error", apiErrorStatus: 500 });
-  assertEquals(resultOf(other, "2.1.197").terminal_reason, "completed");
-  assertEquals(resultOf(other, "2.1.330").terminal_reason, "api_error");
+  assertEquals(resultOf(other).terminal_reason, "api_error");
 });
 
 Deno.test("the limit of turns is a result without an answer and an open line of text", () => {
   const result = resultFrame({
-    version: "2.1.330",
+    version: "2.1.332",
     sessionId: "s",
     uuid: "u",
     outcome: {

@@ -71,64 +71,62 @@ function comparable(frame: AnyFrame): unknown {
   return JSON.parse(text);
 }
 
-for (const version of ["2.1.197", "2.1.330"]) {
-  const recording = readRecording(`${version}/background`);
-  const { frames, results } = replay(recording);
-  const printed = recording.frames.filter((frame): frame is AnyFrame =>
-    typeof frame.type === "string" && frame.type !== "rate_limit_event"
-  );
+const recording = readRecording("2.1.330/background");
+const { frames, results } = replay(recording);
+const printed = recording.frames.filter((frame): frame is AnyFrame =>
+  typeof frame.type === "string" && frame.type !== "rate_limit_event"
+);
 
-  Deno.test(`FrameStream: gives the frames of claude -p around a background shell (${version})`, () => {
-    // The last result is that of the run.
-    assertEquals(frames.map(comparable), printed.slice(0, -1).map(comparable));
-    assertEquals(results, 1);
-    assertEquals(printed.at(-1)?.type, "result");
-  });
+Deno.test("FrameStream: gives the frames of claude -p around a background shell", () => {
+  // The last result is that of the run.
+  assertEquals(frames.map(comparable), printed.slice(0, -1).map(comparable));
+  assertEquals(results, 1);
+  assertEquals(printed.at(-1)?.type, "result");
+});
 
-  Deno.test(`FrameStream: an early result has its place though the next Stop hook is heard before it (${version})`, () => {
-    assertEquals(replay(recording, { early: true }).frames.map(comparable), frames.map(comparable));
-  });
+Deno.test("FrameStream: an early result has its place though the next Stop hook is heard before it", () => {
+  assertEquals(replay(recording, { early: true }).frames.map(comparable), frames.map(comparable));
+});
 
-  Deno.test(`FrameStream: names a background shell by one id in all its frames (${version})`, () => {
-    const idsOf = (all: readonly AnyFrame[]) =>
-      all.filter(({ subtype }) => `${subtype}`.startsWith("task_")).map(({ task_id }) => task_id);
-    const ids = idsOf(frames);
-    assertEquals(ids.length, idsOf(printed).length);
-    assertEquals(new Set(ids).size, 1);
-  });
+Deno.test("FrameStream: names a background shell by one id in all its frames", () => {
+  const idsOf = (all: readonly AnyFrame[]) =>
+    all.filter(({ subtype }) => `${subtype}`.startsWith("task_")).map(({ task_id }) => task_id);
+  const ids = idsOf(frames);
+  assertEquals(ids.length, idsOf(printed).length);
+  assertEquals(new Set(ids).size, 1);
+});
 
-  Deno.test(`FrameStream: leaves the cost of an early result to the last (${version})`, () => {
-    const [first] = frames.filter((frame) => frame.type === "result");
-    assert(first?.type === "result");
-    const { usage, modelUsage, duration_api_ms } = first;
-    const [theirs] = printed.filter((frame) => frame.type === "result");
-    const counts = (value: unknown) => Object.keys(value ?? {}).sort();
-    assertEquals(counts(usage), counts(theirs?.usage));
-    assertEquals([modelUsage, duration_api_ms], [{}, 0], "the child tells it at its end");
-    assert(!("total_cost_usd" in first));
-  });
+Deno.test("FrameStream: leaves the cost of an early result to the last", () => {
+  const [first] = frames.filter((frame) => frame.type === "result");
+  assert(first?.type === "result");
+  const { usage, modelUsage, duration_api_ms } = first;
+  const [theirs] = printed.filter((frame) => frame.type === "result");
+  const counts = (value: unknown) => Object.keys(value ?? {}).sort();
+  assertEquals(counts(usage), counts(theirs?.usage));
+  assertEquals([modelUsage, duration_api_ms], [{}, 0], "the child tells it at its end");
+  assert(!("total_cost_usd" in first));
+});
 
-  Deno.test(`FrameStream: an early result waits for the status line, but not for ever (${version})`, () => {
-    const inOrder = frames.map(comparable);
-    const costsOf = (prices: readonly number[]) => {
-      const priced = replay(recording, { prices });
-      assertEquals(priced.frames.map(comparable), inOrder);
-      return priced.frames.flatMap((frame) =>
-        frame.type === "result"
-          ? [[
-            frame.total_cost_usd,
-            Object.values(frame.modelUsage ?? {}).map(({ costUSD }) => costUSD),
-          ]]
-          : []
-      );
-    };
-    assertEquals(costsOf([0, 0.25]), [[0.25, [0.25]]]);
-    // What comes next is printed after it, which has the cost so far then.
-    assertEquals(costsOf([0]), [[0, []]]);
-    const together = replay(recording, { prices: [0], atOnce: true });
-    assertEquals(together.frames.map(comparable), inOrder, "read together");
-  });
-}
+Deno.test("FrameStream: an early result waits for the status line, but not for ever", () => {
+  const inOrder = frames.map(comparable);
+  const costsOf = (prices: readonly number[]) => {
+    const priced = replay(recording, { prices });
+    assertEquals(priced.frames.map(comparable), inOrder);
+    return priced.frames.flatMap((frame) =>
+      frame.type === "result"
+        ? [[
+          frame.total_cost_usd,
+          Object.values(frame.modelUsage ?? {}).map(({ costUSD }) => costUSD),
+        ]]
+        : []
+    );
+  };
+  assertEquals(costsOf([0, 0.25]), [[0.25, [0.25]]]);
+  // What comes next is printed after it, which has the cost so far then.
+  assertEquals(costsOf([0]), [[0, []]]);
+  const together = replay(recording, { prices: [0], atOnce: true });
+  assertEquals(together.frames.map(comparable), inOrder, "read together");
+});
 
 Deno.test("FrameStream: holds results back as long as a subagent runs", () => {
   const { frames, results } = replay(readRecording("2.1.330/subagent"));

@@ -87,7 +87,7 @@ Deno.test("who has killed a child behind its answer is told, and that its cost i
     assertEquals([report?.exitCode, report?.result.result], [0, TEXT]);
     return report?.warning;
   };
-  const unpriced = { ...killed, remains: { version: "2.1.330" } } as Input;
+  const unpriced = { ...killed, remains: { version: "2.1.332" } } as Input;
   assertEquals(warning(exit(143)), undefined);
   assertEquals(
     [warning(killed), warning(...ignored, killed)],
@@ -130,14 +130,14 @@ Deno.test("a conversation in which nothing was said has no beginning", () => {
     SPAWNED,
     IDLE,
     { at: 22, type: "reachable" },
-    { ...exit(137), remains: { version: "2.1.330" } } as Input,
+    { ...exit(137), remains: { version: "2.1.332" } } as Input,
   ], { onEffect: (effect) => said.push(...partsOf(effect)) });
   assertEquals(said.filter(({ type }) => type === "frame" || type === "report"), []);
   assertEquals(said.at(-1)?.type, "end");
 });
 
 Deno.test("a run without any line has a beginning, and a result that says why", () => {
-  const remains = { version: "2.1.330" };
+  const remains = { version: "2.1.332" };
   const { frames, report } = outcome({ ...exit(7), remains } as Input);
   assertEquals(frames.map(({ frame }) => frame.type), ["system", "result"]);
   assertEquals([report?.exitCode, report?.result.subtype], [2, "internal_error"]);
@@ -222,7 +222,7 @@ Deno.test("what an earlier run or another Claude Code wrote is not told", () => 
     ...line({
       type: "assistant",
       entrypoint: "sdk-cli",
-      version: "2.1.330",
+      version: "2.1.332",
       message: { id: "x", model: "m", content: [{ type: "text", text: "not me" }] },
     }),
   };
@@ -258,9 +258,9 @@ Deno.test("what a caller is asked about a line that is held back waits for it to
           content: [{ type: "tool_use", id: "toolu_1", name: "add", input: {} }],
         },
       },
-    ].map((each) => ({ at: 10, ...line({ version: "2.1.330", ...each }) }));
+    ].map((each) => ({ at: 10, ...line({ version: "2.1.332", ...each }) }));
     const caller = { idPrefix: "q", callbacks: [] };
-    fold(conversationOptions({ conversation: true, version: "2.1.330", caller }), [
+    fold(conversationOptions({ conversation: true, version: "2.1.332", caller }), [
       SPAWNED,
       ...written,
       READ,
@@ -295,12 +295,12 @@ Deno.test("what a caller is asked about a line that is held back waits for it to
 
 Deno.test("no turn begins with a prompt that the answer of another event's hook has ended", () => {
   const caller = { idPrefix: "q", callbacks: [{ event: "UserPromptSubmit", id: "mine" }] };
-  const options = conversationOptions({ conversation: true, version: "2.1.330", caller });
+  const options = conversationOptions({ conversation: true, version: "2.1.332", caller });
   const told: string[] = [];
   const { frames } = options;
   const output = { hookEventName: "PreToolUse", additionalContext: "x" };
   fold(
-    { ...options, frames: { ...frames, conversation: true, version: "2.1.330" } },
+    { ...options, frames: { ...frames, conversation: true, version: "2.1.332" } },
     [
       SPAWNED,
       { at: 1, type: "reachable" },

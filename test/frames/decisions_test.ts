@@ -14,17 +14,17 @@ import { conversationOptions } from "./conversation_options.ts";
 const { frames: options, report } = conversationOptions();
 const BEGUN = startFrames(options, report);
 
-Deno.test("commands that were read again are told if the caller does not know them, or always", () => {
+Deno.test("commands that were read again are told if the caller does not know them", () => {
   const one = [{ name: "one" }];
   const two = [...one, { name: "two" }];
-  const told = (state: FramesState, commands: readonly unknown[], always = false) =>
-    tellReloaded(state, { commands, always }).frames.map((frame) => frame["commands"]);
+  const told = (state: FramesState, commands: readonly unknown[]) =>
+    tellReloaded(state, { commands }).frames.map((frame) => frame["commands"]);
   const response = { commands: one };
   const known = noteCommands(BEGUN, { subtype: "success", request_id: "1", response });
-  assertEquals([told(known, one), told(known, two), told(known, one, true)], [[], [two], [one]]);
+  assertEquals([told(known, one), told(known, two)], [[], [two]]);
   // What they were before is not known.
   assertEquals(told(BEGUN, two), []);
-  const { state } = tellReloaded(known, { commands: two, always: false });
+  const { state } = tellReloaded(known, { commands: two });
   assertEquals(told(state, two), []);
   const next = startFrames({ ...options, before: toldBy(state, []) }, report);
   assertEquals([told(next, two), told(next, one)], [[], [one]]);

@@ -52,12 +52,12 @@ Deno.test("lines are told once, as they stand in their files, to whoever asked f
 Deno.test("a forked session is told whole, with the lines that it has of the one that it comes from", () => {
   const message = { role: "user", content: "hi" };
   const [before, copied] = ["old", "new"].map((sessionId) => ({
-    ...{ type: "user", version: "2.1.330", uuid: "u" },
+    ...{ type: "user", version: "2.1.332", uuid: "u" },
     sessionId,
     message,
   }));
   const own = { ...copied, uuid: "v", parentUuid: "u" };
-  const options = conversationOptions({ conversation: true, version: "2.1.330" });
+  const options = conversationOptions({ conversation: true, version: "2.1.332" });
   const told: unknown[] = [];
   fold({ ...options, frames: { ...options.frames, mirrorPath: "/u/s.jsonl" } }, [
     { at: 0, type: "earlier", entries: [entry(before ?? {})] },
@@ -82,7 +82,7 @@ Deno.test("a forked session is told whole, with the lines that it has of the one
 });
 
 Deno.test("lines that wait for those with which a run begins are told once too", () => {
-  const version = "2.1.197";
+  const version = "2.1.332";
   const prompt = { version, type: "user", uuid: "p", message: { role: "user", content: "hi" } };
   const message = { id: "m", model: "m", role: "assistant", content: [] };
   const answer = { version, type: "assistant", uuid: "a", message };
@@ -148,7 +148,7 @@ Deno.test("messages have the ids there that the caller gave them, in lines ahead
     isSnapshotUpdate: false,
     ...more,
   });
-  const version = "2.1.330";
+  const version = "2.1.332";
   const prompt = (uuid: string, content: string) => ({
     version,
     type: "user",

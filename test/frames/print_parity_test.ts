@@ -89,14 +89,7 @@ for (const path of recordingNames().filter((path) => !SPECIAL.includes(path))) {
   Deno.test(`initFrame: has the keys and known values of claude -p (${path})`, () => {
     const theirs = printedInit(recording);
     const ours = initOf(recording);
-    const missing = recording.version === "2.1.330"
-      ? [
-        "messaging_socket_path",
-        "per_turn_effort_active",
-        "ultrathink_available",
-        "ultrathink_typed_raises",
-      ]
-      : [];
+    const missing = ["messaging_socket_path"];
     assertEquals(
       Object.keys(ours).sort(),
       Object.keys(theirs).filter((key) => !missing.includes(key)).sort(),
@@ -278,21 +271,14 @@ function isFrame(value: Readonly<Record<string, unknown>>): value is AnyFrame {
 }
 
 /** Where an `init` of ours says less or other than `claude -p`. */
-function unlikeInit(recording: Recording): readonly string[] {
-  switch (recording.version) {
-    case "2.1.330":
-      return [
-        "agents",
-        "capabilities",
-        "plugins",
-        "skills",
-        "slash_commands",
-        "terminal_slash_commands",
-        ...(recording.name === "mcp" ? ["mcp_servers"] : []),
-      ];
-    default:
-      return ["agents", "skills", "slash_commands", "tools"];
-  }
+function unlikeInit({ name }: Recording): readonly string[] {
+  return [
+    "agents",
+    "plugins",
+    "skills",
+    "slash_commands",
+    ...(name === "mcp" ? ["mcp_servers"] : []),
+  ];
 }
 
 function comparable(frame: AnyFrame, recording: Recording): unknown {

@@ -8,7 +8,7 @@ import { answer, COMPLETED, line } from "../transcript/lines.ts";
 import { conversationOptions } from "./conversation_options.ts";
 
 const SCHEDULED_FOR = Date.parse("2026-01-01T00:02:00.000Z");
-const VERSION = { version: "2.1.330", sessionId: "s" };
+const VERSION = { version: "2.1.332", sessionId: "s" };
 const user = (content: unknown, fields: object = {}) =>
   line({ type: "user", message: { content }, ...VERSION, ...fields });
 const PROMPT = user("hello there", { uuid: "p1" });

@@ -1,19 +1,16 @@
 import { assertEquals } from "@std/assert";
-import { type ConversationOptions, partsOf } from "../../src/frames/conversation.ts";
+import { partsOf } from "../../src/frames/conversation.ts";
 import { fold } from "../../src/frames/advance.ts";
 import { saidAtEnd } from "../../src/frames/conclusion.ts";
 import { castInputs } from "../cassette/cast_inputs.ts";
 import { RECORDED_RUNS, type RecordedRun } from "../cassette/recorded_runs.ts";
 
 /** What was said of a recorded run when it was whole, if it was, and what at its end, if that came by an answer. */
-function told(
-  { cassette: { cast } }: RecordedRun,
-  changed: (options: ConversationOptions) => ConversationOptions = (same) => same,
-) {
+function told({ cassette: { cast } }: RecordedRun) {
   const said: { whole?: unknown; end?: unknown; ending?: string; between: number } = { between: 0 };
   const partsBut = (effects: Parameters<typeof partsOf>[0][]) =>
     effects.flatMap(partsOf).filter(({ type }) => type !== "end");
-  fold(changed(cast.header.claude_print.conversation), castInputs(cast), {
+  fold(cast.header.claude_print.conversation, castInputs(cast), {
     onEffect: (effect) => {
       if (effect.type === "whole") said.whole = partsBut([...saidAtEnd(effect)]);
       if (effect.type === "frame" && said.whole !== undefined) said.between++;
@@ -39,19 +36,4 @@ Deno.test("what is said of a run once its transcript is whole is what is said at
     assertEquals(whole, AT_REST.includes(ending ?? "") ? end : undefined, name);
     assertEquals(between, 0, name);
   }
-});
-
-Deno.test("before 2.1.330 nothing but the end tells what a run has cost, which a text does not need", () => {
-  const runs = runsOf("2.1.197");
-  assertEquals(runs.filter((run) => told(run).whole !== undefined), []);
-  const texts = runs.map((run) =>
-    told(run, ({ session: { asksStatus: _, ...session }, ...others }) => ({ ...others, session }))
-  );
-  assertEquals(
-    texts.filter(({ whole, ending }) =>
-      (whole !== undefined) !== (AT_REST.includes(ending ?? "") && ending !== "budget")
-    ),
-    [],
-  );
-  assertEquals(texts.some(({ whole }) => whole !== undefined), true);
 });

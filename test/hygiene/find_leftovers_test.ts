@@ -29,7 +29,7 @@ const lastLine = (path: string) => Deno.readTextFileSync(path).split("\n").lengt
 
 Deno.test("nothing is left in what was scrubbed, whatever was taken out", () => {
   const runs = RECORDED_RUNS.filter(({ name }) =>
-    /^2\.1\.330\/(?:subagents|conversation|asked|hooks|partial-messages|tools|resumed)$/u.test(name)
+    /^2\.1\.332\/(?:subagents|conversation|asked|hooks|partial-messages|tools|resumed)$/u.test(name)
   );
   for (const { name } of runs) {
     const either = name.endsWith("/conversation")

@@ -69,7 +69,7 @@ Deno.test("a tape with what cannot be replayed is wrong, whoever made it", () =>
 
 Deno.test("a tape on which an answer of the caller is missing is wrong", () => {
   inFolder((folder) => {
-    makeCassette(folder, "2.1.330/asked");
+    makeCassette(folder, "2.1.332/asked");
     assertEquals(lintAt(folder).problems, []);
     edit(`${folder}/tape.jsonl`, (text) => {
       const lines = text.split("\n");

@@ -22,7 +22,7 @@ export function inFolder(test: (folder: string) => void): void {
 }
 
 /** Makes a cassette of a run as somebody has recorded it, with an exchange. */
-export function makeCassette(folder: string, name = "2.1.330/tools"): void {
+export function makeCassette(folder: string, name = "2.1.332/tools"): void {
   const run = RECORDED_RUNS.find((each) => each.name === name);
   if (run === undefined) throw new Error(`There is no recorded run ${name}`);
   const { cast, tape } = somebodys(run.folder);

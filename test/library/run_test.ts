@@ -3,6 +3,7 @@ import { type Frame, replay, run, RunError } from "../../src/library/mod.ts";
 import { leftovers } from "../leftovers.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import { userFiles } from "../standin/user_files.ts";
+import { converseHere } from "./converse_here.ts";
 import { runHere } from "./run_here.ts";
 
 const kindOf = ({ type, subtype }: Frame) => type === "system" ? `${subtype}` : type;
@@ -230,6 +231,15 @@ Deno.test("what keeps a run from starting rejects, with what to do about it", as
 Deno.test("a run without a login does not start", async () => {
   await using claude = await StandIn.set({}, { loggedIn: false });
   await assertRejects(() => runHere(claude, { prompt: "hi" }).result, RunError, "login");
+});
+
+Deno.test("run() and converse() refuse a Claude Code that is too old", async () => {
+  await using claude = await StandIn.set({ version: "2.1.197" });
+  const held = converseHere(claude).send("hi").result;
+  for (const result of [runHere(claude, { prompt: "hi" }).result, held]) {
+    const { exitCode } = await assertRejects(() => result, RunError, "2.1.197 is too old");
+    assertEquals(exitCode, 2);
+  }
 });
 
 Deno.test("a run that fails and that nobody asks about bothers nobody", async () => {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
+import { PROFILED_VERSIONS } from "../../src/claude/versions/profiles.ts";
 import { npmRuntime } from "../../fixtures/programs/npm_runtime.ts";
 import { compile } from "../executable/compile.ts";
 import { leftovers } from "../leftovers.ts";
@@ -78,8 +79,10 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
       // What each folder of the sources holds.
       "/src/README.md",
       // What is measured of Claude Code, and is no code.
-      "/src/claude/versions/2.1.197.json",
-      "/src/claude/versions/2.1.330.json",
+      ...PROFILED_VERSIONS.map((version) => `/src/claude/versions/${version}.json`),
+      "/src/claude/versions/profile_index.json",
+      "/src/claude/versions/settings_index.json",
+      "/src/claude/versions/tables_index.json",
       "/src/drift/known_shapes.json",
       // What the server of conversations answers.
       "/src/serve/http/resources/openapi.json",
@@ -108,7 +111,7 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
   await t.step("the documented command says its version", async () => {
     const { code, stdout, stderr } = await run(...CLI, "--version");
     assertEquals(code, 0, stderr);
-    assertEquals(stdout, `2.1.330 (Claude Code)\nclaude-print ${deno.version}\n`);
+    assertEquals(stdout, `2.1.332 (Claude Code)\nclaude-print ${deno.version}\n`);
   });
 
   await t.step("it answers a prompt", async () => {

@@ -1,19 +1,18 @@
+import { CLAUDE_VERSIONS } from "../../fixtures/programs/claude_binary.ts";
 import { namedClaude } from "./named_claude.ts";
 import { RealClaude, type RealClaudeOptions } from "./real_claude.ts";
 
 /**
- * The versions of Claude Code that the real layer runs: those that are pinned, or the one that CLAUDE_CODE names, of which
- * then everything is asked.
+ * The versions of Claude Code that the real layer runs: the oldest supported one and the newest, or the one that CLAUDE_CODE
+ * names, with which every test is run.
  *
- * Of an earlier one is asked what a version decides and only a child that lives can show: the ways in (fd 0, a paste, what
- * is said later), dialogs, ends, what the model is asked, the control protocol once, and every row of the table beside
- * `claude -p` (`parity`) but those in which the newest one says it all. What is made of its bytes, hooks and
- * lines is seen where recorded runs are replayed, which all versions have (`test/cassette/recorded_runs_test.ts`); what is
- * done before a child starts and once it has ended (plans, sessions, forks, recordings, the relay, a server) is the same
- * code for all. Both are asked of the newest alone.
+ * The oldest runs what a version decides and only a live child can show: the ways in (fd 0, a paste, later messages),
+ * dialogs, ends, what the model is asked, and the rows of `parity`. What is made of its bytes, hooks and lines is tested by
+ * replaying recorded runs. What is done before a child starts and after it has ended is the same code for all versions, so
+ * the newest runs it alone.
  */
 export const REAL_VERSIONS: readonly string[] = namedClaude === undefined
-  ? ["2.1.197", "2.1.330"]
+  ? CLAUDE_VERSIONS
   : [namedClaude.version];
 
 /**

@@ -10,7 +10,7 @@ const HOSTILE = { toString: {}, valueOf: {} };
 const OUTSIDE = ["line", "lines", "payload", "message"];
 /** Inputs whose fields of such a name hold what was looked at before: a caller's message, and counts of lines. */
 const LOOKED_AT = ["message", "cost"];
-const NEWEST = "2.1.330";
+const NEWEST = "2.1.332";
 /** Runs that have most fields between them. */
 const RUNS = /\/(?:api-error|background|denied-tool|subagent|tools)$/u;
 

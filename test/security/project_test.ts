@@ -4,11 +4,14 @@ import type { ProgramOutput } from "../start_program.ts";
 import { filesBelow } from "../real/files_below.ts";
 import { asRecorded } from "../real/as_recorded.ts";
 import { forEachVersion } from "../real/for_each_version.ts";
-import { RealClaude } from "../real/real_claude.ts";
+import type { RealClaude } from "../real/real_claude.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import { writeScript } from "../write_script.ts";
 
 const SERVER = join(import.meta.dirname ?? ".", "..", "..", "fixtures", "mcp_server.ts");
+
+/** Versions before 2.1.302 begin in auto mode. */
+const ASKING = ["--permission-mode", "default", "--"];
 
 /** Events that `claude -p` and the interactive program know alike. PermissionRequest is left out: see below. */
 const EVENTS = [
@@ -151,11 +154,11 @@ for (const trusted of [false, true]) {
         claudeJson.projects = { [home.project]: { hasTrustDialogAccepted: true } };
         await Deno.writeTextFile(`${home.path}/.claude.json`, JSON.stringify(claudeJson));
       }
-      const ours = await loot(real, () => real.printHere(["--", PROMPT]));
+      const ours = await loot(real, () => real.printHere([...ASKING, PROMPT]));
       const theirs = await asRecorded(
         real,
         `project/${trusted ? "trusted" : "untrusted"}`,
-        () => loot(real, () => real.claudeP(["--", PROMPT])),
+        () => loot(real, () => real.claudeP([...ASKING, PROMPT])),
       );
       // A trusted project's plugins are installed while the program runs, in time for some hooks or too late.
       const withoutPlugin = (ran: readonly string[]) =>
@@ -200,7 +203,9 @@ PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
     }
     await Deno.writeTextFile(`${real.home.project}/.git/HEAD`, "ref: refs/heads/main\n");
     const editor = { TERM_PROGRAM: "vscode", VSCODE_GIT_ASKPASS_MAIN: "/vscode/askpass.js" };
-    const run = await real.printHere(["--trace", "--", "Hi [[bash touch made]] [[say done]]"], {
+    const run = await real.printHere([
+      ...["--trace", "--permission-mode", "default", "--", "Hi [[bash touch made]] [[say done]]"],
+    ], {
       env: { ...editor, ...browsers },
     });
     assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
@@ -252,19 +257,4 @@ Deno.test("a project is not trusted in its user's place, where Claude Code asks 
     await tell({ hooks: {} });
     assertEquals((await claude.printHere(["hello"])).stdout, "Hello from the stand-in.\n");
   }
-});
-
-Deno.test("2.1.197: variables of a project that nobody trusts take neither hooks nor limits away", async () => {
-  await using real = await RealClaude.set("2.1.197");
-  const { project } = real.home;
-  await Deno.mkdir(`${project}/.claude`);
-  const env = { CLAUDE_CODE_SIMPLE: "1", CLAUDE_CODE_SAFE_MODE: "1" };
-  await Deno.writeTextFile(`${project}/.claude/settings.json`, JSON.stringify({ env }));
-  const run = await real.printHere(
-    ["--max-turns=1", "--allowedTools=Bash", "--", "Hi [[bash touch one]] [[bash touch two]]"],
-    { env: { ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-0123456789abcdefghij" } },
-  );
-  assertEquals([run.code, run.stdout], [1, "Error: Reached max turns (1)"], run.stderr);
-  const made = Array.from(Deno.readDirSync(project), ({ name }) => name).sort();
-  assertEquals(made, [".claude", "one"]);
 });

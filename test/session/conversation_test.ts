@@ -9,7 +9,7 @@ import { simulate, type Simulation } from "./simulation.ts";
 const OPTIONS = {
   keptAtEnd: true,
   conversation: true,
-  version: "2.1.330",
+  version: "2.1.332",
   timeoutMs: 60_000,
 } as const;
 
@@ -97,22 +97,20 @@ Deno.test("a turn is over once it is on record and paid for, and the child rests
 });
 
 Deno.test("what a turn cost is asked for at its Stop, by keys that leave the input box as it was", () => {
-  for (const [version, keys] of [["2.1.197", ""], ["2.1.330", "?\x7f"]] as const) {
-    const session = simulate({ ...OPTIONS, version });
-    session.hear({ type: "reachable" });
-    status(session, "idle");
-    say(session, "one");
-    const before = session.typed();
-    answered(session, "one");
-    assertEquals([before, session.typed()], ["", keys], version);
-    const last = simulate({ ...OPTIONS, version });
-    last.hear({ type: "reachable" });
-    status(last, "idle");
-    say(last, "one");
-    last.hear({ type: "closed" });
-    answered(last, "one");
-    assertEquals(last.typed(), "", `${version}: nobody is told of the cost of the last one`);
-  }
+  const session = simulate(OPTIONS);
+  session.hear({ type: "reachable" });
+  status(session, "idle");
+  say(session, "one");
+  const before = session.typed();
+  answered(session, "one");
+  assertEquals([before, session.typed()], ["", "?\x7f"]);
+  const last = simulate(OPTIONS);
+  last.hear({ type: "reachable" });
+  status(last, "idle");
+  say(last, "one");
+  last.hear({ type: "closed" });
+  answered(last, "one");
+  assertEquals(last.typed(), "", "nobody is told of the cost of the last one");
   const text = simulate({ keptAtEnd: true, prompt: "one", inject: "stdin" });
   answered(text, "one");
   assertEquals([text.typed(), text.signals()], ["", ["SIGTERM"]], "nobody waits for it");
@@ -436,7 +434,7 @@ Deno.test("an interrupt stops a command that an urgent message waits for", () =>
 });
 
 Deno.test("an urgent message stops the turn of one that waits for the child to start, and comes before all others", () => {
-  const session = simulate({ ...OPTIONS, version: "2.1.330" });
+  const session = simulate({ ...OPTIONS, version: "2.1.332" });
   session.hear({ type: "reachable" });
   say(session, "one", { uuid: "1" });
   say(session, "two", { uuid: "2" });
@@ -526,7 +524,7 @@ Deno.test("a message that needs no child has its turn in its place", () => {
 
 Deno.test("a conversation whose only message needs no child ends with it", () => {
   const session = simulate(OPTIONS);
-  const settled = { kind: "local", text: "x", version: "2.1.330" } as const;
+  const settled = { kind: "local", text: "x", version: "2.1.332" } as const;
   session.hear({ type: "message", message: { text: "/x", settled } });
   session.hear({ type: "closed" });
   status(session, "idle");
@@ -539,7 +537,7 @@ Deno.test("a conversation whose only message needs no child ends with it", () =>
 
 Deno.test("a message that needs no child does not wait for ever for a hook that does not come", () => {
   const session = rested();
-  const settled = { kind: "local", text: "x", version: "2.1.330" } as const;
+  const settled = { kind: "local", text: "x", version: "2.1.332" } as const;
   session.hear({ type: "message", message: { text: "/x", settled } });
   assertEquals(turns(session), []);
   session.wait(5000);
@@ -552,7 +550,7 @@ Deno.test("a message while tasks run in the background is a turn of its own", ()
   submit(session, "one");
   hook(session, "Stop", { background_tasks: [{ type: "shell" }] }, "stop-1");
   promptLine(session, "one");
-  line(session, { type: "system", subtype: "turn_duration", version: "2.1.330" });
+  line(session, { type: "system", subtype: "turn_duration", version: "2.1.332" });
   // It is still the turn of the tasks: the child tells of itself that a shell runs.
   status(session, "shell");
   cost(session);
@@ -567,7 +565,7 @@ Deno.test("a message for later follows a turn with tasks whose lines come before
   submit(session, "one");
   promptLine(session, "one");
   say(session, "two", { priority: "later" });
-  line(session, { type: "system", subtype: "turn_duration", version: "2.1.330" });
+  line(session, { type: "system", subtype: "turn_duration", version: "2.1.332" });
   assertEquals(delivered(session), ["one"]);
   hook(session, "Stop", { background_tasks: [{ type: "shell" }] });
   assertEquals([delivered(session), phase(session)], [["one", "two"], "entered"]);
@@ -713,7 +711,7 @@ Deno.test("a command goes to a child whose session holds the texts before it", (
   const content = ["one", "two", "/x"].map((text) => ({ type: "text", text }));
   const commands: readonly Partial<Message>[] = [
     { way: "paste", command: "/x" },
-    { way: undefined, settled: { kind: "asked", version: "2.1.330" } },
+    { way: undefined, settled: { kind: "asked", version: "2.1.332" } },
   ];
   for (const command of commands) {
     const session = rested();
@@ -749,20 +747,12 @@ Deno.test("another model is refused where a hook has a say in it, which would no
   assertEquals(session.state().changes, undefined);
 });
 
-Deno.test("since 2.1.330 a mode may be called manual, which is the default one", () => {
-  for (const [version, subtype] of [["2.1.197", "error"], ["2.1.330", "success"]] as const) {
-    const session = simulate({ conversation: true, version });
-    const body = { mode: "manual" };
-    session.hear({ type: "control", request: { id: "r", subtype: "set_permission_mode", body } });
-    assertEquals(
-      session.effects.flatMap((effect) =>
-        effect.type === "respond" ? [effect.response.subtype] : []
-      ),
-      [subtype],
-    );
-    const isChanged = subtype === "success";
-    assertEquals(session.state().changes, isChanged ? { permissionMode: "default" } : undefined);
-  }
+Deno.test("a mode may be called manual, which is the default one", () => {
+  const session = simulate({ conversation: true });
+  const body = { mode: "manual" };
+  session.hear({ type: "control", request: { id: "r", subtype: "set_permission_mode", body } });
+  assertEquals(responses(session).map(({ subtype }) => subtype), ["success"]);
+  assertEquals(session.state().changes, { permissionMode: "default" });
 });
 
 Deno.test("a limit of thinking below none is taken, as by claude -p", () => {
@@ -828,9 +818,9 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
   ]);
 });
 
-Deno.test("a title that a caller gives the session is told since 2.1.330, once it is noted", () => {
-  for (const version of ["2.1.197", "2.1.330"]) {
-    const session = simulate({ conversation: true, version });
+Deno.test("a title that a caller gives the session is told, once it is noted", () => {
+  {
+    const session = simulate({ conversation: true });
     const rename = (id: string, title: unknown) =>
       session.hear({
         type: "control",
@@ -846,31 +836,28 @@ Deno.test("a title that a caller gives the session is told since 2.1.330, once i
       { subtype: "error", error: "title must be non-empty" },
     ]);
     const titles = session.effects.filter(({ type }) => type === "title");
-    assertEquals(titles, version === "2.1.330" ? [{ type: "title", title: "Mine" }] : []);
+    assertEquals(titles, [{ type: "title", title: "Mine" }]);
   }
 });
 
 Deno.test("what an initialization that does not come first asks for is nothing to claude -p, or refused", () => {
-  const consulted = (version: string, body: Readonly<Record<string, unknown>>) => {
-    const session = simulate({ conversation: true, version });
+  const consulted = (body: Readonly<Record<string, unknown>>) => {
+    const session = simulate({ conversation: true });
     session.hear({ type: "control", request: { id: "i", subtype: "initialize", body } });
     return session.effects.some(({ type }) => type === "consult");
   };
-  for (const version of ["2.1.197", "2.1.330"]) {
-    const prompts = { systemPrompt: "x", appendSystemPrompt: ["y"], agents: { a: {} } };
-    assertEquals(consulted(version, prompts), true);
-    assertEquals(consulted(version, { sdkMcpServers: ["a"] }), false);
-    assertEquals(consulted(version, { title: "a" }), false);
-  }
-  const hooks = { Stop: [{ hookCallbackIds: ["h"] }] };
-  assertEquals([consulted("2.1.197", { hooks }), consulted("2.1.330", { hooks })], [true, false]);
+  const prompts = { systemPrompt: "x", appendSystemPrompt: ["y"], agents: { a: {} } };
+  assertEquals(consulted(prompts), true);
+  assertEquals(consulted({ sdkMcpServers: ["a"] }), false);
+  assertEquals(consulted({ title: "a" }), false);
+  assertEquals(consulted({ hooks: { Stop: [{ hookCallbackIds: ["h"] }] } }), false);
 });
 
 Deno.test("whether servers of an initialization are there is answered: they come with a child's start alone", () => {
   const mcpServers = { s: { command: "x" } };
   const applied = (id: string, body: Readonly<Record<string, unknown>>) => {
     const caller = { idPrefix: "q", callbacks: [], initialized: { id: "first" } };
-    const session = simulate({ conversation: true, version: "2.1.330", caller });
+    const session = simulate({ conversation: true, version: "2.1.332", caller });
     session.hear({ type: "control", request: { id, subtype: "initialize", body } });
     session.hear({ type: "consulted", id, said: { response: { commands: [] } } });
     const [answered] = responses(session);
@@ -905,32 +892,11 @@ Deno.test("a message waits for MCP servers, as the hook does that the socket doe
   assertEquals(delivered(unheard), ["one"]);
 });
 
-Deno.test("a message goes to a child that notes its servers' tools late, where the hook of its prompt waits for them", () => {
-  const session = simulate({
-    conversation: true,
-    mcpServers: 1,
-    bridged: ["own"],
-    holdsPrompt: true,
-  });
-  session.hear({ type: "reachable" });
-  status(session, "idle");
-  say(session, "one");
-  assertEquals(delivered(session), []);
-  hook(session, "SessionStart", {});
-  assertEquals(delivered(session), ["one"]);
-  hook(session, "UserPromptSubmit", { prompt: "one" }, "7");
-  session.wait(20_000);
-  assertEquals(answers(session), []);
-  session.hear({ type: "mcp", begun: 1, done: 1, settled: { own: "failed" } });
-  session.wait(200);
-  assertEquals(answers(session), ["7"]);
-});
-
 Deno.test("a message behind one that needs no child waits for MCP servers all the same", () => {
   const session = simulate({ conversation: true, mcpServers: 1 });
   session.hear({ type: "reachable" });
   status(session, "idle");
-  const settled = { kind: "local", text: "x", version: "2.1.330" } as const;
+  const settled = { kind: "local", text: "x", version: "2.1.332" } as const;
   session.hear({ type: "message", message: { text: "/x", settled } });
   say(session, "one");
   hook(session, "SessionStart", {}, "7");
@@ -1070,8 +1036,8 @@ Deno.test("a message that the child was not given yet can be taken back, and a s
 });
 
 Deno.test("an interrupt tells which messages are still to be answered, and takes back those that the child was not given", () => {
-  const interrupted = (body: Readonly<Record<string, unknown>>, version = "2.1.330") => {
-    const session = simulate({ ...OPTIONS, version });
+  const interrupted = (body: Readonly<Record<string, unknown>>) => {
+    const session = simulate(OPTIONS);
     session.hear({ type: "reachable" });
     status(session, "idle");
     say(session, "one", { uuid: "1" });
@@ -1094,7 +1060,6 @@ Deno.test("an interrupt tells which messages are still to be answered, and takes
     ["three", "four"],
     0,
   ]);
-  assertEquals(interrupted({ cancel_queued: true }, "2.1.197"), [undefined, [], 2]);
 });
 
 Deno.test("settings that a caller applies are the next child's, and those that end everything are refused", () => {
@@ -1121,9 +1086,9 @@ Deno.test("settings that a caller applies are the next child's, and those that e
   });
 });
 
-Deno.test("of settings that Claude Code does not take nothing is applied since 2.1.330, and the keys are named", () => {
-  for (const version of ["2.1.197", "2.1.330"]) {
-    const session = simulate({ conversation: true, version });
+Deno.test("of settings that Claude Code does not take nothing is applied, and the keys are named", () => {
+  {
+    const session = simulate({ conversation: true });
     for (
       const settings of [
         { permissions: null, model: null },
@@ -1138,9 +1103,8 @@ Deno.test("of settings that Claude Code does not take nothing is applied since 2
       });
     }
     const told = responses(session).map(({ error = "" }) => `${error}`.split("of: ")[1]);
-    const keys = version === "2.1.197" ? [] : ["model, permissions", "hooks"];
-    assertEquals(told, [undefined, keys[0], keys[1], undefined]);
-    assertEquals(session.state().changes?.flagSettings?.["env"] === undefined, keys.length > 0);
+    assertEquals(told, [undefined, "permissions, model", "hooks", undefined]);
+    assertEquals(session.state().changes?.flagSettings?.["env"], undefined);
   }
 });
 

@@ -2,7 +2,7 @@ import { readCassette } from "../cassette/read_cassette.ts";
 import { castInputs } from "../cassette/cast_inputs.ts";
 import type { Input } from "../../src/session/input.ts";
 
-/** What a recorded run was told, by the version and the name of the run, such as `2.1.330/answer`, but for its message. */
+/** What a recorded run was told, by the version and the name of the run, such as `2.1.332/answer`, but for its message. */
 export function readRecording(name: string): readonly Input[] {
   const { pathname } = new URL(`../../fixtures/recordings/runs/${name}`, import.meta.url);
   return castInputs(readCassette(pathname).cast)

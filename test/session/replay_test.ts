@@ -8,7 +8,7 @@ import { conversationOptions } from "../frames/conversation_options.ts";
 import { onlyMessage } from "./only_message.ts";
 import { readRecording } from "./recording.ts";
 
-const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"] as const;
+const VERSIONS = ["2.1.285", "2.1.332"] as const;
 
 const options = (text: string, way: "stdin" | "paste") => ({ text, way });
 
@@ -108,7 +108,7 @@ for (const version of VERSIONS) {
 }
 
 Deno.test("a session that is cut off anywhere can still be told to stop, and ends with its child", () => {
-  const inputs = readRecording("2.1.330/answer");
+  const inputs = readRecording("2.1.332/answer");
   for (let length = 1; length < inputs.length; length++) {
     const at = inputs[length]?.at ?? 0;
     const result = replay([

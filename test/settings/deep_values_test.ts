@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { judgedSettings } from "../../src/settings/judged_settings.ts";
+import { readSettingsValue } from "../../src/settings/judged_settings.ts";
 
 Deno.test("however deeply settings are nested, what is taken of them can be compared and written again", () => {
   const deep = JSON.parse(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`);
   const settings = { ...deep, permissions: { deny: ["Bash", [deep]] }, env: { A: "1" } };
-  const { values, tooDeep } = judgedSettings(settings);
+  const { values, tooDeep } = readSettingsValue(settings);
   const { permissions, env } = JSON.parse(JSON.stringify(values));
   assertEquals(env, { A: "1" });
   assertEquals(permissions.deny[0], "Bash");

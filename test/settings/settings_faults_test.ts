@@ -1,7 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { skippedHooks } from "../../src/settings/hook_faults.ts";
 import { settingsFaults } from "../../src/settings/settings_faults.ts";
-import { versionFaults } from "../../src/settings/version_faults.ts";
+
+const OLDEST = "2.1.285";
+const NEWEST = "2.1.332";
+
+/** What the newest version says. */
+const faultsOf = (settings: unknown) => settingsFaults(settings, NEWEST);
 
 Deno.test("settingsFaults() tells what is wrong below the keys of sandbox, attribution and worktree", () => {
   const sandbox = {
@@ -10,7 +15,7 @@ Deno.test("settingsFaults() tells what is wrong below the keys of sandbox, attri
     network: { allowUnixSockets: "x", httpProxyPort: "80" },
     filesystem: [],
   };
-  const faults = settingsFaults({ sandbox, attribution: { pr: 1 }, worktree: { sparsePaths: 2 } });
+  const faults = faultsOf({ sandbox, attribution: { pr: 1 }, worktree: { sparsePaths: 2 } });
   assertEquals(
     faults.map(({ path, message }) => `${path}: ${message}`).toSorted(),
     [
@@ -29,55 +34,48 @@ Deno.test("settingsFaults() takes what is right there, absent, or of keys that n
   const network = { allowUnixSockets: ["/a"], httpProxyPort: 80, nonesuch: 1 };
   const right = { enabled: false, excludedCommands: [], network };
   for (const attribution of [false, true, { commit: "" }]) {
-    assertEquals(settingsFaults({ sandbox: right, attribution, worktree: {} }), []);
+    assertEquals(faultsOf({ sandbox: right, attribution, worktree: {} }), []);
   }
-  assertEquals(settingsFaults({ sandbox: 1 }).map(({ path }) => path), ["sandbox"]);
+  assertEquals(faultsOf({ sandbox: 1 }).map(({ path }) => path), ["sandbox"]);
 });
 
 Deno.test("settingsFaults() finds hooks for which nothing that stands beside them counts", () => {
   const permissions = { defaultMode: "bypassPermissions" };
   for (const event of ["PreToolUse", "PermissionRequest"]) {
     for (const matchers of ["x", [5], [{ hooks: [{ type: "command" }] }]]) {
-      const faults = settingsFaults({ permissions, hooks: { [event]: matchers } });
+      const faults = faultsOf({ permissions, hooks: { [event]: matchers } });
       assertEquals(faults.length, 2);
     }
     const sound = [{ matcher: "Bash", hooks: [{ type: "command", command: "true", more: 5 }] }];
-    assertEquals(settingsFaults({ permissions, hooks: { [event]: sound, Stop: [5] } }), []);
+    assertEquals(faultsOf({ permissions, hooks: { [event]: sound, Stop: [5] } }), []);
   }
 });
 
-Deno.test("versionFaults() tells what one version takes and the other does not", () => {
-  const paths = (settings: unknown) => {
-    const { before, since } = versionFaults(settings);
-    return [before, since].map((faults) => faults.map(({ path }) => path));
-  };
-  assertEquals(paths({ idleCompaction: 5, timeZone: 1, feedbackDrafts: null }), [[], [
-    "idleCompaction",
-    "timeZone",
-  ]]);
+Deno.test("versions differ in what they take of settings", () => {
+  const paths = (settings: unknown) =>
+    [OLDEST, NEWEST].map((version) => settingsFaults(settings, version).map(({ path }) => path));
+  assertEquals(paths({ idleCompaction: 5 }), [[], ["idleCompaction"]]);
   const earlier = { attribution: true, subagentStatusLine: {}, disableArtifact: null };
-  assertEquals(paths(earlier), [
-    ["disableArtifact", "attribution", "subagentStatusLine.type", "subagentStatusLine.command"],
-    [],
-  ]);
-  // One that neither takes is no difference.
+  const [oldest = [], newest] = paths(earlier);
+  assertEquals(oldest.toSorted(), ["subagentStatusLine.command", "subagentStatusLine.type"]);
+  assertEquals(newest, []);
   const same = { attribution: 3, disableArtifact: 5, tui: 5 };
-  assertEquals(paths(same), [[], []]);
-  assertEquals(settingsFaults(same).length, 3);
-  for (const none of [null, 5, [], {}]) assertEquals(paths(none), [[], []]);
+  assertEquals(paths(same).map((each) => each.length), [3, 3]);
 });
 
-Deno.test("versionFaults() finds a hook for commands of skills that cannot be loaded, since it is one", () => {
-  const { since, guarded } = versionFaults({ hooks: { PreSkillShellCommand: [5] } });
-  assertEquals([since.length, guarded.length], [0, 2]);
-  const sound = [{ hooks: [{ type: "command", command: "true" }] }];
-  assertEquals(versionFaults({ hooks: { PreSkillShellCommand: sound } }).guarded, []);
+Deno.test("a hook for commands of skills guards since there is one", () => {
+  const count = (command: unknown) =>
+    [OLDEST, NEWEST].map((version) =>
+      settingsFaults({ hooks: { PreSkillShellCommand: command } }, version).length
+    );
+  assertEquals(count([5]), [0, 2]);
+  assertEquals(count([{ hooks: [{ type: "command", command: "true" }] }]), [0, 0]);
 });
 
-Deno.test("skippedHooks() knows the hook for commands of skills since it is one", () => {
-  const told = (guardsSkills: boolean) =>
-    skippedHooks({ PreSkillShellCommand: [], Bogus: [] }, { guardsSkills })
+Deno.test("skippedHooks() knows the events of a version", () => {
+  const told = (version: string) =>
+    skippedHooks({ PreSkillShellCommand: [], Bogus: [] }, version)
       .map(({ path, message }) => [path, message.endsWith("MessageDisplay, PreSkillShellCommand")]);
-  assertEquals(told(false), [["hooks.PreSkillShellCommand", false], ["hooks.Bogus", false]]);
-  assertEquals(told(true), [["hooks.Bogus", true]]);
+  assertEquals(told(OLDEST), [["hooks.PreSkillShellCommand", false], ["hooks.Bogus", false]]);
+  assertEquals(told(NEWEST), [["hooks.Bogus", true]]);
 });

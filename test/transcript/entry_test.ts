@@ -7,7 +7,7 @@ import {
   parseEntry,
   type UserMeaning,
 } from "../../src/transcript/entry.ts";
-import { readRecording, recordingNames } from "./recording.ts";
+import { OLD_TRANSCRIPTS, readTranscript, recordingNames } from "./recording.ts";
 
 Deno.test("parseEntry: takes what is not a JSON object for no entry", () => {
   for (const line of ["", " ", "{", '{"type":"user","mess', "null", "1", '"a"', "[]"]) {
@@ -33,8 +33,8 @@ Deno.test("parseEntry: passes unknown types and unexpected shapes as other", () 
 });
 
 Deno.test("parseEntry: keeps every field of a recorded line", () => {
-  for (const name of recordingNames()) {
-    const { entries, transcript } = readRecording(name);
+  for (const name of [...OLD_TRANSCRIPTS, ...recordingNames()]) {
+    const { entries, transcript } = readTranscript(name);
     const lines = new TextDecoder().decode(transcript).split("\n").slice(0, -1);
     assertEquals(
       entries.map((entry) => {

@@ -21,6 +21,9 @@ export interface Recording {
 
 const FOLDER = new URL("../../fixtures/transcripts/", import.meta.url);
 
+/** Transcripts that versions before the support window wrote. Their sessions can still be resumed. */
+export const OLD_TRANSCRIPTS = ["2.1.168/denied", "2.1.197/background"] as const;
+
 /** Lists the recordings as `version/name`, sorted. */
 export function recordingNames(): readonly string[] {
   const names: string[] = [];
@@ -30,23 +33,27 @@ export function recordingNames(): readonly string[] {
       names.push(`${version.name}/${name}`);
     }
   }
-  return names.sort();
+  return names.filter((name) => !OLD_TRANSCRIPTS.some((old) => old === name)).sort();
 }
 
 /** Reads one recording, named `version/name`. */
 export function readRecording(path: string): Recording {
   const folder = new URL(`${path}/`, FOLDER);
   const [version = "", name = ""] = path.split("/");
-  const transcript = Deno.readFileSync(new URL("transcript.jsonl", folder));
   return {
     version,
     name,
-    transcript,
-    entries: entriesOf(new TextDecoder().decode(transcript)),
+    ...readTranscript(path),
     run: JSON.parse(Deno.readTextFileSync(new URL("run.json", folder))),
     frames: Deno.readTextFileSync(new URL("print.jsonl", folder)).split("\n")
       .filter((line) => line !== "").map((line) => JSON.parse(line)),
   };
+}
+
+/** Reads the transcript of a recording or of an old version. */
+export function readTranscript(path: string): Pick<Recording, "transcript" | "entries"> {
+  const transcript = Deno.readFileSync(new URL(`${path}/transcript.jsonl`, FOLDER));
+  return { transcript, entries: entriesOf(new TextDecoder().decode(transcript)) };
 }
 
 /** Reads a subagent's transcript of a recording and what Claude Code wrote about it. */

@@ -7,7 +7,7 @@ import {
   type SessionListing,
   withNoted,
 } from "../../src/transcript/session_listing.ts";
-import { readRecording } from "./recording.ts";
+import { readTranscript } from "./recording.ts";
 
 /** What lines say of a session, the first `start` of which an earlier run has written. */
 function listed(entries: readonly Entry[], start = 0): SessionListing {
@@ -17,8 +17,8 @@ function listed(entries: readonly Entry[], start = 0): SessionListing {
   ));
 }
 
-Deno.test("listingOf: reads what 2.1.330 writes down", () => {
-  const { maxOutputTokens, ...listing } = listed(readRecording("2.1.330/mcp").entries);
+Deno.test("listingOf: reads what Claude Code writes down", () => {
+  const { maxOutputTokens, ...listing } = listed(readTranscript("2.1.330/mcp").entries);
   assert(listing.tools.includes("Agent") && listing.tools.includes("mcp__lab__hello"));
   assert(!listing.tools.includes("DeferredToolPlaceholder"));
   assertEquals(listing.mcpServers, [{ name: "lab", status: "connected" }]);
@@ -27,11 +27,11 @@ Deno.test("listingOf: reads what 2.1.330 writes down", () => {
   assertEquals([...maxOutputTokens], [["claude-opus-5-5", 128_000]]);
 });
 
-Deno.test("listingOf: knows no tools before 2.1.330, but agents and skills", () => {
-  const listing = listed(readRecording("2.1.197/plain").entries);
+Deno.test("listingOf: knows agents and skills of an old transcript, but no tools", () => {
+  const listing = listed(readTranscript("2.1.197/background").entries);
   assertEquals(listing.tools, []);
-  assert(listing.agents.includes("general-purpose"));
-  assert(listing.skills.includes("code-review"));
+  assert(listing.agents.includes("Explore"));
+  assert(listing.skills.includes("deep-research"));
 });
 
 Deno.test("listingOf: takes the tools of the first request of the run", () => {

@@ -5,7 +5,7 @@ import type { TapeEntry } from "../../../src/cassette/cassette.ts";
 import { readProgram } from "../../../src/cassette/program/read_program.ts";
 import { read, RESULT, says, user, wrote } from "./played_tape.ts";
 
-const RUNS = new URL("../../../fixtures/recordings/runs/2.1.330", import.meta.url).pathname;
+const RUNS = new URL("../../../fixtures/recordings/runs/2.1.332", import.meta.url).pathname;
 
 /** Reads what is in a folder of these files. */
 function programOf(files: Readonly<Record<string, readonly TapeEntry[] | string>>) {
@@ -28,7 +28,7 @@ const SECOND = [wrote(user("Two"), { at: 5 }), read(RESULT, { at: 10 })];
 
 Deno.test("of a cassette it is known what the run was asked, how it ended, and of which version it is", () => {
   const { prompts, exit, inputEnded, version, tape } = readProgram(`${RUNS}/api-error`);
-  assertEquals([prompts, inputEnded, version], [["Hi [[error 529]]"], true, "2.1.330"]);
+  assertEquals([prompts, inputEnded, version], [["Hi [[error 529]]"], true, "2.1.332"]);
   assertEquals(exit?.code, 75);
   assertEquals(exit?.stderr?.startsWith("claude-print: The API is overloaded: 529"), true);
   assertEquals(tape.length > 2, true);

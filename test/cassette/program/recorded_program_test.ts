@@ -61,11 +61,11 @@ Deno.test("session and version are those that the tape tells", () => {
   const init = { type: "system", subtype: "init", session_id: SESSION };
   const tape = [
     wrote(user("One")),
-    read({ ...init, claude_code_version: "2.1.330" }),
+    read({ ...init, claude_code_version: "2.1.332" }),
     read(RESULT),
   ];
   const { sessionId, version } = recordedProgram(tape, OPTIONS);
-  assertEquals([sessionId, version], [SESSION, "2.1.330"]);
+  assertEquals([sessionId, version], [SESSION, "2.1.332"]);
   const named = recordedProgram(tape, { ...OPTIONS, version: "2.1.197" });
   assertEquals(named.version, "2.1.197");
 });

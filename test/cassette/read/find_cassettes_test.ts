@@ -55,9 +55,9 @@ Deno.test("a folder is a cassette by its parts, and so are those of the Claude C
       "folder two",
     ],
   );
-  assertEquals(found(["2.1.197/tools/child.cast", "2.1.330/answer/child.cast"]), [
-    "folder 2.1.197/tools",
-    "folder 2.1.330/answer",
+  assertEquals(found(["2.1.285/tools/child.cast", "2.1.332/answer/child.cast"]), [
+    "folder 2.1.285/tools",
+    "folder 2.1.332/answer",
   ]);
 });
 

@@ -3,7 +3,7 @@ import { openRecorded } from "../../../src/cassette/read/open_recorded.ts";
 import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
 import { CliError } from "../../../src/cli_error.ts";
 
-const RUNS = new URL("../../../fixtures/recordings/runs/2.1.330/", import.meta.url).pathname;
+const RUNS = new URL("../../../fixtures/recordings/runs/2.1.332/", import.meta.url).pathname;
 
 /** A folder with some of the parts of a recording. */
 async function folderWith(run: string, names: readonly string[]): Promise<string> {
@@ -23,7 +23,7 @@ Deno.test("openConversation() opens the casts of all Claude Codes, and a tape wh
     // A link leads out of the folder.
     await Deno.symlink(elsewhere, `${folder}/4`);
     const { meta, children } = openRecorded(folder);
-    assertEquals(meta?.claude_code, "2.1.330");
+    assertEquals(meta?.claude_code, "2.1.332");
     const found = children.map((child) =>
       "cast" in child ? recordedTurns(child.cast).turns.length : child.tape.length > 0
     );

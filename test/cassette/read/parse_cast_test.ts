@@ -92,7 +92,6 @@ const SESSION: Required<SessionOptions> = {
   output: { schema: { type: "object" }, maxTries: 3 },
   mcpServers: 2,
   awaited: ["calc"],
-  holdsPrompt: true,
   bridged: ["calc"],
   asksStatus: true,
   unattended: true,
@@ -108,6 +107,13 @@ const FRAMES: Required<FramesOptions> = {
   home: "/home/me",
   conversation: true,
   version: "2.1.330",
+  learnt: {
+    "99.0.0": {
+      capabilities: "taskOutput",
+      keys: { init: "a b", assistant: "", user: "", result: "", usage: "", modelUsage: "" },
+      constants: { init: { a: [1] }, result: {} },
+    },
+  },
   sessionId: "s",
   cwd: "/p",
   permissionMode: "plan",

@@ -41,7 +41,7 @@ function chunks(text: string, ends: readonly number[]): readonly Input[] {
 }
 
 Deno.test("createRecording() keeps every input, its time and what was done about it", () => {
-  const all = readRecording("2.1.330/dialog-settings-warning");
+  const all = readRecording("2.1.332/dialog-settings-warning");
   const recorded = recordSession(all);
   const { header, events } = recorded.cast;
   assertEquals([header.version, header.width, header.height], [2, 220, 50]);
@@ -270,7 +270,7 @@ Deno.test("createRecording() takes out the secrets of any output, and comes to a
 });
 
 Deno.test("createRecording() leaves a recording without secrets as it is", () => {
-  for (const name of ["2.1.168/answer", "2.1.197/dialog-settings-warning", "2.1.330/paste"]) {
+  for (const name of ["2.1.285/answer", "2.1.285/dialog-settings-warning", "2.1.332/paste"]) {
     const all = readRecording(name);
     assertEquals(recordSession(all, { redactor }), recordSession(all));
   }

@@ -17,11 +17,11 @@ import { fixtureTurns } from "./fixture_turns.ts";
 
 const stepsOf = (name: string) => conversationSteps([fixtureTurns(name)]);
 
-Deno.test("compareConversations() finds the same in a run of two versions, but for their models", () => {
+Deno.test("compareConversations() finds the same in a run of two versions", () => {
   for (const run of ["answer", "conversation", "resumed", "stopped", "timeout", "tools"]) {
-    const [one, other] = [stepsOf(`2.1.197/${run}`), stepsOf(`2.1.330/${run}`)];
+    const [one, other] = [stepsOf(`2.1.285/${run}`), stepsOf(`2.1.332/${run}`)];
     const { parting, models, common } = compareConversations(one, other);
-    assertEquals([parting, models], [undefined, [["claude-opus-4-8"], ["claude-opus-5-5"]]], run);
+    assertEquals([parting, models], [undefined, [["claude-opus-5-5"], ["claude-opus-5-5"]]], run);
     assertEquals(common.steps, one.length, run);
   }
 });
@@ -81,7 +81,7 @@ Deno.test("a tape alone says the same of a conversation as its cast, which has a
     assertEquals(spoken(stepsOnTape(tape)), ofCast, name);
   }
   const { tape } = readCassette(
-    new URL("../../../fixtures/recordings/runs/2.1.330/conversation", import.meta.url).pathname,
+    new URL("../../../fixtures/recordings/runs/2.1.332/conversation", import.meta.url).pathname,
   );
   const prompts = stepsOnTape(tape).filter(({ content }) => content.kind === "prompt");
   assertEquals(prompts.map(({ turn }) => turn), [1, 2, 3, 4, 5]);
@@ -89,14 +89,14 @@ Deno.test("a tape alone says the same of a conversation as its cast, which has a
 
 Deno.test("what a tape tells of a run without its prompt is the first turn", () => {
   const { tape } = readCassette(
-    new URL("../../../fixtures/recordings/runs/2.1.330/tools", import.meta.url).pathname,
+    new URL("../../../fixtures/recordings/runs/2.1.332/tools", import.meta.url).pathname,
   );
   assertEquals(new Set(stepsOnTape(tape).map(({ turn }) => turn)), new Set([1]));
   assertEquals(stepsOnTape([]), []);
 });
 
 Deno.test("a command is the one that was typed, however Claude Code has it, and one that says nothing is a turn", () => {
-  const [greeting] = stepsOf("2.1.330/command");
+  const [greeting] = stepsOf("2.1.332/command");
   assertEquals(greeting?.content, { kind: "prompt", content: "/greet Ada" });
   const typed = (content: string) => entryOf({ type: "user", message: { role: "user", content } });
   const said = (text: string, model: string) =>

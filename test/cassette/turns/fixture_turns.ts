@@ -3,7 +3,7 @@ import { type RecordedTurns, recordedTurns } from "../../../src/cassette/turns/r
 
 const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).pathname;
 
-/** The turns of a recorded run, such as `2.1.330/conversation`. */
+/** The turns of a recorded run, such as `2.1.332/conversation`. */
 export function fixtureTurns(name: string): RecordedTurns {
   return recordedTurns(readCassette(`${RUNS}${name}`).cast);
 }

@@ -19,7 +19,7 @@ function rebuilt(children: readonly RecordedTurns[], at: number) {
   return { spoken, after: prompts.map(({ text }) => text), sessions: [...sessions] };
 }
 
-for (const version of ["2.1.197", "2.1.330"]) {
+for (const version of ["2.1.285", "2.1.332"]) {
   Deno.test(`rebuildTranscript() keeps the turns up to one: ${version}`, () => {
     const talk = [fixtureTurns(`${version}/conversation`)];
     const [one, two, three, four] = [
@@ -78,7 +78,7 @@ for (const version of ["2.1.197", "2.1.330"]) {
 }
 
 Deno.test("rebuildTranscript() leaves out what says where a fork works, as whom, and what it may do unasked", () => {
-  const talk = fixtureTurns("2.1.330/conversation");
+  const talk = fixtureTurns("2.1.332/conversation");
   const [first, ...turns] = talk.turns;
   const fields = { sessionId: "other", uuid: "11111111-2222-4333-8444-666666666666" };
   const attached = (type: string) => ({ ...fields, type: "attachment", attachment: { type } });
@@ -109,7 +109,7 @@ Deno.test("rebuildTranscript() leaves out what says where a fork works, as whom,
 });
 
 Deno.test("rebuildTranscript() rebuilds the transcripts of subagents, and names files by nothing but their ids", () => {
-  const turns = fixtureTurns("2.1.330/subagents");
+  const turns = fixtureTurns("2.1.332/subagents");
   const { besides } = rebuildTranscript([turns], { at: 1, sessionId: "new" });
   assertEquals(besides.map(({ path }) => path.replace(/a[\da-f]{16}/u, "ID")), [
     "subagents/agent-ID.meta.json",

@@ -13,7 +13,7 @@ function outline(name: string) {
   ]);
 }
 
-for (const version of ["2.1.197", "2.1.330"]) {
+for (const version of ["2.1.285", "2.1.332"]) {
   Deno.test(`recordedTurns() tells what was said in each turn, and what it added: ${version}`, () => {
     assertEquals(outline(`${version}/conversation`), [
       [["One. [[wait 400]] [[say first]]"], true, "first"],
@@ -42,7 +42,7 @@ for (const version of ["2.1.197", "2.1.330"]) {
 }
 
 Deno.test("recordedTurns() knows a prompt that Claude Code takes before the result of the turn before is told", () => {
-  const run = RECORDED_RUNS.find(({ name }) => name === "2.1.330/conversation");
+  const run = RECORDED_RUNS.find(({ name }) => name === "2.1.332/conversation");
   const { header, events = [] } = run?.cassette.cast ?? {};
   if (header === undefined) throw new Error("There is no such recording");
   const lines = (pattern: RegExp) =>

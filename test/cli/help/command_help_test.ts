@@ -19,6 +19,8 @@ const VALUES: Readonly<Record<string, string>> = {
   "--max": "1",
   "--idle": "1",
   "--conversations": "1",
+  "--good": "2.1.280",
+  "--bad": "2.1.332",
 };
 
 /** What a command, one of its first words, or a flag cannot do without. */
@@ -26,6 +28,8 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   relay: ["--cache", "recorded"],
   fork: ["--at", "1"],
   drift: ["--against", "x"],
+  bisect: ["--good", "2.1.280", "recorded"],
+  "bisect --run": ["--good", "2.1.280"],
   "--bind": ["--port", "0"],
 };
 
@@ -47,7 +51,7 @@ for (const command of COMMAND_NAMES) {
         command,
         ...word === "" ? [] : [word],
         ...Array(operands[word]?.least ?? 0).fill("x"),
-        ...BESIDE[command] ?? BESIDE[word] ?? BESIDE[flag] ?? [],
+        ...BESIDE[`${command} ${flag}`] ?? BESIDE[command] ?? BESIDE[word] ?? BESIDE[flag] ?? [],
         flag,
         ...value === undefined ? [] : [VALUES[flag] ?? "x"],
       ]);

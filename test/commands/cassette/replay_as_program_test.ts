@@ -5,7 +5,7 @@ import { CliError } from "../../../src/cli_error.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 
-const RUNS = new URL("../../../fixtures/recordings/runs/2.1.330", import.meta.url).pathname;
+const RUNS = new URL("../../../fixtures/recordings/runs/2.1.332", import.meta.url).pathname;
 const STREAMS = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
 
 /** Starts a replay in a folder of its own, with nothing in its environment. */
@@ -67,7 +67,7 @@ Deno.test("cassette program prints an executable that is the recorded conversati
       replay(["-v"], { command: [claude] }),
       replay([], { command, cwd: folder, stdin: said.join("") }),
     ]);
-    assertEquals(version, { code: 0, stdout: "2.1.330 (Claude Code)\n", stderr: "" });
+    assertEquals(version, { code: 0, stdout: "2.1.332 (Claude Code)\n", stderr: "" });
     assertEquals([same.code, same.stderr], [0, ""]);
     assertEquals(same.stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), frames);
     const reported = async () => JSON.parse(await Deno.readTextFile(`${folder}/report`));

@@ -1,11 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TapeEntry } from "../../../src/cassette/cassette.ts";
 import { readCassette } from "../../cassette/read_cassette.ts";
-import { compareTalks } from "../../../src/drift/again/compare_talks.ts";
+import {
+  compareRuns,
+  compareWithRecording,
+  type TalkAgain,
+} from "../../../src/drift/again/compare_talks.ts";
 import { recordedTalk } from "../../../src/drift/again/recorded_talk.ts";
 import type { AnyFrame } from "../../../src/wire/any_frame.ts";
 
-const RUNS = new URL("../../../fixtures/recordings/runs/2.1.330/", import.meta.url).pathname;
+const RUNS = new URL("../../../fixtures/recordings/runs/2.1.332/", import.meta.url).pathname;
 
 const talk = (name: string, ...allowed: readonly string[]) =>
   recordedTalk(readCassette(`${RUNS}${name}`), { allowed });
@@ -68,7 +72,7 @@ Deno.test("what a run says otherwise", () => {
     { type: "result", subtype: "success", is_error: false, num_turns: 1, result: "a", uuid: "1" },
   ];
   const otherwise = (...again: readonly AnyFrame[]) =>
-    compareTalks(frames, again).map(({ where, what }) => `${where} | ${what}`);
+    compareWithRecording(frames, { frames: again }).map(({ where, what }) => `${where} | ${what}`);
   const [init, , answer, result] = frames as readonly [AnyFrame, AnyFrame, AnyFrame, AnyFrame];
   assertEquals(otherwise(init, answer, { ...result, uuid: "2" }), []);
   assertEquals(
@@ -81,4 +85,56 @@ Deno.test("what a run says otherwise", () => {
     ],
   );
   assertEquals(otherwise(init, answer), ["results | 0 instead of 1"]);
+});
+
+Deno.test("two runs are compared by requests and exit code too", () => {
+  const run: TalkAgain = {
+    frames: [{ type: "result", subtype: "success", result: "a" }],
+    requests: [{
+      model: "m",
+      max_tokens: 5,
+      fallbacks: [{ model: "n" }],
+      metadata: { user_id: "1" },
+      system: "one",
+      tools: [{ name: "Bash", description: "one" }, { name: "Task" }],
+      messages: [{ role: "user", content: [{ type: "text", text: "one" }] }],
+    }],
+    exitCode: 0,
+  };
+  const [request = {}] = run.requests;
+  const differences = (now: Partial<TalkAgain>) =>
+    compareRuns(run, { ...run, ...now }).map(({ where, what }) => `${where} | ${what}`);
+  const texts = {
+    metadata: { user_id: "2" },
+    system: "two",
+    tools: [{ name: "Bash", description: "two" }, { name: "Task" }],
+    messages: [{ role: "user", content: [{ type: "text", text: "two" }] }],
+  };
+  assertEquals(differences({ requests: [{ ...request, ...texts }] }), []);
+  const { fallbacks: _fallbacks, ...without } = request;
+  const result = { type: "tool_result", is_error: true };
+  assertEquals(
+    differences({
+      requests: [{
+        ...without,
+        max_tokens: 6,
+        tools: [{ name: "Agent" }, { name: "Bash" }],
+        messages: [{ role: "user", content: "one" }, { role: "user", content: [result] }],
+      }],
+    }),
+    [
+      "requests | max_tokens: 6 instead of 5",
+      'requests | fallbacks: nothing instead of [{"model":"n"}]',
+      "requests | without tool Task",
+      "requests | with tool Agent",
+      "requests | messages of request 1: user (text), user (tool_result with an error) instead of user (text)",
+    ],
+  );
+  assertEquals(differences({ requests: [] }), ["requests | 0 instead of 1"]);
+  assertEquals(differences({ exitCode: 1 }), ["exit code | 1 instead of 0"]);
+  assertEquals(differences({ missed: "more" }), ["api | more"]);
+  assertEquals(differences({ exitCode: 2, frames: [], requests: [], problem: "no claude" }), [
+    "exit code | 2 instead of 0",
+    "run | no claude",
+  ]);
 });

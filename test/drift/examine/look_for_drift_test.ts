@@ -7,7 +7,7 @@ import { keyOf } from "../../../src/relay/exchanges/request_key.ts";
 import { lookForDrift } from "../../../src/drift/examine/look_for_drift.ts";
 
 const RECORDINGS = new URL("../../../fixtures/recordings/", import.meta.url).pathname;
-const RUN = `${RECORDINGS}runs/2.1.330/tools`;
+const RUN = `${RECORDINGS}runs/2.1.332/tools`;
 
 function look(...paths: readonly string[]) {
   const findings = new Findings();
@@ -38,7 +38,7 @@ Deno.test("nothing in the recordings of this project is unknown", () => {
   );
   assertEquals(findings, []);
   assert(checked.recordings > 20 && checked.frames > 200 && checked.events > 2000);
-  assert([...checked.versions.keys()].includes("2.1.197"));
+  assert([...checked.versions.keys()].includes("2.1.285"));
 });
 
 Deno.test("a damaged line is told by its number, and the rest is looked at", () => {
@@ -121,7 +121,7 @@ Deno.test("what the API said is checked where there is nothing else, and of whic
   ];
   const stream = events.map((event) => `event: x\ndata: ${JSON.stringify(event)}\n\n`).join("");
   try {
-    makeExchange(`${folder}/streamed/api`, { answer: stream, version: "2.1.330" });
+    makeExchange(`${folder}/streamed/api`, { answer: stream, version: "2.1.332" });
     makeExchange(`${folder}/at-once/api`, {
       answer: '{"type":"message","content":[{"type":"hologram"}]}',
       headers: { "content-type": "application/json" },
@@ -133,7 +133,7 @@ Deno.test("what the API said is checked where there is nothing else, and of whic
       2,
       [`${folder}/failed`],
     ]);
-    assertEquals([...checked.versions], [["", 1], ["2.1.330", 1]]);
+    assertEquals([...checked.versions], [["", 1], ["2.1.332", 1]]);
     const ofStreams = findings.filter(({ where }) => !/ of (?:assistant|a message)/u.test(where));
     assertEquals(ofStreams.map(({ check, where, what, count }) => [check, where, what, count]), [
       ["type unknown", "event", "content_block_delta/hologram_delta", 1],

@@ -6,7 +6,7 @@ import type { Frame } from "../../../src/wire/frame.ts";
 import { answer, line } from "../../transcript/lines.ts";
 import { conversationOptions } from "../conversation_options.ts";
 
-const VERSION = "2.1.330";
+const VERSION = "2.1.332";
 const READ = { type: "read" } as const;
 const DUE = { type: "deadline", name: "subagent" } as const;
 

@@ -33,7 +33,7 @@ Deno.test("besideEachOther() starts all hooks of an event before the first ends,
       ["assistant +P -P ! +P -P ! user", "assistant +P +P -P -P ! ! user"],
       ["+P -P +P -P +P -P", "+P +P +P -P -P -P"],
       ["+P -P +Q -Q +Q -Q", "+P -P +Q +Q -Q -Q"],
-      // 2.1.197 tells the model in between what a Stop hook has said.
+      // The model is told in between what a Stop hook has said.
       ["+Stop -Stop user +Stop -Stop", "+Stop +Stop -Stop user -Stop"],
       // Each has said it by the time that the next one ends.
       ["+Stop -Stop ! +Stop -Stop !", "+Stop +Stop -Stop ! -Stop !"],

@@ -13,7 +13,7 @@ const line = (uuid: string, second?: number) => ({
   type: "assistant",
   uuid,
   sessionId: "s",
-  version: "2.1.330",
+  version: "2.1.332",
   ...(second === undefined ? {} : { timestamp: `2026-01-01T00:00:0${second}.000Z` }),
   message: {
     id: uuid,
@@ -28,7 +28,7 @@ function toldOf(
   theirs: readonly object[],
 ): readonly unknown[] {
   const subagent = { agentId: "a", toolUseId: own[0]?.uuid ?? "", type: "x", description: "" };
-  const { frames, tell } = startTelling({ version: "2.1.330" });
+  const { frames, tell } = startTelling({ version: "2.1.332" });
   const request = { type: "api-request", querySource: "repl_main_thread" };
   for (const each of [request, ...own]) {
     const entry = parseEntry(JSON.stringify(each));
@@ -62,10 +62,13 @@ Deno.test("the lines of one transcript are told as they are written", () => {
   assertEquals(toldOf(own, [line("theirs", 5)]), ["late", "early", "theirs", "last"]);
 });
 
+/** The line of the first request, the last of those that describe a session. */
+const REQUEST = { type: "api-request", querySource: "repl_main_thread" };
+
 /** What is told of lines that were read together, in a word each: of hooks, `system/init`, answers and results. */
 function outlineOf(lines: readonly object[], options: { readonly hookEvents?: true }) {
-  const { frames, push } = startTelling({ version: "2.1.197", ...options });
-  push(...lines.map((line) => ({ version: "2.1.197", sessionId: "s", ...line })));
+  const { frames, push } = startTelling({ version: "2.1.332", ...options });
+  push(...lines.map((line) => ({ version: "2.1.332", sessionId: "s", ...line })));
   return frames.map((frame) =>
     frame.type === "system" ? frame["hook_name"] ?? frame.subtype : frame.type
   );
@@ -76,7 +79,7 @@ const STOPPED = { type: "system", subtype: "stop_hook_summary" };
 
 /** That one of them has ended, and what it has written. */
 const stop = (stdout: string) => ({
-  version: "2.1.330",
+  version: "2.1.332",
   type: "attachment",
   attachment: { type: "hook_success", hookEvent: "Stop", hookName: "Stop", stdout, exitCode: 0 },
 });
@@ -84,9 +87,9 @@ const stop = (stdout: string) => ({
 Deno.test("hooks of the end of a turn are told together, as soon as all have ended", () => {
   const told = (more: (telling: ReturnType<typeof startTelling>) => void) => {
     const telling = startTelling({ hookEvents: true });
-    telling.push({ ...line("call"), version: "2.1.330" });
+    telling.push({ ...line("call"), version: "2.1.332" });
     telling.begin();
-    telling.push({ ...line("answer"), version: "2.1.330" }, stop("fast"));
+    telling.push({ ...line("answer"), version: "2.1.332" }, stop("fast"));
     assertEquals(telling.frames.length, 3, "the answer does not wait");
     // The turn may well take longer than its beginning was to wait.
     telling.begin();
@@ -96,20 +99,20 @@ Deno.test("hooks of the end of a turn are told together, as soon as all have end
   };
   assertEquals(told(() => {}), []);
   const both = ["hook_started", "hook_started", "fast", "slow"];
-  assertEquals(told(({ push }) => push({ version: "2.1.330", ...STOPPED })), both);
+  assertEquals(told(({ push }) => push({ version: "2.1.332", ...STOPPED })), both);
   // One that has been killed says so no more.
-  assertEquals(told(({ finish }) => finish("2.1.330")).slice(0, 4), both);
+  assertEquals(told(({ finish }) => finish("2.1.332")).slice(0, 4), both);
 });
 
 Deno.test("what hooks of the end of a turn say to the user is told with their ends, behind that of each", () => {
-  const version = "2.1.330";
+  const version = "2.1.332";
   const { frames, push } = startTelling({ hookEvents: true, version });
   const says = (content: string) => ({
     version,
     type: "attachment",
     attachment: { type: "hook_system_message", hookEvent: "Stop", hookName: "Stop", content },
   });
-  push({ ...line("call"), version }, { type: "api-request", querySource: "repl_main_thread" });
+  push({ ...line("call"), version }, REQUEST);
   push(stop("fast"), says("look"));
   assertEquals(frames.map(({ type }) => type), ["system", "assistant"]);
   push(stop("slow"), says("later"));
@@ -124,18 +127,18 @@ Deno.test("what hooks of the end of a turn say to the user is told with their en
 });
 
 Deno.test("hooks of the end of a turn are told together though lines of a subagent are waited for in vain", () => {
-  const { frames, push, tell } = startTelling({ hookEvents: true, version: "2.1.330" });
+  const { frames, push, tell } = startTelling({ hookEvents: true, version: "2.1.332" });
   const done = { agentId: "a", status: "completed" };
   const content = [{ type: "tool_result", tool_use_id: "call", content: "It is fine" }];
-  push({ ...line("call"), version: "2.1.330" });
+  push({ ...line("call"), version: "2.1.332" });
   tell({ type: "deadline", name: "init" });
   push(
-    { type: "user", version: "2.1.330", message: { content }, toolUseResult: done },
-    { ...line("answer"), version: "2.1.330" },
+    { type: "user", version: "2.1.332", message: { content }, toolUseResult: done },
+    { ...line("answer"), version: "2.1.332" },
     stop("fast"),
   );
   tell({ type: "deadline", name: "subagent" });
-  push(stop("slow"), { version: "2.1.330", ...STOPPED });
+  push(stop("slow"), { version: "2.1.332", ...STOPPED });
   assertEquals(
     frames.map(({ type, subtype, output }) => output ?? subtype ?? type),
     ["init", "assistant", "user", "assistant", "hook_started", "hook_started", "fast", "slow"],
@@ -143,10 +146,10 @@ Deno.test("hooks of the end of a turn are told together though lines of a subage
 });
 
 Deno.test("hooks are told where they ran, wherever the transcript has them", () => {
-  const hook = (hookEvent: string, type = "hook_success") => ({
+  const hook = (hookEvent: string) => ({
     type: "attachment",
     attachment: {
-      type,
+      type: "hook_success",
       hookEvent,
       hookName: hookEvent,
       toolUseID: "call",
@@ -159,8 +162,8 @@ Deno.test("hooks are told where they ran, wherever the transcript has them", () 
     { type: "user", uuid: "p", message: { role: "user", content: "Hi" } },
     { type: "attachment", attachment: { type: "skill_listing", names: [] } },
     { ...hook("UserPromptSubmit"), uuid: "submitted", parentUuid: "p" },
+    REQUEST,
     hook("PreToolUse"),
-    hook("PreToolUse", "hook_system_message"),
     {
       type: "user",
       message: { role: "user", content: [{ type: "tool_result", tool_use_id: "call" }] },
@@ -194,10 +197,11 @@ Deno.test("what is written before what it follows from is told after it", () => 
     user("p", null, "Hi"),
     { type: "attachment", uuid: "l", parentUuid: "p", attachment: { type: "skill_listing" } },
     { ...line("call"), parentUuid: "l" },
+    REQUEST,
     { type: "system", subtype: "turn_duration", uuid: "end", parentUuid: "next" },
   ];
-  const { frames, push } = startTelling({ version: "2.1.197" });
-  push(...lines.map((each) => ({ sessionId: "s", ...each, version: "2.1.197" })));
+  const { frames, push } = startTelling({ version: "2.1.332" });
+  push(...lines.map((each) => ({ sessionId: "s", ...each, version: "2.1.332" })));
   assertEquals(
     frames.map((frame) => frame.type === "assistant" ? frame.message.id : frame.type),
     ["system", "call", "user", "next"],
@@ -205,7 +209,7 @@ Deno.test("what is written before what it follows from is told after it", () => 
 });
 
 Deno.test("a turn is told with the model that its command names", () => {
-  const version = "2.1.330";
+  const version = "2.1.332";
   const prompt = {
     type: "user",
     uuid: "p",
@@ -226,17 +230,19 @@ Deno.test("a turn is told with the model that its command names", () => {
 });
 
 Deno.test("a conversation that was cleared goes on in another session, as claude -p tells it", () => {
-  const told = (version: string) => {
-    const { frames: usual, report } = conversationOptions();
-    const carried = { name: "clear", begun: "new" };
-    const settled = { kind: "local", text: "", version, carried } as const;
-    const message = { text: "/clear  it all", uuid: "m", settled };
-    const begun = startFrames({ ...usual, version, sessionId: "old", replay: true }, report);
-    const { state } = awaitMessage(begun, message);
-    const { frames } = tellResult(state, { ending: { kind: "settled", message }, at: 0 });
-    return frames.map((frame) => [frame.subtype ?? frame.state ?? frame.type, frame.session_id]);
-  };
-  assertEquals(told("2.1.330"), [
+  const version = "2.1.332";
+  const { frames: usual, report } = conversationOptions();
+  const carried = { name: "clear", begun: "new" };
+  const settled = { kind: "local", text: "", version, carried } as const;
+  const message = { text: "/clear  it all", uuid: "m", settled };
+  const begun = startFrames({ ...usual, version, sessionId: "old", replay: true }, report);
+  const { state } = awaitMessage(begun, message);
+  const { frames } = tellResult(state, { ending: { kind: "settled", message }, at: 0 });
+  const told = frames.map((frame) => [
+    frame.subtype ?? frame.state ?? frame.type,
+    frame.session_id,
+  ]);
+  assertEquals(told, [
     ["started", "old"],
     ["conversation_reset", "old"],
     ["background_tasks_changed", "old"],
@@ -245,14 +251,13 @@ Deno.test("a conversation that was cleared goes on in another session, as claude
     ["success", "new"],
     ["completed", "new"],
   ]);
-  assertEquals(told("2.1.197"), [["init", "new"], ["success", "new"]]);
 });
 
 Deno.test("a blank message is told what it is, which is no answer, and is not printed again", () => {
   const { frames: usual, report } = conversationOptions();
-  const settled = { kind: "local", text: "Blank", version: "2.1.330", blank: true } as const;
+  const settled = { kind: "local", text: "Blank", version: "2.1.332", blank: true } as const;
   const message = { text: " ", uuid: "m", settled };
-  const begun = startFrames({ ...usual, version: "2.1.330", replay: true }, report);
+  const begun = startFrames({ ...usual, version: "2.1.332", replay: true }, report);
   const { state } = awaitMessage(begun, message);
   const { frames } = tellResult(state, { ending: { kind: "settled", message }, at: 0 });
   assertEquals(
@@ -271,7 +276,7 @@ Deno.test("a blank message is told what it is, which is no answer, and is not pr
 
 Deno.test("the first answer of a child has its system/init before it, whatever was answered without the child", () => {
   const { frames: usual, report } = conversationOptions();
-  const settled = { kind: "local", text: "not here", version: "2.1.197" } as const;
+  const settled = { kind: "local", text: "not here", version: "2.1.332" } as const;
   const message = { text: "/logout", settled };
   const begun = awaitMessage(startFrames(usual, report), message).state;
   const local = tellResult(begun, { ending: { kind: "settled", message }, at: 0 });
@@ -279,8 +284,9 @@ Deno.test("the first answer of a child has its system/init before it, whatever w
   const told: unknown[] = [];
   const lines = [
     { ...line("answer", 2), parentUuid: "p" },
-    { type: "user", uuid: "p", version: "2.1.197", message: { role: "user", content: "Hi" } },
-  ].map((each) => parseEntry(JSON.stringify({ ...each, version: "2.1.197" })));
+    { type: "user", uuid: "p", message: { role: "user", content: "Hi" } },
+    REQUEST,
+  ].map((each) => parseEntry(JSON.stringify({ ...each, version: "2.1.332" })));
   const inputs = [
     ...lines.flatMap((entry) =>
       entry === undefined ? [] : [{ type: "transcript", entry } as const]
@@ -297,7 +303,7 @@ Deno.test("the first answer of a child has its system/init before it, whatever w
 
 Deno.test("two turns whose lines are read together have their own results, each after its answer", () => {
   const { frames: usual, report } = conversationOptions();
-  let state = startFrames({ ...usual, version: "2.1.330" }, report);
+  let state = startFrames({ ...usual, version: "2.1.332" }, report);
   for (const text of ["One", "Two"]) {
     state = awaitMessage(state, { text, way: "rendezvous" }).state;
     const ending = { kind: "answered", stop: {} } as const;
@@ -308,14 +314,14 @@ Deno.test("two turns whose lines are read together have their own results, each 
     const message = { id: text, model: "claude-opus-5-5", content: [{ type: "text", text }] };
     return [
       { type: "user", uuid: `${text}?`, parentUuid, message: { role: "user", content: text } },
-      { type: "api-request", querySource: "repl_main_thread" },
+      REQUEST,
       { type: "assistant", uuid: text, parentUuid: `${text}?`, message },
       { type: "system", subtype: "turn_duration", uuid: `${text}.`, parentUuid: text },
     ];
   };
   const lines = [...turn("One", null), ...turn("Two", "One.")];
   const inputs = lines.flatMap((each) => {
-    const entry = parseEntry(JSON.stringify({ sessionId: "s", version: "2.1.330", ...each }));
+    const entry = parseEntry(JSON.stringify({ sessionId: "s", version: "2.1.332", ...each }));
     return entry === undefined ? [] : [{ type: "transcript", entry } as const];
   });
   for (const input of [...inputs, { type: "read" } as const]) {

@@ -3,8 +3,6 @@ import { listOf } from "../../../src/chain.ts";
 import { turnsOf } from "../../../src/transcript/turn/turn.ts";
 import { startTelling } from "../telling.ts";
 
-const VERSIONS = ["2.1.197", "2.1.330"];
-
 const COMMAND_OF = (name: string) =>
   `<command-name>/${name}</command-name>\n  <command-message>${name}</command-message>\n` +
   "  <command-args></command-args>";
@@ -32,9 +30,9 @@ function linesOf(
 }
 
 /** What is said of a command, and what its result is to say. */
-function told(version: string, lines: readonly object[]) {
+function told(lines: readonly object[]) {
   const { frames, push, state } = startTelling();
-  push(...lines.map((line) => ({ version, ...line })));
+  push(...lines.map((line) => ({ version: "2.1.332", ...line })));
   const said = frames.map(({ type, subtype, message, ...frame }) => {
     const [block] = (message as { readonly content?: readonly { readonly text: string }[] })
       ?.content ?? [];
@@ -48,17 +46,13 @@ function told(version: string, lines: readonly object[]) {
   return { said, typed: state().typed };
 }
 
-for (const version of VERSIONS) {
-  Deno.test(`${version}: what a command says that the child has carried out is told as by claude -p`, () => {
-    const isNew = version === "2.1.330";
-    const run = { command: "heapdump", args: "" };
-    const more = isNew ? { commandRun: run } : {};
-    assertEquals(told(version, linesOf("heapdump", { text: "A file", ...more })), {
-      said: [["system/init"], isNew ? ["assistant", "A file", run] : ["assistant", "A file"]],
-      typed: { command: "heapdump", result: "A file" },
-    });
+Deno.test("what a command says that the child has carried out is told as by claude -p", () => {
+  const run = { command: "heapdump", args: "" };
+  assertEquals(told(linesOf("heapdump", { text: "A file", commandRun: run })), {
+    said: [["system/init"], ["assistant", "A file", run]],
+    typed: { command: "heapdump", result: "A file" },
   });
-}
+});
 
 Deno.test("that a command has failed is told, and not what was not for the model", () => {
   const run = { command: "list-agents", args: "" };
@@ -72,14 +66,14 @@ Deno.test("that a command has failed is told, and not what was not for the model
     },
   };
   const lines = [...linesOf("list-agents", { text: "No", ...more }), remark];
-  assertEquals(told("2.1.330", lines), {
+  assertEquals(told(lines), {
     said: [["system/init"], ["assistant", "No", run, { kind: "failed" }]],
     typed: { command: "list_agents", result: "No" },
   });
 });
 
 Deno.test("the name of somebody else's command is told to nobody", () => {
-  const { said, typed } = told("2.1.330", linesOf("mine", { text: "It failed: \n" }));
+  const { said, typed } = told(linesOf("mine", { text: "It failed: \n" }));
   assertEquals(said, [["system/init"], ["assistant", "It failed:"]]);
   assertEquals(typed, { command: "custom", result: "It failed: \n" });
   const output = {
@@ -87,7 +81,7 @@ Deno.test("the name of somebody else's command is told to nobody", () => {
     message: { content: "<local-command-stderr>No</local-command-stderr>" },
   };
   const [, command = {}] = linesOf("mine", { text: "" });
-  const before = told("2.1.197", [command, output]);
+  const before = told([command, output]);
   assertEquals(before.said, [["system/init"], ["user"]]);
   assertEquals(before.typed, { command: "custom", result: "" });
 });
@@ -95,7 +89,7 @@ Deno.test("the name of somebody else's command is told to nobody", () => {
 Deno.test("a title that Claude Code has found for the session is told ahead of the turn", () => {
   const run = { command: "rename", args: "" };
   const lines = linesOf("rename", { text: "Session renamed to: My own", commandRun: run });
-  const { said, typed } = told("2.1.330", lines);
+  const { said, typed } = told(lines);
   assertEquals(said, [
     ["system/session_title_changed"],
     ["system/init"],
@@ -113,34 +107,32 @@ Deno.test("the result has the name by which somebody has called the command", ()
   } as const;
   tell({ type: "message", message });
   const lines = linesOf("list-agents", { text: "None" });
-  push(...lines.map((line) => ({ version: "2.1.330", ...line })));
+  push(...lines.map((line) => ({ version: "2.1.332", ...line })));
   assertEquals(state().typed, { command: "remote_workflow", result: "None" });
 });
 
-for (const version of VERSIONS) {
-  Deno.test(`${version}: that a goal is set is told as by claude -p, and is no turn`, () => {
-    const { frames, push, state, tell } = startTelling();
-    const message = { text: "/goal  win it ", way: "paste", command: "/goal" } as const;
-    tell({ type: "message", message });
-    const output = "<local-command-stdout>Goal set: win it</local-command-stdout>";
-    const directive = 'A session-scoped Stop hook is now active with condition: "win it". Begin';
-    const lines = [
-      { uuid: "prompt", message: { content: COMMAND_OF("goal") } },
-      { uuid: "output", parentUuid: "prompt", message: { content: output } },
-      { uuid: "goal", parentUuid: "output", isMeta: true, message: { content: directive } },
-      { uuid: "f", parentUuid: "goal", isMeta: true, message: { content: "Stop hook feedback:" } },
-    ];
-    push(...lines.map((line) => ({ type: "user", version, ...line })));
-    const said = frames.map(({ type, local_command_run: run }) => [type, run]);
-    const goal = ["assistant", { command: "goal", args: "win it" }];
-    assertEquals(said, [
-      ["system", undefined],
-      ...version === "2.1.330" ? [goal] : [],
-      ["user", undefined],
-    ]);
-    // The answer is the result.
-    assertEquals(state().typed, undefined);
-    const [turn] = turnsOf(listOf(state().kept.entries));
-    assertEquals(turn?.numTurns, 2);
-  });
-}
+Deno.test("that a goal is set is told as by claude -p, and is no turn", () => {
+  const { frames, push, state, tell } = startTelling();
+  const message = { text: "/goal  win it ", way: "paste", command: "/goal" } as const;
+  tell({ type: "message", message });
+  const output = "<local-command-stdout>Goal set: win it</local-command-stdout>";
+  const directive = 'A session-scoped Stop hook is now active with condition: "win it". Begin';
+  const lines = [
+    { uuid: "prompt", message: { content: COMMAND_OF("goal") } },
+    { uuid: "output", parentUuid: "prompt", message: { content: output } },
+    { uuid: "goal", parentUuid: "output", isMeta: true, message: { content: directive } },
+    { uuid: "f", parentUuid: "goal", isMeta: true, message: { content: "Stop hook feedback:" } },
+  ];
+  push(...lines.map((line) => ({ type: "user", version: "2.1.332", ...line })));
+  const said = frames.map(({ type, local_command_run: run }) => [type, run]);
+  const goal = ["assistant", { command: "goal", args: "win it" }];
+  assertEquals(said, [
+    ["system", undefined],
+    goal,
+    ["user", undefined],
+  ]);
+  // The answer is the result.
+  assertEquals(state().typed, undefined);
+  const [turn] = turnsOf(listOf(state().kept.entries));
+  assertEquals(turn?.numTurns, 2);
+});

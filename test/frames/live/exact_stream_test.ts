@@ -11,7 +11,7 @@ import { BRIDGED_OUTPUT_TOOL } from "../../../src/transcript/structured_output.t
 import type { Input, Untimed } from "../../../src/session/input.ts";
 import { startTelling, type Telling } from "../telling.ts";
 
-const VERSION = "2.1.330";
+const VERSION = "2.1.332";
 
 /** The frames with what matters of them. */
 const outline = (frames: readonly Frame[]) =>
@@ -28,9 +28,9 @@ const outline = (frames: readonly Frame[]) =>
   });
 
 /** A run whose turn has begun. */
-function begun(version = VERSION, options: Partial<FramesOptions> = {}): Telling {
+function begun(options: Partial<FramesOptions> = {}): Telling {
   const run = startTelling({ partial: "exact", ...options });
-  run.push({ version, type: "user", uuid: "p", message: { content: "Hi" } });
+  run.push({ version: VERSION, type: "user", uuid: "p", message: { content: "Hi" } });
   run.begin();
   run.frames.length = 0;
   return run;
@@ -116,24 +116,7 @@ const retry = (attempt: number): Untimed<Input> => ({
 const offers = ({ tell }: Telling, tools: readonly string[]) =>
   tell({ type: "stream", request: 1, part: { kind: "request", offer: { tools, fast: true } } });
 
-Deno.test("before 2.1.330 the first request tells of tools, and a turn's beginning waits for it", () => {
-  const version = "2.1.197";
-  const run = startTelling({ partial: "exact" });
-  run.push(
-    { version, type: "user", uuid: "p", message: { content: "Hi" } },
-    { version, type: "attachment", attachment: { type: "skill_listing", names: ["s"] } },
-  );
-  assertEquals(run.frames, []);
-  offers(run, ["Bash", "Agent"]);
-  const [init] = run.frames;
-  assertEquals([init?.subtype, init?.["tools"], init?.["skills"]], [
-    "init",
-    ["Task", "Bash"],
-    ["s"],
-  ]);
-});
-
-Deno.test("the first request tells of tools and fast mode where 2.1.330 does not write them down", () => {
+Deno.test("the first request tells of tools and fast mode where the child does not write them down", () => {
   const run = startTelling({ partial: "exact" });
   const deferred = { type: "deferred_tools_delta", addedNames: ["WebFetch"] };
   run.push(
@@ -246,37 +229,30 @@ Deno.test("what a call gave that returned while its answer went on comes before 
 
 Deno.test("the result of a structured answer comes before the end of the answer that gives it", () => {
   const given = { ...CALL, name: BRIDGED_OUTPUT_TOOL };
-  for (
-    const [version, ends] of [
-      ["2.1.197", ["user", "message_delta", "message_stop"]],
-      [VERSION, ["message_delta", "user", "message_stop"]],
-    ] as const
-  ) {
-    const run = begun(version, { output: true });
-    asks(run, 1);
-    streams(run, 1, start("m"), block(0, given), stop(0), ...over);
-    run.push(line("m", given));
-    run.push(result);
-    assertEquals(outline(run.frames).slice(-4), ["content_block_stop 0", ...ends]);
-  }
+  const run = begun({ output: true });
+  asks(run, 1);
+  streams(run, 1, start("m"), block(0, given), stop(0), ...over);
+  run.push(line("m", given));
+  run.push(result);
+  assertEquals(outline(run.frames).slice(-4), [
+    ...["content_block_stop 0", "message_delta", "user", "message_stop"],
+  ]);
 });
 
-for (const [version, told] of [["2.1.197", []], [VERSION, ["message_stop"]]] as const) {
-  Deno.test(`${version}: an answer that breaks off ends where it does`, () => {
-    const run = begun(version);
-    asks(run, 1);
-    streams(run, 1, start("m"), block(0, EMPTY), delta(0, "half"));
-    ends(run, 1);
-    run.push(
-      line("m", { type: "text", text: "half" }),
-      line("x", { type: "text", text: "API Error" }, { isApiErrorMessage: true }),
-    );
-    assertEquals(outline(run.frames), [
-      ...["system/status", "message_start", "content_block_start 0", "content_block_delta 0 half"],
-      ...["assistant half", "content_block_stop 0", ...told, "assistant API Error"],
-    ]);
-  });
-}
+Deno.test("an answer that breaks off ends where it does", () => {
+  const run = begun();
+  asks(run, 1);
+  streams(run, 1, start("m"), block(0, EMPTY), delta(0, "half"));
+  ends(run, 1);
+  run.push(
+    line("m", { type: "text", text: "half" }),
+    line("x", { type: "text", text: "API Error" }, { isApiErrorMessage: true }),
+  );
+  assertEquals(outline(run.frames), [
+    ...["system/status", "message_start", "content_block_start 0", "content_block_delta 0 half"],
+    ...["assistant half", "content_block_stop 0", "message_stop", "assistant API Error"],
+  ]);
+});
 
 Deno.test("a request that fails, and an answer that nobody streams, have their frames", () => {
   const run = begun();
@@ -322,7 +298,7 @@ Deno.test("a retry that nothing has announced is told before the answer that str
 });
 
 Deno.test("an answer that breaks off holds up neither word of the next request nor its stream", () => {
-  const run = begun("2.1.197");
+  const run = begun();
   asks(run, 1);
   streams(run, 1, start("m"), block(0, CALL));
   ends(run, 1);
@@ -331,7 +307,7 @@ Deno.test("an answer that breaks off holds up neither word of the next request n
   streams(run, 2, start("n"), block(0, EMPTY));
   assertEquals(outline(run.frames), [
     ...["system/status", "message_start", "content_block_start 0", "content_block_stop 0"],
-    ...["system/api_retry", "message_start", "content_block_start 0"],
+    ...["message_stop", "system/api_retry", "message_start", "content_block_start 0"],
   ]);
 });
 

@@ -1,7 +1,6 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { rateLimitInfo } from "../../../src/frames/live/rate_limit_info.ts";
 
-const VERSIONS = ["2.1.197", "2.1.330"] as const;
 const DAY = 86_400;
 const NOW = 1_800_000_000;
 const RESET = NOW + 3600;
@@ -25,7 +24,7 @@ const SEVEN = { utilization: 0.11, resetsAt: LATER, status: "allowed" };
 const WINDOWS = { five_hour: FIVE, seven_day: SEVEN };
 const LIMIT = { resetsAt: RESET, rateLimitType: "five_hour" };
 
-/** What is said over that, and what `claude -p` makes of it: what all versions tell, and what 2.1.330 adds. */
+/** Headers over those, and what `claude -p` makes of them: the info, and what else is in it. */
 const CELLS: Readonly<
   Record<string, readonly [Readonly<Record<string, string>> | undefined, object, object]>
 > = {
@@ -108,27 +107,27 @@ const CELLS: Readonly<
   ],
 };
 
-const infoOf = (more: Readonly<Record<string, string>> | undefined, version: string) =>
-  rateLimitInfo({ headers: more === undefined ? {} : { ...PLAIN, ...more }, now: NOW }, version);
+const infoOf = (more: Readonly<Record<string, string>> | undefined) =>
+  rateLimitInfo({ headers: more === undefined ? {} : { ...PLAIN, ...more }, now: NOW });
 
-for (const version of VERSIONS) {
-  Deno.test(`rateLimitInfo() is what claude -p ${version} says of limits`, () => {
-    for (const [name, [more, all, recent]] of Object.entries(CELLS)) {
-      const expected = version === "2.1.330" ? { ...all, ...recent } : all;
-      assertEquals(infoOf(more, version).info, expected, name);
-    }
-  });
-}
+Deno.test("rateLimitInfo() is what claude -p says of limits", () => {
+  for (const [name, [more, info, windows]] of Object.entries(CELLS)) {
+    assertEquals<unknown>(infoOf(more).info, { ...info, ...windows }, name);
+  }
+});
 
 Deno.test("rateLimitInfo() is something else where claude -p says it anew", () => {
-  for (const version of VERSIONS) {
-    const mark = (more: Readonly<Record<string, string>>) => infoOf(more, version).mark;
-    assertEquals(mark({}), mark({}));
-    for (const header of [{ reset: `${RESET + 1}` }, { fallback: "available" }]) {
-      assertNotEquals(mark(header), mark({}));
-    }
-    assertEquals(mark({ "5h-utilization": "0.421" }), mark({}));
-    assertEquals(mark({ "5h-utilization": "0.43" }) === mark({}), version === "2.1.197");
-    assertEquals(mark({ "7d-status": "rejected" }) === mark({}), version === "2.1.197");
+  const mark = (more: Readonly<Record<string, string>>) => infoOf(more).mark;
+  assertEquals(mark({}), mark({}));
+  for (
+    const header of [
+      { reset: `${RESET + 1}` },
+      { fallback: "available" },
+      { "5h-utilization": "0.43" },
+      { "7d-status": "rejected" },
+    ] as const
+  ) {
+    assertNotEquals(mark(header), mark({}));
   }
+  assertEquals(mark({ "5h-utilization": "0.421" }), mark({}));
 });

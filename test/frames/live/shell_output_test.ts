@@ -10,7 +10,7 @@ import { conversationOptions } from "../conversation_options.ts";
 const SUBAGENT = { agentId: "a1", toolUseId: "agent", type: "Explore", description: "Look" };
 
 /** A run with `--shell-output`, of which the prompt has been read. */
-function begin({ version = "2.1.330", on = true } = {}) {
+function begin({ version = "2.1.332", on = true } = {}) {
   const usual = conversationOptions();
   const shellOutput = on ? { shellOutput: "joined" as const } : {};
   let state = startConversation({ ...usual, frames: { ...usual.frames, ...shellOutput } });
@@ -262,21 +262,6 @@ Deno.test("a shell in the background is told of until it ends", () => {
     ["t", "b1", "down\n"],
     ["t", "b1", ""],
   ]);
-});
-
-Deno.test("before 2.1.330 nothing is added to what a shell in the background writes", () => {
-  const run = begin({ version: "2.1.197" });
-  run.lines(call("t", "serve"), result("t", { ...stdout(""), backgroundTaskId: "b1" }));
-  run.tell(shell("b1", "serve"), output("b1", "\n[killed]\n"));
-  run.lines({
-    type: "user",
-    toolUseResult: { task_id: "b1", task_type: "local_bash" },
-    message: {
-      content: [{ type: "tool_result", tool_use_id: "stop", content: "x" }],
-    },
-  });
-  run.tell(over("b1"));
-  assertEquals(told(run.frames), [["t", "b1", "\n[killed]\n"], ["t", "b1", ""]]);
 });
 
 Deno.test("a shell that nobody has seen and that is to be left is over at once", () => {

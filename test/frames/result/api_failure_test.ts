@@ -9,7 +9,7 @@ type Row = readonly [ApiFailureKind, Partial<ApiErrorFacts>];
 
 const overloaded = "This is a server-side issue, usually temporary — try again in a moment.";
 
-/** What Claude Code 2.1.197 and 2.1.330 say, as measured, and what it is. */
+/** What Claude Code says, as measured, and what it is. */
 const ROWS: readonly Row[] = [
   ["login", {
     error: "authentication_failed",
@@ -90,11 +90,6 @@ const ROWS: readonly Row[] = [
     error: "model_not_found",
     status: 404,
     text: "There's an issue with the selected model (x). It may not exist.",
-  }],
-  ["refusal", {
-    error: "invalid_request",
-    text: "API Error: Claude Code is unable to respond to this request, which appears to violate " +
-      "our Usage Policy.\n\nRequest ID: req_1",
   }],
   ["refusal", {
     error: "invalid_request",

@@ -9,7 +9,7 @@ import { type ResultFacts, resultFrame } from "../../../src/frames/result/result
 import { readRecording } from "../../transcript/recording.ts";
 
 const FACTS = {
-  version: "2.1.330",
+  version: "2.1.332",
   sessionId: "the-session",
   uuid: "an-id",
   outcome: { kind: "answered" },
@@ -44,20 +44,20 @@ Deno.test("the window of the model that answers is what the child says it is", (
 
 Deno.test("resultFrame: tells of a command that was carried out what claude -p does", () => {
   const outcome = { kind: "local", text: "", command: "compact" } as const;
-  const told = ["2.1.197", "2.1.330"].map((version) => {
-    const result = resultFrame({ ...FACTS, version, outcome, cost: COST });
-    assertEquals([result.result, result.num_turns, result.stop_reason], ["", 0, null]);
-    assert(!("terminal_reason" in result) && !("api_error_status" in result));
-    return [result["local_command"], result.duration_api_ms, result.total_cost_usd];
-  });
-  assertEquals(told, [[undefined, 12, 0.5], ["compact", 0, 0.5]]);
+  const result = resultFrame({ ...FACTS, outcome, cost: COST });
+  assertEquals([result.result, result.num_turns, result.stop_reason], ["", 0, null]);
+  assert(!("terminal_reason" in result) && !("api_error_status" in result));
+  assertEquals(
+    [result["local_command"], result.duration_api_ms, result.total_cost_usd],
+    ["compact", 0, 0.5],
+  );
 });
 
 Deno.test("resultFrame: names a failure of this program and keeps what text there is", () => {
-  const [turn] = turnsOf(readRecording("2.1.197/blocks").entries);
+  const [turn] = turnsOf(readRecording("2.1.330/blocks").entries);
   for (const kind of ["timeout", "internal_error", "assistant_error"] as const) {
     const outcome = { kind, message: "It failed" };
-    const whole = resultFrame({ ...FACTS, version: "2.1.197", outcome, turn });
+    const whole = resultFrame({ ...FACTS, outcome, turn });
     assertEquals([whole.subtype, whole.is_error, whole.errors], [kind, true, ["It failed"]]);
     assertEquals(whole.result, "Third block, the last.\n");
     assert(!("terminal_reason" in whole) && !("api_error_status" in whole));
@@ -104,7 +104,7 @@ Deno.test("resultFrame: tells an interrupt during a tool from one during an answ
 });
 
 Deno.test("resultFrame: falls back on the Stop hook's text only without an answer", () => {
-  const [turn] = turnsOf(readRecording("2.1.197/endthink").entries);
+  const [turn] = turnsOf(readRecording("2.1.330/endthink").entries);
   const lastAssistantMessage = "From the hook";
   assertEquals(resultFrame({ ...FACTS, lastAssistantMessage }).result, "From the hook");
   assertEquals(resultFrame({ ...FACTS, lastAssistantMessage, turn }).result, "");
@@ -185,22 +185,17 @@ Deno.test("resultFrame: passes on usage fields that are not known yet", () => {
     type: "assistant",
     message: { ...message, id: "b" },
   }));
-  const { usage } = resultFrame({ ...FACTS, version: "2.1.197", turn });
+  const { usage } = resultFrame({ ...FACTS, turn });
   assert(typeof usage === "object" && usage !== null && "new_tokens" in usage);
   assertEquals(usage.new_tokens, 4);
-  assert(!("fallback_credit" in usage));
 });
 
-Deno.test("resultFrame: since 2.1.330 says that a person asked, if the sender of the message does", () => {
-  const originOf = (
-    version: string,
-    messages: readonly { readonly human?: true; readonly synthetic?: true }[],
-  ) => resultFrame({ ...FACTS, version, messages })["origin"];
-  assertEquals(originOf("2.1.330", [{ human: true }]), { kind: "human" });
-  assertEquals(originOf("2.1.330", [{}, { human: true }]), undefined);
-  assertEquals(originOf("2.1.197", [{ human: true }]), undefined);
-  assertEquals(originOf("2.1.330", [{ human: true, synthetic: true }]), { kind: "unclassified" });
-  assertEquals(originOf("2.1.197", [{ synthetic: true }]), undefined);
+Deno.test("resultFrame: says that a person asked, if the sender of the message does", () => {
+  const originOf = (messages: NonNullable<ResultFacts["messages"]>) =>
+    resultFrame({ ...FACTS, messages })["origin"];
+  assertEquals(originOf([{ human: true }]), { kind: "human" });
+  assertEquals(originOf([{}, { human: true }]), undefined);
+  assertEquals(originOf([{ human: true, synthetic: true }]), { kind: "unclassified" });
 });
 
 Deno.test("resultFrame: tells what a turn's first request has read to whoever gave its first message an id", () => {
@@ -220,7 +215,7 @@ Deno.test("resultFrame: tells what a turn's first request has read to whoever ga
   const prompt = { type: "user", uuid: "p", message: { content: "Hi" } };
   const [turn] = turnsOf(linesOf(prompt, ...answers));
   const told = (more: Partial<ResultFacts>) => {
-    const result = resultFrame({ ...FACTS, version: "2.1.330", turn, sentAt: 9, ...more });
+    const result = resultFrame({ ...FACTS, turn, sentAt: 9, ...more });
     return [
       ...["user_message_uuid", "request_sent_wall_ms", "first_request_input_tokens"],
       "first_request_cache_read_input_tokens",
@@ -239,7 +234,6 @@ Deno.test("resultFrame: tells what a turn's first request has read to whoever ga
   assertEquals(told({ messages: [synthetic] }), ["one", ...all]);
   assertEquals(told({ messages: [synthetic, other], joined: [other] }), ["other", ...none]);
   assertEquals(told({ messages: [] }), [undefined, ...none]);
-  assertEquals(told({ messages: [first], version: "2.1.197" }), [undefined, ...none]);
   assertEquals(told({ messages: [first], turn: undefined }), ["one", 9, undefined, undefined]);
   const stopped = { kind: "error_during_execution", message: "stopped" } as const;
   assertEquals(told({ messages: [first], outcome: stopped }), ["one", ...none]);
@@ -275,7 +269,7 @@ Deno.test("resultFrame: has no text where a hook wants a turn to go on that anot
 
 const PROMPT = { type: "user", uuid: "p", message: { content: "Hi" } };
 
-Deno.test("resultFrame: a structured answer is the result since 2.1.197, and before that the last text", () => {
+Deno.test("resultFrame: a structured answer is the result", () => {
   const call = { type: "tool_use", id: "t", name: OUTPUT_TOOL, input: { n: 1 } };
   const [turn] = turnsOf(linesOf(
     PROMPT,
@@ -286,11 +280,8 @@ Deno.test("resultFrame: a structured answer is the result since 2.1.197, and bef
     },
     { type: "assistant", message: { id: "b", model: "m", content: [{ type: "text", text: "x" }] } },
   ));
-  const told = ["2.1.168", "2.1.197", "2.1.330"].map((version) => {
-    const { result, structured_output } = resultFrame({ ...FACTS, version, turn });
-    return [result, structured_output];
-  });
-  assertEquals(told, [["x", { n: 1 }], ['{"n":1}', { n: 1 }], ['{"n":1}', { n: 1 }]]);
+  const { result, structured_output } = resultFrame({ ...FACTS, turn });
+  assertEquals<unknown>([result, structured_output], ['{"n":1}', { n: 1 }]);
 });
 
 /** A line of an answer that has used and written so many tokens. */

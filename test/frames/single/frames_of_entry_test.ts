@@ -6,7 +6,7 @@ import type { FrameContext } from "../../../src/frames/single/frame_context.ts";
 import { denialWords } from "../../../src/transcript/turn/denial_words.ts";
 import { framesOfEntry } from "../../../src/frames/single/frames_of_entry.ts";
 
-const CONTEXT: FrameContext = { version: "2.1.330", sessionId: "s", newUuid: () => "new" };
+const CONTEXT: FrameContext = { version: "2.1.332", sessionId: "s", newUuid: () => "new" };
 const CALL = { tool: "Bash", input: { command: "x" }, cwd: "/" };
 const TOOL_USES = new Map([["t", { id: "t", name: "Bash", input: {} }]]);
 
@@ -69,7 +69,7 @@ Deno.test("framesOfEntry: a call about which a hook of the caller's wanted someb
       message: { content: [{ type: "tool_result", tool_use_id: "t", is_error: true, content }] },
     }, {
       ...CONTEXT,
-      version: "2.1.330",
+      version: "2.1.332",
       toolUses: new Map([["t", { id: "t", name: "Bash", input: {} }]]),
       decisions: new Map([["t", "unasked"]]),
     });
@@ -145,21 +145,15 @@ Deno.test("framesOfEntry: hides why an answer stops, and keeps fields of the API
   }]);
 });
 
-Deno.test("framesOfEntry: says since 2.1.332 that an answer was refused and is asked for once more", () => {
+Deno.test("framesOfEntry: says that an answer was refused and is asked for once more", () => {
   const message = { role: "user", content: "It was stopped." };
   const line = { type: "user", uuid: "u", isMeta: true, refusedMessageId: "m", refusalRetry: true };
-  const told = ["2.1.330", "2.1.332"].map((version) => {
-    const [frame] = framesOf({ ...line, message }, { ...CONTEXT, version });
-    const { refused_message_id: id, refusal_retry: retry } = { ...frame } as Record<
-      string,
-      unknown
-    >;
-    return [id, retry];
-  });
-  assertEquals(told, [["m", undefined], ["m", true]]);
+  const [frame] = framesOf({ ...line, message }, { ...CONTEXT, version: "2.1.332" });
+  const told = { ...frame } as Record<string, unknown>;
+  assertEquals([told["refused_message_id"], told["refusal_retry"]], ["m", true]);
 });
 
-Deno.test("framesOfEntry: announces a denial since 2.1.330 if the tool is known", () => {
+Deno.test("framesOfEntry: announces a denial if the tool is known", () => {
   const line = {
     type: "user",
     toolDenialKind: "permission-rule",

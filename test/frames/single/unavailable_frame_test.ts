@@ -6,15 +6,7 @@ const TEXT = "/logout isn't available in this environment.";
 
 /** What `claude -p /logout` printed after `system/init`, but for ids and clocks. */
 const PRINTED: Readonly<Record<string, readonly [object, object]>> = {
-  "2.1.197": [
-    JSON.parse(
-      `{"type":"assistant","message":{"id":"M","container":null,"model":"<synthetic>","role":"assistant","stop_details":null,"stop_reason":"stop_sequence","stop_sequence":"","type":"message","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":null,"cache_creation":{"ephemeral_1h_input_tokens":0,"ephemeral_5m_input_tokens":0},"inference_geo":null,"iterations":null,"speed":null},"content":[{"type":"text","text":"${TEXT}"}],"context_management":null},"parent_tool_use_id":null,"session_id":"S","uuid":"U"}`,
-    ),
-    JSON.parse(
-      `{"type":"result","subtype":"success","is_error":false,"duration_ms":0,"duration_api_ms":0,"num_turns":0,"result":"${TEXT}","stop_reason":null,"session_id":"S","total_cost_usd":0,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard","cache_creation":{"ephemeral_1h_input_tokens":0,"ephemeral_5m_input_tokens":0},"inference_geo":"","iterations":[],"speed":"standard"},"modelUsage":{},"permission_denials":[],"fast_mode_state":"off","uuid":"U"}`,
-    ),
-  ],
-  "2.1.330": [
+  "2.1.332": [
     JSON.parse(
       `{"type":"assistant","message":{"diagnostics":null,"id":"M","container":null,"model":"<synthetic>","role":"assistant","stop_details":null,"stop_reason":"end_turn","stop_sequence":null,"type":"message","usage":{"output_tokens_details":null,"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":null,"cache_creation":{"ephemeral_1h_input_tokens":0,"ephemeral_5m_input_tokens":0},"inference_geo":null,"iterations":null,"speed":null,"fallback_credit":null},"content":[{"type":"text","text":"${TEXT}"}],"context_management":null},"parent_tool_use_id":null,"local_command_source":"<local-command-stdout>${TEXT}</local-command-stdout>","session_id":"S","uuid":"U","timestamp":"T","local_command_outcome":{"kind":"unavailable_headless"}}`,
     ),

@@ -6,7 +6,6 @@ import {
   NOTHING_HEARD,
 } from "../../../src/frames/telling/heard_firsts.ts";
 import type { StreamedPart } from "../../../src/session/input.ts";
-import { startTelling } from "../telling.ts";
 
 type Heard = readonly [at: number, request: number, part: StreamedPart];
 
@@ -45,24 +44,4 @@ Deno.test("what nobody has asked for, and events that nobody knows, change nothi
   );
   const asked = heardOf([1, 1, asks]);
   assertEquals(hearFirsts(asked, { type: "stream", at: 2, request: 1, part: event("x") }), asked);
-});
-
-Deno.test("a turn of 2.1.197 begins with the tools of its first request, where that is heard", () => {
-  const version = "2.1.197";
-  const run = startTelling({ heard: true });
-  run.push(
-    { version, type: "user", uuid: "p", message: { content: "Hi" } },
-    { version, type: "attachment", attachment: { type: "skill_listing", names: ["s"] } },
-  );
-  assertEquals(run.frames, []);
-  const offer = { tools: ["Bash", "Agent"], fast: false };
-  run.tell({ type: "stream", request: 1, part: { kind: "request", offer } });
-  run.tell({ type: "stream", request: 2, part: asks });
-  run.begin();
-  assertEquals(run.frames.map(({ subtype, tools }) => [subtype, tools]), [
-    ["init", ["Task", "Bash"]],
-  ]);
-  // Nobody is told the answer piece by piece.
-  run.tell({ type: "stream", request: 1, part: event("message_start") });
-  assertEquals(run.frames.length, 1);
 });

@@ -46,8 +46,7 @@ const TURNS = withTurns(
 
 /** What the frames know once the lines of earlier runs were read, and the status line has told a cost. */
 function known(
-  { version, totalUsd, lines = [NOTED], before }: {
-    readonly version: string;
+  { totalUsd, lines = [NOTED], before }: {
     readonly totalUsd: number;
     readonly lines?: readonly Readonly<Record<string, unknown>>[];
     readonly before?: ToldBefore;
@@ -60,32 +59,30 @@ function known(
     { at: 0, type: "earlier", entries },
     { at: 1, type: "cost", totalUsd, apiDurationMs: 20, ranAt: 1 },
   ]).frames;
-  const { m } = usageSoFar({ ...state, version }, TURNS) ?? {};
+  const { m } = usageSoFar(state, TURNS) ?? {};
   return {
     used: m && [m["inputTokens"], m["outputTokens"], m["costUSD"]],
-    before: usageBefore({ ...state, version }),
+    before: usageBefore(state),
   };
 }
 
-Deno.test("what a resumed session has used goes on since 2.1.330, as its last run has noted it", () => {
-  assertEquals(known({ version: "2.1.330", totalUsd: 0.75 }), {
+Deno.test("what a resumed session has used goes on as its last run has noted it", () => {
+  assertEquals(known({ totalUsd: 0.75 }), {
     used: [7, 8, 0.75],
     before: NOTED.modelUsage,
   });
-  // Where a child begins anew, and before 2.1.330 each does, it is that of the child.
-  assertEquals(known({ version: "2.1.330", totalUsd: 0.25 }), { used: [0, 3, 0.25], before: {} });
-  assertEquals(known({ version: "2.1.197", totalUsd: 0.75 }), { used: [0, 3, 0.75], before: {} });
+  // If a child begins anew, it is that of the child.
+  assertEquals(known({ totalUsd: 0.25 }), { used: [0, 3, 0.25], before: {} });
 });
 
 Deno.test("what a resumed session has used is not known where nobody has noted it", () => {
-  assertEquals(known({ version: "2.1.330", totalUsd: 0.75, lines: [] }).used, undefined);
-  assertEquals(known({ version: "2.1.197", totalUsd: 0.75, lines: [] }).used, [0, 3, 0.75]);
+  assertEquals(known({ totalUsd: 0.75, lines: [] }).used, undefined);
 });
 
 Deno.test("what the child before has told counts, whatever the session has noted", () => {
   const { modelUsage } = NOTED;
   const before = { results: 1, totalUsd: 0.5, apiDurationMs: 10, modelUsage };
-  assertEquals(known({ version: "2.1.330", totalUsd: 0.75, lines: [], before }), {
+  assertEquals(known({ totalUsd: 0.75, lines: [], before }), {
     used: [7, 8, 0.75],
     before: NOTED.modelUsage,
   });

@@ -12,7 +12,7 @@ import type { Frame } from "../../../src/wire/frame.ts";
 import { line } from "../../transcript/lines.ts";
 import { conversationOptions } from "../conversation_options.ts";
 
-const VERSION = "2.1.330";
+const VERSION = "2.1.332";
 const ANSWERED = { kind: "answered", stop: {} } as const;
 const { frames: OPTIONS, report: REPORT } = conversationOptions();
 
@@ -106,7 +106,7 @@ Deno.test("however many turns there were, no more is kept than the lines of the 
   assertEquals(kept.slice(1), kept.slice(1).fill(kept[0]));
   assertEquals(toldBy(state, []).results, 9);
 
-  // What a compaction leaves as it is, 2.1.197 writes once more.
+  // A Claude Code may write once more what a compaction leaves as it is.
   const again = (id: string) => ({
     type: "assistant",
     uuid: `a-Turn ${id}`,

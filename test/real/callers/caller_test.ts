@@ -59,7 +59,7 @@ forNewestVersion(
           CLAUDE_CODE_EXECPATH: NOWHERE,
           CLAUDE_CODE_SESSION_ID: crypto.randomUUID(),
           CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
-          CLAUDE_AGENT_SDK_VERSION: "0.3.330",
+          CLAUDE_AGENT_SDK_VERSION: "0.3.332",
         },
       },
     );

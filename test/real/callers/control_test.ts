@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
-import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
@@ -743,7 +742,6 @@ forNewestVersion(
       await heard(RESULT, 1);
       const named = { later: { ...rename, title: " Later " }, none: rename };
       // What else there is of these is answered by the headless Claude Code itself.
-      if (!isVersionAtLeast(real.version, "2.1.330")) return await ask(named);
       await ask({
         ...named,
         late: { ...initialize, systemPrompt: "Nor this.", agents: { a: {} } },

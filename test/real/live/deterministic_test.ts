@@ -3,7 +3,7 @@ import { openApiCassette } from "../../../src/relay/api_cassette.ts";
 import { passOn } from "../../../src/relay/pass_on.ts";
 import { startRelay } from "../../../src/relay/relay.ts";
 import { startProgram } from "../../start_program.ts";
-import { forEachVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 const RUNS = 4;
@@ -17,7 +17,7 @@ const TALK = [
   "Do it. [[bash echo one]] [[next]] [[say done]]",
 ];
 
-forEachVersion(`${RUNS} deterministic runs send the same bytes`, async (real) => {
+forNewestVersion(`${RUNS} deterministic runs send the same bytes`, async (real) => {
   await git(real, "init", "-q");
   const bodies: string[][] = [];
   using client = Deno.createHttpClient({});

@@ -1,5 +1,4 @@
 import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
-import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { hash } from "./hash.ts";
 import type { RowRun } from "./run_row.ts";
 
@@ -10,8 +9,6 @@ interface Allowed {
   readonly at: RegExp;
   /** The words that do not count; absent for all of it. */
   readonly words?: RegExp;
-  /** The first version that does not need it. */
-  readonly before?: string;
   /** Whether requests of subagents alone need it. */
   readonly ofSubagents?: true;
 }
@@ -85,13 +82,6 @@ const ALLOWED: readonly Allowed[] = [
   },
   {
     why:
-      "2.1.197 has thoughts redacted at a terminal, and left out with the flag for which 2.1.330 asks for none",
-    at: /^body\.thinking\.display$/u,
-    before: "2.1.330",
-  },
-  { why: "the same", at: /^headers\.anthropic-beta\.redact-thinking-/u, before: "2.1.330" },
-  {
-    why:
       "2.1.330 shows a person what subagents think, of which -p tells nothing beside frames either",
     at:
       /^(?:body\.thinking\.display$|headers\.anthropic-beta\.(?:thinking-display-updates|redact-thinking)-)/u,
@@ -122,14 +112,10 @@ export function maskedRequests(
 ): readonly Readonly<Record<string, unknown>>[] {
   if (row in UNASKED) return [];
   return requests.map((request) => {
-    const [, version = ""] = /^claude-cli\/(\S+)/u.exec(request.headers["user-agent"] ?? "") ?? [];
     // That of a skill that somebody types has no id in the headers.
     const isOfSubagent = request.headers["x-claude-code-agent-id"] !== undefined ||
       JSON.stringify(request.body).includes("You are an agent for Claude Code");
-    const allowed = ALLOWED.filter(({ before, ofSubagents }) =>
-      (before === undefined || !isVersionAtLeast(version, before)) &&
-      (ofSubagents === undefined || isOfSubagent)
-    );
+    const allowed = ALLOWED.filter(({ ofSubagents }) => ofSubagents === undefined || isOfSubagent);
     return Object.fromEntries(leavesOf(comparable(request, home), { path: "", allowed }));
   });
 }

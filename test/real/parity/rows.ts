@@ -28,6 +28,8 @@ export interface Row {
 const JSON_FORMAT = ["--output-format", "json"];
 const STREAM = ["--output-format", "stream-json", "--verbose"];
 const INPUT = ["--input-format", "stream-json", ...STREAM];
+/** Versions before 2.1.302 begin in auto mode. */
+const ASKING = ["--permission-mode", "default"];
 const SESSION = "0b5e7a52-54c1-4d0e-8a51-7d1f3c2f9a10";
 const NO_RETRIES = { CLAUDE_CODE_MAX_RETRIES: "0" };
 const ONE_RETRY = { CLAUDE_CODE_MAX_RETRIES: "1" };
@@ -150,7 +152,8 @@ const ROWS: readonly Row[] = [
       ".claude/settings.json": JSON.stringify({ permissions: { allow: ["Bash"] } }),
     },
     args: [
-      ...[...STREAM, "--setting-sources", "user", "--disallowedTools", "Edit,WebFetch", "--"],
+      ...[...STREAM, ...ASKING, "--setting-sources", "user"],
+      ...["--disallowedTools", "Edit,WebFetch", "--"],
       `Work. [[bash make forbidden]] ${
         call("Write", { file_path: "HOME/project/b.txt", content: "new\n" })
       } ${call("Read", { file_path: "nofile" })} ${call("Glob", { pattern: "*.txt" })} ${
@@ -162,7 +165,6 @@ const ROWS: readonly Row[] = [
   },
   ...["auto", "plan"].map((mode): Row => ({
     name: `${mode}-unchecked`,
-    since: "2.1.330",
     args: [
       ...[...STREAM, "--permission-mode", mode, "--"],
       "Work. [[bash node -e 1]] [[say not allowed]]",
@@ -191,7 +193,9 @@ const ROWS: readonly Row[] = [
 
   // What the model is told
   {
+    // Older ones do not note in time whether a request is made in fast mode.
     name: "agent",
+    since: "2.1.305",
     args: [
       ...[...STREAM, "--agents", JSON.stringify(AGENT), "--agent", "reviewer"],
       ...["--effort", "low", "--settings", '{"fastMode":true}', "--allowedTools=Bash"],
@@ -200,7 +204,6 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "agents-file",
-    since: "2.1.330",
     env: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: "5000" },
     files: { "agents.json": JSON.stringify(AGENT) },
     args: [
@@ -226,9 +229,8 @@ const ROWS: readonly Row[] = [
   {
     // One that is over at once, and goes on in the background when it is written to.
     name: "subagent-woken",
-    since: "2.1.330",
     args: [
-      ...[...STREAM, "--forward-subagent-text", "--allowedTools=Bash,SendMessage"],
+      ...[...STREAM, ...ASKING, "--forward-subagent-text", "--allowedTools=Bash,SendMessage"],
       `Go. ${
         inForeground("Inner [[think hm]] [[say look]] [[bash echo inner]] [[say found]]", {
           name: "bob",
@@ -250,7 +252,7 @@ const ROWS: readonly Row[] = [
         "---\nname: shown\ndescription: Shows\n---\nSay $ARGUMENTS\n",
     },
     args: [
-      ...[...STREAM, "--allowedTools=Bash,Skill"],
+      ...[...STREAM, ...ASKING, "--allowedTools=Bash,Skill"],
       `Go. ${inForeground("Inner [[bash echo inner]] [[say found]]")} ${
         inForeground("Inner [[error 400]]")
       } ${call("Skill", { skill: "shown", args: "it" })} ${
@@ -321,7 +323,7 @@ const ROWS: readonly Row[] = [
     },
     args: [
       // Where there is nothing to be continued, a session begins.
-      ...[...JSON_FORMAT, "--verbose", "--continue"],
+      ...[...JSON_FORMAT, "--verbose", ...ASKING, "--continue"],
       ...["--model", "claude-sonnet-4-5", "--betas", "context-1m-2025-08-07"],
       ...["--system-prompt", "", "--append-system-prompt-file", "a.txt"],
       // Whoever would be asked on stdout reads a text from stdin.
@@ -373,7 +375,6 @@ const ROWS: readonly Row[] = [
   // Settings
   {
     name: "restricted",
-    since: "2.1.330",
     files: {
       ".claude/settings.json": JSON.stringify({
         permissions: { defaultMode: "acceptEdits" },
@@ -388,7 +389,6 @@ const ROWS: readonly Row[] = [
 
   {
     name: "config-root",
-    since: "2.1.330",
     files: {
       "CLAUDE.md": "Use tabs.\n",
       ".claude/settings.json": JSON.stringify({
@@ -456,8 +456,8 @@ const ROWS: readonly Row[] = [
     },
     args: [...STREAM, "/group:greet all\nof them [[say hello]]"],
   },
-  { name: "slash-asked", args: [...STREAM, "/goal"] },
-  { name: "slash-doctor", since: "2.1.330", args: [...STREAM, "/doctor"] },
+  { name: "slash-asked", since: "2.1.305", args: [...STREAM, "/goal"] },
+  { name: "slash-doctor", args: [...STREAM, "/doctor"] },
   {
     name: "goal",
     before: [["--session-id", SESSION, "One [[say first]]"]],
@@ -498,7 +498,6 @@ const ROWS: readonly Row[] = [
   {
     // A byte order mark, no content, a session of another id, bytes that are no text, and no end of the last line.
     name: "input-odd",
-    since: "2.1.330",
     args: INPUT,
     stdin: withStrayBytes(
       `\ufeff${message(null, { session_id: SESSION })}\r\n \n${
@@ -532,16 +531,15 @@ const ROWS: readonly Row[] = [
     told: ["--agent 'nobody' not found. Available agents: "],
   },
   { name: "usage-agents", args: ["--agents", "[]", "Hi [[say yes]]"] },
-  { name: "usage-agents-file", since: "2.1.330", args: ["--agents", "nofile.json", "Hi"] },
+  { name: "usage-agents-file", args: ["--agents", "nofile.json", "Hi"] },
   {
     name: "usage-config-root",
-    since: "2.1.330",
     args: ["--project-config-root", "trusted", "Hi"],
   },
   { name: "usage-turns", args: ["--max-turns", "few", "Hi [[bash echo one]] [[say yes]]"] },
   { name: "usage-budget", args: ["--max-budget-usd", "-1", "Hi"] },
   { name: "usage-task-budget", args: ["--task-budget", "many", "Hi"] },
-  { name: "usage-thinking", since: "2.1.330", args: ["--max-thinking-tokens", "many", "Hi"] },
+  { name: "usage-thinking", args: ["--max-thinking-tokens", "many", "Hi"] },
   { name: "usage-input-format", args: ["--input-format", "xml", "Hi"] },
   { name: "usage-no-value", args: ["--output-format"] },
   { name: "usage-schema", args: ["--json-schema", "{", "Hi"] },

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
-import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
@@ -81,9 +80,7 @@ forNewestVersion(
     const third = lines.find(({ type, message }) =>
       type === "user" && JSON.stringify(message).includes("three")
     );
-    const turn = isVersionAtLeast(real.version, "2.1.330")
-      ? ["--resume-drops-turn", String(third?.["uuid"])]
-      : [];
+    const turn = ["--resume-drops-turn", String(third?.["uuid"])];
     const shortened = [...part, two, ...turn, "--", "4 [[say four]]"];
     const theirs = await saidByClaude("sessions/shortened", shortened);
     before = after;

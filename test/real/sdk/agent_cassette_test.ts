@@ -19,7 +19,7 @@ import { REAL_VERSIONS } from "../for_each_version.ts";
 import { RealClaude } from "../real_claude.ts";
 
 const python = usablePython();
-const PLAIN = new URL("../../../fixtures/recordings/runs/2.1.330/tools", import.meta.url).pathname;
+const PLAIN = new URL("../../../fixtures/recordings/runs/2.1.332/tools", import.meta.url).pathname;
 
 /** Says of each tape what the package finds wrong with it, and what a replay of it says. */
 const LOAD_AND_REPLAY = `

@@ -95,7 +95,7 @@ exec ${CLAUDE_PRINT.map(shellQuote).join(" ")} cassette replay "$tape" \
 /** What the user saw of claude -p, without what is kept on no tape. */
 async function recorded(sdk: ReplayedSdk): Promise<readonly (readonly [string, unknown])[]> {
   const nobody = {
-    version: "2.1.330",
+    version: "2.1.332",
     home: { path: HOME },
     api: { url: "http://api.example.com" },
   };

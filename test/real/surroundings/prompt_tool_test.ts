@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { asRecorded } from "../as_recorded.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
 import { factsOfResult, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
@@ -39,7 +39,7 @@ function resultsIn(frames: readonly JsonObject[]): readonly JsonObject[] {
   });
 }
 
-forEachVersion(
+forNewestVersion(
   "--permission-prompt-tool: a tool of an MCP server decides, as by claude -p",
   async (real) => {
     const prompt = calls(

@@ -177,7 +177,7 @@ forNewestVersion(
   },
 );
 
-forEachVersion(
+forNewestVersion(
   "what is typed in a conversation and told ahead of its turn is told as by claude -p",
   async (real) => {
     const skill = `${real.home.project}/.claude/skills/busy`;

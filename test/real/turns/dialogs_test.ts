@@ -65,6 +65,7 @@ withAllVersions(
     const { version } = real;
     const { report, trace } = await performHere(real, {
       prompt: "Hi [[bash touch here]] [[say done]]",
+      args: ["--permission-mode", "default"],
       before: withoutPermissionHook,
     });
     assertEquals(answered(trace), ["permission"], version);

@@ -51,7 +51,9 @@ forNewestVersion(
 // That of a newer version is ended in the tests of what shells write.
 forEarlierVersions("SIGINT ends a running tool too, and keeps the text before it", async (real) => {
   const prompt = "Wait. [[say I look]] [[bash touch begun; tail -f /dev/null]]";
-  const run = real.start([...JSON_FORMAT, "--allowedTools", "Bash", "--", prompt]);
+  const run = real.start([
+    ...[...JSON_FORMAT, "--permission-mode", "default", "--allowedTools", "Bash", "--", prompt],
+  ]);
   await until(run, () => [...Deno.readDirSync(real.home.project)].length > 0);
   run.kill("SIGINT");
   const { code, stdout } = await run.ended;

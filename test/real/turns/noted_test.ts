@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
@@ -139,15 +139,10 @@ const TELLING = [
   ...["/keybindings-help now", "/recap", "/name", "/workflow-launch-exec", "/__remote-workflow"],
 ];
 
-/** Some of those that 2.1.197 does not have: they are answered like the others. */
-const UNAVAILABLE = ["/reload-plugins", "/fast", "/name", "/workflow-launch-exec"];
-
-forEachVersion(
+forNewestVersion(
   "commands that tell something of Claude Code are answered as by claude -p",
   async (real) => {
-    const messages = TELLING.filter((name) =>
-      real.version !== "2.1.197" || !UNAVAILABLE.includes(name)
-    );
+    const messages = TELLING;
     // The session is another one to another process, and what the model hears of such a command is not told here.
     const told = ({ requests: _, stderr: __, ...rest }: Awaited<ReturnType<typeof heardBy>>) =>
       JSON.parse(JSON.stringify(rest));
@@ -158,8 +153,8 @@ forEachVersion(
       async () => told(await heardBy(holdWithClaude, { real, messages })),
     );
     assertEquals(told(ours), theirs);
-    // "/nonsense" is text since 2.1.330, and "/recap" asks for one.
-    assertEquals(ours.requests.length, real.version === "2.1.197" ? 1 : 3);
+    // "/nonsense" is text, and "/recap" asks for one.
+    assertEquals(ours.requests.length, 3);
   },
 );
 

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { claudeCommands } from "../../../src/session/prompt/claude_commands.ts";
-import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
@@ -21,36 +20,24 @@ function told(real: RealClaude, since: number): readonly (readonly string[])[] {
 }
 
 const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout\u00a0x", "/fork"];
-/** Text wherever it comes in, which the other one takes for text too. */
-const TEXT = ["/tmp is full", "exit", "\u200b/logout"];
-/** Text in print mode, which 2.1.197 takes for a command wherever it comes in. */
-const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "!ls\ufe0f\r\n", "/daemon"];
-const WORDS_BEFORE_330 = ["/ logout", "/"];
-/** What a headless Claude Code says of them before 2.1.330. */
-const UNKNOWN = {
-  "/Logout": "Unknown command: /Logout",
-  "/nonsense x": "Unknown command: /nonsense",
-  "/daemon": "Unknown command: /daemon",
-};
+/** Text in print mode. */
+const TEXT = ["\n/logout", "\ufeff/logout", "!ls\ufe0f\r\n", "/daemon"];
 const REFUSED = ["/insights", "/config x=y"];
 /** What a headless Claude Code answers, which asks no model and leaves nothing either: alone, and in a conversation. */
 const ASKED_ALONE = "/cost";
 const ASKED = ["/config", "/clear"];
 
 forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
-  const isLiteral = !isVersionAtLeast(real.version, "2.1.330");
   const { path, project, credentials } = real.home;
   const login = await Deno.readTextFile(credentials);
   const target = `${project}/exported.txt`;
   await Deno.mkdir(`${project}/.claude/skills/upgrade`, { recursive: true });
   await Deno.writeTextFile(`${project}/.claude/skills/upgrade/SKILL.md`, "Upgrade");
   const before = filesBelow(path);
-  const sent = isLiteral ? TEXT : TEXT_SINCE_330;
-  const refused = [...REFUSED, "/upgrade", ...isLiteral ? WORDS_BEFORE_330 : []];
+  const refused = [...REFUSED, "/upgrade"];
   const answered = [...ANSWERED, `/export ${target}`];
-  const unknown: Readonly<Record<string, string>> = isLiteral ? UNKNOWN : {};
   const list = await real.print(["--jsonl", "--no-session-persistence"], {
-    stdin: [...answered, ...Object.keys(unknown), ...refused, ASKED_ALONE, ...sent]
+    stdin: [...answered, ...refused, ASKED_ALONE, ...TEXT]
       .map((prompt) => JSON.stringify(prompt)).join("\n"),
   });
   for (const line of list.stdout.trimEnd().split("\n")) {
@@ -59,10 +46,8 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
       const name = /^\S+/u.exec(input)?.[0];
       assertEquals([exit_code, result.num_turns], [0, 0], line);
       assertEquals(result.result, `${name} isn't available in this environment.`);
-    } else if (unknown[input] !== undefined) {
-      assertEquals([exit_code, result.num_turns, result.result], [0, 0, unknown[input]]);
     } else {
-      assertEquals(exit_code, [ASKED_ALONE, ...sent].includes(input) ? 0 : 2, line);
+      assertEquals(exit_code, [ASKED_ALONE, ...TEXT].includes(input) ? 0 : 2, line);
     }
   }
   const conversation = await hold(real, async ({ say, heard }) => {
@@ -78,7 +63,7 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
   );
   const pasted = await real.printHere(["--inject", "paste"], { stdin: "/logout\na\nb\nc\nd" });
   assertEquals(pasted.stdout, "/logout isn't available in this environment.\n");
-  assertEquals(told(real, 0), sent.map((prompt) => [prompt]));
+  assertEquals(told(real, 0), TEXT.map((prompt) => [prompt]));
   assertEquals(await Deno.readTextFile(credentials), login);
   assertEquals(filesBelow(path), before, "--no-session-persistence forwards nothing");
   assertEquals([...Deno.readDirSync(project)].map(({ name }) => name), [".claude"]);

@@ -1,15 +1,24 @@
+import { OLDEST_VERSION } from "../../../src/claude/versions/compare_versions.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { makeThrowawayHome, type ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { readFacts } from "../../../src/run/facts/read_facts.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
+import { parentOf } from "../../../src/sandbox/paths.ts";
 import { writeScript } from "../../write_script.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
+const VERSION = OLDEST_VERSION;
+
 /** An order in a home of its own, with a Claude Code that only tells its version and counts how often it did. */
-async function ordered(home: ThrowawayHome, more: Partial<RunOrder> = {}): Promise<RunOrder> {
-  const claudeBinary = `${home.path}/claude`;
-  const script = `#!/bin/sh\necho asked >> '${home.path}/asked'\necho '2.1.197 (Claude Code)'\n`;
+async function ordered(
+  home: ThrowawayHome,
+  more: Partial<RunOrder> = {},
+  name = "claude",
+): Promise<RunOrder> {
+  const claudeBinary = `${home.path}/${name}`;
+  await Deno.mkdir(parentOf(claudeBinary), { recursive: true });
+  const script = `#!/bin/sh\necho asked >> '${home.path}/asked'\necho '${VERSION} (Claude Code)'\n`;
   await writeScript(claudeBinary, script);
   return { ...PLAIN_ORDER, env: home.env, cwd: home.project, claudeBinary, ...more };
 }
@@ -26,49 +35,43 @@ async function write(path: string, json: unknown): Promise<void> {
 
 const naming = (defaultMode: string) => ({ permissions: { defaultMode } });
 
-Deno.test("readFacts() asks for the version where something hangs on it, and once", async () => {
-  const askedFor = async (
-    more: Partial<RunOrder>,
-    lay: (home: ThrowawayHome) => Promise<void> = async () => {},
-  ) => {
+Deno.test("readFacts() asks once for the version, unless the path names a supported one", async () => {
+  const askedFor = async (more: Partial<RunOrder>, name?: string) => {
     await using home = await makeThrowawayHome();
-    await lay(home);
-    const { version } = await readFacts(await ordered(home, more));
+    const { version } = await readFacts(await ordered(home, more, name));
     return [version, await timesAsked(home)];
   };
-  const project = (mode: string) => ({ project }: ThrowawayHome) =>
-    write(`${project}/.claude/settings.json`, naming(mode));
-  assertEquals(await askedFor({}), [undefined, 0]);
-  assertEquals(await askedFor({}, project("acceptEdits")), [undefined, 0]);
-  assertEquals(await askedFor({}, project("bypassPermissions")), ["2.1.197", 1]);
-  assertEquals(await askedFor({ permissionMode: "plan" }, project("bypassPermissions")), [
-    undefined,
-    0,
-  ]);
-  assertEquals(await askedFor({ prompt: "ümlaut" }), ["2.1.197", 1]);
-  assertEquals(await askedFor({ altered: "a tab" }), ["2.1.197", 1]);
-  assertEquals(await askedFor({ prompt: "ümlaut" }, project("bypassPermissions")), ["2.1.197", 1]);
+  assertEquals(await askedFor({}), [VERSION, 1]);
+  assertEquals(await askedFor({}, "versions/2.1.332"), ["2.1.332", 0]);
+  for (
+    const [name, version, times] of [["claude", VERSION, 1], [
+      "versions/2.1.332",
+      "2.1.332",
+      0,
+    ]] as const
+  ) {
+    assertEquals(await askedFor({ prompt: "ümlaut" }, name), [version, times]);
+    assertEquals(await askedFor({ altered: "a tab" }, name), [version, times]);
+  }
 });
 
-Deno.test("readFacts() refuses by name what this version of Claude Code does not know", async () => {
+Deno.test("readFacts() refuses a version that is too old before anything else", async () => {
+  await using home = await makeThrowawayHome({ loggedIn: false });
+  const order = await ordered(home, { settings: "{" });
+  await writeScript(`${order.claudeBinary}`, "#!/bin/sh\necho '2.1.197 (Claude Code)'\n");
+  await assertRejects(() => readFacts(order), CliError, "Claude Code 2.1.197 is too old");
+});
+
+Deno.test("readFacts() refuses a flag that this version of Claude Code lacks", async () => {
   await using home = await makeThrowawayHome();
-  const orders: Readonly<Record<string, Partial<RunOrder>>> = {
-    "--resume-drops-turn": {
-      resumption: { latest: false, named: "s", upTo: "m", dropsTurn: "t" },
-    },
-    "--project-config-root": {
-      projectConfigRoot: "/",
-      forwarded: ["--project-config-root=/"],
-    },
-    "--autocompact": { forwarded: ["--model=opus", "--autocompact=auto"] },
-    "--include-unsupported-models": { forwarded: ["--include-unsupported-models"] },
-  };
-  for (const [flag, order] of Object.entries(orders)) {
+  for (const flag of ["--fast-mode", "--include-unsupported-models"]) {
+    const order = await ordered(home, { forwarded: ["--model=opus", flag] });
     await assertRejects(
-      async () => await readFacts(await ordered(home, order)),
+      () => readFacts(order),
       CliError,
-      `Cannot honour ${flag}: Claude Code 2.1.197 lacks it`,
+      `Cannot honour ${flag}: Claude Code ${VERSION} lacks it`,
     );
+    await readFacts(order, { version: "2.1.332" });
   }
 });
 
@@ -104,26 +107,19 @@ Deno.test("readFacts() names folders as they are without links, where they are t
   assertEquals([mcpServers, scheduledTasks], [[], false]);
 });
 
-Deno.test("readFacts() names files of --add-dir where claude -p tells of them, and asks for the version for them alone", async () => {
-  const named = async (more: Partial<RunOrder>, version = "2.1.197") => {
+Deno.test("readFacts() names files of --add-dir where text is printed", async () => {
+  const named = async (more: Partial<RunOrder>) => {
     await using home = await makeThrowawayHome();
     await Deno.writeTextFile(`${home.project}/f.txt`, "");
-    const order = await ordered(home, more);
-    await writeScript(`${order.claudeBinary}`, `#!/bin/sh\necho '${version} (Claude Code)'\n`);
-    const facts = await readFacts(order);
-    const parents = facts.addedFiles?.map(({ path, parent }) => [
-      path,
-      parent.replace(home.project, "here"),
-    ]);
-    return [parents, facts.version];
+    const { addedFiles } = await readFacts(await ordered(home, more));
+    return addedFiles?.map(({ path, parent }) => [path, parent.replace(home.project, "here")]);
   };
   const files = ["f.txt", "../project/./f.txt", "/etc/hosts"];
   const told = files.map((file) => [file, file === "/etc/hosts" ? "/etc" : "here"]);
   const addDirs = [".", "missing", ...files, "f.txt/x"];
-  assertEquals(await named({ addDirs: [".", "missing"] }), [undefined, undefined]);
-  assertEquals(await named({ addDirs, answerAlone: true }), [told, undefined]);
-  assertEquals(await named({ addDirs }), [told, "2.1.197"]);
-  assertEquals(await named({ addDirs }, "2.1.330"), [undefined, "2.1.330"]);
+  assertEquals(await named({ addDirs: [".", "missing"], answerAlone: true }), undefined);
+  assertEquals(await named({ addDirs, answerAlone: true }), told);
+  assertEquals(await named({ addDirs }), undefined);
 });
 
 Deno.test("readFacts() reads of the folder of --project-config-root what is a project's, and nothing but that", async () => {
@@ -158,7 +154,6 @@ Deno.test("readFacts() reads of the folder of --project-config-root what is a pr
     projectConfigRoot: `${path}/link/conf`,
     initialized: { id: "1", callbacks: [], servers: [], longAgents, skills: [] },
   });
-  await writeScript(`${order.claudeBinary}`, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n");
   const facts = await readFacts(order);
   const { documents, mcpServers, callerAgents, writable, root, folders, scheduledTasks } = facts;
   const named = (paths: readonly string[]) => paths.map((each) => each.replace(`${path}/`, ""));
@@ -271,36 +266,22 @@ Deno.test("readFacts() refuses --enable-auth-status where settings renew a login
   );
 });
 
-Deno.test("readFacts() refuses a limit of turns that is no number where Claude Code does", async () => {
+Deno.test("readFacts() refuses agents and schemas that are none", async () => {
   await using home = await makeThrowawayHome();
-  const order = await ordered(home, { noTurns: "few" });
-  await readFacts(order, { version: "2.1.197" });
-  await assertRejects(
-    async () => await readFacts(order, { version: "2.1.330" }),
-    CliError,
-    'Cannot read the command line: --max-turns does not take "few"',
-  );
-});
-
-Deno.test("readFacts() refuses agents and schemas that are none, as of 2.1.330, which does so too", async () => {
-  await using home = await makeThrowawayHome();
-  const no = async (more: Partial<RunOrder>, version?: string) => {
-    const read = readFacts(await ordered(home, more), { version });
+  const no = async (more: Partial<RunOrder>) => {
+    const read = readFacts(await ordered(home, more));
     return await read.then(({ output }) => output, ({ message }: Error) => message);
   };
   for (const agents of ["[]", "agents.json", ' "{"']) {
     const forwarded = ["--agents={}", `--agents=${agents}`];
-    assertEquals(await no({ forwarded }, "2.1.197"), undefined);
     const refusal = "Cannot honour --agents: ";
-    assertEquals(`${await no({ forwarded }, "2.1.330")}`.slice(0, refusal.length), refusal);
+    assertEquals(`${await no({ forwarded })}`.slice(0, refusal.length), refusal);
   }
   for (const agents of [' {"a":1}', "", "{"]) {
-    assertEquals(await no({ forwarded: [`--agents=${agents}`] }, "2.1.330"), undefined);
+    assertEquals(await no({ forwarded: [`--agents=${agents}`] }), undefined);
   }
-  const schema = { jsonSchema: '{"type":"nonesuch"}' };
-  assertEquals(await no(schema), undefined);
   assertEquals(
-    `${await no(schema, "2.1.330")}`.split(": ")[1],
+    `${await no({ jsonSchema: '{"type":"nonesuch"}' })}`.split(": ")[1],
     "--json-schema is not a valid JSON Schema",
   );
   assertEquals(await no({ jsonSchema: "[]" }), "Error: --json-schema must be a JSON object");

@@ -348,24 +348,19 @@ const NAMED_SERVERS = (["dynamic", "project"] as const).map((source) => ({
   config: {},
 }));
 
-rule("servers of the command line are waited for until they are there, as the version has it", {
+rule("servers of the command line are waited for until they are there", {
   see: ({ conversation: { session } }) => [session.mcpServers, session.awaited],
   rows: {
-    "2.1.330": {
-      facts: { mcpServers: NAMED_SERVERS, version: "2.1.330" },
-      is: [2, ["dynamic"]],
-    },
-    "2.1.197": { facts: { mcpServers: NAMED_SERVERS, version: "2.1.197" }, is: [2, undefined] },
+    "those that are configured": { facts: { mcpServers: NAMED_SERVERS }, is: [2, ["dynamic"]] },
     "those that are switched off": {
       facts: {
         mcpServers: NAMED_SERVERS.map((server) => ({ ...server, disabled: true })),
-        version: "2.1.330",
       },
       is: [undefined, undefined],
     },
     "those that could not be reached before": {
       order: { unreached: ["dynamic"] },
-      facts: { mcpServers: NAMED_SERVERS, version: "2.1.330" },
+      facts: { mcpServers: NAMED_SERVERS },
       is: [2, undefined],
     },
   },
@@ -805,11 +800,6 @@ rule("a child is never in a mode without permissions because one may be had late
       facts: { version: "2.1.330", callerSettings: { permissions: { deny: ["Bash"] } } },
       is: "disable",
     },
-    "a version that does so with claude -p": {
-      order: { forwarded: ALLOWING_BYPASS },
-      facts: { version: "2.1.197" },
-      is: undefined,
-    },
     "it is had": {
       order: { forwarded: ALLOWING_BYPASS, permissionMode: "bypassPermissions" },
       is: undefined,
@@ -1033,9 +1023,9 @@ rule("the permission mode is named, to the child and in frames", {
       facts: { settings: projectBypasses },
       is: ["default", "default", "default"],
     },
-    "a project bypasses, and the version lets it": {
-      facts: { settings: projectBypasses, version: "2.1.197" },
-      is: ["bypassPermissions", "bypassPermissions", "bypassPermissions"],
+    "nobody names a mode, and the version begins in auto mode": {
+      facts: { version: "2.1.285" },
+      is: ["auto", "auto", "auto"],
     },
     "a session on the web": {
       order: { env: { CLAUDE_CODE_REMOTE: "true" } },
@@ -1493,38 +1483,23 @@ rule("a debug log is there for whoever reads it, and says no more than is read",
 rule("the first request waits for MCP servers where there are some", {
   see: (planned) => [
     planned.conversation.session.mcpServers,
-    ...["SessionStart", "UserPromptSubmit"].map((event) =>
-      settingsOf(planned).hooks[event]?.[0].hooks[0].command.startsWith("set -- asks ")
-    ),
-    planned.conversation.session.holdsPrompt,
+    settingsOf(planned).hooks["SessionStart"]?.[0].hooks[0].command.startsWith("set -- asks "),
   ],
   rows: {
-    "there are none": { is: [undefined, undefined, undefined, undefined] },
-    "there are none, and frames are wanted": {
-      order: { frames: true },
-      is: [undefined, false, undefined, undefined],
-    },
+    "there are none": { is: [undefined, undefined] },
+    "there are none, and frames are wanted": { order: { frames: true }, is: [undefined, false] },
     "it is switched off": {
       facts: { mcpServers: [{ ...SERVER, disabled: true }] },
-      is: [undefined, undefined, undefined, undefined],
+      is: [undefined, undefined],
     },
     "there are two": {
       facts: { mcpServers: [SERVER, { ...SERVER, name: "t" }] },
-      is: [2, true, undefined, undefined],
+      is: [2, true],
     },
     "a session is gone on with": {
       order: { resume: "s" },
-      facts: { mcpServers: [SERVER], version: "2.1.330" },
-      is: [1, true, undefined, undefined],
-    },
-    "a session is gone on with, whose tools are noted only after its start": {
-      order: { resume: "s", forkSession: true },
-      facts: { mcpServers: [SERVER], version: "2.1.197" },
-      is: [1, false, true, true],
-    },
-    "a session begins in such a version": {
-      facts: { mcpServers: [SERVER], version: "2.1.197" },
-      is: [1, true, undefined, undefined],
+      facts: { mcpServers: [SERVER] },
+      is: [1, true],
     },
   },
 });

@@ -3,13 +3,13 @@ import type { ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
 import type { RunRequest } from "../../../src/cli/run_request.ts";
 import {
-  documentFor,
   readSettings,
   type Settings,
   type SettingsDocument,
   settingSources,
   soundSettings,
 } from "../../../src/sandbox/child/read_settings.ts";
+import { judgeFor } from "../../../src/settings/judged_settings.ts";
 import { parseCallerSettings } from "../../../src/sandbox/child/run_settings.ts";
 
 /** What is read for a run in a cell's surroundings. */
@@ -35,10 +35,8 @@ export async function readCell(
     userDir: home.config,
     sources: settingSources(request.settingSources),
     flags: await parseCallerSettings(request.settings ?? "{}", { cwd }),
-    sharesLocal: () => Promise.resolve(version === "2.1.330"),
+    sharesLocal: true,
   });
-  const documents = read.map((document) =>
-    documentFor(document, version === "2.1.330" ? "since" : "before")
-  );
+  const documents = read.map((document) => judgeFor(document, version));
   return { request, cwd, documents, settings: soundSettings(documents) };
 }

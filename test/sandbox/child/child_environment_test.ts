@@ -47,7 +47,7 @@ Deno.test("childEnvironment() removes what a surrounding Claude Code or SDK left
     CLAUDECODE: "1",
     CLAUDE_CODE_CHILD_SESSION: "1",
     CLAUDE_CODE_ENTRYPOINT: "sdk-ts",
-    CLAUDE_AGENT_SDK_VERSION: "0.3.330",
+    CLAUDE_AGENT_SDK_VERSION: "0.3.332",
     CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
     CLAUDE_CODE_SESSION_ID: "x",
     CLAUDE_CODE_SIMPLE: "1",

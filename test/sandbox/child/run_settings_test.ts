@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
+import { judgeFor } from "../../../src/settings/judged_settings.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import {
   parseCallerSettings,
@@ -21,7 +22,7 @@ const OURS = {
 
 Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
   const values = async (value: string) => (await parseCallerSettings(value, HERE)).values;
-  assertEquals(await parseCallerSettings('{"model":"opus"}', HERE), {
+  assertEquals(judgeFor(await parseCallerSettings('{"model":"opus"}', HERE), "2.1.332"), {
     source: "flags",
     name: "--settings (inline JSON)",
     values: { model: "opus" },
@@ -49,7 +50,7 @@ Deno.test("parseCallerSettings() says what is wrong", async () => {
   );
   const file = await Deno.makeTempFile();
   const said = async (value: string) =>
-    (await parseCallerSettings(value, HERE)).faults.map(({ path, message }) =>
+    judgeFor(await parseCallerSettings(value, HERE), "2.1.332").faults.map(({ path, message }) =>
       `${path}: ${message}`
     );
   await Deno.writeTextFile(file, "[1]");

@@ -18,7 +18,7 @@ function session(more: Partial<SessionState> = {}): SessionState {
     setServers: { set: { command: "x" }, own: { type: "sdk" } },
     switched: { off: false },
   };
-  const begun = simulate({ version: "2.1.330", caller }).state();
+  const begun = simulate({ version: "2.1.332", caller }).state();
   const tools = [{ name: "t", annotations: { destructiveHint: true, openWorldHint: 7 } }];
   const servers = new Map([["own", { serverInfo: { name: "o" }, tools }]]);
   return { ...begun, servers, ...more } as SessionState;
@@ -145,7 +145,7 @@ Deno.test("servers that are set take the place of those that were", () => {
 
 Deno.test("requests about servers are answered in their order, and hold for the next message", () => {
   const caller = { idPrefix: "q", callbacks: [], setServers: {} };
-  const session = simulate({ conversation: true, version: "2.1.330", caller });
+  const session = simulate({ conversation: true, version: "2.1.332", caller });
   session.hear({ type: "reachable" });
   session.hear({ type: "status", status: "idle" });
   const ask = (subtype: string, body: JsonObject = {}) =>

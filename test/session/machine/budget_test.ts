@@ -91,7 +91,7 @@ Deno.test("an answer that uses the budget up is over as any other: its result te
 });
 
 Deno.test("in a conversation the tools are refused, the child lives on, and no further message reaches it", () => {
-  const session = simulate({ conversation: true, version: "2.1.330", maxBudgetUsd: 1 });
+  const session = simulate({ conversation: true, version: "2.1.332", maxBudgetUsd: 1 });
   const say = (text: string, ticket: string) =>
     session.hear({ type: "message", message: { text, way: "rendezvous", ticket } as Message });
   const turns = () =>

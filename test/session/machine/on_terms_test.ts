@@ -58,7 +58,13 @@ Deno.test("what was asked ahead is answered to who asks, once, and to nobody bef
   const isSaid = (effect: unknown) => JSON.stringify(effect).includes("control_response");
   assertEquals(done(SAID.slice(0, 4)).effects.filter(isSaid), []);
   const { state, effects } = done(SAID);
-  const answer = { subtype: "success", request_id: "theirs", response: { models: ["m"] } };
+  const answer = {
+    subtype: "success",
+    request_id: "theirs",
+    response: { models: ["m"] },
+    pending_permission_requests: [],
+    pending_user_dialog_requests: [],
+  };
   assertEquals(effects.filter(isSaid), [{
     type: "frame",
     frame: { type: "control_response", response: answer },

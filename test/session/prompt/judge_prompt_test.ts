@@ -1,17 +1,19 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { claudeCommands, type CommandKind } from "../../../src/session/prompt/claude_commands.ts";
+import {
+  claudeCommands,
+  type CommandKind,
+  heeds,
+} from "../../../src/session/prompt/claude_commands.ts";
 import {
   type Judgement,
   judgePrompt,
   type PromptFacts,
 } from "../../../src/session/prompt/judge_prompt.ts";
-import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 
-const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"];
-/** Versions whose commands nobody has looked at. */
-const OTHER_VERSIONS = ["2.0.1", "2.1.250", "2.1.331", "9999.0.0"];
-const LITERAL = ["2.1.168", "2.1.197"];
-const NEWEST = "2.1.330";
+const NEWEST = "2.1.332";
+const VERSIONS = ["2.1.285", NEWEST];
+/** A version that is newer than all profiles. */
+const NEWER = "9999.0.0";
 
 type Given = Partial<Omit<PromptFacts, "custom">> & {
   readonly custom?: Readonly<Record<string, "invocable" | "forked" | "model-only">>;
@@ -58,16 +60,15 @@ function reason(prompt: string, given: Given = {}): string {
 }
 
 /** The verdict on a command of Claude Code's own that makes a prompt. */
-function promptVerdict(name: string, version: string): string {
-  const isReview = name === "code-review" || name === "review";
-  return isReview && isVersionAtLeast(version, "2.1.330") ? "forked" : "command";
+function promptVerdict(name: string): string {
+  return name === "code-review" || name === "review" ? "forked" : "command";
 }
 
 Deno.test("judgePrompt() lets no command of Claude Code's own through but those that make a prompt", () => {
   for (const version of VERSIONS) {
     for (const [name, kind] of claudeCommands(version).kinds) {
       const expected: Record<CommandKind, string> = {
-        prompt: promptVerdict(name, version),
+        prompt: promptVerdict(name),
         unavailable: `/${name} isn't available in this environment.`,
         told: "command",
         asked: "refused",
@@ -76,14 +77,13 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
         noted: "asked",
         own: "refused",
         personal: "refused",
-        gated: LITERAL.includes(version) ? "asked" : "refused",
-        absent: LITERAL.includes(version) ? "asked" : "refused",
+        gated: "refused",
+        absent: "refused",
       };
       for (
         const prompt of [`/${name}`, `/${name} `, `/${name} x`, `/${name}\nx`, `/${name}\u3000x`]
       ) {
         const isHeeded = prompt !== `/${name}` && prompt !== `/${name} `;
-        const { heeds } = claudeCommands(version);
         const heed = isHeeded ? heeds(name, "x") : undefined;
         const isAsked = kind === "asked" || kind === "alone"
           ? heed !== "more"
@@ -113,14 +113,13 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
     // In a session that is resumed there may be one to end.
     for (const prompt of ["/goal Clear", `/goal ${"x".repeat(4001)}`]) {
       assertEquals(judge(prompt, { version }), { kind: "ask", notes: true });
-      const isNoted = version === NEWEST;
-      assertEquals(verdict(prompt, { version, conversation }), isNoted ? "asked" : "refused");
+      assertEquals(verdict(prompt, { version, conversation }), "asked");
     }
     assertEquals(verdict("/goal win", { version, conversation }), "command");
     assertEquals(verdict("/context of now", { version, conversation }), "asked");
     assertEquals(verdict("/context", { version, custom: { context: "invocable" } }), "refused");
   }
-  for (const version of ["2.1.197", NEWEST]) {
+  for (const version of VERSIONS) {
     for (const prompt of ["/config", "/config x"]) {
       assertEquals(judge(prompt, { version, conversation }), { kind: "ask" });
     }
@@ -133,21 +132,9 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
   }
   assertEquals(judge("/fast on", { conversation }), { kind: "ask", alone: true });
   assertStringIncludes(reason("/autocompact 300k"), "the user's settings");
-  // Who is asked does not matter: it says that only the model may use it, and nothing of it in a frame before 2.1.330.
-  assertEquals(judge("/keybindings-help x", { version: "2.1.197", conversation }), { kind: "ask" });
   // What is headless makes of them what claude -p does, whether somebody has looked or not.
-  for (const version of ["2.1.250", "2.1.331", "9999.0.0"]) {
-    for (const prompt of ["/context", "/clear", "/cost"]) {
-      assertEquals(verdict(prompt, { version }), "asked", `${version} ${prompt}`);
-    }
-  }
-});
-
-Deno.test("judgePrompt() takes the commands of a version that is like the one before for those of that", () => {
-  for (const [name] of claudeCommands(NEWEST).kinds) {
-    for (const prompt of [`/${name}`, `/${name} x`]) {
-      assertEquals(judge(prompt, { version: "2.1.332" }), judge(prompt), prompt);
-    }
+  for (const prompt of ["/context", "/clear", "/cost"]) {
+    assertEquals(verdict(prompt, { version: NEWER }), "asked", prompt);
   }
 });
 
@@ -166,11 +153,7 @@ Deno.test("judgePrompt() has noted in the session how it goes on, where a child 
     assertEquals(judge(prompt, { keepsSession: false }), noted);
     assertStringIncludes(reason(prompt, { conversation, keepsSession: false }), "is not kept");
     const [name = ""] = prompt.split(" ");
-    assertEquals(
-      verdict(prompt, { version: "2.1.197" }),
-      `${name} isn't available in this environment.`,
-    );
-    assertEquals(judge(prompt, { version: "2.1.331" }), noted);
+    assertEquals(judge(prompt, { version: NEWER }), noted);
     // Where the file is not loaded, the child carries out what /rename else is.
     assertEquals(
       verdict(prompt, { custom: { [name.slice(1)]: "invocable" } }),
@@ -191,30 +174,29 @@ Deno.test("judgePrompt() lets through what the child carries out as claude -p do
     // A custom one comes first in either program, if it is loaded.
     assertEquals(verdict(prompt, { custom: { [name]: "invocable" } }), "command", prompt);
     assertEquals(verdict(prompt, { custom: { [name]: "forked" } }), "refused", prompt);
-    assertEquals(verdict(prompt, { version: "2.1.331" }), "refused", prompt);
+    assertEquals(verdict(prompt, { version: NEWER }), "refused", prompt);
   }
-  assertEquals(verdict("/heapdump", { version: "2.1.197" }), "command");
 });
 
 Deno.test("judgePrompt() lets /compact through, of which the transcript tells, but for its help", () => {
-  for (const version of ["2.1.197", NEWEST]) {
+  for (const version of VERSIONS) {
     assertEquals(verdict("/compact", { version }), "command");
     assertEquals(verdict("/compact", { version, custom: { compact: "invocable" } }), "command");
   }
-  assertEquals(verdict("/compact", { version: "2.1.168" }), "refused");
   assertEquals(verdict("/compact --help"), "refused");
 });
 
 Deno.test("judgePrompt() answers nothing in the place of a version that nobody has measured", () => {
-  for (const version of OTHER_VERSIONS) {
+  {
+    const version = NEWER;
     for (const [name, kind] of claudeCommands(version).kinds) {
       const isPrompt = kind === "prompt";
       const isHeadless = ["asked", "alone", "clears", "noted"].includes(kind);
-      const expected = isPrompt ? promptVerdict(name, version) : isHeadless ? "asked" : "refused";
+      const expected = isPrompt ? promptVerdict(name) : isHeadless ? "asked" : "refused";
       assertEquals(verdict(`/${name}`, { version }), expected, `${version} ${name}`);
       assertEquals(
         verdict(`/${name} x`, { version, custom: { [name]: "invocable" } }),
-        isPrompt ? promptVerdict(name, version) : "refused",
+        isPrompt ? promptVerdict(name) : "refused",
         `${version} ${name} of the project`,
       );
     }
@@ -256,16 +238,13 @@ Deno.test("judgePrompt() lets a skill or custom command through by its whole nam
     for (const prompt of ["/mine", "/mine --help", "/a:b x", "/a b x", "/do.t", "/mine\nx"]) {
       assertEquals(verdict(prompt, { ...given, version }), "command", prompt);
     }
-    const isOld = LITERAL.includes(version);
     for (const prompt of ["/Mine", "/min", "/a", "/a c", "/b"]) {
-      assertEquals(verdict(prompt, { ...given, version }), isOld ? "asked" : "refused", prompt);
+      assertEquals(verdict(prompt, { ...given, version }), "refused", prompt);
     }
     // Claude Code says so.
-    assertEquals(verdict("/h", { ...given, version }), isOld ? "asked" : "command");
+    assertEquals(verdict("/h", { ...given, version }), "command");
   }
-  for (const version of OTHER_VERSIONS) {
-    assertStringIncludes(reason("/h", { ...given, version }), "only be invoked by Claude");
-  }
+  assertStringIncludes(reason("/h", { ...given, version: NEWER }), "only be invoked by Claude");
 });
 
 Deno.test("judgePrompt() tells text from commands as claude -p does", () => {
@@ -284,8 +263,7 @@ Deno.test("judgePrompt() tells text from commands as claude -p does", () => {
       assertStringIncludes(reason(prompt, { version }), "a command without a name");
     }
     for (const prompt of ["/Logout", "/unknown x", "/5", "/a:b", "/mcp__s__p", "/_x"]) {
-      if (LITERAL.includes(version)) assertEquals(judge(prompt, { version }), { kind: "ask" });
-      else assertStringIncludes(reason(prompt, { version }), "there is no such command");
+      assertStringIncludes(reason(prompt, { version }), "there is no such command");
     }
     // The interactive program does not look whether it is a path.
     assertEquals(verdict("/export x", { version, isPath: true }), "refused");
@@ -293,13 +271,12 @@ Deno.test("judgePrompt() tells text from commands as claude -p does", () => {
   }
   for (const prompt of ["/-x", "/:x"]) {
     assertEquals(verdict(prompt), "text");
-    for (const version of LITERAL) assertEquals(verdict(prompt, { version }), "asked");
   }
 });
 
 Deno.test("judgePrompt() refuses the words by which Claude Code quits, white space around or not", () => {
   for (const word of ["exit", "quit", ":q", ":q!", ":wq", ":wq!"]) {
-    for (const version of [...VERSIONS, ...OTHER_VERSIONS]) {
+    for (const version of [...VERSIONS, NEWER]) {
       for (const prompt of [word, ` ${word}\n`, `\u3000${word}\t`]) {
         assertEquals(
           reason(prompt, { version, disabled: true }),
@@ -332,13 +309,10 @@ Deno.test("judgePrompt() knows who skips white space before a slash", () => {
     for (const command of ["/logout", "/cost x", "/init", "/mine", "/daemon"]) {
       const prompt = blank + command;
       assertStringIncludes(reason(prompt, { custom }), "skips the white space before it", prompt);
-      for (const version of LITERAL) assertEquals(verdict(prompt, { custom, version }), "text");
     }
     assertEquals(verdict(`${blank}/unknown x`), "text");
-    for (const version of ["2.1.250", "2.1.331"]) {
-      assertEquals(verdict(`${blank}/unknown x`, { version }), "refused");
-      assertEquals(verdict(`${blank}/path/x`, { version }), "text");
-    }
+    assertEquals(verdict(`${blank}/unknown x`, { version: NEWER }), "refused");
+    assertEquals(verdict(`${blank}/path/x`, { version: NEWER }), "text");
   }
   assertEquals(verdict(" /a:b", { plugins: true }), "refused");
   assertEquals(verdict(" /mcp__s__p", { mcpServers: true }), "refused");
@@ -366,7 +340,7 @@ Deno.test("judgePrompt() refuses what becomes a command, or is not sent, by what
     ) {
       const given = { custom: { mine: "invocable" } } as const;
       assertEquals(verdict(prompt, given), "refused", JSON.stringify(prompt));
-      assertEquals(verdict(prompt, { ...given, version: "2.1.250" }), "refused");
+      assertEquals(verdict(prompt, { ...given, version: NEWER }), "refused");
     }
     assertEquals(verdict(`hi ${character} /logout`), "text");
   }
@@ -375,19 +349,12 @@ Deno.test("judgePrompt() refuses what becomes a command, or is not sent, by what
     reason(" ex\u200bit\ufeff"),
     "would take U+200B (zero width space) out of it and quit",
   );
-  assertEquals(verdict("ex\u200bit", { version: "2.1.197" }), "text");
-  for (const version of LITERAL) {
-    for (const prompt of ["\u200b/logout", "/log\u200bout", "\u0007/logout", "/\u200blogout"]) {
-      assertEquals(verdict(prompt, { version }), "text", JSON.stringify(prompt));
-    }
-  }
 });
 
 Deno.test("judgePrompt() knows what a subagent carries out that is not waited for", () => {
   const custom = { apart: "forked", here: "invocable" } as const;
   for (const prompt of ["/code-review", "/review 5", "/apart now"]) {
     assertEquals(verdict(prompt, { custom }), "forked", prompt);
-    for (const version of LITERAL) assertEquals(verdict(prompt, { custom, version }), "command");
   }
   for (const prompt of ["/security-review", "/here now"]) {
     assertEquals(verdict(prompt, { custom }), "command", prompt);
@@ -403,7 +370,6 @@ Deno.test("judgePrompt() knows which words make another command of one that make
   assertEquals(verdict("/code-review high ultra"), "forked");
   for (const prompt of ["/init --help", "/init  -h\n"]) {
     assertStringIncludes(reason(prompt), "its own help");
-    for (const version of LITERAL) assertEquals(verdict(prompt, { version }), "command");
   }
   assertEquals(verdict("/init --help me"), "command");
 });
@@ -415,7 +381,6 @@ Deno.test("judgePrompt() leaves plugins and MCP servers to Claude Code where a n
     assertEquals(verdict("/s:p (MCP) x", { version, mcpServers: true }), "refused");
   }
   assertEquals(verdict("/mcp__s__p x", { mcpServers: true }), "command");
-  assertEquals(verdict("/mcp__s__p x", { mcpServers: true, version: "2.1.197" }), "refused");
 });
 
 Deno.test("judgePrompt() takes nothing for a command under --disable-slash-commands", () => {
@@ -482,15 +447,9 @@ Deno.test("judgePrompt() sends by the rendezvous socket what every other way in 
     assertEquals(verdict(prompt, { ...given, disabled: true }), answer);
   }
   assertEquals(verdict("/mine", { ...given, disabled: true }), "refused");
-  // Nobody has looked whether these have a command of that name.
-  assertEquals(verdict("/unknown x", { ...given, version: "2.1.331" }), "refused");
-  assertEquals(verdict(" /unknown x", { ...given, version: "2.1.331" }), "verbatim");
-  // Before 2.1.330 the socket takes a command for one.
-  assertEquals(verdict("/ hi", { ...given, version: "2.1.197" }), "refused");
-  assertEquals(verdict("/unknown x", { ...given, version: "2.1.197" }), "asked");
-  assertEquals(verdict("exit", { ...given, version: "2.1.197" }), "verbatim");
-  assertEquals(verdict("exit", { ...given, version: "2.1.168" }), "refused");
-  assertEquals(verdict("a\u200bb", { ...given, version: "2.1.197" }), "text");
+  // Nobody has looked whether that version has a command of that name.
+  assertEquals(verdict("/unknown x", { ...given, version: NEWER }), "refused");
+  assertEquals(verdict(" /unknown x", { ...given, version: NEWER }), "verbatim");
 });
 
 Deno.test("judgePrompt() names a long word by its beginning", () => {

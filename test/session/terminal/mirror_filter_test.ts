@@ -187,7 +187,7 @@ async function rendered(chunks: readonly (Uint8Array | string)[]) {
 }
 
 for (
-  const name of ["2.1.168/paste", "2.1.197/answer", "2.1.330/answer", "2.1.330/dialogs-at-start"]
+  const name of ["2.1.285/paste", "2.1.332/answer", "2.1.332/dialogs-at-start"]
 ) {
   Deno.test(`the mirror of a recorded session shows the same screen and asks nothing: ${name}`, async () => {
     const chunks = readRecording(name).flatMap((input) =>

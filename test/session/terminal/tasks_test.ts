@@ -11,7 +11,7 @@ function screen(lines: readonly string[], { above = 0 }: { readonly above?: numb
 Deno.test("readTasks() reads the list of tasks, and which of them is selected", () => {
   const rows = {
     "2.1.197": ["    sleep 301 (running)", "  ❯ sleep 300 (running)"],
-    "2.1.330": [
+    "2.1.332": [
       "    ● sleep 301   running",
       "  ❯ ● sleep 300   running",
       "      Earlier in this session (0)",
@@ -19,9 +19,9 @@ Deno.test("readTasks() reads the list of tasks, and which of them is selected", 
   };
   const hints = {
     "2.1.197": "  ↑/↓ to select · Enter to view · x to stop · ←/Esc to close",
-    "2.1.330": "  ↑/↓ to navigate · x to stop · Enter to view · Esc to close",
+    "2.1.332": "  ↑/↓ to navigate · x to stop · Enter to view · Esc to close",
   };
-  for (const version of ["2.1.197", "2.1.330"] as const) {
+  for (const version of ["2.1.197", "2.1.332"] as const) {
     const lines = [
       "❯ An earlier prompt running",
       RULE,

@@ -7,35 +7,17 @@ const SHELL = { id: "b", type: "shell", description: "Build" };
 const AGENT = { id: "a", type: "subagent", description: "Look" };
 
 const WAIT = {
-  version: "2.1.330",
   tasks: [AGENT],
   ceilingMs: 600_000,
   shellLimitMs: undefined,
-  shellsOnlyMs: 0,
 };
 
 Deno.test("backgroundWaitMs() waits for subagents up to the ceiling", () => {
-  assertEquals(backgroundWaitMs({ ...WAIT, version: "2.1.168" }), undefined);
-  for (const version of ["2.1.197", "2.1.330", "2.2.0"]) {
-    assertEquals(backgroundWaitMs({ ...WAIT, version }), 600_000);
-    assertEquals(backgroundWaitMs({ ...WAIT, version, ceilingMs: 0 }), undefined);
-  }
-  assertEquals(
-    backgroundWaitMs({ ...WAIT, version: "2.1.197", tasks: [AGENT, SHELL], ceilingMs: 20 }),
-    20,
-  );
+  assertEquals(backgroundWaitMs(WAIT), 600_000);
+  assertEquals(backgroundWaitMs({ ...WAIT, ceilingMs: 0 }), undefined);
 });
 
-Deno.test("backgroundWaitMs() gives shells 5 s in all up to 2.1.197, whatever the ceiling", () => {
-  const shells = { ...WAIT, version: "2.1.197", tasks: [SHELL] };
-  for (const ceilingMs of [0, 2500, 600_000]) {
-    assertEquals(backgroundWaitMs({ ...shells, ceilingMs }), 5000);
-    assertEquals(backgroundWaitMs({ ...shells, ceilingMs, shellsOnlyMs: 4000 }), 1000);
-    assertEquals(backgroundWaitMs({ ...shells, ceilingMs, shellsOnlyMs: 9000 }), 0);
-  }
-});
-
-Deno.test("backgroundWaitMs() gives a shell its own limit since 2.1.330, though the ceiling is lower", () => {
+Deno.test("backgroundWaitMs() gives a shell its own limit, though the ceiling is lower", () => {
   const shells = { ...WAIT, tasks: [SHELL, AGENT], ceilingMs: 2500 };
   assertEquals(backgroundWaitMs(shells), 605_000);
   assertEquals(backgroundWaitMs({ ...shells, shellLimitMs: 3000 }), 8000);
@@ -53,7 +35,7 @@ Deno.test("backgroundTasksOf() takes payloads of any shape", () => {
 const stop = (...tasks: readonly object[]) =>
   ({ type: "hook", event: "Stop", payload: { background_tasks: tasks } }) as const;
 
-const turnEnd = (version: string) => line({ type: "system", subtype: "turn_duration", version });
+const turnEnd = () => line({ type: "system", subtype: "turn_duration", version: "2.1.332" });
 
 Deno.test("a session waits for a subagent from the end of the last turn, and stops it then", () => {
   const session = simulate({ backgroundCeilingMs: 10_000 });
@@ -61,13 +43,13 @@ Deno.test("a session waits for a subagent from the end of the last turn, and sto
   session.hear(stop(AGENT));
   session.wait(60_000);
   assertEquals(session.signals(), [], "the transcript has not told the end of the turn yet");
-  session.hear(turnEnd("2.1.330"));
+  session.hear(turnEnd());
   session.wait(9000);
   // Another turn begins, which is not bounded, and the wait after it begins anew.
   session.hear(PROMPT);
   session.wait(60_000);
   session.hear(stop(AGENT));
-  session.hear(turnEnd("2.1.330"));
+  session.hear(turnEnd());
   session.wait(9999);
   assertEquals(session.signals(), []);
   session.wait(1);
@@ -83,7 +65,7 @@ Deno.test("a session waits for a subagent from the end of the last turn, and sto
 Deno.test("the wait is bounded too where the transcript tells of the end of the turn before the hook does", () => {
   const session = simulate({ backgroundCeilingMs: 10_000 });
   session.hear(PROMPT);
-  session.hear(turnEnd("2.1.330"));
+  session.hear(turnEnd());
   session.hear(stop(AGENT));
   session.wait(9999);
   assertEquals(session.signals(), []);
@@ -95,39 +77,23 @@ Deno.test("what is on record of one turn says nothing of the next, and its wait 
   const session = simulate({ backgroundCeilingMs: 10_000 });
   session.hear(PROMPT);
   session.hear(stop(AGENT));
-  session.hear(turnEnd("2.1.330"));
+  session.hear(turnEnd());
   session.wait(9000);
   session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "x" } });
   session.hear(stop(AGENT));
   session.wait(60_000);
   assertEquals(session.signals(), []);
   session.hear(PROMPT);
-  session.hear(turnEnd("2.1.330"));
+  session.hear(turnEnd());
   session.wait(10_000);
   assertEquals(session.signals(), ["SIGTERM tree"]);
 });
 
-Deno.test("a session gives shells of 2.1.197 their 5 s once, though their ends start turns", () => {
-  const session = simulate();
-  session.hear(PROMPT);
-  session.hear(stop(SHELL, SHELL));
-  session.hear(turnEnd("2.1.197"));
-  session.wait(4000);
-  session.hear(PROMPT);
-  session.wait(500);
-  session.hear(stop(SHELL));
-  session.hear(turnEnd("2.1.197"));
-  session.wait(499);
-  assertEquals(session.signals(), []);
-  session.wait(1);
-  assertEquals(session.signals(), ["SIGTERM tree"]);
-});
-
 Deno.test("a prompt that is written late does not take the bound of the wait away", () => {
-  const session = simulate();
+  const session = simulate({ backgroundCeilingMs: 5000 });
   session.hear({ type: "status", status: "busy" });
-  session.hear(stop(SHELL));
-  session.hear(turnEnd("2.1.197"));
+  session.hear(stop(AGENT));
+  session.hear(turnEnd());
   session.hear(PROMPT);
   session.wait(5000);
   assertEquals(session.signals(), ["SIGTERM tree"]);
@@ -141,7 +107,7 @@ Deno.test("a session knows the longest limit that a call gave its shell", () => 
     session.hear(answer([{ type: "tool_use", id: "t", name: "Bash", input }]));
   }
   session.hear(stop(SHELL));
-  session.hear(turnEnd("2.1.330"));
+  session.hear(turnEnd());
   session.wait(24_999);
   assertEquals(session.signals(), []);
   session.wait(1);
@@ -152,7 +118,7 @@ Deno.test("a Stop without tasks ends the wait for them", () => {
   const session = simulate({ backgroundCeilingMs: 1000 });
   session.hear(PROMPT);
   session.hear(stop(AGENT));
-  session.hear(turnEnd("2.1.330"));
+  session.hear(turnEnd());
   session.wait(900);
   session.hear(stop());
   session.hear({ type: "status", status: "idle" });

@@ -50,7 +50,7 @@ function asleep(
   options: Parameters<typeof simulate>[0] = {},
   lines: readonly Heard[] = [SCHEDULED],
 ): Simulation {
-  const session = simulate({ version: "2.1.330", ...options });
+  const session = simulate({ version: "2.1.332", ...options });
   return told(
     session,
     ...[PROMPT, BUSY, ...lines, answer("first"), stop("first", [ONCE]), COST, IDLE, COMPLETED],
@@ -97,7 +97,7 @@ Deno.test("what is heard of the turn before its lines makes no further one of th
 
 Deno.test("the model may be woken as soon as the turn is over, before that is known", () => {
   for (const first of [WOKEN, submit("Wake up"), stop("woken")]) {
-    const session = simulate({ version: "2.1.330" });
+    const session = simulate({ version: "2.1.332" });
     told(session, PROMPT, BUSY, SCHEDULED, answer("first"), stop("first", [ONCE]));
     assertEquals(seen(session).turns, []);
     told(session, first);
@@ -111,7 +111,7 @@ Deno.test("the model may be woken as soon as the turn is over, before that is kn
 });
 
 Deno.test("lines that are read after the Stop hook and the idle status tell of it too", () => {
-  const session = simulate({ version: "2.1.330" });
+  const session = simulate({ version: "2.1.332" });
   // As if the same had been said before.
   told(session, PROMPT, BUSY, answer("first"), stop("first", [ONCE]), COST, IDLE);
   assertEquals(seen(session), { turns: [], signals: [], ending: undefined });
@@ -137,7 +137,7 @@ Deno.test("a prompt that comes once and does not wake the model is not waited fo
   }
   // It is off, or Claude Code does not know of any more.
   const other = told(
-    simulate({ version: "2.1.330" }),
+    simulate({ version: "2.1.332" }),
     ...[PROMPT, BUSY, SCHEDULED, answer("first"), stop("first"), COST, IDLE, COMPLETED],
   );
   assertEquals(seen(other).signals, ["SIGTERM"]);
@@ -145,7 +145,7 @@ Deno.test("a prompt that comes once and does not wake the model is not waited fo
 });
 
 Deno.test("a turn that failed is waited behind too", () => {
-  const session = simulate({ version: "2.1.330" });
+  const session = simulate({ version: "2.1.332" });
   const payload = { error: "server_error", last_assistant_message: "API Error" };
   told(session, PROMPT, BUSY, SCHEDULED, answer("API Error"));
   told(session, { type: "hook", event: "StopFailure", payload }, COST, IDLE, COMPLETED);
@@ -177,7 +177,7 @@ Deno.test("nothing but the wall clock, a signal and the child's end cut that wai
 Deno.test("a conversation whose caller says no more behind a turn ends without waiting", () => {
   const lines = [SCHEDULED, answer("first"), stop("first", [ONCE]), COST, IDLE, COMPLETED];
   const conversation = () =>
-    told(simulate({ version: "2.1.330", conversation: true }), BUSY, PROMPT);
+    told(simulate({ version: "2.1.332", conversation: true }), BUSY, PROMPT);
   const open = told(conversation(), ...lines);
   assertEquals(seen(open), WAITS);
   told(open, CLOSED, EXIT);
@@ -192,7 +192,7 @@ Deno.test("a conversation whose caller says no more behind a turn ends without w
 });
 
 Deno.test("a hook may tell of the woken model before any line tells that it was to be woken", () => {
-  const session = simulate({ version: "2.1.330", conversation: true });
+  const session = simulate({ version: "2.1.332", conversation: true });
   told(session, BUSY, PROMPT, stop("first", [ONCE]), submit("Wake up"));
   assertEquals(seen(session), WAITS);
   told(session, SCHEDULED, answer("first"), COMPLETED, WOKEN, answer("woken"), CLOSED);
@@ -201,7 +201,7 @@ Deno.test("a hook may tell of the woken model before any line tells that it was 
 });
 
 Deno.test("in a conversation the turn of the woken model has a time of its own", () => {
-  const session = simulate({ version: "2.1.330", conversation: true, timeoutMs: 30_000 });
+  const session = simulate({ version: "2.1.332", conversation: true, timeoutMs: 30_000 });
   told(session, BUSY, PROMPT, SCHEDULED, answer("first"), stop("first", [ONCE]), COST, IDLE);
   told(session, COMPLETED);
   session.wait(DELAY_MS);
@@ -213,7 +213,7 @@ Deno.test("in a conversation the turn of the woken model has a time of its own",
 
 /** A conversation whose first message has had the model woken later, and the second comes as it is. */
 function crossed(command?: string): Simulation {
-  const session = simulate({ version: "2.1.330", conversation: true });
+  const session = simulate({ version: "2.1.332", conversation: true });
   const say = (text: string, more: object = {}) =>
     session.hear({
       type: "message",
@@ -278,7 +278,7 @@ Deno.test("nobody is to say more, and what was sent as the model was woken is st
 });
 
 Deno.test("a message that came too late for its turn is not the one for which the model is woken", () => {
-  const session = simulate({ version: "2.1.330", conversation: true });
+  const session = simulate({ version: "2.1.332", conversation: true });
   const say = (text: string) =>
     session.hear({ type: "message", message: { text, way: "rendezvous", ticket: text } });
   told(session, { type: "reachable" }, IDLE);

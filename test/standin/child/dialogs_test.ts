@@ -1,6 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dialogFor } from "../../../fixtures/mock/screen/dialog.ts";
-import { releaseOf } from "../../../fixtures/mock/release.ts";
 import type { Dialog, DialogName, DialogRequest } from "../../../fixtures/mock/scenario.ts";
 import { concurrently } from "../../faults/concurrently.ts";
 import { StandIn } from "../stand_in.ts";
@@ -9,59 +8,47 @@ const UP = "\x1b[A";
 const DOWN = "\x1b[B";
 const ENTER = "\r";
 
-/** Dialogs that have an answer, with the releases that draw them. */
-const ANSWERED: readonly {
-  readonly show: DialogName;
-  readonly versions: readonly string[];
-  readonly choice: string;
-}[] = [
-  { show: "trust_yes", versions: ["2.1.197"], choice: "Yes, I trust this folder" },
-  { show: "trust_no", versions: ["2.1.330"], choice: "Yes, I trust this folder" },
-  { show: "bypass", versions: ["2.1.197", "2.1.330"], choice: "Yes, I accept" },
-  { show: "api_key", versions: ["2.1.197", "2.1.330"], choice: "Yes" },
-  { show: "add_directory", versions: ["2.1.330"], choice: "Yes, add it" },
-  { show: "settings_error", versions: ["2.1.330"], choice: "Continue without these settings" },
-  { show: "settings_warning", versions: ["2.1.330"], choice: "Continue" },
-  {
-    show: "external_includes",
-    versions: ["2.1.197", "2.1.330"],
-    choice: "No, disable external imports",
-  },
+/** Dialogs that have an answer. */
+const ANSWERED: readonly { readonly show: DialogName; readonly choice: string }[] = [
+  { show: "trust_no", choice: "Yes, I trust this folder" },
+  { show: "bypass", choice: "Yes, I accept" },
+  { show: "api_key", choice: "Yes" },
+  { show: "add_directory", choice: "Yes, add it" },
+  { show: "settings_error", choice: "Continue without these settings" },
+  { show: "settings_warning", choice: "Continue" },
+  { show: "external_includes", choice: "No, disable external imports" },
 ];
 
-for (const version of ["2.1.197", "2.1.330"]) {
-  const shown = ANSWERED.filter(({ versions }) => versions.includes(version)).map((dialog) => {
-    const { latest } = releaseOf(version);
-    const labels = dialogFor(dialog, { folder: "/", latest }).choices.map(({ label }) => label);
+Deno.test("all dialogs that have an answer are given it one after the other, wherever their carets stand", async () => {
+  const shown = ANSWERED.map((dialog) => {
+    const labels = dialogFor(dialog, "/").choices.map(({ label }) => label);
     return { ...dialog, labels, wanted: labels.indexOf(dialog.choice) };
   });
   const most = Math.max(...shown.map(({ labels }) => labels.length));
-  Deno.test(`${version}: all dialogs that have an answer are given it one after the other, wherever their carets stand`, async () => {
-    await concurrently(Array.from({ length: most }, (_, place) => place), {
-      limit: most,
-      each: async (place) => {
-        const dialogs = shown.map(({ show, labels, wanted }) => {
-          const selected = place % labels.length;
-          return { show, selected, steps: wanted - selected };
-        });
-        await using claude = await StandIn.set({ version, dialogs });
-        const run = await claude.printHere(["hello"]);
-        assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"], run.stderr);
-        const chosen = (await claude.journal("dialog")).map((each) => each.chosen);
-        assertEquals(chosen, shown.map(({ choice }) => choice));
-        const keys = dialogs.flatMap(({ steps }) => [
-          ...Array<string>(Math.abs(steps)).fill(steps < 0 ? UP : DOWN),
-          ENTER,
-        ]);
-        assertEquals(await claude.keys(), keys);
-      },
-    });
+  await concurrently(Array.from({ length: most }, (_, place) => place), {
+    limit: most,
+    each: async (place) => {
+      const dialogs = shown.map(({ show, labels, wanted }) => {
+        const selected = place % labels.length;
+        return { show, selected, steps: wanted - selected };
+      });
+      await using claude = await StandIn.set({ dialogs });
+      const run = await claude.printHere(["hello"]);
+      assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"], run.stderr);
+      const chosen = (await claude.journal("dialog")).map((each) => each.chosen);
+      assertEquals(chosen, shown.map(({ choice }) => choice));
+      const keys = dialogs.flatMap(({ steps }) => [
+        ...Array<string>(Math.abs(steps)).fill(steps < 0 ? UP : DOWN),
+        ENTER,
+      ]);
+      assertEquals(await claude.keys(), keys);
+    },
   });
-}
+});
 
 Deno.test("a command that begins a conversation waits for the dialogs of the start", async () => {
   const turns = [[{ text: "{prompt}" }]];
-  await using claude = await StandIn.set({ version: "2.1.330", turns });
+  await using claude = await StandIn.set({ version: "2.1.332", turns });
   const folder = `${claude.home.project}/.claude`;
   await Deno.mkdir(folder);
   await Deno.writeTextFile(
@@ -102,7 +89,7 @@ async function assertEnds(
     run.stderr,
     `Claude Code waits for an answer to ${message}\n  ${suggestion}`,
   );
-  const { lines, choices } = dialogFor(request, { folder: "/", latest: true });
+  const { lines, choices } = dialogFor(request, "/");
   for (const text of [...lines, ...choices.map(({ label }) => label)]) {
     assertStringIncludes(run.stderr, text);
   }

@@ -29,7 +29,7 @@ Deno.test("doctor tells what is well, a line each", async () => {
     "✓ leftovers",
     "- run",
   ]);
-  assertMatch(stdout, /^✓ claude +2\.1\.330 in .*\/bin\/claude$/m);
+  assertMatch(stdout, /^✓ claude +2\.1\.332 in .*\/bin\/claude/m);
   assertMatch(stdout, /^✓ login +max subscription, expires in 36\d days$/m);
 });
 
@@ -73,7 +73,7 @@ Deno.test("doctor --json says the same for machines, also of an expired login th
   assertEquals(libc?.data["missing"], []);
   assertMatch(String(pty?.data["path"]), /^\/dev\/pts\/\d+$/);
   assertEquals(fifo?.data["folder"], patient.home.tmp);
-  assertEquals(claude?.data["version"], "2.1.330");
+  assertEquals(claude?.data["version"], "2.1.332");
   assertEquals(login?.data["source"], "claude /login");
   assertStringIncludes(login?.detail ?? "", "expired: Claude Code refreshes it");
   assertEquals([api?.data["url"], api?.data["status"]], [patient.env["ANTHROPIC_BASE_URL"], 404]);
@@ -101,7 +101,7 @@ Deno.test("doctor finds all that is not well", async () => {
   const checks = await patient.checks([], { env: { ANTHROPIC_BASE_URL: url, TMPDIR: "/sys" } });
   assertEquals(ailing(checks), ["fifo", "claude", "login", "api"]);
   assertStringIncludes(checks["fifo"]?.suggestion ?? "", "Set TMPDIR");
-  assertStringIncludes(checks["claude"]?.detail ?? "", "older than 2.1.168");
+  assertStringIncludes(checks["claude"]?.detail ?? "", "too old: claude-print needs");
   assertStringIncludes(checks["login"]?.suggestion ?? "", "claude /login");
   assertEquals(checks["api"]?.detail, `Cannot reach ${url}: Connection refused`);
 });

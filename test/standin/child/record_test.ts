@@ -124,7 +124,7 @@ async function tapeOf(scenario: Partial<Scenario>, format: string): Promise<unkn
     assertEquals([replayed.code, replayed.stderr, replayed.stdout], [0, "", run.stdout]);
   }
   const { meta, tape } = recorded(claude, run);
-  assertEquals(meta?.claude_code, "2.1.330");
+  assertEquals(meta?.claude_code, "2.1.332");
   const frames = framesOn(tape).map(({ frame }) => frame);
   assertEquals(frames.at(-1)?.type, "result", format);
   const printed = parseOutput(run, args);
@@ -234,7 +234,7 @@ Deno.test("a run that SIGKILL ends is recorded up to its last input, without sec
   const { stdout } = await run.ended;
   const { meta, cast, tape } = readCassette(folderOf(claude));
   assertEquals(framesOn(tape).map(({ frame }) => frame), [JSON.parse(stdout)]);
-  assertEquals([meta?.format, meta?.claude_code], [1, "2.1.330"]);
+  assertEquals([meta?.format, meta?.claude_code], [1, "2.1.332"]);
   assertEquals(firstMessage(cast)?.text, "hello");
   assert(cast.events.some(({ code, data }) => code === "h" && data.includes("spawned")));
   const replayed = await cassette(claude, "replay");

@@ -51,7 +51,7 @@ Deno.test("shim install sends claude -p through claude-print, remove ends that",
   const { code, stdout, stderr } = await here.call(args, { stdin: "from stdin" });
   assertEquals([code, stderr], [0, ""]);
   const { result, claude_version } = JSON.parse(stdout);
-  assertEquals([result, claude_version], ["You said: hello\nfrom stdin", "2.1.330"]);
+  assertEquals([result, claude_version], ["You said: hello\nfrom stdin", "2.1.332"]);
   assertEquals(await leftovers(here.claude.home), []);
 
   const removed = await here.shim("remove", here.dir);
@@ -66,9 +66,9 @@ Deno.test("the shim hands what does not print to the real claude, without claude
   await using here = await ground();
   await here.shim("install", here.dir);
   const { code, stdout } = await here.call(["--version"]);
-  assertEquals([code, stdout], [0, "2.1.330 (Claude Code)\n"]);
+  assertEquals([code, stdout], [0, "2.1.332 (Claude Code)\n"]);
   const off = await here.call(["-v"], { env: { CLAUDE_PRINT_SHIM: "off" } });
-  assertEquals(off.stdout, "2.1.330 (Claude Code)\n");
+  assertEquals(off.stdout, "2.1.332 (Claude Code)\n");
 });
 
 Deno.test("claude-print beside the shim on PATH drives the real claude", async () => {
@@ -86,7 +86,7 @@ Deno.test("what claude-print refuses, the shim's real claude does, with a warnin
   await using here = await ground();
   await using server = await serve();
   await here.shim("install", here.dir);
-  const teller = '#!/bin/sh\n[ "$1" != --version ] || { echo "2.1.330 (Claude Code)"; exit; }\n' +
+  const teller = '#!/bin/sh\n[ "$1" != --version ] || { echo "2.1.332 (Claude Code)"; exit; }\n' +
     'printf "%s|" "$@"; cat; exit 7\n';
   await Deno.writeTextFile(here.claude.binary, teller);
   for (
@@ -117,10 +117,21 @@ Deno.test("what claude-print refuses, the shim's real claude does, with a warnin
   assertEquals(await leftovers(here.claude.home), []);
 });
 
+Deno.test("a claude behind the shim that is too old is refused", async () => {
+  await using here = await ground();
+  await here.shim("install", here.dir);
+  await Deno.writeTextFile(here.claude.binary, "#!/bin/sh\necho '2.1.197 (Claude Code)'\n");
+  for (const args of [["-p", "hello"], ["-p", "--safe-mode", "--max-turns", "2", "hello"]]) {
+    const { code, stdout, stderr } = await here.call(args);
+    assertEquals([code, stdout], [2, ""]);
+    assertMatch(stderr, /^claude-print: Claude Code 2\.1\.197 is too old: /u);
+  }
+});
+
 Deno.test("the shim's real claude finds a credential on its descriptor", async () => {
   await using here = await ground();
   await here.shim("install", here.dir);
-  await Deno.writeTextFile(here.claude.binary, "#!/bin/sh\ncat <&5\n");
+  await Deno.writeTextFile(here.claude.binary, '#!/bin/sh\n[ "$1" = --version ] || cat <&5\n');
   const { stdout } = await here.run([
     ...["/bin/sh", "-c", 'exec 5<<END\nsecret\nEND\nexec "$@"', "sh"],
     ...["claude", "-p", "--safe-mode", "--max-turns", "2", "hello"],

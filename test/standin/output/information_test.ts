@@ -13,7 +13,7 @@ Deno.test("--version prints the line of Claude Code, then its own", async () => 
 Deno.test("-v prints what Claude Code itself prints", async () => {
   await using claude = await StandIn.set();
   const run = await claude.print(["-v"]);
-  assertEquals([run.code, run.stdout], [0, "2.1.330 (Claude Code)\n"]);
+  assertEquals([run.code, run.stdout], [0, "2.1.332 (Claude Code)\n"]);
 });
 
 Deno.test("without a Claude Code --version succeeds and -v fails", async () => {

@@ -1,6 +1,8 @@
+import { OLDEST_VERSION } from "../../../src/claude/versions/compare_versions.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { MISSING, NOWHERE } from "../../nowhere.ts";
+import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { writeScript } from "../../write_script.ts";
 import type { Run } from "../run.ts";
 import { StandIn, type StartOptions } from "../stand_in.ts";
@@ -13,6 +15,7 @@ interface Mistake {
   readonly suggestion: RegExp;
   /** Prepares the home. */
   readonly before?: (claude: StandIn) => Promise<unknown>;
+  readonly scenario?: Partial<Scenario>;
   readonly loggedIn?: boolean;
   /** Whether there is nothing to go on with, which Claude Code says in a way of its own. */
   readonly isUnbegun?: true;
@@ -32,7 +35,16 @@ function file(name: string, content: string | Uint8Array<ArrayBuffer>, mode = 0o
   };
 }
 
+const TOO_OLD = `Claude Code 2.1.197 is too old: claude-print needs ${OLDEST_VERSION} or newer`;
+
 const MISTAKES: Readonly<Record<string, Mistake>> = {
+  "a Claude Code before the support window": {
+    args: ["hello"],
+    scenario: { version: "2.1.197" },
+    message: new RegExp(`^${TOO_OLD}$`, "u"),
+    suggestion: /claude update.*npm install -g.*--claude-binary/,
+    isToldInText: true,
+  },
   "no claude on PATH": {
     args: ["hello"],
     options: { namesBinary: false, env: { PATH: NOWHERE } },
@@ -287,7 +299,9 @@ for (const [name, mistake] of Object.entries(MISTAKES)) {
   Deno.test(`${name}: one line that says why, what to do about it, and the exit code`, async () => {
     const formats = [["--output-format", "json"], ...mistake.isToldInText ? [[]] : []];
     await Promise.all(formats.map(async (format) => {
-      await using claude = await StandIn.set({}, { loggedIn: mistake.loggedIn ?? true });
+      await using claude = await StandIn.set(mistake.scenario, {
+        loggedIn: mistake.loggedIn ?? true,
+      });
       await mistake.before?.(claude);
       const run = mistake.isUnread === true
         ? await claude.print([...format, ...mistake.args], mistake.options)
@@ -307,6 +321,22 @@ for (const [name, mistake] of Object.entries(MISTAKES)) {
     }));
   });
 }
+
+Deno.test("a conversation with a Claude Code that is too old ends with a result", async () => {
+  await using claude = await StandIn.set({ version: "2.1.197" });
+  const format = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+  const stdin = `${
+    JSON.stringify({ type: "user", message: { role: "user", content: "hello" } })
+  }\n`;
+  const { code, frames } = await claude.print(format, { stdin });
+  assertEquals([code, frames.at(-1)?.["errors"]], [2, [TOO_OLD]]);
+  assertEquals(await claude.journal("start"), []);
+});
+
+Deno.test("a program that names no version is not refused", async () => {
+  await using claude = await StandIn.set({ versionText: "a wrapper" });
+  assertEquals((await claude.printHere(["hello"])).code, 0);
+});
 
 Deno.test("stream-json tells of a mistake in a result too", async () => {
   await using claude = await StandIn.set();
@@ -416,7 +446,7 @@ Deno.test("where files are not restored, what to do follows from what Claude Cod
       ["File rewinding is not enabled.", /CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1/u],
     ] as const
   ) {
-    const version = 'case "$*" in *--version*) echo "2.1.330 (Claude Code)"; exit;; esac';
+    const version = 'case "$*" in *--version*) echo "2.1.332 (Claude Code)"; exit;; esac';
     await writeScript(binary, `#!/bin/sh\n${version}\necho "Error: ${why}" >&2\nexit 1\n`);
     const args = ["--claude-binary", binary, "--resume", session, "--rewind-files", message];
     const { code, stderr } = await claude.print(args, { namesBinary: false });

@@ -62,7 +62,7 @@ Deno.test("Enter waits for an echo that takes its time", () =>
   forEachVersion(async (version) => {
     const keys = await paste("hello", {
       version,
-      paste: { echoMs: 100, swallowsEnter: null, enters: 1 },
+      paste: { echoMs: 100, swallowsEnter: false, enters: 1 },
     });
     assertEntered(keys, { text: "hello", version });
   }));
@@ -76,12 +76,8 @@ Deno.test("Enter is pressed again when it was not enough, the text never", () =>
     assertEntered(keys, { text: "hello", version, enters: 2 });
   }));
 
-Deno.test("a pasted prompt of 100 KB arrives whole where long pastes are left alone", async () => {
-  await paste("0123456789 ünïcödé\n".repeat(5000).trimEnd(), { version: "2.1.197" });
-});
-
 Deno.test("a pasted prompt that the input box would change fails before it is answered", async () => {
-  await using claude = await StandIn.set({ version: "2.1.330" });
+  await using claude = await StandIn.set({ version: "2.1.332" });
   const stdin = "0123456789 ünïcödé\n".repeat(5000).trimEnd();
   const run = await claude.printHere([...PASTE, "--output-format", "json"], { stdin });
   assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
@@ -90,7 +86,7 @@ Deno.test("a pasted prompt that the input box would change fails before it is an
 
 Deno.test("a paste that never shows fails the run, and Enter is not pressed", async () => {
   await using claude = await StandIn.set({
-    paste: { echoMs: 600_000, swallowsEnter: null, enters: 1 },
+    paste: { echoMs: 600_000, swallowsEnter: false, enters: 1 },
   });
   const run = await passTime(
     claude.printHere([...PASTE, "--delivery-timeout", "4", "hello"]),

@@ -9,7 +9,7 @@ import { STAND_IN_VERSIONS } from "../stand_in_versions.ts";
 const ANSWERED = ["/logout", "/logout now\nplease", "/export /etc/x", "/bg", "/upgrade", "/exit"];
 const REFUSED = ["/insights", "/code-review ultra"];
 /**
- * Text in print mode since 2.1.330, which has a way in for it, and a word to quit by. Of a command that there is not, a
+ * Text in print mode since 2.1.332, which has a way in for it, and a word to quit by. Of a command that there is not, a
  * headless Claude Code says so before; the stand-in is none.
  */
 const WORDS = ["/", "/ hi", "/unknown x", "/a:b", "/mcp__s__p"];
@@ -20,7 +20,7 @@ for (const version of STAND_IN_VERSIONS) {
     await using claude = await StandIn.set({ version });
     await Deno.mkdir(`${claude.home.project}/.claude/commands`, { recursive: true });
     await Deno.writeTextFile(`${claude.home.project}/.claude/commands/keybindings.md`, "Do it");
-    const verbatim = version === "2.1.330" ? [...WORDS, QUIT] : [];
+    const verbatim = version === "2.1.332" ? [...WORDS, QUIT] : [];
     const sentWell = [...verbatim, "/init now"];
     const words = [...WORDS, QUIT];
     const prompts = [...ANSWERED, ...REFUSED, ...words, "/keybindings", "/init now"];
@@ -96,7 +96,7 @@ async function printUnknown(): Promise<void> {
 
 /** A Claude Code that opens no rendezvous socket. */
 async function printWithoutSocket(): Promise<void> {
-  await using claude = await StandIn.set({ version: "2.1.330", rendezvous: false });
+  await using claude = await StandIn.set({ version: "2.1.332", rendezvous: false });
   const { code, stderr } = await claude.printHere(["/ hi"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "Claude Code opened no rendezvous socket");

@@ -3,10 +3,10 @@ import * as fc from "fast-check";
 import { costOfClaudeJson, costOfEntries, summedUsage } from "../../../src/transcript/turn/cost.ts";
 import { parseEntry } from "../../../src/transcript/entry.ts";
 import { turnsOf } from "../../../src/transcript/turn/turn.ts";
-import { readRecording } from "../recording.ts";
+import { readRecording, readTranscript } from "../recording.ts";
 
 Deno.test("costOfClaudeJson: finds the session among the projects, whatever their key", () => {
-  const { run, entries } = readRecording("2.1.197/bash");
+  const { run, entries } = readRecording("2.1.330/bash");
   const session = turnsOf(entries)[0]?.sessionId ?? "";
   const cost = costOfClaudeJson(run.claudeJson, session);
   assertEquals(cost?.totalUsd, JSON.parse(run.print.json).total_cost_usd);
@@ -14,7 +14,7 @@ Deno.test("costOfClaudeJson: finds the session among the projects, whatever thei
   assertEquals(costOfClaudeJson(run.claudeJson, "another session"), undefined);
 });
 
-Deno.test("costOfEntries: agrees with .claude.json and knows more, since 2.1.330", () => {
+Deno.test("costOfEntries: agrees with .claude.json and knows more", () => {
   const { run, entries } = readRecording("2.1.330/parallel");
   const session = turnsOf(entries)[0]?.sessionId ?? "";
   const [state, last] = [costOfEntries(entries), costOfClaudeJson(run.claudeJson, session)];
@@ -22,7 +22,7 @@ Deno.test("costOfEntries: agrees with .claude.json and knows more, since 2.1.330
   assertEquals(state?.apiDurationMs, last?.apiDurationMs);
   assertEquals(state?.hasUnknownPrice, false);
   assertEquals(state?.modelUsage["claude-opus-5-5"]?.cacheCreationEphemeral5mInputTokens, 70);
-  assertEquals(costOfEntries(readRecording("2.1.197/parallel").entries), undefined);
+  assertEquals(costOfEntries(readTranscript("2.1.197/background").entries), undefined);
 });
 
 Deno.test("costOfEntries: takes the last line of a resumed session", () => {

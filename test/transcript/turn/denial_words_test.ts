@@ -21,16 +21,13 @@ Deno.test("denialWords: says what somebody should permit in the words of claude 
       ["WebFetch", { url: "http://x", prompt: "y" }, told("use WebFetch")],
       ["mcp__s__shout", { text: "x" }, told("use mcp__s__shout")],
       ["toString", {}, told("use toString")],
-      ["Skill", { skill: "s" }, "Execute skill: s"],
       ["Skill", {}, told("use Skill")],
     ] as const
   ) {
     assertEquals(words(tool, input), said);
     assert(isDenialWords(said));
   }
-  const skill = denialWords({ tool: "Skill", input: { skill: "s" }, cwd: "/" }, {
-    namesRules: true,
-  });
+  const skill = denialWords({ tool: "Skill", input: { skill: "s" }, cwd: "/" });
   assertEquals(
     skill,
     "Execute skill: s. The user can add the allow rule Skill(s) to .claude/settings.local.json to let it run without asking.",

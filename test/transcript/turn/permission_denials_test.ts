@@ -1,27 +1,40 @@
 import { assertEquals } from "@std/assert";
-import { permissionDenialsOf } from "../../../src/transcript/turn/permission_denials.ts";
-import { parseEntry } from "../../../src/transcript/entry.ts";
+import { permissionDenialsOf, refusalIn } from "../../../src/transcript/turn/permission_denials.ts";
+import { parseEntry, type UserEntry } from "../../../src/transcript/entry.ts";
 import { turnsOf } from "../../../src/transcript/turn/turn.ts";
-import { readRecording } from "../recording.ts";
+import { readTranscript } from "../recording.ts";
 
 function denialsOf(name: string): readonly string[] {
-  const turn = turnsOf(readRecording(name).entries)[0];
+  const turn = turnsOf(readTranscript(name).entries)[0];
   return turn === undefined ? [] : permissionDenialsOf(turn).map(({ tool_name }) => tool_name);
 }
 
-Deno.test("permissionDenialsOf: knows what nobody permitted by the words before 2.1.330", () => {
-  assertEquals(denialsOf("2.1.197/denied"), ["Write"]);
+Deno.test("permissionDenialsOf: knows a refused call by its mark", () => {
   assertEquals(denialsOf("2.1.330/denied"), ["Write"]);
+  assertEquals(denialsOf("2.1.330/denyrule"), ["Bash"]);
 });
 
-Deno.test("permissionDenialsOf: knows a deny rule by its text and by its mark", () => {
-  assertEquals(denialsOf("2.1.197/denyrule"), ["Bash"]);
-  assertEquals(denialsOf("2.1.330/denyrule"), ["Bash"]);
+Deno.test("refusalIn: knows a reason by the words if no decision is noted", () => {
+  const reasonOf = (toolDenialKind: string | undefined, text = "") => {
+    const line = { type: "user", toolDenialKind, message: { content: [] } };
+    return refusalIn(parseEntry(JSON.stringify(line)) as UserEntry, text);
+  };
+  const byRule = (tool: string) => `Permission to use ${tool} with x has been denied.`;
+  assertEquals(reasonOf(undefined, byRule("Bash")), undefined);
+  assertEquals(reasonOf("user-rejected"), undefined);
+  assertEquals(reasonOf("automode-parsing-error"), { reasonType: "classifier" });
+  assertEquals(reasonOf("permission-rule", byRule("Bash")), { reasonType: "subcommandResults" });
+  assertEquals(reasonOf("permission-rule", byRule("Write")), { reasonType: "rule" });
+  assertEquals(reasonOf("permission-rule", "PreToolUse:Bash hook error: no"), {
+    reasonType: "hook",
+  });
+  assertEquals(reasonOf("permission-rule", "This command requires approval"), {
+    reasonType: undefined,
+  });
 });
 
 Deno.test("permissionDenialsOf: takes neither failures nor interrupts for denials", () => {
   for (const name of ["toolfail", "interrupt", "bash"]) {
-    assertEquals(denialsOf(`2.1.197/${name}`), []);
     assertEquals(denialsOf(`2.1.330/${name}`), []);
   }
 });

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
 import { type Turn, turnsOf } from "../../../src/transcript/turn/turn.ts";
-import { readRecording, recordingNames } from "../recording.ts";
+import { OLD_TRANSCRIPTS, readTranscript, recordingNames } from "../recording.ts";
 
 function entriesOf(...lines: readonly object[]): readonly Entry[] {
   return lines.map((line) => parseEntry(JSON.stringify(line))).filter((entry) =>
@@ -11,7 +11,7 @@ function entriesOf(...lines: readonly object[]): readonly Entry[] {
 }
 
 function entriesNamed(name: string): readonly Entry[] {
-  return readRecording(name).entries;
+  return readTranscript(name).entries;
 }
 
 function answer(id: string, content: readonly object[], more: object = {}): object {
@@ -35,7 +35,8 @@ Deno.test("turnsOf: finds no turn where there is no message", () => {
 });
 
 Deno.test("turnsOf: is the same wherever the file begins, since the prompt may come last", () => {
-  for (const name of recordingNames().filter((name) => !/\/(subagent|background)$/.test(name))) {
+  const names = [...OLD_TRANSCRIPTS, ...recordingNames()];
+  for (const name of names.filter((name) => !/\/(subagent|background)$/.test(name))) {
     const entries = entriesNamed(name);
     const expected = turnsOf(entries).map(essence);
     assertEquals(expected.length, 1);
@@ -124,14 +125,14 @@ Deno.test("turnsOf: counts each message id once, with its last usage", () => {
 });
 
 Deno.test("turnsOf: leaves out what was there before a resumed run", () => {
-  for (const version of ["2.1.197", "2.1.330"]) {
-    const before = entriesNamed(`${version}/plain`);
+  for (const old of ["2.1.330/plain", "2.1.168/denied"]) {
+    const before = entriesNamed(old);
     const known = new Set(
       before.map((entry) => entry.type === "other" ? undefined : entry.uuid)
         .filter((uuid) => uuid !== undefined),
     );
     const last = [...known].at(-1);
-    const run = entriesNamed(`${version}/bash`).map((entry) =>
+    const run = entriesNamed("2.1.330/bash").map((entry) =>
       entry.type === "user" && entry.meaning === "prompt" ? { ...entry, parentUuid: last } : entry
     );
     const expected = turnsOf(run).map(essence);
@@ -159,25 +160,16 @@ Deno.test("turnsOf: separates the turn that a background task starts", () => {
 
 Deno.test("turnsOf: tells how a turn ended", () => {
   const ends = (name: string) => turnsOf(entriesNamed(name)).map((turn) => turn.end);
-  for (const version of ["2.1.197", "2.1.330"]) {
-    assertEquals(ends(`${version}/plain`), ["completed"]);
-    assertEquals(ends(`${version}/interrupt`), ["interrupted-tool"]);
-  }
-  // Claude Code 2.1.330 leaves no mark after an API error.
-  assertEquals(ends("2.1.197/error400"), ["completed"]);
+  assertEquals(ends("2.1.168/denied"), ["completed"]);
+  assertEquals(ends("2.1.330/plain"), ["completed"]);
+  assertEquals(ends("2.1.330/interrupt"), ["interrupted-tool"]);
+  // Claude Code leaves no mark after an API error.
   assertEquals(ends("2.1.330/error400"), [undefined]);
 });
 
 Deno.test("turnsOf: tells an API error", () => {
   const error = (name: string) => turnsOf(entriesNamed(name))[0]?.error;
-  assertEquals(error("2.1.197/plain"), undefined);
-  assertEquals(error("2.1.197/error401"), {
-    kind: "authentication_failed",
-    status: 401,
-    apiError: undefined,
-    resetsAt: undefined,
-    type: undefined,
-  });
+  assertEquals(error("2.1.330/plain"), undefined);
   assertEquals(error("2.1.330/error401"), {
     kind: "authentication_failed",
     status: 401,

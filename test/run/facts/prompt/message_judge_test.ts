@@ -29,22 +29,17 @@ function ways(version: string, texts: readonly string[]): readonly string[] {
 const PLAIN = ["hello", "  indented", "# not a comment", "@file", "tab\there ", "back\\", "x\r\ny"];
 
 Deno.test("a message goes to the socket as it is", () => {
-  for (const version of ["2.1.197", "2.1.330"]) {
+  for (const version of ["2.1.285", "2.1.332"]) {
     assertEquals(ways(version, PLAIN), PLAIN.map(() => "rendezvous"), version);
     assertEquals(ways(version, ["exit", "x".repeat(500_000)]), ["rendezvous", "rendezvous"]);
   }
 });
 
-Deno.test("what a version would run is told by name, and is text for the other", () => {
-  assertEquals(ways("2.1.330", ["!ls", "/frob x", "/ hi"]), [
+Deno.test("what looks like a shell command is text", () => {
+  assertEquals(ways("2.1.332", ["!ls", "/frob x", "/ hi"]), [
     "rendezvous",
     "rendezvous",
     "rendezvous",
-  ]);
-  const [shell, unknown] = ways("2.1.197", ["!ls", "/ hi"]);
-  assertEquals([shell, unknown], [
-    'Cannot send the message: Claude Code 2.1.197 would run what begins with "!" in a shell',
-    'Cannot send "/": the interactive Claude Code takes it for a command without a name',
   ]);
 });
 
@@ -59,17 +54,14 @@ Deno.test("a message that is to be taken as it is holds no command, and files th
     return [message.way, message.unread];
   };
   for (const text of ["/cost", "!ls", "me@example.com", "exit"]) {
-    assertEquals(judged("2.1.330", text), ["rendezvous", undefined], text);
+    assertEquals(judged("2.1.332", text), ["rendezvous", undefined], text);
   }
   for (const text of ["@/etc/passwd", "x\n@a", '(@"a b"', "\u3042@a"]) {
-    assertEquals(judged("2.1.330", text), ["rendezvous", true], text);
+    assertEquals(judged("2.1.332", text), ["rendezvous", true], text);
   }
-  // As there, where nothing is known of it.
-  assertEquals(judged("2.1.197", "@a"), ["rendezvous", undefined]);
-  assertEquals(judged("2.1.197", "!ls"), [undefined, undefined]);
 });
 
-Deno.test("the model hears since 2.1.330 of a message that is not the user's", () => {
+Deno.test("the model is told of a message that is not the user's", () => {
   const judged = (version: string, text: string) => {
     const message = messageJudge(PLAIN_ORDER, { ...FACTS, version })({
       type: "user",
@@ -81,16 +73,14 @@ Deno.test("the model hears since 2.1.330 of a message that is not the user's", (
   };
   const told = (text: string) => `[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]\n${text}`;
   for (const text of ["hello", "!ls", "/frob x", " "]) {
-    assertEquals(judged("2.1.330", text), ["rendezvous", told(text), true, undefined], text);
+    assertEquals(judged("2.1.332", text), ["rendezvous", told(text), true, undefined], text);
   }
   // No file is read because somebody else than the user has mentioned it.
-  assertEquals(judged("2.1.330", "@a"), ["rendezvous", told("@a"), true, true]);
+  assertEquals(judged("2.1.332", "@a"), ["rendezvous", told("@a"), true, true]);
   // A command is carried out, by what follows its name.
-  assertEquals(judged("2.1.330", "/cost"), [undefined, "/cost", true, undefined]);
-  // As there, where nothing is known of it.
-  assertEquals(judged("2.1.197", "hello"), ["rendezvous", "hello", undefined, undefined]);
+  assertEquals(judged("2.1.332", "/cost"), [undefined, "/cost", true, undefined]);
   const image = { type: "image", source: { type: "base64", data: "iVBORw0KGgo=" } };
-  const beside = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" })({
+  const beside = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.332" })({
     type: "user",
     text: "hello",
     content: [image],
@@ -105,15 +95,14 @@ Deno.test("the model hears since 2.1.330 of a message that is not the user's", (
 
 Deno.test("a message of white space alone is told that it is blank where claude -p does", () => {
   const blank = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
-  assertEquals(ways("2.1.330", [" ", "\u00a0\n"]), [blank, blank]);
-  assertEquals(ways("2.1.197", [" "]), ["rendezvous"]);
-  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  assertEquals(ways("2.1.332", [" ", "\u00a0\n"]), [blank, blank]);
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.332" });
   const blocks = [{ type: "text", text: " " }];
   assertEquals(judge({ type: "user", text: " ", content: blocks }).way, "rendezvous");
 });
 
 Deno.test("a message that nobody could send is told from one that only this program does not pass on", () => {
-  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.332" });
   const judged = [5, [{ type: "text" }], [{ type: "document" }]].map((content) => {
     const { way, settled } = {
       settled: undefined,
@@ -125,14 +114,13 @@ Deno.test("a message that nobody could send is told from one that only this prog
 });
 
 Deno.test("a command is typed where the socket takes it for text", () => {
-  assertEquals(ways("2.1.330", ["/init", "/init a\tb"]), [
+  assertEquals(ways("2.1.332", ["/init", "/init a\tb"]), [
     "paste /init",
     "Cannot type the command /init: the control character U+0009 at offset 7 would be taken as a key",
   ]);
-  assertEquals(ways("2.1.197", ["/init"]), ["rendezvous /init"]);
   // Who says so tells what the session is like as well.
-  assertEquals(ways("2.1.330", ["/login"]), ["asked"]);
-  assertEquals(ways("2.1.330", ["/context", "/cost"]), ["asked", "asked"]);
+  assertEquals(ways("2.1.332", ["/login"]), ["asked"]);
+  assertEquals(ways("2.1.332", ["/context", "/cost"]), ["asked", "asked"]);
 });
 
 Deno.test("of several blocks the last one alone may be a command", () => {
@@ -146,30 +134,24 @@ Deno.test("of several blocks the last one alone may be a command", () => {
     return [settled.kind, "message" in settled ? settled.message : message.text, ...context];
   };
   const text = ["rendezvous", "/clear\nand more", undefined];
-  assertEquals(judged("2.1.330", "/clear", "and more"), text);
-  assertEquals(judged("2.1.197", "/clear", "and more"), [
-    "refused",
-    "Cannot send the message: Claude Code 2.1.197 would take it for a command",
-  ]);
-  for (const version of ["2.1.197", "2.1.330"]) {
+  assertEquals(judged("2.1.332", "/clear", "and more"), text);
+  for (const version of ["2.1.285", "2.1.332"]) {
     assertEquals(judged(version, "foo", "bar"), ["rendezvous", "foo\nbar", undefined]);
   }
-  assertEquals(judged("2.1.197", "foo", "/context"), ["asked", "/context"]);
-  assertEquals(judged("2.1.330", "foo", "/context"), ["asked", "/context", "foo"]);
-  assertEquals(judged("2.1.330", "foo", "/clear"), ["asked", "/clear"]);
-  assertEquals(judged("2.1.330", "", " ", "/init"), ["paste", "/init", "/init"]);
-  assertEquals(judged("2.1.330", "foo", "!", "/init x"), [
+  assertEquals(judged("2.1.332", "foo", "/context"), ["asked", "/context", "foo"]);
+  assertEquals(judged("2.1.332", "foo", "/clear"), ["asked", "/clear"]);
+  assertEquals(judged("2.1.332", "", " ", "/init"), ["paste", "/init", "/init"]);
+  assertEquals(judged("2.1.332", "foo", "!", "/init x"), [
     ...["paste", "/init x", "/init"],
     ...["foo", "!"],
   ]);
-  assertEquals(judged("2.1.330", "foo", "/nosuch x"), ["rendezvous", "foo\n/nosuch x", undefined]);
+  assertEquals(judged("2.1.332", "foo", "/nosuch x"), ["rendezvous", "foo\n/nosuch x", undefined]);
 });
 
 Deno.test("text before a command is refused where it would not be the same", () => {
   const blocks = ["foo", "/init"].map((text) => ({ type: "text", text }));
   const line = messageLine(blocks, { ticket: "t" });
   const refusals = [
-    [{ version: "2.1.197" }, {}, {}, "Claude Code 2.1.197 takes a command alone"],
     [
       ...[{}, { persistSession: false }, {}],
       "the session is not kept, which another Claude Code would resume",
@@ -184,7 +166,7 @@ Deno.test("text before a command is refused where it would not be the same", () 
   for (const [facts, order, more, why] of refusals) {
     const judge = messageJudge({ ...PLAIN_ORDER, ...order }, {
       ...FACTS,
-      version: "2.1.330",
+      version: "2.1.332",
       ...facts,
     });
     const { settled } = judge({ ...line, ...more }) as SettledMessage;
@@ -197,24 +179,21 @@ Deno.test("text before a command is refused where it would not be the same", () 
 
 Deno.test("a message that is too long for the socket goes to another child's stdin if it is exact there", () => {
   const long = "x\n".repeat(500_000);
-  const refused =
-    "Cannot send the message: as JSON it has 1500002 characters, and Claude Code's socket takes 1048500";
-  assertEquals(ways("2.1.330", [long, "x".repeat(1_000_000)]), ["stdin", "rendezvous"]);
-  assertEquals(ways("2.1.197", [long]), [refused]);
+  assertEquals(ways("2.1.332", [long, "x".repeat(1_000_000)]), ["stdin", "rendezvous"]);
   const altered = [`\u200b${long.slice(2)} `, `!${long.slice(1)}`];
   assertEquals(
-    ways("2.1.330", altered).map((way) => way.slice(0, 23)),
+    ways("2.1.332", altered).map((way) => way.slice(0, 23)),
     ["Cannot send the message", "Cannot send the message"],
   );
   const judge = messageJudge({ ...PLAIN_ORDER, persistSession: false }, {
     ...FACTS,
-    version: "2.1.330",
+    version: "2.1.332",
   });
   assertEquals(judge({ type: "user", text: long, content: long }).way, undefined);
 });
 
 Deno.test("an id is good for one message", () => {
-  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.332" });
   const repeated = ["a", "b", "a", undefined, undefined].map((uuid) =>
     judge({ type: "user", text: "x", content: "x", ...(uuid === undefined ? {} : { uuid }) })
       .repeated
@@ -224,7 +203,7 @@ Deno.test("an id is good for one message", () => {
 
 Deno.test("where the initialization is refused nothing is done without what it asked for", () => {
   const refusal = 'claude-print cannot honour "toolAliases": so it is';
-  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330", refusal });
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.332", refusal });
   for (const text of ["hello", "/cost", " ", "/init"]) {
     const message = judge({ type: "user", text, content: text });
     assertEquals([message.way, message.way === undefined && message.settled], [undefined, {
@@ -236,7 +215,7 @@ Deno.test("where the initialization is refused nothing is done without what it a
 });
 
 Deno.test("an id of the session's own is good for none, and an empty one is no id", () => {
-  const facts = { ...FACTS, version: "2.1.330", before: ["a"] };
+  const facts = { ...FACTS, version: "2.1.332", before: ["a"] };
   // Another child of the same conversation has it from the one before.
   const before: ToldBefore = { results: 1, totalUsd: 0, apiDurationMs: 0 };
   for (const [more, isBefore] of [[{}, "before"], [{ before }, true]] as const) {
@@ -253,7 +232,7 @@ Deno.test("an id of the session's own is good for none, and an empty one is no i
 });
 
 Deno.test("an id that a fork has from its session is good for one message, whose line keeps its own", () => {
-  const facts = { ...FACTS, version: "2.1.330", before: ["a"] };
+  const facts = { ...FACTS, version: "2.1.332", before: ["a"] };
   const judge = messageJudge({ ...PLAIN_ORDER, forkSession: true }, facts);
   const judged = ["a", "b", "a"].map((uuid) => {
     const { repeated, namesake } = judge({ type: "user", text: "x", content: "x", uuid });

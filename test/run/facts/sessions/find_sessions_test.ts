@@ -16,7 +16,6 @@ const title = (customTitle: string) => `${JSON.stringify({ type: "custom-title",
 class Ground implements Disposable {
   readonly path = Deno.realPathSync(Deno.makeTempDirSync());
   readonly cwd = `${this.path}/work`;
-  asked = 0;
   #seconds = 1_700_000_000;
 
   constructor() {
@@ -42,23 +41,16 @@ class Ground implements Disposable {
     Deno.removeSync(this.place(session));
   }
 
-  async find(resumption: Resumption, { version = "2.1.330", cwd = this.cwd } = {}) {
-    return await findSessions(resumption, {
-      configDir: this.path,
-      cwd,
-      version: () => {
-        this.asked++;
-        return Promise.resolve(version);
-      },
-    });
+  find(resumption: Resumption, { cwd = this.cwd } = {}) {
+    return findSessions(resumption, { configDir: this.path, cwd });
   }
 
-  async latest(version?: string): Promise<string | undefined> {
-    return (await this.find({ latest: true }, version === undefined ? {} : { version })).latest;
+  latest(): string | undefined {
+    return this.find({ latest: true }).latest;
   }
 
-  async named(name: string, { cwd = this.cwd } = {}): Promise<readonly string[] | undefined> {
-    return (await this.find({ latest: false, named: name }, { cwd })).named;
+  named(name: string, { cwd = this.cwd } = {}): readonly string[] | undefined {
+    return this.find({ latest: false, named: name }, { cwd }).named;
   }
 
   [Symbol.dispose](): void {
@@ -66,23 +58,22 @@ class Ground implements Disposable {
   }
 }
 
-Deno.test("the latest session is the one of the folder that was written to last", async () => {
+Deno.test("the latest session is the one of the folder that was written to last", () => {
   using ground = new Ground();
-  assertEquals(await ground.latest(), undefined, "no session at all");
+  assertEquals(ground.latest(), undefined, "no session at all");
   ground.write(FIRST, { text: line({ entrypoint: "cli", timestamp: "2030-01-01T00:00:00Z" }) });
   ground.write(SECOND, {
     text: line({ entrypoint: "sdk-cli", timestamp: "2020-01-01T00:00:00Z" }),
   });
   for (const cwd of [`${ground.cwd}/inner`, ground.path]) ground.write(THIRD, { cwd });
-  assertEquals(await ground.latest(), SECOND);
+  assertEquals(ground.latest(), SECOND);
   ground.write(FIRST);
-  assertEquals(await ground.latest(), FIRST);
+  assertEquals(ground.latest(), FIRST);
   ground.write(THIRD.toUpperCase());
-  assertEquals(await ground.latest(), THIRD.toUpperCase());
-  assertEquals(ground.asked, 0, "the version does not matter");
+  assertEquals(ground.latest(), THIRD.toUpperCase());
 });
 
-Deno.test("the latest session is none of a subagent's, and nothing that is no file", async () => {
+Deno.test("the latest session is none of a subagent's, and nothing that is no file", () => {
   using ground = new Ground();
   ground.write(FIRST);
   ground.write(SECOND, { text: line({ isSidechain: true }) });
@@ -92,24 +83,21 @@ Deno.test("the latest session is none of a subagent's, and nothing that is no fi
   Deno.mkdirSync(ground.place(id(5)));
   Deno.symlinkSync("/dev/zero", ground.place(id(6)));
   Deno.symlinkSync(ground.place(FIRST), ground.place(id(7)));
-  assertEquals(await ground.latest(), FIRST);
+  assertEquals(ground.latest(), FIRST);
 });
 
-Deno.test("versions differ in what is latest where nothing was said, or in the background", async () => {
+Deno.test("the latest session may be of the background, and none in which nothing was said", () => {
   using ground = new Ground();
   ground.write(FIRST);
   ground.write(SECOND, { text: title("t") });
-  assertEquals(await ground.latest("2.1.330"), FIRST);
-  assertEquals(await ground.latest("2.1.197"), undefined);
+  assertEquals(ground.latest(), FIRST);
   ground.write(THIRD, { text: line({ sessionKind: "bg" }) });
-  assertEquals(await ground.latest("2.1.330"), THIRD);
-  ground.remove(SECOND);
-  assertEquals(await ground.latest("2.1.197"), FIRST);
+  assertEquals(ground.latest(), THIRD);
   ground.write(SECOND, { text: "" });
-  assertEquals(await ground.latest("2.1.330"), undefined);
+  assertEquals(ground.latest(), undefined);
 });
 
-Deno.test("the latest session is none that is at work in the background", async () => {
+Deno.test("the latest session is none that is at work in the background", () => {
   using ground = new Ground();
   for (const session of [FIRST, SECOND]) {
     ground.write(session, { text: line({ sessionKind: "bg" }) });
@@ -127,31 +115,31 @@ Deno.test("the latest session is none that is at work in the background", async 
   // No process has this pid.
   record("4", { pid: 2 ** 22 + 1 });
   record("other", {});
-  assertEquals(await ground.latest(), SECOND);
+  assertEquals(ground.latest(), SECOND);
   record(String(Deno.pid), {});
-  assertEquals(await ground.latest(), FIRST);
+  assertEquals(ground.latest(), FIRST);
 });
 
-Deno.test("a name is an id, or a title that one session has or several have", async () => {
+Deno.test("a name is an id, or a title that one session has or several have", () => {
   using ground = new Ground();
-  assertEquals(await ground.find({ latest: false }), {});
-  assertEquals(await ground.named(FIRST), [FIRST]);
+  assertEquals(ground.find({ latest: false }), {});
+  assertEquals(ground.named(FIRST), [FIRST]);
   ground.write(FIRST, { text: line() + title("Old") + title("The title") });
-  assertEquals(await ground.named("the TITLE"), [FIRST]);
-  assertEquals(await ground.named("old"), []);
+  assertEquals(ground.named("the TITLE"), [FIRST]);
+  assertEquals(ground.named("old"), []);
   // In the middle of a long transcript nobody looks.
   const long = line({ pad: "x".repeat(70_000) });
   ground.write(SECOND, {
     text: line() + title("Old") + long + title("Else") + long + title("The title"),
   });
-  assertEquals(await ground.named("the title"), [SECOND, FIRST]);
+  assertEquals(ground.named("the title"), [SECOND, FIRST]);
   ground.write(SECOND, { text: line({ isSidechain: true }) + title("The title") });
-  assertEquals(await ground.named("the title"), [FIRST]);
+  assertEquals(ground.named("the title"), [FIRST]);
   ground.write(THIRD, { text: line() + title("Else"), cwd: `${ground.path}/other` });
-  assertEquals(await ground.named("else"), []);
+  assertEquals(ground.named("else"), []);
 });
 
-Deno.test("titles are those of all worktrees of a repository, and of folders in them", async () => {
+Deno.test("titles are those of all worktrees of a repository, and of folders in them", () => {
   using ground = new Ground();
   const { cwd, path } = ground;
   const own = `${cwd}/.git/worktrees/tree`;
@@ -159,20 +147,20 @@ Deno.test("titles are those of all worktrees of a repository, and of folders in 
   Deno.writeTextFileSync(`${own}/gitdir`, `${path}/tree/.git\n`);
   ground.write(FIRST, { text: line() + title("there"), cwd: `${path}/tree/inner` });
   ground.write(SECOND, { text: line() + title("elsewhere"), cwd: `${path}/else` });
-  assertEquals(await ground.named("there"), [FIRST]);
-  assertEquals(await ground.named("elsewhere"), []);
-  assertEquals((await ground.find({ latest: true })).latest, undefined);
+  assertEquals(ground.named("there"), [FIRST]);
+  assertEquals(ground.named("elsewhere"), []);
+  assertEquals((ground.find({ latest: true })).latest, undefined);
 });
 
-Deno.test("the transcript is read where a part of it is resumed, and the latest goes before a name", async () => {
+Deno.test("the transcript is read where a part of it is resumed, and the latest goes before a name", () => {
   using ground = new Ground();
   const path = ground.write(FIRST, { text: line() });
   const part = { latest: false, named: FIRST, upTo: "m" };
-  assertEquals(await ground.find(part), { named: [FIRST], transcript: { path, text: line() } });
-  assertEquals(await ground.find({ ...part, named: SECOND }), { named: [SECOND] });
+  assertEquals(ground.find(part), { named: [FIRST], transcript: { path, text: line() } });
+  assertEquals(ground.find({ ...part, named: SECOND }), { named: [SECOND] });
   const other = ground.write(SECOND, { text: line(), cwd: ground.path });
-  assertEquals((await ground.find({ ...part, named: SECOND })).transcript?.path, other);
-  assertEquals(await ground.find({ ...part, latest: true, named: SECOND }), { latest: FIRST });
+  assertEquals((ground.find({ ...part, named: SECOND })).transcript?.path, other);
+  assertEquals(ground.find({ ...part, latest: true, named: SECOND }), { latest: FIRST });
   ground.remove(FIRST);
-  assertEquals(await ground.find({ latest: true, named: SECOND }), { named: [SECOND] });
+  assertEquals(ground.find({ latest: true, named: SECOND }), { named: [SECOND] });
 });

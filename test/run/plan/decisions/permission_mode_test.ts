@@ -44,15 +44,9 @@ Deno.test("permissionMode() takes an administrator's word over all others", () =
   assertEquals(permissionMode({ skipped: false, settings, remote: false }), "auto");
 });
 
-Deno.test("permissionMode() is strict with a project where the version is new, or not known", () => {
-  const facts = {
-    skipped: false,
-    settings: [naming("project", "bypassPermissions")],
-    remote: false,
-  };
-  for (const version of [undefined, "2.1.198", "3.0.0"]) {
-    assertEquals(permissionMode({ ...facts, version }), "default", version);
-  }
+Deno.test("a project cannot have permissions bypassed", () => {
+  const settings = [naming("project", "bypassPermissions")];
+  assertEquals(permissionMode({ skipped: false, settings, remote: false }), "default");
 });
 
 Deno.test("permissionMode() heeds on the web only what Claude Code heeds there", () => {

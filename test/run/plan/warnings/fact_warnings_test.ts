@@ -1,8 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { factWarnings, type ToldFacts } from "../../../../src/run/plan/warnings/fact_warnings.ts";
-import { judgedSettings } from "../../../../src/settings/judged_settings.ts";
+import { judgeFor, readSettingsValue } from "../../../../src/settings/judged_settings.ts";
 
 const ORDER = { answerAlone: true, disallowedTools: [], forwarded: [] };
+
+const NEWEST = "2.1.332";
 
 const FACTS: ToldFacts = {
   settings: [],
@@ -39,9 +41,13 @@ Deno.test("factWarnings() tells how many rules of a project do not count", () =>
 
 Deno.test("factWarnings() tells of rules and settings, of files of --add-dir, and of a sandbox, in this order", () => {
   const facts = {
-    version: "2.1.330",
+    version: NEWEST,
     documents: [
-      { source: "user", name: "/h/settings.json", ...judgedSettings({ model: 5 }) } as const,
+      {
+        source: "user",
+        name: "/h/settings.json",
+        ...judgeFor(readSettingsValue({ model: 5 }), NEWEST),
+      } as const,
     ],
     addedFiles: [{ path: "../g", parent: "/w" }],
     sandboxLack: ["socat"],

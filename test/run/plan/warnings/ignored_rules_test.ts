@@ -27,7 +27,6 @@ for (const [version, lines] of Object.entries(measured)) {
           env: home.env,
           userDir: home.config,
           claudeJson: readOwnJsonObject(claudeJson),
-          version: () => Promise.resolve(version),
         });
         said[cell.name] = ignoredRules(settings, { distrust, claudeJson })
           .map((line) => line.replaceAll(home.path, "HOME"));
@@ -42,10 +41,9 @@ const RULED: readonly Settings[] = [{
   values: { permissions: { allow: ["Edit"] } },
 }];
 
-Deno.test("distrustOf() asks for the version where rules of a project may not count, and nowhere else", async () => {
+Deno.test("distrustOf() names a project that has rules and no trust", async () => {
   await using home = await makeThrowawayHome();
-  let asked = 0;
-  const of = async (settings: readonly Settings[], version: string | undefined, trusts = false) =>
+  const of = async (settings: readonly Settings[], trusts = false) =>
     await distrustOf(settings, {
       cwd: home.project,
       projectRoot: home.project,
@@ -53,49 +51,35 @@ Deno.test("distrustOf() asks for the version where rules of a project may not co
       env: home.env,
       userDir: home.config,
       claudeJson: { projects: { [home.project]: { hasTrustDialogAccepted: trusts } } },
-      version: () => {
-        asked++;
-        return Promise.resolve(version);
-      },
     });
-  assertEquals(await of([], "2.1.330"), undefined);
-  assertEquals(
-    await of([{ source: "user", values: RULED[0]?.values ?? {} }], "2.1.330"),
-    undefined,
-  );
-  assertEquals(await of(RULED, "2.1.330", true), undefined);
-  assertEquals(asked, 0);
-  // Nothing is known of these, and 2.1.168 says nothing.
-  for (const version of [undefined, "2.1.168"]) assertEquals(await of(RULED, version), undefined);
-  assertEquals(await of(RULED, "2.1.197"), { folder: home.project, sources: ["project"] });
-  assertEquals(asked, 3);
+  assertEquals(await of([]), undefined);
+  assertEquals(await of([{ source: "user", values: RULED[0]?.values ?? {} }]), undefined);
+  assertEquals(await of(RULED, true), undefined);
+  assertEquals(await of(RULED), { folder: home.project, sources: ["project"] });
 });
 
 Deno.test(unlessLacking(lackOf("git"), {
   name:
     "distrustOf() takes local settings for the user's own where there is no git to say otherwise",
   fn: async () => {
-    for (const version of ["2.1.197", "2.1.330"]) {
-      await using home = await makeThrowawayHome();
-      const local = { source: "local", values: RULED[0]?.values ?? {} } as const;
-      const of = async (path: string) =>
-        (await distrustOf([local], {
-          cwd: home.project,
-          projectRoot: home.project,
-          isAlone: false,
-          env: { ...home.env, PATH: path },
-          userDir: home.config,
-          claudeJson: {},
-          version: () => Promise.resolve(version),
-        }))?.sources;
-      assertEquals(await of(`bin:${home.path}`), []);
-      await Deno.writeTextFile(`${home.path}/git`, "#!/bin/sh\nexit 128\n", { mode: 0o755 });
-      assertEquals(
-        await of(`bin:${home.path}`),
-        ["local"],
-        "what git cannot tell is not the user's",
-      );
-    }
+    await using home = await makeThrowawayHome();
+    const local = { source: "local", values: RULED[0]?.values ?? {} } as const;
+    const of = async (path: string) =>
+      (await distrustOf([local], {
+        cwd: home.project,
+        projectRoot: home.project,
+        isAlone: false,
+        env: { ...home.env, PATH: path },
+        userDir: home.config,
+        claudeJson: {},
+      }))?.sources;
+    assertEquals(await of(`bin:${home.path}`), []);
+    await Deno.writeTextFile(`${home.path}/git`, "#!/bin/sh\nexit 128\n", { mode: 0o755 });
+    assertEquals(
+      await of(`bin:${home.path}`),
+      ["local"],
+      "what git cannot tell is not the user's",
+    );
   },
 }));
 
@@ -122,7 +106,6 @@ Deno.test(unlessLacking(lackOf("git"), {
         env: home.env,
         userDir: home.config,
         claudeJson: {},
-        version: () => Promise.resolve("2.1.330"),
       });
     assertEquals(await of("trusted", true), { folder: project, sources: ["local"] });
     assertEquals(await of("trusted/sub", true), { folder: project, sources: [] });

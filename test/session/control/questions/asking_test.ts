@@ -13,7 +13,7 @@ const INPUT = { command: "touch a", description: "Touch" };
 function working(
   callbacks: readonly CallbackHook[] = [],
   timeoutMs = 60_000,
-  version = "2.1.330",
+  version = "2.1.332",
   permissions: { readonly permissions?: true } = { permissions: true },
 ): Simulation {
   const session = simulate({
@@ -198,7 +198,7 @@ Deno.test("a mode chosen in mid-turn goes with the next call that is allowed", (
 Deno.test("a stricter mode chosen in mid-turn has calls asked about until it is applied", () => {
   const replies = (loose: boolean, mode: string) => {
     const session = simulate({
-      ...{ conversation: true, version: "2.1.330", ...(loose ? { loose } : {}) },
+      ...{ conversation: true, version: "2.1.332", ...(loose ? { loose } : {}) },
       caller: { idPrefix: "q", permissions: true, callbacks: [], servers: [] },
     });
     const reply = (id: string) => {
@@ -287,20 +287,21 @@ Deno.test("a caller that goes away in the middle of a question denies by that, a
   assertEquals([decision(session), asked(session).length], [later, 1]);
 });
 
-Deno.test("a call that a hook of a caller's could have forbidden who has gone is not carried out since 2.1.330", () => {
+Deno.test("a call that a hook of a caller's could have forbidden who has gone is not carried out", () => {
   const output = (session: Simulation) =>
     replies(session).map(({ reply }) =>
       (reply?.["hookSpecificOutput"] as { readonly permissionDecision?: string } | undefined)
         ?.permissionDecision
     );
-  const hooked = (version: string) => working([PRE], 60_000, version);
-  for (const [version, denied] of [["2.1.330", "deny"], ["2.1.197", undefined]] as const) {
-    const asking = hooked(version);
+  const hooked = () => working([PRE], 60_000);
+  {
+    const denied = "deny";
+    const asking = hooked();
     call(asking);
     preToolUse(asking);
-    const waiting = hooked(version);
+    const waiting = hooked();
     preToolUse(waiting);
-    const later = hooked(version);
+    const later = hooked();
     for (const session of [asking, waiting, later]) session.hear({ type: "closed" });
     call(later);
     preToolUse(later);
@@ -381,8 +382,8 @@ Deno.test("a call that a hook of the caller's puts off is not carried out, and t
 });
 
 Deno.test("a hook of the caller's that says nothing in time lets no tool be called, and no prompt be sent", () => {
-  const late = (event: string, version: string) => {
-    const session = working([{ ...PRE, event }], 60_000, version);
+  const late = (event: string) => {
+    const session = working([{ ...PRE, event }], 60_000);
     call(session);
     preToolUse(session, "5", event);
     session.wait(1999);
@@ -392,30 +393,26 @@ Deno.test("a hook of the caller's that says nothing in time lets no tool be call
     const [{ reply } = {}] = replies(session);
     return reply;
   };
-  for (
-    const [version, words] of [
-      ["2.1.330", /^PreToolUse hook did not respond before its timeout .* not have completed\.$/u],
-      ["2.1.197", /^The user doesn't want to take this action right now\./u],
-    ] as const
-  ) {
-    const { permissionDecision, permissionDecisionReason: reason } = late("PreToolUse", version)
-      ?.["hookSpecificOutput"] as Readonly<Record<string, string>>;
-    assertEquals(permissionDecision, "deny");
-    assertMatch(reason ?? "", words);
-    for (const event of ["UserPromptSubmit", "UserPromptExpansion"]) {
-      assertEquals(late(event, version), {
-        decision: "block",
-        reason: `${event} hook callback timed out after 2000ms`,
-        hookSpecificOutput: { hookEventName: event, suppressOriginalPrompt: true },
-      });
-    }
-    assertEquals(late("PostToolUse", version), undefined);
+  const { permissionDecision, permissionDecisionReason: reason } = late("PreToolUse")
+    ?.["hookSpecificOutput"] as Readonly<Record<string, string>>;
+  assertEquals(permissionDecision, "deny");
+  assertMatch(
+    reason ?? "",
+    /^PreToolUse hook did not respond before its timeout .* not have completed\.$/u,
+  );
+  for (const event of ["UserPromptSubmit", "UserPromptExpansion"]) {
+    assertEquals(late(event), {
+      decision: "block",
+      reason: `${event} hook callback timed out after 2000ms`,
+      hookSpecificOutput: { hookEventName: event, suppressOriginalPrompt: true },
+    });
   }
+  assertEquals(late("PostToolUse"), undefined);
 });
 
-Deno.test("that the caller says nothing to a Stop hook in time is told since 2.1.330, once until it answers one", () => {
-  const told = (version: string) => {
-    const session = working([{ event: "Stop", id: "hook_0", timeoutS: 2 }], 60_000, version);
+Deno.test("that the caller says nothing to a Stop hook in time is told, once until it answers one", () => {
+  const told = () => {
+    const session = working([{ event: "Stop", id: "hook_0", timeoutS: 2 }], 60_000);
     const stop = (id: string) =>
       session.hear({ type: "hook", event: "Stop", payload: {}, id, callback: 0 });
     for (const id of ["1", "2"]) {
@@ -431,8 +428,7 @@ Deno.test("that the caller says nothing to a Stop hook in time is told since 2.1
   const silent = {
     systemMessage: "The app driving this session didn't respond, so this turn ended without it.",
   };
-  assertEquals(told("2.1.330"), [silent, undefined, {}, silent]);
-  assertEquals(told("2.1.197"), [undefined, undefined, {}, undefined]);
+  assertEquals(told(), [silent, undefined, {}, silent]);
 });
 
 Deno.test("of what a hook of the caller's says ahead of a compaction its message alone is told to whoever makes the summary", () => {
@@ -488,7 +484,7 @@ Deno.test("hooks of the caller's have the time that they had left once this prog
   assertEquals(answered(), ["5", "6"]);
 });
 
-Deno.test("that a hook of the caller's has failed is told since 2.1.330, with what comes of it", () => {
+Deno.test("that a hook of the caller's has failed is told, with what comes of it", () => {
   const remarks = (version: string, hook: Partial<CallbackHook>) => {
     const event = "PostToolUse";
     const session = working([{ event, id: "hook_0", ...hook }], 60_000, version);
@@ -499,17 +495,16 @@ Deno.test("that a hook of the caller's has failed is told since 2.1.330, with wh
   const failed =
     "PostToolUse: Hook callback hook_0 failed: the SDK host replied with an error or " +
     "an invalid answer.";
-  assertEquals(remarks("2.1.330", {}), [`${failed} Its answer was treated as empty.`]);
+  assertEquals(remarks("2.1.332", {}), [`${failed} Its answer was treated as empty.`]);
   assertEquals(
-    remarks("2.1.330", { blocks: true }),
+    remarks("2.1.332", { blocks: true }),
     [`${failed} onFailure is "block", so this failure counts as a block.`],
   );
-  assertEquals(remarks("2.1.197", {}), []);
 });
 
 Deno.test("where nobody can be asked a call is refused in the words of the caller's hook that wants it", () => {
   const refused = (permission: string, reason: string | undefined, tool = "Bash") => {
-    const session = working([PRE], 60_000, "2.1.330", {});
+    const session = working([PRE], 60_000, "2.1.332", {});
     call(session);
     preToolUse(session);
     const output = {
@@ -536,9 +531,9 @@ Deno.test("where nobody can be asked a call is refused in the words of the calle
   ]);
 });
 
-Deno.test("a hook of the caller's that fails stops what it guards if it says so, since 2.1.330", () => {
+Deno.test("a hook of the caller's that fails stops what it guards if it says so", () => {
   const blocked = (event: string, response: unknown, more: Partial<CallbackHook> = {}) => {
-    const { version = "2.1.330", ...hook } = more as { readonly version?: string };
+    const { version = "2.1.332", ...hook } = more as { readonly version?: string };
     const session = working([{ event, id: "hook_0", blocks: true, ...hook }], 60_000, version);
     const payload = { hook_event_name: event };
     session.hear({ type: "hook", event, payload, id: "5", callback: 0 });
@@ -573,8 +568,6 @@ Deno.test("a hook of the caller's that fails stops what it guards if it says so,
   }
   assertEquals(blocked("PreToolUse", {}), [undefined]);
   assertEquals(blocked("PreToolUse", { decision: "approve" }), ["approve"]);
-  const older = { version: "2.1.197" } as Partial<CallbackHook>;
-  assertEquals(blocked("PreToolUse", new Error("x"), older), [undefined]);
 });
 
 Deno.test("a hook of the caller's that answers for another event says nothing, and lets no tool be called", () => {
@@ -591,19 +584,15 @@ Deno.test("a hook of the caller's that answers for another event says nothing, a
     });
     return session;
   };
-  const reasonOf = (version: string) => {
-    const [{ reply } = {}] = replies(hear("PreToolUse", version));
+  const reasonOf = () => {
+    const [{ reply } = {}] = replies(hear("PreToolUse", "2.1.332"));
     const { permissionDecision, permissionDecisionReason } = reply?.["hookSpecificOutput"] as {
       readonly permissionDecision: string;
       readonly permissionDecisionReason: string;
     };
     return [permissionDecision, permissionDecisionReason.split(".")[0]];
   };
-  assertEquals(reasonOf("2.1.330"), ["deny", "PreToolUse hook failed with an unexpected error"]);
-  assertEquals(reasonOf("2.1.197"), [
-    "deny",
-    "The user doesn't want to take this action right now",
-  ]);
+  assertEquals(reasonOf(), ["deny", "PreToolUse hook failed with an unexpected error"]);
   const remarks = (session: ReturnType<typeof hear>) =>
     session.effects.flatMap((effect) =>
       effect.type === "remark" ? [[effect.text, effect.own]] : []
@@ -613,14 +602,13 @@ Deno.test("a hook of the caller's that answers for another event says nothing, a
     'Full stdout: {\n  "hookSpecificOutput": {\n    "hookEventName": "PostToolBatch",\n' +
     '    "additionalContext": "x"\n  }\n}';
   for (const [event, told] of [["Stop", true], ["PostToolUse", false]] as const) {
-    const session = hear(event, "2.1.330");
+    const session = hear(event, "2.1.332");
     assertEquals(remarks(session), told ? [[`Stop hook failed: ${wrong(event)}`, true]] : []);
     assertEquals(replies(session).map(({ reply }) => reply), [undefined]);
-    assertEquals(remarks(hear(event, "2.1.197")), []);
-    assertEquals(replies(hear(event, "2.1.330", event)).length, 1);
+    assertEquals(replies(hear(event, "2.1.332", event)).length, 1);
   }
   // It ends claude -p, too.
-  for (const version of ["2.1.197", "2.1.330"]) {
+  for (const version of ["2.1.285", "2.1.332"]) {
     const session = hear("UserPromptSubmit", version);
     assertEquals(session.state().ending, {
       kind: "misnamed-answer",

@@ -10,7 +10,7 @@ const ASKED = { mcp_server_name: "my el", message: "Your name?", mode: "form" };
 function working({ initialized = true } = {}): Simulation {
   const session = simulate({
     conversation: true,
-    version: "2.1.330",
+    version: "2.1.332",
     caller: {
       idPrefix: "q",
       callbacks: [],

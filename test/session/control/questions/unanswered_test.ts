@@ -28,7 +28,7 @@ const KINDS: readonly Kind[] = [
 function unanswered(kind: Kind, isAsked: boolean): Simulation {
   const session = simulate({
     conversation: true,
-    version: "2.1.330",
+    version: "2.1.332",
     timeoutMs: 20_000,
     caller: {
       idPrefix: "q",

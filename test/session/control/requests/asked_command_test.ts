@@ -7,11 +7,11 @@ import { simulate } from "../../simulation.ts";
 
 /** What is done in a conversation that rests when a command is sent, and a message after it. */
 function asking() {
-  const session = simulate({ conversation: true, version: "2.1.330" });
+  const session = simulate({ conversation: true, version: "2.1.332" });
   session.hear({ type: "reachable" });
   session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
-  const settled = { kind: "asked", version: "2.1.330" } as const;
+  const settled = { kind: "asked", version: "2.1.332" } as const;
   session.hear({ type: "message", message: { text: "/context", ticket: "c", settled } });
   session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
   const done = () =>
@@ -45,7 +45,7 @@ Deno.test("a command is carried out by a headless Claude Code, and what comes af
   const carried = { words: "much", name: "context", fields: { a: 1 } };
   assertEquals<unknown>(done(), [
     "asks /context",
-    { kind: "local", text: "much\n", version: "2.1.330", carried },
+    { kind: "local", text: "much\n", version: "2.1.332", carried },
     "delivers hello",
   ]);
 });
@@ -63,11 +63,11 @@ Deno.test("a command that could not be carried out fails its turn alone", () => 
 });
 
 Deno.test("what a command tells of a process counts where any other would tell it", () => {
-  const message = { text: "/cost", settled: { kind: "asked", version: "2.1.330", alone: true } };
+  const message = { text: "/cost", settled: { kind: "asked", version: "2.1.332", alone: true } };
   const said = (text: string, more = {}) =>
     commandAnswer(message as SettledMessage, { response: { text, commands: [], ...more } }).settled;
   const text = "You are currently using your subscription to power your Claude Code usage";
-  assertEquals(said(text), { kind: "local", text, version: "2.1.330", carried: { commands: [] } });
+  assertEquals(said(text), { kind: "local", text, version: "2.1.332", carried: { commands: [] } });
   const refused = said("Total cost: $0.0000");
   assertEquals(
     refused.kind === "refused" ? refused.message : refused,
@@ -82,11 +82,11 @@ Deno.test("what a command tells of a process counts where any other would tell i
 });
 
 Deno.test("a command that clears the conversation hands the next message to a child of another session", () => {
-  const session = simulate({ conversation: true, version: "2.1.330" });
+  const session = simulate({ conversation: true, version: "2.1.332" });
   session.hear({ type: "reachable" });
   session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
-  const settled = { kind: "asked", version: "2.1.330", clears: true } as const;
+  const settled = { kind: "asked", version: "2.1.332", clears: true } as const;
   session.hear({ type: "message", message: { text: "/clear", settled } });
   session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
   const [consult] = session.effects.filter((effect) => effect.type === "consult");
@@ -115,11 +115,11 @@ Deno.test("a child that is gone answers no command, which its message keeps for 
 
 /** What becomes of a message behind a command that says how the session goes on. */
 function noting(text: string, { before, after }: Readonly<Record<"before" | "after", unknown>>) {
-  const session = simulate({ conversation: true, version: "2.1.330" });
+  const session = simulate({ conversation: true, version: "2.1.332" });
   session.hear({ type: "reachable" });
   session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
-  const settled = { kind: "asked", version: "2.1.330", notes: true } as const;
+  const settled = { kind: "asked", version: "2.1.332", notes: true } as const;
   session.hear({ type: "message", message: { text, settled } });
   session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
   const [consult] = session.effects.filter((effect) => effect.type === "consult");
@@ -176,12 +176,12 @@ Deno.test("how a session goes on because of a command is told to the child of th
 
 /** A conversation that rests, whose caller has asked for something before it sends a command. */
 function askedBefore(request: { readonly subtype: string; readonly body: JsonObject }) {
-  const session = simulate({ conversation: true, version: "2.1.330" });
+  const session = simulate({ conversation: true, version: "2.1.332" });
   session.hear({ type: "reachable" });
   session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
   session.hear({ type: "control", request: { id: "m", ...request } });
-  const settled = { kind: "asked", version: "2.1.330" } as const;
+  const settled = { kind: "asked", version: "2.1.332" } as const;
   session.hear({ type: "message", message: { text: "/context", settled } });
   return session;
 }

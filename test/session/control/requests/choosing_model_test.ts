@@ -43,7 +43,7 @@ function inForce(before: string, after: string, response = {}): Consulted {
 
 Deno.test("a chosen model is told by its full name, as in claude -p of 2.1.330", () => {
   const success = (model: string) => ({ subtype: "success", request_id: "m", response: { model } });
-  const { choose, session } = choosing("2.1.330", { turns: 1 });
+  const { choose, session } = choosing("2.1.332", { turns: 1 });
   // What is in force afterwards is told before the choice is made.
   const said = (model: string) => inForce("claude-opus-5-5", "claude-opus-5-5", { model });
   assertEquals(choose(undefined, said("claude-opus-5-5")), [success("claude-opus-5-5")]);
@@ -61,9 +61,9 @@ Deno.test("a chosen model is told by its full name, as in claude -p of 2.1.330",
     success("claude-opus-5-5"),
   ]);
   assertEquals(session.state().changes, { model: null, chosenModel: "claude-opus-5-5" });
-  const early = choosing("2.1.330", { turns: 0 });
+  const early = choosing("2.1.332", { turns: 0 });
   assertEquals(early.choose("haiku", said("claude-haiku-5-5")), [success("claude-haiku-5-5")]);
-  const under = choosing("2.1.330", { turns: 0.5 });
+  const under = choosing("2.1.332", { turns: 0.5 });
   assertEquals(under.choose("claude-haiku-5-5", said("claude-haiku-5-5")), [
     "tells claude-haiku-5-5",
     success("claude-haiku-5-5"),
@@ -71,7 +71,7 @@ Deno.test("a chosen model is told by its full name, as in claude -p of 2.1.330",
 });
 
 Deno.test("settings are told with the model that has been chosen, though the child is still another one's", () => {
-  const { choose, session } = choosing("2.1.330", { turns: 1 });
+  const { choose, session } = choosing("2.1.332", { turns: 1 });
   const asked = (id: string, response: object) => {
     const { length } = session.effects;
     session.hear({ type: "control", request: { id, subtype: "get_settings", body: {} } });
@@ -89,7 +89,7 @@ Deno.test("settings are told with the model that has been chosen, though the chi
 });
 
 Deno.test("a model that Claude Code does not take is refused in its words, and changes nothing", () => {
-  const { choose, session } = choosing("2.1.330", { turns: 1 });
+  const { choose, session } = choosing("2.1.332", { turns: 1 });
   const said = { error: "unrecognized", errorCode: "catalog_unknown", model: "claude-opus-5-5" };
   assertEquals(choose("", said), [{
     subtype: "error",
@@ -101,19 +101,8 @@ Deno.test("a model that Claude Code does not take is refused in its words, and c
   assertEquals(session.state().changes, undefined);
 });
 
-Deno.test("2.1.197 tells a chosen model before the first turn too, and in its own words", () => {
-  const success = { subtype: "success", request_id: "m" };
-  const { choose } = choosing("2.1.197", { turns: 0 });
-  assertEquals(choose(null, inForce("claude-opus-4-8[1m]", "claude-opus-4-8[1m]")), [success]);
-  assertEquals(choose("", inForce("claude-opus-4-8[1m]", "")), ["tells ", success]);
-  assertEquals(choose(" sonnet ", inForce("claude-opus-4-8[1m]", "claude-sonnet-5")), [
-    "tells  sonnet  (claude-sonnet-5)",
-    success,
-  ]);
-});
-
 Deno.test("a model is chosen by the words of the request where nobody could be asked", () => {
-  const { choose, session } = choosing("2.1.330", { turns: 1 });
+  const { choose, session } = choosing("2.1.332", { turns: 1 });
   assertEquals(choose("haiku", { failure: "it is gone" }), [
     "tells haiku",
     { subtype: "success", request_id: "m", response: { model: "haiku" } },
@@ -122,7 +111,7 @@ Deno.test("a model is chosen by the words of the request where nobody could be a
 });
 
 Deno.test("a message that follows a choice goes to the Claude Code that is started with it", () => {
-  const { session } = choosing("2.1.330", { turns: 1 });
+  const { session } = choosing("2.1.332", { turns: 1 });
   session.hear({
     type: "control",
     request: { id: "m", subtype: "set_model", body: { model: "haiku" } },
@@ -149,7 +138,6 @@ Deno.test("a choice is noted for the model in a session that has begun, behind t
       effect.type === "consult" ? [[effect.request.notes, effect.changes?.model]] : []
     );
   };
-  assertEquals(consults("2.1.330", 1), [[true, undefined], [true, "sonnet"]]);
-  assertEquals(consults("2.1.330", 0), [[undefined, undefined], [undefined, "sonnet"]]);
-  assertEquals(consults("2.1.197", 1), [[undefined, undefined], [undefined, "sonnet"]]);
+  assertEquals(consults("2.1.332", 1), [[true, undefined], [true, "sonnet"]]);
+  assertEquals(consults("2.1.332", 0), [[undefined, undefined], [undefined, "sonnet"]]);
 });

@@ -48,7 +48,7 @@ Deno.test("whatever a request holds, it is answered once", () => {
       (requests, answer, isNew) => {
         const session = simulate({
           conversation: true,
-          version: isNew ? "2.1.330" : "2.1.197",
+          version: isNew ? "2.1.332" : "2.1.285",
           caller: { idPrefix: "q", callbacks: [], servers: ["own"] },
         });
         session.hear({ type: "reachable" });
@@ -74,7 +74,7 @@ Deno.test("whatever a request holds, it is answered once", () => {
 
 Deno.test("requests are answered by the ids that they have, whatever those are and whoever else has them", () => {
   const ids = ["8", 8, 8, 1.5, null, true, { a: 1 }, undefined, undefined, "8"];
-  const session = simulate({ conversation: true, version: "2.1.330" });
+  const session = simulate({ conversation: true, version: "2.1.332" });
   session.hear({ type: "reachable" });
   for (const subtype of ["set_permission_mode", "nonesuch", "get_settings"]) {
     for (const request_id of ids) {
@@ -104,7 +104,7 @@ Deno.test("what the first initialization has asked for may be asked for again, a
       callbacks: [],
       initialized: { id: "1", ...(error === undefined ? {} : { error }) },
     };
-    const session = simulate({ conversation: true, version: "2.1.330", caller });
+    const session = simulate({ conversation: true, version: "2.1.332", caller });
     session.hear({ type: "reachable" });
     for (const [id, body] of [["1", { hooks, skills: ["s"] }], ["2", again]] as const) {
       session.hear({ type: "control", request: { id, subtype: "initialize", body } });
@@ -125,7 +125,7 @@ Deno.test("what the first initialization has asked for may be asked for again, a
 });
 
 Deno.test("what is asked behind an initialization is done at once, and answered behind it", () => {
-  const session = simulate({ conversation: true, version: "2.1.330" });
+  const session = simulate({ conversation: true, version: "2.1.332" });
   session.hear({ type: "reachable" });
   const ask = (id: string, body: Readonly<Record<string, unknown>> = {}) =>
     session.hear({ type: "control", request: { id, subtype: id, body } });
@@ -148,7 +148,7 @@ Deno.test("what is asked behind an initialization is done at once, and answered 
 });
 
 Deno.test("what is asked before an initialization, and that before another one, do not wait for it", () => {
-  const session = simulate({ conversation: true, version: "2.1.330" });
+  const session = simulate({ conversation: true, version: "2.1.332" });
   session.hear({ type: "reachable" });
   for (const [id, subtype] of [["a", "get_settings"], ["b", "initialize"], ["c", "initialize"]]) {
     session.hear({ type: "control", request: { id: id ?? "", subtype: subtype ?? "", body: {} } });
@@ -165,7 +165,7 @@ Deno.test("what is asked before an initialization, and that before another one, 
 });
 
 Deno.test("what is asked behind an initialization is answered where the child ends before that", () => {
-  const session = simulate({ conversation: true, version: "2.1.330" });
+  const session = simulate({ conversation: true, version: "2.1.332" });
   session.hear({ type: "reachable" });
   session.hear({ type: "control", request: { id: "i", subtype: "initialize", body: {} } });
   session.hear({ type: "control", request: { id: "x", subtype: "nonesuch", body: {} } });

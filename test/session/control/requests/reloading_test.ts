@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
 import { simulate } from "../../simulation.ts";
 
-function conversation(version = "2.1.330") {
+function conversation(version = "2.1.332") {
   const session = simulate({
     conversation: true,
     version,
@@ -41,15 +41,13 @@ Deno.test("plugins are read again by who answers next, with those that are added
   assertEquals(session.state().changes?.plugins, [...args, "--plugin-dir-no-mcp=/q"]);
 });
 
-Deno.test("commands that were read again are told, before 2.1.330 whether they are others or not", () => {
+Deno.test("commands that were read again are told", () => {
   const commands = [{ name: "c" }];
-  for (const [version, always] of [["2.1.197", true], ["2.1.330", false]] as const) {
-    const { session, ask } = conversation(version);
-    ask("1");
-    session.hear({ type: "consulted", id: "1", said: { response: { commands } } });
-    const told = session.effects.filter(({ type }) => type === "commands");
-    assertEquals(told, [{ type: "commands", commands, always }]);
-  }
+  const { session, ask } = conversation();
+  ask("1");
+  session.hear({ type: "consulted", id: "1", said: { response: { commands } } });
+  const told = session.effects.filter(({ type }) => type === "commands");
+  assertEquals(told, [{ type: "commands", commands }]);
 });
 
 Deno.test("plugins that are nowhere are not added, and who asks to wait is told of a turn", () => {
@@ -71,17 +69,7 @@ Deno.test("plugins that are nowhere are not added, and who asks to wait is told 
   assertEquals(asked().length, 2);
 });
 
-Deno.test("2.1.197 takes no notice of what else there is to such a request", () => {
-  const { session, ask, asked } = conversation("2.1.197");
-  ask("1", { add_plugins: 7, refuse_if_busy: true });
-  assertEquals(asked(), [
-    { id: "1", subtype: "reload_plugins", body: { refuse_if_busy: true }, args: [] },
-  ]);
-  session.hear({ type: "consulted", id: "1", said: { failure: "no" } });
-  assertEquals(session.state().changes, undefined);
-});
-
-Deno.test("thinking is limited and told of from the next message on, each by itself since 2.1.330", () => {
+Deno.test("thinking is limited and told of from the next message on, each by itself", () => {
   const { session, ask, responses } = conversation();
   const set = (body: JsonObject) => ask("t", body, "set_max_thinking_tokens");
   set({ max_thinking_tokens: 7 });
@@ -92,12 +80,9 @@ Deno.test("thinking is limited and told of from the next message on, each by its
   set({ thinking_display: "wild" });
   set({ max_thinking_tokens: 1.5 });
   assertEquals(responses().map(({ subtype }) => subtype).slice(-3), ["success", "error", "error"]);
-  const older = conversation("2.1.197");
-  older.ask("t", { thinking_display: "wild" }, "set_max_thinking_tokens");
-  assertEquals(older.session.state().changes, { maxThinkingTokens: null });
 });
 
-Deno.test("what changes nothing is answered as by claude -p since 2.1.330, if it is what it should be", () => {
+Deno.test("what changes nothing is answered as by claude -p, if it is what it should be", () => {
   const { ask, responses } = conversation();
   ask("1", { has_subscribers: null }, "set_has_subscribers");
   ask("2", { paused: true }, "set_prompt_suggestions_paused");
@@ -107,15 +92,4 @@ Deno.test("what changes nothing is answered as by claude -p since 2.1.330, if it
   assertEquals(responses().map(({ subtype }) => subtype), [
     ...["success", "success", "success", "error", "error"],
   ]);
-  const older = conversation("2.1.197");
-  older.ask("1", { has_subscribers: null }, "set_has_subscribers");
-  older.ask("2", {}, "turn_handoff");
-  older.ask("3", {}, "ui_attach");
-  older.ask("4", {}, "stage_file");
-  assertEquals(
-    older.responses().map((said) => "error" in said && said.error),
-    ["set_has_subscribers", "turn_handoff", "ui_attach"]
-      .map((subtype) => `Unsupported control request subtype: ${subtype}`)
-      .concat("CLAUDE_CODE_REMOTE_SESSION_ID unset"),
-  );
 });

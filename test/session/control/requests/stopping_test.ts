@@ -11,7 +11,7 @@ const caller = { callbacks: [], idPrefix: "i" } as const;
 
 /** A conversation whose turn is over, with shells in the background: their ids, and what they were called with. */
 function withShells(shells: Readonly<Record<string, string>>): Simulation {
-  const session = simulate({ conversation: true, version: "2.1.330", caller });
+  const session = simulate({ conversation: true, version: "2.1.332", caller });
   session.hear({ type: "reachable" });
   session.hear({ type: "status", status: "idle" });
   session.hear({ type: "message", message: { text: "Go", way: "rendezvous" } });
@@ -34,7 +34,7 @@ function withShells(shells: Readonly<Record<string, string>>): Simulation {
   }
   const tasks = Object.keys(shells).map((id) => ({ id, type: "shell" }));
   session.hear({ type: "hook", event: "Stop", payload: { background_tasks: tasks } });
-  write(session, { type: "system", subtype: "turn_duration", version: "2.1.330" });
+  write(session, { type: "system", subtype: "turn_duration", version: "2.1.332" });
   return session;
 }
 
