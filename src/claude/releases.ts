@@ -3,11 +3,12 @@ import { statfsSync } from "node:fs";
 import { entryAt, fileAt } from "../../ffi/files/at_path.ts";
 import { endOfProgram } from "../../ffi/processes/end_of_program.ts";
 import { CliError } from "../cli_error.ts";
-import { type Environment, pathVariable } from "../sandbox/environment.ts";
+import type { Environment } from "../sandbox/environment.ts";
 import { borrowFolder } from "../sandbox/folder/borrow_folder.ts";
 import { folderParts } from "../sandbox/folder/folder_parts.ts";
 import { removeFolder } from "../sandbox/on_disk.ts";
 import { askVersion } from "./ask_version.ts";
+import { cacheFolder, makeOwnCache, whyNotOwn, whyNotOwnCache } from "./own_cache.ts";
 import { compareVersions } from "./versions/compare_versions.ts";
 
 /** The npm package that holds the executable for this machine, one file `claude` of 400 MB. */
@@ -105,7 +106,7 @@ export async function fetchRelease(
   signal?.throwIfAborted();
   const there = await installedRelease(version, env) ?? await cachedRelease(version, env);
   if (there !== undefined) return { version, binary: there, [Symbol.dispose]: () => {} };
-  const cache = keep ? ownReleases(env, action) : undefined;
+  const cache = keep ? makeOwnCache(env, FOLDER, action) : undefined;
   using undo = new DisposableStack();
   const { path: folder } = undo.use(borrowFolder(env, cache === undefined ? {} : { place: cache }));
   const binary = await download(version, { ...options, folder, action, isKept: keep });
@@ -259,75 +260,20 @@ function remedy(
   }
 }
 
-/** The folder of releases in the user's cache; undefined where no cache is known. */
-function releasesFolder(env: Environment): string | undefined {
-  // The XDG base directory specification has programs ignore a relative path.
-  const cache = pathVariable(env, "XDG_CACHE_HOME");
-  if (cache?.startsWith("/")) return `${cache}/claude-print/releases`;
-  const home = pathVariable(env, "HOME");
-  return home ? `${home}/.cache/claude-print/releases` : undefined;
-}
-
-/**
- * Why something of the cache is not believed, if it is not: another user may have put or changed it.
- *
- * @throws {Deno.errors.NotFound} when there is nothing
- */
-function whyNotOwn(path: string, kind: "folder" | "file"): string | undefined {
-  const { isDirectory, isFile, uid, mode } = Deno.lstatSync(path);
-  if (!(kind === "folder" ? isDirectory : isFile)) return `${path} is no ${kind}`;
-  if (uid !== Deno.uid()) return `${path} is another user's`;
-  return ((mode ?? 0) & 0o022) === 0 ? undefined : `others may write to ${path}`;
-}
-
-/** Whether others may put something else in the place of the user's folders in a folder. */
-function isOpenToOthers(folder: string): boolean {
-  const mode = fileAt(folder)?.mode ?? 0;
-  return (mode & 0o1002) === 0o002;
-}
-
-/** Makes the folder of releases, and checks it. */
-function ownReleases(env: Environment, action: string): string {
-  const suggestion = "Set XDG_CACHE_HOME to a folder of your own, or leave --keep out";
-  const releases = releasesFolder(env);
-  if (releases === undefined) {
-    throw new CliError(`${action}: there is no folder to keep it in`, { suggestion });
-  }
-  const program = releases.slice(0, releases.lastIndexOf("/"));
-  const base = program.slice(0, program.lastIndexOf("/"));
-  let why: string | undefined;
-  try {
-    Deno.mkdirSync(base, { recursive: true, mode: 0o700 });
-    if (isOpenToOthers(base)) why = `others may write to ${base}`;
-    for (const folder of [program, releases]) {
-      if (why !== undefined) break;
-      if (entryAt(folder) === undefined) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
-      why = whyNotOwn(folder, "folder");
-    }
-  } catch (cause) {
-    throw new CliError(`${action}: ${(cause as Error).message}`, { suggestion, cause });
-  }
-  if (why !== undefined) throw new CliError(`${action}: ${why}`, { suggestion });
-  return releases;
-}
+/** The name of the folder of releases in this program's folder of the user's cache. */
+const FOLDER = "releases";
 
 /** The executable of a version in the user's cache, if it is there and can be believed. */
 async function cachedRelease(version: string, env: Environment): Promise<string | undefined> {
-  const releases = releasesFolder(env);
+  const releases = cacheFolder(env, FOLDER);
   if (releases === undefined || version === "latest") return undefined;
-  const program = releases.slice(0, releases.lastIndexOf("/"));
-  if (isOpenToOthers(program.slice(0, program.lastIndexOf("/")))) return undefined;
-  return [program, releases].every(isOwnFolder)
-    ? await verified(`${releases}/${version}`)
-    : undefined;
-}
-
-function isOwnFolder(path: string): boolean {
   try {
-    return whyNotOwn(path, "folder") === undefined;
+    if (whyNotOwnCache(env, FOLDER) !== undefined) return undefined;
   } catch {
-    return false;
+    // It is not there.
+    return undefined;
   }
+  return await verified(`${releases}/${version}`);
 }
 
 /** The executable in a folder of the cache, if all is the user's own and has the SHA-512 that was noted. */

@@ -6,7 +6,7 @@ import { storeLearntProfile, useLearntProfiles } from "../claude/learnt_profiles
 import { refuseOldVersion } from "../claude/refuse_old.ts";
 import { lackedCapabilities } from "../claude/versions/capabilities.ts";
 import type { VersionProfile } from "../claude/versions/profile.ts";
-import { hasProfile, isNewerThanProfiles, profileOf } from "../claude/versions/profiles.ts";
+import { hasProfile, isNewerThanProfiles } from "../claude/versions/profiles.ts";
 import { CliError } from "../cli_error.ts";
 import type { LearnRequest } from "../cli/parsed_arguments.ts";
 import type { LearnOptions } from "../learn/learn_profile.ts";
@@ -110,9 +110,11 @@ export async function keepProfile(
   signal.throwIfAborted();
   const path = storeLearntProfile(profile, env);
   say(nameUnseen(`Claude Code ${profile.version}: learnt, in ${path}`) + "\n");
-  const { compareProfiles } = await import("../learn/compare_profiles.ts");
-  const before = await profileOf(profile.version);
-  for (const change of compareProfiles(before, profile)) say(`  ${nameUnseen(change)}\n`);
+  const [{ compareProfiles }, { NEWEST_PROFILE }] = await Promise.all([
+    import("../learn/compare_profiles.ts"),
+    import("../claude/versions/newest_profile.ts"),
+  ]);
+  for (const change of compareProfiles(NEWEST_PROFILE, profile)) say(`  ${nameUnseen(change)}\n`);
   const lacked = lackedCapabilities(profile.capabilities);
   if (lacked.length === 0) return 0;
   const names = lacked.join(", ");

@@ -1,7 +1,5 @@
 import { CAPABILITIES, type Capability } from "./capabilities.ts";
-import { compareVersions, isVersionAtLeast } from "./compare_versions.ts";
-import type { VersionProfile } from "./profile.ts";
-import { PROFILE_FILES } from "./profile_files.ts";
+import { isVersionAtLeast } from "./compare_versions.ts";
 import {
   factFor,
   factsFor,
@@ -92,15 +90,6 @@ export function useLearntFacts(version: string, facts: ProfileFacts): void {
 /** The facts of a learnt profile that hold for a version. */
 export function learntFactsOf(version: string): ProfileFacts | undefined {
   return isNewerThanProfiles(version) ? learnt.get(version) : undefined;
-}
-
-/** Reads the profile that holds for a version: the newest shipped one that is not newer, or the oldest. */
-export async function profileOf(version: string): Promise<VersionProfile> {
-  const held = PROFILED_VERSIONS.findLast((each) => compareVersions(each, version) <= 0) ??
-    PROFILED_VERSIONS[0] ?? "";
-  const file = await PROFILE_FILES[held]?.();
-  if (file === undefined) throw new Error(`There is no profile ${held}`);
-  return file.default;
 }
 
 function lookUp(version: string): Lookup {

@@ -14,7 +14,6 @@ import {
   isNewerThanProfiles,
   keysOfVersion,
   PROFILED_VERSIONS,
-  profileOf,
   useLearntFacts,
 } from "../../../src/claude/versions/profiles.ts";
 import { someProfile } from "./some_profile.ts";
@@ -87,13 +86,6 @@ Deno.test("the index and the list of files are those of the profiles", async () 
   for (const [name, text] of Object.entries(deriveFiles(await readProfiles()))) {
     assertEquals(await Deno.readTextFile(new URL(name, folder)), text, name);
   }
-});
-
-Deno.test("a version's profile is loaded when it is asked for", async () => {
-  for (const version of PROFILED_VERSIONS) {
-    assertEquals((await profileOf(version)).version, version);
-  }
-  assertEquals((await profileOf("99.0.0")).version, PROFILED_VERSIONS.at(-1));
 });
 
 Deno.test("the window begins with the oldest profile", () => {
