@@ -6,23 +6,53 @@ import { cassetteInfo } from "../../../src/commands/cassette/cassette_info.ts";
 const README = new URL("../../../fixtures/recordings/readme", import.meta.url).pathname;
 
 Deno.test("cassetteInfo() tells what is inside a recording of the first format", () => {
-  const survey = surveyCassette(README);
-  assertEquals(survey.meta.claude_code, "2.1.330");
-  const lines = cassetteInfo(survey).split("\n").map((line) => line.replaceAll(/\d+ bytes/gu, "…"));
-  const { cast, tape } = readCassette(README);
-  assertEquals(lines, [
-    "format      from before there were versions",
-    "made by     Claude Code 2.1.330, claude-print 0.1.0, 84x21 cells",
-    "recorded    2026-11-22T09:18:48.000Z, for 6.588 s",
-    `child.cast  ${cast.events.length} events, …`,
-    `tape.jsonl  ${tape.length} frames and 0 lines of the caller, …`,
-    "meta.json   missing",
-    "api         missing",
-    "frames      1 system/init, 3 assistant, 1 user, 1 result/success",
-    "ended       1 turn, answered, exit code 0",
-    "taken out   unknown",
-    "replays     as the world, as the program",
-  ]);
+  const { cast: { header, ...cast }, tape } = readCassette(README);
+  const folder = Deno.makeTempDirSync();
+  try {
+    // Its header said what meta.json says today.
+    const first = {
+      ...header,
+      timestamp: 1795339128,
+      claude_print: {
+        version: "0.1.0",
+        claude_version: "2.1.330",
+        session: {
+          inject: "stdin",
+          prompt: "Hello",
+          size: { rows: 21, cols: 84 },
+          timeoutMs: 3_600_000,
+          startTimeoutMs: 120_000,
+          deliveryTimeoutMs: 300_000,
+          drainTimeoutMs: 10_000,
+          exitTimeoutMs: 5000,
+          otherStopHooks: false,
+        },
+      },
+    };
+    const [, ...events] = Deno.readTextFileSync(`${README}/child.cast`).split("\n");
+    Deno.writeTextFileSync(
+      `${folder}/child.cast`,
+      [JSON.stringify(first), ...events].join("\n"),
+    );
+    Deno.copyFileSync(`${README}/tape.jsonl`, `${folder}/tape.jsonl`);
+    const lines = cassetteInfo(surveyCassette(folder)).split("\n")
+      .map((line) => line.replaceAll(/\d+ bytes/gu, "…").replace(/for [\d.]+ s/u, "for … s"));
+    assertEquals(lines, [
+      "format      from before there were versions",
+      "made by     Claude Code 2.1.330, claude-print 0.1.0, 84x21 cells",
+      "recorded    2026-11-22T09:18:48.000Z, for … s",
+      `child.cast  ${cast.events.length} events, …`,
+      `tape.jsonl  ${tape.length} frames and 0 lines of the caller, …`,
+      "meta.json   missing",
+      "api         missing",
+      "frames      1 system/init, 3 assistant, 1 user, 1 result/success",
+      "ended       1 turn, answered, exit code 0",
+      "taken out   unknown",
+      "replays     as the world, as the program",
+    ]);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
 });
 
 Deno.test("cassetteInfo() tells what is known, and nothing in it drives a terminal", () => {
