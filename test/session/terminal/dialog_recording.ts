@@ -8,9 +8,9 @@ export interface DialogRecording {
   readonly typed: readonly string[];
 }
 
-/** One line of a recording: what several versions showed alike is there once. */
+/** One line of a recording. */
 interface Line {
-  readonly versions: readonly string[];
+  readonly version: string;
   readonly cols: number;
   readonly rows: number;
   readonly shown: readonly string[];
@@ -19,12 +19,12 @@ interface Line {
 
 const encoder = new TextEncoder();
 
-/** The recordings of that name in `fixtures/recordings/dialogs`, one for each version and size. */
+/** The recordings of that name in `fixtures/recordings/dialogs`, one for each size. */
 export function readDialogRecordings(name: string): readonly DialogRecording[] {
   const url = new URL(`../../../fixtures/recordings/dialogs/${name}.jsonl`, import.meta.url);
-  return Deno.readTextFileSync(url).trimEnd().split("\n").flatMap((text) => {
-    const { versions, cols, rows, shown, typed = [] } = JSON.parse(text) as Line;
+  return Deno.readTextFileSync(url).trimEnd().split("\n").map((text) => {
+    const { version, cols, rows, shown, typed = [] } = JSON.parse(text) as Line;
     const bytes = shown.map((each) => encoder.encode(each));
-    return versions.map((version) => ({ version, size: { rows, cols }, shown: bytes, typed }));
+    return { version, size: { rows, cols }, shown: bytes, typed };
   });
 }

@@ -8,7 +8,7 @@ import {
   remedyFor,
 } from "../../../src/session/terminal/recognise_dialog.ts";
 import type { Screen } from "../../../src/session/terminal/screen.ts";
-import { type DialogRecording, readDialogRecordings } from "./dialog_recording.ts";
+import { readDialogRecordings } from "./dialog_recording.ts";
 import { eachScreen } from "./each_screen.ts";
 
 const CARET = "❯";
@@ -20,12 +20,7 @@ const ESCAPE = "\x1b";
 /** One dialog as it stands: its name, its list with the caret, and the key that is pressed, if any. */
 type Stage = readonly [name: string, list: readonly string[], key?: string];
 
-const TRUST_OLD: Stage = [
-  "workspace trust",
-  ["❯ Yes, I trust this folder", "No, exit"],
-  ENTER,
-];
-const TRUST_NEW: readonly Stage[] = [
+const TRUST_STAGES: readonly Stage[] = [
   ["workspace trust", ["❯ No, exit", "Yes, I trust this folder"], DOWN],
   ["workspace trust", ["No, exit", "❯ Yes, I trust this folder"], ENTER],
 ];
@@ -37,19 +32,7 @@ const BYPASS: readonly Stage[] = [
   ["bypass permissions", ["❯ No, exit", "Yes, I accept"], DOWN],
   ["bypass permissions", ["No, exit", "❯ Yes, I accept"], ENTER],
 ];
-const INCLUDES_OLD: readonly Stage[] = [
-  [
-    "external includes",
-    ["❯ Yes, allow external imports", "No, disable external imports"],
-    DOWN,
-  ],
-  [
-    "external includes",
-    ["Yes, allow external imports", "❯ No, disable external imports"],
-    ENTER,
-  ],
-];
-const INCLUDES_NEW: Stage = [
+const INCLUDES: Stage = [
   "external includes",
   ["❯ No, disable external imports", "Yes, allow external imports"],
   ENTER,
@@ -91,156 +74,96 @@ function permission(...list: readonly string[]): Stage {
   return ["permission", list, ESCAPE];
 }
 
-const BASH_OLD = permission(
-  "❯ Yes",
-  "Yes, and always allow access to project/ from this project",
-  "No",
-);
-const BASH_NEW = permission(
+const BASH = permission(
   "❯ Yes",
   "Yes, and always allow access to /tmp/project from this project",
   "Yes, and switch to auto mode",
   "No",
 );
 
-/**
- * What every recording shows, stage by stage as keys were typed; a choice may go on after the words given here. The
- * older versions are 2.1.168 and 2.1.197, the newest is 2.1.330.
- */
-const RECORDED: Readonly<
-  Record<string, { readonly old: readonly Stage[]; readonly latest: readonly Stage[] }>
-> = {
-  "workspace-trust": { old: [TRUST_OLD], latest: TRUST_NEW },
-  "workspace-trust-warnings": { old: [TRUST_OLD], latest: TRUST_NEW },
-  "added-directory": {
-    old: [],
-    latest: [
-      ["added directory", ["❯ No, exit", "Yes, add it"], DOWN],
-      ["added directory", ["No, exit", "❯ Yes, add it"], ENTER],
-    ],
-  },
-  "bypass-permissions": { old: BYPASS, latest: BYPASS },
-  "api-key": { old: KEY, latest: KEY },
-  "external-includes": { old: INCLUDES_OLD, latest: [INCLUDES_NEW] },
-  "settings-error": { old: BROKEN, latest: BROKEN },
-  "settings-warning": same(
-    "settings warning",
-    ["❯ Continue", "Fix with Claude", "Exit and fix manually"],
-    ENTER,
-  ),
-  "auto-mode-unchecked": { old: [], latest: [["auto mode without its check", [], ENTER]] },
-  "unchecked-action": {
-    old: [],
-    latest: [
-      ["unchecked action", ["❯ No", "Yes"], "\t"],
-      ["unchecked action", ["❯ No, and tell Claude what to do differently", "Yes"], REASON],
-      ["unchecked action", ["❯ No, Nobody can be asked", "Yes"], ENTER],
-    ],
-  },
-  "permission-bash": { old: [BASH_OLD], latest: [BASH_NEW] },
-  "permission-after-quote": { old: [BASH_OLD], latest: [BASH_NEW] },
-  "permission-bash-long": {
-    old: [
-      permission("❯ Yes", "Yes, and don't ask again for similar commands in /tmp/project", "No"),
-    ],
-    latest: [
-      permission(
-        "❯ Yes",
-        "Yes, and don't ask again for touch file-1, touch file-2, touch file-3,",
-        "Yes, and switch to auto mode",
-        "No",
-      ),
-    ],
-  },
-  "permission-edit": {
-    old: [permission("❯ Yes", "Yes, allow all edits during this session (shift+tab)", "No")],
-    latest: [
-      permission(
-        "❯ Yes",
-        "Yes, and switch to accept edits (auto-approve file edits and common file",
-        "No",
-      ),
-    ],
-  },
-  "permission-mcp-tool": {
-    old: [permission("❯ Yes", "Yes, and don't ask again for alpha - shout commands", "No")],
-    latest: [permission("❯ Yes", "Yes, and don't ask again for alpha — Shout commands", "No")],
-  },
-  "permission-webfetch": same("permission", [
-    "❯ Yes",
-    "Yes, and don't ask again for example.com",
-    "No, and tell Claude what to do differently (esc)",
-  ], ESCAPE),
-  "plan-approval": { old: [PLAN], latest: [PLAN] },
-  "plan-exit": {
-    old: [["plan approval", ["❯ Yes", "No"], ESCAPE]],
-    latest: [["plan approval", ["❯ Yes, and switch to default", "No"], ESCAPE]],
-  },
-  "question": same("question", ["❯ Red", "Blue", "Type something."], ESCAPE),
-  "question-several": same(
-    "question",
-    ["❯ [ ] Red", "[ ] Blue", "[ ] Type something"],
-    ESCAPE,
-  ),
-  "theme": {
-    old: [["first start", ["Auto (match terminal)", "❯ Dark mode ✔", ...THEMES]]],
-    latest: [["first start", ["❯ Auto (match terminal)", "Dark mode", ...THEMES]]],
-  },
-  "login": same("login", [
+/** What every recording shows, stage by stage as keys were typed; a choice may go on after the words given here. */
+const RECORDED: Readonly<Record<string, readonly Stage[]>> = {
+  "workspace-trust": TRUST_STAGES,
+  "workspace-trust-warnings": TRUST_STAGES,
+  "added-directory": [
+    ["added directory", ["❯ No, exit", "Yes, add it"], DOWN],
+    ["added directory", ["No, exit", "❯ Yes, add it"], ENTER],
+  ],
+  "bypass-permissions": BYPASS,
+  "api-key": KEY,
+  "external-includes": [INCLUDES],
+  "settings-error": BROKEN,
+  "settings-warning": [
+    ["settings warning", ["❯ Continue", "Fix with Claude", "Exit and fix manually"], ENTER],
+  ],
+  "auto-mode-unchecked": [["auto mode without its check", [], ENTER]],
+  "unchecked-action": [
+    ["unchecked action", ["❯ No", "Yes"], "\t"],
+    ["unchecked action", ["❯ No, and tell Claude what to do differently", "Yes"], REASON],
+    ["unchecked action", ["❯ No, Nobody can be asked", "Yes"], ENTER],
+  ],
+  "permission-bash": [BASH],
+  "permission-after-quote": [BASH],
+  "permission-bash-long": [
+    permission(
+      "❯ Yes",
+      "Yes, and don't ask again for touch file-1, touch file-2, touch file-3,",
+      "Yes, and switch to auto mode",
+      "No",
+    ),
+  ],
+  "permission-edit": [
+    permission(
+      "❯ Yes",
+      "Yes, and switch to accept edits (auto-approve file edits and common file",
+      "No",
+    ),
+  ],
+  "permission-mcp-tool": [
+    permission("❯ Yes", "Yes, and don't ask again for alpha — Shout commands", "No"),
+  ],
+  "permission-webfetch": [
+    permission(
+      "❯ Yes",
+      "Yes, and don't ask again for example.com",
+      "No, and tell Claude what to do differently (esc)",
+    ),
+  ],
+  "plan-approval": [PLAN],
+  "plan-exit": [["plan approval", ["❯ Yes, and switch to default", "No"], ESCAPE]],
+  "question": [["question", ["❯ Red", "Blue", "Type something."], ESCAPE]],
+  "question-several": [["question", ["❯ [ ] Red", "[ ] Blue", "[ ] Type something"], ESCAPE]],
+  "theme": [["first start", ["❯ Auto (match terminal)", "Dark mode", ...THEMES]]],
+  "login": [["login", [
     "❯ Claude account with subscription",
     "Anthropic Console account",
     "3rd-party platform",
-  ]),
-  "mcp-server": {
-    old: [["MCP server approval", [
-      "❯ Use this MCP server",
-      "Use this and all future MCP servers in this project",
-      "Continue without using this MCP server",
-    ]]],
-    latest: [["MCP server approval", [
-      "Use this MCP server",
-      "Use this and all future MCP servers in this project",
-      "❯ Continue without using this MCP server",
-    ]]],
-  },
-  "mcp-servers": same("MCP server approval", [
+  ]]],
+  "mcp-server": [["MCP server approval", [
+    "Use this MCP server",
+    "Use this and all future MCP servers in this project",
+    "❯ Continue without using this MCP server",
+  ]]],
+  "mcp-servers": [["MCP server approval", [
     "❯ [✔] alpha",
     "[✔] beta",
     "[✔] gamma",
     "[✔] delta",
     "[✔] epsilon",
-  ]),
-  "configuration-error": {
-    old: [["configuration error", [
-      "❯ Exit and fix manually",
-      "Reset with default configuration",
-    ]]],
-    latest: [["configuration error", [
-      "❯ Exit and fix manually",
-      "Reset to default configuration",
-    ]]],
-  },
-  // 2.1.330 asks nothing after a rate limit.
-  "rate-limit": {
-    old: [["rate limit", ["❯ Stop and wait for limit to reset", "Upgrade your plan"]]],
-    latest: [],
-  },
-  "model-switch": same("model switch", ["❯ Yes, switch to Haiku", "No, go back"]),
-  "one-after-the-other": {
-    old: [TRUST_OLD, ...INCLUDES_OLD, ...KEY, ...BYPASS, ...BROKEN],
-    latest: [...TRUST_NEW, INCLUDES_NEW, ...KEY, ...BYPASS, ...BROKEN],
-  },
-  "answer": { old: [], latest: [] },
-  "answer-quoting": { old: [], latest: [] },
-  "prompt-quoting": { old: [], latest: [] },
-  "spinner": { old: [], latest: [] },
+  ]]],
+  "configuration-error": [["configuration error", [
+    "❯ Exit and fix manually",
+    "Reset to default configuration",
+  ]]],
+  // 2.1.332 has the text, but a rate limit did not bring it up there: this is the screen of 2.1.197.
+  "rate-limit": [["rate limit", ["❯ Stop and wait for limit to reset", "Upgrade your plan"]]],
+  "model-switch": [["model switch", ["❯ Yes, switch to Haiku", "No, go back"]]],
+  "one-after-the-other": [...TRUST_STAGES, INCLUDES, ...KEY, ...BYPASS, ...BROKEN],
+  "answer": [],
+  "answer-quoting": [],
+  "prompt-quoting": [],
+  "spinner": [],
 };
-
-function same(
-  ...stage: Stage
-): { readonly old: readonly Stage[]; readonly latest: readonly Stage[] } {
-  return { old: [stage], latest: [stage] };
-}
 
 /** What the screen is taken for, whenever that may be: a screen is never two dialogs. */
 function dialogOn(screen: Screen): Dialog | undefined {
@@ -263,13 +186,11 @@ function symbols(bytes: Uint8Array): readonly string[] {
   return new TextDecoder().decode(bytes).match(symbol) ?? [];
 }
 
-for (const [name, { old, latest }] of Object.entries(RECORDED)) {
+for (const [name, stages] of Object.entries(RECORDED)) {
   const recordings = readDialogRecordings(name);
-  const stagesOf = ({ version }: DialogRecording) => version === "2.1.330" ? latest : old;
 
   Deno.test(`${name}: what stands on the recorded screens is read as it is, and answered`, async () => {
     for (const recording of recordings) {
-      const stages = stagesOf(recording);
       for (const index of recording.shown.keys()) {
         const screen = await renderScreen(recording.shown.slice(0, index + 1), recording.size);
         const what = `${recording.version} at ${recording.size.cols} columns, screen ${index + 1}`;
@@ -287,7 +208,6 @@ for (const [name, { old, latest }] of Object.entries(RECORDED)) {
   Deno.test(`${name}: no part of a screen that is still being drawn leads to another key`, async () => {
     for (const recording of recordings) {
       const { shown, size, version } = recording;
-      const stages = stagesOf(recording);
       const parts = shown.map(symbols);
       const ends = parts.map((_, index) => parts.slice(0, index + 1).flat().length);
       const wrong: string[] = [];
@@ -327,22 +247,17 @@ Deno.test("rows of any length are read, though a recording made by hand may hold
   assertEquals(choices.map(({ text }) => text.slice(0, 3)), ["Yes", "No "]);
 });
 
-const ONLY_LATEST = ["added-directory", "auto-mode-unchecked", "unchecked-action"];
-
 Deno.test("every dialog of the table has been recorded, and every recording is looked at", () => {
-  const stages = Object.values(RECORDED).flatMap(({ old, latest }) => [...old, ...latest]);
-  const recorded = new Set(stages.map(([name]) => name));
+  const recorded = new Set(Object.values(RECORDED).flat().map(([name]) => name));
   assertEquals([...recorded].sort(), [...new Set(DIALOGS.map(({ name }) => name))].sort());
   const folder = new URL("../../../fixtures/recordings/dialogs", import.meta.url);
   const files = [...Deno.readDirSync(folder)].map((file) => file.name.replace(/\.jsonl$/u, ""));
   assertEquals(files.sort(), Object.keys(RECORDED).sort());
   for (const name of files) {
-    const seen = readDialogRecordings(name).map(({ version, size }) => `${version} ${size.cols}`);
-    // 2.1.168 and 2.1.197 add a directory without asking, and have a check of their own for auto mode; only the smallest screen cannot hold a long command.
-    const versions = ["2.1.168", "2.1.197", "2.1.330"].slice(ONLY_LATEST.includes(name) ? 2 : 0);
-    const widths = [80, 120, 220].slice(0, name === "permission-bash-long" ? 1 : 3);
-    const wanted = versions.flatMap((version) => widths.map((cols) => `${version} ${cols}`));
-    assertEquals(seen.sort(), wanted.sort(), name);
+    const seen = readDialogRecordings(name).map(({ size }) => size.cols);
+    // Only the smallest screen cannot hold a long command.
+    const wanted = [80, 120, 220].slice(0, name === "permission-bash-long" ? 1 : 3);
+    assertEquals(seen, wanted, name);
   }
 });
 
