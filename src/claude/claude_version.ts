@@ -3,7 +3,7 @@ import { fileAt } from "../../ffi/files/at_path.ts";
 import { heedChildren } from "../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../ffi/processes/process.ts";
 
-/** Time `--version` may take, in milliseconds: measured 8 (2.1.330) to 90 (2.1.197). */
+/** Time `--version` may take, in milliseconds: measured 8 (2.1.330). */
 const LIMIT_MS = 5000;
 
 /**

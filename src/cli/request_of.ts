@@ -11,7 +11,7 @@ const DEFAULT_SECONDS = {
   "--start-timeout": 120,
   "--delivery-timeout": 300,
   "--drain-timeout": 10,
-  // Claude Code gives itself 5 s to end (2.1.197), whatever hinders it: then its cost is known all the same.
+  // Claude Code gives itself 5 s to end, whatever hinders it: then its cost is known all the same.
   "--exit-timeout": 6,
 };
 

@@ -117,7 +117,7 @@ export type RunRequest = {
   /** Whether the real claude takes over what is refused: the shim has sent the run here. */
   readonly handsOn?: true;
 
-  /** A file name or JSON text; the last one given, as in Claude Code 2.1.197 and later. */
+  /** A file name or JSON text; the last one given, as in Claude Code. */
   readonly settings?: string;
   /** The mode, with the newer name `manual` turned into `default`. */
   readonly permissionMode?: PermissionMode;

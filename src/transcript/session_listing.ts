@@ -4,19 +4,19 @@ import { isJsonObject, type JsonObject } from "../json_object.ts";
 /** What a transcript tells about the session itself: what the model was offered, and its limits. */
 export interface SessionListing {
   /**
-   * Names of the tools, as the API sees them, sorted. Only Claude Code 2.1.330 writes them down
-   * (`api-request-shape` and `deferred_tools_delta` lines); empty for 2.1.168 and 2.1.197.
+   * Names of the tools, as the API sees them, sorted (`api-request-shape` and `deferred_tools_delta` lines); empty where
+   * the Claude Code that wrote the transcript did not note them.
    */
   readonly tools: readonly string[];
   /** Those of them that the model loads later, which are on offer beside what a request names. */
   readonly deferred: readonly string[];
-  /** Kinds of subagent (`agent_listing_delta`); empty for 2.1.168. */
+  /** Kinds of subagent (`agent_listing_delta`). */
   readonly agents: readonly string[];
   /** Skills that the model may start by itself (`skill_listing`), which are not all there are. */
   readonly skills: readonly string[];
-  /** Extra directories (`environment`); empty before 2.1.330. */
+  /** Extra directories (`environment`). */
   readonly additionalDirectories: readonly string[];
-  /** MCP servers that have tools or are named as pending or failed. Tools only since 2.1.330. */
+  /** MCP servers that have tools or are named as pending or failed. */
   readonly mcpServers: readonly { readonly name: string; readonly status: string }[];
   readonly permissionMode: string | undefined;
   /** The model id of the `model` attachment, and without one that of this run's first request; undefined before 2.1.330. */

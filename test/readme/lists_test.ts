@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
 import { PERMISSIONS } from "../../.github/scripts/permissions.ts";
+import { CAPABILITIES } from "../../src/claude/versions/capabilities.ts";
 import { FLAGS } from "../../src/cli/flags.ts";
 import { PAGES } from "./pages.ts";
 
@@ -37,6 +38,18 @@ Deno.test("docs/flags.md lists claude-print's own flags, all of them", () => {
   const own = FLAGS.filter((flag) => flag.class === "own" && !flag.hidden).map(({ name }) => name)
     .filter((name) => name !== "--help" && name !== "--version");
   assertEquals(listed.toSorted(), own.toSorted());
+});
+
+Deno.test("docs/security.md lists the capabilities that can be learnt", () => {
+  const [, table = ""] = /^\| can be learnt +\|.*?\n(.*?)\n\n/msu.exec(read("docs/security.md")) ??
+    [];
+  const learnt = table.split("\n").map((row) => row.split("|")[1] ?? "").join("");
+  const printed = Object.entries(CAPABILITIES).filter(([, kind]) => kind === "printed")
+    .map(([name]) => name);
+  assertEquals(
+    [...learnt.matchAll(/`(\w+)`/gu)].map(([, name]) => name).toSorted(),
+    printed.toSorted(),
+  );
 });
 
 Deno.test("every error text of the README is one of the program's", () => {

@@ -49,7 +49,7 @@ export function placedTexts(
     ),
     ...prompts.flatMap(({ flag, path, asked }) => place(`${flag}-file`, path, asked)),
   ];
-  // Beside a file of the caller's a text has a meaning of its own: 2.1.197 refuses both, and 2.1.330 joins them.
+  // Beside a file of the caller's a text has a meaning of its own: Claude Code joins them (2.1.330).
   const placed = prompts.filter(({ flag, asked }) =>
     asked === undefined && !forwarded.some((argument) => argument.startsWith(`${flag}-file=`))
   );

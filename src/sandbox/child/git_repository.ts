@@ -22,8 +22,8 @@ export function gitRoot(cwd: string): string | undefined {
 }
 
 /**
- * The folder in which 2.1.330 looks for a working directory's local settings too: the root of its git repository, of a
- * worktree that of the repository it belongs to. 2.1.197 looks only in the working directory.
+ * The folder in which Claude Code looks for a working directory's local settings too: the root of its git repository, of a
+ * worktree that of the repository it belongs to.
  *
  * A root that others own is left out, as there: whoever can make a folder above must not give settings to all below.
  *

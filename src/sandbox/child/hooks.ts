@@ -10,7 +10,7 @@ export interface HookOccasion {
   readonly matcher?: string;
 }
 
-/** The hooks a run may register; all of them are known to Claude Code 2.1.168 and later. */
+/** The hooks a run may register; every supported Claude Code knows all of them. */
 export type HookEvent =
   | "Elicitation"
   | "MessageDisplay"

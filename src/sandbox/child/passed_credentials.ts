@@ -9,7 +9,7 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../environment.ts";
 
-/** The variables by which a caller passes a credential on a file descriptor (2.1.197; the last one 2.1.330). */
+/** The variables by which a caller passes a credential on a file descriptor. */
 const DESCRIPTOR_VARIABLES = [
   "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
   "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",

@@ -54,7 +54,7 @@ export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId"
   return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...here() };
 }
 
-/** The names of the folders that Claude Code makes elsewhere: 2.1.197 in `TMPDIR`, and 2.1.330 for its sockets. */
+/** The names of the folders that Claude Code makes elsewhere: in `TMPDIR`, and for its sockets. */
 const LITTER = [`claude-${Deno.uid()}`, "cc-socks", `cc-socks-${Deno.uid()}`] as const;
 
 /**

@@ -18,7 +18,7 @@ export function hiddenRuns(
 
 /**
  * Those hidden folders of runs that settings open by their own names, or parts of them: what may be written comes before what
- * is hidden (2.1.197; of a project that nobody trusts 2.1.330 takes no such setting).
+ * is hidden. Of a project that nobody trusts Claude Code takes no such setting (2.1.330).
  *
  * @param options.writable real paths of all folders that the run's tools may write to
  */

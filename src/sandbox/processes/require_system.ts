@@ -5,8 +5,8 @@ import { CliError } from "../../cli_error.ts";
 import { readProcessStat } from "./process_stat.ts";
 
 /**
- * How many files have to be allowed at once: with fewer than 32 Claude Code answers, but starts no hook that says so
- * (2.1.197; 2.1.330 with fewer than 23), and some more are for servers and what else a run may have.
+ * How many files have to be allowed at once: with fewer than 23 Claude Code answers, but starts no hook that says so
+ * (2.1.330), and some more are for servers and what else a run may have.
  */
 const FEWEST_FILES = 48;
 

@@ -253,7 +253,7 @@ function countRequest(state: SessionState, payload: HookPayload): SessionState {
 
 /**
  * The limit that forbids a further request after the tools of this one; a subagent's cost money too. That a tool is
- * refused ends no turn of 2.1.197, whatever its hook says: the model would be told of it.
+ * refused need not end a turn, whatever its hook says: the model would be told of it.
  */
 function limitReached(state: SessionState, payload: HookPayload): SessionState["limited"] {
   if (isOverspent(state)) return "budget";

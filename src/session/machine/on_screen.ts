@@ -54,7 +54,7 @@ function answerScreen(state: SessionState, { at, screen }: SeenScreen): Step {
   const dialog = recogniseDialog(screen, { when: state.status === undefined ? "start" : "later" });
   const choices = readChoices(screen);
   const text = compactText(screen);
-  // What stands above a dialog may blink on, as a tool's name does in 2.1.168 and 2.1.197.
+  // What stands above a dialog may blink on, as a tool's name does.
   const allowed = dialog?.name === "permission" ? allowedOnScreen(state, screen) : undefined;
   const asks = choices.length > 0 ? JSON.stringify([dialog?.name, choices, allowed?.id]) : text;
   const since = state.screen?.asks === asks ? state.screen.since : at;

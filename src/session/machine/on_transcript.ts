@@ -124,7 +124,7 @@ function goOn(
   const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
-  // The end of a task starts a turn; the first prompt may be written late, by 2.1.168 and 2.1.197.
+  // The end of a task starts a turn; the first prompt may be written late.
   const turn = before.recorded ? [deadline("background")] : [];
   const further = handToChild(next.state);
   return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);

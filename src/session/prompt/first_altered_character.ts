@@ -9,8 +9,8 @@ export type AlteredCharacter = {
 
 /**
  * The first character that the input box of Claude Code 2.1.330 would remove from a prompt or
- * replace by a line feed, or undefined if the text passes unchanged. `claude -p` and the older
- * versions (2.1.168, 2.1.197) change nothing.
+ * replace by a line feed, or undefined if the text passes unchanged. `claude -p` changes
+ * nothing.
  *
  * Removed are control characters and characters that cannot be seen: zero width and bidirectional
  * marks, variation selectors, fillers, tags. Every line break but U+000A becomes one. An invisible

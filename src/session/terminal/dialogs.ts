@@ -60,8 +60,8 @@ const EXIT = /^No, exit$/u;
  * their end: of "Yes" and "Yes, and don't ask again" only one may ever be meant. Why an answer is safe, or why there is
  * none, stands above it.
  *
- * No choice is taken for being preselected, because that changes between versions: 2.1.330 preselects "No, exit" where
- * 2.1.168 and 2.1.197 preselect "Yes".
+ * No choice is taken for being preselected, because that changes between versions: of a workspace's trust some preselect
+ * "Yes" and some "No, exit".
  */
 export const DIALOGS: readonly Dialog[] = [
   {
@@ -230,7 +230,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["Choosethetextstyle"],
     offers: [/^Dark mode\b/u, /^Light mode\b/u],
-    // The questions that follow end in a login (2.1.168 and 2.1.197), which needs a person.
+    // The questions that follow end in a login, which needs a person.
     answer: { kind: "none", remedy: "Go through the first start of Claude Code once: run claude" },
   },
   {

@@ -40,7 +40,7 @@ const MAX_PIECES = 100;
  * A prompt as bracketed pastes, without the Enter that submits it.
  *
  * Several small pastes in a row make up one text in the input box, and each stays below the size that 2.1.330 wraps.
- * A prompt of too many pieces is one paste: 2.1.168 and 2.1.197 take it as it is.
+ * A prompt of too many pieces is one paste.
  */
 export function encodePaste(prompt: string): Uint8Array {
   const pieces = piecesOf(prompt);

@@ -10,8 +10,7 @@ import { type ChildQueue, EMPTY_QUEUE } from "../memory/child_memory.ts";
 import type { SessionState } from "../session_state.ts";
 
 /**
- * The queue after a line of the transcript. Its operations are written at once, other lines up to 0.1 s later (2.1.197,
- * 2.1.330).
+ * The queue after a line of the transcript. Its operations are written at once, other lines up to 0.1 s later (2.1.330).
  */
 export function queueAfter(state: SessionState, entry: Entry): ChildQueue {
   const { childQueue: queue } = state;

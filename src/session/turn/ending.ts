@@ -6,8 +6,8 @@ import { isLast, type SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../step.ts";
 
 /**
- * How long the child may take after Escape to put down what it is at, and to write down what there is of it: 2.1.197 and
- * 2.1.330 take 0.2 s, and 0.7 s on a busy machine.
+ * How long the child may take after Escape to put down what it is at, and to write down what there is of it: measured
+ * 0.2 s (2.1.330), and 0.7 s on a busy machine.
  */
 export const INTERRUPT_MS = 1000;
 /** The key with which a person stops a turn. */
@@ -23,8 +23,8 @@ export const KEPT_OUT = ".";
  */
 const HURRIED_EXIT_MS = 1500;
 /**
- * When a child that is still there gets SIGTERM again: once in some 1,000 runs on a busy machine 2.1.197 sleeps on as if
- * there had been none. It takes no notice of one more while it ends.
+ * When a child that is still there gets SIGTERM again: on a busy machine one was seen to sleep on as if there had been
+ * none (once in some 1,000 runs). It takes no notice of one more while it ends.
  */
 const REMINDER_MS = 1000;
 /**
@@ -164,7 +164,7 @@ function whole(state: SessionState): readonly Effect[] {
     : [{ type: "whole", ending }];
 }
 
-/** The prompt may come after the answer: on a busy machine 2.1.197 writes its first lines last. */
+/** The prompt may come after the answer: on a busy machine the first lines may be written last. */
 function isKept(state: SessionState): boolean {
   return state.phase === "ending" && state.ending.kind === "answered" &&
     !(state.recorded && isWritten(state, state.ending));

@@ -262,7 +262,7 @@ function send(state: OpenSession): Step {
   const [next, ...queue] = state.queue;
   if (next?.way === undefined) return stay(state);
   if (!state.reachable) return act(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
-  // The socket takes it at once, whatever a hook waits for (2.1.197).
+  // The socket takes it at once, whatever a hook waits for.
   if (state.held !== undefined) return stay(state);
   if (state.options.mcpServers !== undefined && !state.introduced) {
     return act(state, [deadline("servers", HOLD_MS)]);

@@ -142,8 +142,8 @@ const TURN_DEADLINES = [
  * Ends a turn whose end a hook has announced once the child is idle and the transcript holds the turn; where another
  * message may follow, once the child has told what it cost, too.
  *
- * Lines are held back for 0.1 s. 2.1.197 loses those that it is just about to write to a SIGTERM, prompt and answer
- * together: 8 of some 500 turns, with four at once on two cores.
+ * Lines are held back for 0.1 s. Those that are just about to be written are lost to a SIGTERM, prompt and answer
+ * together, now and then in every version.
  */
 export function overOnRecord(state: SessionState): Step | undefined {
   const { phase, status } = state;

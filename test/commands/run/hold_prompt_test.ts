@@ -40,7 +40,6 @@ const NEVER = [" ", "/logout", "/cost", "/insights"];
 
 Deno.test("a prompt that may be taken for another one goes to a Claude Code that waits", async () => {
   const typed = ["/greet you\tall", `/greet ${"x".repeat(1000)}`];
-  const prompts = [...WORDS, COMMAND, ...VERBATIM, ...NEVER];
-  assertEquals(await held("2.1.332", [...prompts, ...typed]), [...WORDS, COMMAND, ...VERBATIM]);
-  assertEquals(await held("2.1.197", prompts), []);
+  const prompts = [...WORDS, COMMAND, ...VERBATIM, ...NEVER, ...typed];
+  assertEquals(await held("2.1.332", prompts), [...WORDS, COMMAND, ...VERBATIM]);
 });

@@ -13,7 +13,7 @@ const READING_MODES: readonly string[] = ["default", "dontAsk", "plan"];
 
 /**
  * The `enabledPlugins` setting that leaves out those of Claude Code's own plugins that have nothing to do in a run:
- * each takes 20 to 90 ms of its start (2.1.330; 2.1.197 has none, and takes no notice).
+ * each takes 20 to 90 ms of its start (2.1.330).
  *
  * AGENTS.md is read at the start, above the working directory, and whenever a file beside or below one is read. So its
  * plugin is left out where there is none, and none can come: a CLAUDE.md keeps those below it from being read, and

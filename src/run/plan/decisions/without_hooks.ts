@@ -51,8 +51,8 @@ export function modeWithoutHooks(
 }
 
 /**
- * Whether the model has no tool to call, so that one request is the whole turn. With an empty `--tools` 2.1.197 and
- * 2.1.330 offer none without customizations; plugins could bring some.
+ * Whether the model has no tool to call, so that one request is the whole turn. With an empty `--tools`
+ * Claude Code offers none without customizations; plugins could bring some.
  */
 function hasNoTools({ forwarded }: Pick<RunOrder, "forwarded">): boolean {
   const named = forwarded.filter((argument) => argument.startsWith("--tools="));

@@ -18,8 +18,7 @@ const MCP = "mcp__";
 const OF_FILES = ["Read", "Write", "Edit", "Glob", "NotebookRead", "NotebookEdit", "Cd"];
 
 /**
- * Why Claude Code leaves a rule of settings out, in its words (2.1.330); undefined where it takes it. 2.1.197 leaves out
- * the same, but for a rule with text behind its last parenthesis, and one with a parenthesis within that has no other.
+ * Why Claude Code leaves a rule of settings out, in its words (2.1.330); undefined where it takes it.
  */
 export function ruleProblem(rule: string, list: RuleList): string | undefined {
   if (rule.trim() === "") return "Permission rule cannot be empty";
