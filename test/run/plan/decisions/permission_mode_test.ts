@@ -12,7 +12,7 @@ import { readCell } from "../read_cell.ts";
 /** Only root can give files to another user. */
 const CELLS = PERMISSION_CELLS.filter(({ foreign }) => foreign === undefined || Deno.uid() === 0);
 
-for (const [version, modes] of Object.entries(measured)) {
+for (const [at, version] of ["2.1.285", "2.1.332"].entries()) {
   Deno.test(`permissionMode() of what is read is the mode of claude -p ${version}, in every cell`, async () => {
     const decided: Record<string, string> = {};
     for (const cell of CELLS) {
@@ -27,10 +27,12 @@ for (const [version, modes] of Object.entries(measured)) {
         version,
       });
     }
-    assertEquals(
-      decided,
-      Object.fromEntries(CELLS.map(({ name }) => [name, modes[name as keyof typeof modes]])),
-    );
+    const expected = CELLS.map(({ name }) => {
+      // A word for each version where they differ.
+      const modes = measured[name as keyof typeof measured].split(" ");
+      return [name, modes[at] ?? modes[0]];
+    });
+    assertEquals(decided, Object.fromEntries(expected));
   });
 }
 

@@ -10,7 +10,10 @@ import type { SettingsDocument } from "../../../../src/sandbox/child/read_settin
 import { judgeFor, readSettingsValue } from "../../../../src/settings/judged_settings.ts";
 import { readCell } from "../read_cell.ts";
 
-for (const [version, lines] of Object.entries(measured)) {
+/** All that the oldest version says, of what the newest one does. */
+const OLD = /^(?:Permission (?:deny|ask) rule .* matches no known|Ignoring .*: Wildcard )/u;
+
+for (const [version, isSaid] of [["2.1.285", OLD], ["2.1.332", /^/u]] as const) {
   Deno.test(`settingsWarnings() of what is read is what claude -p ${version} says, in every cell`, async () => {
     const said: Record<string, readonly string[]> = {};
     for (const cell of SETTINGS_CELLS) {
@@ -24,7 +27,11 @@ for (const [version, lines] of Object.entries(measured)) {
     // Faults of a document come in an order of their own.
     assertEquals(
       said,
-      Object.fromEntries(Object.entries(lines).map(([name, of]) => [name, of.toSorted()])),
+      Object.fromEntries(
+        Object.entries(measured).map((
+          [name, lines],
+        ) => [name, lines.filter((line) => isSaid.test(line)).toSorted()]),
+      ),
     );
   });
 }
