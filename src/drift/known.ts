@@ -1,18 +1,11 @@
-import { isWireKey, type WireObject } from "../wire/wire_keys.ts";
-import { isVersionAtLeast } from "../claude/versions/compare_versions.ts";
+import { type WireObject, wordsOf } from "../claude/versions/profile_index.ts";
+import { isKnownKey, isNewerThanProfiles } from "../claude/versions/profiles.ts";
 import type { Piece } from "./piece.ts";
-
-/** The fields of a piece in the recordings of a version. */
-export interface KnownFields {
-  /** Those that it has had every time, and often enough to say so. */
-  readonly always: ReadonlySet<string>;
-  readonly sometimes: ReadonlySet<string>;
-}
 
 /** What the recordings of this project have of Claude Code. */
 export interface KnownClaude {
-  /** The versions that were recorded, from the oldest to the newest. */
-  readonly versions: readonly string[];
+  /** The newest version that was recorded. */
+  readonly version: string;
   /** Questions to the terminal, as `unknownProbe()` calls them. */
   readonly probes: ReadonlySet<string>;
   /** Pieces by sort and name. */
@@ -21,18 +14,24 @@ export interface KnownClaude {
   readonly fieldsOfLines: ReadonlySet<string>;
 }
 
-/** A piece in all recordings. */
+/** The fields of a piece in all recordings. */
 export interface KnownShape {
-  /** The fields that it has had in any of them. */
+  /** Those that it has had in any of them. */
   readonly ever: ReadonlySet<string>;
-  readonly byVersion: ReadonlyMap<string, KnownFields>;
+  /** Those that it has had every time, and often enough to say so, in the newest version. */
+  readonly newest: ReadonlySet<string>;
+  /** Those of them that it has had every time in older versions too. */
+  readonly always: ReadonlySet<string>;
 }
 
-/** What is known, as it is written down: the fields of a piece in one text, with "?" behind those that it has sometimes. */
+/**
+ * What is known, as it is written down: the fields of a piece in one text, with "?" behind those that it has sometimes, and
+ * "!" behind those that it always has in the newest version alone.
+ */
 export interface KnownFile {
-  readonly versions: readonly string[];
+  readonly version: string;
   readonly probes: readonly string[];
-  readonly shapes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly shapes: Readonly<Record<string, string>>;
 }
 
 /** By what a piece is found. */
@@ -41,59 +40,41 @@ export function shapeKey({ sort, name }: Pick<Piece, "sort" | "name">): string {
 }
 
 /** Reads what is known. */
-export function readKnown({ versions, probes, shapes: texts }: KnownFile): KnownClaude {
-  const shapes = readShapes(texts);
+export function readKnown({ version, probes, shapes: texts }: KnownFile): KnownClaude {
+  const shapes = new Map(Object.entries(texts).map(([key, text]) => [key, readShape(text)]));
   const lines = [...shapes].filter(([key]) => key.startsWith("line "));
   return {
-    versions,
+    version,
     probes: new Set(probes),
     shapes,
     fieldsOfLines: new Set(lines.flatMap(([, { ever }]) => [...ever])),
   };
 }
 
-function readShapes(shapes: KnownFile["shapes"]): KnownClaude["shapes"] {
-  return new Map(
-    Object.entries(shapes).map(([key, texts]) => {
-      const byVersion = new Map(
-        Object.entries(texts).map(([version, text]) => [version, fieldsIn(text)]),
-      );
-      const ever = [...byVersion.values()].flatMap(({ always, sometimes }) => [
-        ...always,
-        ...sometimes,
-      ]);
-      return [key, { ever: new Set(ever), byVersion }];
-    }),
-  );
-}
-
-function fieldsIn(text: string): KnownFields {
-  const words = text === "" ? [] : text.split(" ");
-  return {
-    always: new Set(words.filter((word) => !word.endsWith("?"))),
-    sometimes: new Set(words.flatMap((word) => word.endsWith("?") ? [word.slice(0, -1)] : [])),
-  };
+function readShape(text: string): KnownShape {
+  const words = wordsOf(text);
+  const without = (mark: RegExp) =>
+    new Set(words.filter((word) => !mark.test(word)).map((word) => word.replace(/[?!]$/u, "")));
+  return { ever: without(/^$/u), newest: without(/\?$/u), always: without(/[?!]$/u) };
 }
 
 /**
- * The fields that a piece has to have: those that it always has had in the recorded version that is next before its own,
- * or the oldest one; of a piece without a version, in the newest.
+ * The fields that a piece has to have: those that it always has had in the newest recorded version, if it is of that, of a
+ * newer one or of none; else those that it always has had.
  */
 export function needed(
   known: KnownClaude,
   piece: Piece,
   version: string | undefined,
 ): ReadonlySet<string> {
-  const base = version === undefined
-    ? known.versions.at(-1)
-    : known.versions.findLast((each) => isVersionAtLeast(version, each)) ?? known.versions[0];
-  return known.shapes.get(shapeKey(piece))?.byVersion.get(base ?? "")?.always ?? new Set();
+  const isNew = version === undefined || version === known.version || isNewerThanProfiles(version);
+  return known.shapes.get(shapeKey(piece))?.[isNew ? "newest" : "always"] ?? new Set();
 }
 
 /** Whether this program prints a field of a frame itself: what it knows of a version may be ahead of what was recorded. */
 export function isPrinted(piece: Piece, field: string): boolean {
   const object = printedObject(piece);
-  return object !== undefined && isWireKey(object, field);
+  return object !== undefined && isKnownKey(object, field);
 }
 
 function printedObject({ sort, name }: Piece): WireObject | undefined {

@@ -1,8 +1,6 @@
 import { constantsOfVersion, isKnownKey, keysOfVersion } from "../claude/versions/profiles.ts";
 import type { WireObject } from "../claude/versions/profile_index.ts";
 
-export type { WireObject };
-
 /**
  * Keeps of an object what `claude -p` of a version prints, in the order of the version's profile, and drops undefined
  * values. An `init` or a `result` also gets the constants of the version, for keys that `fields` does not name at all.
@@ -24,12 +22,7 @@ export function onlyWireKeys(
   }
   if (!extra) return kept;
   const others = Object.entries(fields).filter(([key, value]) =>
-    value !== undefined && !isWireKey(object, key)
+    value !== undefined && !isKnownKey(object, key)
   );
   return { ...kept, ...Object.fromEntries(others) };
-}
-
-/** Tells whether any version has a key in an object. */
-export function isWireKey(object: WireObject, key: string): boolean {
-  return isKnownKey(object, key);
 }

@@ -66,9 +66,9 @@ Deno.test("types that name each other, and texts that end nowhere, come to an en
 
 Deno.test("a frame is held against what is declared of its type", () => {
   const known = readKnown({
-    versions: ["1.0.0"],
+    version: "1.0.0",
     probes: [],
-    shapes: { "frame answer/good": { "1.0.0": "undeclared?" } },
+    shapes: { "frame answer/good": "undeclared?" },
   });
   const check = declaredCheck(readDeclarations(TEXT), known);
   const found = (frame: JsonObject) =>
