@@ -56,6 +56,8 @@ const NOT_ASKED = ["dpkg"];
 
 /** What is unusual about a test's surroundings. */
 export interface RealClaudeOptions {
+  /** The executable of a version that is not pinned. */
+  readonly binary?: string;
   readonly home?: ThrowawayHomeOptions;
   readonly api?: MessagesApiOptions;
 }
@@ -85,9 +87,10 @@ export class RealClaude implements AsyncDisposable {
 
   /** Takes the named Claude Code, or fetches that version, on the first use from npm, and sets the scene. */
   static async set(version: string, options: RealClaudeOptions = {}): Promise<RealClaude> {
-    const binary = namedClaude?.version === version
-      ? namedClaude.binary
-      : await claudeBinary(version as ClaudeVersion);
+    const binary = options.binary ??
+      (namedClaude?.version === version
+        ? namedClaude.binary
+        : await claudeBinary(version as ClaudeVersion));
     const api = startMessagesApi(options.api);
     const env = { ...SHORT_LIVED, ...options.home?.env };
     const home = await makeThrowawayHome({ apiUrl: api.url, ...options.home, env });

@@ -12,6 +12,7 @@ export const factsSchema: z.ZodMiniType<ProfileFacts> = z.object({
     init: words,
     assistant: words,
     user: words,
+    streamEvent: words,
     result: words,
     usage: words,
     modelUsage: words,

@@ -2,7 +2,14 @@ import { compareVersions } from "./compare_versions.ts";
 import type { VersionProfile } from "./profile.ts";
 
 /** A kind of object that `claude -p` prints and whose keys depend on the version. */
-export type WireObject = "init" | "assistant" | "user" | "result" | "usage" | "modelUsage";
+export type WireObject =
+  | "init"
+  | "assistant"
+  | "user"
+  | "streamEvent"
+  | "result"
+  | "usage"
+  | "modelUsage";
 
 /** What the synchronous part of the program has to know of one version. */
 export interface ProfileFacts {
@@ -34,6 +41,7 @@ const FRAMES: Readonly<Record<WireObject, RegExp>> = {
   init: /^system\/init$/u,
   assistant: /^assistant$/u,
   user: /^user$/u,
+  streamEvent: /^stream_event\/\w+$/u,
   result: /^result\/\w+$/u,
   usage: /^result\/\w+\.usage$/u,
   modelUsage: /^result\/\w+\.modelUsage\.\*$/u,
@@ -45,6 +53,7 @@ export function forEachObject<T>(make: (object: WireObject) => T): Readonly<Reco
     init: make("init"),
     assistant: make("assistant"),
     user: make("user"),
+    streamEvent: make("streamEvent"),
     result: make("result"),
     usage: make("usage"),
     modelUsage: make("modelUsage"),

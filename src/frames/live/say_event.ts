@@ -14,11 +14,9 @@ export function sayEvent(
   },
 ): Told {
   const isNaming = event.type === "message_start" && !state.named.has("stream_event");
-  return say(state, ({ sessionId, newUuid }) => [
-    {
-      ...streamEventFrame(event, { sessionId, uuid: newUuid(), messageId, more }),
-      ...(isNaming ? askedBy(state) : {}),
-    },
+  const all = isNaming ? { ...more, ...askedBy(state) } : more;
+  return say(state, ({ version, sessionId, newUuid }) => [
+    streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more: all }),
   ]);
 }
 

@@ -1,25 +1,30 @@
 import type { StreamEvent, StreamEventFrame } from "../../wire/message_frames.ts";
+import { onlyWireKeys } from "../../wire/wire_keys.ts";
 
-/** A frame around an event of the API's stream. */
+/** A frame around an event of the API's stream, with the keys of a version. */
 export function streamEventFrame(
   event: StreamEvent,
-  { sessionId, uuid, messageId, more = {} }: {
+  { version, sessionId, uuid, messageId, more }: {
+    readonly version: string;
     readonly sessionId: string;
     readonly uuid: string;
     /** The answer's id, as its `message_start` tells it. */
     readonly messageId: string;
-    readonly more?: Readonly<Record<string, unknown>>;
+    readonly more: Readonly<Record<string, unknown>>;
   },
 ): StreamEventFrame {
+  const fields = {
+    ...more,
+    thinking_display: isOfThinking(event) ? "updates" : undefined,
+    api_message_id: messageId,
+  };
   return {
     type: "stream_event",
     event,
     session_id: sessionId,
     parent_tool_use_id: null,
     uuid,
-    ...more,
-    ...(isOfThinking(event) ? { thinking_display: "updates" } : {}),
-    api_message_id: messageId,
+    ...onlyWireKeys("streamEvent", fields, { version }),
   };
 }
 

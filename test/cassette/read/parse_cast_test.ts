@@ -2,6 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
+import { forEachObject } from "../../../src/claude/versions/profile_index.ts";
 import type { ReportOptions } from "../../../src/frames/result/report.ts";
 import type { CallerOptions } from "../../../src/session/control/caller_options.ts";
 import type { Limits } from "../../../src/session/limits.ts";
@@ -110,7 +111,7 @@ const FRAMES: Required<FramesOptions> = {
   learnt: {
     "99.0.0": {
       capabilities: "taskOutput",
-      keys: { init: "a b", assistant: "", user: "", result: "", usage: "", modelUsage: "" },
+      keys: { ...forEachObject(() => ""), init: "a b" },
       constants: { init: { a: [1] }, result: {} },
     },
   },
