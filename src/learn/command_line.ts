@@ -1,4 +1,5 @@
 import type { VersionProfile } from "../claude/versions/profile.ts";
+import { subcommandsOf } from "../claude/versions/profiles.ts";
 import type { ProgramText } from "./program_text.ts";
 import { runProgram } from "./run_print.ts";
 import { openScene, type Scene, type Subject } from "./subject.ts";
@@ -48,7 +49,7 @@ export function flagsIn(program: ProgramText): readonly string[] {
 
 /**
  * Measures which words are subcommands as the first argument, hidden ones included. A word is one if `claude WORD --help`
- * does not print the help of `claude` itself.
+ * does not print the help of `claude` itself; those that any profile has are tried too.
  */
 export async function learnSubcommands(
   subject: Subject,
@@ -57,7 +58,8 @@ export async function learnSubcommands(
   const own = await helpOf(subject, scene, []);
   const listed = wordsIn(own.slice(own.indexOf("\nCommands:")).matchAll(LISTED));
   const subcommands = [...listed];
-  const waiting = hiddenWords(subject.program).filter((word) => !listed.includes(word));
+  const hidden = new Set([...hiddenWords(subject.program), ...subcommandsOf(undefined)]);
+  const waiting = [...hidden].filter((word) => !listed.includes(word));
   const measureNext = async (): Promise<void> => {
     // When a program ends, all others of its scene are ended.
     await using scene = await openScene(subject, { login: "none" });
@@ -69,7 +71,7 @@ export async function learnSubcommands(
   return { subcommands: [...new Set(subcommands)].toSorted().join(" ") };
 }
 
-/** Words that may be hidden subcommands. */
+/** Words of the program that may be hidden subcommands. Not every version is written so that all can be found. */
 function hiddenWords(program: ProgramText): readonly string[] {
   const compared = program.matches(COMPARED)
     .map(([text]) => [...text.matchAll(/"([a-z-]+)"/gu)].map(([, word = ""]) => word))
