@@ -241,3 +241,15 @@ Deno.test("a conversation that is held by a pool waits for its first message wit
   }
   assertEquals(await leftovers(claude.home), []);
 });
+
+Deno.test("a conversation with a Claude Code before the support window fails, and says so", async () => {
+  await using claude = await StandIn.set({ version: "2.1.197" });
+  await using server = await serveHere(claude);
+  const path = await server.open();
+  await server.ask("POST", `${path}/messages`, { content: "hi" });
+  await until(async () => (await server.ask("GET", path)).body.state === "failed", "it failed");
+  const { problem } = (await server.ask("GET", path)).body;
+  assertMatch(problem.detail, /^Claude Code 2\.1\.197 is too old: claude-print needs /u);
+  assertMatch(problem.suggestion, /claude update/u);
+  assertEquals(await claude.journal("start"), []);
+});

@@ -1,12 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
+import { storeLearntProfile } from "../../../src/claude/learnt_profiles.ts";
 import { type Cassette, framesOn } from "../../../src/cassette/cassette.ts";
 import { firstMessage } from "../../../src/cassette/replay/cast_steps.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
 import type { Frame } from "../../../src/wire/frame.ts";
 import { createOutputWriter } from "../../../src/wire/output_writer.ts";
 import { readCassette } from "../../cassette/read_cassette.ts";
+import { someProfile } from "../../claude/versions/some_profile.ts";
 import { concurrently } from "../../faults/concurrently.ts";
 import { leftovers } from "../../leftovers.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
@@ -408,4 +410,22 @@ Deno.test("a frame that this program would not print again is told, with exit co
     1,
     "Frame 6 (result/success): the recorded run printed 7 as num_turns, and this one prints 2\n",
   ]);
+});
+
+Deno.test("a recording holds what was learnt of its version, and replays where nothing was", async () => {
+  const version = "94.0.0";
+  await using claude = await StandIn.set({ version });
+  const env = { XDG_CACHE_HOME: `${claude.home.path}/cache` };
+  await Deno.mkdir(env.XDG_CACHE_HOME);
+  const profile = someProfile(version, {
+    frames: { "system/init": "type learnt_key" },
+    constants: { "system/init learnt_key": "learnt" },
+  });
+  storeLearntProfile(profile, env);
+  const args = [...FORMATS["stream-json"] ?? [], "--record", folderOf(claude), "hello"];
+  const run = await claude.print(args, { env });
+  assertEquals(run.frames[0]?.["learnt_key"], "learnt");
+  await Deno.remove(env.XDG_CACHE_HOME, { recursive: true });
+  const replayed = await cassette(claude, "replay");
+  assertEquals([replayed.code, replayed.stderr, replayed.stdout], [0, "", run.stdout]);
 });
