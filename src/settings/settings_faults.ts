@@ -1,3 +1,4 @@
+import { wordsOf } from "../claude/versions/profile_index.ts";
 import { settingsTableOf } from "../claude/versions/settings_table.ts";
 import { isJsonObject } from "../json_object.ts";
 import { guardFaults, typeOf } from "./hook_faults.ts";
@@ -111,23 +112,21 @@ function isTaken(
     (typeof value === "string" && (choices.includes(value) || MORE_CHOICES[path] === value));
 }
 
-/** The places of settings that were read out of profiles, by the table. */
-const read = new WeakMap<object, Place>();
+/** The places of settings of the version that was asked for last: most programs meet one alone. */
+let last: { readonly version: string; readonly places: Place } | undefined;
 
 function placesOf(version: string): Place {
-  const table = settingsTableOf(version);
-  const known = read.get(table);
-  if (known !== undefined) return known;
+  if (last?.version === version) return last.places;
   const root: Place = { keys: new Map() };
-  for (const [text, paths] of Object.entries(table)) {
+  for (const [text, paths] of Object.entries(settingsTableOf(version))) {
     const expectation = expectationOf(text);
-    for (const path of paths.split(" ")) {
+    for (const path of wordsOf(paths)) {
       const place = placeAt(root, path.replace(/!$/u, ""));
       place.expectation = expectation;
       if (path.endsWith("!")) place.isRequired = true;
     }
   }
-  read.set(table, root);
+  last = { version, places: root };
   return root;
 }
 

@@ -4,7 +4,7 @@ import index from "./tables_index.json" with { type: "json" };
 
 /** What is looked up while a run is prepared, by the version since which it holds. */
 export interface TablesIndex {
-  readonly commands: Since<VersionProfile["commands"]>;
+  readonly commands: Readonly<Record<keyof VersionProfile["commands"], Since<string>>>;
   readonly hookEvents: Since<string>;
   readonly tools: Since<string>;
   readonly flags: Since<string>;
@@ -15,7 +15,11 @@ const INDEX: TablesIndex = index;
 /** The tables of profiles. */
 export function tablesOf(profiles: readonly VersionProfile[]): TablesIndex {
   return {
-    commands: sinceOf(profiles, ({ commands }) => commands),
+    commands: {
+      prompt: sinceOf(profiles, ({ commands }) => commands.prompt),
+      local: sinceOf(profiles, ({ commands }) => commands.local),
+      unavailable: sinceOf(profiles, ({ commands }) => commands.unavailable),
+    },
     hookEvents: sinceOf(profiles, ({ hookEvents }) => hookEvents),
     tools: sinceOf(profiles, ({ tools }) => tools),
     flags: sinceOf(profiles, ({ flags }) => flags),
@@ -24,7 +28,12 @@ export function tablesOf(profiles: readonly VersionProfile[]): TablesIndex {
 
 /** The slash commands of a version, by what `claude -p` makes of them. */
 export function commandsOf(version: string): VersionProfile["commands"] {
-  return factFor(version, INDEX.commands);
+  const { prompt, local, unavailable } = INDEX.commands;
+  return {
+    prompt: factFor(version, prompt),
+    local: factFor(version, local),
+    unavailable: factFor(version, unavailable),
+  };
 }
 
 /** The events that hooks of a version may have, in the order in which Claude Code lists them. */
