@@ -30,6 +30,16 @@ function agent(prompt: string, more: JsonObject = {}): string {
   });
 }
 
+/** A call that asks the user. */
+const QUESTION = call("AskUserQuestion", {
+  questions: [{
+    question: "Which?",
+    header: "Which",
+    multiSelect: false,
+    options: [{ label: "a", description: "A" }, { label: "b", description: "B" }],
+  }],
+});
+
 function hook(...commands: readonly string[]): readonly unknown[] {
   return [{ hooks: commands.map((command) => ({ type: "command", command })) }];
 }
@@ -134,16 +144,9 @@ const TOOLS: readonly Scenario[] = [
     name: "denied",
     args: [
       ...["--disallowedTools", "WebFetch", "--"],
-      `Work. [[bash make forbidden]] ${call("Write", { file_path: "/b.txt", content: "new" })} ${
-        call("AskUserQuestion", {
-          questions: [{
-            question: "Which?",
-            header: "Which",
-            multiSelect: false,
-            options: [{ label: "a", description: "A" }, { label: "b", description: "B" }],
-          }],
-        })
-      } [[say no]]`,
+      `Work. [[bash make forbidden]] ${
+        call("Write", { file_path: "/b.txt", content: "new" })
+      } ${QUESTION} [[say no]]`,
     ],
   },
   {
@@ -348,16 +351,7 @@ const CALLERS: readonly Scenario[] = [
         }));
         send(request("mcp_status"));
         send(message(
-          `[[bash touch x]] ${call("mcp__mine__count", { x: 1 })} ${
-            call("AskUserQuestion", {
-              questions: [{
-                question: "Which?",
-                header: "Which",
-                multiSelect: false,
-                options: [{ label: "a", description: "A" }, { label: "b", description: "B" }],
-              }],
-            })
-          } [[say done]]`,
+          `[[bash touch x]] ${call("mcp__mine__count", { x: 1 })} ${QUESTION} [[say done]]`,
         ));
       },
       answer: answerAsCaller,

@@ -86,7 +86,7 @@ Deno.test("what is new is a version that was not seen last, and only what is a v
 Deno.test("a version is measured, and red if it lacks what is needed", async () => {
   const measure = (code: number, patch: string) =>
     step("learn", {
-      deno: `[ "$*" = "task learn --binary /claude" ] || exit 98
+      deno: `[ "$*" = "task learn" ] || exit 98
 echo "0/5 frames"; echo "2.1.400: learnt in 90 s"; echo "  + hookEvents: New"; exit ${code}`,
       git: `[ "$1" != diff ] || printf '${patch}'`,
     });
