@@ -39,7 +39,6 @@ const FIELDS: Readonly<Record<string, string>> = {
   "result.claude_version": "claude-print's own: which Claude Code it was",
   "result.claude_limits": "claude-print's own: what is left of limits",
   "system/init.messaging_socket_path": "the child's own is gone with the run's folder",
-  "system/init.capabilities": "what the control protocol of that version can do, which is not ours",
   "system/init.agents":
     "the child tells none where the model has no tool for them, and on a busy machine not all in time",
   "system/init.tools":
@@ -47,11 +46,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   "system/init.plugins": "those that come along, which the child does not tell",
   "system/init.skills": "the child tells those that the model may start",
   "system/init.slash_commands": "the same",
-  "system/init.terminal_slash_commands": "the child does not tell them",
   "system/init.per_turn_effort_active":
-    "hangs on the model and on what the API has refused; without it, it is unknown",
-  "system/init.ultrathink_available": "the same",
-  "system/init.ultrathink_typed_raises": "the same",
+    "hangs on the model and on what the API has refused; before 2.1.293 it is unknown",
   "assistant.message.usage.output_tokens":
     "a frame of claude -p has the count at the answer's start, a transcript the one at its end",
   "system/task_notification.output_file": "a file that is gone after the run",
@@ -64,6 +60,8 @@ const FIELDS: Readonly<Record<string, string>> = {
 /** The same in single rows. */
 const FIELDS_OF_ROWS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "betas": {
+    "system/init.capabilities": "without slash commands there is one fewer",
+    "system/init.terminal_slash_commands": "without slash commands there are none",
     "result.modelUsage.*.contextWindow":
       "the child is given the header, and does not know what it is good for",
     "result.model_usage_since_last_result.*.contextWindow": "the same",
