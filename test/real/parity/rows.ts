@@ -45,8 +45,8 @@ function hook(...commands: readonly string[]): readonly unknown[] {
 }
 
 /**
- * The same of two hooks, of which the first one ends once Claude Code has seen the end of the second: on a busy machine no
- * time would do.
+ * The same of two hooks, of which the second ends once both have begun, and the first once Claude Code has seen the end of
+ * the second: on a busy machine no time would do.
  */
 function slowAndFast(
   name: string,
@@ -54,7 +54,11 @@ function slowAndFast(
 ): readonly unknown[] {
   const path = `"$HOME/${name}"`;
   const isOver = `[ -s ${path} ] && ! kill -0 "$(cat ${path})" 2>/dev/null`;
-  return hook(`until ${isOver}; do sleep 0.01; done; ${slow}`, `echo $$ >${path}; ${fast}`);
+  const begun = `"$HOME/${name}-begun"`;
+  return hook(
+    `: >${begun}; until ${isOver}; do sleep 0.01; done; ${slow}`,
+    `until [ -e ${begun} ]; do sleep 0.01; done; echo $$ >${path}; ${fast}`,
+  );
 }
 
 /** A message of the caller's as a line of stdin. */
