@@ -16,17 +16,17 @@ export interface KnownClaude {
 
 /** The fields of a piece in all recordings. */
 export interface KnownShape {
-  /** Those that it has had in any of them. */
+  /** The fields that any recording has. */
   readonly ever: ReadonlySet<string>;
-  /** Those that it has had every time, and often enough to say so, in the newest version. */
+  /** The fields that each recording of the newest version has, if there are three or more. */
   readonly newest: ReadonlySet<string>;
-  /** Those of them that it has had every time in older versions too. */
+  /** The fields of `newest` that each recording of an older version has as well. */
   readonly always: ReadonlySet<string>;
 }
 
 /**
- * What is known, as it is written down: the fields of a piece in one text, with "?" behind those that it has sometimes, and
- * "!" behind those that it always has in the newest version alone.
+ * The content of `known_shapes.json`. The fields of a piece are one text: `field` is in each piece, `field!` in each piece of
+ * the newest version, `field?` in some.
  */
 export interface KnownFile {
   readonly version: string;
@@ -39,7 +39,7 @@ export function shapeKey({ sort, name }: Pick<Piece, "sort" | "name">): string {
   return `${sort} ${name}`;
 }
 
-/** Reads what is known. */
+/** Reads the content of `known_shapes.json`. */
 export function readKnown({ version, probes, shapes: texts }: KnownFile): KnownClaude {
   const shapes = new Map(Object.entries(texts).map(([key, text]) => [key, readShape(text)]));
   const lines = [...shapes].filter(([key]) => key.startsWith("line "));
@@ -58,10 +58,7 @@ function readShape(text: string): KnownShape {
   return { ever: without(/^$/u), newest: without(/\?$/u), always: without(/[?!]$/u) };
 }
 
-/**
- * The fields that a piece has to have: those that it always has had in the newest recorded version, if it is of that, of a
- * newer one or of none; else those that it always has had.
- */
+/** Returns the fields that a piece must have: those of the newest recorded version, or for an older version those of all. */
 export function needed(
   known: KnownClaude,
   piece: Piece,

@@ -71,7 +71,7 @@ export async function learnSubcommands(
   return { subcommands: [...new Set(subcommands)].toSorted().join(" ") };
 }
 
-/** Words of the program that may be hidden subcommands. Not every version is written so that all can be found. */
+/** Words of the program that may be hidden subcommands. The bundler of some versions hides a few of them. */
 function hiddenWords(program: ProgramText): readonly string[] {
   const compared = program.matches(COMPARED)
     .map(([text]) => [...text.matchAll(/"([a-z-]+)"/gu)].map(([, word = ""]) => word))

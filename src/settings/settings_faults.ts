@@ -112,7 +112,7 @@ function isTaken(
     (typeof value === "string" && (choices.includes(value) || MORE_CHOICES[path] === value));
 }
 
-/** The places of settings of the version that was asked for last: most programs meet one alone. */
+/** The places of the version that was read last: a run meets one version. */
 let last: { readonly version: string; readonly places: Place } | undefined;
 
 function placesOf(version: string): Place {

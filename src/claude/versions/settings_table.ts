@@ -2,12 +2,12 @@ import type { VersionProfile } from "./profile.ts";
 import { factFor, type Since, sinceOf } from "./profile_index.ts";
 import index from "./settings_index.json" with { type: "json" };
 
-/** By what is said of wrong values: the settings of which it is said, by the version since which it holds. */
+/** The keys of settings by the message that Claude Code prints for a wrong value, and by the version that has them first. */
 type SettingsIndex = Readonly<Record<string, Since<string>>>;
 
 const INDEX: SettingsIndex = index;
 
-/** The settings of profiles. */
+/** Makes the index of several profiles: each list of keys is there once for the versions that share it. */
 export function settingsIndexOf(profiles: readonly VersionProfile[]): SettingsIndex {
   const messages = new Set(profiles.flatMap(({ settings }) => Object.keys(settings)));
   return Object.fromEntries(
@@ -18,7 +18,7 @@ export function settingsIndexOf(profiles: readonly VersionProfile[]): SettingsIn
   );
 }
 
-/** What a version says of settings, as its profile has it: paths of keys by what they have to hold. */
+/** Returns the settings of a version as its profile has them: paths of keys by the message for a wrong value. */
 export function settingsTableOf(version: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(INDEX).map(([message, since]) => [message, factFor(version, since)]),

@@ -66,7 +66,7 @@ export function seededClaudeJson(
     autoInstallIdeExtension: false,
     // Where the browser has the extension, the interactive Claude Code may turn it on by itself (2.1.330).
     claudeInChromeDefaultEnabled: false,
-    // Below the prompt it shows the pull request of the branch, which it asks GitHub for by `gh`.
+    // The footer shows the pull request of the branch. 2.1.197 asked GitHub for it by `gh`; 2.1.285 and 2.1.332 did not.
     prStatusFooterEnabled: false,
     ...pick(user, COPIED),
     ...pick(user, DONE),

@@ -40,7 +40,7 @@ const MAX_PIECES = 100;
  * A prompt as bracketed pastes, without the Enter that submits it.
  *
  * Several small pastes in a row make up one text in the input box, and each stays below the size that 2.1.330 wraps.
- * A prompt of too many pieces is one paste.
+ * A prompt of too many pieces is one paste: 2.1.285 takes it as it is. 2.1.332 wraps it, and the run fails with an error.
  */
 export function encodePaste(prompt: string): Uint8Array {
   const pieces = piecesOf(prompt);

@@ -12,8 +12,7 @@ const DA1_REPLY = "\x1b[?6c";
  *
  * DA1 alone is answered, every time, which measured best: on 2.1.330 silence costs up to 0.1 s before the first request
  * and 0.25 s at exit, while an answer to XTVERSION starts a second round of probes. DA2, the cursor's place (DSR) and the
- * size (XTWINOPS 18) are asked too and nothing waits for them. Other probes are
- * ignored, as most terminals do.
+ * size (XTWINOPS 18) are asked too and nothing waits for them. Other probes are ignored, as most terminals do.
  */
 export function answerProbes(tokens: readonly TerminalToken[]): string {
   const asked = tokens.filter((token) =>

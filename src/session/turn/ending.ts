@@ -23,8 +23,8 @@ export const KEPT_OUT = ".";
  */
 const HURRIED_EXIT_MS = 1500;
 /**
- * When a child that is still there gets SIGTERM again: on a busy machine one was seen to sleep on as if there had been
- * none (once in some 1,000 runs). It takes no notice of one more while it ends.
+ * When a child that is still there gets SIGTERM again: on a busy machine 2.1.197 ignored the first one, once in some
+ * 1,000 runs. It takes no notice of one more while it ends.
  */
 const REMINDER_MS = 1000;
 /**
@@ -164,7 +164,7 @@ function whole(state: SessionState): readonly Effect[] {
     : [{ type: "whole", ending }];
 }
 
-/** The prompt may come after the answer: on a busy machine the first lines may be written last. */
+/** The prompt can follow the answer in the transcript: on a busy machine 2.1.197 wrote the first lines last. */
 function isKept(state: SessionState): boolean {
   return state.phase === "ending" && state.ending.kind === "answered" &&
     !(state.recorded && isWritten(state, state.ending));

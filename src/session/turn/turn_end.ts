@@ -142,8 +142,8 @@ const TURN_DEADLINES = [
  * Ends a turn whose end a hook has announced once the child is idle and the transcript holds the turn; where another
  * message may follow, once the child has told what it cost, too.
  *
- * Lines are held back for 0.1 s. Those that are just about to be written are lost to a SIGTERM, prompt and answer
- * together, now and then in every version.
+ * Claude Code writes lines 0.1 s late. A SIGTERM before that can lose the prompt and the answer: 1 of 6 runs with 2.1.280
+ * and with 2.1.305.
  */
 export function overOnRecord(state: SessionState): Step | undefined {
   const { phase, status } = state;

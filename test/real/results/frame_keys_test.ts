@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { fetchRelease } from "../../../src/claude/releases.ts";
 import { PROFILED_VERSIONS } from "../../../src/claude/versions/profiles.ts";
 import { FrameKeys } from "../../../src/learn/frame_keys.ts";
@@ -6,15 +7,15 @@ import { parseFrames } from "../print_mode_facts.ts";
 import { namedClaude } from "../named_claude.ts";
 import { RealClaude } from "../real_claude.ts";
 
-/** What the two versions are chosen by. */
+/** The seed that chooses two versions. */
 const SEED = "window";
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
 const JSON_LINES = ["--output-format=stream-json", "--verbose"];
-/** Keys that claude-print alone prints. */
+/** Keys that only claude-print prints. */
 const OWN = ["claude_version", "claude_limits"];
 
-/** Runs that together have the frames that most users see; `own` are flags of claude-print alone. */
+/** Runs that show the most common frames. `own` are flags that only claude-print has. */
 const RUNS: readonly {
   readonly args: readonly string[];
   readonly own?: readonly string[];
@@ -40,7 +41,7 @@ const RUNS: readonly {
   },
 ];
 
-/** Two versions, which a seed chooses. */
+/** Chooses two versions by the seed. */
 async function chosenVersions(): Promise<readonly string[]> {
   const seed = new TextEncoder().encode(SEED);
   const [first = 0, second = 0] = new Uint32Array(await crypto.subtle.digest("SHA-256", seed));
@@ -49,8 +50,12 @@ async function chosenVersions(): Promise<readonly string[]> {
   return [one, others[second % others.length] ?? ""];
 }
 
-/** The executable of a version; `.cache` keeps what is downloaded. */
+/** Returns the executable of a version, downloaded into `.cache` on first use. */
 async function executableOf(version: string): Promise<string> {
+  if (fileAt(`${ROOT}.cache/claude-print/releases/${version}/claude`) === undefined) {
+    const text = `Downloading Claude Code ${version} from npm (up to 190 MB, once) …\n`;
+    Deno.stderr.writeSync(new TextEncoder().encode(text));
+  }
   const env = {
     ...Deno.env.toObject(),
     XDG_CACHE_HOME: `${ROOT}.cache`,
@@ -59,7 +64,7 @@ async function executableOf(version: string): Promise<string> {
   return (await fetchRelease(version, { env, keep: true })).binary;
 }
 
-/** The keys and frames that docs/versions.md says are not printed. */
+/** The keys and frames that docs/versions.md lists as not printed. */
 async function unknowableKeys(): Promise<readonly string[]> {
   const page = await Deno.readTextFile(`${ROOT}docs/versions.md`);
   const [, table = ""] = /^\| key or frame +\|.*?\n(.*?)\n\n/msu.exec(page) ?? [];
@@ -68,7 +73,7 @@ async function unknowableKeys(): Promise<readonly string[]> {
   );
 }
 
-/** The keys of each kind of frame that was printed, each with its kind. */
+/** Returns each printed key with its kind of frame, without the keys and kinds of `left`. */
 function keysIn(stdouts: readonly string[], left: readonly string[]): readonly string[] {
   const keys = new FrameKeys();
   for (const frame of stdouts.flatMap((text) => parseFrames(text))) keys.add(frame);
