@@ -1,113 +1,210 @@
-import type { Effect } from "../../src/session/effect.ts";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
+import type { Effect, Ending } from "../../src/session/effect.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
 import { step } from "../../src/session/machine/machine.ts";
+import type { WayIn } from "../../src/session/message.ts";
 import type { SessionOptions } from "../../src/session/session_options.ts";
 import { type SessionState, startSession } from "../../src/session/session_state.ts";
-import type { WayIn } from "../../src/session/message.ts";
 import type { Screen } from "../../src/session/terminal/screen.ts";
-
+import type { JsonObject } from "../../src/json_object.ts";
+import { BUSY, type Given, IDLE, message, REACHABLE, screen, submit, VERSION } from "./inputs.ts";
 import { onlyMessage } from "./only_message.ts";
 
-/** A session on a clock that stands still until it is told to go on. */
-export interface Simulation {
-  /** Hears something now. */
-  readonly hear: (input: Untimed<Input>) => void;
-  /** Writes text to the child's terminal now. */
-  readonly show: (text: string) => void;
-  /** Lets time pass; deadlines fire when they are due, looks are answered with the screen. */
-  readonly wait: (ms: number) => void;
+/** What a simulated session is started with. */
+export type SimulationOptions = Partial<SessionOptions> & {
+  /** The only message of a run. */
+  readonly prompt?: string;
+  readonly inject?: WayIn;
+};
+
+type EffectOf<Type extends Effect["type"]> = Extract<Effect, { readonly type: Type }>;
+
+/** A session whose clock moves only when a test moves it. A deadline fires only if the session has armed it. */
+export class Simulation {
+  readonly effects: Effect[] = [];
+  #state: SessionState;
+  #now = 0;
+  #screen: Screen = { lines: [], cursor: { row: 1, col: 1 } };
+  readonly #deadlines = new Map<DeadlineName, number>();
+
+  constructor(options: Partial<SessionOptions>) {
+    this.#state = startSession({
+      size: { rows: 50, cols: 220 },
+      timeoutMs: 3_600_000,
+      startTimeoutMs: 60_000,
+      deliveryTimeoutMs: 30_000,
+      drainTimeoutMs: 10_000,
+      exitTimeoutMs: 5000,
+      otherStopHooks: false,
+      ...options,
+    });
+  }
+
+  /** Receives inputs, one after the other, at the same time. */
+  receive(...inputs: readonly Untimed<Input>[]): void {
+    for (const input of inputs) {
+      const next = step(this.#state, { ...input, at: this.#now } as Input);
+      this.#state = next.state;
+      next.effects.forEach((effect) => this.#carryOut(effect));
+    }
+  }
+
+  #carryOut(effect: Effect): void {
+    this.effects.push(effect);
+    if (effect.type === "deadline") {
+      if (effect.afterMs === undefined) this.#deadlines.delete(effect.name);
+      else this.#deadlines.set(effect.name, this.#now + effect.afterMs);
+    } else if (effect.type === "postpone") {
+      for (const [name, due] of this.#deadlines) {
+        if (name !== "timeout") this.#deadlines.set(name, due + effect.byMs);
+      }
+    } else if (effect.type === "look") {
+      this.receive({ type: "screen", screen: this.#screen });
+    }
+  }
+
+  /** Lets time pass; armed deadlines fire when they are due. */
+  wait(ms: number): void {
+    const until = this.#now + ms;
+    for (;;) {
+      const next = [...this.#deadlines].sort(([, a], [, b]) => a - b)[0];
+      if (next === undefined || next[1] > until) break;
+      this.#now = next[1];
+      this.#deadlines.delete(next[0]);
+      this.receive({ type: "deadline", name: next[0] });
+    }
+    this.#now = until;
+  }
+
   /** Lets time pass in which this program is stopped: nothing fires meanwhile. */
-  readonly sleep: (ms: number) => void;
-  /** Puts lines on the screen that a look will see. */
-  readonly draw: (...lines: readonly string[]) => void;
-  readonly now: () => number;
-  readonly state: () => SessionState;
-  readonly effects: readonly Effect[];
-  readonly typed: () => string;
-  readonly ending: () => Extract<Effect, { type: "end" }>["ending"] | undefined;
-  readonly signals: () => readonly string[];
+  sleep(ms: number): void {
+    this.#now += ms;
+    this.receive({ type: "suspended", ms });
+  }
+
+  /** Writes text to the child's terminal. */
+  show(text: string): void {
+    this.receive({ type: "terminal", bytes: new TextEncoder().encode(text) });
+  }
+
+  /** Sets the screen that the next look sees. */
+  draw(...lines: readonly string[]): void {
+    this.#screen = screen(lines);
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** The effects of one type. */
+  of<Type extends Effect["type"]>(type: Type): readonly EffectOf<Type>[] {
+    return this.effects.filter((effect): effect is EffectOf<Type> => effect.type === type);
+  }
+
+  /** All that was typed into the child. */
+  get typed(): string {
+    return this.of("write").map(({ bytes }) => new TextDecoder().decode(bytes)).join("");
+  }
+
+  /** The signals sent to the child, or to it and its tools (`tree`). */
+  get signals(): readonly string[] {
+    return this.of("kill").map(({ signal, tree }) => tree ? `${signal} tree` : signal);
+  }
+
+  /** How the session ended; undefined before that. */
+  get ending(): Ending | undefined {
+    return this.of("end")[0]?.ending;
+  }
+
+  /** How the turns ended that the child outlived. */
+  get turns(): readonly string[] {
+    return this.of("turn")
+      .map(({ ending, recorded }) => recorded ? ending.kind : `${ending.kind}, unrecorded`);
+  }
+
+  /** The tickets of the messages of each turn that the child outlived. */
+  get tickets(): readonly (readonly string[])[] {
+    return this.of("turn").map(({ tickets }) => tickets);
+  }
+
+  /** The texts delivered by the rendezvous socket. */
+  get delivered(): readonly string[] {
+    return this.of("deliver").map(({ prompt }) => prompt);
+  }
+
+  /** The ids of the hooks that were answered. */
+  get answered(): readonly string[] {
+    return this.of("answer").map(({ id }) => id);
+  }
+
+  /** The answers to hooks; undefined where a hook has nothing to say. */
+  get replies(): readonly (JsonObject | undefined)[] {
+    return this.of("answer").map(({ reply }) => reply);
+  }
+
+  /** The `hookSpecificOutput` of the last answer to a hook. */
+  get output(): JsonObject | undefined {
+    return this.replies.at(-1)?.["hookSpecificOutput"] as JsonObject | undefined;
+  }
+
+  /** The responses to control requests, without the ids. */
+  get responses(): readonly JsonObject[] {
+    return this.of("respond").map(({ response: { request_id: _, ...rest } }) => rest);
+  }
+
+  /** The ids of the control requests that were answered. */
+  get respondedTo(): readonly unknown[] {
+    return this.of("respond").map(({ response }) => response.request_id);
+  }
+
+  /** The requests that a headless helper was asked. */
+  get consulted() {
+    return this.of("consult").map(({ request }) => request);
+  }
+
+  /** The questions to the caller. */
+  get asked() {
+    return this.of("ask").map(({ question }) => question);
+  }
+
+  /** What became of the permissions that the caller was asked for. */
+  get decisions(): readonly string[] {
+    return this.of("decided").map(({ decision }) => decision);
+  }
 }
 
-/** Starts a session that has just been spawned. */
-export function simulate(
-  { prompt, inject, ...options }: Partial<SessionOptions> & {
-    readonly prompt?: string;
-    readonly inject?: WayIn;
-  } = {},
-): Simulation {
-  let state = startSession({
-    size: { rows: 50, cols: 220 },
-    timeoutMs: 3_600_000,
-    startTimeoutMs: 60_000,
-    deliveryTimeoutMs: 30_000,
-    drainTimeoutMs: 10_000,
-    exitTimeoutMs: 5000,
-    otherStopHooks: false,
-    ...options,
-  });
-  let now = 0;
-  let screen: Screen = { lines: [], cursor: { row: 1, col: 1 } };
-  const deadlines = new Map<DeadlineName, number>();
-  const effects: Effect[] = [];
-  const hear = (input: Untimed<Input>) => {
-    const next = step(state, { ...input, at: now } as Input);
-    state = next.state;
-    for (const effect of next.effects) {
-      effects.push(effect);
-      if (effect.type === "deadline") {
-        if (effect.afterMs === undefined) deadlines.delete(effect.name);
-        else deadlines.set(effect.name, now + effect.afterMs);
-      } else if (effect.type === "postpone") {
-        for (const [name, due] of deadlines) {
-          if (name !== "timeout") deadlines.set(name, due + effect.byMs);
-        }
-      } else if (effect.type === "look") {
-        hear({ type: "screen", screen });
-      }
-    }
-  };
+/** Starts a session whose child has just been spawned. */
+export function simulate({ prompt, inject, ...options }: SimulationOptions = {}): Simulation {
+  const session = new Simulation(options);
   if (options.conversation === undefined) {
-    const message = {
+    session.receive(...onlyMessage({
       ...(prompt === undefined ? {} : { text: prompt }),
       ...(inject === undefined ? {} : { way: inject }),
-    };
-    for (const input of onlyMessage(message)) hear(input);
+    }));
   }
-  hear({ type: "spawned" });
-  return {
-    hear,
-    show: (text) => hear({ type: "terminal", bytes: new TextEncoder().encode(text) }),
-    draw: (...lines) => {
-      // Claude Code leaves the cursor on the caret of a dialog.
-      const row = Math.max(0, lines.findLastIndex((line) => line.includes("❯")));
-      const col = Math.max(0, (lines[row] ?? "").indexOf("❯"));
-      screen = { lines, cursor: { row: row + 1, col: col + 1 } };
-    },
-    sleep: (ms) => {
-      now += ms;
-      hear({ type: "suspended", ms });
-    },
-    wait: (ms) => {
-      const until = now + ms;
-      for (;;) {
-        const next = [...deadlines].sort(([, a], [, b]) => a - b)[0];
-        if (next === undefined || next[1] > until) break;
-        now = next[1];
-        deadlines.delete(next[0]);
-        hear({ type: "deadline", name: next[0] });
-      }
-      now = until;
-    },
-    now: () => now,
-    state: () => state,
-    effects,
-    typed: () =>
-      effects.filter((effect) => effect.type === "write")
-        .map((effect) => new TextDecoder().decode(effect.bytes)).join(""),
-    ending: () => effects.find((effect) => effect.type === "end")?.ending,
-    signals: () =>
-      effects.filter((effect) => effect.type === "kill")
-        .map(({ signal, tree }) => tree ? `${signal} tree` : signal),
-  };
+  session.receive({ type: "spawned" });
+  return session;
+}
+
+/** Starts a run and lets it receive inputs. */
+export function run(options: SimulationOptions, ...inputs: readonly Given[]): Simulation {
+  const session = simulate(options);
+  session.receive(...inputs);
+  return session;
+}
+
+/** Starts a conversation whose child rests and can be reached. */
+export function rested(options: SimulationOptions = {}): Simulation {
+  return run({ conversation: true, version: VERSION, ...options }, REACHABLE, IDLE);
+}
+
+/** Starts a conversation whose child works on the message "go", none of whose lines is written. */
+export function working(options: SimulationOptions = {}): Simulation {
+  const session = rested(options);
+  session.receive(message("go"), submit("go"), BUSY);
+  return session;
 }

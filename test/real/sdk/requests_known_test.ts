@@ -15,8 +15,8 @@ Deno.test("every request that the Agent SDK for TypeScript can make is answered,
       version: "2.1.330",
       caller: { idPrefix: "q", callbacks: [] },
     });
-    session.hear({ type: "reachable" });
-    session.hear({ type: "control", request: { id: "1", subtype, body: {} } });
+    session.receive({ type: "reachable" });
+    session.receive({ type: "control", request: { id: "1", subtype, body: {} } });
     return session.effects.some((effect) =>
       effect.type === "respond" && "error_code" in effect.response &&
       effect.response.error_code === "unsupported_request"

@@ -5,7 +5,7 @@ import { simulate } from "../simulation.ts";
 Deno.test("a skill that the caller has not chosen is not loaded, wherever Claude Code has found it", () => {
   const denied = (skill: unknown, skills?: readonly string[]) =>
     unchosenSkill(
-      { options: { ...simulate().state().options, ...(skills === undefined ? {} : { skills }) } },
+      { options: { ...simulate().state.options, ...(skills === undefined ? {} : { skills }) } },
       { tool_name: "Skill", tool_input: { skill } },
     ) !== undefined;
   const chosen = ["alpha", "plug:beta"];
@@ -20,9 +20,9 @@ Deno.test("a skill that the caller has not chosen is not loaded, wherever Claude
 Deno.test("only the call of an unchosen skill is refused, whether there is a budget or not", () => {
   for (const budget of [{}, { maxBudgetUsd: 1 }]) {
     const session = simulate({ skills: ["alpha"], ...budget });
-    session.hear({ type: "status", status: "busy" });
+    session.receive({ type: "status", status: "busy" });
     const call = (id: string, payload: Readonly<Record<string, unknown>>) =>
-      session.hear({ type: "hook", event: "PreToolUse", payload, id });
+      session.receive({ type: "hook", event: "PreToolUse", payload, id });
     call("nested", { tool_name: "Skill", tool_input: { skill: "nested" } });
     call("alpha", { tool_name: "Skill", tool_input: { skill: "alpha" } });
     call("shell", { tool_name: "Bash", tool_input: { skill: "nested" } });

@@ -18,7 +18,7 @@ function session(more: Partial<SessionState> = {}): SessionState {
     setServers: { set: { command: "x" }, own: { type: "sdk" } },
     switched: { off: false },
   };
-  const begun = simulate({ version: "2.1.332", caller }).state();
+  const begun = simulate({ version: "2.1.332", caller }).state;
   const tools = [{ name: "t", annotations: { destructiveHint: true, openWorldHint: 7 } }];
   const servers = new Map([["own", { serverInfo: { name: "o" }, tools }]]);
   return { ...begun, servers, ...more } as SessionState;
@@ -146,10 +146,10 @@ Deno.test("servers that are set take the place of those that were", () => {
 Deno.test("requests about servers are answered in their order, and hold for the next message", () => {
   const caller = { idPrefix: "q", callbacks: [], setServers: {} };
   const session = simulate({ conversation: true, version: "2.1.332", caller });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "status", status: "idle" });
+  session.receive({ type: "reachable" });
+  session.receive({ type: "status", status: "idle" });
   const ask = (subtype: string, body: JsonObject = {}) =>
-    session.hear({ type: "control", request: { id: subtype, subtype, body } });
+    session.receive({ type: "control", request: { id: subtype, subtype, body } });
   const seen = () =>
     session.effects.flatMap((effect) =>
       effect.type === "respond"
@@ -160,13 +160,13 @@ Deno.test("requests about servers are answered in their order, and hold for the 
     );
   ask("mcp_status");
   ask("mcp_set_servers", { servers: { new: { command: "x" } } });
-  session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
+  session.receive({ type: "message", message: { text: "hello", way: "rendezvous" } });
   assertEquals(seen(), []);
-  session.hear({ type: "consulted", id: "mcp_status", said: { response: TOLD } });
+  session.receive({ type: "consulted", id: "mcp_status", said: { response: TOLD } });
   assertEquals(seen(), ["mcp_status"]);
   const [status] = session.effects.flatMap((each) => each.type === "respond" ? [each] : []);
   assertEquals(JSON.stringify(status).includes('"new"'), false);
-  session.hear({ type: "consulted", id: "mcp_set_servers", said: { failure: "gone" } });
+  session.receive({ type: "consulted", id: "mcp_set_servers", said: { failure: "gone" } });
   assertEquals(seen()[1], "mcp_set_servers");
-  assertEquals(session.state().changes?.setServers, { new: { command: "x" } });
+  assertEquals(session.state.changes?.setServers, { new: { command: "x" } });
 });

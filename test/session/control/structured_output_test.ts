@@ -10,18 +10,18 @@ const SCHEMA = { properties: { n: { type: "integer" } } };
 /** A session in a turn that owes a structured answer. */
 function working(version = "2.1.332", maxTries = 2): Simulation {
   const session = simulate({ prompt: "go", output: { schema: SCHEMA, maxTries } });
-  session.hear({ type: "status", status: "busy", version });
+  session.receive({ type: "status", status: "busy", version });
   line(session, { type: "user", message: { content: "go" } });
   return session;
 }
 
 function line(session: Simulation, written: object): void {
   const entry = readEntry(written);
-  if (entry !== undefined) session.hear({ type: "transcript", entry });
+  if (entry !== undefined) session.receive({ type: "transcript", entry });
 }
 
 const says = (session: Simulation, message: JsonObject, problems = {}) =>
-  session.hear({ type: "mcp-message", server: OUTPUT_SERVER, message, ...problems });
+  session.receive({ type: "mcp-message", server: OUTPUT_SERVER, message, ...problems });
 const calls = (session: Simulation, problems: readonly { text: string; found?: string }[] = []) =>
   says(session, {
     id: 7,
@@ -33,9 +33,9 @@ const heard = ({ effects }: Simulation) =>
 const replies = ({ effects }: Simulation) =>
   effects.flatMap((effect) => effect.type === "answer" ? [effect.reply] : []);
 const stops = (session: Simulation, id = "1") =>
-  session.hear({ type: "hook", event: "Stop", payload: {}, id });
+  session.receive({ type: "hook", event: "Stop", payload: {}, id });
 const toolsReturned = (session: Simulation) =>
-  session.hear({ type: "hook", event: "PostToolBatch", payload: {}, id: "2" });
+  session.receive({ type: "hook", event: "PostToolBatch", payload: {}, id: "2" });
 
 Deno.test("the server for structured answers speaks MCP", () => {
   const session = working();
@@ -74,14 +74,14 @@ Deno.test("a turn is over with an answer only once the transcript holds its resu
     { "claude/endTurn": true },
   ]);
   stops(session);
-  session.hear({ type: "status", status: "idle" });
-  assertEquals(session.ending(), undefined);
-  assertEquals(session.signals(), []);
+  session.receive({ type: "status", status: "idle" });
+  assertEquals(session.ending, undefined);
+  assertEquals(session.signals, []);
   line(session, {
     type: "user",
     message: { content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "" }] },
   });
-  assertEquals(session.signals(), ["SIGTERM"]);
+  assertEquals(session.signals, ["SIGTERM"]);
 });
 
 Deno.test("a model that forgets its answer is reminded once, whatever it tried before", () => {
@@ -89,11 +89,11 @@ Deno.test("a model that forgets its answer is reminded once, whatever it tried b
   calls(session, [{ text: "/a: wrong" }]);
   stops(session);
   assertEquals(replies(session), [{ decision: "block", reason: OUTPUT_REMINDER }]);
-  assertEquals(session.state().phase, "working");
+  assertEquals(session.state.phase, "working");
   stops(session);
   assertEquals(replies(session).at(-1), undefined);
-  session.hear({ type: "status", status: "idle" });
-  assertEquals(session.signals(), ["SIGTERM"]);
+  session.receive({ type: "status", status: "idle" });
+  assertEquals(session.signals, ["SIGTERM"]);
 });
 
 Deno.test("a model is stopped after its last try, and not after one that was taken", () => {
@@ -104,9 +104,9 @@ Deno.test("a model is stopped after its last try, and not after one that was tak
   calls(session, [{ text: "/a: wrong" }]);
   toolsReturned(session);
   assertEquals(replies(session).at(-1)?.["continue"], false);
-  session.hear({ type: "status", status: "idle" });
-  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
-  assertEquals(session.ending(), { kind: "output-tries" });
+  session.receive({ type: "status", status: "idle" });
+  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
+  assertEquals(session.ending, { kind: "output-tries" });
 
   const taken = working("2.1.332", 1);
   calls(taken);
@@ -126,11 +126,11 @@ Deno.test("a model is reminded in vain that has made as many requests as it may"
     output: { schema: SCHEMA, maxTries: 2 },
     maxTurns: 1,
   });
-  session.hear({ type: "status", status: "busy", version: "2.1.332" });
+  session.receive({ type: "status", status: "busy", version: "2.1.332" });
   line(session, { type: "user", message: { content: "go" } });
   stops(session);
   assertEquals(replies(session), [{ decision: "block", reason: OUTPUT_REMINDER, ...STOP }]);
   line(session, { type: "system", subtype: "turn_duration" });
-  session.hear({ type: "status", status: "idle" });
-  assertEquals(session.signals(), ["SIGTERM"]);
+  session.receive({ type: "status", status: "idle" });
+  assertEquals(session.signals, ["SIGTERM"]);
 });

@@ -5,19 +5,19 @@ import { answer, called, COMPLETED, PROMPT, returned } from "../../transcript/li
 import { simulate, type Simulation } from "../simulation.ts";
 
 const cost = (session: Simulation, totalUsd: number, apiDurationMs = 1) =>
-  session.hear({ type: "cost", totalUsd, apiDurationMs });
+  session.receive({ type: "cost", totalUsd, apiDurationMs });
 const tool = (session: Simulation, id: string, payload: Readonly<Record<string, unknown>> = {}) =>
-  session.hear({ type: "hook", event: "PreToolUse", payload, id });
+  session.receive({ type: "hook", event: "PreToolUse", payload, id });
 const answers = ({ effects }: Simulation) =>
   effects.filter((effect) => effect.type === "answer").map(({ id, reply }) => [id, reply]);
 
 /** A turn under way, whose session may cost a dollar. */
 function begun(options: Parameters<typeof simulate>[0] = {}): Simulation {
   const session = simulate({ maxBudgetUsd: 1, ...options });
-  session.hear({ type: "status", status: "busy" });
-  session.hear(PROMPT);
+  session.receive({ type: "status", status: "busy" });
+  session.receive(PROMPT);
   cost(session, 0);
-  session.hear(called("t1"));
+  session.receive(called("t1"));
   return session;
 }
 
@@ -28,12 +28,12 @@ Deno.test("a tool waits until the answer that calls it has been paid, and its fe
   cost(session, 0.4);
   tool(session, "b");
   assertEquals(answers(session), [["a", undefined], ["b", undefined]]);
-  session.hear({ type: "hook", event: "PostToolBatch", payload: {}, id: "batch" });
+  session.receive({ type: "hook", event: "PostToolBatch", payload: {}, id: "batch" });
   tool(session, "c");
   assertEquals(answers(session).map(([id]) => id), ["a", "b", "batch"]);
   cost(session, 0.9);
   assertEquals(answers(session).map(([id]) => id), ["a", "b", "batch", "c"]);
-  assertEquals(session.signals(), []);
+  assertEquals(session.signals, []);
 });
 
 Deno.test("a status line that tells of nothing new pays no answer, and one without a price does by its time", () => {
@@ -68,57 +68,57 @@ Deno.test("a run ends before the first tool that it cannot afford", () => {
   tool(session, "a");
   cost(session, 1);
   assertEquals(answers(session), []);
-  assertEquals(session.signals(), ["SIGTERM tree"]);
-  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
-  assertEquals(session.ending(), { kind: "budget" });
+  assertEquals(session.signals, ["SIGTERM tree"]);
+  session.receive({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending, { kind: "budget" });
 });
 
 Deno.test("what is known to be unaffordable does not wait for a price", () => {
   const session = begun();
   cost(session, 2);
   tool(session, "a");
-  assertEquals(session.signals(), ["SIGTERM tree"]);
+  assertEquals(session.signals, ["SIGTERM tree"]);
 });
 
 Deno.test("an answer that uses the budget up is over as any other: its result tells", () => {
   const session = begun();
-  session.hear(answer("hi"));
-  session.hear({ type: "hook", event: "Stop", payload: { last_assistant_message: "hi" } });
+  session.receive(answer("hi"));
+  session.receive({ type: "hook", event: "Stop", payload: { last_assistant_message: "hi" } });
   cost(session, 5);
-  session.hear({ type: "status", status: "idle" });
-  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
-  assertEquals(session.ending()?.kind, "answered");
+  session.receive({ type: "status", status: "idle" });
+  session.receive({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending?.kind, "answered");
 });
 
 Deno.test("in a conversation the tools are refused, the child lives on, and no further message reaches it", () => {
   const session = simulate({ conversation: true, version: "2.1.332", maxBudgetUsd: 1 });
   const say = (text: string, ticket: string) =>
-    session.hear({ type: "message", message: { text, way: "rendezvous", ticket } as Message });
+    session.receive({ type: "message", message: { text, way: "rendezvous", ticket } as Message });
   const turns = () =>
     session.effects.filter((effect) => effect.type === "turn")
       .map(({ ending, tickets }) => [ending.kind, tickets]);
-  session.hear({ type: "reachable" });
-  session.hear({ type: "status", status: "idle" });
+  session.receive({ type: "reachable" });
+  session.receive({ type: "status", status: "idle" });
   say("hello there", "one");
-  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hello there" } });
-  session.hear({ type: "status", status: "busy" });
-  session.hear(PROMPT);
-  session.hear(called("t1"));
+  session.receive({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hello there" } });
+  session.receive({ type: "status", status: "busy" });
+  session.receive(PROMPT);
+  session.receive(called("t1"));
   tool(session, "a");
   cost(session, 1.5);
   assertEquals(answers(session), [["a", OVERSPENT]]);
   for (const input of [{ type: "status", status: "idle" }, returned("t1")] as const) {
-    session.hear(input);
+    session.receive(input);
     assertEquals(turns(), [], "what became of the tools is to be on record");
   }
-  session.hear(COMPLETED);
-  assertEquals([turns(), session.signals()], [[["budget", ["one"]]], []]);
+  session.receive(COMPLETED);
+  assertEquals([turns(), session.signals], [[["budget", ["one"]]], []]);
   const delivered = session.effects.filter(({ type }) => type === "deliver").length;
   say("and now", "two");
   assertEquals(turns(), [["budget", ["one"]], ["settled", ["two"]]]);
   assertEquals(session.effects.filter(({ type }) => type === "deliver").length, delivered);
-  session.hear({ type: "closed" });
-  assertEquals(session.signals(), ["SIGTERM"]);
+  session.receive({ type: "closed" });
+  assertEquals(session.signals, ["SIGTERM"]);
 });
 
 Deno.test("in a conversation no request follows the tools of an answer that has used the budget up", () => {
@@ -127,14 +127,14 @@ Deno.test("in a conversation no request follows the tools of an answer that has 
     tool(session, "a", agent);
     cost(session, 1.5);
     // A child that does not end its turn because a tool was refused would tell the model so.
-    session.hear({ type: "hook", event: "PostToolBatch", payload: agent, id: "batch" });
+    session.receive({ type: "hook", event: "PostToolBatch", payload: agent, id: "batch" });
     assertEquals(answers(session), [["a", OVERSPENT], ["batch", STOP]]);
     for (const input of [returned("t1"), COMPLETED, { type: "status", status: "idle" }] as const) {
-      session.hear(input);
+      session.receive(input);
     }
     const turns = session.effects.filter((effect) => effect.type === "turn");
     assertEquals(turns.map(({ ending }) => ending.kind), ["budget"]);
-    assertEquals(session.signals(), []);
+    assertEquals(session.signals, []);
   }
 });
 
@@ -143,13 +143,13 @@ Deno.test("what tools themselves have cost counts before the model is asked agai
   tool(session, "a");
   cost(session, 0.5);
   cost(session, 1.5);
-  session.hear({ type: "hook", event: "PostToolBatch", payload: {}, id: "batch" });
+  session.receive({ type: "hook", event: "PostToolBatch", payload: {}, id: "batch" });
   assertEquals(answers(session), [["a", undefined], ["batch", STOP]]);
-  session.hear(returned("t1"));
-  session.hear(COMPLETED);
-  session.hear({ type: "status", status: "idle" });
-  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
-  assertEquals(session.ending(), { kind: "budget" });
+  session.receive(returned("t1"));
+  session.receive(COMPLETED);
+  session.receive({ type: "status", status: "idle" });
+  session.receive({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending, { kind: "budget" });
 });
 
 Deno.test("what was paid before the child counts, and once", () => {
@@ -157,6 +157,6 @@ Deno.test("what was paid before the child counts, and once", () => {
     const session = begun({ paidUsd: 0.75, maxBudgetUsd: 1 });
     tool(session, "a");
     cost(session, total);
-    assertEquals(session.signals(), signals, `${total}`);
+    assertEquals(session.signals, signals, `${total}`);
   }
 });

@@ -1,233 +1,271 @@
 import { assertEquals } from "@std/assert";
-import { called, returned } from "../../transcript/lines.ts";
-import { simulate, type Simulation } from "../simulation.ts";
+import {
+  BUSY,
+  called,
+  caller,
+  EXIT,
+  type Given,
+  hook,
+  IDLE,
+  PROMPT,
+  returned,
+  status,
+} from "../inputs.ts";
+import { run, simulate, type Simulation, type SimulationOptions } from "../simulation.ts";
 
+const UP = "\x1b[A";
 const DOWN = "\x1b[B";
 const ENTER = "\r";
 const ESCAPE = "\x1b";
-
-const TRUST = ["Security guide", "", " ❯ No, exit", "   Yes, I trust this folder", ""] as const;
-const TRUSTED = ["Security guide", "", "   No, exit", " ❯ Yes, I trust this folder", ""] as const;
 const BROKEN = [
-  "Files with errors are skipped entirely",
-  "",
-  " ❯ 1. Fix with Claude",
-  "   2. Exit and fix manually",
+  ...["Files with errors are skipped entirely", ""],
+  ...[" ❯ 1. Fix with Claude", "   2. Exit and fix manually"],
   "   3. Continue without these settings",
-] as const;
-const PERMISSION = ["Do you want to proceed?", " ❯ 1. Yes", "   2. No"] as const;
+];
+const PERMISSION = ["Do you want to proceed?", " ❯ 1. Yes", "   2. No"];
+const ASKS = status("waiting", "permission prompt");
+
+/** The dialog about trust, with its caret on the first choice or on the second one. */
+function trust(caret: 0 | 1, choices = ["No, exit", "Yes, I trust this folder"]) {
+  const rows = choices.map((choice, at) => ` ${at === caret ? "❯" : " "} ${choice}`);
+  return ["Security guide", "", ...rows, ""];
+}
+const REVERSED = ["Yes, I trust this folder", "No, exit"];
 
 /** A session with a screen on which nothing moves any more. */
-function showing(...lines: readonly string[]): Simulation {
-  const session = simulate();
+function showing(lines: readonly string[], options: SimulationOptions = {}): Simulation {
+  const session = simulate(options);
   session.draw(...lines);
   session.show("…");
   session.wait(600);
   return session;
 }
 
-function status(session: Simulation, name: string, waitingFor?: string): void {
-  session.hear({
-    type: "status",
-    status: name,
-    ...(waitingFor === undefined ? {} : { waitingFor }),
-  });
-}
-
-/** A session in the middle of a turn that asks for a permission. */
-function asking(...lines: readonly string[]): Simulation {
-  const session = simulate();
-  status(session, "busy");
-  session.draw(...lines, ...PERMISSION);
-  status(session, "waiting", "permission prompt");
+/** A turn that shows something and reports a status. */
+function inTurn(lines: readonly string[], ...inputs: readonly Given[]): Simulation {
+  const session = run({}, BUSY);
+  session.draw(...lines);
+  session.receive(...inputs);
   return session;
 }
 
-Deno.test("a key that has not shown yet is not pressed again in haste", () => {
-  const session = showing(...TRUST);
-  session.wait(1900);
-  assertEquals(session.typed(), DOWN);
-  session.wait(600);
-  assertEquals(session.typed(), DOWN + DOWN);
+function endingAfter(session: Simulation, ms: number) {
+  session.wait(ms);
+  session.receive(EXIT);
+  session.wait(2000);
+  return session.ending?.kind;
+}
+
+Deno.test("dialog gets one key at a time, each after a look", () => {
+  const session = showing(trust(1, REVERSED));
+  assertEquals(session.typed, UP);
+  session.draw(...trust(0, REVERSED));
+  session.wait(300);
+  assertEquals(session.typed, UP + ENTER);
+  session.draw("❯ ");
+  session.receive(BUSY);
+  session.wait(10_000);
+  assertEquals(session.typed, UP + ENTER);
 });
 
-Deno.test("the next dialog is answered as soon as it stands", () => {
-  const session = showing(...TRUST);
-  session.draw(...TRUSTED);
-  session.wait(300);
-  assertEquals(session.typed(), DOWN + ENTER);
-  session.wait(300);
+Deno.test("key without a visible effect is repeated after 2.5 s", () => {
+  const session = showing(trust(0));
+  session.wait(1900);
+  assertEquals(session.typed, DOWN);
+  session.wait(600);
+  assertEquals(session.typed, DOWN + DOWN);
+});
+
+Deno.test("next dialog is answered as soon as it stands", () => {
+  const session = showing(trust(0));
+  session.draw(...trust(1));
+  session.wait(600);
+  assertEquals(session.typed, DOWN + ENTER);
   session.draw(...BROKEN);
   session.wait(300);
-  assertEquals(session.typed(), DOWN + ENTER + DOWN);
+  assertEquals(session.typed, DOWN + ENTER + DOWN);
 });
 
-Deno.test("a permission is left to the hook for a while, and then denied", () => {
-  const session = asking();
-  session.wait(10_000);
-  assertEquals(session.typed(), "");
-  session.wait(1000);
-  assertEquals(session.typed(), ESCAPE);
+Deno.test("slow start delays the first look", () => {
+  const session = simulate();
+  session.draw(...trust(1, REVERSED));
+  session.wait(2000);
+  session.show("…");
+  session.wait(3900);
+  session.show("…");
+  session.wait(3900);
+  assertEquals(session.of("look"), []);
+  session.wait(100);
+  assertEquals(session.typed, UP);
+  const short = simulate({ startTimeoutMs: 12_000 });
+  short.draw(...trust(1, REVERSED));
+  short.wait(8000);
+  short.show("…");
+  short.wait(1000);
+  assertEquals(short.typed, UP, "a short start limit bounds the delay");
 });
 
-Deno.test("a permission that the hook denies in time is not touched", () => {
-  const session = asking();
-  session.wait(9000);
-  session.draw("❯ ");
-  status(session, "busy");
-  session.wait(60_000);
-  assertEquals([session.typed(), session.signals()], ["", []]);
+Deno.test("dialog that does not react ends the run", () => {
+  const session = showing(trust(1, REVERSED));
+  assertEquals(endingAfter(session, 60_000), "dialog");
+  assertEquals(session.typed, UP.repeat(20));
+  assertEquals(endingAfter(showing(trust(0), { startTimeoutMs: 4000 }), 11_400), "not-started");
 });
 
-Deno.test("what blinks above a permission does not put its denial off", () => {
-  const session = asking("● Bash");
-  for (let blink = 0; blink < 11; blink++) {
-    session.wait(1000);
-    session.draw(blink % 2 === 0 ? "  Bash" : "● Bash", ...PERMISSION);
+Deno.test("dialog without a known answer ends the run without a key", () => {
+  const unknown = ["Shall we?", "", " ❯ 1. Now", "   2. Later", ""];
+  const covered = ["Something covers the input box"];
+  const login = [
+    ...["Select login method:", "", " ❯ 1. Claude account with subscription"],
+    "   2. Anthropic Console account",
+  ];
+  const cases = [
+    [showing(unknown), 3300],
+    [inTurn(covered, status("waiting", "dialog open")), 10_000],
+    [showing(login), 0],
+  ] as const;
+  for (const [session, ms] of cases) {
+    assertEquals([endingAfter(session, ms), session.typed], ["dialog", ""]);
   }
-  assertEquals(session.typed(), ESCAPE);
+  const [, , [named]] = cases;
+  assertEquals(named.ending?.kind === "dialog" && named.ending.name, "login");
 });
 
-Deno.test("a quoted dialog is not answered, whatever the child says of itself", () => {
+Deno.test("list in an answer is no dialog while the child is busy", () => {
+  const session = inTurn(["Pick one:", "", " ❯ 1. Now", "   2. Later", ""]);
+  session.show("…");
+  session.wait(100_000);
+  assertEquals(session.signals, []);
+});
+
+Deno.test("quoted dialog gets no key, whatever the status", () => {
   for (const name of ["busy", "idle", "waiting"]) {
-    const session = simulate();
-    session.draw(...TRUST);
-    status(session, name);
+    const session = run({}, status(name));
+    session.draw(...trust(0));
     session.show("…");
     session.wait(60_000);
-    assertEquals(session.typed(), "", name);
+    assertEquals(session.typed, "", name);
   }
+});
+
+Deno.test("dialog is looked at although its turn is reported later", () => {
+  for (const sign of [PROMPT, hook("UserPromptSubmit")]) {
+    const session = run({}, IDLE, ASKS, sign);
+    session.draw("Allow this?", "❯ 1. Yes", "  2. No");
+    session.wait(10_000);
+    assertEquals([session.of("look").length > 0, session.signals.length > 0], [true, true]);
+  }
+});
+
+Deno.test("permission on the screen is denied after 11 s", () => {
+  const session = inTurn(PERMISSION, ASKS);
+  session.wait(10_000);
+  assertEquals(session.typed, "");
+  session.wait(1000);
+  assertEquals(session.typed, ESCAPE);
+  const blinking = inTurn(["● Bash", ...PERMISSION], ASKS);
+  for (let blink = 0; blink < 11; blink++) {
+    blinking.wait(1000);
+    blinking.draw(blink % 2 === 0 ? "  Bash" : "● Bash", ...PERMISSION);
+  }
+  assertEquals(blinking.typed, ESCAPE);
+});
+
+Deno.test("permission that the hook denied in time gets no key", () => {
+  const session = inTurn(PERMISSION, ASKS);
+  session.wait(9000);
+  session.draw("❯ ");
+  session.receive(BUSY);
+  session.wait(60_000);
+  assertEquals([session.typed, session.signals], ["", []]);
 });
 
 const UNCHECKED = [
   " Auto mode can't check actions in this session, so this one needs your approval",
   " Do you want to proceed?",
-] as const;
-const NO = [...UNCHECKED, " ❯ No", "   Yes", "", " Esc to cancel · Tab to amend"] as const;
-const OPENED = [
-  ...UNCHECKED,
-  " ❯ No, and tell Claude what to do differently",
-  "   Yes",
-  "",
-  " Esc to cancel",
-] as const;
+];
+const NO = [...UNCHECKED, " ❯ No", "   Yes", "", " Esc to cancel · Tab to amend"];
 const STAYS = [
-  "─".repeat(80),
-  "  Auto mode can't check actions in this session",
+  ...["─".repeat(80), "  Auto mode can't check actions in this session"],
   "  Enter to stay in auto mode · shift+Tab to leave for accept edits mode and stop · Esc to cancel",
-] as const;
+];
+const OPEN = status("waiting", "dialog open");
 
-/** A session whose caller is asked for permissions, and whose calls ask on the screen without it. */
-function unchecked(...calls: readonly string[]): Simulation {
-  const session = simulate({ caller: { idPrefix: "q", callbacks: [], permissions: true } });
-  status(session, "busy");
-  session.hear(called(...calls));
+/** What is typed where calls ask on the screen instead of by a hook. */
+function unchecked(lines: readonly string[], waiting: Given, ...lineInputs: readonly Given[]) {
+  const session = run({ caller: caller({ permissions: true }) }, BUSY, ...lineInputs);
+  session.draw(...lines);
+  session.receive(waiting);
+  session.wait(2500);
   return session;
 }
 
-Deno.test("an action that auto mode cannot check is declined with the reason", () => {
-  const session = unchecked("toolu_1");
-  session.draw(...NO);
-  status(session, "waiting", "permission prompt");
+Deno.test("action that auto mode cannot check is declined with a reason", () => {
+  const session = unchecked(NO, ASKS, called("toolu_1"));
+  assertEquals(session.typed, "\t");
+  session.draw(
+    ...[...UNCHECKED, " ❯ No, and tell Claude what to do differently", "   Yes", ""],
+    " Esc to cancel",
+  );
   session.wait(2500);
-  assertEquals(session.typed(), "\t");
-  session.draw(...OPENED);
-  session.wait(2500);
-  assertEquals(session.typed().slice(0, 23), "\t\x1b[200~Nobody can be as");
+  assertEquals(session.typed.slice(0, 23), "\t\x1b[200~Nobody can be as");
   session.draw(...UNCHECKED, " ❯ No, Nobody can be asked to", "      approve", "   Yes", "");
   session.wait(2500);
-  assertEquals(session.typed().slice(-7), "\x1b[201~\r");
+  assertEquals(session.typed.slice(-7), "\x1b[201~\r");
 });
 
-Deno.test("auto mode without its check is kept on", () => {
-  const session = unchecked("toolu_1");
-  session.draw(...STAYS);
-  status(session, "waiting", "dialog open");
-  session.wait(900);
-  assertEquals(session.typed(), "");
-  session.wait(1600);
-  assertEquals(session.typed(), ENTER);
-});
-
-Deno.test("a command that quotes a dialog is not allowed by its answer", () => {
-  const session = unchecked("toolu_1");
-  session.draw(...STAYS, ...PERMISSION, "", " Esc to cancel");
-  status(session, "waiting", "permission prompt");
-  session.wait(2500);
-  assertEquals(session.typed(), DOWN, "towards No");
-});
-
-Deno.test("Enter is not pressed while another call may ask on the screen", () => {
-  for (const screen of [NO, STAYS]) {
-    const session = unchecked("toolu_1", "toolu_2");
-    session.draw(...screen);
-    status(session, "waiting", "dialog open");
-    session.wait(2500);
-    assertEquals(session.typed(), ESCAPE);
+Deno.test("Enter is pressed only while one call may ask", () => {
+  const two = [called("toolu_1", "toolu_2")];
+  for (
+    const [lines, calls, key] of [
+      [STAYS, [called("toolu_1")], ENTER],
+      [STAYS, two, ESCAPE],
+      [NO, two, ESCAPE],
+      [STAYS, [...two, returned("toolu_1")], ENTER],
+    ] as const
+  ) {
+    assertEquals(unchecked(lines, OPEN, ...calls).typed, key);
   }
-  const session = unchecked("toolu_1", "toolu_2");
-  session.hear(returned("toolu_1"));
-  session.draw(...STAYS);
-  status(session, "waiting", "dialog open");
-  session.wait(2500);
-  assertEquals(session.typed(), ENTER);
 });
 
-Deno.test("a dialog without an answer ends the run at once, by its name", () => {
-  const session = showing(
-    "Select login method:",
-    "",
-    " ❯ 1. Claude account with subscription",
-    "   2. Anthropic Console account",
-  );
-  session.hear({ type: "exit", exit: { kind: "signaled", signal: 15 } });
-  const ending = session.ending();
-  assertEquals(ending?.kind === "dialog" && ending.name, "login");
-  assertEquals(session.typed(), "");
+Deno.test("command that quotes a dialog does not get its answer", () => {
+  const quoting = [...STAYS, ...PERMISSION, "", " Esc to cancel"];
+  assertEquals(unchecked(quoting, ASKS, called("toolu_1")).typed, DOWN, "towards No");
 });
-
-/** A session whose prompt was pasted and sent off, of which nothing has been heard yet. */
-function entered(): Simulation {
-  const session = simulate({ prompt: "hello", inject: "paste" });
-  status(session, "idle");
-  session.show("\x1b[?2004h❯ hello");
-  return session;
-}
 
 const SENT = "\x1b[200~hello\x1b[201~\r";
 
-Deno.test("Enter is pressed again after a paste while nothing is asked", () => {
-  const session = entered();
-  session.draw("────", "❯ hello", "────", "  ? for shortcuts");
-  session.wait(500);
-  assertEquals(session.typed(), SENT);
-  session.wait(100);
-  assertEquals(session.typed(), `${SENT}\r`);
-  session.wait(600);
-  assertEquals(session.typed(), `${SENT}\r\r`);
-});
-
-for (const told of ["waiting", "busy", "idle"]) {
-  Deno.test(`Enter is not pressed again after a paste on a dialog, though the child says ${told}`, () => {
-    const session = entered();
-    session.draw("Do you want to proceed?", " ❯ 1. Yes", "   2. No");
-    status(session, told);
-    session.wait(9000);
-    assertEquals(session.typed(), SENT);
-    // Once it is gone, the prompt may still stand in the input box.
-    session.draw("────", "❯ hello", "────");
-    status(session, "idle");
-    session.wait(600);
-    assertEquals(session.typed(), `${SENT}\r`);
-  });
+/** A session whose prompt was pasted and sent with Enter, without a sign of its turn. */
+function entered(...lines: readonly string[]): Simulation {
+  const session = run({ prompt: "hello", inject: "paste" }, IDLE);
+  session.show("\x1b[?2004h❯ hello");
+  session.draw(...lines);
+  return session;
 }
 
-Deno.test("Enter is not pressed again after a paste on a screen that nobody knows and that waits", () => {
-  const session = entered();
-  session.draw("Something new?", "", " ❯ Sure", "   Never");
-  status(session, "waiting");
-  session.wait(4000);
-  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
-  session.wait(2000);
-  assertEquals([session.typed(), session.ending()?.kind], [SENT, "dialog"]);
+Deno.test("Enter is repeated every 600 ms after a paste", () => {
+  const session = entered("────", "❯ hello", "────", "  ? for shortcuts");
+  session.wait(599);
+  assertEquals(session.typed, SENT);
+  session.wait(1);
+  assertEquals(session.typed, `${SENT}\r`);
+  session.wait(600);
+  assertEquals(session.typed, `${SENT}\r\r`);
+});
+
+Deno.test("Enter is not repeated while a dialog stands", () => {
+  for (const name of ["waiting", "busy", "idle"]) {
+    const session = entered(...PERMISSION);
+    session.receive(status(name));
+    session.wait(9000);
+    assertEquals(session.typed, SENT);
+    // The prompt may still stand in the input box.
+    session.draw("────", "❯ hello", "────");
+    session.receive(IDLE);
+    session.wait(600);
+    assertEquals(session.typed, `${SENT}\r`);
+  }
+  const unknown = entered("Something new?", "", " ❯ Sure", "   Never");
+  unknown.receive(status("waiting"));
+  assertEquals([endingAfter(unknown, 4000), unknown.typed], ["dialog", SENT]);
 });

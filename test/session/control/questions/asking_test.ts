@@ -23,21 +23,21 @@ function working(
     otherStopHooks: true,
     caller: { idPrefix: "q", ...permissions, callbacks, servers: ["calc"] },
   });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "status", status: "idle" });
-  session.hear({
+  session.receive({ type: "reachable" });
+  session.receive({ type: "status", status: "idle" });
+  session.receive({
     type: "message",
     message: { text: "go", way: "rendezvous" } as Message,
   });
-  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "go" } });
-  session.hear({ type: "status", status: "busy" });
+  session.receive({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "go" } });
+  session.receive({ type: "status", status: "busy" });
   return session;
 }
 
 const line = (session: Simulation, written: object) => {
   const entry = readEntry(written);
-  if (entry !== undefined) session.hear({ type: "transcript", entry });
-  session.hear({ type: "read" });
+  if (entry !== undefined) session.receive({ type: "transcript", entry });
+  session.receive({ type: "read" });
 };
 const call = (session: Simulation, id = "toolu_1", input: unknown = INPUT) =>
   line(session, {
@@ -55,14 +55,14 @@ const needsPermission = (
   input: unknown = INPUT,
   more: Readonly<Record<string, unknown>> = {},
 ) =>
-  session.hear({
+  session.receive({
     type: "hook",
     event: "PermissionRequest",
     payload: { tool_name: "Bash", tool_input: input, cwd: "/w", ...more },
     id,
   });
 const answer = (session: Simulation, response: unknown, id = "q-1") =>
-  session.hear({ type: "answer", answer: { id, response } });
+  session.receive({ type: "answer", answer: { id, response } });
 const asked = ({ effects }: Simulation) =>
   effects.flatMap((effect) => effect.type === "ask" ? [effect] : []);
 const callIdOf = (question: CallerQuestion) => "tool_use_id" in question && question.tool_use_id;
@@ -161,17 +161,17 @@ Deno.test("a refusal is passed on in the caller's words, and may end the turn", 
   needsPermission(session, "7");
   answer(session, { behavior: "deny", message: "Never" });
   assertEquals(decision(session), { behavior: "deny", message: "Never" });
-  assertEquals([decisions(session), session.state().phase], [["rejected"], "working"]);
+  assertEquals([decisions(session), session.state.phase], [["rejected"], "working"]);
   call(session, "toolu_2");
   needsPermission(session, "8");
   answer(session, { behavior: "deny", message: "Stop", interrupt: true }, "q-2");
   assertEquals(decision(session), { behavior: "deny", message: "Stop", interrupt: true });
   assertEquals(decisions(session), ["rejected", "withdrawn"]);
-  assertEquals([session.state().phase, session.typed()], ["aborting", ""]);
+  assertEquals([session.state.phase, session.typed], ["aborting", ""]);
 });
 
 const chooseMode = (session: Simulation, mode: string) =>
-  session.hear({
+  session.receive({
     type: "control",
     request: { id: "r", subtype: "set_permission_mode", body: { mode } },
   });
@@ -203,12 +203,12 @@ Deno.test("a stricter mode chosen in mid-turn has calls asked about until it is 
     });
     const reply = (id: string) => {
       const payload = { tool_name: "Bash", tool_input: INPUT };
-      session.hear({ type: "hook", event: "PreToolUse", payload, id });
+      session.receive({ type: "hook", event: "PreToolUse", payload, id });
       const { reply } = session.effects.findLast((each) => each.type === "answer") ?? {};
       return (reply?.["hookSpecificOutput"] as Readonly<Record<string, unknown>> | undefined)
         ?.["permissionDecision"];
     };
-    session.hear({ type: "status", status: "busy" });
+    session.receive({ type: "status", status: "busy" });
     const before = reply("1");
     chooseMode(session, mode);
     const after = reply("2");
@@ -250,7 +250,7 @@ Deno.test("an answer that says nothing denies, and an error too", () => {
   const session = working();
   call(session);
   needsPermission(session, "7");
-  session.hear({ type: "answer", answer: { id: "q-1", error: "broken" } });
+  session.receive({ type: "answer", answer: { id: "q-1", error: "broken" } });
   assertEquals(decision(session), {
     behavior: "deny",
     message: "Tool permission request failed: Error: broken",
@@ -273,7 +273,7 @@ Deno.test("a caller that goes away in the middle of a question denies by that, a
   const session = working();
   call(session);
   needsPermission(session, "7");
-  session.hear({ type: "closed" });
+  session.receive({ type: "closed" });
   const gone = {
     behavior: "deny",
     message: "Tool permission request failed: AbortError: " +
@@ -302,7 +302,7 @@ Deno.test("a call that a hook of a caller's could have forbidden who has gone is
     const waiting = hooked();
     preToolUse(waiting);
     const later = hooked();
-    for (const session of [asking, waiting, later]) session.hear({ type: "closed" });
+    for (const session of [asking, waiting, later]) session.receive({ type: "closed" });
     call(later);
     preToolUse(later);
     for (const session of [asking, waiting, later]) {
@@ -311,7 +311,7 @@ Deno.test("a call that a hook of a caller's could have forbidden who has gone is
     }
   }
   const after = working([{ ...PRE, event: "PostToolUse" }]);
-  after.hear({ type: "closed" });
+  after.receive({ type: "closed" });
   call(after);
   preToolUse(after);
   assertEquals(output(after), [undefined]);
@@ -322,17 +322,17 @@ Deno.test("no key is pressed while the caller decides what the screen asks", () 
   session.draw("Do you want to proceed?", "❯ 1. Yes", "  2. No");
   call(session);
   needsPermission(session, "7");
-  session.hear({ type: "status", status: "waiting" });
+  session.receive({ type: "status", status: "waiting" });
   session.wait(30_000);
-  assertEquals([session.typed(), session.ending()], ["", undefined]);
+  assertEquals([session.typed, session.ending], ["", undefined]);
 });
 
 Deno.test("an interrupt takes questions back first", () => {
   const session = working();
-  session.hear(PROMPT);
+  session.receive(PROMPT);
   call(session);
   needsPermission(session, "7");
-  session.hear({ type: "control", request: { id: "r", subtype: "interrupt", body: {} } });
+  session.receive({ type: "control", request: { id: "r", subtype: "interrupt", body: {} } });
   const kinds = session.effects.map(({ type }) => type)
     .filter((type) => ["ask", "withdraw", "respond", "write"].includes(type));
   assertEquals(kinds, ["ask", "withdraw", "respond", "write"]);
@@ -343,7 +343,7 @@ Deno.test("an interrupt takes questions back first", () => {
 
 const PRE: CallbackHook = { event: "PreToolUse", matcher: "Bash", id: "hook_0", timeoutS: 2 };
 const preToolUse = (session: Simulation, id = "5", event = "PreToolUse") =>
-  session.hear({
+  session.receive({
     type: "hook",
     event,
     payload: { hook_event_name: event, tool_name: "Bash", tool_use_id: "toolu_1" },
@@ -414,7 +414,7 @@ Deno.test("that the caller says nothing to a Stop hook in time is told, once unt
   const told = () => {
     const session = working([{ event: "Stop", id: "hook_0", timeoutS: 2 }], 60_000);
     const stop = (id: string) =>
-      session.hear({ type: "hook", event: "Stop", payload: {}, id, callback: 0 });
+      session.receive({ type: "hook", event: "Stop", payload: {}, id, callback: 0 });
     for (const id of ["1", "2"]) {
       stop(id);
       session.wait(2000);
@@ -435,7 +435,7 @@ Deno.test("of what a hook of the caller's says ahead of a compaction its message
   const event = "PreCompact";
   const replied = (response: unknown) => {
     const session = working([{ event, id: "hook_0", blocks: true }]);
-    session.hear({ type: "hook", event, payload: {}, id: "5", callback: 0 });
+    session.receive({ type: "hook", event, payload: {}, id: "5", callback: 0 });
     answer(session, response);
     return replies(session).map(({ reply }) => reply);
   };
@@ -464,7 +464,7 @@ Deno.test("hooks of the caller's have the time that they had left once this prog
   const session = working([PRE, { ...PRE, id: "hook_1", timeoutS: 5 }]);
   call(session);
   preToolUse(session);
-  session.hear({
+  session.receive({
     type: "hook",
     event: "PreToolUse",
     payload: { tool_name: "Bash", tool_use_id: "toolu_1" },
@@ -488,8 +488,8 @@ Deno.test("that a hook of the caller's has failed is told, with what comes of it
   const remarks = (version: string, hook: Partial<CallbackHook>) => {
     const event = "PostToolUse";
     const session = working([{ event, id: "hook_0", ...hook }], 60_000, version);
-    session.hear({ type: "hook", event, payload: {}, id: "5", callback: 0 });
-    session.hear({ type: "answer", answer: { id: "q-1", error: "x" } });
+    session.receive({ type: "hook", event, payload: {}, id: "5", callback: 0 });
+    session.receive({ type: "answer", answer: { id: "q-1", error: "x" } });
     return session.effects.flatMap((effect) => effect.type === "remark" ? [effect.text] : []);
   };
   const failed =
@@ -536,9 +536,9 @@ Deno.test("a hook of the caller's that fails stops what it guards if it says so"
     const { version = "2.1.332", ...hook } = more as { readonly version?: string };
     const session = working([{ event, id: "hook_0", blocks: true, ...hook }], 60_000, version);
     const payload = { hook_event_name: event };
-    session.hear({ type: "hook", event, payload, id: "5", callback: 0 });
+    session.receive({ type: "hook", event, payload, id: "5", callback: 0 });
     const id = "q-1";
-    session.hear(
+    session.receive(
       response instanceof Error
         ? { type: "answer", answer: { id, error: response.message } }
         : { type: "answer", answer: { id, response } },
@@ -561,8 +561,8 @@ Deno.test("a hook of the caller's that fails stops what it guards if it says so"
     const [event, blocks, told] of [["Stop", true, true], ["Stop"], ["PostToolUse", true]] as const
   ) {
     const session = working([{ event, id: "hook_0", ...(blocks ? { blocks } : {}) }]);
-    session.hear({ type: "hook", event, payload: {}, id: "5", callback: 0 });
-    session.hear({ type: "answer", answer: { id: "q-1", error: "x" } });
+    session.receive({ type: "hook", event, payload: {}, id: "5", callback: 0 });
+    session.receive({ type: "answer", answer: { id: "q-1", error: "x" } });
     const remark = session.effects.find(({ type }) => type === "remark");
     assertEquals(remark?.type === "remark" && remark.ofStop, told);
   }
@@ -576,9 +576,9 @@ Deno.test("a hook of the caller's that answers for another event says nothing, a
     const isOfCall = event === "PreToolUse";
     if (isOfCall) call(session);
     const payload = isOfCall ? { tool_use_id: "toolu_1" } : {};
-    session.hear({ type: "hook", event, payload, id: "5", callback: 0 });
+    session.receive({ type: "hook", event, payload, id: "5", callback: 0 });
     const output = { hookEventName: name, additionalContext: "x" };
-    session.hear({
+    session.receive({
       type: "answer",
       answer: { id: "q-1", response: { hookSpecificOutput: output } },
     });
@@ -610,7 +610,7 @@ Deno.test("a hook of the caller's that answers for another event says nothing, a
   // It ends claude -p, too.
   for (const version of ["2.1.285", "2.1.332"]) {
     const session = hear("UserPromptSubmit", version);
-    assertEquals(session.state().ending, {
+    assertEquals(session.state.ending, {
       kind: "misnamed-answer",
       message: wrong("UserPromptSubmit"),
     });
@@ -621,7 +621,7 @@ Deno.test("a hook of the caller's for a command of a skill has its say, and with
   const event = "PreSkillShellCommand";
   const asking = () => {
     const session = working([{ event, id: "hook_0", timeoutS: 2 }], 60_000, "2.1.332");
-    session.hear({ type: "hook", event, payload: { tool_use_id: "u:0" }, id: "5", callback: 0 });
+    session.receive({ type: "hook", event, payload: { tool_use_id: "u:0" }, id: "5", callback: 0 });
     session.wait(1000);
     return session;
   };
@@ -640,14 +640,14 @@ Deno.test("a hook of the caller's for a command of a skill has its say, and with
   late.wait(1000);
   assertEquals(given(late), notRun("the hook didn't answer"));
   const left = asking();
-  left.hear({ type: "closed" });
+  left.receive({ type: "closed" });
   assertEquals(given(left), notRun("the hook didn't answer"));
 });
 
 Deno.test("what a hook of the caller's says of an event that is not known is the child's to judge", () => {
   const said = (event: string) => {
     const session = working([{ event, id: "hook_0" }]);
-    session.hear({ type: "hook", event, payload: {}, id: "5", callback: 0 });
+    session.receive({ type: "hook", event, payload: {}, id: "5", callback: 0 });
     answer(session, { hookSpecificOutput: { hookEventName: event, permissionDecision: "deny" } });
     return replies(session).map(({ reply }) => reply !== undefined);
   };
@@ -659,7 +659,7 @@ Deno.test("an answer of the caller's server that Claude Code could not read is a
   const answered = (length: number) => {
     const session = working();
     const message = { jsonrpc: "2.0", id: 3, method: "tools/list" };
-    session.hear({ type: "mcp-message", server: "calc", message });
+    session.receive({ type: "mcp-message", server: "calc", message });
     answer(session, { mcp_response: { jsonrpc: "2.0", id: 0, result: { x: "x".repeat(length) } } });
     return session.effects.flatMap((effect) =>
       effect.type === "mcp-message" ? [Object.keys(effect.message)] : []
@@ -677,17 +677,17 @@ Deno.test("a server of the caller's that does not say what it is has failed", ()
     params: { requestId: 3 },
   };
   const failed = working();
-  failed.hear({ type: "mcp-message", server: "calc", message: initialize });
-  assertEquals(failed.state().servers.get("calc"), undefined);
-  failed.hear({ type: "answer", answer: { id: "q-1", error: "no such server" } });
-  assertEquals(failed.state().servers.get("calc"), { failed: true });
+  failed.receive({ type: "mcp-message", server: "calc", message: initialize });
+  assertEquals(failed.state.servers.get("calc"), undefined);
+  failed.receive({ type: "answer", answer: { id: "q-1", error: "no such server" } });
+  assertEquals(failed.state.servers.get("calc"), { failed: true });
   const mute = working();
-  mute.hear({ type: "mcp-message", server: "calc", message: initialize });
+  mute.receive({ type: "mcp-message", server: "calc", message: initialize });
   const other = { ...cancelled, params: { requestId: 4 } };
-  mute.hear({ type: "mcp-message", server: "calc", message: other });
-  assertEquals(mute.state().servers.get("calc"), undefined);
-  mute.hear({ type: "mcp-message", server: "calc", message: cancelled });
-  assertEquals(mute.state().servers.get("calc"), { failed: true });
+  mute.receive({ type: "mcp-message", server: "calc", message: other });
+  assertEquals(mute.state.servers.get("calc"), undefined);
+  mute.receive({ type: "mcp-message", server: "calc", message: cancelled });
+  assertEquals(mute.state.servers.get("calc"), { failed: true });
 });
 
 Deno.test("a hook about what a tool has done is called after the call, and one about several after their results", () => {
@@ -699,7 +699,7 @@ Deno.test("a hook about what a tool has done is called after the call, and one a
   ];
   for (const [callback, event] of events.entries()) {
     const payload = payloads[callback] ?? {};
-    session.hear({ type: "hook", event, payload, id: `${callback}`, callback });
+    session.receive({ type: "hook", event, payload, id: `${callback}`, callback });
   }
   const called = () =>
     asked(session).map(({ question }) => "callback_id" in question && question.callback_id);
@@ -718,15 +718,15 @@ Deno.test("hooks about a subagent are called once its call has been told, and it
   const session = working(events.map((event) => ({ event, id: event })));
   const hook = (event: string, payload: Readonly<Record<string, unknown>>) => {
     const callback = events.indexOf(event);
-    session.hear({ type: "hook", event, payload, id: event, callback });
+    session.receive({ type: "hook", event, payload, id: event, callback });
   };
   const called = () =>
     asked(session).map(({ question }) => "callback_id" in question && question.callback_id);
   const said = (content: readonly object[]) => {
     const subagent = { agentId: "a1", toolUseId: "toolu_1", type: "Explore", description: "Look" };
     const entry = readEntry({ type: "assistant", message: { id: "m", model: "m", content } });
-    if (entry !== undefined) session.hear({ type: "subagent", line: { subagent, entry } });
-    session.hear({ type: "read" });
+    if (entry !== undefined) session.receive({ type: "subagent", line: { subagent, entry } });
+    session.receive({ type: "read" });
   };
   hook("SubagentStart", { agent_id: "a1", agent_type: "Explore" });
   call(session);
@@ -757,7 +757,7 @@ Deno.test("hooks about a subagent are called once its call has been told, and it
 Deno.test("a hook about a permission is called after the question of it, whichever of the two the child asks first", () => {
   const session = working([{ event: "PermissionRequest", id: "hook_0" }]);
   const hook = (id: string, input: unknown) =>
-    session.hear({
+    session.receive({
       type: "hook",
       event: "PermissionRequest",
       payload: {
@@ -798,7 +798,7 @@ Deno.test("a hook whose callback is not registered vetoes", () => {
 });
 
 const fromChild = (session: Simulation, message: Readonly<Record<string, unknown>>) =>
-  session.hear({ type: "mcp-message", server: "calc", message });
+  session.receive({ type: "mcp-message", server: "calc", message });
 const toChild = ({ effects }: Simulation) =>
   effects.flatMap((effect) => effect.type === "mcp-message" ? [effect.message] : []);
 
@@ -859,7 +859,7 @@ Deno.test("a call of the caller's tool that is never told is made all the same, 
   session.wait(5000);
   assertEquals(asked(session).length, 1);
   callTool(session, 2, { "claudecode/toolUseId": "toolu_2" });
-  session.hear({
+  session.receive({
     type: "control",
     request: { id: "i", subtype: "interrupt", body: { subtype: "interrupt" } },
   });
@@ -871,9 +871,9 @@ Deno.test("a server's call ends in an error when the caller errs, says nothing o
   const session = working();
   const codes = () => toChild(session).map(({ error }) => (error as { code: number }).code);
   for (const id of [1, 2, 3]) fromChild(session, { jsonrpc: "2.0", id, method: "tools/call" });
-  session.hear({ type: "answer", answer: { id: "q-1", error: "broken" } });
+  session.receive({ type: "answer", answer: { id: "q-1", error: "broken" } });
   answer(session, { nothing: true }, "q-2");
-  session.hear({ type: "closed" });
+  session.receive({ type: "closed" });
   fromChild(session, { jsonrpc: "2.0", id: 4, method: "tools/call" });
   assertEquals(codes(), Array(4).fill(-32603));
   fromChild(session, { jsonrpc: "2.0", id: 5, method: "server/discover" });
@@ -888,7 +888,7 @@ function stands(session: Simulation, command = INPUT.command): void {
     ...["─".repeat(80), " Bash command", `   ${command}`, `   ${INPUT.description}`],
     ...[" Do you want to proceed?", " ❯ 1. Yes", "   2. No"],
   );
-  session.hear({ type: "status", status: "waiting", waitingFor: "permission prompt" });
+  session.receive({ type: "status", status: "waiting", waitingFor: "permission prompt" });
 }
 
 Deno.test("a dialog that stands though its call was allowed is answered with a yes, a yes to something else is not", () => {
@@ -898,10 +898,10 @@ Deno.test("a dialog that stands though its call was allowed is answered with a y
     needsPermission(session, "7");
     stands(session, shown);
     session.wait(60_000);
-    const before = session.typed();
+    const before = session.typed;
     answer(session, decision);
     session.wait(ms);
-    return session.typed().slice(before.length);
+    return session.typed.slice(before.length);
   };
   const yes = { behavior: "allow", updatedInput: INPUT };
   assertEquals([pressed(yes, 2000), pressed(yes, 2500)], ["", "\r"]);
@@ -917,7 +917,7 @@ Deno.test("a dialog that stands though its call was allowed is answered with a y
 
 Deno.test("any number of calls are allowed that a rule asks about, and a key that shows nothing is not pressed for ever", () => {
   const session = working([], HOUR);
-  const before = session.typed();
+  const before = session.typed;
   for (let count = 1; count <= 30; count++) {
     const input = { ...INPUT, command: `touch ${count}` };
     call(session, `toolu_${count}`, input);
@@ -925,9 +925,9 @@ Deno.test("any number of calls are allowed that a rule asks about, and a key tha
     stands(session, input.command);
     answer(session, { behavior: "allow" }, `q-${count}`);
     session.wait(2500);
-    assertEquals(session.typed(), before + "\r".repeat(count));
+    assertEquals(session.typed, before + "\r".repeat(count));
     session.draw("❯ ");
-    session.hear({ type: "status", status: "busy" });
+    session.receive({ type: "status", status: "busy" });
     returned(session, `toolu_${count}`);
   }
   call(session, "last");
@@ -935,5 +935,5 @@ Deno.test("any number of calls are allowed that a rule asks about, and a key tha
   stands(session);
   answer(session, { behavior: "allow" }, "q-31");
   session.wait(600_000);
-  assertEquals(session.ending()?.kind, "dialog");
+  assertEquals(session.ending?.kind, "dialog");
 });

@@ -17,24 +17,24 @@ function working({ initialized = true } = {}): Simulation {
       ...(initialized ? { initialized: { id: "i" } } : {}),
     },
   });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "status", status: "idle" });
-  session.hear({ type: "message", message: { text: "go", way: "rendezvous" } as Message });
-  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "go" } });
-  session.hear({ type: "status", status: "busy" });
+  session.receive({ type: "reachable" });
+  session.receive({ type: "status", status: "idle" });
+  session.receive({ type: "message", message: { text: "go", way: "rendezvous" } as Message });
+  session.receive({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "go" } });
+  session.receive({ type: "status", status: "busy" });
   return session;
 }
 
 function elicit(session: Simulation, id = "7"): void {
   const payload = { ...ASKED, cwd: "/w", requested_schema: SCHEMA };
-  session.hear({ type: "hook", event: "Elicitation", payload, id });
+  session.receive({ type: "hook", event: "Elicitation", payload, id });
 }
 
 function call(session: Simulation): void {
   const content = [{ type: "tool_use", id: "toolu_1", name: "mcp__my_el__ask", input: {} }];
   const entry = readEntry({ type: "assistant", message: { id: "m", model: "m", content } });
-  if (entry !== undefined) session.hear({ type: "transcript", entry });
-  session.hear({ type: "read" });
+  if (entry !== undefined) session.receive({ type: "transcript", entry });
+  session.receive({ type: "read" });
 }
 
 const asked = ({ effects }: Simulation) =>
@@ -57,7 +57,7 @@ Deno.test("what an MCP server asks the user a caller is asked, once the call has
     requested_schema: SCHEMA,
   }]);
   const response = { action: "accept", content: { name: "Bob" } };
-  session.hear({ type: "answer", answer: { id: "q-1", response } });
+  session.receive({ type: "answer", answer: { id: "q-1", response } });
   assertEquals(answers(session), [told(response)]);
 });
 
@@ -66,14 +66,14 @@ Deno.test("an answer to what an MCP server asks that cannot be understood is non
     const session = working();
     call(session);
     elicit(session);
-    session.hear({ type: "answer", answer: { id: "q-1", response } });
+    session.receive({ type: "answer", answer: { id: "q-1", response } });
     const isDeclined = JSON.stringify(response).includes("decline");
     assertEquals(answers(session), [isDeclined ? told({ action: "decline" }) : CANCELLED]);
   }
   const failing = working();
   call(failing);
   elicit(failing);
-  failing.hear({ type: "answer", answer: { id: "q-1", error: "the caller broke" } });
+  failing.receive({ type: "answer", answer: { id: "q-1", error: "the caller broke" } });
   assertEquals(answers(failing), [CANCELLED]);
 });
 
@@ -88,12 +88,12 @@ Deno.test("an MCP server that asks is told that nobody answers, where nobody can
     const gone = working();
     if (isTold) call(gone);
     elicit(gone);
-    gone.hear({ type: "closed" });
+    gone.receive({ type: "closed" });
     assertEquals(answers(gone), [CANCELLED], `told: ${isTold}`);
     const stopped = working();
     if (isTold) call(stopped);
     elicit(stopped);
-    stopped.hear({ type: "control", request: { id: "s", subtype: "interrupt", body: {} } });
+    stopped.receive({ type: "control", request: { id: "s", subtype: "interrupt", body: {} } });
     assertEquals(answers(stopped), [], `told: ${isTold}`);
   }
 });

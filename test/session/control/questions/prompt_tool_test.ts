@@ -16,8 +16,8 @@ function asking(tools: readonly string[] = ["ask"], version = "2.1.332"): Simula
       promptTool: { name: "mcp__p_q__ask", server: "p.q", tool: "ask" },
     },
   });
-  session.hear({ type: "status", status: "busy", version });
-  session.hear({ type: "closed" });
+  session.receive({ type: "status", status: "busy", version });
+  session.receive({ type: "closed" });
   says(session, { id: 1, result: { tools: tools.map((name) => ({ name })) } });
   const entry = readEntry({
     type: "assistant",
@@ -27,9 +27,9 @@ function asking(tools: readonly string[] = ["ask"], version = "2.1.332"): Simula
       content: [{ type: "tool_use", id: "toolu_1", name: "Bash", input: INPUT }],
     },
   });
-  if (entry !== undefined) session.hear({ type: "transcript", entry });
-  session.hear({ type: "read" });
-  session.hear({
+  if (entry !== undefined) session.receive({ type: "transcript", entry });
+  session.receive({ type: "read" });
+  session.receive({
     type: "hook",
     event: "PermissionRequest",
     payload: { tool_name: "Bash", tool_input: INPUT },
@@ -39,7 +39,7 @@ function asking(tools: readonly string[] = ["ask"], version = "2.1.332"): Simula
 }
 
 const says = (session: Simulation, message: JsonObject) =>
-  session.hear({ type: "mcp-message", server: "p.q", message });
+  session.receive({ type: "mcp-message", server: "p.q", message });
 const answers = (session: Simulation, text: string, isError = false) =>
   says(session, { id: "q-1", result: { content: [{ type: "text", text }], isError } });
 const decision = ({ effects }: Simulation) => {
@@ -87,9 +87,9 @@ Deno.test("a tool that fails is an error of the call, on which nobody has decide
 
 Deno.test("a tool that the server does not have ends the run", () => {
   const session = asking(["other", "more"]);
-  assertEquals(session.signals(), ["SIGTERM tree"]);
-  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
-  assertEquals(session.ending(), {
+  assertEquals(session.signals, ["SIGTERM tree"]);
+  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
+  assertEquals(session.ending, {
     kind: "no-prompt-tool",
     name: "mcp__p_q__ask",
     available: ["mcp__p_q__other", "mcp__p_q__more"],
@@ -109,27 +109,27 @@ Deno.test("a tool of the caller's own server is asked of the caller", () => {
         promptTool: { name: "mcp__own__ask", tool: "ask", ownServer: "own" },
       },
     });
-    session.hear({ type: "reachable" });
-    session.hear({ type: "status", status: "busy", version: "2.1.332" });
+    session.receive({ type: "reachable" });
+    session.receive({ type: "status", status: "busy", version: "2.1.332" });
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-    session.hear({ type: "mcp-message", server: "own", message });
+    session.receive({ type: "mcp-message", server: "own", message });
     const listed = { result: { tools: tools.map((name) => ({ name })) } };
-    session.hear({
+    session.receive({
       type: "answer",
       answer: { id: "q-1", response: { mcp_response: { id: 1, ...listed } } },
     });
-    if (closed) session.hear({ type: "closed" });
+    if (closed) session.receive({ type: "closed" });
     const content = [{ type: "tool_use", id: "toolu_1", name: "Bash", input: INPUT }];
     const entry = readEntry({ type: "assistant", message: { id: "m", model: "m", content } });
-    if (entry !== undefined) session.hear({ type: "transcript", entry });
-    session.hear({ type: "read" });
+    if (entry !== undefined) session.receive({ type: "transcript", entry });
+    session.receive({ type: "read" });
     const payload = { tool_name: "Bash", tool_input: INPUT };
-    session.hear({ type: "hook", event: "PermissionRequest", payload, id: "7" });
+    session.receive({ type: "hook", event: "PermissionRequest", payload, id: "7" });
     return session;
   };
   const said = (answer: JsonObject) => {
     const session = asking();
-    session.hear({ type: "answer", answer: { id: "q-2", ...answer } as never });
+    session.receive({ type: "answer", answer: { id: "q-2", ...answer } as never });
     return [decision(session), ...outcomes(session)];
   };
   const text = (decided: JsonObject) => ({
@@ -167,8 +167,8 @@ Deno.test("a tool of the caller's own server is asked of the caller", () => {
   }
   assertEquals(outcomes(asking({ closed: true })), ["failed"]);
   const lacking = asking({ tools: ["other"] });
-  lacking.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
-  assertEquals(lacking.ending(), {
+  lacking.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
+  assertEquals(lacking.ending, {
     kind: "no-prompt-tool",
     name: "mcp__own__ask",
     available: ["mcp__own__other"],

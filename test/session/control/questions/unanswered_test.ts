@@ -40,17 +40,17 @@ function unanswered(kind: Kind, isAsked: boolean): Simulation {
         : {}),
     },
   });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "status", status: "idle" });
-  session.hear({ type: "message", message: { text: "go", way: "rendezvous" } as Message });
-  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "go" } });
-  session.hear({ type: "status", status: "busy" });
-  session.hear(PROMPT);
+  session.receive({ type: "reachable" });
+  session.receive({ type: "status", status: "idle" });
+  session.receive({ type: "message", message: { text: "go", way: "rendezvous" } as Message });
+  session.receive({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "go" } });
+  session.receive({ type: "status", status: "busy" });
+  session.receive(PROMPT);
   if (kind === "prompt tool") {
     const message = { jsonrpc: "2.0", id: 0, method: "tools/list" };
-    session.hear({ type: "mcp-message", server: SERVER, message });
+    session.receive({ type: "mcp-message", server: SERVER, message });
     const response = { mcp_response: { result: { tools: [{ name: "ask" }] } } };
-    session.hear({ type: "answer", answer: { id: "q-1", response } });
+    session.receive({ type: "answer", answer: { id: "q-1", response } });
   }
   const tell = () => {
     const entry = readEntry({
@@ -61,8 +61,8 @@ function unanswered(kind: Kind, isAsked: boolean): Simulation {
         content: [{ type: "tool_use", id: "toolu_1", name: "Bash", input: INPUT }],
       },
     });
-    if (entry !== undefined) session.hear({ type: "transcript", entry });
-    session.hear({ type: "read" });
+    if (entry !== undefined) session.receive({ type: "transcript", entry });
+    session.receive({ type: "read" });
   };
   if (isAsked) tell();
   wait(session, kind);
@@ -78,18 +78,18 @@ function wait(session: Simulation, kind: Kind, id = "5"): void {
   if (kind === "MCP call") {
     const _meta = { "claudecode/toolUseId": "toolu_1" };
     const message = { jsonrpc: "2.0", id, method: "tools/call", params: { name: "add", _meta } };
-    session.hear({ type: "mcp-message", server: SERVER, message });
+    session.receive({ type: "mcp-message", server: SERVER, message });
   } else if (kind === "permission" || kind === "prompt tool") {
-    session.hear({ type: "hook", event: "PermissionRequest", payload, id });
+    session.receive({ type: "hook", event: "PermissionRequest", payload, id });
   } else {
-    session.hear({ type: "hook", event: eventOf(kind), payload, id, callback: 0 });
+    session.receive({ type: "hook", event: eventOf(kind), payload, id, callback: 0 });
   }
 }
 
 const control = (subtype: string, body: JsonObject = {}) => (session: Simulation) =>
-  session.hear({ type: "control", request: { id: "r", subtype, body: { subtype, ...body } } });
+  session.receive({ type: "control", request: { id: "r", subtype, body: { subtype, ...body } } });
 const signal = (name: "SIGINT" | "SIGTERM" | "SIGHUP") => (session: Simulation) =>
-  session.hear({ type: "signal", signal: name });
+  session.receive({ type: "signal", signal: name });
 
 /** Every way in which a question ends without an answer. A server that stops sends its runs SIGTERM. */
 const WAYS: Readonly<Record<string, (session: Simulation) => void>> = {
@@ -99,10 +99,10 @@ const WAYS: Readonly<Record<string, (session: Simulation) => void>> = {
     control("interrupt")(session);
   },
   "end_session": control("end_session"),
-  "the end of input": (session) => session.hear({ type: "closed" }),
-  "input that cannot be read": (session) => session.hear({ type: "unreadable", reason: "no" }),
+  "the end of input": (session) => session.receive({ type: "closed" }),
+  "input that cannot be read": (session) => session.receive({ type: "unreadable", reason: "no" }),
   "an urgent message": (session) =>
-    session.hear({
+    session.receive({
       type: "message",
       message: { text: "now", way: "rendezvous", priority: "now" } as Message,
     }),
@@ -110,17 +110,17 @@ const WAYS: Readonly<Record<string, (session: Simulation) => void>> = {
   "SIGTERM": signal("SIGTERM"),
   "SIGHUP": signal("SIGHUP"),
   "the timeout": (session) => session.wait(20_000),
-  "a full private folder": (session) => session.hear({ type: "unheard" }),
+  "a full private folder": (session) => session.receive({ type: "unheard" }),
   "a child that is told to go": (session) => {
     signal("SIGTERM")(session);
     signal("SIGTERM")(session);
   },
   "the end of the turn": (session) => {
-    session.hear({ type: "hook", event: "StopFailure", payload: { error: "unknown" } });
-    session.hear({ type: "status", status: "idle" });
+    session.receive({ type: "hook", event: "StopFailure", payload: { error: "unknown" } });
+    session.receive({ type: "status", status: "idle" });
   },
   "the end of the child": (session) =>
-    session.hear({ type: "exit", exit: { kind: "exited", code: 1 } }),
+    session.receive({ type: "exit", exit: { kind: "exited", code: 1 } }),
 };
 
 /** Whether an answer to a hook lets no call run. */
@@ -145,7 +145,7 @@ for (const [way, end] of Object.entries(WAYS)) {
         // What the child asks before it has read of the end is as unanswered.
         wait(session, kind, "6");
         session.wait(120_000);
-        session.hear({ type: "status", status: "idle" });
+        session.receive({ type: "status", status: "idle" });
         session.wait(120_000);
         const since = session.effects.slice(before);
         const about = `${kind}, asked: ${isAsked}`;
@@ -166,12 +166,12 @@ Deno.test("an interrupt presses Escape, and vetoes once the turn is over", () =>
       session.effects.slice(answersSince).filter(({ type }) => type === "answer");
     control("interrupt")(session);
     session.wait(900);
-    const [typed, early] = [session.typed(), answers()];
+    const [typed, early] = [session.typed, answers()];
     assertEquals([typed, early], [".\x1b", []], kind);
     const content = [{ type: "text", text: "[Request interrupted by user for tool use]" }];
     const entry = readEntry({ type: "user", message: { role: "user", content } });
-    if (entry !== undefined) session.hear({ type: "transcript", entry });
-    session.hear({ type: "status", status: "idle" });
+    if (entry !== undefined) session.receive({ type: "transcript", entry });
+    session.receive({ type: "status", status: "idle" });
     session.wait(5000);
     assertEquals(answers().at(-1), { type: "answer", id: "5", veto: true }, kind);
   }
@@ -181,12 +181,12 @@ Deno.test("a hook that outlives Escape goes on with a veto", () => {
   const session = unanswered("PreToolUse hook", true);
   control("interrupt")(session);
   // The child draws, and so has read the key, but does not rest.
-  session.hear({ type: "terminal", bytes: new Uint8Array([65]) });
+  session.receive({ type: "terminal", bytes: new Uint8Array([65]) });
   session.wait(3000);
   assertEquals(session.effects.filter(({ type }) => type === "answer").at(-1), {
     type: "answer",
     id: "5",
     veto: true,
   });
-  assertEquals(session.typed(), ".\x1b.\x1b");
+  assertEquals(session.typed, ".\x1b.\x1b");
 });

@@ -8,12 +8,12 @@ import { simulate } from "../../simulation.ts";
 /** What is done in a conversation that rests when a command is sent, and a message after it. */
 function asking() {
   const session = simulate({ conversation: true, version: "2.1.332" });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "hook", event: "SessionStart", payload: {} });
-  session.hear({ type: "status", status: "idle" });
+  session.receive({ type: "reachable" });
+  session.receive({ type: "hook", event: "SessionStart", payload: {} });
+  session.receive({ type: "status", status: "idle" });
   const settled = { kind: "asked", version: "2.1.332" } as const;
-  session.hear({ type: "message", message: { text: "/context", ticket: "c", settled } });
-  session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
+  session.receive({ type: "message", message: { text: "/context", ticket: "c", settled } });
+  session.receive({ type: "message", message: { text: "hello", way: "rendezvous" } });
   const done = () =>
     session.effects.flatMap((effect): readonly unknown[] => {
       switch (effect.type) {
@@ -33,7 +33,7 @@ function asking() {
     const ids = session.effects.flatMap((effect) =>
       effect.type === "consult" ? [effect.request.id] : []
     );
-    for (const id of ids) session.hear({ type: "consulted", id, said });
+    for (const id of ids) session.receive({ type: "consulted", id, said });
   };
   return { session, done, say };
 }
@@ -83,23 +83,23 @@ Deno.test("what a command tells of a process counts where any other would tell i
 
 Deno.test("a command that clears the conversation hands the next message to a child of another session", () => {
   const session = simulate({ conversation: true, version: "2.1.332" });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "hook", event: "SessionStart", payload: {} });
-  session.hear({ type: "status", status: "idle" });
+  session.receive({ type: "reachable" });
+  session.receive({ type: "hook", event: "SessionStart", payload: {} });
+  session.receive({ type: "status", status: "idle" });
   const settled = { kind: "asked", version: "2.1.332", clears: true } as const;
-  session.hear({ type: "message", message: { text: "/clear", settled } });
-  session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
+  session.receive({ type: "message", message: { text: "/clear", settled } });
+  session.receive({ type: "message", message: { text: "hello", way: "rendezvous" } });
   const [consult] = session.effects.filter((effect) => effect.type === "consult");
   const { id = "", body = {} } = consult?.type === "consult" ? consult.request : {};
   assertEquals(body, { prompt: "/clear", clears: true });
-  session.hear({
+  session.receive({
     type: "consulted",
     id,
     said: { response: { text: "", name: "clear", begun: "new" } },
   });
   assertEquals(session.effects.filter(({ type }) => type === "deliver"), []);
   assertEquals(session.effects.filter(({ type }) => type === "turn").length, 1);
-  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
   const last = session.effects.at(-1);
   assertEquals(last?.type === "end" ? last.ending : last, {
     kind: "renewed",
@@ -109,23 +109,23 @@ Deno.test("a command that clears the conversation hands the next message to a ch
 
 Deno.test("a child that is gone answers no command, which its message keeps for the next one", () => {
   const { session, done } = asking();
-  session.hear({ type: "exit", exit: { kind: "exited", code: 1 } });
+  session.receive({ type: "exit", exit: { kind: "exited", code: 1 } });
   assertEquals(done().filter((deed) => deed === "responds"), []);
 });
 
 /** What becomes of a message behind a command that says how the session goes on. */
 function noting(text: string, { before, after }: Readonly<Record<"before" | "after", unknown>>) {
   const session = simulate({ conversation: true, version: "2.1.332" });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "hook", event: "SessionStart", payload: {} });
-  session.hear({ type: "status", status: "idle" });
+  session.receive({ type: "reachable" });
+  session.receive({ type: "hook", event: "SessionStart", payload: {} });
+  session.receive({ type: "status", status: "idle" });
   const settled = { kind: "asked", version: "2.1.332", notes: true } as const;
-  session.hear({ type: "message", message: { text, settled } });
-  session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
+  session.receive({ type: "message", message: { text, settled } });
+  session.receive({ type: "message", message: { text: "hello", way: "rendezvous" } });
   const [consult] = session.effects.filter((effect) => effect.type === "consult");
   const { id = "", body = {}, notes } = consult?.type === "consult" ? consult.request : {};
   assertEquals([body, notes], [{ prompt: text }, true]);
-  session.hear({
+  session.receive({
     type: "consulted",
     id,
     said: {
@@ -149,7 +149,7 @@ function noting(text: string, { before, after }: Readonly<Record<"before" | "aft
       : undefined,
     "T",
   );
-  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
   const last = session.effects.at(-1);
   return last?.type === "end" && last.ending.kind === "renewed" ? last.ending.changes : undefined;
 }
@@ -177,12 +177,12 @@ Deno.test("how a session goes on because of a command is told to the child of th
 /** A conversation that rests, whose caller has asked for something before it sends a command. */
 function askedBefore(request: { readonly subtype: string; readonly body: JsonObject }) {
   const session = simulate({ conversation: true, version: "2.1.332" });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "hook", event: "SessionStart", payload: {} });
-  session.hear({ type: "status", status: "idle" });
-  session.hear({ type: "control", request: { id: "m", ...request } });
+  session.receive({ type: "reachable" });
+  session.receive({ type: "hook", event: "SessionStart", payload: {} });
+  session.receive({ type: "status", status: "idle" });
+  session.receive({ type: "control", request: { id: "m", ...request } });
   const settled = { kind: "asked", version: "2.1.332" } as const;
-  session.hear({ type: "message", message: { text: "/context", settled } });
+  session.receive({ type: "message", message: { text: "/context", settled } });
   return session;
 }
 
@@ -198,7 +198,7 @@ Deno.test("a command behind what a child has yet to be told is carried out with 
 Deno.test("a command behind changes of MCP servers waits for the child that has them", () => {
   const servers = { calc: { type: "sdk" } };
   const session = askedBefore({ subtype: "mcp_set_servers", body: { servers } });
-  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
   assertEquals(session.effects.filter(({ type }) => type === "consult"), []);
   const last = session.effects.at(-1);
   assertEquals(last?.type === "end" ? last.ending : last, {

@@ -12,10 +12,10 @@ const caller = { callbacks: [], idPrefix: "i" } as const;
 /** A conversation whose turn is over, with shells in the background: their ids, and what they were called with. */
 function withShells(shells: Readonly<Record<string, string>>): Simulation {
   const session = simulate({ conversation: true, version: "2.1.332", caller });
-  session.hear({ type: "reachable" });
-  session.hear({ type: "status", status: "idle" });
-  session.hear({ type: "message", message: { text: "Go", way: "rendezvous" } });
-  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "Go" } });
+  session.receive({ type: "reachable" });
+  session.receive({ type: "status", status: "idle" });
+  session.receive({ type: "message", message: { text: "Go", way: "rendezvous" } });
+  session.receive({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "Go" } });
   write(session, { type: "user", message: { role: "user", content: "Go" } });
   for (const [id, command] of Object.entries(shells)) {
     write(session, {
@@ -33,18 +33,18 @@ function withShells(shells: Readonly<Record<string, string>>): Simulation {
     });
   }
   const tasks = Object.keys(shells).map((id) => ({ id, type: "shell" }));
-  session.hear({ type: "hook", event: "Stop", payload: { background_tasks: tasks } });
+  session.receive({ type: "hook", event: "Stop", payload: { background_tasks: tasks } });
   write(session, { type: "system", subtype: "turn_duration", version: "2.1.332" });
   return session;
 }
 
 function write(session: Simulation, line: object): void {
   const entry = readEntry(line);
-  if (entry !== undefined) session.hear({ type: "transcript", entry });
+  if (entry !== undefined) session.receive({ type: "transcript", entry });
 }
 
 function stop(session: Simulation, task: unknown, id = "r"): void {
-  session.hear({
+  session.receive({
     type: "control",
     request: { id, subtype: "stop_task", body: { task_id: task } },
   });
@@ -52,10 +52,10 @@ function stop(session: Simulation, task: unknown, id = "r"): void {
 
 /** Shows a screen, the cursor in its last row, and says what is pressed because of it. */
 function shown(session: Simulation, lines: readonly string[]): string {
-  const before = session.typed();
+  const before = session.typed;
   session.draw(...lines);
-  session.hear({ type: "screen", screen: { lines, cursor: { row: lines.length, col: 1 } } });
-  return session.typed().slice(before.length);
+  session.receive({ type: "screen", screen: { lines, cursor: { row: lines.length, col: 1 } } });
+  return session.typed.slice(before.length);
 }
 
 const list = (caret: string, ...commands: readonly string[]) => [
@@ -75,10 +75,10 @@ const answers = ({ effects }: Simulation) =>
 
 Deno.test("stop_task finds a task in the list, stops it and closes the list", () => {
   const session = withShells({ b1: "one", b2: "two", b3: "three" });
-  const before = session.typed();
+  const before = session.typed;
   stop(session, "b2");
-  assertEquals(session.typed().slice(before.length), DOWN);
-  session.hear({ type: "message", message: { text: "wait", way: "rendezvous" } });
+  assertEquals(session.typed.slice(before.length), DOWN);
+  session.receive({ type: "message", message: { text: "wait", way: "rendezvous" } });
   assertEquals(shown(session, BOX), ENTER);
   assertEquals(shown(session, list("three", "three", "two", "one")), DOWN);
   assertEquals(shown(session, list("two", "three", "two", "one")), STOP);
@@ -88,9 +88,9 @@ Deno.test("stop_task finds a task in the list, stops it and closes the list", ()
   assertEquals(shown(session, left), "");
   assertEquals(answers(session), ["stopped b2", "r"], "whoever asked does not wait for the list");
   const closing = (times = 8) => Array.from({ length: times }, () => shown(session, left)).join("");
-  session.hear({ type: "status", status: "waiting" });
+  session.receive({ type: "status", status: "waiting" });
   assertEquals(closing(20), "", "the key would stop the turn");
-  session.hear({ type: "status", status: "idle" });
+  session.receive({ type: "status", status: "idle" });
   assertEquals(closing(), ESCAPE);
   assertEquals(closing(7), "", "one key closes it");
   assertEquals(closing(1), ESCAPE, "unless it was lost");
@@ -119,12 +119,12 @@ Deno.test("stop_task stops a task that is alone, and presses no Escape then: it 
 
 Deno.test("stop_task has nothing to do for a task that has ended, or that nobody knows", () => {
   const session = withShells({ b1: "one" });
-  const before = session.typed();
+  const before = session.typed;
   const notification =
     "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>";
   write(session, { type: "queue-operation", operation: "enqueue", content: notification });
   for (const task of ["b1", "nobody", undefined, 7]) stop(session, task);
-  assertEquals(session.typed(), before);
+  assertEquals(session.typed, before);
   const error = "stop_task: task_id must be a string";
   assertEquals(answers(session), ["r", "r", error, error]);
 });
@@ -152,11 +152,11 @@ Deno.test("stop_task stops nothing that it cannot tell from another, and closes 
 
 Deno.test("stop_task presses no key where the screen asks something, and gives up in time", () => {
   const session = withShells({ b1: "one" });
-  session.hear({ type: "status", status: "waiting" });
-  const before = session.typed();
+  session.receive({ type: "status", status: "waiting" });
+  const before = session.typed;
   stop(session, "b1");
   session.wait(5000);
-  assertEquals(session.typed(), before);
+  assertEquals(session.typed, before);
   session.wait(5000);
   assertEquals(answers(session), [
     "Cannot stop the task b1 on the screen of Claude Code: it waits for something else",
@@ -166,9 +166,9 @@ Deno.test("stop_task presses no key where the screen asks something, and gives u
   shown(stuck, BOX);
   const task = [RULE, "  Command: one", "  Output:", "  ← to go back · x to stop · Esc to close"];
   assertEquals(shown(stuck, task), STOP);
-  const typed = stuck.typed();
+  const typed = stuck.typed;
   stuck.wait(7500);
-  assertEquals(stuck.typed().slice(typed.length), ESCAPE, "nothing that was opened stays so");
+  assertEquals(stuck.typed.slice(typed.length), ESCAPE, "nothing that was opened stays so");
   const opened = withShells({ b1: "one" });
   stop(opened, "b1");
   const dialog = [RULE, "  Do you want to proceed?", "❯ 1. Yes", "  2. No"];
@@ -182,21 +182,21 @@ Deno.test("stop_task presses no key where the screen asks something, and gives u
 Deno.test("stop_task of a child that goes is answered: its tasks go with it", () => {
   const session = withShells({ b1: "one" });
   stop(session, "b1");
-  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
   assertEquals(answers(session), ["r"]);
 });
 
 Deno.test("what runs in the background runs as long as there may be messages, and a while after", () => {
   const session = withShells({ b1: "one" });
   session.wait(3_000_000);
-  assertEquals(session.signals(), []);
-  session.hear({ type: "closed" });
+  assertEquals(session.signals, []);
+  session.receive({ type: "closed" });
   session.wait(500_000);
-  assertEquals(session.signals(), []);
+  assertEquals(session.signals, []);
   session.wait(500_000);
-  assertEquals(session.signals()[0], "SIGTERM tree");
+  assertEquals(session.signals[0], "SIGTERM tree");
   const stopped = withShells({ b1: "one" });
-  stopped.hear({ type: "closed" });
+  stopped.receive({ type: "closed" });
   stop(stopped, "b1");
   shown(stopped, BOX);
   shown(stopped, [
@@ -207,5 +207,5 @@ Deno.test("what runs in the background runs as long as there may be messages, an
   ]);
   shown(stopped, BOX);
   stopped.wait(1);
-  assertEquals(stopped.signals()[0], "SIGTERM tree", "there is nothing left to wait for");
+  assertEquals(stopped.signals[0], "SIGTERM tree", "there is nothing left to wait for");
 });

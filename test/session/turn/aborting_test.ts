@@ -1,0 +1,205 @@
+import { assertEquals } from "@std/assert";
+import {
+  answer,
+  BUSY,
+  callback,
+  callbackHook,
+  caller,
+  COST,
+  EXIT,
+  IDLE,
+  INTERRUPTED,
+  line,
+  message,
+  REACHABLE,
+  request,
+  returned,
+  stop,
+  submit,
+  turn,
+  userLine,
+  VERSION,
+} from "../inputs.ts";
+import { rested, run, type Simulation, type SimulationOptions } from "../simulation.ts";
+
+const KEY = ".\x1b";
+const URGENT = message("now", { priority: "now" });
+const INTERRUPT = request("interrupt");
+const REQUESTED = line({ type: "api-request", querySource: "repl_main_thread" });
+
+/** A turn of "one" whose prompt is written. */
+function begun(options: SimulationOptions = {}): Simulation {
+  const session = rested(options);
+  session.receive(message("one"), submit("one"), BUSY, userLine("one"));
+  return session;
+}
+
+/** The same with calls of tools in the transcript. */
+function calling(tools: readonly string[], options: SimulationOptions = {}): Simulation {
+  const session = begun(options);
+  const calls = tools.map((name, at) => ({ type: "tool_use", id: `${at}`, name, input: {} }));
+  session.receive(REQUESTED, answer(calls));
+  return session;
+}
+
+const seen = ({ typed, state }: Simulation) => [typed, state.phase];
+
+Deno.test("urgent message stops the turn and comes next", () => {
+  const session = begun();
+  session.receive(URGENT);
+  assertEquals(seen(session), [KEY, "aborting"]);
+  session.receive(INTERRUPTED);
+  assertEquals([session.turns, session.delivered], [["aborted"], ["one", "now"]]);
+});
+
+Deno.test("urgent message waits for one running command", () => {
+  const session = calling(["Bash"]);
+  session.receive(URGENT, message("later"));
+  session.wait(30_000);
+  assertEquals([seen(session), session.delivered], [["", "working"], ["one"]]);
+  session.receive(returned("0"));
+  assertEquals(seen(session), [KEY, "aborting"]);
+  session.receive(INTERRUPTED);
+  assertEquals([session.turns, session.delivered], [["aborted"], ["one", "now"]]);
+});
+
+Deno.test("urgent message waits for no other tool, several commands or a question", () => {
+  for (const tools of [["Agent"], ["mcp__s__t"], ["Bash", "Bash"], []]) {
+    const session = calling(tools);
+    session.receive(URGENT);
+    assertEquals(session.typed, KEY, tools.join());
+  }
+  const options = { caller: caller({ callbacks: [callback("PreToolUse")] }) };
+  const ask = callbackHook("PreToolUse", { tool_use_id: "0", tool_name: "Bash" });
+  const before = calling(["Bash"], options);
+  before.receive(ask, URGENT);
+  assertEquals(before.typed, KEY);
+  const meanwhile = calling(["Bash"], options);
+  meanwhile.receive(URGENT);
+  assertEquals(meanwhile.typed, "");
+  meanwhile.receive(ask);
+  assertEquals(meanwhile.typed, KEY);
+});
+
+Deno.test("interrupt stops a command that an urgent message waits for", () => {
+  const session = calling(["Bash"]);
+  session.receive(URGENT, INTERRUPT);
+  assertEquals(seen(session), [KEY, "aborting"]);
+});
+
+Deno.test("urgent message stops the turn of a message before the start", () => {
+  const session = run({ conversation: true, version: VERSION }, REACHABLE);
+  session.receive(message("one", { uuid: "1" }), message("two", { uuid: "2" }));
+  session.receive(message("now", { uuid: "3", priority: "now" }));
+  session.receive(message("next", { uuid: "4", priority: "now" }));
+  const waiting = () => session.state.queue.map(({ text, stopped }) => [text, stopped === true]);
+  assertEquals(waiting(), [["one", true], ["now", false], ["next", false], ["two", false]]);
+  session.receive(request("interrupt", { cancel_queued: true }));
+  const response = { still_queued: [], cancelled: ["3", "4", "2"] };
+  assertEquals(session.responses, [{ subtype: "success", response }]);
+  assertEquals(waiting(), [["one", true]]);
+  session.receive(IDLE);
+  assertEquals([session.delivered, session.state.phase], [["one"], "aborting"]);
+});
+
+Deno.test("interrupt is answered at once and ends only the turn", () => {
+  const session = rested();
+  session.receive(INTERRUPT);
+  assertEquals(session.typed, "");
+  session.receive(message("one"), submit("one"), BUSY, userLine("one"), INTERRUPT, IDLE);
+  assertEquals(session.responses.length, 2);
+  session.wait(1600);
+  // Claude Code puts a prompt back into an empty input box if it is stopped before its first words.
+  assertEquals([...seen(session), ...session.turns], [`${KEY}\x7f`, "resting", "aborted"]);
+  session.receive(message("two"));
+  assertEquals([session.delivered, session.signals], [["one", "two"], []]);
+});
+
+Deno.test("turn that completes before Escape is not aborted", () => {
+  const session = rested();
+  session.receive(message("one"), submit("one"), INTERRUPT, userLine("one"), answer("one!"));
+  session.receive(stop("one!"), IDLE, COST);
+  assertEquals([session.turns, session.state.phase], [["answered"], "resting"]);
+});
+
+Deno.test("Escape is repeated 3 s after a busy child draws, five times", () => {
+  const session = begun();
+  session.receive(INTERRUPT);
+  session.wait(10_000);
+  for (let press = 1; press <= 5; press++) {
+    assertEquals([session.typed, session.signals], [KEY.repeat(press), []]);
+    session.show(".");
+    session.wait(2999);
+    assertEquals([session.typed, session.signals], [KEY.repeat(press), []]);
+    session.wait(1);
+  }
+  assertEquals(session.signals.slice(0, 1), ["SIGTERM tree"]);
+  session.receive(EXIT);
+  assertEquals(session.ending?.kind, "unstoppable");
+});
+
+Deno.test("output of an idle child does not delay the end of its turn", () => {
+  const session = begun();
+  session.receive(INTERRUPT, IDLE);
+  session.show(".");
+  session.wait(1499);
+  assertEquals(session.turns, []);
+  session.wait(1);
+  assertEquals([session.turns, session.state.phase], [["aborted"], "resting"]);
+});
+
+Deno.test("child that draws nothing for 30 s after Escape is abandoned", () => {
+  const session = begun();
+  session.receive(INTERRUPT);
+  session.wait(30_999);
+  assertEquals([session.typed, session.signals], [KEY, []]);
+  session.wait(1);
+  assertEquals(session.signals[0], "SIGTERM tree");
+});
+
+Deno.test("Escape waits up to 5 s for the first request of a queue", () => {
+  const session = begun();
+  session.receive(message("two"), INTERRUPT);
+  session.wait(5999);
+  assertEquals(seen(session), ["", "aborting"]);
+  session.wait(1);
+  assertEquals(session.typed, KEY);
+  const requested = begun();
+  requested.receive(message("two"), INTERRUPT, REQUESTED);
+  assertEquals(requested.typed, KEY);
+});
+
+Deno.test("interrupt reports queued messages and cancels them on request", () => {
+  const interrupted = (body: Readonly<Record<string, unknown>>) => {
+    const session = begun();
+    session.receive(message("two", { uuid: "2" }));
+    session.receive(message("three", { uuid: "3", priority: "later" }));
+    session.receive(message("four", { priority: "later" }), request("interrupt", body));
+    const cancelled = session.of("cancelled").map(({ message }) => message.text);
+    return [session.responses.at(-1)?.["response"], cancelled, session.state.queue.length];
+  };
+  assertEquals(interrupted({}), [{ still_queued: ["2", "3"] }, [], 2]);
+  assertEquals(interrupted({ cancel_queued: 7 }), [{ still_queued: ["2", "3"] }, [], 2]);
+  assertEquals(interrupted({ cancel_queued: true }), [
+    { still_queued: ["2"], cancelled: ["3"] },
+    ["three", "four"],
+    0,
+  ]);
+});
+
+Deno.test("message that an Escape may have hit goes to another child", () => {
+  const session = begun();
+  session.receive(message("two"), REQUESTED, INTERRUPT, INTERRUPTED, IDLE);
+  assertEquals(session.turns, ["aborted"]);
+  const lost = rested();
+  lost.receive(message("one"), submit("one"), BUSY, userLine("one"), message("two"));
+  lost.receive(REQUESTED, INTERRUPT, INTERRUPTED, IDLE);
+  lost.wait(2999);
+  assertEquals(lost.signals, []);
+  lost.wait(1);
+  lost.receive(EXIT);
+  assertEquals(lost.ending, { kind: "renewed", changes: {}, lost: true });
+  assertEquals(lost.state.sent.map(({ text }) => text), ["two"]);
+  session.receive(...turn("two"), IDLE, COST);
+  assertEquals(session.turns, ["aborted", "answered"], "it was not hit");
+});

@@ -1,0 +1,362 @@
+import { assertEquals } from "@std/assert";
+import { untakenMessages } from "../../../src/session/turn/taking.ts";
+import {
+  answer,
+  BUSY,
+  CLOSED,
+  COMPLETED,
+  COST,
+  EXIT,
+  hook,
+  IDLE,
+  line,
+  message,
+  REACHABLE,
+  settledMessage,
+  stop,
+  submit,
+  turn,
+  userLine,
+  VERSION,
+} from "../inputs.ts";
+import { rested, run, type Simulation } from "../simulation.ts";
+
+const CRASH = { type: "exit", exit: { kind: "signaled", signal: 9 } } as const;
+const LOCAL = { kind: "local", text: "x", version: VERSION } as const;
+const LATER = { priority: "later" } as const;
+
+/** A conversation whose child has begun the turn of "one". */
+function begun(): Simulation {
+  const session = rested();
+  session.receive(message("one", { ticket: "one" }), submit("one"), BUSY);
+  return session;
+}
+
+/** A conversation whose first turn, "one", is over. */
+function afterTurn(): Simulation {
+  const session = rested();
+  session.receive(message("one"), ...turn("one"), IDLE, COST);
+  return session;
+}
+
+const lines = (text: string) => [userLine(text), answer(`${text}!`)];
+const phaseAndTurns = ({ state, turns }: Simulation) => [state.phase, ...turns];
+
+Deno.test("child without a message rests without a limit", () => {
+  const session = rested();
+  session.wait(1e9);
+  assertEquals([session.state.phase, session.ending, session.signals], ["resting", undefined, []]);
+  session.receive(message("one"));
+  assertEquals([session.state.phase, session.delivered], ["entered", ["one"]]);
+});
+
+Deno.test("turn is over once it is written and paid, and the child rests", () => {
+  const session = rested();
+  session.receive(message("one"), ...turn("one"), IDLE);
+  assertEquals(session.turns, []);
+  session.receive(COST);
+  session.wait(1e9);
+  assertEquals([phaseAndTurns(session), session.signals], [["resting", "answered"], []]);
+  session.receive(CLOSED);
+  assertEquals(session.signals, ["SIGTERM"]);
+  session.receive(EXIT);
+  assertEquals(session.ending?.kind, "closed");
+});
+
+Deno.test("keys that keep the input box ask for the cost at Stop", () => {
+  const session = rested();
+  session.receive(message("one"));
+  assertEquals(session.typed, "");
+  session.receive(...turn("one"));
+  assertEquals(session.typed, "?\x7f");
+  const last = rested();
+  last.receive(message("one"), CLOSED, ...turn("one"));
+  assertEquals(last.typed, "", "nothing reports the cost of the last turn");
+  assertEquals(run({ keptAtEnd: true, prompt: "one" }, ...turn("one")).typed, "");
+});
+
+Deno.test("status line from before the Stop hook has not the turn's cost", () => {
+  const session = begun();
+  session.receive(...lines("one"), { ...stop("one!"), ranAt: 1000 }, IDLE);
+  session.receive({ ...COST, ranAt: 999 });
+  assertEquals(session.turns, []);
+  session.receive({ ...COST, ranAt: 1000 });
+  assertEquals(session.turns, ["answered"]);
+});
+
+Deno.test("waits for the cost of a turn are bounded", () => {
+  const session = rested();
+  session.receive(message("one"), ...turn("one"), IDLE);
+  session.wait(2000);
+  assertEquals(phaseAndTurns(session), ["resting", "answered"]);
+  const next = begun();
+  next.receive(message("two"), stop("one!", {}, "stop-1"));
+  assertEquals(next.answered, []);
+  next.wait(5000);
+  assertEquals(next.answered, ["stop-1"]);
+});
+
+Deno.test("last turn ends once the child is idle", () => {
+  const session = rested();
+  session.receive(message("one"), CLOSED, ...turn("one", "stop-1"));
+  // The hook ends only after its answer.
+  assertEquals([session.answered, session.signals], [["stop-1"], []]);
+  session.receive(IDLE);
+  assertEquals([session.turns, session.signals], [[], ["SIGTERM"]]);
+  const late = rested();
+  late.receive(message("one"), ...turn("one", "stop-1"), CLOSED);
+  assertEquals(late.signals, []);
+  late.receive(IDLE);
+  assertEquals([late.turns, late.signals], [[], ["SIGTERM"]]);
+  const unasked = rested({ keptAtEnd: true });
+  unasked.receive(message("one"), CLOSED, ...turn("one"));
+  assertEquals([unasked.turns, unasked.signals], [[], ["SIGTERM"]], "its hook needs no answer");
+});
+
+Deno.test("messages of a turn are delivered once it has begun", () => {
+  const session = rested();
+  session.receive(message("one"), message("two"));
+  assertEquals(session.delivered, ["one"]);
+  session.receive(submit("one"));
+  assertEquals(session.delivered, ["one", "two"]);
+  session.receive(message("later", LATER), message("three"));
+  assertEquals(session.delivered, ["one", "two", "three"]);
+});
+
+Deno.test("messages from before a turn share the next turn", () => {
+  const session = rested();
+  const texts = ["one", "two", "three"];
+  session.receive(...texts.map((text) => message(text, { ticket: text })), submit("one"), BUSY);
+  assertEquals(session.delivered, texts);
+  session.receive(stop("one!", {}, "stop-1"), ...lines("one"), COST);
+  session.receive(submit("two"), submit("three"), userLine("two"), userLine("three"));
+  session.receive(answer("both!"), stop("both!", {}, "stop-2"), IDLE, COST);
+  assertEquals(session.tickets, [["one"], ["two", "three"]]);
+});
+
+Deno.test("child's own next turn waits until the turn before is paid", () => {
+  const session = begun();
+  session.receive(message("two"), ...lines("one"), stop("one!", {}, "stop-1"));
+  assertEquals(session.answered, []);
+  session.receive(COST);
+  assertEquals(session.answered, ["stop-1"]);
+  session.receive(submit("two"));
+  assertEquals(phaseAndTurns(session), ["working", "answered, unrecorded"]);
+  // The end of the first turn is written after the second has begun.
+  session.receive(COMPLETED, ...lines("two"), stop("two!", {}, "stop-2"));
+  assertEquals(session.answered, ["stop-1", "stop-2"]);
+  session.receive(IDLE, COST);
+  assertEquals(phaseAndTurns(session), ["resting", "answered, unrecorded", "answered"]);
+});
+
+Deno.test("messages that can wait are delivered together before Stop is answered", () => {
+  const session = begun();
+  for (const text of ["two", "three"]) session.receive(message(text, { ...LATER, ticket: text }));
+  session.receive(...lines("one"));
+  assertEquals(session.delivered, ["one"]);
+  session.receive(stop("one!", {}, "stop-1"));
+  assertEquals([session.delivered, session.answered], [["one", "two", "three"], []]);
+  session.receive(COST);
+  assertEquals(session.answered, ["stop-1"]);
+  session.receive(submit("two"), submit("three"), BUSY, userLine("two"), userLine("three"));
+  session.receive(answer("both!"), stop("both!", {}, "stop-2"), IDLE, COST);
+  assertEquals(phaseAndTurns(session), ["resting", "answered, unrecorded", "answered"]);
+  assertEquals(session.tickets, [["one"], ["two", "three"]]);
+});
+
+Deno.test("single message that can wait goes to a child that rests", () => {
+  for (const others of [[], [message("/init", { ...LATER, way: "paste", command: "/init" })]]) {
+    const session = begun();
+    session.receive(message("two", LATER), ...others, ...lines("one"), stop("one!", {}, "stop-1"));
+    assertEquals([session.delivered, session.answered], [["one"], ["stop-1"]]);
+  }
+});
+
+Deno.test("same text twice is two messages", () => {
+  const session = rested();
+  const [prompt, text] = lines("again");
+  session.receive(message("again"), submit("again"), message("again"), stop("again!", {}, "s"));
+  session.receive(...lines("again"));
+  assertEquals([session.turns, session.state.sent.length], [[], 1]);
+  session.receive(COST, submit("again"));
+  assertEquals([session.turns, session.state.sent.length], [["answered"], 0]);
+  for (const each of [prompt, text]) if (each !== undefined) session.receive(each);
+  session.receive(stop("again!"), IDLE, COST);
+  assertEquals(phaseAndTurns(session), ["resting", "answered", "answered"]);
+});
+
+Deno.test("message that joined the turn is not waited for", () => {
+  const session = begun();
+  // The transcript alone shows it.
+  const joined = { type: "queued_command", prompt: "two" };
+  session.receive(message("two"), line({ type: "attachment", attachment: joined }));
+  session.receive(userLine("one"), answer("both!"), stop("both!"), IDLE, COST);
+  assertEquals(phaseAndTurns(session), ["resting", "answered"]);
+});
+
+Deno.test("urgent messages come first, patient ones last", () => {
+  const session = run({ conversation: true, version: VERSION }, REACHABLE);
+  for (const [text, priority] of [["a", "now"], ["c", "later"], ["b", "next"]] as const) {
+    session.receive(message(text, { priority }));
+  }
+  session.receive(IDLE);
+  for (const text of ["a", "b", "c"]) session.receive(...turn(text), IDLE, COST);
+  assertEquals(session.delivered, ["a", "b", "c"]);
+});
+
+Deno.test("first message stays first while the child starts", () => {
+  const session = run({ conversation: true, version: VERSION }, REACHABLE);
+  session.receive(message("a", LATER), message("d", LATER), message("b"), message("c"));
+  assertEquals(session.state.queue.map(({ text }) => text), ["a", "b", "c", "d"]);
+  session.receive(IDLE);
+  assertEquals(session.delivered, ["a"]);
+});
+
+Deno.test("message that needs no child has its turn in its place", () => {
+  const session = rested();
+  const refused = settledMessage("/login", { kind: "refused", message: "No", suggestion: "x" });
+  session.receive(message("one"), refused, message("two"), ...turn("one"), IDLE, COST);
+  assertEquals([session.turns, session.delivered], [["answered", "settled"], ["one", "two"]]);
+});
+
+Deno.test("message that needs no child waits for the start hook up to 5 s", () => {
+  const session = run({ conversation: true }, settledMessage("/x", LOCAL), CLOSED, IDLE);
+  // By that hook the child reports its model.
+  assertEquals(session.turns, []);
+  session.receive(hook("SessionStart", {}, "start"));
+  assertEquals([session.turns, session.answered], [["settled"], ["start"]]);
+  assertEquals(session.signals, ["SIGTERM"]);
+  const hookless = rested();
+  hookless.receive(settledMessage("/x", LOCAL));
+  hookless.wait(4999);
+  assertEquals(hookless.turns, []);
+  hookless.wait(1);
+  assertEquals(hookless.turns, ["settled"]);
+});
+
+Deno.test("message while background tasks run is a turn of its own", () => {
+  const session = begun();
+  session.receive(stop(undefined, { background_tasks: [{ type: "shell" }] }, "stop-1"));
+  // The child's status says that a shell runs.
+  session.receive(userLine("one"), COMPLETED, { ...IDLE, status: "shell" }, COST);
+  assertEquals(session.answered, ["stop-1"]);
+  session.receive(message("two"));
+  assertEquals([session.delivered, session.state.phase], [["one", "two"], "entered"]);
+});
+
+Deno.test("patient message follows a turn with tasks whose lines came early", () => {
+  const session = begun();
+  session.receive(userLine("one"), message("two", LATER), COMPLETED);
+  assertEquals(session.delivered, ["one"]);
+  session.receive(stop(undefined, { background_tasks: [{ type: "shell" }] }));
+  assertEquals([session.delivered, session.state.phase], [["one", "two"], "entered"]);
+});
+
+Deno.test("timeout of a conversation is that of each turn", () => {
+  const session = rested({ timeoutMs: 60_000 });
+  session.wait(1e6);
+  session.receive(message("one"), submit("one"), BUSY);
+  session.wait(59_999);
+  assertEquals(session.typed, "");
+  session.wait(1);
+  assertEquals([session.typed, session.state.phase], [".\x1b", "interrupting"]);
+});
+
+Deno.test("child that crashes at rest loses nothing", () => {
+  const session = afterTurn();
+  session.receive(CRASH);
+  assertEquals([session.turns, session.ending?.kind], [["answered"], "closed"]);
+});
+
+Deno.test("messages that a crashed child had not taken are kept", () => {
+  const rests = afterTurn();
+  rests.receive(message("two"), CRASH);
+  assertEquals([rests.state.sent.map(({ text }) => text), rests.ending?.kind], [["two"], "closed"]);
+  const fresh = rested();
+  fresh.receive(message("two"), CRASH);
+  assertEquals(fresh.ending?.kind, "exited", "it never took any");
+  const works = begun();
+  works.receive(message("two"), message("three", LATER), CRASH);
+  const { sent, queue } = works.state;
+  assertEquals([...sent, ...queue].map(({ text }) => text), ["two", "three"]);
+  assertEquals(works.ending?.kind, "exited");
+});
+
+Deno.test("input that cannot be read ends the child and its tools", () => {
+  for (const session of [rested(), begun()]) {
+    session.receive({ type: "unreadable", reason: "it is no JSON" });
+    assertEquals(session.signals, ["SIGTERM tree"]);
+    session.receive(EXIT);
+    assertEquals(session.ending?.kind, "unreadable");
+  }
+});
+
+Deno.test("message that mentions unread files needs another child", () => {
+  const mention = message("@a", { unread: true });
+  const session = rested();
+  session.receive(mention, EXIT);
+  const ending = { kind: "renewed", changes: { readsNoMentions: true } } as const;
+  assertEquals([session.delivered, session.ending], [[], ending]);
+  assertEquals(untakenMessages(session.state).map(({ text }) => text), ["@a"]);
+  const next = rested({ readsNoMentions: true });
+  next.receive(mention);
+  assertEquals([next.delivered, next.ending], [["@a"], undefined]);
+  const busy = begun();
+  busy.receive(mention);
+  assertEquals(busy.delivered, ["one"], "it does not join a turn");
+});
+
+Deno.test("message for stdin goes to a child that is started with it", () => {
+  const session = begun();
+  session.receive(message("long", { way: "stdin" }));
+  assertEquals(session.state.ending, undefined);
+  session.receive(...lines("one"), stop("one!"), IDLE, COST);
+  assertEquals(session.state.ending, { kind: "renewed", changes: { onStdin: "long" } });
+  assertEquals(untakenMessages(session.state).map(({ text }) => text), ["long"]);
+  const next = run({ conversation: true, hasOnStdin: true }, message("long", { way: "stdin" }));
+  assertEquals(next.state.sent.map(({ text }) => text), ["long"]);
+  next.receive(...turn("long"), IDLE, COST, message("longer", { way: "stdin" }));
+  assertEquals(next.state.ending, { kind: "renewed", changes: { onStdin: "longer" } });
+});
+
+Deno.test("command with texts before it needs a child that holds them", () => {
+  const content = ["one", "two", "/x"].map((text) => ({ type: "text", text }));
+  for (
+    const command of [
+      { way: "paste", command: "/x" },
+      { way: undefined, settled: { kind: "asked", version: VERSION } },
+    ] as const
+  ) {
+    const session = rested();
+    session.receive(message("zero"), ...turn("zero"));
+    session.receive(settledMessage("/x", {}, { ...command, content, hasContext: true }));
+    assertEquals(session.state.ending, undefined);
+    session.receive(IDLE, COST);
+    const changes = { context: ["one", "two"] };
+    assertEquals(session.state.ending, { kind: "renewed", changes });
+    const left = untakenMessages(session.state);
+    assertEquals(left.map(({ text, hasContext }) => [text, hasContext]), [["/x", undefined]]);
+  }
+});
+
+Deno.test("transcript's id of a message is reported where the caller's differs", () => {
+  const session = rested();
+  const prompt = (text: string, uuid: string) => userLine(text, { uuid });
+  const send = (text: string, uuid?: string, more = {}) =>
+    message(text, { ...(uuid === undefined ? {} : { uuid }), ...more });
+  session.receive(send("one", "given-1"), prompt("one", "line-1"), prompt("one", "line-2"));
+  const joined = { type: "queued_command", prompt: "two", source_uuid: "queued-2" };
+  session.receive(send("two", "given-2"));
+  session.receive(line({ type: "attachment", uuid: "line-3", attachment: joined }));
+  const named = [
+    { type: "named", line: "line-1", given: "given-1" },
+    { type: "named", line: "queued-2", given: "given-2" },
+  ];
+  assertEquals<unknown>(session.of("named"), named);
+  session.receive(send("three"), prompt("three", "line-4"));
+  session.receive(send("four", "line-5"), prompt("four", "line-5"));
+  session.receive(send("five", ""), prompt("five", "line-6"));
+  session.receive(send("six", "line-4"), prompt("six", "line-7"));
+  session.receive(send("seven", "earlier-line", { namesake: true }), prompt("seven", "line-8"));
+  assertEquals<unknown>(session.of("named"), named, "another line has the id, or there is none");
+});
