@@ -1,192 +1,142 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Answer } from "../../../../src/session/effect.ts";
-import type { Message } from "../../../../src/session/message.ts";
-import { readEntry } from "../../../../src/transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../../../src/json_object.ts";
-import { PROMPT } from "../../../transcript/lines.ts";
-import { simulate, type Simulation } from "../../simulation.ts";
+import type { Answer } from "../../../../src/session/effect.ts";
+import {
+  call,
+  callback,
+  callbackHook,
+  caller,
+  CLOSED,
+  exit,
+  fromServer,
+  type Given,
+  hook,
+  IDLE,
+  INTERRUPTED,
+  message,
+  PROMPT,
+  READ,
+  reply,
+  request,
+  signal,
+} from "../../inputs.ts";
+import { type Simulation, working } from "../../simulation.ts";
 
 const SERVER = "calc";
-const INPUT = { command: "touch a" };
+const CALL = { tool_name: "Bash", tool_input: {}, tool_use_id: "toolu_1", cwd: "/w" };
 
-type Kind =
-  | "PreToolUse hook"
-  | "PreSkillShellCommand hook"
-  | "permission"
-  | "prompt tool"
-  | "MCP call";
-
-const KINDS: readonly Kind[] = [
-  "PreToolUse hook",
-  "PreSkillShellCommand hook",
-  "permission",
-  "prompt tool",
-  "MCP call",
-];
+/** What the child asks by a question of each kind. */
+const QUESTIONS = {
+  "PreToolUse hook": (id) => callbackHook("PreToolUse", CALL, id),
+  "PreSkillShellCommand hook": (id) => callbackHook("PreSkillShellCommand", CALL, id, 1),
+  "permission": (id) => hook("PermissionRequest", CALL, id),
+  "prompt tool": (id) => hook("PermissionRequest", CALL, id),
+  "MCP call": (id) => {
+    const _meta = { "claudecode/toolUseId": "toolu_1" };
+    const params = { name: "add", _meta };
+    return fromServer(SERVER, { jsonrpc: "2.0", id, method: "tools/call", params });
+  },
+} satisfies Readonly<Record<string, (id: string) => Given>>;
+type Kind = keyof typeof QUESTIONS;
+const KINDS = Object.keys(QUESTIONS) as readonly Kind[];
 
 /** A turn whose call of a tool waits for the caller, who was asked or is about to be. */
 function unanswered(kind: Kind, isAsked: boolean): Simulation {
-  const session = simulate({
-    conversation: true,
-    version: "2.1.332",
+  const hasTool = kind === "prompt tool";
+  const promptTool = { name: `mcp__${SERVER}__ask`, tool: "ask", ownServer: SERVER };
+  const session = working({
     timeoutMs: 20_000,
-    caller: {
-      idPrefix: "q",
+    caller: caller({
       permissions: true,
       servers: [SERVER],
-      callbacks: [{ event: eventOf(kind), id: "hook_0" }],
-      ...(kind === "prompt tool"
-        ? { promptTool: { name: `mcp__${SERVER}__ask`, tool: "ask", ownServer: SERVER } }
-        : {}),
-    },
+      callbacks: [callback("PreToolUse"), callback("PreSkillShellCommand")],
+      ...(hasTool ? { promptTool } : {}),
+    }),
   });
-  session.receive({ type: "reachable" });
-  session.receive({ type: "status", status: "idle" });
-  session.receive({ type: "message", message: { text: "go", way: "rendezvous" } as Message });
-  session.receive({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "go" } });
-  session.receive({ type: "status", status: "busy" });
   session.receive(PROMPT);
-  if (kind === "prompt tool") {
-    const message = { jsonrpc: "2.0", id: 0, method: "tools/list" };
-    session.receive({ type: "mcp-message", server: SERVER, message });
-    const response = { mcp_response: { result: { tools: [{ name: "ask" }] } } };
-    session.receive({ type: "answer", answer: { id: "q-1", response } });
+  if (hasTool) {
+    session.receive(fromServer(SERVER, { jsonrpc: "2.0", id: 0, method: "tools/list" }));
+    session.receive(reply({ mcp_response: { result: { tools: [{ name: "ask" }] } } }));
   }
-  const tell = () => {
-    const entry = readEntry({
-      type: "assistant",
-      message: {
-        id: "m",
-        model: "m",
-        content: [{ type: "tool_use", id: "toolu_1", name: "Bash", input: INPUT }],
-      },
-    });
-    if (entry !== undefined) session.receive({ type: "transcript", entry });
-    session.receive({ type: "read" });
-  };
-  if (isAsked) tell();
-  wait(session, kind);
+  if (isAsked) session.receive(call("toolu_1", {}), READ);
+  session.receive(QUESTIONS[kind]("5"));
   return session;
 }
 
-const eventOf = (kind: Kind) =>
-  kind === "PreSkillShellCommand hook" ? "PreSkillShellCommand" : "PreToolUse";
-
-/** The child waits for the caller. */
-function wait(session: Simulation, kind: Kind, id = "5"): void {
-  const payload = { tool_name: "Bash", tool_input: INPUT, tool_use_id: "toolu_1", cwd: "/w" };
-  if (kind === "MCP call") {
-    const _meta = { "claudecode/toolUseId": "toolu_1" };
-    const message = { jsonrpc: "2.0", id, method: "tools/call", params: { name: "add", _meta } };
-    session.receive({ type: "mcp-message", server: SERVER, message });
-  } else if (kind === "permission" || kind === "prompt tool") {
-    session.receive({ type: "hook", event: "PermissionRequest", payload, id });
-  } else {
-    session.receive({ type: "hook", event: eventOf(kind), payload, id, callback: 0 });
-  }
-}
-
-const control = (subtype: string, body: JsonObject = {}) => (session: Simulation) =>
-  session.receive({ type: "control", request: { id: "r", subtype, body: { subtype, ...body } } });
-const signal = (name: "SIGINT" | "SIGTERM" | "SIGHUP") => (session: Simulation) =>
-  session.receive({ type: "signal", signal: name });
+const control = (subtype: string) => request(subtype, { subtype });
 
 /** Every way in which a question ends without an answer. A server that stops sends its runs SIGTERM. */
-const WAYS: Readonly<Record<string, (session: Simulation) => void>> = {
-  "an interrupt": control("interrupt"),
-  "an interrupt, twice": (session) => {
-    control("interrupt")(session);
-    control("interrupt")(session);
-  },
-  "end_session": control("end_session"),
-  "the end of input": (session) => session.receive({ type: "closed" }),
-  "input that cannot be read": (session) => session.receive({ type: "unreadable", reason: "no" }),
-  "an urgent message": (session) =>
-    session.receive({
-      type: "message",
-      message: { text: "now", way: "rendezvous", priority: "now" } as Message,
-    }),
-  "SIGINT": signal("SIGINT"),
-  "SIGTERM": signal("SIGTERM"),
-  "SIGHUP": signal("SIGHUP"),
-  "the timeout": (session) => session.wait(20_000),
-  "a full private folder": (session) => session.receive({ type: "unheard" }),
-  "a child that is told to go": (session) => {
-    signal("SIGTERM")(session);
-    signal("SIGTERM")(session);
-  },
-  "the end of the turn": (session) => {
-    session.receive({ type: "hook", event: "StopFailure", payload: { error: "unknown" } });
-    session.receive({ type: "status", status: "idle" });
-  },
-  "the end of the child": (session) =>
-    session.receive({ type: "exit", exit: { kind: "exited", code: 1 } }),
+const WAYS: Readonly<Record<string, readonly Given[] | number>> = {
+  "an interrupt": [control("interrupt")],
+  "two interrupts": [control("interrupt"), control("interrupt")],
+  "end_session": [control("end_session")],
+  "the end of input": [CLOSED],
+  "input that cannot be read": [{ type: "unreadable", reason: "no" }],
+  "an urgent message": [message("now", { priority: "now" })],
+  "SIGINT": [signal("SIGINT")],
+  "SIGTERM": [signal("SIGTERM")],
+  "SIGHUP": [signal("SIGHUP")],
+  "two signals": [signal("SIGTERM"), signal("SIGTERM")],
+  "the timeout": 20_000,
+  "a full private folder": [{ type: "unheard" }],
+  "the end of the turn": [hook("StopFailure", { error: "unknown" }), IDLE],
+  "the end of the child": [exit(1)],
 };
 
 /** Whether an answer to a hook lets no call run. */
 function forbids({ reply, veto }: Answer): boolean {
-  if (veto) return true;
-  if (reply === undefined) return false;
-  const { hookSpecificOutput: output, decision } = reply;
-  if (decision === "block") return true;
+  if (veto || reply?.["decision"] === "block") return true;
+  const output = reply?.["hookSpecificOutput"];
   if (!isJsonObject(output)) return false;
-  const { permissionDecision, decision: permission } = output;
+  const { permissionDecision, decision } = output as JsonObject;
   return permissionDecision === "deny" ||
-    (isJsonObject(permission) && permission["behavior"] === "deny");
+    (isJsonObject(decision) && decision["behavior"] === "deny");
 }
 
-for (const [way, end] of Object.entries(WAYS)) {
-  Deno.test(`nothing unanswered may run after ${way}`, () => {
-    for (const kind of KINDS) {
-      for (const isAsked of [true, false]) {
-        const session = unanswered(kind, isAsked);
-        const before = session.effects.length;
-        end(session);
-        // What the child asks before it has read of the end is as unanswered.
-        wait(session, kind, "6");
-        session.wait(120_000);
-        session.receive({ type: "status", status: "idle" });
-        session.wait(120_000);
-        const since = session.effects.slice(before);
-        const about = `${kind}, asked: ${isAsked}`;
-        for (const effect of since) {
-          if (effect.type === "answer") assert(forbids(effect), about);
-          if (effect.type === "mcp-message") assert("error" in effect.message, about);
+Deno.test("nothing unanswered runs after its question ended", async (test) => {
+  for (const [way, end] of Object.entries(WAYS)) {
+    await test.step(way, () => {
+      for (const kind of KINDS) {
+        for (const isAsked of [true, false]) {
+          const session = unanswered(kind, isAsked);
+          const { length } = session.effects;
+          if (typeof end === "number") session.wait(end);
+          else session.receive(...end);
+          // A question that the child asks before it reads of the end is unanswered too.
+          session.receive(QUESTIONS[kind]("6"));
+          session.wait(120_000);
+          session.receive(IDLE);
+          session.wait(120_000);
+          for (const effect of session.effects.slice(length)) {
+            const where = `${kind}, asked: ${isAsked}`;
+            if (effect.type === "answer") assert(forbids(effect), where);
+            if (effect.type === "mcp-message") assert("error" in effect.message, where);
+          }
         }
       }
-    }
-  });
-}
-
-Deno.test("an interrupt presses Escape, and vetoes once the turn is over", () => {
-  for (const kind of KINDS.filter((each) => each !== "MCP call")) {
-    const session = unanswered(kind, true);
-    const answersSince = session.effects.length;
-    const answers = () =>
-      session.effects.slice(answersSince).filter(({ type }) => type === "answer");
-    control("interrupt")(session);
-    session.wait(900);
-    const [typed, early] = [session.typed, answers()];
-    assertEquals([typed, early], [".\x1b", []], kind);
-    const content = [{ type: "text", text: "[Request interrupted by user for tool use]" }];
-    const entry = readEntry({ type: "user", message: { role: "user", content } });
-    if (entry !== undefined) session.receive({ type: "transcript", entry });
-    session.receive({ type: "status", status: "idle" });
-    session.wait(5000);
-    assertEquals(answers().at(-1), { type: "answer", id: "5", veto: true }, kind);
+    });
   }
 });
 
-Deno.test("a hook that outlives Escape goes on with a veto", () => {
+Deno.test("interrupt presses Escape and vetoes after the turn", () => {
+  for (const kind of KINDS.filter((each) => each !== "MCP call")) {
+    const session = unanswered(kind, true);
+    const { length } = session.of("answer");
+    session.receive(control("interrupt"));
+    session.wait(900);
+    assertEquals([session.typed, session.of("answer").length], [".\x1b", length], kind);
+    session.receive(INTERRUPTED, IDLE);
+    session.wait(5000);
+    assertEquals(session.of("answer").at(-1), { type: "answer", id: "5", veto: true }, kind);
+  }
+});
+
+Deno.test("hook that outlives Escape gets a veto", () => {
   const session = unanswered("PreToolUse hook", true);
-  control("interrupt")(session);
-  // The child draws, and so has read the key, but does not rest.
-  session.receive({ type: "terminal", bytes: new Uint8Array([65]) });
+  session.receive(control("interrupt"));
+  // A child that draws has read the key.
+  session.show("A");
   session.wait(3000);
-  assertEquals(session.effects.filter(({ type }) => type === "answer").at(-1), {
-    type: "answer",
-    id: "5",
-    veto: true,
-  });
+  assertEquals(session.of("answer").at(-1), { type: "answer", id: "5", veto: true });
   assertEquals(session.typed, ".\x1b.\x1b");
 });

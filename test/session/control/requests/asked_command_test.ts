@@ -1,208 +1,149 @@
 import { assertEquals } from "@std/assert";
-import type { Consulted } from "../../../../src/session/input.ts";
 import type { JsonObject } from "../../../../src/json_object.ts";
 import { commandAnswer } from "../../../../src/session/control/requests/asked_command.ts";
+import type { Consulted } from "../../../../src/session/input.ts";
 import type { SettledMessage } from "../../../../src/session/message.ts";
-import { simulate } from "../../simulation.ts";
+import {
+  consulted,
+  exit,
+  type Given,
+  hook,
+  message,
+  request,
+  settledMessage,
+  VERSION,
+} from "../../inputs.ts";
+import { rested, type Simulation } from "../../simulation.ts";
 
-/** What is done in a conversation that rests when a command is sent, and a message after it. */
-function asking() {
-  const session = simulate({ conversation: true, version: "2.1.332" });
-  session.receive({ type: "reachable" });
-  session.receive({ type: "hook", event: "SessionStart", payload: {} });
-  session.receive({ type: "status", status: "idle" });
-  const settled = { kind: "asked", version: "2.1.332" } as const;
-  session.receive({ type: "message", message: { text: "/context", ticket: "c", settled } });
-  session.receive({ type: "message", message: { text: "hello", way: "rendezvous" } });
-  const done = () =>
-    session.effects.flatMap((effect): readonly unknown[] => {
-      switch (effect.type) {
-        case "consult":
-          return [`asks ${effect.request.body["prompt"]}`];
-        case "deliver":
-          return [`delivers ${effect.prompt}`];
-        case "turn":
-          return effect.ending.kind === "settled" ? [effect.ending.message.settled] : [];
-        case "respond":
-          return ["responds"];
-        default:
-          return [];
-      }
-    });
-  const say = (said: Consulted) => {
-    const ids = session.effects.flatMap((effect) =>
-      effect.type === "consult" ? [effect.request.id] : []
-    );
-    for (const id of ids) session.receive({ type: "consulted", id, said });
-  };
-  return { session, done, say };
-}
+const asked = (text: string, more: JsonObject = {}) =>
+  settledMessage(text, { kind: "asked", version: VERSION, ...more });
 
-Deno.test("a command is carried out by a headless Claude Code, and what comes after it waits", () => {
-  const { done, say } = asking();
-  assertEquals(done(), ["asks /context"]);
-  say({ response: { text: "much\n", words: "much", name: "context", fields: { a: 1 } } });
-  const carried = { words: "much", name: "context", fields: { a: 1 } };
-  assertEquals<unknown>(done(), [
-    "asks /context",
-    { kind: "local", text: "much\n", version: "2.1.332", carried },
-    "delivers hello",
-  ]);
-});
-
-Deno.test("a command that could not be carried out fails its turn alone", () => {
-  const { done, say } = asking();
-  say({ failure: "it took more than 30 s" });
-  const [, settled, delivered] = done();
-  assertEquals<unknown>(settled, {
-    kind: "refused",
-    message: "Cannot carry out /context: it took more than 30 s",
-    suggestion: "Try again, or run it with claude -p",
-  });
-  assertEquals(delivered, "delivers hello");
-});
-
-Deno.test("what a command tells of a process counts where any other would tell it", () => {
-  const message = { text: "/cost", settled: { kind: "asked", version: "2.1.332", alone: true } };
-  const said = (text: string, more = {}) =>
-    commandAnswer(message as SettledMessage, { response: { text, commands: [], ...more } }).settled;
-  const text = "You are currently using your subscription to power your Claude Code usage";
-  assertEquals(said(text), { kind: "local", text, version: "2.1.332", carried: { commands: [] } });
-  const refused = said("Total cost: $0.0000");
-  assertEquals(
-    refused.kind === "refused" ? refused.message : refused,
-    [
-      "Cannot carry out /cost: what it tells of a conversation is in the frames and results of that",
-    ].join(),
-  );
-  const cost = "Estimated cost:        $0.0601";
-  const kinds = [said(cost), said(cost, { hasCost: true })].map(({ kind }) => kind);
-  assertEquals(kinds, ["refused", "local"]);
-  assertEquals(said("Fast mode OFF (this session only)", { hasCost: true }).kind, "refused");
-});
-
-Deno.test("a command that clears the conversation hands the next message to a child of another session", () => {
-  const session = simulate({ conversation: true, version: "2.1.332" });
-  session.receive({ type: "reachable" });
-  session.receive({ type: "hook", event: "SessionStart", payload: {} });
-  session.receive({ type: "status", status: "idle" });
-  const settled = { kind: "asked", version: "2.1.332", clears: true } as const;
-  session.receive({ type: "message", message: { text: "/clear", settled } });
-  session.receive({ type: "message", message: { text: "hello", way: "rendezvous" } });
-  const [consult] = session.effects.filter((effect) => effect.type === "consult");
-  const { id = "", body = {} } = consult?.type === "consult" ? consult.request : {};
-  assertEquals(body, { prompt: "/clear", clears: true });
-  session.receive({
-    type: "consulted",
-    id,
-    said: { response: { text: "", name: "clear", begun: "new" } },
-  });
-  assertEquals(session.effects.filter(({ type }) => type === "deliver"), []);
-  assertEquals(session.effects.filter(({ type }) => type === "turn").length, 1);
-  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
-  const last = session.effects.at(-1);
-  assertEquals(last?.type === "end" ? last.ending : last, {
-    kind: "renewed",
-    changes: { begun: "new" },
-  });
-});
-
-Deno.test("a child that is gone answers no command, which its message keeps for the next one", () => {
-  const { session, done } = asking();
-  session.receive({ type: "exit", exit: { kind: "exited", code: 1 } });
-  assertEquals(done().filter((deed) => deed === "responds"), []);
-});
-
-/** What becomes of a message behind a command that says how the session goes on. */
-function noting(text: string, { before, after }: Readonly<Record<"before" | "after", unknown>>) {
-  const session = simulate({ conversation: true, version: "2.1.332" });
-  session.receive({ type: "reachable" });
-  session.receive({ type: "hook", event: "SessionStart", payload: {} });
-  session.receive({ type: "status", status: "idle" });
-  const settled = { kind: "asked", version: "2.1.332", notes: true } as const;
-  session.receive({ type: "message", message: { text, settled } });
-  session.receive({ type: "message", message: { text: "hello", way: "rendezvous" } });
-  const [consult] = session.effects.filter((effect) => effect.type === "consult");
-  const { id = "", body = {}, notes } = consult?.type === "consult" ? consult.request : {};
-  assertEquals([body, notes], [{ prompt: text }, true]);
-  session.receive({
-    type: "consulted",
-    id,
-    said: {
-      response: {
-        ...{ text: "said", title: "T", before, after },
-        fields: {
-          local_command_run: {
-            command: text.slice(1, text.indexOf(" ")),
-            args: text.slice(text.indexOf(" ")),
-          },
-        },
-      },
-    },
-  });
-  assertEquals(session.effects.filter(({ type }) => type === "deliver"), []);
-  const [turn] = session.effects.filter((effect) => effect.type === "turn");
-  const ending = turn?.type === "turn" ? turn.ending : undefined;
-  assertEquals(
-    ending?.kind === "settled" && ending.message.settled.kind === "local"
-      ? ending.message.settled.carried?.title
-      : undefined,
-    "T",
-  );
-  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
-  const last = session.effects.at(-1);
-  return last?.type === "end" && last.ending.kind === "renewed" ? last.ending.changes : undefined;
-}
-
-Deno.test("how a session goes on because of a command is told to the child of the next message", () => {
-  const before = { model: "claude-opus", effort: "medium", ultracode: false };
-  const changes = (text: string, after: Readonly<Record<string, unknown>>) =>
-    noting(text, { before, after: { ...before, ...after } });
-  assertEquals(changes("/model sonnet ", { model: "claude-sonnet", effort: "low" }), {
-    model: "sonnet",
-    chosenModel: "claude-sonnet",
-  });
-  assertEquals(changes("/model help", {}), {});
-  assertEquals(changes("/model opusplan", {}), { model: "opusplan", chosenModel: "claude-opus" });
-  assertEquals(changes("/effort HIGH", { effort: "high" }), { effort: "high" });
-  assertEquals(changes("/effort auto", { effort: "high" }), { effort: null });
-  assertEquals(changes("/effort silly", {}), {});
-  assertEquals(changes("/effort ultracode", { ultracode: true }), {
-    flagSettings: { ultracode: true },
-  });
-  assertEquals(changes("/rename x", { model: "another" }), {});
-  assertEquals(noting("/model sonnet", { before: undefined, after: 7 }), {});
-});
-
-/** A conversation that rests, whose caller has asked for something before it sends a command. */
-function askedBefore(request: { readonly subtype: string; readonly body: JsonObject }) {
-  const session = simulate({ conversation: true, version: "2.1.332" });
-  session.receive({ type: "reachable" });
-  session.receive({ type: "hook", event: "SessionStart", payload: {} });
-  session.receive({ type: "status", status: "idle" });
-  session.receive({ type: "control", request: { id: "m", ...request } });
-  const settled = { kind: "asked", version: "2.1.332" } as const;
-  session.receive({ type: "message", message: { text: "/context", settled } });
+/** A conversation that rests and receives a command, and a message after it. */
+function asking(command: Given, ...before: readonly Given[]): Simulation {
+  const session = rested();
+  session.receive(hook("SessionStart"), ...before, command, message("hello"));
   return session;
 }
 
-Deno.test("a command behind what a child has yet to be told is carried out with that", () => {
-  const { effects } = askedBefore({ subtype: "set_permission_mode", body: { mode: "plan" } });
-  const [consult] = effects.filter((effect) => effect.type === "consult");
-  assertEquals(consult?.type === "consult" ? consult.changes : consult, {
-    permissionMode: "plan",
-  });
-  assertEquals(effects.filter(({ type }) => type === "kill"), []);
+/** The helper answers the command. */
+function answers(session: Simulation, said: Consulted): void {
+  session.receive(...session.consulted.map(({ id }) => consulted(id, said)));
+}
+
+/** What became of the command in its turn. */
+function settled(session: Simulation) {
+  return session.of("turn").map(({ ending }) =>
+    ending.kind === "settled" ? ending.message.settled : ending
+  );
+}
+
+Deno.test("headless helper carries out a command before the next message", () => {
+  const session = asking(asked("/context"));
+  assertEquals(session.consulted.map(({ body }) => body["prompt"]), ["/context"]);
+  assertEquals(session.delivered, []);
+  const carried = { words: "much", name: "context", fields: { a: 1 } };
+  answers(session, { response: { text: "much\n", ...carried } });
+  assertEquals(settled(session), [{ kind: "local", text: "much\n", version: VERSION, carried }]);
+  assertEquals([session.delivered, session.responses], [["hello"], []]);
 });
 
-Deno.test("a command behind changes of MCP servers waits for the child that has them", () => {
+Deno.test("failed command fails its own turn only", () => {
+  const session = asking(asked("/context"));
+  answers(session, { failure: "it took more than 30 s" });
+  assertEquals(settled(session), [{
+    kind: "refused",
+    message: "Cannot carry out /context: it took more than 30 s",
+    suggestion: "Try again, or run it with claude -p",
+  }]);
+  assertEquals(session.delivered, ["hello"]);
+});
+
+Deno.test("output about another process is refused", () => {
+  const subscription = "You are currently using your subscription to power your Claude Code usage";
+  const cost = "Estimated cost:        $0.0601";
+  const alone = asked("/cost", { alone: true }).message as SettledMessage;
+  for (
+    const [text, more, kind] of [
+      [subscription, {}, "local"],
+      ["Total cost: $0.0000", {}, "refused"],
+      [cost, {}, "refused"],
+      [cost, { hasCost: true }, "local"],
+      ["Fast mode OFF (this session only)", { hasCost: true }, "refused"],
+    ] as const
+  ) {
+    const { settled } = commandAnswer(alone, { response: { text, commands: [], ...more } });
+    assertEquals(settled.kind, kind, text);
+    if (settled.kind === "local") assertEquals(settled.carried, { commands: [] });
+    else {
+      const reason = "what it tells of a conversation is in the frames and results of that";
+      assertEquals("message" in settled && settled.message, `Cannot carry out /cost: ${reason}`);
+    }
+  }
+});
+
+Deno.test("child that exits leaves the command to the next one", () => {
+  const session = asking(asked("/context"));
+  session.receive(exit(1));
+  assertEquals([session.responses, session.turns], [[], []]);
+});
+
+Deno.test("command that clears the session needs another child", () => {
+  const session = asking(asked("/clear", { clears: true }));
+  assertEquals(session.consulted.map(({ body }) => body), [{ prompt: "/clear", clears: true }]);
+  answers(session, { response: { text: "", name: "clear", begun: "new" } });
+  assertEquals([session.delivered, session.turns], [[], ["settled"]]);
+  session.receive(exit(0));
+  assertEquals(session.ending, { kind: "renewed", changes: { begun: "new" } });
+});
+
+Deno.test("next child gets the model and effort that a command chose", () => {
+  const before = { model: "claude-opus", effort: "medium", ultracode: false };
+  const chosen = { model: "sonnet", chosenModel: "claude-sonnet" };
+  for (
+    const [text, after, changes] of [
+      ["/model sonnet ", { model: "claude-sonnet", effort: "low" }, chosen],
+      ["/model help", {}, {}],
+      ["/model opusplan", {}, { model: "opusplan", chosenModel: "claude-opus" }],
+      ["/effort HIGH", { effort: "high" }, { effort: "high" }],
+      ["/effort auto", { effort: "high" }, { effort: null }],
+      ["/effort silly", {}, {}],
+      ["/effort ultracode", { ultracode: true }, { flagSettings: { ultracode: true } }],
+      ["/rename x", { model: "another" }, {}],
+      ["/model sonnet", 7, {}],
+    ] as const
+  ) {
+    const session = asking(asked(text, { notes: true }));
+    assertEquals(session.consulted.map(({ body, notes }) => [body, notes]), [
+      [{ prompt: text }, true],
+    ]);
+    const space = text.indexOf(" ");
+    const local_command_run = { command: text.slice(1, space), args: text.slice(space) };
+    const inForce = after === 7 ? { after } : { before, after: { ...before, ...after } };
+    answers(session, {
+      response: { text: "said", title: "T", ...inForce, fields: { local_command_run } },
+    });
+    assertEquals(session.delivered, []);
+    const [local] = settled(session);
+    assertEquals(local?.kind === "local" ? local.carried?.title : local, "T");
+    session.receive(exit(0));
+    assertEquals<unknown>(session.ending, { kind: "renewed", changes }, text);
+  }
+});
+
+Deno.test("helper carries out a command with changes the child lacks", () => {
+  const session = asking(
+    asked("/context"),
+    request("set_permission_mode", { mode: "plan" }),
+  );
+  assertEquals(session.of("consult").map(({ changes }) => changes), [{ permissionMode: "plan" }]);
+  assertEquals(session.signals, []);
+});
+
+Deno.test("command after changed MCP servers waits for a child with them", () => {
   const servers = { calc: { type: "sdk" } };
-  const session = askedBefore({ subtype: "mcp_set_servers", body: { servers } });
-  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
-  assertEquals(session.effects.filter(({ type }) => type === "consult"), []);
-  const last = session.effects.at(-1);
-  assertEquals(last?.type === "end" ? last.ending : last, {
-    kind: "renewed",
-    changes: { setServers: servers, unreached: [] },
-  });
+  const session = asking(asked("/context"), request("mcp_set_servers", { servers }));
+  session.receive(exit(0));
+  assertEquals(session.consulted, []);
+  const changes = { setServers: servers, unreached: [] };
+  assertEquals(session.ending, { kind: "renewed", changes });
 });

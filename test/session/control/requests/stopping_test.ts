@@ -1,70 +1,163 @@
 import { assertEquals } from "@std/assert";
-import { readEntry } from "../../../../src/transcript/entry.ts";
-import { simulate, type Simulation } from "../../simulation.ts";
+import { hasCommand, isCalled, readTasks } from "../../../../src/session/terminal/tasks.ts";
+import {
+  call,
+  caller,
+  CLOSED,
+  COMPLETED,
+  exit,
+  IDLE,
+  line,
+  message,
+  request,
+  status,
+  stop,
+  userLine,
+} from "../../inputs.ts";
+import { type Simulation, working } from "../../simulation.ts";
 
 const RULE = "─".repeat(80);
-const BOX = ["❯ ", RULE, "  2 shells"];
-const HINT = "  ↑/↓ to navigate · x to stop · Enter to view · Esc to close";
 const [DOWN, ENTER, STOP, ESCAPE] = ["\x1b[B", "\r", "x", "\x1b"];
+/** The input box below which Claude Code offers its list of tasks. */
+const BOX = [RULE, "❯ ", RULE, "  2 shells"];
+const HINT = "  ↑/↓ to navigate · x to stop · Enter to view · Esc to close";
+const DIALOG = [RULE, "  Do you want to proceed?", "❯ 1. Yes", "  2. No", "  Esc to cancel"];
 
-const caller = { callbacks: [], idPrefix: "i" } as const;
-
-/** A conversation whose turn is over, with shells in the background: their ids, and what they were called with. */
-function withShells(shells: Readonly<Record<string, string>>): Simulation {
-  const session = simulate({ conversation: true, version: "2.1.332", caller });
-  session.receive({ type: "reachable" });
-  session.receive({ type: "status", status: "idle" });
-  session.receive({ type: "message", message: { text: "Go", way: "rendezvous" } });
-  session.receive({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "Go" } });
-  write(session, { type: "user", message: { role: "user", content: "Go" } });
-  for (const [id, command] of Object.entries(shells)) {
-    write(session, {
-      type: "assistant",
-      message: {
-        id,
-        model: "m",
-        content: [{ type: "tool_use", id, name: "Bash", input: { command } }],
-      },
-    });
-    write(session, {
-      type: "user",
-      toolUseResult: { backgroundTaskId: id },
-      message: { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "" }] },
-    });
-  }
-  const tasks = Object.keys(shells).map((id) => ({ id, type: "shell" }));
-  session.receive({ type: "hook", event: "Stop", payload: { background_tasks: tasks } });
-  write(session, { type: "system", subtype: "turn_duration", version: "2.1.332" });
-  return session;
-}
-
-function write(session: Simulation, line: object): void {
-  const entry = readEntry(line);
-  if (entry !== undefined) session.receive({ type: "transcript", entry });
-}
-
-function stop(session: Simulation, task: unknown, id = "r"): void {
-  session.receive({
-    type: "control",
-    request: { id, subtype: "stop_task", body: { task_id: task } },
-  });
-}
-
-/** Shows a screen, the cursor in its last row, and says what is pressed because of it. */
-function shown(session: Simulation, lines: readonly string[]): string {
-  const before = session.typed;
-  session.draw(...lines);
-  session.receive({ type: "screen", screen: { lines, cursor: { row: lines.length, col: 1 } } });
-  return session.typed.slice(before.length);
-}
-
+/** The list of tasks with its caret on one of them. */
 const list = (caret: string, ...commands: readonly string[]) => [
   RULE,
   ...commands.map((command) => `  ${command === caret ? "❯" : " "} ● ${command}   running`),
   HINT,
 ];
+/** The screen of a task that is alone. */
+const alone = (...command: readonly string[]) => [
+  ...[RULE, ...command, "  Output:"],
+  "  ← to go back · x to stop · Enter/Space to close · Esc to close",
+];
 
-const answers = ({ effects }: Simulation) =>
+/** A screen whose cursor is so many rows above the last one. */
+const at = (lines: readonly string[], above = 0) => ({
+  lines,
+  cursor: { row: lines.length - above, col: 1 },
+});
+const row = (text: string, selected = false) => ({ text, selected });
+
+Deno.test("readTasks() reads the list of tasks and its caret", () => {
+  const quoted = ["❯ An earlier prompt running", RULE, "  Background", "  2 shells", ""];
+  const earlier = "Earlier in this session (0)";
+  const older = ["    sleep 301 (running)", "  ❯ sleep 300 (running)", ""];
+  const oldHint = "  ↑/↓ to select · Enter to view · x to stop · ←/Esc to close";
+  const rows = ["    ● sleep 301   running", "  ❯ ● sleep 300   running"];
+  const selected = [row("sleep301"), row("sleep300", true)];
+  for (
+    const [lines, expected] of [
+      [[...quoted, ...older, oldHint], selected],
+      [[...quoted, ...rows, `      ${earlier}`, "", HINT], selected],
+      [
+        [RULE, ...rows.slice(0, 1), `  ❯   ${earlier}`, "  ↑/↓ to navigate · Esc to close"],
+        [row("sleep301"), row("", true)],
+      ],
+      [
+        [
+          ...[RULE, "  3 background tasks", "    Shells", "  ❯ ● sleep 300     running"],
+          ...["    Background agents", "    ● Other agent   running · Opus 5.5", HINT],
+        ],
+        [row("sleep300", true), row("Otheragent")],
+      ],
+    ] as const
+  ) {
+    assertEquals(readTasks(at(lines)), { kind: "list", rows: [...expected] });
+  }
+});
+
+Deno.test("readTasks() reads subagents below the input box", () => {
+  const below = (hint: string, over = "") => [
+    ...[RULE, "❯ ", RULE, hint, "  ● main"],
+    `❯ ◯ general-purpose  Look  around        ${over}8s`,
+    ...["  ◯ general-purpose  Other agent         1m 9s", ""],
+  ];
+  for (
+    const [lines, text] of [
+      [below("  enter to view · x to stop"), "Lookaround"],
+      [below("  Enter to view · x to clear"), ""],
+      [below("  x to stop", "stopped · "), ""],
+    ] as const
+  ) {
+    const rows = [row(""), row(text, true), row("Otheragent")];
+    assertEquals(readTasks(at(lines)), { kind: "list", rows });
+  }
+});
+
+Deno.test("readTasks() reads a task that is alone, of any length", () => {
+  const hints = [
+    "  ← to go back · Esc/Enter/Space to close · x to stop",
+    "  ← to go back · x to stop · Enter/Space to close · Esc to close",
+  ];
+  for (const hint of hints) {
+    const command = ["  Shell details", "  Command:  sleep 300; echo", "            end"];
+    const text = "ShelldetailsCommand:sleep300;echoendOutput:";
+    assertEquals(readTasks(at([RULE, ...command, "  Output:", hint])), { kind: "task", text });
+  }
+});
+
+Deno.test("readTasks() offers the list only from an empty input box", () => {
+  assertEquals(readTasks(at(BOX)), { kind: "offered" });
+  const others = [at(BOX, 2), at([RULE, "❯ draft", RULE, "  2 shells"]), at(DIALOG), at([])];
+  for (const screen of others) assertEquals(readTasks(screen), { kind: "none" });
+});
+
+Deno.test("commands are compared with what the screen has room for", () => {
+  for (
+    const [shown, command, expected] of [
+      ["sleep300", "sleep 300", true],
+      ["sleep30", "sleep 300", false],
+      ["sleep30…", "sleep 300; echo", true],
+      ["sleep31…", "sleep 300; echo", false],
+      ["…", "sleep 300", false],
+    ] as const
+  ) {
+    assertEquals(isCalled(shown, command), expected, shown);
+  }
+  const shown = "ShelldetailsCommand:sleep300Output:";
+  for (
+    const [text, command, expected] of [
+      [shown, "sleep 300", true],
+      [shown, "sleep 30", false],
+      ["Command:sleep300Output:Command:sleep30", "sleep 30", false],
+      ["Command:sleep300Output:", "", false],
+      [`Command:${"echo".repeat(60)}…Output`, "echo ".repeat(100), true],
+    ] as const
+  ) {
+    assertEquals(hasCommand(text, command), expected, text);
+  }
+});
+
+/** A conversation whose turn is over, with shells in the background: their ids and commands. */
+function withShells(shells: Readonly<Record<string, string>>): Simulation {
+  const session = working({ caller: caller() });
+  session.receive(userLine("go"));
+  for (const [id, command] of Object.entries(shells)) {
+    const result = [{ type: "tool_result", tool_use_id: id, content: "" }];
+    session.receive(call(id, { command }));
+    session.receive(userLine(result, { toolUseResult: { backgroundTaskId: id } }));
+  }
+  const background_tasks = Object.keys(shells).map((id) => ({ id, type: "shell" }));
+  session.receive(stop(undefined, { background_tasks }), COMPLETED);
+  return session;
+}
+
+const stopTask = (task_id: unknown, id = "r") => request("stop_task", { task_id }, id);
+
+/** Shows a screen some times; returns the keys that are typed because of it. */
+function typedAt(session: Simulation, lines: readonly string[], times = 1): string {
+  const { length } = session.typed;
+  session.draw(...lines);
+  for (let time = 0; time < times; time++) session.receive({ type: "screen", screen: at(lines) });
+  return session.typed.slice(length);
+}
+
+/** The stopped tasks, and the ids or the errors of the responses. */
+const outcomes = ({ effects }: Simulation) =>
   effects.flatMap((effect) =>
     effect.type === "respond"
       ? ["error" in effect.response ? effect.response.error : effect.response.request_id]
@@ -72,140 +165,112 @@ const answers = ({ effects }: Simulation) =>
       ? [`stopped ${effect.task}`]
       : []
   );
+const cannot = (reason: string) =>
+  `Cannot stop the task b1 on the screen of Claude Code: ${reason}`;
 
-Deno.test("stop_task finds a task in the list, stops it and closes the list", () => {
+Deno.test("stop_task stops a task in the list and closes the list", () => {
   const session = withShells({ b1: "one", b2: "two", b3: "three" });
-  const before = session.typed;
-  stop(session, "b2");
-  assertEquals(session.typed.slice(before.length), DOWN);
-  session.receive({ type: "message", message: { text: "wait", way: "rendezvous" } });
-  assertEquals(shown(session, BOX), ENTER);
-  assertEquals(shown(session, list("three", "three", "two", "one")), DOWN);
-  assertEquals(shown(session, list("two", "three", "two", "one")), STOP);
-  assertEquals(shown(session, list("two", "three", "two", "one")), "", "it is not stopped yet");
-  assertEquals(answers(session), []);
+  const { length } = session.typed;
+  session.receive(stopTask("b2"));
+  assertEquals(session.typed.slice(length), DOWN);
+  session.receive(message("wait"));
+  const all = ["three", "two", "one"];
+  assertEquals(typedAt(session, BOX), ENTER);
+  assertEquals(typedAt(session, list("three", ...all)), DOWN);
+  assertEquals(typedAt(session, list("two", ...all)), STOP);
+  assertEquals(typedAt(session, list("two", ...all)), "", "it still runs");
+  assertEquals(outcomes(session), []);
   const left = list("one", "three", "one");
-  assertEquals(shown(session, left), "");
-  assertEquals(answers(session), ["stopped b2", "r"], "whoever asked does not wait for the list");
-  const closing = (times = 8) => Array.from({ length: times }, () => shown(session, left)).join("");
-  session.receive({ type: "status", status: "waiting" });
-  assertEquals(closing(20), "", "the key would stop the turn");
-  session.receive({ type: "status", status: "idle" });
-  assertEquals(closing(), ESCAPE);
-  assertEquals(closing(7), "", "one key closes it");
-  assertEquals(closing(1), ESCAPE, "unless it was lost");
-  assertEquals(session.effects.filter(({ type }) => type === "deliver").length, 1);
-  assertEquals(shown(session, BOX), "");
-  assertEquals(answers(session), ["stopped b2", "r"]);
-  const delivered = session.effects.filter(({ type }) => type === "deliver").length;
-  assertEquals(delivered, 2, "the message that had to wait");
+  assertEquals(typedAt(session, left), "");
+  assertEquals(outcomes(session), ["stopped b2", "r"], "the response does not wait for the list");
+  session.receive(status("waiting"));
+  assertEquals(typedAt(session, left, 20), "", "the key would stop the turn");
+  session.receive(IDLE);
+  assertEquals(typedAt(session, left, 8), ESCAPE);
+  assertEquals(typedAt(session, left, 7), "", "one key closes the list");
+  assertEquals(typedAt(session, left), ESCAPE, "unless it was lost");
+  assertEquals(session.delivered, ["go"]);
+  assertEquals(typedAt(session, BOX), "");
+  assertEquals([session.delivered, outcomes(session)], [["go", "wait"], ["stopped b2", "r"]]);
 });
 
-Deno.test("stop_task stops a task that is alone, and presses no Escape then: it would stop the turn", () => {
+Deno.test("stop_task presses no Escape for a task that is alone", () => {
   const session = withShells({ b1: "one" });
-  stop(session, "b1");
-  stop(session, "b1", "again");
-  shown(session, BOX);
-  const task = [
-    RULE,
-    "  Command: one",
-    "  Output:",
-    "  ← to go back · x to stop · Enter/Space to close · Esc to close",
-  ];
-  assertEquals(shown(session, task), STOP);
-  assertEquals(shown(session, BOX), "", "the next one needs nothing more");
-  assertEquals(answers(session).toSorted(), ["again", "r", "stopped b1", "stopped b1"]);
+  session.receive(stopTask("b1"), stopTask("b1", "again"));
+  typedAt(session, BOX);
+  assertEquals(typedAt(session, alone("  Command: one")), STOP);
+  assertEquals(typedAt(session, BOX), "", "the second request needs no key");
+  assertEquals(outcomes(session).toSorted(), ["again", "r", "stopped b1", "stopped b1"]);
 });
 
-Deno.test("stop_task has nothing to do for a task that has ended, or that nobody knows", () => {
+Deno.test("stop_task succeeds for ended and unknown tasks", () => {
   const session = withShells({ b1: "one" });
-  const before = session.typed;
-  const notification =
+  const { length } = session.typed;
+  const content =
     "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>";
-  write(session, { type: "queue-operation", operation: "enqueue", content: notification });
-  for (const task of ["b1", "nobody", undefined, 7]) stop(session, task);
-  assertEquals(session.typed, before);
+  session.receive(line({ type: "queue-operation", operation: "enqueue", content }));
+  session.receive(...["b1", "unknown", undefined, 7].map((task) => stopTask(task)));
+  assertEquals(session.typed.length, length);
   const error = "stop_task: task_id must be a string";
-  assertEquals(answers(session), ["r", "r", error, error]);
+  assertEquals(outcomes(session), ["r", "r", error, error]);
 });
 
-Deno.test("stop_task stops nothing that it cannot tell from another, and closes what it has opened", () => {
-  const cannot = "Cannot stop the task b1 on the screen of Claude Code: its list of tasks";
-  const cases = [
-    [list("other", "other", "third"), "does not show it"],
-    [list("one", "one", "one"), "calls several so"],
-    [
-      [RULE, "  Command: one or two", "  Output:", "  ← to go back · x to stop · Esc to close"],
-      "shows another one",
-    ],
-  ] as const;
-  for (const [lines, failure] of cases) {
+Deno.test("stop_task stops nothing that looks like another task", () => {
+  for (
+    const [lines, reason] of [
+      [list("other", "other", "third"), "does not show it"],
+      [list("one", "one", "one"), "calls several so"],
+      [alone("  Command: one or two"), "shows another one"],
+    ] as const
+  ) {
     const session = withShells({ b1: "one", b2: "one" });
-    stop(session, "b1");
-    shown(session, BOX);
-    const closing = Array.from({ length: 9 }, () => shown(session, lines)).join("");
-    assertEquals(closing, ESCAPE);
-    shown(session, BOX);
-    assertEquals(answers(session), [`${cannot} ${failure}`]);
+    session.receive(stopTask("b1"));
+    typedAt(session, BOX);
+    assertEquals(typedAt(session, lines, 9), ESCAPE);
+    typedAt(session, BOX);
+    assertEquals(outcomes(session), [cannot(`its list of tasks ${reason}`)]);
   }
 });
 
-Deno.test("stop_task presses no key where the screen asks something, and gives up in time", () => {
-  const session = withShells({ b1: "one" });
-  session.receive({ type: "status", status: "waiting" });
-  const before = session.typed;
-  stop(session, "b1");
-  session.wait(5000);
-  assertEquals(session.typed, before);
-  session.wait(5000);
-  assertEquals(answers(session), [
-    "Cannot stop the task b1 on the screen of Claude Code: it waits for something else",
-  ]);
+Deno.test("stop_task gives up in time, and closes what it opened", () => {
+  const asking = withShells({ b1: "one" });
+  asking.receive(status("waiting"));
+  const before = asking.typed;
+  asking.receive(stopTask("b1"));
+  asking.wait(10_000);
+  assertEquals(asking.typed, before);
+  assertEquals(outcomes(asking), [cannot("it waits for something else")]);
   const stuck = withShells({ b1: "one" });
-  stop(stuck, "b1");
-  shown(stuck, BOX);
-  const task = [RULE, "  Command: one", "  Output:", "  ← to go back · x to stop · Esc to close"];
-  assertEquals(shown(stuck, task), STOP);
-  const typed = stuck.typed;
+  stuck.receive(stopTask("b1"));
+  typedAt(stuck, BOX);
+  assertEquals(typedAt(stuck, alone("  Command: one")), STOP);
+  const { length } = stuck.typed;
   stuck.wait(7500);
-  assertEquals(stuck.typed.slice(typed.length), ESCAPE, "nothing that was opened stays so");
+  assertEquals(stuck.typed.slice(length), ESCAPE);
   const opened = withShells({ b1: "one" });
-  stop(opened, "b1");
-  const dialog = [RULE, "  Do you want to proceed?", "❯ 1. Yes", "  2. No"];
-  assertEquals(shown(opened, dialog), "");
+  opened.receive(stopTask("b1"));
+  assertEquals(typedAt(opened, DIALOG), "");
   opened.wait(10_000);
-  assertEquals(answers(opened), [
-    "Cannot stop the task b1 on the screen of Claude Code: its list of tasks does not do as it should",
-  ]);
+  assertEquals(outcomes(opened), [cannot("its list of tasks does not do as it should")]);
 });
 
-Deno.test("stop_task of a child that goes is answered: its tasks go with it", () => {
+Deno.test("stop_task succeeds when the child exits", () => {
   const session = withShells({ b1: "one" });
-  stop(session, "b1");
-  session.receive({ type: "exit", exit: { kind: "exited", code: 0 } });
-  assertEquals(answers(session), ["r"]);
+  session.receive(stopTask("b1"), exit(0));
+  assertEquals(outcomes(session), ["r"]);
 });
 
-Deno.test("what runs in the background runs as long as there may be messages, and a while after", () => {
+Deno.test("shells run while messages may come, and a while after", () => {
   const session = withShells({ b1: "one" });
   session.wait(3_000_000);
-  assertEquals(session.signals, []);
-  session.receive({ type: "closed" });
+  session.receive(CLOSED);
   session.wait(500_000);
   assertEquals(session.signals, []);
   session.wait(500_000);
   assertEquals(session.signals[0], "SIGTERM tree");
   const stopped = withShells({ b1: "one" });
-  stopped.receive({ type: "closed" });
-  stop(stopped, "b1");
-  shown(stopped, BOX);
-  shown(stopped, [
-    RULE,
-    "  Command: one",
-    "  Output:",
-    "  ← to go back · x to stop · Esc to close",
-  ]);
-  shown(stopped, BOX);
+  stopped.receive(CLOSED, stopTask("b1"));
+  for (const lines of [BOX, alone("  Command: one"), BOX]) typedAt(stopped, lines);
   stopped.wait(1);
-  assertEquals(stopped.signals[0], "SIGTERM tree", "there is nothing left to wait for");
+  assertEquals(stopped.signals[0], "SIGTERM tree", "nothing is left to wait for");
 });
