@@ -1,15 +1,17 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import xterm from "@xterm/headless";
 import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
 import { readChoices } from "../../../src/session/terminal/choices.ts";
 import { type Dialog, DIALOGS } from "../../../src/session/terminal/dialogs.ts";
+import { screenOf } from "../../../src/session/terminal/headless_terminal.ts";
 import {
   keysFor,
   recogniseDialog,
   remedyFor,
 } from "../../../src/session/terminal/recognise_dialog.ts";
 import type { Screen } from "../../../src/session/terminal/screen.ts";
-import { readDialogRecordings } from "./dialog_recording.ts";
-import { eachScreen } from "./each_screen.ts";
+import { screen as drawn } from "../inputs.ts";
+import { type DialogRecording, readDialogRecordings } from "./dialog_recording.ts";
 
 const CARET = "❯";
 const UP = "\x1b[A";
@@ -20,40 +22,29 @@ const ESCAPE = "\x1b";
 /** One dialog as it stands: its name, its list with the caret, and the key that is pressed, if any. */
 type Stage = readonly [name: string, list: readonly string[], key?: string];
 
-const TRUST_STAGES: readonly Stage[] = [
-  ["workspace trust", ["❯ No, exit", "Yes, I trust this folder"], DOWN],
-  ["workspace trust", ["No, exit", "❯ Yes, I trust this folder"], ENTER],
-];
-const KEY: readonly Stage[] = [
-  ["API key", ["Yes", "❯ No (recommended)"], UP],
-  ["API key", ["❯ Yes", "No (recommended)"], ENTER],
-];
-const BYPASS: readonly Stage[] = [
-  ["bypass permissions", ["❯ No, exit", "Yes, I accept"], DOWN],
-  ["bypass permissions", ["No, exit", "❯ Yes, I accept"], ENTER],
-];
+/** The stages of a dialog whose caret moves from the first of two choices to the second, or back up to the first. */
+function moving(name: string, first: string, second: string, key = DOWN): readonly Stage[] {
+  const stages: readonly Stage[] = [
+    [name, [`❯ ${first}`, second], key === DOWN ? DOWN : ENTER],
+    [name, [first, `❯ ${second}`], key === DOWN ? ENTER : UP],
+  ];
+  return key === DOWN ? stages : stages.toReversed();
+}
+
+const TRUST_STAGES = moving("workspace trust", "No, exit", "Yes, I trust this folder");
+const KEY = moving("API key", "Yes", "No (recommended)", UP);
+const BYPASS = moving("bypass permissions", "No, exit", "Yes, I accept");
 const INCLUDES: Stage = [
   "external includes",
   ["❯ No, disable external imports", "Yes, allow external imports"],
   ENTER,
 ];
-const BROKEN: readonly Stage[] = [
-  [
-    "settings error",
-    ["❯ Fix with Claude", "Exit and fix manually", "Continue without these settings"],
-    DOWN,
-  ],
-  [
-    "settings error",
-    ["Fix with Claude", "❯ Exit and fix manually", "Continue without these settings"],
-    DOWN,
-  ],
-  [
-    "settings error",
-    ["Fix with Claude", "Exit and fix manually", "❯ Continue without these settings"],
-    ENTER,
-  ],
-];
+const FIXES = ["Fix with Claude", "Exit and fix manually", "Continue without these settings"];
+const BROKEN: readonly Stage[] = FIXES.map((_, at) => [
+  "settings error",
+  FIXES.map((choice, place) => place === at ? `❯ ${choice}` : choice),
+  at < 2 ? DOWN : ENTER,
+]);
 const REASON = DIALOGS.map(({ answer }) =>
   answer.kind === "decline" ? `\x1b[200~${answer.words}\x1b[201~` : ""
 ).join("");
@@ -81,14 +72,11 @@ const BASH = permission(
   "No",
 );
 
-/** What every recording shows, stage by stage as keys were typed; a choice may go on after the words given here. */
+/** The stages of each recording, between the keys that were typed. A choice may be longer than here. */
 const RECORDED: Readonly<Record<string, readonly Stage[]>> = {
   "workspace-trust": TRUST_STAGES,
   "workspace-trust-warnings": TRUST_STAGES,
-  "added-directory": [
-    ["added directory", ["❯ No, exit", "Yes, add it"], DOWN],
-    ["added directory", ["No, exit", "❯ Yes, add it"], ENTER],
-  ],
+  "added-directory": moving("added directory", "No, exit", "Yes, add it"),
   "bypass-permissions": BYPASS,
   "api-key": KEY,
   "external-includes": [INCLUDES],
@@ -165,7 +153,7 @@ const RECORDED: Readonly<Record<string, readonly Stage[]>> = {
   "spinner": [],
 };
 
-/** What the screen is taken for, whenever that may be: a screen is never two dialogs. */
+/** The dialog on a screen, at the start or later; a screen is never two. */
 function dialogOn(screen: Screen): Dialog | undefined {
   const dialogs = (["start", "later"] as const)
     .map((when) => recogniseDialog(screen, { when }))
@@ -179,75 +167,74 @@ function keyOn(screen: Screen): string | undefined {
   return dialog && keysFor(dialog, readChoices(screen));
 }
 
-/** The escape sequences and characters of an output: only between them can the screen have changed. */
+/** The escape sequences and characters of an output: the screen changes only between them. */
 function symbols(bytes: Uint8Array): readonly string[] {
   // deno-lint-ignore no-control-regex
   const symbol = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^\[\]])?|[^\x1b]/gsu;
   return new TextDecoder().decode(bytes).match(symbol) ?? [];
 }
 
-for (const [name, stages] of Object.entries(RECORDED)) {
-  const recordings = readDialogRecordings(name);
-
-  Deno.test(`${name}: what stands on the recorded screens is read as it is, and answered`, async () => {
-    for (const recording of recordings) {
-      for (const index of recording.shown.keys()) {
-        const screen = await renderScreen(recording.shown.slice(0, index + 1), recording.size);
-        const what = `${recording.version} at ${recording.size.cols} columns, screen ${index + 1}`;
-        const [dialog, list = [], key] = stages[index] ?? [];
-        assertEquals(dialogOn(screen)?.name, dialog, what);
-        assertEquals(keyOn(screen), key, what);
-        const shown = readChoices(screen)
-          .map(({ text, selected }) => selected ? `${CARET} ${text}` : text);
-        assertEquals(shown.map((text, at) => text.slice(0, list[at]?.length)), list, what);
-      }
-      for (const [index, key] of recording.typed.entries()) assertEquals(key, stages[index]?.[2]);
-    }
-  });
-
-  Deno.test(`${name}: no part of a screen that is still being drawn leads to another key`, async () => {
-    for (const recording of recordings) {
-      const { shown, size, version } = recording;
-      const parts = shown.map(symbols);
-      const ends = parts.map((_, index) => parts.slice(0, index + 1).flat().length);
-      const wrong: string[] = [];
-      await eachScreen(parts.flat(), {
-        size,
-        see: ({ written, underCursor, screen }) => {
-          // Without the cursor on a caret nothing is a dialog, as a test below makes sure.
-          if (underCursor !== CARET) return;
-          const stage = ends.findIndex((end) => written <= end);
-          // A key is typed while the dialog that it was for still stands.
-          const expected = [stages[stage - 1], stages[stage]];
-          const shown = screen();
-          const [name, key] = [dialogOn(shown)?.name, keyOn(shown)];
-          if (key === undefined) return;
-          if (expected.some((each) => each?.[0] === name && each?.[2] === key)) return;
-          wrong.push(
-            `${JSON.stringify(key)} after ${written} symbols\n${shown.lines.join("\n")}`,
-          );
-        },
+/** Draws a recording symbol by symbol; returns the keys that a screen in between leads to, unless a stage wants them. */
+async function unwantedKeys({ shown, size }: DialogRecording, stages: readonly Stage[]) {
+  const terminal = new xterm.Terminal({ ...size, allowProposedApi: true, scrollback: 0 });
+  const { active } = terminal.buffer;
+  const unwanted: string[] = [];
+  for (const [index, bytes] of shown.entries()) {
+    // A key is typed while its dialog still stands.
+    const expected = [stages[index - 1], stages[index]];
+    for (const symbol of symbols(bytes)) {
+      terminal.write(symbol, () => {
+        const row = active.getLine(active.baseY + active.cursorY);
+        // Without the cursor on a caret nothing is a dialog, as a test below shows.
+        if (row?.getCell(active.cursorX)?.getChars() !== CARET) return;
+        const screen = screenOf(terminal);
+        const [name, key] = [dialogOn(screen)?.name, keyOn(screen)];
+        if (key === undefined) return;
+        if (expected.some((each) => each?.[0] === name && each?.[2] === key)) return;
+        unwanted.push(`${JSON.stringify(key)} on\n${screen.lines.join("\n")}`);
       });
-      assertEquals(wrong, [], `${version} at ${size.cols} columns`);
     }
-  });
+  }
+  await new Promise<void>((done) => terminal.write("", done));
+  terminal.dispose();
+  return unwanted;
+}
 
-  Deno.test(`${name}: the screen is the same however the bytes are cut`, async () => {
-    // How bytes are put together depends on no width.
-    for (const { shown, size } of recordings.filter(({ size }) => size.cols === 80)) {
-      const cut = shown.flatMap((bytes) => Array.from(bytes, (byte) => Uint8Array.of(byte)));
-      assertEquals(await renderScreen(cut, size), await renderScreen(shown, size));
+for (const [name, stages] of Object.entries(RECORDED)) {
+  Deno.test(`recorded screens lead to the right keys: ${name}`, async () => {
+    for (const recording of readDialogRecordings(name)) {
+      const { shown, size, typed, version } = recording;
+      for (const index of shown.keys()) {
+        const screen = await renderScreen(shown.slice(0, index + 1), size);
+        const where = `${version} at ${size.cols} columns, screen ${index + 1}`;
+        const [dialog, list = [], key] = stages[index] ?? [];
+        assertEquals(dialogOn(screen)?.name, dialog, where);
+        assertEquals(keyOn(screen), key, where);
+        const choices = readChoices(screen)
+          .map(({ text, selected }) => selected ? `${CARET} ${text}` : text);
+        assertEquals(choices.map((text, at) => text.slice(0, list[at]?.length)), list, where);
+      }
+      for (const [index, key] of typed.entries()) assertEquals(key, stages[index]?.[2]);
+      // The order of drawing depends on no width.
+      if (size.cols === 80) assertEquals(await unwantedKeys(recording, stages), []);
     }
   });
 }
 
-Deno.test("rows of any length are read, though a recording made by hand may hold them", () => {
+Deno.test("recorded screen is the same however its bytes are cut", async () => {
+  for (const { shown, size } of readDialogRecordings("one-after-the-other").slice(0, 1)) {
+    const cut = shown.flatMap((bytes) => Array.from(bytes, (byte) => Uint8Array.of(byte)));
+    assertEquals(await renderScreen(cut, size), await renderScreen(shown, size));
+  }
+});
+
+Deno.test("readChoices() reads rows of any length", () => {
   const lines = [`${" ".repeat(500_000)}x`, "❯ 1. Yes", `  2. No ${"─".repeat(500_000)}x`];
   const choices = readChoices({ lines, cursor: { row: 2, col: 1 } });
   assertEquals(choices.map(({ text }) => text.slice(0, 3)), ["Yes", "No "]);
 });
 
-Deno.test("every dialog of the table has been recorded, and every recording is looked at", () => {
+Deno.test("each dialog has a recording, each recording is tested", () => {
   const recorded = new Set(Object.values(RECORDED).flat().map(([name]) => name));
   assertEquals([...recorded].sort(), [...new Set(DIALOGS.map(({ name }) => name))].sort());
   const folder = new URL("../../../fixtures/recordings/dialogs", import.meta.url);
@@ -268,13 +255,7 @@ const TRUST = [
   "",
 ] as const;
 
-/** A screen with the cursor on the last caret, or where it is said to be. */
-function drawn(lines: readonly string[], cursor?: Screen["cursor"]): Screen {
-  const row = lines.findLastIndex((line) => line.includes(CARET));
-  return { lines, cursor: cursor ?? { row: row + 1, col: (lines[row] ?? "").indexOf(CARET) + 1 } };
-}
-
-Deno.test("nothing is a dialog while the cursor is not on its caret", () => {
+Deno.test("nothing is a dialog unless the cursor is on its caret", () => {
   const lines = [...TRUST, " ❯ Yes, I trust this folder", "   No, exit"];
   assertEquals(keyOn(drawn(lines)), ENTER);
   for (const [row, line] of lines.entries()) {
@@ -285,7 +266,7 @@ Deno.test("nothing is a dialog while the cursor is not on its caret", () => {
   }
 });
 
-Deno.test("a list with two carets has not been drawn to its end", () => {
+Deno.test("list with two carets is still being drawn", () => {
   const lines = [...TRUST, " ❯ Yes, I trust this folder", " ❯ No, exit"];
   for (const row of [TRUST.length + 1, TRUST.length + 2]) {
     const screen = drawn(lines, { row, col: 2 });
@@ -294,7 +275,7 @@ Deno.test("a list with two carets has not been drawn to its end", () => {
   }
 });
 
-Deno.test("words above the rule do not make a dialog of another kind", () => {
+Deno.test("words above the rule do not name the dialog", () => {
   const prompt = [" Do you want to proceed?", " ❯ 1. Yes", "   2. No (recommended)"];
   const words = "Do you want to use this API key?";
   const rule = "─".repeat(80);
@@ -302,7 +283,7 @@ Deno.test("words above the rule do not make a dialog of another kind", () => {
   assertEquals(dialogOn(drawn([rule, words, "", ...prompt]))?.name, "API key");
 });
 
-Deno.test("a choice that only begins like the wanted one is not taken", () => {
+Deno.test("choice must match to its end", () => {
   const screen = drawn([
     ...TRUST,
     " ❯ Yes, I trust this folder and all others",
@@ -314,14 +295,14 @@ Deno.test("a choice that only begins like the wanted one is not taken", () => {
   assertEquals(dialogOn(only), undefined);
 });
 
-Deno.test("a caret above another one is only text, though the cursor stands on it", () => {
+Deno.test("caret above another caret is text", () => {
   const quoted = [...TRUST, " ❯ Yes, I trust this folder", "   No, exit"];
   const cursor = { row: TRUST.length + 1, col: 2 };
   assertEquals(keyOn(drawn(quoted, cursor)), ENTER);
   assertEquals(keyOn(drawn([...quoted, "", "❯ "], cursor)), undefined);
 });
 
-Deno.test("once the child has a status, Enter answers a dialog only where one call is open", () => {
+Deno.test("after the start Enter answers only dialogs of one call", () => {
   const screen = drawn([...TRUST, " ❯ Yes, I trust this folder", "   No, exit"]);
   assertEquals(recogniseDialog(screen, { when: "later" }), undefined);
   for (const { name, when, answer, alone } of DIALOGS) {
@@ -330,13 +311,13 @@ Deno.test("once the child has a status, Enter answers a dialog only where one ca
   }
 });
 
-Deno.test("the input box is no dialog", () => {
+Deno.test("input box is no dialog", () => {
   const box = drawn(["────", "❯ hello", "────", "  ? for shortcuts"]);
   assertEquals(readChoices(box), []);
   assertEquals(dialogOn(box), undefined);
 });
 
-Deno.test("readChoices() reads a list that nobody knows, wherever the cursor is", () => {
+Deno.test("readChoices() reads an unknown list, wherever the cursor is", () => {
   const lines = ["Something new?", "", "   Maybe", " ❯ Sure", "   Never", "", "Enter to confirm"];
   for (const cursor of [undefined, { row: 1, col: 1 }]) {
     assertEquals(readChoices(drawn(lines, cursor)), [
@@ -347,7 +328,7 @@ Deno.test("readChoices() reads a list that nobody knows, wherever the cursor is"
   }
 });
 
-Deno.test("readChoices() leaves out what only stands between the choices", () => {
+Deno.test("readChoices() skips rows between the choices", () => {
   const screen = drawn([
     " Which one?",
     " ❯ 1. The first of them, whose words are many and go on",
@@ -362,14 +343,14 @@ Deno.test("readChoices() leaves out what only stands between the choices", () =>
   ]);
 });
 
-Deno.test("readChoices() reads a list in a frame, and one that scrolls", () => {
+Deno.test("readChoices() reads framed and scrolling lists", () => {
   const framed = drawn(["╭────────╮", "│ ❯ Yes  │", "│   No   │", "╰────────╯"]);
   assertEquals(readChoices(framed).map(({ text }) => text), ["Yes", "No"]);
   const scrolled = drawn([" ↑ [✔] b", "   [✔] c", " ❯ [✔] d", " ↓ [✔] e"]);
   assertEquals(readChoices(scrolled).map(({ text }) => text), ["[✔] b", "[✔] c", "[✔] d", "[✔] e"]);
 });
 
-Deno.test("every dialog of the table says why, and what to do where it has no answer", () => {
+Deno.test("each dialog is well-formed and has an answer or a remedy", () => {
   for (const { name, answer, offers, words, end, trusting } of DIALOGS) {
     assert(words.length > 0 && (offers.length > 0 || end !== undefined), name);
     for (const word of words) assertEquals(word, word.replace(/\s/gu, ""));

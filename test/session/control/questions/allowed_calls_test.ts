@@ -3,10 +3,10 @@ import { allowedOnScreen } from "../../../../src/session/control/questions/allow
 import type { ToolCall } from "../../../../src/session/control/questions/question.ts";
 import type { SessionState } from "../../../../src/session/session_state.ts";
 import type { Screen } from "../../../../src/session/terminal/screen.ts";
+import { renderScreen } from "../../../../src/driver/hands/render_screen.ts";
 import { readDialogRecordings } from "../../terminal/dialog_recording.ts";
-import { eachScreen } from "../../terminal/each_screen.ts";
 
-/** What the recorded dialogs are about. */
+/** The calls of the recorded dialogs. */
 const CALLS: Readonly<Record<string, Pick<ToolCall, "name" | "input">>> = {
   "permission-bash": {
     name: "Bash",
@@ -32,11 +32,9 @@ function pick(screen: Screen, ...calls: readonly ToolCall[]): string | undefined
 }
 
 for (const [name, call] of Object.entries(CALLS)) {
-  Deno.test(`of the dialog ${name} the call that it is about is known, and no other`, async () => {
+  Deno.test(`recorded dialog is matched with its call only: ${name}`, async () => {
     for (const { version, size, shown } of readDialogRecordings(name)) {
-      let screen: Screen = { lines: [], cursor: { row: 1, col: 1 } };
-      const text = shown.map((bytes) => new TextDecoder().decode(bytes)).join("");
-      await eachScreen([text], { size, see: (moment) => screen = moment.screen() });
+      const screen = await renderScreen(shown, size);
       const where = `${version} ${size.cols}x${size.rows}`;
       const allowed = { ...call, id: "1", allowed: true } as const;
       assertEquals(pick(screen, allowed), "1", where);
@@ -47,7 +45,7 @@ for (const [name, call] of Object.entries(CALLS)) {
   });
 }
 
-Deno.test("a call is known by all that it is asked with, drawn over several rows and beside a frame", () => {
+Deno.test("call is matched by its whole input, over rows and frames", () => {
   const command = 'touch "a │ b"\ncat <<E\n  x\nE';
   const screen = screenOf(
     RULE,
@@ -64,7 +62,7 @@ Deno.test("a call is known by all that it is asked with, drawn over several rows
   assertEquals(pick(screen, { ...asked, input: { command } }), undefined);
 });
 
-Deno.test("nothing is known of a dialog that may be about a call on which nobody has decided", () => {
+Deno.test("dialog that may be about an undecided call matches nothing", () => {
   const screen = screenOf(RULE, " Bash command", "   rm two # touch one");
   const { allowed: _, ...other } = { ...TOUCH, id: "2", input: { command: "rm two # touch one" } };
   assertEquals(pick(screen, TOUCH, other), undefined);
@@ -72,7 +70,7 @@ Deno.test("nothing is known of a dialog that may be about a call on which nobody
   assertEquals(pick(screen, { ...TOUCH, returned: true }), undefined);
 });
 
-Deno.test("nor of one that may be about a call of which it shows a part, or that in another way", () => {
+Deno.test("call that the screen shows in part or altered may match", () => {
   const { allowed: _, ...undecided } = { ...TOUCH, id: "2" };
   for (
     const [shown, command] of [
@@ -92,7 +90,7 @@ Deno.test("nor of one that may be about a call of which it shows a part, or that
   }
   const unread = { ...undecided, input: { command: "\u5220\ufe00" } };
   assertEquals(pick(screenOf(RULE, " Bash command", "   touch one"), TOUCH, unread), undefined);
-  // One that goes on beside it, as a subagent whose prompt quotes what it is to do, is another.
+  // A subagent whose prompt quotes the command runs at the same time.
   const screen = screenOf(RULE, " Bash command", "   touch one");
   const beside = [
     { ...undecided, input: { command: "sleep 9" } },
@@ -102,7 +100,7 @@ Deno.test("nor of one that may be about a call of which it shows a part, or that
   assertEquals(pick(screen, TOUCH, ...beside), "1");
 });
 
-Deno.test("a call that was allowed with another input is known once it is drawn with that", () => {
+Deno.test("call allowed with another input matches that input only", () => {
   const allowedAs = (asked: string, allowed: string): ToolCall => ({
     ...TOUCH,
     askedWith: JSON.stringify({ command: asked, description: "Run it" }),
@@ -121,7 +119,7 @@ Deno.test("a call that was allowed with another input is known once it is drawn 
     assertEquals(pick(shows(asked), call), undefined, `${asked}, which is not allowed`);
     assertEquals(pick(shows("touch three"), call), undefined);
   }
-  // All of what is allowed stands in what was asked.
+  // The allowed input is a part of the one that was asked about.
   const call = allowedAs("rm y", "y");
   assertEquals(pick(shows("rm y"), call), undefined);
   const { allowed: _, allowedWith: __, ...undecided } = allowedAs("touch two", "");
@@ -129,16 +127,16 @@ Deno.test("a call that was allowed with another input is known once it is drawn 
   assertEquals(pick(shows("touch two"), allowedAs("touch one", "touch two"), other), undefined);
 });
 
-Deno.test("a call without words is known by nothing, and may be the one that is meant", () => {
+Deno.test("call without words may be any dialog's", () => {
   const screen = screenOf(RULE, " Bash command", "   touch one");
   const { allowed: _, ...other } = { ...TOUCH, id: "2", name: "Other", input: { deep: [1] } };
   assertEquals(pick(screen, { ...other, allowed: true }), undefined);
   assertEquals(pick(screen, other, TOUCH), undefined);
 });
 
-Deno.test("nothing is known of a dialog whose beginning is not on the screen", () => {
+Deno.test("dialog without its beginning matches nothing", () => {
   assertEquals(pick(screenOf(" Bash command", "   touch one"), TOUCH), undefined);
-  // What a command draws is indented.
+  // The output of a command is indented.
   const forged = screenOf(" Bash command", "   rm two", `   ${RULE}`, "   touch one");
   assertEquals(pick(forged, TOUCH), undefined);
   assertEquals(pick(screenOf("● Bash(touch one)", RULE, " Bash command"), TOUCH), undefined);
