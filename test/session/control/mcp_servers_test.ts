@@ -39,7 +39,7 @@ const toChild = (session: Simulation) => session.of("mcp-message").map(({ messag
 const answered = (result: JsonObject, id?: string) =>
   reply({ mcp_response: { jsonrpc: "2.0", id: 0, result } }, id);
 
-Deno.test("caller gets the child's messages to its server, answers keep their id", () => {
+Deno.test("caller answers the child's messages to its server", () => {
   const session = working(own);
   session.receive(toCalc(7, "tools/list"), toCalc(undefined, "notifications/initialized"));
   assertEquals<unknown>(
@@ -63,7 +63,7 @@ const askedIds = ({ asked }: Simulation) =>
     question.subtype === "mcp_message" ? (question.message as { id: number }).id : undefined
   );
 
-Deno.test("tool of the caller's server is called once its call is emitted", () => {
+Deno.test("caller's tool is called once its call is emitted", () => {
   const session = working(own);
   session.receive(callTool(1, "toolu_1"), callTool(2), toCalc(3, "tools/list"));
   assertEquals(askedIds(session), [2, 3]);
@@ -74,7 +74,7 @@ Deno.test("tool of the caller's server is called once its call is emitted", () =
   assertEquals(askedIds(session), [2, 3, 1, undefined, 4], "its permission changes nothing");
 });
 
-Deno.test("tool call that is never emitted runs, but not after its turn", () => {
+Deno.test("caller's tool does not run after its turn", () => {
   const session = working(own);
   session.receive(callTool(1, "toolu_1"));
   session.wait(5000);
@@ -83,7 +83,7 @@ Deno.test("tool call that is never emitted runs, but not after its turn", () => 
   assertEquals(toChild(session).map(({ id, error }) => [id, error !== undefined]), [[2, true]]);
 });
 
-Deno.test("server call ends in an error where the caller cannot answer", () => {
+Deno.test("server call without an answer ends in an error", () => {
   const session = working(own);
   const codes = () => toChild(session).map(({ error }) => (error as { code: number }).code);
   session.receive(callTool(1), callTool(2), callTool(3));
@@ -221,7 +221,7 @@ Deno.test("set servers replace those from before", () => {
   for (const nonsense of [7, null, [], { a: 7 }]) assertEquals(set(nonsense), { error });
 });
 
-Deno.test("requests about servers are answered in order before the next message", () => {
+Deno.test("requests about servers are answered before the next message", () => {
   const session = rested({ caller: caller({ setServers: {} }) });
   const servers = { new: { command: "x" } };
   session.receive(request("mcp_status"), request("mcp_set_servers", { servers }));

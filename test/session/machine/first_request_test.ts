@@ -67,7 +67,7 @@ Deno.test("first request waits for bridged servers until they answer twice", () 
   answeredAfter(silent, 5040);
 });
 
-Deno.test("first request waits at most 30 s for servers that never connect", () => {
+Deno.test("first request waits 30 s for servers that never connect", () => {
   const limits = { mcpServers: 1, deliveryTimeoutMs: 60_000 };
   const bridged = run({ ...limits, bridged: ["ours"] }, START);
   const awaited = run({ ...limits, awaited: ["theirs"] }, START, servers(1, 0, {}));
@@ -138,7 +138,7 @@ Deno.test("permissions are refused before, during and after an interrupt", () =>
   assertEquals(session.answered, ["7", "8", "9"]);
 });
 
-Deno.test("unattended session tells the model that nobody can permit", () => {
+Deno.test("unattended session refuses permissions in its own words", () => {
   const payload = { tool_name: 1, tool_input: "x" };
   const session = run({ unattended: true }, BUSY, hook("PermissionRequest", payload, "7"));
   const words = denialWords({ tool: "a tool", input: {}, cwd: "/" }, { unattended: true });

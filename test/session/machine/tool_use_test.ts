@@ -32,7 +32,7 @@ const begun = (options: SimulationOptions = {}) =>
 const answers = (session: Simulation) =>
   session.of("answer").map(({ id, reply }) => reply === undefined ? id : [id, reply]);
 
-Deno.test("tools wait once for the cost of the answer that calls them", () => {
+Deno.test("tools wait once for the cost of their answer", () => {
   const session = begun();
   session.receive(tool("a"));
   assertEquals(answers(session), []);

@@ -310,7 +310,7 @@ Deno.test("arguments can make another command of one", () => {
   all("command", ["/init --help me", "/security-review ultra"]);
 });
 
-Deno.test("names of plugins and MCP servers are Claude Code's to resolve", () => {
+Deno.test("Claude Code resolves names of plugins and MCP servers", () => {
   for (const version of VERSIONS) {
     all("command", ["/p:c x", "/p:logout"], { ...version, plugins: true });
     all("refuse", ["/s:p (MCP) x"], { ...version, mcpServers: true });

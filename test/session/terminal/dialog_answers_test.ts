@@ -56,7 +56,7 @@ function endingAfter(session: Simulation, ms: number) {
   return session.ending?.kind;
 }
 
-Deno.test("dialog gets one key at a time, each after a look", () => {
+Deno.test("dialog gets one key after each look", () => {
   const session = showing(trust(1, REVERSED));
   assertEquals(session.typed, UP);
   session.draw(...trust(0, REVERSED));
@@ -112,7 +112,7 @@ Deno.test("dialog that does not react ends the run", () => {
   assertEquals(endingAfter(showing(trust(0), { startTimeoutMs: 4000 }), 11_400), "not-started");
 });
 
-Deno.test("dialog without a known answer ends the run without a key", () => {
+Deno.test("unknown dialog ends the run without a key", () => {
   const unknown = ["Shall we?", "", " ❯ 1. Now", "   2. Later", ""];
   const covered = ["Something covers the input box"];
   const login = [
@@ -131,7 +131,7 @@ Deno.test("dialog without a known answer ends the run without a key", () => {
   assertEquals(named.ending?.kind === "dialog" && named.ending.name, "login");
 });
 
-Deno.test("list in an answer is no dialog while the child is busy", () => {
+Deno.test("list in a busy child's answer is no dialog", () => {
   const session = inTurn(["Pick one:", "", " ❯ 1. Now", "   2. Later", ""]);
   session.show("…");
   session.wait(100_000);
@@ -200,7 +200,7 @@ function unchecked(lines: readonly string[], waiting: Given, ...lineInputs: read
   return session;
 }
 
-Deno.test("action that auto mode cannot check is declined with a reason", () => {
+Deno.test("unchecked action of auto mode is declined with a reason", () => {
   const session = unchecked(NO, ASKS, called("toolu_1"));
   assertEquals(session.typed, "\t");
   session.draw(

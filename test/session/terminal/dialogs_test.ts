@@ -255,7 +255,7 @@ const TRUST = [
   "",
 ] as const;
 
-Deno.test("nothing is a dialog unless the cursor is on its caret", () => {
+Deno.test("dialog has the cursor on its caret", () => {
   const lines = [...TRUST, " ❯ Yes, I trust this folder", "   No, exit"];
   assertEquals(keyOn(drawn(lines)), ENTER);
   for (const [row, line] of lines.entries()) {
@@ -350,7 +350,7 @@ Deno.test("readChoices() reads framed and scrolling lists", () => {
   assertEquals(readChoices(scrolled).map(({ text }) => text), ["[✔] b", "[✔] c", "[✔] d", "[✔] e"]);
 });
 
-Deno.test("each dialog is well-formed and has an answer or a remedy", () => {
+Deno.test("each dialog has an answer or a remedy", () => {
   for (const { name, answer, offers, words, end, trusting } of DIALOGS) {
     assert(words.length > 0 && (offers.length > 0 || end !== undefined), name);
     for (const word of words) assertEquals(word, word.replace(/\s/gu, ""));

@@ -188,7 +188,7 @@ Deno.test("flood is drawn as far as its end", async () => {
   }
 });
 
-Deno.test("too much output is drawn from its end, in its size", async () => {
+Deno.test("too much output is drawn from its end", async () => {
   const rows = Array.from({ length: 2000 }, (_, row) => `row ${row}`).join("\r\n");
   assertEquals((await shown(rows, { work: 50_000 })).at(-1), "row 1999");
   using terminal = await HeadlessTerminal.open({ rows: 2, cols: 9 });

@@ -132,7 +132,7 @@ async function rendered(chunks: readonly (Uint8Array | string)[]) {
 for (
   const name of ["2.1.285/paste", "2.1.332/answer", "2.1.332/dialogs-at-start"]
 ) {
-  Deno.test(`mirror of a recording shows its screen and asks nothing: ${name}`, async () => {
+  Deno.test(`recording's mirror shows the same screen, asks nothing: ${name}`, async () => {
     const chunks = readRecording(name).flatMap((input) =>
       input.type === "terminal" ? [input.bytes] : []
     );

@@ -76,7 +76,7 @@ Deno.test("pasteRefusal() refuses characters that could press a key", () => {
   );
 });
 
-Deno.test("seeEcho() finds the end of the prompt at every chunk split", () => {
+Deno.test("seeEcho() finds the prompt's end at every chunk split", () => {
   const prompt = "say hé there";
   const shown = encoder.encode("❯ sayhé   there");
   for (let at = 0; at <= shown.length; at++) {
@@ -97,7 +97,7 @@ Deno.test("seeEcho() accepts the placeholder of a long paste only", () => {
 const paste = (options: SimulationOptions = {}) =>
   run({ inject: "paste", deliveryTimeoutMs: 300_000, ...options });
 
-Deno.test("paste waits for the input box, its echo and proof of delivery", () => {
+Deno.test("paste waits for input box, echo and proof of delivery", () => {
   const session = paste();
   session.show("\x1b[?2004h");
   assertEquals(session.typed, "", "dialogs of the start have that mode too");
@@ -148,7 +148,7 @@ Deno.test("paste that never shows ends the run without Enter", () => {
   }
 });
 
-Deno.test("time in which this program was stopped extends the paste's limit", () => {
+Deno.test("time while this program was stopped extends a paste's limit", () => {
   const session = paste();
   session.receive(IDLE);
   session.draw("❯ ");
@@ -230,7 +230,7 @@ function sendImages(...blocks: readonly (string | true)[]) {
   return run({ conversation: true, imagesDir: "/run/images" }, IDLE, images);
 }
 
-Deno.test("images are pasted as paths, each after the one before shows", () => {
+Deno.test("images are pasted as paths, one after the other", () => {
   const session = sendImages("Compare", true, true, "now\n");
   let typed = pasted("Compare\n");
   const types = (more: string, why?: string) => assertEquals(session.typed, typed += more, why);

@@ -63,7 +63,7 @@ Deno.test("urgent message waits for one running command", () => {
   assertEquals([session.turns, session.delivered], [["aborted"], ["one", "now"]]);
 });
 
-Deno.test("urgent message waits for no other tool, several commands or a question", () => {
+Deno.test("urgent message waits for nothing but one command", () => {
   for (const tools of [["Agent"], ["mcp__s__t"], ["Bash", "Bash"], []]) {
     const session = calling(tools);
     session.receive(URGENT);
@@ -87,7 +87,7 @@ Deno.test("interrupt stops a command that an urgent message waits for", () => {
   assertEquals(seen(session), [KEY, "aborting"]);
 });
 
-Deno.test("urgent message stops the turn of a message before the start", () => {
+Deno.test("urgent message stops a turn before the child starts", () => {
   const session = run({ conversation: true, version: VERSION }, REACHABLE);
   session.receive(message("one", { uuid: "1" }), message("two", { uuid: "2" }));
   session.receive(message("now", { uuid: "3", priority: "now" }));
@@ -122,7 +122,7 @@ Deno.test("turn that completes before Escape is not aborted", () => {
   assertEquals([session.turns, session.state.phase], [["answered"], "resting"]);
 });
 
-Deno.test("Escape is repeated 3 s after a busy child draws, five times", () => {
+Deno.test("Escape is repeated 3 s after a busy child draws", () => {
   const session = begun();
   session.receive(INTERRUPT);
   session.wait(10_000);
@@ -138,7 +138,7 @@ Deno.test("Escape is repeated 3 s after a busy child draws, five times", () => {
   assertEquals(session.ending?.kind, "unstoppable");
 });
 
-Deno.test("output of an idle child does not delay the end of its turn", () => {
+Deno.test("output of an idle child delays no aborted turn", () => {
   const session = begun();
   session.receive(INTERRUPT, IDLE);
   session.show(".");
@@ -148,7 +148,7 @@ Deno.test("output of an idle child does not delay the end of its turn", () => {
   assertEquals([session.turns, session.state.phase], [["aborted"], "resting"]);
 });
 
-Deno.test("child that draws nothing for 30 s after Escape is abandoned", () => {
+Deno.test("child that draws nothing after Escape is abandoned", () => {
   const session = begun();
   session.receive(INTERRUPT);
   session.wait(30_999);
@@ -157,7 +157,7 @@ Deno.test("child that draws nothing for 30 s after Escape is abandoned", () => {
   assertEquals(session.signals[0], "SIGTERM tree");
 });
 
-Deno.test("Escape waits up to 5 s for the first request of a queue", () => {
+Deno.test("Escape waits 5 s for a queue's first request", () => {
   const session = begun();
   session.receive(message("two"), INTERRUPT);
   session.wait(5999);
@@ -187,7 +187,7 @@ Deno.test("interrupt reports queued messages and cancels them on request", () =>
   ]);
 });
 
-Deno.test("message that an Escape may have hit goes to another child", () => {
+Deno.test("message hit by a stale Escape goes to another child", () => {
   const session = begun();
   session.receive(message("two"), REQUESTED, INTERRUPT, INTERRUPTED, IDLE);
   assertEquals(session.turns, ["aborted"]);

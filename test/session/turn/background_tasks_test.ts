@@ -60,7 +60,7 @@ function outcomeOf(session: Simulation) {
 }
 const BOTH = { turns: ["answered"], text: "again", signals: ["SIGTERM"] };
 
-Deno.test("end of a task in the child's queue starts another turn", () => {
+Deno.test("queued end of a task starts another turn", () => {
   const session = launched();
   session.receive(ENQUEUED, ...DONE, IDLE);
   assertEquals([session.signals, session.turns], [[], []]);
@@ -73,7 +73,7 @@ Deno.test("end of a task in the child's queue starts another turn", () => {
   assertEquals(outcomeOf(session), BOTH);
 });
 
-Deno.test("end of a task can be written after the Stop hook", () => {
+Deno.test("end of a task can come after the Stop hook", () => {
   const session = launched();
   session.receive(...DONE, IDLE);
   assertEquals(session.signals, []);
@@ -93,7 +93,7 @@ Deno.test("turn_duration line or 1.5 s prove that no task ended", () => {
   assertEquals(silent.signals, ["SIGTERM"]);
 });
 
-Deno.test("Stop hook of the next turn can come before its lines", () => {
+Deno.test("next turn's Stop hook can come before its lines", () => {
   const session = launched();
   session.receive(ENQUEUED, ...DONE, stop("again", STOPPED_AT + 300));
   assertEquals(session.turns.length, 1);
@@ -111,7 +111,7 @@ Deno.test("ends of several tasks start one turn", () => {
   assertEquals([session.turns.length, session.ending?.kind], [1, "answered"]);
 });
 
-Deno.test("task end that left the queue during the turn starts none", () => {
+Deno.test("task end that left the queue starts no turn", () => {
   const session = launched();
   session.receive(ENQUEUED, operation("remove"), ...DONE, IDLE);
   assertEquals(session.signals, ["SIGTERM"]);
@@ -121,7 +121,7 @@ Deno.test("task end that left the queue during the turn starts none", () => {
   assertEquals(nested.signals, ["SIGTERM"]);
 });
 
-Deno.test("--drain-timeout bounds the wait for a queue that does not move", () => {
+Deno.test("--drain-timeout bounds the wait for the child's queue", () => {
   const session = launched();
   session.receive(ENQUEUED, ...DONE, IDLE);
   session.wait(9999);
@@ -139,7 +139,7 @@ Deno.test("task end starts a turn after a failed one", () => {
   assertEquals(outcomeOf(session), { ...BOTH, turns: ["failed"] });
 });
 
-Deno.test("task end starts a turn after maxTurns, but not after the budget", () => {
+Deno.test("task end starts a turn after maxTurns, not after budget", () => {
   const batch = (at: number) => ({ ...hook("PostToolBatch", {}, "batch"), ranAt: at });
   const session = launched({ maxTurns: 1 });
   session.receive(ENQUEUED, batch(STOPPED_AT), COMPLETED, IDLE);
@@ -177,7 +177,7 @@ Deno.test("closed conversation has the turn that a task end starts", () => {
   assertEquals(vain.ending?.kind, "closed");
 });
 
-Deno.test("message sent as a task end starts a turn gets the next one", () => {
+Deno.test("message sent at a task end gets the next turn", () => {
   const prompts = [submit(notification()), NOTIFIED];
   for (const first of [prompts, prompts.toReversed()]) {
     const session = rested();
@@ -279,7 +279,7 @@ Deno.test("task can end as its time is up", () => {
   assertEquals(outcomeOf(session), { ...BOTH, turns: [] });
 });
 
-Deno.test("after a wait for tasks Stop can come before its turn's lines", () => {
+Deno.test("Stop after a wait for tasks can precede its lines", () => {
   const session = launched();
   session.receive(answer("done"), stop("done", STOPPED_AT, SHELL), COMPLETED, ENQUEUED, DEQUEUED);
   session.receive(stop("again", STOPPED_AT + 300), { ...IDLE, updatedAt: STOPPED_AT + 400 });
@@ -323,7 +323,7 @@ function endsAfter(session: Simulation, ms: number): void {
   assertEquals(session.signals, ["SIGTERM tree"]);
 }
 
-Deno.test("run stops a subagent at the ceiling after the last turn", () => {
+Deno.test("subagent is stopped at the ceiling after the last turn", () => {
   const session = run({ backgroundCeilingMs: 10_000 }, PROMPT, withTasks(AGENT));
   session.wait(60_000);
   assertEquals(session.signals, [], "the transcript does not hold the end of the turn yet");
@@ -355,7 +355,7 @@ Deno.test("ceiling of one turn does not bound the next", () => {
   endsAfter(session, 10_000);
 });
 
-Deno.test("longest limit that a call gave its shell extends the ceiling", () => {
+Deno.test("longest limit of a shell extends the ceiling", () => {
   const session = run({ backgroundCeilingMs: 1000 }, PROMPT);
   for (const timeout of [3000, 20_000, 4000]) {
     session.receive(call("t", { run_in_background: true, timeout }));

@@ -50,7 +50,7 @@ Deno.test("child without a message rests without a limit", () => {
   assertEquals([session.state.phase, session.delivered], ["entered", ["one"]]);
 });
 
-Deno.test("turn is over once it is written and paid, and the child rests", () => {
+Deno.test("child rests once its turn is written and paid", () => {
   const session = rested();
   session.receive(message("one"), ...turn("one"), IDLE);
   assertEquals(session.turns, []);
@@ -63,7 +63,7 @@ Deno.test("turn is over once it is written and paid, and the child rests", () =>
   assertEquals(session.ending?.kind, "closed");
 });
 
-Deno.test("keys that keep the input box ask for the cost at Stop", () => {
+Deno.test("harmless keys ask for the cost at Stop", () => {
   const session = rested();
   session.receive(message("one"));
   assertEquals(session.typed, "");
@@ -75,7 +75,7 @@ Deno.test("keys that keep the input box ask for the cost at Stop", () => {
   assertEquals(run({ keptAtEnd: true, prompt: "one" }, ...turn("one")).typed, "");
 });
 
-Deno.test("status line from before the Stop hook has not the turn's cost", () => {
+Deno.test("status line from before the Stop hook does not count", () => {
   const session = begun();
   session.receive(...lines("one"), { ...stop("one!"), ranAt: 1000 }, IDLE);
   session.receive({ ...COST, ranAt: 999 });
@@ -134,7 +134,7 @@ Deno.test("messages from before a turn share the next turn", () => {
   assertEquals(session.tickets, [["one"], ["two", "three"]]);
 });
 
-Deno.test("child's own next turn waits until the turn before is paid", () => {
+Deno.test("child's own next turn waits for the cost", () => {
   const session = begun();
   session.receive(message("two"), ...lines("one"), stop("one!", {}, "stop-1"));
   assertEquals(session.answered, []);
@@ -149,7 +149,7 @@ Deno.test("child's own next turn waits until the turn before is paid", () => {
   assertEquals(phaseAndTurns(session), ["resting", "answered, unrecorded", "answered"]);
 });
 
-Deno.test("messages that can wait are delivered together before Stop is answered", () => {
+Deno.test("patient messages are delivered together before Stop is answered", () => {
   const session = begun();
   for (const text of ["two", "three"]) session.receive(message(text, { ...LATER, ticket: text }));
   session.receive(...lines("one"));
@@ -164,7 +164,7 @@ Deno.test("messages that can wait are delivered together before Stop is answered
   assertEquals(session.tickets, [["one"], ["two", "three"]]);
 });
 
-Deno.test("single message that can wait goes to a child that rests", () => {
+Deno.test("single patient message goes to a child that rests", () => {
   for (const others of [[], [message("/init", { ...LATER, way: "paste", command: "/init" })]]) {
     const session = begun();
     session.receive(message("two", LATER), ...others, ...lines("one"), stop("one!", {}, "stop-1"));
@@ -212,14 +212,14 @@ Deno.test("first message stays first while the child starts", () => {
   assertEquals(session.delivered, ["a"]);
 });
 
-Deno.test("message that needs no child has its turn in its place", () => {
+Deno.test("message without a child has its turn in place", () => {
   const session = rested();
   const refused = settledMessage("/login", { kind: "refused", message: "No", suggestion: "x" });
   session.receive(message("one"), refused, message("two"), ...turn("one"), IDLE, COST);
   assertEquals([session.turns, session.delivered], [["answered", "settled"], ["one", "two"]]);
 });
 
-Deno.test("message that needs no child waits for the start hook up to 5 s", () => {
+Deno.test("message without a child waits 5 s for the start", () => {
   const session = run({ conversation: true }, settledMessage("/x", LOCAL), CLOSED, IDLE);
   // By that hook the child reports its model.
   assertEquals(session.turns, []);
@@ -234,7 +234,7 @@ Deno.test("message that needs no child waits for the start hook up to 5 s", () =
   assertEquals(hookless.turns, ["settled"]);
 });
 
-Deno.test("message while background tasks run is a turn of its own", () => {
+Deno.test("message during background tasks is a turn of its own", () => {
   const session = begun();
   session.receive(stop(undefined, { background_tasks: [{ type: "shell" }] }, "stop-1"));
   // The child's status says that a shell runs.
@@ -244,7 +244,7 @@ Deno.test("message while background tasks run is a turn of its own", () => {
   assertEquals([session.delivered, session.state.phase], [["one", "two"], "entered"]);
 });
 
-Deno.test("patient message follows a turn with tasks whose lines came early", () => {
+Deno.test("patient message follows a turn with early lines", () => {
   const session = begun();
   session.receive(userLine("one"), message("two", LATER), COMPLETED);
   assertEquals(session.delivered, ["one"]);
@@ -282,7 +282,7 @@ Deno.test("messages that a crashed child had not taken are kept", () => {
   assertEquals(works.ending?.kind, "exited");
 });
 
-Deno.test("input that cannot be read ends the child and its tools", () => {
+Deno.test("unreadable input ends the child and its tools", () => {
   for (const session of [rested(), begun()]) {
     session.receive({ type: "unreadable", reason: "it is no JSON" });
     assertEquals(session.signals, ["SIGTERM tree"]);
@@ -306,7 +306,7 @@ Deno.test("message that mentions unread files needs another child", () => {
   assertEquals(busy.delivered, ["one"], "it does not join a turn");
 });
 
-Deno.test("message for stdin goes to a child that is started with it", () => {
+Deno.test("message for stdin goes to a child started with it", () => {
   const session = begun();
   session.receive(message("long", { way: "stdin" }));
   assertEquals(session.state.ending, undefined);
@@ -319,7 +319,7 @@ Deno.test("message for stdin goes to a child that is started with it", () => {
   assertEquals(next.state.ending, { kind: "renewed", changes: { onStdin: "longer" } });
 });
 
-Deno.test("command with texts before it needs a child that holds them", () => {
+Deno.test("command after other texts needs a child with them", () => {
   const content = ["one", "two", "/x"].map((text) => ({ type: "text", text }));
   for (
     const command of [
@@ -339,7 +339,7 @@ Deno.test("command with texts before it needs a child that holds them", () => {
   }
 });
 
-Deno.test("transcript's id of a message is reported where the caller's differs", () => {
+Deno.test("transcript's own id of a message is reported", () => {
   const session = rested();
   const prompt = (text: string, uuid: string) => userLine(text, { uuid });
   const send = (text: string, uuid?: string, more = {}) =>

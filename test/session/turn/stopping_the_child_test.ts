@@ -99,7 +99,7 @@ Deno.test("SIGTERM keeps the prompt and waits 300 ms", () => {
   assertEquals(session.signals, ["SIGTERM tree"]);
 });
 
-Deno.test("child that ignores Escape is killed 3 s after the signal", () => {
+Deno.test("child that ignores Escape is killed after 3 s", () => {
   const session = run({}, BUSY, signal("SIGTERM"));
   session.wait(2499);
   assertEquals(session.signals, ["SIGTERM tree", "SIGTERM"]);
@@ -122,7 +122,7 @@ Deno.test("answer that completes before Escape ends the run", () => {
   assertEquals(run({}, BUSY, signal("SIGINT"), stop()).signals, ["SIGTERM tree"]);
 });
 
-Deno.test("silence ends a turn unless output, tools or background tasks run", () => {
+Deno.test("silence ends a turn without output, tools or background tasks", () => {
   const session = run({ idleTimeoutMs: 1000 }, BUSY);
   for (let time = 0; time < 5; time++) {
     session.wait(900);
@@ -175,7 +175,7 @@ Deno.test("child that ignores SIGTERM is reminded, killed and abandoned", () => 
   assertEquals(hurried.signals, ["SIGTERM", "SIGKILL tree"]);
 });
 
-Deno.test("child that has not written its answer gets 30 s more", () => {
+Deno.test("child with an unwritten answer gets 30 s more", () => {
   const late = unwritten();
   late.wait(34_999);
   assertEquals(new Set(late.signals), new Set(["SIGTERM"]));

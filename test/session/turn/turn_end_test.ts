@@ -74,7 +74,7 @@ Deno.test("Stop, idle status and exit end a run", () => {
   assertEquals(session.ending, { kind: "answered", stop: { last_assistant_message: "hi" } });
 });
 
-Deno.test("turn ends once idle status, prompt and answer arrived in any order", () => {
+Deno.test("turn ends after idle status, prompt and answer", () => {
   const text = answer("It is written.");
   const orders = [[IDLE, PROMPT, text], [IDLE, text, PROMPT], [PROMPT, IDLE, text]] as const;
   for (const order of [...orders, ...orders.map((inputs) => inputs.toReversed())]) {
@@ -102,7 +102,7 @@ Deno.test("turn_duration line without a hook ends the turn", () => {
   assertEquals(endingOf({}, PROMPT, BUSY, COMPLETED, IDLE), { kind: "answered", stop: {} });
 });
 
-Deno.test("idle status counts only if it is newer than the Stop hook", () => {
+Deno.test("idle status from before the Stop hook does not count", () => {
   const answered = () => run({}, PROMPT, answer("hi"));
   const ended = { ...stop("hi"), ranAt: 1000 };
   const at = (updatedAt: number, name = "idle") => ({ ...status(name), updatedAt });
@@ -118,7 +118,7 @@ Deno.test("idle status counts only if it is newer than the Stop hook", () => {
 
 const ticks = ({ state }: Simulation) => [tickMs(state), tickMs(state, { isHeard: false })];
 
-Deno.test("files are read often at the end of a turn, seldom between turns", () => {
+Deno.test("files are read often at the end of a turn", () => {
   const session = simulate({ conversation: true });
   assertEquals(ticks(session), [50, 200]);
   session.receive(IDLE);
@@ -173,12 +173,12 @@ Deno.test("child whose turn is written gets SIGTERM at Stop", () => {
   assertEquals(session.answered, ["1"]);
 });
 
-Deno.test("kept child gets SIGTERM once background work can have left lines", () => {
+Deno.test("kept child with background work gets SIGTERM after its lines", () => {
   const session = stopped();
   lastEnds(session, { type: "shells", ids: [] }, PROMPT, answer("hi"));
 });
 
-Deno.test("child of a conversation gets SIGTERM after its last Stop hook ended", () => {
+Deno.test("conversation's child gets SIGTERM after its last Stop hook", () => {
   const session = run({ keptAtEnd: true, conversation: true });
   const idle = (updatedAt: number) => ({ ...IDLE, updatedAt });
   session.receive(idle(500), submit("x"), CLOSED, { ...stop("hi", {}, "3"), ranAt: 1000 });
@@ -207,7 +207,7 @@ Deno.test("child that exits by itself is not kept", () => {
   assertEquals([session.answered, session.signals], [["1"], []]);
 });
 
-Deno.test("run that reports limits waits 1.5 s for the status line", () => {
+Deno.test("run with limits waits 1.5 s for the status line", () => {
   // The first cost belongs to another answer.
   const turn = [IDLE, PROMPT, BUSY, COST, answer("hi"), stop("hi"), IDLE];
   lastEnds(run({ asksStatus: true }, ...turn), COST);
@@ -219,7 +219,7 @@ Deno.test("run that reports limits waits 1.5 s for the status line", () => {
   lastEnds(stopped({ asksStatus: true }), UNUSED, COST);
 });
 
-Deno.test("run at its turn limit ends once its tools are written", () => {
+Deno.test("turn limit ends a run once its tools are written", () => {
   const lines = [PROMPT, called("1"), returned("1"), COMPLETED];
   for (let before = 0; before <= lines.length; before++) {
     const session = run({ maxTurns: 1 }, BUSY, ...lines.slice(0, before), hook("PostToolBatch"));
@@ -229,7 +229,7 @@ Deno.test("run at its turn limit ends once its tools are written", () => {
   }
 });
 
-Deno.test("conversation at its turn limit ends the turn once its tools are written", () => {
+Deno.test("turn limit ends a conversation's turn, not the child", () => {
   const session = rested({ maxTurns: 1 });
   session.receive(message("hello there"), submit("hello there"), BUSY, PROMPT);
   session.receive(hook("PostToolBatch", {}, "batch"), COST);
@@ -246,7 +246,7 @@ Deno.test("Stop with background tasks does not end the run", () => {
   lastEnds(session, submit("<task-notification>"), stop(undefined, tasks()), IDLE);
 });
 
-Deno.test("another Stop hook delays the end until the child is idle", () => {
+Deno.test("another Stop hook delays the end until idle status", () => {
   lastEnds(run({ otherStopHooks: true }, PROMPT), stop(), BUSY, IDLE);
   for (const last of [IDLE, COMPLETED]) {
     const session = run({ otherStopHooks: true }, BUSY, PROMPT, stop());
@@ -350,7 +350,7 @@ const outputs = (text: string) => {
   return [userLine(content), line({ type: "system", subtype: "local_command", content })];
 };
 
-Deno.test("output of a typed command ends the turn once the child is idle", () => {
+Deno.test("output of a typed command ends its turn", () => {
   for (const output of outputs("Done")) {
     for (
       const [prompt, last] of [
@@ -385,12 +385,12 @@ Deno.test("output of a command does not end another turn", () => {
   }
 });
 
-Deno.test("child that exits before Stop ends the run with its status", () => {
+Deno.test("exit before Stop ends the run with the child's status", () => {
   const session = run({}, exit(1));
   assertEquals(session.ending, { kind: "exited", exit: { kind: "exited", code: 1 } });
 });
 
-Deno.test("prompt blocked by a hook ends the run once the child is idle", () => {
+Deno.test("blocked prompt ends its turn once the child is idle", () => {
   const content = "UserPromptSubmit operation blocked by hook:\nno";
   const fields = { type: "system", subtype: "informational", preventContinuation: true, content };
   for (const inputs of [[line(fields), IDLE], [IDLE, line(fields)]]) {
@@ -431,7 +431,7 @@ Deno.test("child that draws before it reports busy is waited for", () => {
   assertEquals(session.signals, []);
 });
 
-Deno.test("unknown hooks, statuses and lines only prove that the child lives", () => {
+Deno.test("unknown hooks, statuses and lines prove only life", () => {
   const session = run({ startTimeoutMs: 1000 }, hook("SomethingNew"), status("dreaming"));
   session.receive(line({ type: "something-new" }));
   session.wait(100_000);

@@ -66,7 +66,7 @@ const ENDED: ReturnType<typeof seen> = {
   ending: "answered",
 };
 
-Deno.test("run waits for the model to be woken and ends after that turn", () => {
+Deno.test("run waits for the woken model and ends after it", () => {
   const session = asleep();
   assertEquals(seen(session), WAITS);
   session.wait(DELAY_MS);
@@ -75,7 +75,7 @@ Deno.test("run waits for the model to be woken and ends after that turn", () => 
   assertEquals(seen(told(session, ...OVER, EXIT)), ENDED);
 });
 
-Deno.test("hooks of the woken turn that come before its lines start no other", () => {
+Deno.test("early hooks of the woken turn start no other", () => {
   for (const early of [[stop("woken")], [submit("Wake up"), stop("woken")]]) {
     const session = asleep();
     session.wait(DELAY_MS);
@@ -85,7 +85,7 @@ Deno.test("hooks of the woken turn that come before its lines start no other", (
   }
 });
 
-Deno.test("model can be woken before the end of the turn is known", () => {
+Deno.test("model can be woken before the turn's end is known", () => {
   const rest = [WOKEN, answer("woken")];
   for (
     const [first, ...others] of [
@@ -101,7 +101,7 @@ Deno.test("model can be woken before the end of the turn is known", () => {
   }
 });
 
-Deno.test("line about the wake-up can come after Stop and idle status", () => {
+Deno.test("wake-up's line can come after Stop and idle status", () => {
   // The same text came before.
   const session = told(begun(), ...FIRST, COST, IDLE);
   assertEquals(seen(session), { ...WAITS, turns: [] });
@@ -137,7 +137,7 @@ Deno.test("failed turn is followed by a wake-up too", () => {
   assertEquals(seen(told(session, ...OVER)), { ...WAITS, turns: ["failed"] });
 });
 
-Deno.test("model that is never woken is waited for 2 min more", () => {
+Deno.test("run waits 2 min longer for the wake-up", () => {
   const session = asleep();
   session.wait(DELAY_MS + GRACE_MS - 1);
   assertEquals(seen(session), WAITS);
@@ -145,7 +145,7 @@ Deno.test("model that is never woken is waited for 2 min more", () => {
   assertEquals(seen(told(session, EXIT)), { ...ENDED, ending: "closed" });
 });
 
-Deno.test("timeout, signal and exit cut the wait short, silence does not", () => {
+Deno.test("timeout, signal and exit end the wait, silence does not", () => {
   const quiet = asleep({ idleTimeoutMs: 1000 });
   quiet.wait(DELAY_MS);
   assertEquals(seen(quiet), WAITS);
@@ -156,7 +156,7 @@ Deno.test("timeout, signal and exit cut the wait short, silence does not", () =>
   assertEquals(seen(told(asleep(), EXIT)).ending, "exited");
 });
 
-Deno.test("conversation closed after a turn does not wait for the wake-up", () => {
+Deno.test("closed conversation does not wait for the wake-up", () => {
   const lines = [SCHEDULED, ...FIRST, ...OVER];
   const open = told(conversation(), ...lines);
   assertEquals(seen(open), WAITS);
@@ -170,7 +170,7 @@ Deno.test("conversation closed after a turn does not wait for the wake-up", () =
   assertEquals(seen(told(conversation(), ...lines, EXIT)).ending, "closed");
 });
 
-Deno.test("hook of the woken turn can come before the line about it", () => {
+Deno.test("woken turn's hook can come before the wake-up's line", () => {
   const session = told(conversation(), stop("first", ONCE), submit("Wake up"));
   assertEquals(seen(session), WAITS);
   told(session, SCHEDULED, answer("first"), COMPLETED, WOKEN, answer("woken"), CLOSED);
@@ -198,7 +198,7 @@ function crossed(more: object = {}): Simulation {
   return told(session, { ...NEXT, message: { ...NEXT.message, ...more } });
 }
 
-Deno.test("message sent as the model is woken gets the next turn", () => {
+Deno.test("message sent at the wake-up gets the next turn", () => {
   const prompts = [submit("Wake up"), WOKEN];
   for (const more of [{}, { command: "/and" }]) {
     for (const first of [prompts, prompts.toReversed()]) {
@@ -215,7 +215,7 @@ Deno.test("message sent as the model is woken gets the next turn", () => {
   }
 });
 
-Deno.test("message sent as the model is woken can join that turn", () => {
+Deno.test("message sent at the wake-up can join that turn", () => {
   const attachment = { type: "queued_command", prompt: "and now" };
   const session = told(crossed(), BUSY, submit("Wake up"), WOKEN);
   told(session, line({ type: "attachment", attachment }), answer("both"), stop("both"), ...OVER);

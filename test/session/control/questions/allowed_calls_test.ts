@@ -45,7 +45,7 @@ for (const [name, call] of Object.entries(CALLS)) {
   });
 }
 
-Deno.test("call is matched by its whole input, over rows and frames", () => {
+Deno.test("call is matched by its whole input", () => {
   const command = 'touch "a │ b"\ncat <<E\n  x\nE';
   const screen = screenOf(
     RULE,
@@ -70,7 +70,7 @@ Deno.test("dialog that may be about an undecided call matches nothing", () => {
   assertEquals(pick(screen, { ...TOUCH, returned: true }), undefined);
 });
 
-Deno.test("call that the screen shows in part or altered may match", () => {
+Deno.test("call shown in part or altered may match", () => {
   const { allowed: _, ...undecided } = { ...TOUCH, id: "2" };
   for (
     const [shown, command] of [

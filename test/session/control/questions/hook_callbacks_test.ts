@@ -88,7 +88,7 @@ Deno.test("hook after a call forbids nothing", () => {
   assertEquals([session.replies, session.decisions], [[response], []]);
 });
 
-Deno.test("late hook lets no tool run and no prompt be sent", () => {
+Deno.test("late hook blocks its tool or prompt", () => {
   const late = (event: string) => {
     const session = hooked([{ ...PRE, event }]);
     session.receive(...callLine(), toolHook(event));
@@ -112,7 +112,7 @@ Deno.test("late hook lets no tool run and no prompt be sent", () => {
   assertEquals(late("PostToolUse"), undefined);
 });
 
-Deno.test("silent Stop hook is reported once until the caller answers one", () => {
+Deno.test("silent Stop hook is reported once", () => {
   const session = hooked([callback("Stop", { timeoutS: 2 })]);
   const stops = (id: string) => session.receive(callbackHook("Stop", {}, id));
   for (const id of ["1", "2"]) {
@@ -191,7 +191,7 @@ Deno.test("failed hook blocks what it guards if it says so", () => {
   assertEquals(decisions, ["forbidden"]);
 });
 
-Deno.test("answer for another event says nothing and lets no tool run", () => {
+Deno.test("answer for another event is dropped and blocks tools", () => {
   const misnamed = (event: string, name = "PostToolBatch") =>
     after(event, reply(output(name, undefined, { additionalContext: "x" })));
   const { permissionDecision, permissionDecisionReason } = misnamed("PreToolUse").output ?? {};
@@ -256,7 +256,7 @@ Deno.test("call whose hook cannot answer any more does not run", () => {
   assertEquals(done.replies, [undefined]);
 });
 
-Deno.test("hook's words refuse a call where nobody can be asked", () => {
+Deno.test("hook's words refuse a call without a caller", () => {
   const request = (tool: string) =>
     hook("PermissionRequest", { tool_name: tool, tool_input: INPUT, cwd: "/w" }, "7");
   for (
@@ -303,7 +303,7 @@ Deno.test("hooks after calls wait for the lines they are about", () => {
   assertEquals(callbackIds(session), events);
 });
 
-Deno.test("hooks about a subagent wait for its call and last words", () => {
+Deno.test("subagent hooks wait for its call and last words", () => {
   const events = ["SubagentStart", "SubagentStop", "PostToolUse"];
   const session = hooked(events.map((event) => callback(event, { id: event })));
   const runs = (event: string, payload: JsonObject) =>

@@ -44,7 +44,7 @@ const decision = ({ output }: Simulation) => output?.["decision"] as JsonObject 
 const callIds = ({ asked }: Simulation) =>
   asked.map((question) => "tool_use_id" in question && question.tool_use_id);
 
-Deno.test("caller is asked once the call is emitted, and yes keeps the input", () => {
+Deno.test("caller is asked once the call is emitted", () => {
   const session = asking({}, needsPermission());
   assertEquals(session.asked, []);
   session.receive(...calls());
@@ -84,7 +84,7 @@ Deno.test("question describes the call, unless a server has its tool", () => {
   }
 });
 
-Deno.test("caller is asked after 2 s about a call that is never emitted", () => {
+Deno.test("caller is asked after 2 s without the call", () => {
   const session = asking({}, needsPermission());
   session.wait(1999);
   assertEquals(session.asked, []);
@@ -116,7 +116,7 @@ Deno.test("refusal keeps the caller's words and can end the turn", () => {
   assertEquals([session.state.phase, session.typed], ["aborting", ""]);
 });
 
-Deno.test("mode chosen during a turn applies with the next allowed call", () => {
+Deno.test("mode chosen during a turn applies with an allowed call", () => {
   const chosen = { type: "setMode", mode: "acceptEdits", destination: "session" };
   const rule = { type: "addRules", rules: [], behavior: "allow", destination: "session" };
   const own = { type: "setMode", mode: "plan", destination: "session" };
@@ -248,7 +248,7 @@ Deno.test("dialog that stands gets Enter only for its allowed call", () => {
   }
 });
 
-Deno.test("Enter is pressed for any number of calls, but not without effect", () => {
+Deno.test("Enter is pressed for any number of calls", () => {
   const session = asking({ timeoutMs: HOUR });
   for (let count = 1; count <= 25; count++) {
     const input = { ...INPUT, command: `touch ${count}` };
@@ -386,7 +386,7 @@ const elicited = ({ answered, output }: Simulation) => [...answered, output];
 const told = (more: object) => ["7", { hookEventName: "Elicitation", ...more }];
 const CANCELLED = told({ action: "cancel" });
 
-Deno.test("caller answers an MCP server's question once the call is emitted", () => {
+Deno.test("caller answers an MCP server's question", () => {
   const session = eliciting(ELICITS);
   assertEquals([session.asked, session.answered], [[], []]);
   session.receive(...SERVER_CALL);
@@ -410,7 +410,7 @@ Deno.test("malformed answer to an MCP server cancels", () => {
   }
 });
 
-Deno.test("MCP server is told that nobody answers", () => {
+Deno.test("MCP server without a caller is cancelled", () => {
   const silent = working({ caller: caller() });
   silent.receive(ELICITS);
   assertEquals([silent.asked, elicited(silent)], [[], CANCELLED]);

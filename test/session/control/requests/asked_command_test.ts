@@ -96,7 +96,7 @@ Deno.test("command that clears the session needs another child", () => {
   assertEquals(session.ending, { kind: "renewed", changes: { begun: "new" } });
 });
 
-Deno.test("next child gets the model and effort that a command chose", () => {
+Deno.test("next child gets a command's model and effort", () => {
   const before = { model: "claude-opus", effort: "medium", ultracode: false };
   const chosen = { model: "sonnet", chosenModel: "claude-sonnet" };
   for (
@@ -139,7 +139,7 @@ Deno.test("helper carries out a command with changes the child lacks", () => {
   assertEquals(session.signals, []);
 });
 
-Deno.test("command after changed MCP servers waits for a child with them", () => {
+Deno.test("command after changed MCP servers needs another child", () => {
   const servers = { calc: { type: "sdk" } };
   const session = asking(asked("/context"), request("mcp_set_servers", { servers }));
   session.receive(exit(0));

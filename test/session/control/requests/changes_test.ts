@@ -49,7 +49,7 @@ Deno.test("changes start another child for the next message", () => {
   assertEquals(untakenMessages(session.state).map(({ text }) => text), ["two"]);
 });
 
-Deno.test("changes before the first message start another child after 200 ms", () => {
+Deno.test("early changes start another child after 200 ms", () => {
   const options = { conversation: true, caller: caller({ permissionMode: "default" }) } as const;
   const choose = (mode: string) => request("set_permission_mode", { mode });
   const session = run(options, choose("default"), REACHABLE, IDLE);
@@ -227,14 +227,14 @@ Deno.test("unknown model is refused in Claude Code's words", () => {
   assertEquals(session.state.changes, undefined);
 });
 
-Deno.test("model is applied by its short name where no helper answers", () => {
+Deno.test("model without a helper's answer keeps its short name", () => {
   const session = afterTurn();
   const response = success({ model: "haiku" });
   assertEquals(choose(session, "haiku", { failure: "it is gone" }), ["haiku", response]);
   assertEquals(session.state.changes, { model: "haiku" });
 });
 
-Deno.test("message after a choice goes to a child with the chosen model", () => {
+Deno.test("message after a choice goes to a new child", () => {
   const session = afterTurn();
   session.receive(request("set_model", { model: "haiku" }), message("hello"));
   assertEquals([session.delivered, session.signals], [["go"], []]);

@@ -224,7 +224,7 @@ function initializedAgain(again: JsonObject, first: JsonObject = {}, more = {}) 
   return session.responses.map(({ subtype, response }) => response ?? subtype);
 }
 
-Deno.test("later initialization can only repeat the first one's hooks and skills", () => {
+Deno.test("later initialization can repeat only the first one's hooks", () => {
   const hooks = { Stop: [{ hookCallbackIds: ["a"] }] };
   const first = { hooks, skills: ["s"] };
   const applied = { hooks_applied: true };

@@ -168,7 +168,7 @@ const outcomes = ({ effects }: Simulation) =>
 const cannot = (reason: string) =>
   `Cannot stop the task b1 on the screen of Claude Code: ${reason}`;
 
-Deno.test("stop_task stops a task in the list and closes the list", () => {
+Deno.test("stop_task stops a task and closes the list", () => {
   const session = withShells({ b1: "one", b2: "two", b3: "three" });
   const { length } = session.typed;
   session.receive(stopTask("b2"));
