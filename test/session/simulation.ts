@@ -92,6 +92,11 @@ export class Simulation {
     this.#screen = screen(lines);
   }
 
+  /** The deadlines that are armed. */
+  get armed(): readonly DeadlineName[] {
+    return [...this.#deadlines.keys()];
+  }
+
   get now(): number {
     return this.#now;
   }

@@ -254,6 +254,14 @@ Deno.test("images are pasted as paths, one after the other", () => {
   assertEquals(session.state.taken.length, 1);
 });
 
+Deno.test("images that show at once are told apart by number", () => {
+  const session = sendImages(true, true);
+  session.show("[Image #3] [Image #4]");
+  assertEquals(session.of("place-image").length, 2);
+  session.show("[Image #4]");
+  assertEquals(session.typed.at(-1), "\r");
+});
+
 Deno.test("image that never shows ends the child without Enter", () => {
   const session = sendImages(true);
   session.draw("❯ /run/images/1.png");

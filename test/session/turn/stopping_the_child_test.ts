@@ -38,6 +38,7 @@ Deno.test("each limit ends the run with its own ending", () => {
     session.wait(ms - 1);
     assertEquals(session.signals, []);
     session.wait(1);
+    assertEquals(session.armed, ["exit"]);
     session.receive(EXIT);
     assertEquals<unknown>(session.ending, ending);
   }

@@ -399,6 +399,14 @@ Deno.test("blocked prompt ends its turn once the child is idle", () => {
     session.receive(EXIT);
     assertEquals(session.ending, { kind: "blocked", text: content });
   }
+  const [one, two] = ["one", "two"].map((text) => message(text, { ticket: text }));
+  for (const taken of [[], [submit("one")]]) {
+    const session = rested();
+    for (const input of [one, ...taken, two, line(fields), IDLE]) {
+      if (input !== undefined) session.receive(input);
+    }
+    assertEquals([session.turns, session.tickets], [["blocked"], [["one"]]]);
+  }
 });
 
 Deno.test("child that becomes idle without a hook ends the run", () => {

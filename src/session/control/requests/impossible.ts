@@ -24,6 +24,9 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     "another Claude Code would tell of itself; system/init, get_settings and mcp_status tell most " +
     "of it"
   ]: ["get_status"],
+  "the interactive Claude Code decides by itself on messages of its peers": [
+    ...["decide_held_peer_message", "set_peer_delivery"],
+  ],
   "only programs of Anthropic's own have a use for it": [
     ...["channel_enable", "claim_session", "message_rated", "register_repo_root", "mcp_call"],
     ...["submit_feedback", "submit_survey_feedback", "get_plan", "get_memory_dialog"],

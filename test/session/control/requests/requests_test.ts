@@ -1,5 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
+import profile from "../../../../src/claude/versions/2.1.332.json" with { type: "json" };
 import type { JsonObject } from "../../../../src/json_object.ts";
 import { unansweredRequests } from "../../../../src/session/control/requests/consulting.ts";
 import { readCallerLine } from "../../../../src/wire/caller_line.ts";
@@ -131,6 +132,15 @@ Deno.test("requests that nothing can carry out are refused", () => {
     assertEquals([said, kind], [error, error === undefined ? "success" : "error"], subtype);
   }
   assertEquals(session.responses[0]?.["error_code"], "unsupported_request");
+});
+
+Deno.test("each control request that Claude Code knows is known", () => {
+  for (const subtype of profile.controlRequests.split(" ")) {
+    const session = rested({ caller: caller() });
+    session.receive(request(subtype), consulted(subtype));
+    assertEquals(session.respondedTo, [subtype]);
+    assertNotEquals(session.responses[0]?.["error_code"], "unsupported_request", subtype);
+  }
 });
 
 Deno.test("headless helper answers what a child cannot", () => {
