@@ -169,6 +169,14 @@ Deno.test("headless helper answers what a child cannot", () => {
   ]);
 });
 
+Deno.test("only get_usage reports the conversation's usage", () => {
+  for (const [subtype, used] of [["get_usage", true], ["get_settings", undefined]] as const) {
+    const session = rested();
+    session.receive(request(subtype), consulted(subtype));
+    assertEquals(session.of("respond").map((effect) => effect.used), [used]);
+  }
+});
+
 Deno.test("requests are answered before the end", () => {
   const closed = rested();
   closed.receive(request("get_settings"), CLOSED);
