@@ -1,3 +1,4 @@
+import { assertEquals } from "@std/assert";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
 import type { Effect, Ending } from "../../src/session/effect.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
@@ -7,7 +8,17 @@ import type { SessionOptions } from "../../src/session/session_options.ts";
 import { type SessionState, startSession } from "../../src/session/session_state.ts";
 import type { Screen } from "../../src/session/terminal/screen.ts";
 import type { JsonObject } from "../../src/json_object.ts";
-import { BUSY, type Given, IDLE, message, REACHABLE, screen, submit, VERSION } from "./inputs.ts";
+import {
+  BUSY,
+  EXIT,
+  type Given,
+  IDLE,
+  message,
+  REACHABLE,
+  screen,
+  submit,
+  VERSION,
+} from "./inputs.ts";
 import { onlyMessage } from "./only_message.ts";
 
 /** What a simulated session is started with. */
@@ -74,6 +85,12 @@ export class Simulation {
       this.receive({ type: "deadline", name: next[0] });
     }
     this.#now = until;
+  }
+
+  /** The child exits with 143; returns how the session ended, if it has. */
+  exit(): Ending | undefined {
+    this.receive(EXIT);
+    return this.ending;
   }
 
   /** Lets time pass in which this program is stopped: nothing fires meanwhile. */
@@ -212,4 +229,17 @@ export function working(options: SimulationOptions = {}): Simulation {
   const session = rested(options);
   session.receive(message("go"), submit("go"), BUSY);
   return session;
+}
+
+/** Checks that a property changes when this time has passed, and not a millisecond earlier. */
+export function assertAfter<Name extends keyof Simulation>(
+  ms: number,
+  session: Simulation,
+  name: Name,
+  [before, after]: readonly [Simulation[Name], Simulation[Name]],
+): void {
+  session.wait(ms - 1);
+  assertEquals(session[name], before);
+  session.wait(1);
+  assertEquals(session[name], after);
 }

@@ -204,8 +204,7 @@ Deno.test("run ends before the first tool beyond its budget", () => {
   const session = begun();
   session.receive(tool("a"), cost(1));
   assertEquals([answers(session), session.signals], [[], ["SIGTERM tree"]]);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "budget" });
+  assertEquals(session.exit(), { kind: "budget" });
   const known = begun();
   known.receive(cost(2), tool("a"));
   assertEquals(known.signals, ["SIGTERM tree"], "the cost was known before");

@@ -11,7 +11,13 @@ import {
   returned,
   status,
 } from "../inputs.ts";
-import { run, simulate, type Simulation, type SimulationOptions } from "../simulation.ts";
+import {
+  assertAfter,
+  run,
+  simulate,
+  type Simulation,
+  type SimulationOptions,
+} from "../simulation.ts";
 
 const UP = "\x1b[A";
 const DOWN = "\x1b[B";
@@ -245,10 +251,7 @@ function entered(...lines: readonly string[]): Simulation {
 
 Deno.test("Enter is repeated every 600 ms after a paste", () => {
   const session = entered("────", "❯ hello", "────", "  ? for shortcuts");
-  session.wait(599);
-  assertEquals(session.typed, SENT);
-  session.wait(1);
-  assertEquals(session.typed, `${SENT}\r`);
+  assertAfter(600, session, "typed", [SENT, `${SENT}\r`]);
   session.wait(600);
   assertEquals(session.typed, `${SENT}\r\r`);
 });

@@ -213,8 +213,7 @@ Deno.test("start that never completes ends a pasted conversation", () => {
   closed.wait(1000);
   closed.draw("");
   closed.wait(20_000);
-  closed.receive(EXIT);
-  assertEquals(closed.ending, { kind: "not-started", silent: false });
+  assertEquals(closed.exit(), { kind: "not-started", silent: false });
   assertEquals(closed.typed, "\r");
 });
 
@@ -266,7 +265,6 @@ Deno.test("image that never shows ends the child without Enter", () => {
   const session = sendImages(true);
   session.draw("❯ /run/images/1.png");
   session.wait(20_000);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "undelivered", image: true });
+  assertEquals(session.exit(), { kind: "undelivered", image: true });
   assertEquals(session.typed.includes("\r"), false);
 });

@@ -6,7 +6,6 @@ import {
   callbackHook,
   caller,
   COST,
-  EXIT,
   IDLE,
   INTERRUPTED,
   line,
@@ -134,8 +133,7 @@ Deno.test("Escape is repeated 3 s after a busy child draws", () => {
     session.wait(1);
   }
   assertEquals(session.signals.slice(0, 1), ["SIGTERM tree"]);
-  session.receive(EXIT);
-  assertEquals(session.ending?.kind, "unstoppable");
+  assertEquals(session.exit()?.kind, "unstoppable");
 });
 
 Deno.test("output of an idle child delays no aborted turn", () => {
@@ -197,8 +195,7 @@ Deno.test("message hit by a stale Escape goes to another child", () => {
   lost.wait(2999);
   assertEquals(lost.signals, []);
   lost.wait(1);
-  lost.receive(EXIT);
-  assertEquals(lost.ending, { kind: "renewed", changes: {}, lost: true });
+  assertEquals(lost.exit(), { kind: "renewed", changes: {}, lost: true });
   assertEquals(lost.state.sent.map(({ text }) => text), ["two"]);
   session.receive(...turn("two"), IDLE, COST);
   assertEquals(session.turns, ["aborted", "answered"], "it was not hit");

@@ -173,8 +173,7 @@ Deno.test("closed conversation has the turn that a task end starts", () => {
   assertEquals(outcomeOf(session), BOTH);
   const vain = closed();
   vain.wait(10_000);
-  vain.receive(EXIT);
-  assertEquals(vain.ending?.kind, "closed");
+  assertEquals(vain.exit()?.kind, "closed");
 });
 
 Deno.test("message sent at a task end gets the next turn", () => {

@@ -19,7 +19,7 @@ import {
   userLine,
   VERSION,
 } from "../inputs.ts";
-import { rested, run, type Simulation } from "../simulation.ts";
+import { assertAfter, rested, run, type Simulation } from "../simulation.ts";
 
 const CRASH = { type: "exit", exit: { kind: "signaled", signal: 9 } } as const;
 const LOCAL = { kind: "local", text: "x", version: VERSION } as const;
@@ -59,8 +59,7 @@ Deno.test("child rests once its turn is written and paid", () => {
   assertEquals([phaseAndTurns(session), session.signals], [["resting", "answered"], []]);
   session.receive(CLOSED);
   assertEquals(session.signals, ["SIGTERM"]);
-  session.receive(EXIT);
-  assertEquals(session.ending?.kind, "closed");
+  assertEquals(session.exit()?.kind, "closed");
 });
 
 Deno.test("harmless keys ask for the cost at Stop", () => {
@@ -228,10 +227,7 @@ Deno.test("message without a child waits 5 s for the start", () => {
   assertEquals(session.signals, ["SIGTERM"]);
   const hookless = rested();
   hookless.receive(settledMessage("/x", LOCAL));
-  hookless.wait(4999);
-  assertEquals(hookless.turns, []);
-  hookless.wait(1);
-  assertEquals(hookless.turns, ["settled"]);
+  assertAfter(5000, hookless, "turns", [[], ["settled"]]);
 });
 
 Deno.test("message during background tasks is a turn of its own", () => {
@@ -286,8 +282,7 @@ Deno.test("unreadable input ends the child and its tools", () => {
   for (const session of [rested(), begun()]) {
     session.receive({ type: "unreadable", reason: "it is no JSON" });
     assertEquals(session.signals, ["SIGTERM tree"]);
-    session.receive(EXIT);
-    assertEquals(session.ending?.kind, "unreadable");
+    assertEquals(session.exit()?.kind, "unreadable");
   }
 });
 

@@ -15,7 +15,7 @@ import {
   stop,
   submit,
 } from "../inputs.ts";
-import { run, simulate, type SimulationOptions } from "../simulation.ts";
+import { assertAfter, run, simulate, type SimulationOptions } from "../simulation.ts";
 
 /** A run that got SIGTERM after its answer. */
 const answered = (options: SimulationOptions = {}) =>
@@ -51,8 +51,7 @@ Deno.test("first output starts the start limit again", () => {
   session.wait(999);
   assertEquals(session.signals, []);
   session.wait(1);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "not-started", silent: false });
+  assertEquals(session.exit(), { kind: "not-started", silent: false });
 });
 
 Deno.test("slow start hooks and turns use the delivery limit", () => {
@@ -65,14 +64,10 @@ Deno.test("slow start hooks and turns use the delivery limit", () => {
 
 Deno.test("timeout stops a turn with Escape, whatever the start limit", () => {
   const session = run({ startTimeoutMs: 5000, timeoutMs: 100_000 }, BUSY);
-  session.wait(99_999);
-  assertEquals(session.typed, "");
-  session.wait(1);
-  assertEquals(session.typed, ".\x1b");
+  assertAfter(100_000, session, "typed", ["", ".\x1b"]);
   session.receive(INTERRUPTED);
   assertEquals(session.signals, ["SIGTERM tree"]);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "timeout" });
+  assertEquals(session.exit(), { kind: "timeout" });
 });
 
 Deno.test("SIGINT presses Escape and waits for the text so far", () => {
@@ -87,17 +82,13 @@ Deno.test("SIGINT presses Escape and waits for the text so far", () => {
   assertEquals(session.signals, []);
   session.receive(INTERRUPTED);
   assertEquals(session.signals, ["SIGTERM tree"]);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "interrupted", signal: "SIGINT" });
+  assertEquals(session.exit(), { kind: "interrupted", signal: "SIGINT" });
 });
 
 Deno.test("SIGTERM keeps the prompt and waits 300 ms", () => {
   const session = run({}, BUSY, signal("SIGTERM"), IDLE);
   assertEquals(session.typed, "\x1b");
-  session.wait(299);
-  assertEquals(session.signals, []);
-  session.wait(1);
-  assertEquals(session.signals, ["SIGTERM tree"]);
+  assertAfter(300, session, "signals", [[], ["SIGTERM tree"]]);
 });
 
 Deno.test("child that ignores Escape is killed after 3 s", () => {
@@ -114,8 +105,7 @@ Deno.test("second signal kills the child and its tools", () => {
     assertEquals(session.signals, signals);
     session.receive(signal("SIGINT"));
     assertEquals(session.signals, [...signals, "SIGKILL tree"]);
-    session.receive(EXIT);
-    assertEquals(session.ending, { kind: "interrupted", signal: "SIGINT" });
+    assertEquals(session.exit(), { kind: "interrupted", signal: "SIGINT" });
   }
 });
 
@@ -136,13 +126,9 @@ Deno.test("silence ends a turn without output, tools or background tasks", () =>
   session.receive(returned("t2"), stop(undefined, { background_tasks: [{ id: "b" }] }));
   session.wait(50_000);
   session.receive(submit("hello there"));
-  session.wait(999);
-  assertEquals(session.typed, "");
-  session.wait(1);
-  assertEquals(session.typed, ".\x1b");
+  assertAfter(1000, session, "typed", ["", ".\x1b"]);
   session.wait(1000);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "silent" });
+  assertEquals(session.exit(), { kind: "silent" });
 });
 
 Deno.test("time in which this program was stopped is no silence", () => {
@@ -152,10 +138,7 @@ Deno.test("time in which this program was stopped is no silence", () => {
   session.wait(90);
   assertEquals(session.typed, "");
   session.show(".");
-  session.wait(999);
-  assertEquals(session.typed, "");
-  session.wait(1);
-  assertEquals(session.typed, ".\x1b");
+  assertAfter(1000, session, "typed", ["", ".\x1b"]);
 });
 
 Deno.test("child that ignores SIGTERM is reminded, killed and abandoned", () => {
@@ -170,10 +153,7 @@ Deno.test("child that ignores SIGTERM is reminded, killed and abandoned", () => 
   session.wait(60_000);
   assertEquals(session.ending?.kind, "answered");
   const hurried = answered({ exitTimeoutMs: 700 });
-  hurried.wait(699);
-  assertEquals(hurried.signals, ["SIGTERM"]);
-  hurried.wait(1);
-  assertEquals(hurried.signals, ["SIGTERM", "SIGKILL tree"]);
+  assertAfter(700, hurried, "signals", [["SIGTERM"], ["SIGTERM", "SIGKILL tree"]]);
 });
 
 Deno.test("child with an unwritten answer gets 30 s more", () => {
@@ -236,8 +216,7 @@ Deno.test("turn limit stops the run after its last request", () => {
   assertEquals(session.replies.at(-1)?.["continue"], false);
   session.receive(PROMPT, COMPLETED, IDLE);
   assertEquals(session.signals, ["SIGTERM"]);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "max-turns" });
+  assertEquals(session.exit(), { kind: "max-turns" });
   const second = run({ maxTurns: 2, requestsMade: 1 }, BUSY, batch());
   assertEquals(second.replies.at(-1)?.["continue"], false, "another child made the first one");
 });

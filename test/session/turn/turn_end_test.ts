@@ -25,7 +25,14 @@ import {
   userLine,
   VERSION,
 } from "../inputs.ts";
-import { rested, run, simulate, type Simulation, type SimulationOptions } from "../simulation.ts";
+import {
+  assertAfter,
+  rested,
+  run,
+  simulate,
+  type Simulation,
+  type SimulationOptions,
+} from "../simulation.ts";
 
 const FAILURE = hook("StopFailure", { error: "rate_limit" });
 /** No shell and no subagent has run. */
@@ -70,8 +77,7 @@ Deno.test("Stop, idle status and exit end a run", () => {
   const session = run({}, PROMPT, BUSY, answer("hi"));
   lastEnds(session, stop("hi"), IDLE);
   assertEquals(session.ending, undefined);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "answered", stop: { last_assistant_message: "hi" } });
+  assertEquals(session.exit(), { kind: "answered", stop: { last_assistant_message: "hi" } });
 });
 
 Deno.test("turn ends after idle status, prompt and answer", () => {
@@ -156,12 +162,8 @@ Deno.test("kept child exits once its prompt and answer are written", () => {
 Deno.test("kept child exits after 1.4 s without its lines", () => {
   const session = stopped();
   session.receive(UNUSED, sessionEnd("8"));
-  session.wait(1399);
-  assertEquals(session.answered, []);
-  session.wait(1);
-  assertEquals(session.answered, ["8"]);
-  session.receive(EXIT);
-  assertEquals(session.ending, undefined, "its last lines may still come");
+  assertAfter(1400, session, "answered", [[], ["8"]]);
+  assertEquals(session.exit(), undefined, "its last lines may still come");
   session.receive(answer("hi"));
   assertEquals(session.ending?.kind, "answered");
 });
@@ -212,10 +214,7 @@ Deno.test("run with limits waits 1.5 s for the status line", () => {
   const turn = [IDLE, PROMPT, BUSY, COST, answer("hi"), stop("hi"), IDLE];
   lastEnds(run({ asksStatus: true }, ...turn), COST);
   const silent = run({ asksStatus: true }, ...turn);
-  silent.wait(1499);
-  assertEquals(silent.signals, []);
-  silent.wait(1);
-  assertEquals(silent.signals, ["SIGTERM"]);
+  assertAfter(1500, silent, "signals", [[], ["SIGTERM"]]);
   lastEnds(stopped({ asksStatus: true }), UNUSED, COST);
 });
 
@@ -224,8 +223,7 @@ Deno.test("turn limit ends a run once its tools are written", () => {
   for (let before = 0; before <= lines.length; before++) {
     const session = run({ maxTurns: 1 }, BUSY, ...lines.slice(0, before), hook("PostToolBatch"));
     lastEnds(session, IDLE, ...lines.slice(before));
-    session.receive(EXIT);
-    assertEquals(session.ending, { kind: "max-turns" });
+    assertEquals(session.exit(), { kind: "max-turns" });
   }
 });
 
@@ -322,8 +320,7 @@ Deno.test("waits for the end of a turn are bounded", () => {
 Deno.test("StopFailure fails the run once the child is idle", () => {
   const session = run({}, PROMPT);
   lastEnds(session, FAILURE, IDLE);
-  session.receive(EXIT);
-  assertEquals(session.ending, { kind: "failed", failure: { error: "rate_limit" } });
+  assertEquals(session.exit(), { kind: "failed", failure: { error: "rate_limit" } });
   lastEnds(simulate(), FAILURE, status("waiting", "dialog open"));
   assertEquals(run({}, FAILURE, EXIT).ending?.kind, "failed");
 });
@@ -361,8 +358,7 @@ Deno.test("output of a typed command ends its turn", () => {
     ) {
       const session = run({ prompt }, IDLE, KNOWN_BUSY, COMMAND);
       lastEnds(session, ...last);
-      session.receive(EXIT);
-      assertEquals(session.ending, { kind: "answered", stop: {} });
+      assertEquals(session.exit(), { kind: "answered", stop: {} });
     }
   }
   const content = "<command-name>/rename</command-name>";
@@ -396,8 +392,7 @@ Deno.test("blocked prompt ends its turn once the child is idle", () => {
   for (const inputs of [[line(fields), IDLE], [IDLE, line(fields)]]) {
     const session = simulate();
     lastEnds(session, ...inputs);
-    session.receive(EXIT);
-    assertEquals(session.ending, { kind: "blocked", text: content });
+    assertEquals(session.exit(), { kind: "blocked", text: content });
   }
   const [one, two] = ["one", "two"].map((text) => message(text, { ticket: text }));
   for (const taken of [[], [submit("one")]]) {
@@ -424,8 +419,7 @@ Deno.test("child that becomes idle without a hook ends the run", () => {
   pasted.show("❯ /nonsense");
   pasted.receive(unknown);
   pasted.wait(3000);
-  pasted.receive(EXIT);
-  assertEquals(pasted.ending, ending(false));
+  assertEquals(pasted.exit(), ending(false));
 });
 
 Deno.test("child that draws before it reports busy is waited for", () => {
