@@ -155,6 +155,16 @@ Deno.test("child that draws nothing after Escape is abandoned", () => {
   assertEquals(session.signals[0], "SIGTERM tree");
 });
 
+Deno.test("interrupt of a message that is taken late presses Escape", () => {
+  const session = rested({ deliveryTimeoutMs: 300_000 });
+  session.receive(message("one"), INTERRUPT);
+  session.wait(40_000);
+  assertEquals(seen(session), ["", "aborting"]);
+  session.receive(submit("one"), BUSY);
+  session.wait(1000);
+  assertEquals([session.typed, session.signals], [KEY, []]);
+});
+
 Deno.test("Escape waits 5 s for a queue's first request", () => {
   const session = begun();
   session.receive(message("two"), INTERRUPT);

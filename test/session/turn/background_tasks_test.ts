@@ -20,7 +20,13 @@ import {
   userLine,
   VERSION,
 } from "../inputs.ts";
-import { rested, run, type Simulation, type SimulationOptions } from "../simulation.ts";
+import {
+  assertAfter,
+  rested,
+  run,
+  type Simulation,
+  type SimulationOptions,
+} from "../simulation.ts";
 
 /** When the Stop hook of the first turn runs, in milliseconds since the epoch; lines come before it or after it. */
 const STOPPED_AT = Date.parse("2026-01-01T00:00:10.000Z");
@@ -122,13 +128,12 @@ Deno.test("task end that left the queue starts no turn", () => {
 });
 
 Deno.test("--drain-timeout bounds the wait for the child's queue", () => {
-  const session = launched();
-  session.receive(ENQUEUED, ...DONE, IDLE);
-  session.wait(9999);
-  assertEquals(session.signals, []);
-  session.wait(1);
-  session.receive(EXIT);
-  assertEquals([session.ending?.kind, session.turns], ["answered", []]);
+  for (const inputs of [[ENQUEUED, ...DONE, IDLE], [...DONE, IDLE, ENQUEUED]]) {
+    const session = launched();
+    session.receive(...inputs);
+    assertAfter(10_000, session, "signals", [[], ["SIGTERM"]]);
+    assertEquals([session.exit()?.kind, session.turns], ["answered", []]);
+  }
 });
 
 Deno.test("task end starts a turn after a failed one", () => {

@@ -9,13 +9,14 @@ import {
   hook,
   IDLE,
   INTERRUPTED,
+  message,
   PROMPT,
   returned,
   signal,
   stop,
   submit,
 } from "../inputs.ts";
-import { assertAfter, run, simulate, type SimulationOptions } from "../simulation.ts";
+import { assertAfter, rested, run, simulate, type SimulationOptions } from "../simulation.ts";
 
 /** A run that got SIGTERM after its answer. */
 const answered = (options: SimulationOptions = {}) =>
@@ -60,6 +61,16 @@ Deno.test("slow start hooks and turns use the delivery limit", () => {
   session.receive(BUSY);
   session.wait(50_000);
   assertEquals(session.signals, []);
+});
+
+Deno.test("idle status extends the delivery limit", () => {
+  const session = rested();
+  session.receive(message("one"));
+  for (const sign of [IDLE, IDLE]) {
+    session.wait(20_000);
+    session.receive(sign);
+  }
+  assertAfter(30_000, session, "signals", [[], ["SIGTERM tree"]]);
 });
 
 Deno.test("timeout stops a turn with Escape, whatever the start limit", () => {

@@ -196,11 +196,15 @@ Deno.test("caller that leaves denies open and later questions", () => {
 });
 
 Deno.test("no key is pressed while the caller decides", () => {
-  const session = asking();
-  session.draw("Do you want to proceed?", "❯ 1. Yes", "  2. No");
-  session.receive(...calls(), needsPermission(), status("waiting"));
-  session.wait(30_000);
-  assertEquals([session.typed, session.ending], ["", undefined]);
+  for (
+    const last of [[needsPermission(), status("waiting")], [status("waiting"), needsPermission()]]
+  ) {
+    const session = asking();
+    session.draw("Do you want to proceed?", "❯ 1. Yes", "  2. No");
+    session.receive(...calls(), ...last);
+    session.wait(30_000);
+    assertEquals([session.typed, session.ending], ["", undefined]);
+  }
 });
 
 Deno.test("interrupt withdraws questions first", () => {
