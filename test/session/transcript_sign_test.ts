@@ -73,6 +73,23 @@ Deno.test("transcriptSign() has the limit of a shell in the background", () => {
   assertEquals(transcriptSign(call("t", input).entry).shellLimitMs, 3000);
 });
 
+Deno.test("transcriptSign() recognises attachments, failures and warnings", () => {
+  const attachment = (attachment: object) => sign({ type: "attachment", attachment });
+  assertEquals(attachment({ type: "hook_stopped_continuation" }).halted, true);
+  assertEquals(attachment({ type: "queued_command", prompt: "hi" }).asked, "hi");
+  for (const other of [{ type: "other", prompt: "hi" }, { type: "queued_command", prompt: 7 }]) {
+    const { asked, halted } = attachment(other);
+    assertEquals([asked, halted], [undefined, undefined]);
+  }
+  const message = { id: "m", model: "m", content: [{ type: "text", text: "API Error" }] };
+  const failures = [true, false].map((isApiErrorMessage) =>
+    sign({ type: "assistant", message, isApiErrorMessage }).failed
+  );
+  assertEquals(failures, [true, undefined]);
+  const warnings = ["warning", "info"].map((level) => system("informational", { level }).warns);
+  assertEquals(warnings, [true, undefined]);
+});
+
 Deno.test("transcriptSign() accepts lines of any shape", () => {
   const nothing = { prompt: false, isSystem: false, called: new Map(), returned: [] };
   for (const fields of [{}, { type: 5 }, { type: "user", message: null }, { type: "mode" }]) {

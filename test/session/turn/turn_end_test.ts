@@ -367,6 +367,27 @@ Deno.test("output of a typed command ends its turn", () => {
   lastEnds(renamed, own, ...outputs("Session renamed to: It").slice(1), IDLE);
 });
 
+Deno.test("typed command ends its turn after its cost", () => {
+  for (const options of [{ asksStatus: true }, { conversation: true }] as const) {
+    const session = run({ prompt: "/compact", ...options }, REACHABLE, IDLE);
+    if (!("asksStatus" in options)) {
+      session.receive(message("/compact", { command: "/compact" }));
+    }
+    session.receive(KNOWN_BUSY, COMMAND, ...outputs("Done").slice(0, 1), IDLE);
+    const isOver = () => session.signals.length + session.turns.length > 0;
+    assertEquals([session.typed, isOver()], ["?\x7f", false]);
+    session.receive(COST);
+    assertEquals(isOver(), true);
+  }
+});
+
+Deno.test("hook that stops the turn after a tool ends it", () => {
+  const halted = line({ type: "attachment", attachment: { type: "hook_stopped_continuation" } });
+  const session = run({}, BUSY, PROMPT, called("1"), returned("1"));
+  lastEnds(session, halted, COMPLETED, IDLE);
+  assertEquals(session.exit(), { kind: "answered", stop: {} });
+});
+
 Deno.test("output of a command does not end another turn", () => {
   for (
     const [prompt, text] of [
