@@ -54,6 +54,7 @@ Deno.test("names say which kind of character it is", () => {
       ["a\ud83d", "U+D83D (half of a surrogate pair)"],
       ["a\ufe01", "U+FE01 (variation selector)"],
       ["a\u{e0020}", "U+E0020 (tag character)"],
+      ["a\u202a", "U+202A (direction override)"],
       ["a\u202e", "U+202E (direction override)"],
       ["a\u2061", "U+2061 (invisible character)"],
       ["a\u200b", "U+200B (zero width space)"],

@@ -88,11 +88,9 @@ Deno.test("waits for the cost of a turn are bounded", () => {
   session.receive(message("one"), ...turn("one"), IDLE);
   session.wait(2000);
   assertEquals(phaseAndTurns(session), ["resting", "answered"]);
-  const next = begun();
-  next.receive(message("two"), stop("one!", {}, "stop-1"));
-  assertEquals(next.answered, []);
-  next.wait(5000);
-  assertEquals(next.answered, ["stop-1"]);
+  const next = rested({ otherStopHooks: true });
+  next.receive(message("one"), submit("one"), BUSY, message("two"), stop("one!", {}, "stop-1"));
+  assertAfter(5000, next, "answered", [[], ["stop-1"]]);
 });
 
 Deno.test("last turn ends once the child is idle", () => {

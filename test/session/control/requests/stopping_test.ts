@@ -251,6 +251,7 @@ Deno.test("stop_task gives up in time, and closes what it opened", () => {
   opened.receive(stopTask("b1"));
   assertEquals(typedAt(opened, DIALOG), "");
   opened.wait(10_000);
+  assertEquals(opened.typed.replaceAll(DOWN, "").includes(ESCAPE), false, "no list was open");
   assertEquals(outcomes(opened), [cannot("its list of tasks does not do as it should")]);
 });
 
