@@ -212,7 +212,9 @@ Deno.test("first message stays first while the child starts", () => {
 Deno.test("message without a child has its turn in place", () => {
   const session = rested();
   const refused = settledMessage("/login", { kind: "refused", message: "No", suggestion: "x" });
-  session.receive(message("one"), refused, message("two"), ...turn("one"), IDLE, COST);
+  session.receive(hook("SessionStart"), message("one"), refused, message("two"));
+  assertEquals([session.turns, session.delivered], [[], ["one"]]);
+  session.receive(...turn("one"), IDLE, COST);
   assertEquals([session.turns, session.delivered], [["answered", "settled"], ["one", "two"]]);
 });
 
@@ -254,6 +256,27 @@ Deno.test("timeout of a conversation is that of each turn", () => {
   assertEquals(session.typed, "");
   session.wait(1);
   assertEquals([session.typed, session.state.phase], [".\x1b", "interrupting"]);
+});
+
+Deno.test("time left of a message bounds all later turns", () => {
+  const session = rested({ timeoutMs: 60_000 });
+  session.receive(message("one", { timeLeftMs: 5000 }), ...turn("one"), IDLE, COST);
+  assertEquals(session.turns, ["answered"]);
+  assertAfter(5000, session, "signals", [[], ["SIGTERM tree"]]);
+  assertEquals(session.exit(), { kind: "timeout" });
+});
+
+Deno.test("child without a socket ends the conversation", () => {
+  const options = { conversation: true, version: VERSION } as const;
+  const session = run(options, IDLE, message("one"));
+  assertAfter(10_000, session, "signals", [[], ["SIGTERM tree"]]);
+  assertEquals([session.delivered, session.exit()], [[], { kind: "unreachable" }]);
+  const late = run(options, IDLE, message("one"));
+  late.wait(9999);
+  late.receive(REACHABLE);
+  assertEquals(late.delivered, ["one"]);
+  late.wait(1000);
+  assertEquals(late.signals, []);
 });
 
 Deno.test("child that crashes at rest loses nothing", () => {

@@ -88,6 +88,9 @@ Deno.test("valid changes are noted", () => {
     assertEquals(session.responses.map(({ subtype }) => subtype), ["success"]);
     assertEquals<unknown>(session.state.changes, changes);
   }
+  const bypassing = rested({ caller: caller({ mayBypass: true }) });
+  bypassing.receive(request("set_permission_mode", { mode: "bypassPermissions" }));
+  assertEquals(bypassing.state.changes, { permissionMode: "bypassPermissions" });
 });
 
 Deno.test("invalid changes are refused", () => {
