@@ -92,6 +92,26 @@ Deno.test("next dialog is answered as soon as it stands", () => {
   assertEquals(session.typed, DOWN + ENTER + DOWN);
 });
 
+Deno.test("key that takes effect starts the start limit again", () => {
+  const session = showing(trust(0), { startTimeoutMs: 7000 });
+  session.wait(2500);
+  assertEquals(session.typed, DOWN + DOWN, "the first key had no effect");
+  session.draw(...trust(1));
+  session.wait(300);
+  assertEquals(session.typed, DOWN + DOWN + ENTER);
+  session.draw("");
+  session.wait(6500);
+  assertEquals(session.signals, []);
+  assertEquals(endingAfter(session, 500), "not-started");
+});
+
+Deno.test("trust dialog ends the run where only the user may trust", () => {
+  const session = showing(trust(0), { needsTrust: true });
+  session.receive(EXIT);
+  assertEquals(session.ending?.kind === "dialog" && session.ending.name, "workspace trust");
+  assertEquals(session.typed, "");
+});
+
 Deno.test("slow start delays the first look", () => {
   const session = simulate();
   session.draw(...trust(1, REVERSED));
