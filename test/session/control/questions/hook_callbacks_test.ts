@@ -206,6 +206,7 @@ Deno.test("answer for another event is dropped and blocks tools", () => {
     const told = event === "Stop" ? [[`Stop hook failed: ${wrong(event)}`, true]] : [];
     assertEquals<unknown>(session.of("remark").map(({ text, own }) => [text, own]), told);
     assertEquals(session.replies, [undefined]);
+    assertEquals(misnamed(event, "PreToolUse").replies, [undefined]);
     assertEquals(misnamed(event, event).replies.map((each) => each !== undefined), [true]);
   }
   // `claude -p` ends too.
