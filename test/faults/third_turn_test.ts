@@ -3,7 +3,7 @@ import type { Moment, Scenario } from "../../fixtures/mock/scenario.ts";
 import type { TurnResult } from "../../src/library/mod.ts";
 import { leftovers } from "../leftovers.ts";
 import { converseHere } from "../library/converse_here.ts";
-import { StandIn } from "../standin/stand_in.ts";
+import { StandIn, until } from "../standin/stand_in.ts";
 import { concurrently } from "./concurrently.ts";
 
 /** How many conversations are held at a time: most of them wait most of the time. */
@@ -27,12 +27,15 @@ const KILLED: Ends = { code: 2, subtype: "internal_error", says: /ended .*: SIGK
 const FAULTS: readonly {
   readonly name: string;
   readonly run: string;
+  /** Waits until the fault has struck; by default until the shell that causes it is done. */
+  readonly struck?: (claude: StandIn) => Promise<void>;
   readonly ends: Readonly<Record<(typeof MOMENTS)[number], Ends>>;
   readonly outlived?: true;
 }[] = [
   {
     name: "the child is killed",
     run: 'kill -KILL "$CLAUDE"',
+    struck: (claude) => claude.untilGone(),
     ends: { prompt: KILLED, stream: KILLED, tool: KILLED, answer: KILLED, stop: ANSWERED },
   },
   {
@@ -66,6 +69,10 @@ const FAULTS: readonly {
   },
 ];
 
+/** The turn in which the fault strikes. */
+const FAULTY = 2;
+/** The warning that the conversation goes on with another child. */
+const GONE = "Claude Code is gone";
 const TEXTS = ["one", "two", "three", "four", "five"];
 const ECHO = { text: "You said {prompt}" };
 
@@ -78,12 +85,12 @@ function scenarioAt(at: Moment, run: string): Partial<Scenario> {
     ], [ECHO]],
     sabotage: [
       { at: "prompt", run: 'echo >> "$HOME/prompts"' },
-      { at, run: `[ "$(wc -l < "$HOME/prompts")" != 3 ] || { ${run}; }` },
+      { at, run: `[ "$(wc -l < "$HOME/prompts")" != 3 ] || { ${run}; : > "$HOME/done"; }` },
     ],
   };
 }
 
-for (const { name, run, ends, outlived } of FAULTS) {
+for (const { name, run, ends, outlived, struck = isDone } of FAULTS) {
   Deno.test(`whenever ${name} in its third turn, a conversation tells of that turn and goes on`, () =>
     concurrently(MOMENTS, {
       limit: LIMIT,
@@ -91,28 +98,33 @@ for (const { name, run, ends, outlived } of FAULTS) {
         await using claude = await StandIn.set(scenarioAt(at, run));
         const conversation = converseHere(claude);
         const turns: TurnResult[] = [];
-        for (const text of TEXTS) {
+        for (const [index, text] of TEXTS.entries()) {
+          // The child reports the end of a turn before the last moment of it.
+          if (index === FAULTY + 1) await struck(claude);
           turns.push(await conversation.send(text).result);
         }
         assertEquals((await conversation.close()).exitCode, 0, at);
-        // On a busy machine what is done at the last moment comes after the result, and meets the next turn.
-        const faulty = at === "stop" && turns[3]?.exitCode !== 0 ? 3 : 2;
-        const { code, subtype, says = /^$/ } = ends[faulty === 3 ? "prompt" : at];
+        const { code, subtype, says = /^$/ } = ends[at];
         assertEquals(
           turns.map(({ exitCode, frame }) => [exitCode, frame.subtype]),
-          TEXTS.map((_, turn) => turn === faulty ? [code, subtype] : [0, "success"]),
+          TEXTS.map((_, turn) => turn === FAULTY ? [code, subtype] : [0, "success"]),
           at,
         );
-        const words = turns.map(({ text }) => text);
-        const said = TEXTS.map((text) => `You said ${text}`);
-        if (code === 0) assertEquals(words, said, at);
-        assertEquals(words.toSpliced(faulty, 1), said.toSpliced(faulty, 1), at);
-        assertMatch(turns[faulty]?.problem?.message ?? "", says, at);
+        const answers = turns.map(({ text }) => text);
+        const expected = TEXTS.map((text) => `You said ${text}`);
+        if (code === 0) assertEquals(answers, expected, at);
+        assertEquals(answers.toSpliced(FAULTY, 1), expected.toSpliced(FAULTY, 1), at);
+        assertMatch(turns[FAULTY]?.problem?.message ?? "", says, at);
         assertEquals(new Set(turns.map(({ frame }) => frame.session_id)).size, 1, at);
-        const isTold = turns[3]?.warnings.join().startsWith("Claude Code is gone") ?? false;
+        const restarts = turns.filter(({ warnings }) => warnings.join().includes(GONE)).length;
         const starts = (await claude.journal("start")).length;
-        assertEquals([isTold, starts], outlived ? [false, 1] : [true, 2], at);
+        assertEquals([restarts, starts], outlived ? [0, 1] : [1, 2], at);
         assertEquals(await leftovers(claude.home), [], at);
       },
     }));
+}
+
+async function isDone({ home }: StandIn): Promise<void> {
+  const exists = () => Deno.lstat(`${home.path}/done`).then(() => true, () => false);
+  await until(exists, "the fault has struck");
 }
