@@ -11,9 +11,7 @@ import { CLAUDE_PRINT } from "../claude_print.ts";
 import { inside, IS_ELSEWHERE } from "../inside.ts";
 import { leftovers } from "../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
-import { checkOutput } from "./check_output.ts";
-import { parseOutput } from "./parse_output.ts";
-import type { Run } from "./run.ts";
+import { checkOutput, parseOutput, type Run } from "./run.ts";
 import { userFiles } from "./user_files.ts";
 
 /** What is unusual about one start of `claude-print`. */
@@ -52,8 +50,8 @@ export interface StartedRun {
 const KEPT =
   /\/claude-print-\d+(\/0-0-[0-9a-f]{8}(\/own(\/(owner\.json|given-ids))?|\/\.claude(\/projects(\/[^/]+(\/[^/]+\.jsonl)?)?)?)?)?$/u;
 
-/** A wait that takes this long fails its test, in milliseconds: a prompt of 3 MB takes 16 s where a machine has work for 20. */
-const PATIENCE_MS = 60_000;
+/** A wait that takes this long fails its test, in milliseconds: a machine with work for 30 starts a child in a minute. */
+const PATIENCE_MS = 300_000;
 const LOOK_MS = 10;
 
 /**

@@ -1,59 +1,63 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Failure } from "../../../fixtures/mock/scenario.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { leftovers } from "../../leftovers.ts";
-import { StandIn } from "../stand_in.ts";
-import { runList } from "./run_list.ts";
+import { StandIn, type StartOptions } from "../stand_in.ts";
 
-const ECHO = [{ text: "You said: {prompt}" }];
+/** One line of a list's output, in part. */
+interface Line {
+  readonly line: number;
+  readonly input: unknown;
+  readonly exit_code: number;
+  readonly result: Readonly<Record<string, unknown>> | null;
+}
 
-Deno.test("--jsonl makes a run of each line and a line of each run, in order", async () => {
-  await using claude = await StandIn.set({ turns: [ECHO] });
-  const object = { prompt: "second", id: 17 };
-  const { code, stderr, lines } = await runList(claude, {
-    stdin: `"first"\n\n${JSON.stringify(object)}\n"third, without a new line at its end"`,
+/** Runs a list to its end, which leaves nothing. */
+async function runList(
+  claude: StandIn,
+  { args = [], ...options }: StartOptions & { readonly args?: readonly string[] },
+) {
+  const { code, stdout, stderr } = await claude.print(["--jsonl", ...args], {
+    ...options,
+    // The output of a list is not that of a single run.
+    killed: true,
   });
-  assertEquals([code, stderr], [0, ""]);
-  assertEquals(
-    lines.map(({ line, input, exit_code, result }) => [line, input, exit_code, result?.["result"]]),
-    [
-      [1, "first", 0, "You said: first"],
-      [3, object, 0, "You said: second"],
-      [
-        4,
-        "third, without a new line at its end",
-        0,
-        "You said: third, without a new line at its end",
-      ],
-    ],
-  );
-  const sessions = new Set(lines.map(({ result }) => result?.["session_id"]));
-  assertEquals(sessions.size, 3, "a session each");
-});
+  assertEquals(await leftovers(claude.home), []);
+  assertMatch(stdout, /^(?:\{.*\}\n)*$/u);
+  const lines = stdout.split("\n").filter((line) => line !== "")
+    .map((line): Line => JSON.parse(line));
+  const problems = stderr.split("\n").filter((line) => line.startsWith("claude-print: "))
+    .map((line) => line.slice("claude-print: ".length));
+  return { code, stderr, lines, problems };
+}
 
-Deno.test("--jsonl puts the prompt argument before each line's prompt", async () => {
+const ECHO = [{ text: "You said {prompt}, {turn}" }];
+
+/** Line number, input, exit code and answer of each line. */
+const answers = (lines: readonly Line[]) =>
+  lines.map(({ line, input, exit_code, result }) => [line, input, exit_code, result?.["result"]]);
+
+Deno.test("--jsonl makes a run of each line, in order", async () => {
   await using claude = await StandIn.set({ turns: [ECHO] });
-  await runList(claude, { args: ["Sum up:"], stdin: '"a"\n"b"\n' });
-  const prompts = (await claude.journal("prompt")).map(({ text }) => text);
-  assertEquals(prompts, ["Sum up:\na", "Sum up:\nb"]);
-});
-
-Deno.test("--jsonl reads the list from a file, and a line's flags go to its run alone", async () => {
-  await using claude = await StandIn.set();
+  const object = { prompt: "b", id: 17, args: ["--model", "haiku"] };
   const path = `${claude.home.project}/list.jsonl`;
-  await Deno.writeTextFile(path, '{"prompt":"a","args":["--model","haiku"]}\n"b"\n');
-  const { code } = await runList(claude, {
-    args: ["--model", "opus", "--input-file", path],
-  });
+  await Deno.writeTextFile(path, `"a"\n\n${JSON.stringify(object)}\n"no line feed at the end"`);
+  const args = ["--model", "opus", "--input-file", path, "Say:"];
+  const { code, stderr, lines } = await runList(claude, { args });
   await Deno.remove(path);
-  assertEquals(code, 0);
+  assertEquals([code, stderr], [0, ""]);
+  assertEquals(answers(lines), [
+    [1, "a", 0, "You said Say:\na, 1"],
+    [3, object, 0, "You said Say:\nb, 1"],
+    [4, "no line feed at the end", 0, "You said Say:\nno line feed at the end, 1"],
+  ]);
+  assertEquals(new Set(lines.map(({ result }) => result?.["session_id"])).size, 3);
   const models = (await claude.journal("start"))
     .map(({ args }) => args.filter((each) => each.startsWith("--model")));
-  assertEquals(models, [["--model=haiku"], ["--model=opus"]]);
+  assertEquals(models, [["--model=opus"], ["--model=haiku"], ["--model=opus"]]);
 });
 
-Deno.test("--jsonl says of a line that is no prompt what is wrong with it, and goes on", async () => {
+Deno.test("--jsonl reports a bad line and goes on", async () => {
   await using claude = await StandIn.set();
-  const { code, stderr, lines } = await runList(claude, {
+  const { code, problems, lines } = await runList(claude, {
     stdin:
       'not json\n{"prompt":""}\n"fine"\n{"prompt":"x","args":["--help"]}\n{"id":7,"prompt":1}\n',
   });
@@ -69,63 +73,106 @@ Deno.test("--jsonl says of a line that is no prompt what is wrong with it, and g
     lines.map(({ result }) => result?.["subtype"]),
     ["bad_input", "bad_input", "success", "bad_input", "bad_input"],
   );
-  assertEquals(
-    stderr.split("\n").filter((line) => line.startsWith("claude-print: ")),
-    [
-      "claude-print: line 1: Cannot read the line: it is not JSON",
-      "claude-print: line 2: Cannot start a turn: there is no prompt",
-      'claude-print: line 4: Cannot read the line: its "args" ask for help',
-      "claude-print: line 5: Cannot read the line: it has no prompt",
-    ],
-  );
+  assertEquals(problems, [
+    "line 1: Cannot read the line: it is not JSON",
+    "line 2: Cannot start a turn: there is no prompt",
+    'line 4: Cannot read the line: its "args" ask for help',
+    "line 5: Cannot read the line: it has no prompt",
+  ]);
 });
 
-const failure = (status: number, error: string): Failure => ({
-  failure: { error, status, message: `API Error: ${status} no` },
-});
+const STATUSES = [
+  [429, "rate_limit", 75],
+  [529, "overloaded_error", 75],
+  [400, "invalid_request", 1],
+] as const;
 
-for (
-  const [status, error, exitCode] of [
-    [429, "rate_limit", 75],
-    [529, "overloaded_error", 75],
-    [400, "invalid_request", 1],
-  ] as const
-) {
-  Deno.test(`--jsonl ends with ${exitCode} when the API answers ${status}`, async () => {
-    await using claude = await StandIn.set({ turns: [[failure(status, error)]] });
+Deno.test("--jsonl ends with the code of its worst line", async () => {
+  for (const [status, error, exitCode] of STATUSES) {
+    const failure = { error, status, message: `API Error: ${status} no` };
+    await using claude = await StandIn.set({ turns: [[{ failure }]] });
     const { code, lines } = await runList(claude, { stdin: '"hello"\n' });
     assertEquals([code, lines[0]?.exit_code], [exitCode, exitCode]);
     assertEquals(lines[0]?.result?.["api_error_status"], status);
-  });
-}
-
-Deno.test("--jsonl: what trying again does not cure hides what it does", async () => {
-  await using claude = await StandIn.set({ turns: [[failure(429, "rate_limit")]] });
-  assertEquals((await runList(claude, { stdin: '"a"\nno json\n' })).code, 2);
+    const worse = await runList(claude, { stdin: '"a"\nno json\n' });
+    assertEquals(worse.code, 2);
+  }
 });
 
-Deno.test("--jsonl ends at a signal, with the line of the run that it struck", async () => {
-  await using claude = await StandIn.set({ hang: "prompt" });
-  const run = claude.start(["--jsonl"], { stdin: '"a"\n"b"\n', killed: true });
-  await claude.untilNoted("prompt");
-  run.kill("SIGTERM");
-  const { code, stdout } = await run.ended;
-  assertEquals(code, 143);
-  assertEquals(stdout.split("\n").length, 2, "one line");
-  assertStringIncludes(stdout, '"subtype":"interrupted"');
-  assertEquals((await claude.journal("start")).length, 1);
-  assertEquals(await leftovers(claude.home), []);
+Deno.test("a signal ends a list with the line it interrupts", async () => {
+  for (const args of [[], ["--one-session"]]) {
+    await using claude = await StandIn.set({ hang: "prompt" });
+    const run = claude.start(["--jsonl", ...args], { stdin: '"a"\n"b"\n', killed: true });
+    await claude.untilNoted("prompt");
+    run.kill("SIGTERM");
+    const { code, stdout } = await run.ended;
+    assertEquals([code, stdout.split("\n").length], [143, 2]);
+    assertStringIncludes(stdout, '"subtype":"interrupted"');
+    assertEquals((await claude.journal("start")).length, 1);
+    assertEquals(await leftovers(claude.home), []);
+  }
 });
 
-Deno.test("--jsonl refuses a list that is no text, not there, or has no end", async () => {
+Deno.test("--jsonl refuses a list that cannot be read", async () => {
   await using claude = await StandIn.set();
-  const { code, stderr } = await runList(claude, { stdin: new Uint8Array([0xff, 0x0a]) });
+  const cases = [
+    [{ stdin: new Uint8Array([0xff, 0x0a]) }, "Cannot read the list of prompts: it is not UTF-8"],
+    [
+      { args: ["--input-file", "gone.jsonl"] },
+      'Cannot read --input-file "gone.jsonl": there is no such file',
+    ],
+    [{ args: ["--input-file", "/dev/zero"] }, "Cannot read the list of prompts: one of its lines"],
+  ] as const;
+  for (const [options, problem] of cases) {
+    const { code, stderr } = await runList(claude, options);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, `claude-print: ${problem}`);
+  }
+});
+
+Deno.test("--one-session makes the lines turns of one conversation", async () => {
+  await using claude = await StandIn.set({ turns: [ECHO] });
+  const object = { prompt: "second", id: 17 };
+  const differing = { prompt: "x", args: ["--model", "opus"] };
+  const { code, problems, lines } = await runList(claude, {
+    args: ["--one-session", "Say:"],
+    stdin: `"first"\n\nno json\n${JSON.stringify(differing)}\n""\n${JSON.stringify(object)}`,
+  });
   assertEquals(code, 2);
-  assertMatch(stderr, /^claude-print: Cannot read the list of prompts: it is not UTF-8\n/u);
-  const gone = await runList(claude, { args: ["--input-file", "gone.jsonl"] });
-  assertEquals(gone.code, 2);
-  assertStringIncludes(gone.stderr, 'Cannot read --input-file "gone.jsonl": there is no such file');
-  const endless = await runList(claude, { args: ["--input-file", "/dev/zero"] });
-  assertEquals(endless.code, 2);
-  assertStringIncludes(endless.stderr, "Cannot read the list of prompts: one of its lines has no");
+  assertEquals(answers(lines), [
+    [1, "first", 0, "You said Say:\nfirst, 1"],
+    [3, "no json", 2, undefined],
+    [4, differing, 2, undefined],
+    [5, "", 0, "You said Say:, 2"],
+    [6, object, 0, "You said Say:\nsecond, 3"],
+  ]);
+  assertEquals(problems, [
+    "line 3: Cannot read the line: it is not JSON",
+    'line 4: Cannot read the line: its "args" cannot differ from those of the lines before, with --one-session',
+  ]);
+  assertEquals((await claude.journal("start")).length, 1);
+  assertEquals(claude.transcripts().size, 1);
+});
+
+Deno.test("--one-session goes on after a child that died", async () => {
+  const count = 'echo >> "$HOME/prompts"; [ $(wc -l < "$HOME/prompts")';
+  await using claude = await StandIn.set({
+    turns: [ECHO],
+    sabotage: [{ at: "prompt", run: `${count} != 2 ] || kill -9 $CLAUDE` }],
+  });
+  const args = ["--one-session"];
+  const { code, stderr, lines } = await runList(claude, { args, stdin: '"a"\n"b"\n"c"\n' });
+  assertEquals([code, lines.map(({ exit_code }) => exit_code)], [2, [0, 2, 0]]);
+  assertEquals(new Set(lines.map(({ result }) => result?.["session_id"])).size, 1);
+  assertStringIncludes(stderr, "claude-print: line 2: Claude Code ended before the turn did");
+  const [, second] = await claude.journal("start");
+  assert(second?.args.some((arg) => arg.startsWith("--resume=")));
+});
+
+Deno.test("--one-session reports for each line that nothing can start", async () => {
+  await using claude = await StandIn.set();
+  const args = ["--one-session", "--resume", crypto.randomUUID()];
+  const { code, stderr, lines } = await runList(claude, { args, stdin: '"a"\n"b"\n' });
+  assertEquals([code, lines.map(({ exit_code }) => exit_code)], [1, [1, 1]]);
+  assertEquals(stderr.match(/line \d: No conversation found with session ID: /gu)?.length, 2);
 });
