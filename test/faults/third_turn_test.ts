@@ -27,15 +27,12 @@ const KILLED: Ends = { code: 2, subtype: "internal_error", says: /ended .*: SIGK
 const FAULTS: readonly {
   readonly name: string;
   readonly run: string;
-  /** Waits until the fault has struck; by default until the shell that causes it is done. */
-  readonly struck?: (claude: StandIn) => Promise<void>;
   readonly ends: Readonly<Record<(typeof MOMENTS)[number], Ends>>;
   readonly outlived?: true;
 }[] = [
   {
     name: "the child is killed",
     run: 'kill -KILL "$CLAUDE"',
-    struck: (claude) => claude.untilGone(),
     ends: { prompt: KILLED, stream: KILLED, tool: KILLED, answer: KILLED, stop: ANSWERED },
   },
   {
@@ -90,7 +87,7 @@ function scenarioAt(at: Moment, run: string): Partial<Scenario> {
   };
 }
 
-for (const { name, run, ends, outlived, struck = isDone } of FAULTS) {
+for (const { name, run, ends, outlived } of FAULTS) {
   Deno.test(`whenever ${name} in its third turn, a conversation tells of that turn and goes on`, () =>
     concurrently(MOMENTS, {
       limit: LIMIT,
@@ -99,8 +96,8 @@ for (const { name, run, ends, outlived, struck = isDone } of FAULTS) {
         const conversation = converseHere(claude);
         const turns: TurnResult[] = [];
         for (const [index, text] of TEXTS.entries()) {
-          // The child reports the end of a turn before the last moment of it.
-          if (index === FAULTY + 1) await struck(claude);
+          // A fault at the last moment of the turn may strike after the result.
+          if (index === FAULTY + 1) await (outlived ? untilDone(claude) : claude.untilGone());
           turns.push(await conversation.send(text).result);
         }
         assertEquals((await conversation.close()).exitCode, 0, at);
@@ -124,7 +121,8 @@ for (const { name, run, ends, outlived, struck = isDone } of FAULTS) {
     }));
 }
 
-async function isDone({ home }: StandIn): Promise<void> {
+/** Waits until the shell that causes the fault is done. */
+async function untilDone({ home }: StandIn): Promise<void> {
   const exists = () => Deno.lstat(`${home.path}/done`).then(() => true, () => false);
   await until(exists, "the fault has struck");
 }
