@@ -1,14 +1,22 @@
 import type { Dialog, Scenario } from "../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
 import { MOUNT_LACK } from "../standin/mount_lack.ts";
-import { type Ends, type Fault, MOMENTS, type Wrap } from "./fault.ts";
+import { type Ends, type Fault, type Moment, MOMENTS, type Wrap } from "./test_faults.ts";
 
 const ANSWERED: Ends = { code: 0, subtype: "success" };
 
-/** The same where something that tells of the turn's end never comes: a short wait shows that as well. */
+/** The same with a short wait for an end of the turn that never comes. */
 const ANSWERED_THOUGH_UNTOLD: Ends = { ...ANSWERED, args: ["--drain-timeout", "0.5"] };
 
-/** The child's end, which nobody asked for, with the words for it. */
+/** The cells of a row; a run answers at the moments that are not named. */
+function cells(others: Partial<Fault["cells"]>): Fault["cells"] {
+  return {
+    ...Object.fromEntries(MOMENTS.map((moment) => [moment, ANSWERED])) as Record<Moment, Ends>,
+    ...others,
+  };
+}
+
+/** The child ends in this way. */
 function ended(how: string): Ends {
   return {
     code: 2,
@@ -32,14 +40,14 @@ function outOf(
 
 const TIMED_OUT = outOf("timeout", { seconds: 2, says: /^The run timed out after 2 s$/ });
 
-/** A child whose hooks have nowhere to put what they tell. */
+/** The hooks of the child have no place for their payloads. */
 const UNHEARD: Ends = {
   code: 2,
   subtype: "internal_error",
   says: /^Claude Code's hooks cannot tell anything: the run's private folder is full or gone, or /,
 };
 
-/** Something that is done to the run by a shell line. */
+/** A shell line that does something to the run. */
 function doing(run: string): Fault["scenario"] {
   return (at): Partial<Scenario> => ({ sabotage: [{ at, run }] });
 }
@@ -57,7 +65,7 @@ const UNKNOWN_DIALOG: Dialog = {
   escape: null,
 };
 
-/** Gives the run a temp folder on a disk of its own, of 1 MB, and says 99 if the run leaves something there. */
+/** Puts TMPDIR on a disk of 1 MB, and exits with 99 if the run leaves something there. */
 function onSmallDisk(before = ""): Wrap {
   const script = `mount -t tmpfs -o size=1m none "$TMPDIR"; ${before}
     "$@"; code=$?
@@ -66,11 +74,11 @@ function onSmallDisk(before = ""): Wrap {
   return (command) => ["unshare", "-rm", "/bin/sh", "-c", script, "sh", ...command];
 }
 
-/** Fills the disk, and takes what others free a moment later. */
+/** Fills the disk, and fills it again after a moment. */
 const FILL =
   `for _ in $(seq 20); do cat /dev/zero >> "$TMPDIR/fill"; sleep 0.01; done 2> /dev/null`;
 
-/** Lets the calendar jump by a day ten times a second: that of the sources where an executable is run, which takes no module. */
+/** Lets the calendar jump by a day ten times a second. An executable takes no module, so the sources run in its place. */
 const jumping: Wrap = (command) => {
   const isModule = CLAUDE_PRINT[0] === Deno.execPath();
   const [deno = "", run = "", ...sources] = isModule ? CLAUDE_PRINT : CLAUDE_PRINT_SOURCES;
@@ -82,10 +90,10 @@ const jumping: Wrap = (command) => {
   return [...command.slice(0, at), deno, run, ...preload, ...sources, ...rest];
 };
 
-/** A child that waits is another day's as often as not. */
+/** A warm child may be of another day. */
 const JUMPING = { wrap: jumping, outdates: true } as const;
 
-/** Lets all the child says of times be of a day before the hooks ran, as when the clock is set back after them. */
+/** Sets the times of the child back by a day. */
 const setBack: Wrap = (command) => {
   const preload = `--preload ${import.meta.dirname}/clock_set_back.ts`;
   const script = `sed -i "s#' run #&${preload} #" "$HOME/claude"; exec "$@"`;
@@ -94,11 +102,11 @@ const setBack: Wrap = (command) => {
 
 const ALL_ALONG = { senseless: "the clock jumps all through the other cells of the row" };
 
-/** A whole other run in the same folder, which has to succeed for this one to live. */
+/** Another run in the same folder, which has to succeed. */
 const OTHER_RUN = `MOCK_CLAUDE_SCENARIO='{}' ${CLAUDE_PRINT.join(" ")} \
   --claude-binary "$HOME/claude" hello || kill -KILL "$CLAUDE"`;
 
-/** A child without its config dir is a new user's, whose dialogs nobody can answer for him. */
+/** A child without its config dir shows the dialogs of a first start. */
 const NEW_USER: Ends = {
   code: 2,
   subtype: "internal_error",
@@ -107,47 +115,41 @@ const NEW_USER: Ends = {
 
 const NO_TRANSCRIPT_YET = { senseless: "the transcript begins with the session" };
 
-/** Everything that goes wrong at the child, with what a run comes to at each moment of it. */
+/** Faults of the child, and the end of the run at each moment. */
 export const FAULTS: readonly Fault[] = [
   {
     name: "the child is killed",
     scenario: doing('kill -KILL "$CLAUDE"'),
-    cells: {
+    cells: cells({
       "before start": ended("SIGKILL"),
       "at the dialog": ended("SIGKILL"),
       "at the prompt": ended("SIGKILL"),
       "in a tool": ended("SIGKILL"),
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    }),
   },
   {
     name: "the child is stopped by SIGSTOP",
     scenario: doing('kill -STOP "$CLAUDE"'),
-    cells: {
+    cells: cells({
       "before start": outOf("start-timeout", { seconds: 1, says: /wrote nothing .* in 1 s$/ }),
       "at the dialog": TIMED_OUT,
       "at the prompt": outOf("idle-timeout", { seconds: 1, says: /no sign of life for 1 s$/ }),
       "in a tool": TIMED_OUT,
       "at Stop": { ...ANSWERED, args: ["--exit-timeout", "0.5"] },
       "while forwarding": { ...ANSWERED, args: ["--exit-timeout", "0.5"] },
-    },
+    }),
   },
   {
     name: "the child floods its terminal",
     scenario: doing(flooding(4)),
     together: ["before start", "in a tool", "at Stop", "while forwarding"],
-    cells: {
-      "before start": ANSWERED,
+    cells: cells({
       "at the dialog": outOf("start-timeout", { seconds: 2, says: /was not ready .* in 2 s$/ }),
       "at the prompt": {
         ...ANSWERED,
         scenario: { sabotage: [{ at: "prompt", run: flooding(12) }] },
       },
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    }),
   },
   {
     name: "the child ignores signals and keys",
@@ -156,7 +158,7 @@ export const FAULTS: readonly Fault[] = [
       ignoreSignals: ["SIGINT", "SIGTERM", "SIGHUP"],
       ignoreEscape: true,
     }),
-    cells: {
+    cells: cells({
       "before start": outOf("start-timeout", { seconds: 1, says: /wrote nothing .* in 1 s$/ }),
       "at the dialog": {
         code: 2,
@@ -169,31 +171,21 @@ export const FAULTS: readonly Fault[] = [
       "in a tool": TIMED_OUT,
       "at Stop": { ...ANSWERED, args: ["--exit-timeout", "0.5"] },
       "while forwarding": { ...ANSWERED, args: ["--exit-timeout", "0.5"] },
-    },
+    }),
   },
   {
     name: "the FIFO is removed",
     scenario: doing('rm "$SANDBOX/own/hooks.fifo"'),
-    cells: {
-      "before start": ANSWERED,
-      "at the dialog": ANSWERED,
-      "at the prompt": ANSWERED,
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    cells: cells({}),
   },
   {
     name: "the config dir is removed",
     scenario: doing('rm -rf "$CLAUDE_CONFIG_DIR"'),
-    cells: {
+    cells: cells({
       "before start": NEW_USER,
-      "at the dialog": ANSWERED,
       "at the prompt": ANSWERED_THOUGH_UNTOLD,
-      "in a tool": ANSWERED,
       "at Stop": ANSWERED_THOUGH_UNTOLD,
-      "while forwarding": ANSWERED,
-    },
+    }),
   },
   {
     name: "the private folder is removed",
@@ -201,21 +193,19 @@ export const FAULTS: readonly Fault[] = [
     scenario: doing(
       'while ls "$SANDBOX"/own/payloads/[0-9]* 2> /dev/null; do sleep 0.01; done; rm -rf "$SANDBOX"',
     ),
-    cells: {
+    cells: cells({
       "before start": UNHEARD,
       "at the dialog": UNHEARD,
       "at the prompt": UNHEARD,
       "in a tool": UNHEARD,
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    }),
   },
   {
     name: "the disk is full",
     scenario: doing(FILL),
     lack: MOUNT_LACK,
     goesBefore: true,
-    cells: {
+    cells: cells({
       "before start": {
         code: 2,
         subtype: "internal_error",
@@ -242,33 +232,26 @@ export const FAULTS: readonly Fault[] = [
       },
       "at Stop": { ...ANSWERED, wrap: onSmallDisk() },
       "while forwarding": { ...ANSWERED, wrap: onSmallDisk() },
-    },
+    }),
   },
   {
     name: "the system clock jumps",
     scenario: () => ({}),
     together: ["before start", "at the dialog", "in a tool"],
-    cells: {
+    cells: cells({
       "before start": { ...ANSWERED, ...JUMPING },
       "at the dialog": { ...ANSWERED, ...JUMPING },
       "at the prompt": { ...TIMED_OUT, ...JUMPING, scenario: { hang: "prompt" } },
       "in a tool": { ...ANSWERED, ...JUMPING },
       "at Stop": { ...ANSWERED, wrap: setBack, args: ["--drain-timeout", "0.5"] },
       "while forwarding": ALL_ALONG,
-    },
+    }),
   },
   {
     name: "another run begins and ends in the same folder",
     scenario: doing(OTHER_RUN),
     together: MOMENTS,
-    cells: {
-      "before start": ANSWERED,
-      "at the dialog": ANSWERED,
-      "at the prompt": ANSWERED,
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    cells: cells({}),
   },
   {
     name: "claude is replaced by an update",
@@ -276,65 +259,43 @@ export const FAULTS: readonly Fault[] = [
       mv "$HOME/new" "$HOME/claude"`),
     goesBefore: true,
     together: MOMENTS,
-    cells: {
-      "before start": ANSWERED,
-      "at the dialog": ANSWERED,
-      "at the prompt": ANSWERED,
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    cells: cells({}),
   },
   {
     name: "the transcript is truncated",
     scenario: doing(': > "$TRANSCRIPT"'),
     together: ["at the prompt", "in a tool", "at Stop", "while forwarding"],
-    cells: {
+    cells: cells({
       "before start": NO_TRANSCRIPT_YET,
       "at the dialog": NO_TRANSCRIPT_YET,
-      "at the prompt": ANSWERED,
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    }),
   },
   {
     name: "a FIFO stands where the transcript was",
     scenario: doing('rm "$TRANSCRIPT"; mkfifo "$TRANSCRIPT"'),
-    cells: {
+    cells: cells({
       "before start": NO_TRANSCRIPT_YET,
       "at the dialog": NO_TRANSCRIPT_YET,
       "at the prompt": ANSWERED_THOUGH_UNTOLD,
       "in a tool": ANSWERED_THOUGH_UNTOLD,
       "at Stop": ANSWERED_THOUGH_UNTOLD,
-      "while forwarding": ANSWERED,
-    },
+    }),
   },
   {
     name: "all that the child notes of itself has no end",
     scenario: doing(`for file in "$CLAUDE_CONFIG_DIR"/sessions/*.json "$TRANSCRIPT"; do
       [ ! -f "$file" ] || ln -sf /dev/zero "$file"
     done`),
-    cells: {
-      "before start": ANSWERED,
-      "at the dialog": ANSWERED,
+    cells: cells({
       "at the prompt": ANSWERED_THOUGH_UNTOLD,
       "in a tool": ANSWERED_THOUGH_UNTOLD,
       "at Stop": ANSWERED_THOUGH_UNTOLD,
-      "while forwarding": ANSWERED,
-    },
+    }),
   },
   {
     name: "the FIFO is flooded",
     scenario: doing('cat /dev/zero > "$SANDBOX/own/hooks.fifo" &'),
-    cells: {
-      "before start": ANSWERED,
-      "at the dialog": ANSWERED,
-      "at the prompt": ANSWERED,
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    cells: cells({}),
   },
   {
     name: "there is garbage on the FIFO",
@@ -346,13 +307,6 @@ export const FAULTS: readonly Fault[] = [
       printf 'the beginning of a line'
     } 1<> "$SANDBOX/own/hooks.fifo"`),
     together: MOMENTS,
-    cells: {
-      "before start": ANSWERED,
-      "at the dialog": ANSWERED,
-      "at the prompt": ANSWERED,
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
-      "while forwarding": ANSWERED,
-    },
+    cells: cells({}),
   },
 ];

@@ -39,7 +39,7 @@ function failing(): (request: LoggedRequest) => Reply | undefined {
   };
 }
 
-Deno.test("2.1.332: an API that fails ends the turn, which says why, and the conversation goes on", async () => {
+Deno.test("2.1.332: a failing API ends the turn, not the conversation", async () => {
   await using real = await RealClaude.set("2.1.332", {
     api: { reply: failing() },
     home: { env: { CLAUDE_CODE_MAX_RETRIES: "0", API_TIMEOUT_MS: `${TIMEOUT_MS}` } },

@@ -14,7 +14,7 @@ import { leftovers, processesOf } from "../leftovers.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import { type Program, startProgram } from "../start_program.ts";
 import { concurrently } from "./concurrently.ts";
-import { randomNumbers } from "./random_numbers.ts";
+import { randomNumbers } from "./soak.ts";
 import { ANSWER, killer, type Outcome, soakCallers } from "./soak_callers.ts";
 
 /** How much is run. */

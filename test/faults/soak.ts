@@ -15,7 +15,17 @@ import { StandIn } from "../standin/stand_in.ts";
 import { startProgram } from "../start_program.ts";
 import { concurrently } from "./concurrently.ts";
 import type { Growth } from "./loop.ts";
-import { randomNumbers } from "./random_numbers.ts";
+
+/** Numbers from 0 to 1, the same for the same seed: an xorshift of 32 bits. */
+export function randomNumbers(seed: number): () => number {
+  let state = seed | 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
 
 /** How much is run. */
 export interface SoakOptions {

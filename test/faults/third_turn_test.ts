@@ -6,62 +6,45 @@ import { converseHere } from "../library/converse_here.ts";
 import { StandIn, until } from "../standin/stand_in.ts";
 import { concurrently } from "./concurrently.ts";
 
-/** How many conversations are held at a time: most of them wait most of the time. */
+/** How many conversations there are at a time. */
 const LIMIT = 5;
 
-/** The moments of a turn at which something goes wrong, in order. */
+/** The moments of a turn at which a fault strikes, in order. */
 const MOMENTS = ["prompt", "stream", "tool", "answer", "stop"] as const satisfies readonly Moment[];
 
-/** What becomes of a turn: its exit code and the subtype of its result, and what is said of its failure. */
-interface Ends {
-  readonly code: number;
-  readonly subtype: string;
-  readonly says?: RegExp;
-}
+/** Exit code, subtype and problem of the faulty turn. */
+type Ends = readonly [code: number, subtype: string, problem: RegExp];
 
-const ANSWERED: Ends = { code: 0, subtype: "success" };
-const UNHEARD: Ends = { code: 2, subtype: "internal_error", says: /^Claude Code's hooks cannot / };
-const KILLED: Ends = { code: 2, subtype: "internal_error", says: /ended .*: SIGKILL$/ };
+const ANSWERED: Ends = [0, "success", /^$/];
 
-/** What is done to the child of a conversation, what becomes of the turn by moments, and whether the child outlives it. */
+/** Faults, and the end of the faulty turn at each moment but the last, at which the turn is answered. */
 const FAULTS: readonly {
   readonly name: string;
   readonly run: string;
-  readonly ends: Readonly<Record<(typeof MOMENTS)[number], Ends>>;
+  readonly ends: Ends;
+  /** Whether the child goes on. */
   readonly outlived?: true;
 }[] = [
   {
     name: "the child is killed",
     run: 'kill -KILL "$CLAUDE"',
-    ends: { prompt: KILLED, stream: KILLED, tool: KILLED, answer: KILLED, stop: ANSWERED },
+    ends: [2, "internal_error", /ended .*: SIGKILL$/],
   },
   {
     name: "the private folder is removed",
     run: 'rm -rf "$SANDBOX"',
-    ends: { prompt: UNHEARD, stream: UNHEARD, tool: UNHEARD, answer: UNHEARD, stop: ANSWERED },
+    ends: [2, "internal_error", /^Claude Code's hooks cannot /],
   },
   {
     name: "the FIFO of hooks is removed",
     run: 'rm "$SANDBOX/own/hooks.fifo"',
-    ends: {
-      prompt: ANSWERED,
-      stream: ANSWERED,
-      tool: ANSWERED,
-      answer: ANSWERED,
-      stop: ANSWERED,
-    },
+    ends: ANSWERED,
     outlived: true,
   },
   {
     name: "the transcript is truncated",
     run: ': > "$TRANSCRIPT"',
-    ends: {
-      prompt: ANSWERED,
-      stream: ANSWERED,
-      tool: ANSWERED,
-      answer: ANSWERED,
-      stop: ANSWERED,
-    },
+    ends: ANSWERED,
     outlived: true,
   },
 ];
@@ -73,7 +56,7 @@ const GONE = "Claude Code is gone";
 const TEXTS = ["one", "two", "three", "four", "five"];
 const ECHO = { text: "You said {prompt}" };
 
-/** A conversation with a tool in its third turn, at a moment of which something is done. */
+/** A conversation with a tool and a fault in its third turn. */
 function scenarioAt(at: Moment, run: string): Partial<Scenario> {
   return {
     turns: [[ECHO], [ECHO], [
@@ -88,7 +71,7 @@ function scenarioAt(at: Moment, run: string): Partial<Scenario> {
 }
 
 for (const { name, run, ends, outlived } of FAULTS) {
-  Deno.test(`whenever ${name} in its third turn, a conversation tells of that turn and goes on`, () =>
+  Deno.test(`a conversation goes on after a fault: ${name}`, () =>
     concurrently(MOMENTS, {
       limit: LIMIT,
       each: async (at) => {
@@ -101,7 +84,7 @@ for (const { name, run, ends, outlived } of FAULTS) {
           turns.push(await conversation.send(text).result);
         }
         assertEquals((await conversation.close()).exitCode, 0, at);
-        const { code, subtype, says = /^$/ } = ends[at];
+        const [code, subtype, problem] = at === "stop" ? ANSWERED : ends;
         assertEquals(
           turns.map(({ exitCode, frame }) => [exitCode, frame.subtype]),
           TEXTS.map((_, turn) => turn === FAULTY ? [code, subtype] : [0, "success"]),
@@ -111,7 +94,7 @@ for (const { name, run, ends, outlived } of FAULTS) {
         const expected = TEXTS.map((text) => `You said ${text}`);
         if (code === 0) assertEquals(answers, expected, at);
         assertEquals(answers.toSpliced(FAULTY, 1), expected.toSpliced(FAULTY, 1), at);
-        assertMatch(turns[FAULTY]?.problem?.message ?? "", says, at);
+        assertMatch(turns[FAULTY]?.problem?.message ?? "", problem, at);
         assertEquals(new Set(turns.map(({ frame }) => frame.session_id)).size, 1, at);
         const restarts = turns.filter(({ warnings }) => warnings.join().includes(GONE)).length;
         const starts = (await claude.journal("start")).length;

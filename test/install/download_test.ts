@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { processesOf } from "../leftovers.ts";
-import { fakeProgram } from "./fake_program.ts";
 import { findTool, lackOf } from "../find_tool.ts";
 import { heardLack } from "../heard_lack.ts";
-import { type Newcomer, type NewcomerOptions, sha256 } from "./newcomer.ts";
+import { fakeProgram, type Newcomer, type NewcomerOptions, sha256 } from "./newcomer.ts";
 import { type Answer, serveReleases } from "./release_server.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
@@ -59,7 +58,7 @@ const NOT_ENCRYPTED =
 for (const { name, newcomer, lack } of DOWNLOADERS) {
   const needs = { newcomer, otherTools: true, lack };
 
-  testUnderShells(`${name} brings the newest release, and another by its version`, async (user) => {
+  testUnderShells(`${name} gets the newest release, or one by version`, async (user) => {
     await using server = serveReleases({
       [LATEST]: { redirect: `/download/v0.3.0/${ASSET}` },
       [`${LATEST}.sha256`]: { redirect: `/download/v0.3.0/${ASSET}.sha256` },
@@ -82,7 +81,7 @@ for (const { name, newcomer, lack } of DOWNLOADERS) {
     assertStringIncludes(direct.stdout, "Installed claude-print 0.3.0 again");
   }, { ...needs, once: true });
 
-  testUnderShells(`${name} that gets no release, or half of one, leaves nothing`, async (user) => {
+  testUnderShells(`${name} leaves nothing of a failed download`, async (user) => {
     const control = /[^\n -~]/u;
     const cases: readonly (readonly [Answer, Answer, RegExp])[] = [
       [{ missing: "Not Found" }, { text: "" }, /\.sha256: .*404.*\n.* has a version 9\.9\.9\n$/u],
@@ -107,11 +106,10 @@ for (const { name, newcomer, lack } of DOWNLOADERS) {
     }
   }, { ...needs, once: true });
 
-  // What the shell hears differs by its signal, and what downloads is sent the same one each time.
   const interruptions = name === "curl" ? INTERRUPTIONS : INTERRUPTIONS.slice(0, 1);
   for (const [signal, expected] of interruptions) {
     testUnderShells(
-      `${name} that is interrupted by ${signal} leaves nothing, not even itself`,
+      `${name} leaves nothing after ${signal}`,
       async (user) => {
         await using server = serveReleases(
           await release(LATEST, { stallsIn: PROGRAM }),
@@ -184,7 +182,7 @@ for (const tool of ["curl", "wget"]) {
   });
 }
 
-testUnderShells("a wget that checks no certificates is not used for https", async (user) => {
+testUnderShells("a wget without certificate checks is not used", async (user) => {
   const { code, stderr } = await user.install([]);
   assertEquals(code, 1);
   assertMatch(
@@ -194,7 +192,7 @@ testUnderShells("a wget that checks no certificates is not used for https", asyn
   await assertNothingDone(user);
 }, { newcomer: { scripts: { wget: "echo BusyBox; exit 9" } }, otherTools: true, once: true });
 
-testUnderShells("with neither curl nor wget it says how to go on", async (user) => {
+testUnderShells("without curl and wget --from is advised", async (user) => {
   const { code, stderr } = await user.install([]);
   assertEquals(code, 1);
   assertMatch(stderr, /there is neither curl nor wget on PATH\n.*and use --from <file>\n$/);

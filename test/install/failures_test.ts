@@ -1,12 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { MOUNT_LACK } from "../standin/mount_lack.ts";
-import { fakeProgram } from "./fake_program.ts";
 import { lackOf } from "../find_tool.ts";
+import { MOUNT_LACK } from "../standin/mount_lack.ts";
 import type { InstallOptions, Newcomer } from "./newcomer.ts";
-import { sha256 } from "./newcomer.ts";
-import { testUnderShells } from "./test_under_shells.ts";
+import { fakeProgram, sha256 } from "./newcomer.ts";
+import { type Needs, testUnderShells } from "./test_under_shells.ts";
 
-/** Runs an install that must fail, and checks that it changed nothing. */
+/** Runs an install that must fail, and checks that it changes nothing. */
 async function assertRefused(
   user: Newcomer,
   args: readonly string[],
@@ -20,35 +19,43 @@ async function assertRefused(
   assertEquals(await user.tree(), before);
 }
 
-const MUSL = "echo 'musl libc (x86_64)' >&2; echo Version 1.2.4 >&2; exit 1";
 const FAILS = "exit 1";
 const uname = (system: string, machine: string) =>
   `case $1 in -s) echo ${system} ;; -m) echo ${machine} ;; esac`;
+const MUSL = "echo 'musl libc (x86_64)' >&2; echo Version 1.2.4 >&2; exit 1";
+const OLD_LDD = "echo 'ldd (Ubuntu GLIBC 2.31-0ubuntu9) 2.31'; echo Copyright";
 
-for (
-  const [what, scripts, stderr] of [
-    ["an ARM processor", { uname: uname("Linux", "aarch64") }, /Cannot install on aarch64/],
-    ["macOS", { uname: uname("Darwin", "arm64") }, /Cannot install on Darwin/],
-    ["musl", { getconf: FAILS, ldd: MUSL }, /its libc is musl, and claude-print needs glibc 2\.34/],
-    ["an old glibc", { getconf: "echo glibc 2.31" }, /its glibc is 2\.31, and .* 2\.34 or newer/],
-    [
-      "an old glibc that only ldd tells",
-      { getconf: FAILS, ldd: "echo 'ldd (Ubuntu GLIBC 2.31-0ubuntu9) 2.31'; echo Copyright" },
-      /its glibc is 2\.31/,
-    ],
-  ] as const
-) {
-  testUnderShells(`${what} is told apart before anything is done`, async (user) => {
+/** Machines that are refused before anything is done. */
+const MACHINES: Readonly<Record<string, readonly [Needs["newcomer"], RegExp]>> = {
+  "an ARM processor": [
+    { scripts: { uname: uname("Linux", "aarch64") } },
+    /Cannot install on aarch64/,
+  ],
+  "macOS": [{ scripts: { uname: uname("Darwin", "arm64") } }, /Cannot install on Darwin/],
+  "musl": [
+    { scripts: { getconf: FAILS, ldd: MUSL } },
+    /its libc is musl, and claude-print needs glibc 2\.34/,
+  ],
+  "an old glibc": [
+    { scripts: { getconf: "echo glibc 2.31" } },
+    /its glibc is 2\.31, and .* 2\.34 or newer/,
+  ],
+  "an old glibc of ldd": [{ scripts: { getconf: FAILS, ldd: OLD_LDD } }, /its glibc is 2\.31/],
+  "no mv": [{ without: ["mv"] }, /there is no "mv" on PATH/],
+};
+
+for (const [name, [newcomer = {}, stderr]] of Object.entries(MACHINES)) {
+  testUnderShells(`a machine is refused: ${name}`, async (user) => {
     await assertRefused(user, ["--from", "nowhere"], { stderr });
-  }, { newcomer: { scripts }, otherTools: "uname" in scripts, once: true });
+  }, { newcomer, otherTools: true, once: true });
 }
 
-testUnderShells("a machine that does not tell its libc is given a try", async (user) => {
+testUnderShells("a machine of unknown libc is accepted", async (user) => {
   const { code } = await user.install(["--from", await user.release(fakeProgram())]);
   assertEquals(code, 0);
 }, { newcomer: { without: ["getconf", "ldd"] }, once: true });
 
-testUnderShells("what is no flag is refused", async (user) => {
+testUnderShells("bad flags are refused", async (user) => {
   for (
     const [args, stderr] of [
       [["--prefix"], /--prefix needs a value/],
@@ -60,79 +67,62 @@ testUnderShells("what is no flag is refused", async (user) => {
   ) await assertRefused(user, args, { code: 2, stderr });
 });
 
-testUnderShells("a tool that is missing is named", async (user) => {
-  await assertRefused(user, ["--from", "x"], { stderr: /there is no "mv" on PATH/ });
-}, { newcomer: { without: ["mv"] }, otherTools: true, once: true });
-
-testUnderShells("without anything that makes checksums nothing is installed", async (user) => {
+testUnderShells("without a tool for checksums nothing is installed", async (user) => {
   const file = await user.release(fakeProgram());
   await assertRefused(user, ["--from", file], { stderr: /none of sha256sum, shasum and openssl/ });
 }, { newcomer: { without: ["sha256sum"] }, otherTools: true, once: true });
 
 for (const tool of ["shasum", "openssl"]) {
-  // shasum is a Perl script.
-  const tools = [tool, "perl"];
-  testUnderShells(`${tool} will do instead of sha256sum`, async (user) => {
+  testUnderShells(`${tool} replaces sha256sum`, async (user) => {
     const file = await user.release(fakeProgram());
     assertEquals((await user.install(["--from", file])).code, 0);
     await user.release(fakeProgram({ version: "0.2.0" }));
     await Deno.writeTextFile(file, "changed");
     await assertRefused(user, ["--from", file], { stderr: /its SHA-256 is/ });
   }, {
-    newcomer: { without: ["sha256sum"], tools },
+    // shasum is a Perl script.
+    newcomer: { without: ["sha256sum"], tools: [tool, "perl"] },
     otherTools: true,
     once: true,
     lack: lackOf(tool),
   });
 }
 
-testUnderShells("a wrong checksum leaves the old program as it was", async (user) => {
-  const good = await user.release(fakeProgram(), "good");
-  await user.install(["--from", good]);
+testUnderShells("a bad program or checksum leaves the old program", async (user) => {
+  await user.install(["--from", await user.release(fakeProgram(), "good")]);
+  const touch = "#!/bin/sh\ntouch $HOME/ran\n";
   const bad = await user.release(fakeProgram({ version: "6.6.6" }), "bad");
-  await Deno.writeTextFile(bad, "#!/bin/sh\ntouch $HOME/ran\n");
-  const got = await sha256("#!/bin/sh\ntouch $HOME/ran\n");
-  await assertRefused(user, ["--from", bad], { stderr: new RegExp(`its SHA-256 is ${got}, not `) });
+  await Deno.writeTextFile(bad, touch);
+  await assertRefused(user, ["--from", bad], {
+    stderr: new RegExp(`its SHA-256 is ${await sha256(touch)}, not `),
+  });
+  const broken = "#!/bin/sh\necho 'libfoo.so: cannot open shared object file' >&2\nexit 127\n";
+  await assertRefused(user, ["--from", await user.release(broken, "broken")], {
+    stderr: /Cannot start the new claude-print: libfoo\.so: cannot open shared object file\n/,
+  });
+  const other = await user.release("#!/bin/sh\necho other 1.0\n", "other");
+  await assertRefused(user, ["--from", other], { stderr: /it is not claude-print/ });
+  const again = await user.release(fakeProgram(), "again");
+  await assertRefused(user, ["--from", again, "--version", "v0.2.0"], {
+    stderr: /it is claude-print 0\.1\.0, not 0\.2\.0/,
+  });
 }, { once: true });
 
-for (
-  const [what, text] of [
-    ["a page", "<html>Log in</html>\n"],
-    ["nothing", ""],
-    ["too short a checksum", "1ba18071a83e2a2b767732c6b1952d83e690d84331054e7d50a38b112385aad\n"],
-  ] as const
-) {
-  testUnderShells(`${what} is no checksum`, async (user) => {
-    const file = await user.release(fakeProgram());
+testUnderShells("a file without its checksum is refused", async (user) => {
+  const file = await user.release(fakeProgram());
+  const short = "1ba18071a83e2a2b767732c6b1952d83e690d84331054e7d50a38b112385aad\n";
+  for (const text of ["<html>Log in</html>\n", "", short]) {
     await Deno.writeTextFile(`${file}.sha256`, text);
     await assertRefused(user, ["--from", file], { stderr: /does not hold a checksum/ });
-  }, { once: text !== "" });
-}
-
-testUnderShells("a file without its checksum beside it is not taken", async (user) => {
-  const file = await user.release(fakeProgram());
+  }
   await Deno.remove(`${file}.sha256`);
   await assertRefused(user, ["--from", file], {
     stderr: /Cannot get .*\.sha256: there is no such file/,
   });
   await assertRefused(user, ["--from", "gone"], { stderr: /Cannot get gone: there is no such/ });
-}, { once: true });
+});
 
-testUnderShells("a program that does not start does not replace one that does", async (user) => {
-  await user.install(["--from", await user.release(fakeProgram(), "good")]);
-  const text = "#!/bin/sh\necho 'libfoo.so: cannot open shared object file' >&2\nexit 127\n";
-  await assertRefused(user, ["--from", await user.release(text, "bad")], {
-    stderr: /Cannot start the new claude-print: libfoo\.so: cannot open shared object file\n/,
-  });
-  const other = await user.release("#!/bin/sh\necho other 1.0\n", "other");
-  await assertRefused(user, ["--from", other], { stderr: /it is not claude-print/ });
-  const good = await user.release(fakeProgram(), "again");
-  await assertRefused(user, ["--from", good, "--version", "v0.2.0"], {
-    stderr: /it is claude-print 0\.1\.0, not 0\.2\.0/,
-  });
-}, { once: true });
-
-testUnderShells("a FIFO in the place of a file is not waited for", async (user) => {
+testUnderShells("a FIFO is refused without waiting", async (user) => {
   const file = await user.release(fakeProgram());
   for (const path of [file, `${file}.sha256`]) {
     const text = await Deno.readTextFile(path);
@@ -143,19 +133,9 @@ testUnderShells("a FIFO in the place of a file is not waited for", async (user) 
     await Deno.remove(path);
     await Deno.writeTextFile(path, text);
   }
-  const CLAUDE_PRINT_RELEASES = `${user.path}/mirror`;
-  const folder = `${CLAUDE_PRINT_RELEASES}/latest/download`;
-  await Deno.mkdir(folder, { recursive: true });
-  await Deno.copyFile(file, `${folder}/claude-print-x86_64-linux`);
-  const sum = `${folder}/claude-print-x86_64-linux.sha256`;
-  assertEquals(new Deno.Command("mkfifo", { args: [sum] }).outputSync().code, 0);
-  await assertRefused(user, [], {
-    stderr: /Cannot get .*\/mirror\/.*\.sha256: it is no regular file/,
-    options: { env: { CLAUDE_PRINT_RELEASES }, piped: true },
-  });
 });
 
-testUnderShells("a program that is killed at its limit is named", async (user) => {
+testUnderShells("a program that is killed is named", async (user) => {
   const killed = await user.release("#!/bin/sh\nkill -KILL $$\n", "killed");
   await assertRefused(user, ["--from", killed], {
     stderr: /Cannot start the new claude-print: it was killed, or did not end within 60 seconds\n/,
@@ -166,7 +146,7 @@ testUnderShells("a program that is killed at its limit is named", async (user) =
   assertMatch(stderr, /Warning: Cannot make .*claude-print\.1: it was killed, or did not/);
 }, { newcomer: { folders: [".local/share/man"] } });
 
-testUnderShells("whatever is started has a limit", async (user) => {
+testUnderShells("every program that is started has a time limit", async (user) => {
   await user.install(["--from", await user.release(fakeProgram())]);
   const limits = await Deno.readTextFile(`${user.path}/limits`);
   const commands = limits.replaceAll(/ \S*\//gu, " ").trimEnd().split("\n");
@@ -187,7 +167,7 @@ testUnderShells("whatever is started has a limit", async (user) => {
   once: true,
 });
 
-testUnderShells("a folder in the program's place is not filled", async (user) => {
+testUnderShells("a folder at the program's path is refused", async (user) => {
   const file = await user.release(fakeProgram());
   await assertRefused(user, ["--from", file], { stderr: /Cannot install to .*: it is a folder/ });
 }, { newcomer: { folders: [".local/bin/claude-print"] }, once: true });
@@ -203,18 +183,15 @@ testUnderShells("without a record nothing is installed", async (user) => {
 testUnderShells("a manual page that cannot be written is a warning", async (user) => {
   await Deno.writeTextFile(`${user.home}/.local/share/man/man1`, "in the way");
   const before = await user.tree();
-  const { code, stdout, stderr } = await user.install([
-    "--from",
-    await user.release(fakeProgram()),
-  ]);
-  assertEquals(code, 0);
-  assertMatch(stderr, /Warning: Cannot write .*\/man1\/claude-print\.1: /);
-  assert(!stdout.includes("manual page"));
+  const run = await user.install(["--from", await user.release(fakeProgram())]);
+  assertEquals(run.code, 0);
+  assertMatch(run.stderr, /Warning: Cannot write .*\/man1\/claude-print\.1: /);
+  assert(!run.stdout.includes("manual page"));
   await user.install(["--uninstall"]);
   assertEquals(await user.tree(), before);
 }, { newcomer: { folders: [".local/share/man"] }, once: true });
 
-/** Runs the installer with a small or read-only disk, and shows what is on it then. */
+/** Runs the installer with a small or read-only disk, and copies the disk after it. */
 const ON_ANOTHER_DISK = `
   cp -r "$HOME/.local/bin" "$HOME/before"
   mount -t tmpfs -o size=$0 none "$HOME/.local/bin" || exit 99
@@ -226,20 +203,16 @@ const ON_ANOTHER_DISK = `
   exit $code
 `;
 
-for (
-  const [what, size, stderr] of [
-    [
-      "a full",
-      "64k",
-      /^install\.sh: Cannot get .*: no space left on the disk of .*\n {2}Free some/,
-    ],
-    ["a read-only", "4m", /^install\.sh: Cannot write to .*\n {2}Make it writable or free space/],
-  ] as const
-) {
-  testUnderShells(`${what} disk leaves the old program and nothing else`, async (user) => {
-    const old = fakeProgram();
-    await user.install(["--from", await user.release(old, "old")]);
-    const fresh = await user.release(fakeProgram({ version: "0.2.0", ballast: 200_000 }), "new");
+testUnderShells("a full or read-only disk leaves the old program", async (user) => {
+  const old = fakeProgram();
+  await user.install(["--from", await user.release(old, "old")]);
+  const fresh = await user.release(fakeProgram({ version: "0.2.0", ballast: 200_000 }), "new");
+  for (
+    const [size, stderr] of [
+      ["64k", /^install\.sh: Cannot get .*: no space left on the disk of .*\n {2}Free some/],
+      ["4m", /^install\.sh: Cannot write to .*\n {2}Make it writable or free space/],
+    ] as const
+  ) {
     const run = await user.install(["--from", fresh], {
       wrap: ["unshare", "-rm", "/bin/sh", "-c", ON_ANOTHER_DISK, size],
       env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
@@ -250,5 +223,8 @@ for (
     const left = Object.entries(tree).filter(([path]) => path.startsWith("after/"));
     assertEquals(left, [["after/", ""], ["after/claude-print", `755 ${old}`]]);
     assertStringIncludes(tree[".local/share/claude-print/installed"] ?? "", await sha256(old));
-  }, { lack: MOUNT_LACK, once: true });
-}
+    for (const name of ["before", "after"]) {
+      await Deno.remove(`${user.home}/${name}`, { recursive: true });
+    }
+  }
+}, { lack: MOUNT_LACK, once: true });

@@ -1,98 +1,89 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
-import { fakeProgram } from "./fake_program.ts";
-import { sha256 } from "./newcomer.ts";
+import { fakeProgram, sha256 } from "./newcomer.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
-const FOLDERS = [
-  ".needle",
-  ".config/fish",
-  ".local/share/man",
-  ".local/share/bash-completion",
-  ".zfunc",
-];
-
-testUnderShells(
-  "a first install into an empty home is the program and its record",
-  async (user) => {
-    const program = fakeProgram({ claude: "2.1.330" });
-    const file = await user.release(program);
-    assertEquals(await user.install(["--from", file]), {
-      code: 0,
-      stdout: `Getting ${file}
+testUnderShells("a first install is the program and its record", async (user) => {
+  const program = fakeProgram({ claude: "2.1.330" });
+  const file = await user.release(program);
+  const expected = {
+    code: 0,
+    stdout: `Getting ${file}
 Installed claude-print 0.1.0: ${user.target}
 Found Claude Code 2.1.330
-
 ${user.home}/.local/bin is not on PATH. Add this line to ~/.bashrc, and open a new shell:
   export PATH="$HOME/.local/bin:$PATH"
 Then "claude-print doctor" looks whether all is well
 `,
-      stderr: "",
-    });
-    assertEquals(await user.tree(), {
-      ".local/": "",
-      ".local/bin/": "",
-      ".local/bin/claude-print": `755 ${program}`,
-      ".local/share/": "",
-      ".local/share/claude-print/": "",
-      ".local/share/claude-print/installed": `644 claude-print 0.1.0
+    stderr: "",
+  };
+  const record = `644 claude-print 0.1.0
 ${await sha256(program)} ${user.target}
 folder ${user.home}/.local/share/claude-print
 folder ${user.home}/.local/share
 folder ${user.home}/.local/bin
 folder ${user.home}/.local
 end
-`,
+`;
+  for (const piped of [false, true]) {
+    assertEquals(await user.install(["--from", file], { piped }), expected);
+    assertEquals(await user.tree(), {
+      ".local/": "",
+      ".local/bin/": "",
+      ".local/bin/claude-print": `755 ${program}`,
+      ".local/share/": "",
+      ".local/share/claude-print/": "",
+      ".local/share/claude-print/installed": record,
     });
-  },
-);
+    assertEquals((await user.install(["--uninstall"])).code, 0);
+    assertEquals(await user.tree(), {});
+  }
+});
 
-testUnderShells(
-  "completions, manual page and agent file go where there are folders for them",
-  async (user) => {
+/** Folders that other programs have made, the environment, and what is put where. */
+const PLACES = [
+  {
+    folders: [".needle", ".config/fish", ".local/share/man", ".local/share/bash-completion"]
+      .concat(".zfunc"),
+    env: () => ({ ZDOTDIR: undefined }),
+    files: {
+      ".local/share/man/man1/claude-print.1": ".TH CLAUDE-PRINT 1 0.1.0\n",
+      ".local/share/bash-completion/completions/claude-print": "# claude-print 0.1.0 for bash\n",
+      ".zfunc/_claude-print": "# claude-print 0.1.0 for zsh\n",
+      ".config/fish/completions/claude-print.fish": "# claude-print 0.1.0 for fish\n",
+      ".needle/agents/claude-print.yaml": "",
+    },
+  },
+  {
+    folders: ["my data/man", "conf/fish", "z/completions"],
+    env: (home: string) => ({
+      XDG_DATA_HOME: `${home}/my data`,
+      XDG_CONFIG_HOME: `${home}/conf`,
+      ZDOTDIR: `${home}/z`,
+    }),
+    files: {
+      "my data/claude-print/installed": "",
+      "my data/man/man1/claude-print.1": "",
+      "conf/fish/completions/claude-print.fish": "",
+      "z/completions/_claude-print": "",
+    },
+  },
+];
+
+for (const { folders, env, files } of PLACES) {
+  testUnderShells(`manual page and completions go to ${folders.at(-1)}`, async (user) => {
     const before = await user.tree();
     const file = await user.release(fakeProgram());
-    const { code } = await user.install(["--from", file], { env: { ZDOTDIR: undefined } });
-    assertEquals(code, 0);
+    const options = { env: env(user.home) };
+    assertEquals((await user.install(["--from", file], options)).code, 0);
     const tree = await user.tree();
-    assertEquals(tree[".local/share/man/man1/claude-print.1"], "644 .TH CLAUDE-PRINT 1 0.1.0\n");
-    for (
-      const [shell, path] of [
-        ["bash", ".local/share/bash-completion/completions/claude-print"],
-        ["zsh", ".zfunc/_claude-print"],
-        ["fish", ".config/fish/completions/claude-print.fish"],
-      ] as const
-    ) {
-      assertEquals(tree[path], `644 # claude-print 0.1.0 for ${shell}\n`);
+    for (const [path, text] of Object.entries(files)) {
+      assertEquals(tree[path]?.startsWith(`644 ${text}`), true, path);
     }
-    assertStringIncludes(tree[".needle/agents/claude-print.yaml"] ?? "", "644 ");
-    assertEquals((await user.install(["--uninstall"])).code, 0);
+    assertEquals((await user.install(["--uninstall"], options)).code, 0);
     assertEquals(await user.tree(), before);
-  },
-  { newcomer: { folders: FOLDERS } },
-);
-
-testUnderShells("the folders that XDG and zsh name are used", async (user) => {
-  const file = await user.release(fakeProgram());
-  const env = {
-    XDG_DATA_HOME: `${user.home}/my data`,
-    XDG_CONFIG_HOME: `${user.home}/conf`,
-    ZDOTDIR: `${user.home}/z`,
-  };
-  const before = await user.tree();
-  assertEquals((await user.install(["--from", file], { env })).code, 0);
-  const tree = await user.tree();
-  for (
-    const path of [
-      "my data/claude-print/installed",
-      "my data/man/man1/claude-print.1",
-      "conf/fish/completions/claude-print.fish",
-      "z/completions/_claude-print",
-    ]
-  ) assertEquals(tree[path]?.slice(0, 4), "644 ", path);
-  assertEquals((await user.install(["--uninstall"], { env })).code, 0);
-  assertEquals(await user.tree(), before);
-}, { newcomer: { folders: ["my data/man", "conf/fish", "z/completions"] }, once: true });
+  }, { newcomer: { folders } });
+}
 
 testUnderShells("--prefix needs no HOME, and keeps all below it", async (user) => {
   const file = await user.release(fakeProgram());
@@ -111,7 +102,7 @@ testUnderShells("--prefix needs no HOME, and keeps all below it", async (user) =
   }
 }, { newcomer: { folders: ["opt/cp/share/zsh/site-functions"] } });
 
-testUnderShells("a second install is an upgrade, and says from what to what", async (user) => {
+testUnderShells("a second install is an upgrade", async (user) => {
   const old = await user.release(fakeProgram({ version: "0.1.0" }), "old");
   const fresh = await user.release(fakeProgram({ version: "0.2.0-rc.1" }), "new");
   const lines = async (file: string) => {
@@ -135,24 +126,18 @@ testUnderShells("a second install is an upgrade, and says from what to what", as
   assertEquals(await user.tree(), { ".zfunc/": "" });
 }, { newcomer: { folders: [".zfunc"] } });
 
-testUnderShells("a script that comes through a pipe does the same", async (user) => {
-  const file = await user.release(fakeProgram());
-  const { code, stdout } = await user.install(["--from", file], { piped: true });
-  assertEquals(code, 0);
-  assertStringIncludes(stdout, "Installed claude-print 0.1.0");
-  assertEquals((await user.tree())[".local/bin/claude-print"]?.slice(0, 4), "755 ");
-});
-
-testUnderShells("a changed file is neither upgraded nor removed, and is named", async (user) => {
+testUnderShells("changed and foreign files are left alone", async (user) => {
   const agent = `${user.home}/.needle/agents/claude-print.yaml`;
+  const foreign = `${user.home}/.zfunc/_claude-print`;
+  await Deno.writeTextFile(foreign, "mine\n");
   const first = await user.release(fakeProgram(), "first");
   const second = await user.release(fakeProgram({ version: "0.2.0" }), "second");
   await user.install(["--from", first]);
   await Deno.writeTextFile(agent, "model: opus\n");
   const upgrade = await user.install(["--from", second]);
   assertEquals(upgrade.code, 0);
-  assertStringIncludes(upgrade.stdout, `Left as it is, because it was not installed from here or`);
-  assertStringIncludes(upgrade.stdout, agent);
+  assertStringIncludes(upgrade.stdout, "Left as it is, because it was not installed from here or");
+  for (const path of [agent, foreign]) assertStringIncludes(upgrade.stdout, path);
   const { code, stdout } = await user.install(["--uninstall"]);
   assertEquals([code, stdout], [
     0,
@@ -164,38 +149,20 @@ Left as it is, because it was changed since it was installed: ${agent}
     ".needle/": "",
     ".needle/agents/": "",
     ".needle/agents/claude-print.yaml": "644 model: opus\n",
+    ".zfunc/": "",
+    ".zfunc/_claude-print": "644 mine\n",
   });
-}, { newcomer: { folders: [".needle"] } });
-
-testUnderShells("a file that somebody else put there is left alone", async (user) => {
-  const page = `${user.home}/.local/share/man/man1/claude-print.1`;
-  const other = `${user.home}/.zfunc/_claude-print`;
-  await Deno.writeTextFile(page, ".TH CLAUDE-PRINT 1 0.1.0\n");
-  await Deno.writeTextFile(other, "mine\n");
-  const before = await user.tree();
-  const { stdout } = await user.install(["--from", await user.release(fakeProgram())]);
-  assertEquals(stdout.includes(page), false);
-  assertStringIncludes(stdout, `Left as it is`);
-  assertEquals((await user.tree())[".zfunc/_claude-print"], "644 mine\n");
-  await user.install(["--uninstall"]);
-  assertEquals(await user.tree(), before);
-}, { newcomer: { folders: [".local/share/man/man1", ".zfunc"] }, once: true });
+}, { newcomer: { folders: [".needle", ".zfunc"] } });
 
 testUnderShells("the agent file of NEEDLE has its fields", async (user) => {
   await user.install(["--from", await user.release(fakeProgram())]);
   const yaml = (await user.tree())[".needle/agents/claude-print.yaml"] ?? "";
   for (
     const line of [
-      "name: claude-print",
-      "description: ",
-      "agent_cli: claude-print",
+      ...["name: claude-print", "description: ", "agent_cli: claude-print"],
       'version_command: "claude-print --version"',
-      "input_method:\n  method: stdin",
-      "timeout_secs: 3600",
-      "provider: anthropic",
-      "model: ",
-      "output_transform: needle-transform-claude",
-      "cost:\n  type: use_or_lose",
+      ...["input_method:\n  method: stdin", "timeout_secs: 3600", "provider: anthropic"],
+      ...["model: ", "output_transform: needle-transform-claude", "cost:\n  type: use_or_lose"],
     ]
   ) assertStringIncludes(yaml, `\n${line}`);
   const [, folded = ""] = /^invoke_template: >-\n((?: {2}.*\n)+)/m.exec(yaml) ?? [];
@@ -206,13 +173,14 @@ testUnderShells("the agent file of NEEDLE has its fields", async (user) => {
   assertEquals(parsed.kind === "run" && parsed.request.outputFormat, "stream-json");
 }, { newcomer: { folders: [".needle"] }, once: true });
 
-testUnderShells("the line for PATH is one that the user's shell understands", async (user) => {
+testUnderShells("the advice for PATH is of the user's shell", async (user) => {
   const file = await user.release(fakeProgram());
+  const bin = `${user.home}/.local/bin`;
   const advice = async (shell: string) => {
     const { stdout } = await user.install(["--from", file], { env: { SHELL: shell } });
     return stdout.split("\n").slice(-4, -2);
   };
-  const start = `${user.home}/.local/bin is not on PATH. Add this line to`;
+  const start = `${bin} is not on PATH. Add this line to`;
   const line = '  export PATH="$HOME/.local/bin:$PATH"';
   assertEquals(await advice("/bin/zsh"), [`${start} ~/.zshrc, and open a new shell:`, line]);
   assertEquals(await advice("/usr/bin/fish"), [
@@ -220,58 +188,38 @@ testUnderShells("the line for PATH is one that the user's shell understands", as
     '  fish_add_path "$HOME/.local/bin"',
   ]);
   assertEquals(await advice("/bin/sh"), [`${start} ~/.profile, and open a new shell:`, line]);
-}, { once: true });
-
-testUnderShells(
-  "a folder that is on PATH needs no advice, one that comes late does",
-  async (user) => {
-    const file = await user.release(fakeProgram());
-    const bin = `${user.home}/.local/bin`;
-    const onPath = await user.install(["--from", file], { env: { PATH: `${user.tools}:${bin}` } });
-    assertEquals(
-      onPath.stdout.split("\n").at(-2),
-      'Next: "claude-print doctor" looks whether all is well',
-    );
-    await Deno.writeTextFile(`${user.tools}/claude-print`, "#!/bin/sh\n", { mode: 0o755 });
-    const late = await user.install(["--from", file], { env: { PATH: `${user.tools}:${bin}` } });
-    assertStringIncludes(
-      late.stderr,
-      `Warning: ${user.tools}/claude-print comes before ${user.target} on PATH`,
-    );
-    assertEquals([onPath.code, late.code], [0, 0]);
-  },
-);
-
-testUnderShells("without a claude on PATH it installs, and warns", async (user) => {
-  const { code, stdout, stderr } = await user.install([
-    "--from",
-    await user.release(fakeProgram()),
-  ]);
-  assertEquals([code, stdout.includes("Found Claude Code")], [0, false]);
+  const options = { env: { PATH: `${user.tools}:${bin}` } };
+  const onPath = await user.install(["--from", file], options);
   assertEquals(
-    stderr,
+    onPath.stdout.split("\n").at(-2),
+    'Next: "claude-print doctor" looks whether all is well',
+  );
+  assertEquals(
+    onPath.stderr,
     "install.sh: Warning: there is no claude on PATH: claude-print drives Claude Code, so " +
       "install that too\n",
   );
+  await Deno.writeTextFile(`${user.tools}/claude-print`, "#!/bin/sh\n", { mode: 0o755 });
+  const late = await user.install(["--from", file], options);
+  assertStringIncludes(
+    late.stderr,
+    `Warning: ${user.tools}/claude-print comes before ${user.target} on PATH`,
+  );
 }, { once: true });
 
-testUnderShells(
-  "--uninstall warns of a shim that would call a program that is gone",
-  async (user) => {
-    await user.install(["--from", await user.release(fakeProgram())]);
-    const shim = `${user.tools}/claude`;
-    await Deno.writeTextFile(shim, "#!/bin/sh\n# claude-print shim, made\n", { mode: 0o755 });
-    const { code, stderr } = await user.install(["--uninstall"]);
-    assertEquals([code, stderr], [
-      0,
-      `install.sh: Warning: ${shim} sends calls to claude-print, which goes: remove ${shim} too\n`,
-    ]);
-  },
-);
-
-testUnderShells("--uninstall of what is not installed says where it looked", async (user) => {
-  const { code, stdout, stderr } = await user.install(["--uninstall"]);
-  assertEquals([code, stdout], [1, ""]);
-  assertStringIncludes(stderr, `there is no ${user.home}/.local/share/claude-print/installed`);
-  assertEquals(await user.tree(), {});
+testUnderShells("--uninstall warns of a shim, or that nothing is installed", async (user) => {
+  const nothing = await user.install(["--uninstall"]);
+  assertEquals([nothing.code, nothing.stdout], [1, ""]);
+  assertStringIncludes(
+    nothing.stderr,
+    `there is no ${user.home}/.local/share/claude-print/installed`,
+  );
+  await user.install(["--from", await user.release(fakeProgram())]);
+  const shim = `${user.tools}/claude`;
+  await Deno.writeTextFile(shim, "#!/bin/sh\n# claude-print shim, made\n", { mode: 0o755 });
+  const { code, stderr } = await user.install(["--uninstall"]);
+  assertEquals([code, stderr], [
+    0,
+    `install.sh: Warning: ${shim} sends calls to claude-print, which goes: remove ${shim} too\n`,
+  ]);
 });

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { findTool, lackOf } from "../find_tool.ts";
 import { MOUNT_LACK } from "../standin/mount_lack.ts";
-import { fakeProgram } from "./fake_program.ts";
-import { type InstallOptions, type Newcomer, sha256 } from "./newcomer.ts";
+import { fakeProgram, type InstallOptions, type Newcomer, sha256 } from "./newcomer.ts";
 import { serveReleases } from "./release_server.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
@@ -35,7 +34,7 @@ function deadly(tool: string): string {
 }
 
 testUnderShells(
-  "an upgrade that is killed at any moment can be done again, or undone",
+  "an upgrade killed at any moment can be repeated or undone",
   async (user) => {
     const [old, fresh] = [await user.release(OLD, "old"), await user.release(NEW, "new")];
     const env = { JOURNAL: `${user.path}/journal`, KILL_AT: "0" };
@@ -87,7 +86,7 @@ const PLACES: readonly (readonly [string, InstallOptions])[] = [
 
 for (const [where, options] of PLACES) {
   testUnderShells(
-    `what an installer has under way stays, and goes once it is killed${where}`,
+    `files of a running installer stay until it is killed${where}`,
     async (user) => {
       const file = await user.release(OLD);
       const strange = ["4194999.7.elsewhere-1", "4194999.7", "x.7.here"]
@@ -118,7 +117,7 @@ for (const [where, options] of PLACES) {
   );
 }
 
-testUnderShells("two installers at once end with one program, and its record", async (user) => {
+testUnderShells("two installers at once leave one program and record", async (user) => {
   const before = await user.tree();
   const runs = [
     user.install(["--from", await user.release(OLD, "old"), "--version", "0.1.0"]),

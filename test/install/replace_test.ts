@@ -1,6 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { fakeProgram } from "./fake_program.ts";
-import { INSTALLER, type Newcomer, sha256 } from "./newcomer.ts";
+import { fakeProgram, INSTALLER, type Newcomer, sha256 } from "./newcomer.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
 /** A program that leaves a trace when it is run. */
@@ -31,7 +30,7 @@ const FOREIGN: readonly {
 
 for (const [index, { what, put }] of FOREIGN.entries()) {
   testUnderShells(
-    `${what}, which was not installed from here, is neither run nor replaced, but with --force`,
+    `${what} is replaced only with --force`,
     async (user) => {
       const file = await user.release(fakeProgram());
       await put(user);
@@ -62,7 +61,7 @@ for (const [index, { what, put }] of FOREIGN.entries()) {
   );
 }
 
-testUnderShells("what came in the place of an installed program is left alone", async (user) => {
+testUnderShells("a program that replaced ours is left alone", async (user) => {
   const file = await user.release(fakeProgram());
   for (const { what, put } of FOREIGN.slice(0, 3)) {
     await user.install(["--from", file]);
@@ -81,7 +80,7 @@ testUnderShells("what came in the place of an installed program is left alone", 
   }
 }, { newcomer: { folders: [".local/bin"] }, once: true });
 
-testUnderShells("the same folder by another name is the same", async (user) => {
+testUnderShells("one folder may have several names", async (user) => {
   await Deno.mkdir(`${user.path}/home/opt`);
   await Deno.symlink("opt", `${user.path}/home/link`);
   const first = await user.release(fakeProgram(), "first");
@@ -99,7 +98,7 @@ testUnderShells("the same folder by another name is the same", async (user) => {
 }, { once: true });
 
 testUnderShells(
-  "what is older than what is there is named, and must be asked for",
+  "a downgrade needs --version",
   async (user) => {
     const old = await user.release(fakeProgram({ version: "0.9.1" }), "old");
     const fresh = await user.release(fakeProgram({ version: "0.10.0" }), "new");
@@ -128,7 +127,7 @@ const VERSIONS =
   "0.0.9 0.1.0-alpha 0.1.0-alpha.1 0.1.0-alpha.beta 0.1.0-beta 0.1.0-beta.2 0.1.0-beta.11 0.1.0-rc.1 " +
   "0.1.0 0.1.1-0 0.1.1 0.2.0 0.10.0 1.0.0 1.0.1+build.5 10.0.0";
 
-testUnderShells("versions are ordered as semantic versioning has it", async (user, { command }) => {
+testUnderShells("versions are ordered by semantic versioning", async (user, { command }) => {
   const [program = "", ...args] = command;
   const functions = (await Deno.readTextFile(INSTALLER)).replace(
     /\n[^\n]*main "\$@"[^\n]*\n$/u,

@@ -1,4 +1,5 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join, resolve } from "node:path";
 import { findTool, lackOf } from "../find_tool.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { INSTALLER, makeNewcomer } from "./newcomer.ts";
@@ -10,7 +11,7 @@ const SCRIPT = await Deno.readTextFile(INSTALLER);
 for (const dialect of ["sh", "dash"]) {
   const shellcheck = findTool("shellcheck");
   Deno.test(unlessLacking(lackOf("shellcheck"), {
-    name: `install.sh is clean ${dialect}`,
+    name: `install.sh passes shellcheck as ${dialect}`,
     fn: async () => {
       const { stdout } = await new Deno.Command(shellcheck ?? "", {
         args: ["-s", dialect, INSTALLER],
@@ -20,7 +21,7 @@ for (const dialect of ["sh", "dash"]) {
   }));
 }
 
-Deno.test("install.sh that was cut off anywhere does nothing", async () => {
+Deno.test("a truncated install.sh does nothing", async () => {
   // Of the last line every byte counts; of the others every fourth, cut in its middle or before it.
   const lines = [...SCRIPT.matchAll(/\n/g)]
     .flatMap(({ index }, line) => line % 4 === 0 ? [index + 1 + (line % 8) * 3] : []);
@@ -44,7 +45,7 @@ Deno.test("install.sh that was cut off anywhere does nothing", async () => {
   assertEquals(await user.tree(), {});
 });
 
-testUnderShells("--help tells all flags, in 80 columns", async (user) => {
+testUnderShells("--help has all flags, in 80 columns", async (user) => {
   for (const flag of ["--help", "-h"]) {
     const { code, stdout, stderr } = await user.install([flag], { piped: true });
     assertEquals([code, stderr], [0, ""]);
@@ -52,4 +53,48 @@ testUnderShells("--help tells all flags, in 80 columns", async (user) => {
     for (const [name] of parsed.matchAll(/--[a-z]+/g)) assertStringIncludes(stdout, `  ${name}`);
     for (const line of stdout.split("\n")) assertEquals(line.slice(80), "");
   }
+});
+
+const ROOT = join(import.meta.dirname ?? ".", "../..");
+const EXECUTABLE = resolve(ROOT, Deno.env.get("CLAUDE_PRINT") || "dist/claude-print");
+
+function isThere(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+testUnderShells("the executable is installed, runs and is removed", async (user) => {
+  const asset = `${user.path}/release/claude-print-x86_64-linux`;
+  await Deno.symlink(EXECUTABLE, asset);
+  const digest = await crypto.subtle.digest("SHA-256", await Deno.readFile(EXECUTABLE));
+  await Deno.writeTextFile(`${asset}.sha256`, `${new Uint8Array(digest).toHex()}  claude-print\n`);
+  const before = await user.tree();
+  const { code, stdout } = await user.install(["--from", asset]);
+  assertEquals(code, 0);
+  assertMatch(stdout, /^Installed claude-print \d+\.\d+\.\d+.*: /m);
+  const data = `${user.home}/.local/share`;
+  const prints = async (...args: string[]) => {
+    const { stdout } = await new Deno.Command(user.target, {
+      args,
+      clearEnv: true,
+      env: { HOME: user.home, PATH: user.tools },
+    }).output();
+    return new TextDecoder().decode(stdout);
+  };
+  assertEquals(await Deno.readTextFile(`${data}/man/man1/claude-print.1`), await prints("man"));
+  const completions = await prints("completion", "bash");
+  assertStringIncludes(completions, "\ncomplete -F _claude_print claude-print\n");
+  assertEquals(
+    await Deno.readTextFile(`${data}/bash-completion/completions/claude-print`),
+    completions,
+  );
+  assertEquals((await user.install(["--uninstall"])).code, 0);
+  assertEquals(await user.tree(), before);
+}, {
+  newcomer: { folders: [".local/share/man", ".local/share/bash-completion"] },
+  once: true,
+  lack: isThere(EXECUTABLE) ? undefined : "dist/claude-print, which deno task compile makes",
 });

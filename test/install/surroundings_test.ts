@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { startProgram } from "../start_program.ts";
-import { fakeProgram } from "./fake_program.ts";
-import { INSTALLER, type Newcomer } from "./newcomer.ts";
+import { fakeProgram, INSTALLER, type Newcomer } from "./newcomer.ts";
 import type { Shell } from "./shells.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
@@ -26,7 +25,7 @@ const CLOSED: readonly (readonly [redirection: string, stdout: boolean, stderr: 
 ];
 
 testUnderShells(
-  "a stream that is closed is no reason to fail, or to say nothing",
+  "closed standard streams are no error",
   async (user, shell) => {
     const args = ["--from", await user.release(fakeProgram())];
     const before = await user.tree();
@@ -53,7 +52,7 @@ testUnderShells(
 );
 
 testUnderShells(
-  "a path that depends on where one is, is named before anything is done",
+  "relative paths in the environment are refused",
   async (user) => {
     const args = ["--from", await user.release(fakeProgram())];
     for (
@@ -86,7 +85,7 @@ testUnderShells(
   },
 );
 
-testUnderShells("no umask shuts out the user, or lets others in", async (user, shell) => {
+testUnderShells("modes do not depend on the umask", async (user, shell) => {
   const args = ["--from", await user.release(fakeProgram())];
   const before = await user.tree();
   for (const [umask, folders] of [["000", 0o755], ["077", 0o700], ["777", 0o700]]) {
@@ -104,7 +103,7 @@ testUnderShells("no umask shuts out the user, or lets others in", async (user, s
   }
 }, { newcomer: { folders: [".needle"] } });
 
-testUnderShells("where every user may replace files nothing is installed", async (user) => {
+testUnderShells("a folder that every user can write to is refused", async (user) => {
   const args = ["--from", await user.release(fakeProgram())];
   await Deno.chmod(`${user.home}/.local/bin`, 0o777);
   const { code, stderr } = await user.install(args);
@@ -120,7 +119,7 @@ testUnderShells("where every user may replace files nothing is installed", async
   }
 }, { newcomer: { folders: [".local/bin"] }, once: true });
 
-testUnderShells("what the environment holds for a shell changes nothing", async (user, shell) => {
+testUnderShells("variables of the shell change nothing", async (user, shell) => {
   const args = ["--from", await user.release(fakeProgram())];
   const trap = `${user.path}/trap`;
   await Deno.writeTextFile(trap, `: >"${user.path}/ran"\n`);

@@ -33,7 +33,7 @@ const REQUESTS: readonly (readonly [subtype: string, body?: JsonObject])[] = [
 ];
 
 forNewestVersion(
-  "what changes nothing, or is for programs of Anthropic's own, is answered in the words of claude -p",
+  "requests without effect have the answers of claude -p",
   async (real) => {
     const { project } = real.home;
     const git = async (...args: readonly string[]) => {

@@ -165,7 +165,7 @@ const CALCULATOR = [
 ];
 
 forEarlierVersions(
-  "a caller's decisions, hooks and servers in its own process are asked as by claude -p",
+  "decisions, hooks and servers of a caller are asked",
   async (real) => {
     const hooks = {
       PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["pre"] }],
@@ -230,7 +230,7 @@ function orderOf(stdout: string): readonly string[] {
 }
 
 forNewestVersion(
-  "a caller is asked after the frames of what it is asked about, by hooks of subagents too, as by claude -p, though a rule says to ask",
+  "questions come after the frames they are about",
   async (real) => {
     const rules = { permissions: { ask: ["Bash(touch:*)"] } };
     await Deno.mkdir(`${real.home.project}/.claude`);
@@ -291,7 +291,7 @@ function givenTo(agent: keyof typeof LARGE_AGENTS, requests: readonly LoggedRequ
 }
 
 forNewestVersion(
-  "what a caller asks about Claude Code, and what it sets in the project, is answered as by claude -p",
+  "requests about Claude Code have the same answers",
   async (real) => {
     const asked = [
       ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
@@ -378,7 +378,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a conversation's servers have tools for its first request, and are told of, switched and set as by claude -p",
+  "MCP servers of a conversation are listed, switched and set",
   async (real) => {
     const works = { type: "stdio", command: Deno.execPath(), args: MCP_SERVER };
     const config = { mcpServers: { works, broken: { command: "/nonexistent" } } };
@@ -483,7 +483,7 @@ forNewestVersion(
   },
 );
 
-forNewestVersion("files are what they were before a message, as by claude -p", async (real) => {
+forNewestVersion("files are rewound to a message", async (real) => {
   const { project } = real.home;
   const [kept, made] = [`${project}/kept.txt`, `${project}/made.txt`];
   const call = (tool: string, input: JsonObject) => `[[tool ${tool} ${JSON.stringify(input)}]]`;
@@ -617,7 +617,7 @@ function aboutClaude(answer: unknown): unknown {
 }
 
 forNewestVersion(
-  "a mode chosen while a permission is asked holds for the next call",
+  "a mode set during a question holds for the next call",
   async (real) => {
     await assertSame(real, {
       recorded: "control/mode",
@@ -640,7 +640,7 @@ forNewestVersion(
 
 for (const mode of ["acceptEdits", "bypassPermissions"]) {
   forNewestVersion(
-    `a stricter mode than ${mode} chosen in mid-turn holds for the next call`,
+    `a stricter mode than ${mode} holds for the next call`,
     async (real) => {
       const [first, second, go] = ["first", "second", "go"].map((name) =>
         `${real.home.project}/${name}`
@@ -668,7 +668,7 @@ for (const mode of ["acceptEdits", "bypassPermissions"]) {
 }
 
 forNewestVersion(
-  "a caller stops the turn, sets model, mode and limit, is asked in plan mode, into which a model goes by itself, though nobody might be, and goes away while it is asked",
+  "a caller interrupts, sets model and mode, and leaves",
   async (real) => {
     let isSilent = true;
     const planned = `${real.home.project}/planned`;
@@ -723,7 +723,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a caller names the session, and initializes again, as with claude -p",
+  "a caller names the session and initializes again",
   async (real) => {
     const script = async ({ say, send, heard }: Caller) => {
       /** Asks all at once: one headless Claude Code answers what is no command. */
@@ -776,7 +776,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a caller chooses among skills, says how its servers are used, has hooks that fail or answer for others, and plugins read again, as with claude -p",
+  "a caller chooses skills, servers, hooks and plugins",
   async (real) => {
     const { project } = real.home;
     // Claude Code finds the last one once it has read a file beside it.
@@ -898,7 +898,7 @@ async function transcriptOf(real: RealClaude, session: string) {
 }
 
 forNewestVersion(
-  "a call is put into the background, what it writes is told, and tasks are stopped, as by claude -p",
+  "calls are put into the background, read and stopped",
   async (real) => {
     const called = (tool: string, input: JsonObject) =>
       `[[tool ${tool} ${JSON.stringify({ ...input, run_in_background: true })}]]`;

@@ -8,7 +8,7 @@ import { RealClaude } from "../real_claude.ts";
 
 const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).pathname;
 
-Deno.test("drift --against says the prompts of cassettes again, offline and without tools that are not allowed", async () => {
+Deno.test("drift --against repeats cassettes offline with allowed tools", async () => {
   await using real = await RealClaude.set(REAL_VERSIONS.at(-1) ?? "");
   const { path, project, env } = real.home;
   const [folder, hostile, trace, tmp] = ["cassette", "hostile", "trace", "shared"]

@@ -15,7 +15,7 @@ const QUESTION = {
 };
 
 Deno.test(unlessLacking(lackOf("python3") ?? lackOf("curl"), {
-  name: `${version}: Python and curl hold a conversation over HTTP, and answer what is asked`,
+  name: `${version}: Python and curl hold a conversation over HTTP`,
   fn: async () => {
     await using real = await RealClaude.set(version);
     await using server = await serve({

@@ -5,7 +5,7 @@ import { parseFrames } from "../print_mode_facts.ts";
 const TALK = ["--allowedTools", "Bash", "--", "Do it. [[bash echo one]] [[next]] [[say done]]"];
 
 forNewestVersion(
-  "what the API said once is said again without it, exactly and to any run",
+  "--api-cassette plays recorded answers without the API",
   async (real) => {
     const cassette = ["--api-cassette", `${real.home.path}/t/cassette`];
     const json = ["--output-format", "stream-json", "--verbose", ...cassette];

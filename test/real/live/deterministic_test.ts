@@ -17,7 +17,7 @@ const TALK = [
   "Do it. [[bash echo one]] [[next]] [[say done]]",
 ];
 
-forNewestVersion(`${RUNS} deterministic runs send the same bytes`, async (real) => {
+forNewestVersion(`${RUNS} deterministic runs send the same requests`, async (real) => {
   await git(real, "init", "-q");
   const bodies: string[][] = [];
   using client = Deno.createHttpClient({});

@@ -32,7 +32,7 @@ function comparable({ path, headers, text }: LoggedRequest) {
 }
 
 forNewestVersion(
-  "--exact-stream asks Anthropic's API what is asked without it, over TLS",
+  "--exact-stream sends the same requests over TLS",
   async (real) => {
     await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });
     const authorities = `${real.home.path}/authorities.pem`;
@@ -54,7 +54,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "--exact-stream asks whom the user's settings name, who may be reached by a proxy",
+  "--exact-stream uses the API and proxy of the settings",
   async (real) => {
     const settings = { env: { ANTHROPIC_BASE_URL: `${real.api.url}/base`, NO_PROXY: "127.0.0.1" } };
     await Deno.writeTextFile(`${real.home.config}/settings.json`, JSON.stringify(settings));
@@ -67,7 +67,7 @@ forNewestVersion(
   },
 );
 
-forNewestVersion("--exact-stream is refused where nothing can be put in between", async (real) => {
+forNewestVersion("--exact-stream is refused with Bedrock", async (real) => {
   const { code, stdout, stderr } = await real.printHere(["-p", ...EXACT, "Hi"], {
     env: { CLAUDE_CODE_USE_BEDROCK: "1" },
   });
@@ -93,7 +93,7 @@ function streamed(stdout: string): readonly string[] {
 const SUMMARY = "<analysis>\nthought\n</analysis>\n\n<summary>\nThe short of it.\n</summary>";
 
 forNewestVersion(
-  "what Claude Code asks beside the conversation, such as a summary, is not streamed",
+  "--exact-stream does not stream a summary",
   async (real) => {
     // The conversation is compacted at 16,200 tokens, and what the API calls the rest of it has 12,000.
     const env = {

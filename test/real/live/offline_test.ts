@@ -7,7 +7,7 @@ import { RECORDED_RUNS } from "../../cassette/recorded_runs.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
-forNewestVersion("Claude Code runs offline from the answers of a fixture", async (real) => {
+forNewestVersion("Claude Code runs offline from a fixture", async (real) => {
   const fixtures = RECORDED_RUNS.filter(({ name }) => name.endsWith("/offline"));
   // Another Claude Code than those that are recorded is answered as the newest of them was.
   const fixture = fixtures.find(({ name }) => name.startsWith(real.version)) ?? fixtures.at(-1);

@@ -89,7 +89,7 @@ function streamed(frames: readonly JsonObject[]): readonly unknown[] {
 const WORK = "Work. [[think hm]] [[say I look\\nat it]] [[bash echo one]] " +
   "[[chunk 5]] [[pace 30]] [[say Here it is:\\n\\n  é 👩‍👩‍👧‍👦\\t`x`  \\nlast line]]";
 forNewestVersion(
-  "answers are told as they are written, in the frames of claude -p",
+  "partial messages are the frames of claude -p",
   async (real) => {
     const recorded = (name: string) => `${real.home.path}/${name}`;
     const [theirs, plain, exact] = await Promise.all([
@@ -149,7 +149,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a request that is made again, and one that goes on with an answer",
+  "partial messages of a retried and a continued request",
   async (real) => {
     // Hooks of two answers that follow one another at once may be heard in any order.
     const heard = `${real.home.path}/heard`;
@@ -168,7 +168,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "--stream-text tells an answer before it is over, and ends with what the text format prints, to the byte",
+  "--stream-text prints an answer while it is written",
   async (real) => {
     const told = `${real.home.path}/told`;
     const script = WORK.replace("I look\\nat it", "I look");
@@ -185,7 +185,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "--exact-stream: what the API refuses, and what it breaks off, is told as without it",
+  "--exact-stream reports API errors as without it",
   async (real) => {
     const script = "[[error 529 x1]] [[say half\\nline]] [[wait 100]] [[error 400]]";
     const prompt = ["-p", "--quiet", "--", `Hi ${script}`];
@@ -201,7 +201,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "--exact-stream: an API that is not there is one that cannot be reached",
+  "--exact-stream reports an unreachable API",
   async (real) => {
     const { code, stdout, stderr } = await real.printHere(
       ["--stream-text", "--exact-stream", "-p", "Hi"],

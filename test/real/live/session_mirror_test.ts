@@ -55,7 +55,7 @@ async function linesIn(path: string): Promise<readonly JsonObject[]> {
 }
 
 forNewestVersion(
-  "--session-mirror prints the lines that the transcripts will hold",
+  "--session-mirror prints the lines of the transcripts",
   async (real) => {
     const { code, stdout } = await real.printHere(ARGS);
     assertEquals(code, 0);

@@ -32,7 +32,7 @@ const background = (command: string) =>
 const subagent = (prompt: string) =>
   `tool Agent ${JSON.stringify({ description: "Look", prompt, subagent_type: "general-purpose" })}`;
 
-forNewestVersion("--shell-output tells what commands write, byte for byte", async (real) => {
+forNewestVersion("--shell-output prints what commands write", async (real) => {
   const lines = Array.from({ length: 1000 }, (_, number) => `${number + 1}\n`).join("");
   const names = ["own", "inner"];
   const [own = "", inner = ""] = names.map((name) => `[[bash ${patient(name)}]]`);

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
 import type { Reply } from "../../../src/learn/api/reply_script.ts";
+import { until } from "../../standin/stand_in.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
@@ -75,7 +76,7 @@ async function resultsOf(
 }
 
 forNewestVersion(
-  "--shell-output=split leaves every command and its result as it is",
+  "--shell-output=split changes no command or result",
   async (real) => {
     const plain = await asRecorded(
       real,
@@ -111,7 +112,7 @@ function letting(folder: string, words: Readonly<Record<string, readonly string[
   };
 }
 
-forNewestVersion("--shell-output=split tells stdout from stderr", async (real) => {
+forNewestVersion("--shell-output=split separates stdout and stderr", async (real) => {
   // What both write in several turns at once may be of either; each turn waits until those before it have been told.
   const commands = [
     `echo out 1; echo err 1 >&2; ${toldOf("first")}`,
@@ -159,7 +160,7 @@ forNewestVersion("--shell-output=split tells stdout from stderr", async (real) =
   assertEquals(ends.map(({ stream }) => stream), Array(6).fill("output"));
 });
 
-forNewestVersion("rules and hooks see the command itself", async (real) => {
+forNewestVersion("rules and hooks see the original command", async (real) => {
   const log = `${real.home.path}/seen`;
   const rewritten = JSON.stringify({
     hookSpecificOutput: {
@@ -196,14 +197,14 @@ forNewestVersion("rules and hooks see the command itself", async (real) => {
 });
 
 forNewestVersion(
-  "SIGINT ends a running tool too, keeps the text before it, and leaves nothing of its streams",
+  "SIGINT ends a running tool and its streams",
   async (real) => {
     const run = real.start([
       ...[...SPLIT, "--allowedTools", "Bash", "--"],
       "Work. [[say I look]] [[bash echo first >&2; touch begun; tail -f /dev/null]]",
     ]);
     const isBegun = () => [...Deno.readDirSync(real.home.project)].length > 0;
-    while (!isBegun()) await new Promise((done) => setTimeout(done, 10));
+    await until(() => Promise.resolve(isBegun()), "the tool runs");
     run.kill("SIGINT");
     const { stdout, code } = await run.ended;
     const frames = parseFrames(stdout);

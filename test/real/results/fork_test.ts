@@ -50,7 +50,7 @@ function lastRequest({ api }: RealClaude) {
 }
 
 forNewestVersion(
-  "a recorded conversation goes on for real from a turn, and is compared with what it was",
+  "a recorded conversation is forked at a turn and compared",
   async (real) => {
     const [talk, again, other] = ["talk", "again", "other"]
       .map((name) => `${real.home.path}/t/${name}`) as [string, string, string];
@@ -117,7 +117,7 @@ forNewestVersion(
   },
 );
 
-forNewestVersion("a subagent of a recorded conversation goes on in a fork of it", async (real) => {
+forNewestVersion("a fork continues a subagent of the recording", async (real) => {
   const talk = `${real.home.path}/t/subagent`;
   const call = JSON.stringify({
     description: "Look",

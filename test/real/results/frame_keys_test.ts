@@ -87,7 +87,7 @@ function keysIn(stdouts: readonly string[], left: readonly string[]): readonly s
 
 const versions = namedClaude === undefined ? await chosenVersions() : [namedClaude.version];
 for (const version of versions) {
-  Deno.test(`frames have the keys of claude -p, of ${version}, which the seed "${SEED}" chose`, async () => {
+  Deno.test(`${version}: frames have the keys of claude -p`, async () => {
     const binary = namedClaude?.binary ?? await executableOf(version);
     await using real = await RealClaude.set(version, { binary });
     const [ours, theirs]: [string[], string[]] = [[], []];

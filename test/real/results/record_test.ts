@@ -21,7 +21,7 @@ async function cassette(real: RealClaude, action: "replay" | "svg") {
 }
 
 forNewestVersion(
-  "a recorded run by paste replays without a difference, and is drawn",
+  "a recorded paste replays, is drawn, and plays as API",
   async (real) => {
     const prompt = "Look\nat [[bash echo $((6*7))]]\n[[say It is 42.]]";
     const run = await real.printHere([
@@ -76,7 +76,7 @@ function answeredIn(real: RealClaude): string {
 }
 
 forNewestVersion(
-  "--timeout ends the run and its answer with 124, and recorded by stdin it replays without a difference",
+  "a recorded timeout replays",
   async (real) => {
     const format = ["--output-format", "stream-json", "--verbose"];
     const args = ["--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];

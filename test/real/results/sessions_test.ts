@@ -43,7 +43,7 @@ function lastConversation({ api }: RealClaude): readonly string[] {
 }
 
 forNewestVersion(
-  "sessions are named, gone on with from either program, shortened and forked as by claude -p",
+  "sessions are named, continued, shortened and forked",
   async (real) => {
     /** Runs a prompt and gives its session. */
     const say = async (who: "printHere" | "claudeP", args: readonly string[]): Promise<unknown> => {
@@ -119,7 +119,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "an output too long for the model is where it was told when the session goes on",
+  "a saved tool output stays readable in a resumed session",
   async (real) => {
     const stream = ["-p", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
     const first = await real.printHere([...stream, "--", "Go. [[bash seq 1 20000]] [[say one]]"]);

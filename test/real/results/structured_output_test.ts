@@ -108,7 +108,7 @@ function assertToolIsSame({ api }: RealClaude): void {
 }
 
 forEarlierVersions(
-  "--json-schema: answers are checked, asked for again and given as by claude -p",
+  "--json-schema checks answers as claude -p does",
   async (real) => {
     const script = async ({ say, heard }: Caller) => {
       for (const [at, prompt] of ["mended", "forgotten", "reminded"].entries()) {
@@ -130,7 +130,7 @@ forEarlierVersions(
 );
 
 forNewestVersion(
-  "--json-schema in text: the answer is its JSON, and so many tries in vain are an error; all that the tape has is as by claude -p",
+  "--json-schema in text prints JSON or fails",
   async (real) => {
     const env = LIMITED;
     const folderOf = (prompt: string) => `${real.home.path}/${prompt}`;
@@ -161,7 +161,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a caller of the control protocol has structured answers in every turn, or is told why not",
+  "a caller has structured answers in every turn",
   async (real) => {
     const script = (jsonSchema: unknown) => async ({ say, send, heard }: Caller) => {
       await send({

@@ -32,7 +32,7 @@ function assertCalled({ api }: RealClaude, tool: string): void {
 }
 
 forNewestVersion(
-  "the first request knows the tools of MCP servers, which are called, told that nobody answers them, and listed as by claude -p, wherever they are configured",
+  "MCP servers from every source are listed and called",
   async (real) => {
     const { loud, broken } = JSON.parse(CONFIG).mcpServers;
     const tool = "mcp__dynamic__shout";
@@ -78,7 +78,7 @@ forNewestVersion(
 );
 
 forEarlierVersions(
-  "the first request of a session that is gone on with knows the tools of servers that take a while, in a conversation and with a prompt",
+  "a resumed session knows the tools of slow servers",
   async (real) => {
     const { home, api } = real;
     const slow = `${home.path}/slow`;

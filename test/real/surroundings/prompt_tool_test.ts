@@ -40,7 +40,7 @@ function resultsIn(frames: readonly JsonObject[]): readonly JsonObject[] {
 }
 
 forNewestVersion(
-  "--permission-prompt-tool: a tool of an MCP server decides, as by claude -p",
+  "--permission-prompt-tool lets an MCP tool decide",
   async (real) => {
     const prompt = calls(
       '{"behavior":"allow","updatedInput":{"command":"touch f0"}}',
@@ -67,7 +67,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "in a conversation the project's own server decides too, also once nobody says anything more, and an answer of no sense denies",
+  "a project's MCP tool decides in a conversation",
   async (real) => {
     await Deno.writeTextFile(`${real.home.project}/.mcp.json`, CONFIG);
     const decisions = ["yes!", '{"behavior":"perhaps"}', '{"behavior":"allow"}'];
@@ -87,7 +87,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a tool that is not there is missed once a permission is needed, and named",
+  "a missing permission tool fails when it is needed",
   async (real) => {
     const run = (
       prompt: string,

@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
+import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { performHere } from "../perform_here.ts";
-import { parseObject } from "../print_mode_facts.ts";
+import { factsOfResult, parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
@@ -19,7 +20,7 @@ function transcriptPath(real: RealClaude, session: unknown): string {
 }
 
 forNewestVersion(
-  "a run reads the user's settings and memory, and a directory of --add-dir, but changes nothing of theirs",
+  "a run reads the user's files and changes none",
   async (real) => {
     const { config, path, project } = real.home;
     const fired = `${path}/fired`;
@@ -79,7 +80,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "two runs send the same system prompt and tools, write to the memory of the user, and have their transcript forwarded byte for byte",
+  "system prompt, tools, memory and transcript are stable",
   async (real) => {
     const session = await printForwarded(real);
     assertStringIncludes(await Deno.readTextFile(session), "döne ❤️");
@@ -121,7 +122,7 @@ async function printForwarded(real: RealClaude): Promise<string> {
 
 // claude -p says the same in every version; what an untrusted project gets in each is in test/security/project_test.ts.
 forNewestVersion(
-  "rules of a project that is not trusted do not count, and the run says so as claude -p does",
+  "rules of an untrusted project are ignored with a warning",
   async (real) => {
     const { project } = real.home;
     await Deno.mkdir(`${project}/.claude`);
@@ -140,5 +141,128 @@ forNewestVersion(
       theirs.stderr,
     );
     assertEquals([...Deno.readDirSync(project)].map(({ name }) => name), [".claude"]);
+  },
+);
+
+/** Hooks of the user's own that leave a trace; the one at the end makes the assistant go on, once. */
+function hooksOf(real: RealClaude) {
+  const log = `${real.home.path}/hooks.log`;
+  const command = (text: string) => ({ hooks: [{ type: "command", command: text }] });
+  const goOn = `if grep -q stopped ${log}; then exit 0; fi; echo stopped >> ${log}; ` +
+    `echo '{"decision":"block","reason":"Go on"}'`;
+  return {
+    hooks: {
+      UserPromptSubmit: [command(`echo asked >> ${log}`)],
+      Stop: [command(goOn)],
+    },
+  };
+}
+
+forNewestVersion(
+  "--inherit-hooks runs the user's hooks",
+  async (real) => {
+    const log = `${real.home.path}/hooks.log`;
+    const take = async () => {
+      const text = await Deno.readTextFile(log).catch(() => "");
+      await Deno.writeTextFile(log, "");
+      return text;
+    };
+    await Deno.writeTextFile(`${real.home.config}/settings.json`, JSON.stringify(hooksOf(real)));
+    await Deno.writeTextFile(log, "");
+    const args = ["--output-format", "json", "--", "Hi [[say done]] [[next]] [[say really done]]"];
+    const facts = async (run: RealClaude["print"]) => {
+      const { code, stdout, stderr } = await run(args);
+      assertEquals([code, stderr], [0, ""]);
+      const { claude_version: _, ...result } = factsOfResult(parseObject(stdout));
+      return { result, traces: await take() };
+    };
+    const ours = await facts((args) => real.printHere(["--inherit-hooks", ...args]));
+    assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "Go on");
+    const theirs = await asRecorded(
+      real,
+      "inherit_hooks/run",
+      () => facts((args) => real.claudeP(args)),
+    );
+    assertEquals(ours, theirs);
+    assertEquals([ours.result["result"], ours.traces], ["really done", "asked\nstopped\n"]);
+  },
+);
+
+forNewestVersion(
+  "--debug-to-stderr prints the debug log",
+  async (real) => {
+    const log = `${real.home.project}/log`;
+    const ours = await real.print(["--debug-file", log, "--debug-to-stderr", "--", "Hi"]);
+    assertEquals([ours.code, ours.stdout], [0, "Hello from the scripted API\n"]);
+    assertStringIncludes(ours.stderr, "/v1/messages");
+    // What it writes while it ends is told too.
+    const last = (await Deno.readTextFile(log)).trimEnd().split("\n").at(-1) ?? "";
+    assertStringIncludes(last, "[DEBUG]");
+    assertStringIncludes(ours.stderr, last);
+    await Deno.remove(log);
+  },
+);
+
+/** Names of the spans in a request of an OTLP exporter. */
+function spansIn(body: {
+  readonly resourceSpans?: readonly {
+    readonly scopeSpans: readonly { readonly spans: readonly { readonly name: string }[] }[];
+  }[];
+}): readonly string[] {
+  return (body.resourceSpans ?? []).flatMap(({ scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) => spans.map(({ name }) => name))
+  );
+}
+
+forNewestVersion("telemetry exports the spans of the turn", async (real) => {
+  const names: string[] = [];
+  await using collector = Deno.serve({ port: 0, onListen() {} }, async (request) => {
+    names.push(...spansIn(await request.json()));
+    return Response.json({});
+  });
+  const { code } = await real.print(["--", "Hi"], {
+    env: {
+      CLAUDE_CODE_ENABLE_TELEMETRY: "1",
+      CLAUDE_CODE_ENHANCED_TELEMETRY_BETA: "1",
+      OTEL_TRACES_EXPORTER: "otlp",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
+    },
+  });
+  assertEquals(code, 0);
+  assertEquals(names.toSorted(), ["claude_code.interaction", "claude_code.llm_request"]);
+});
+
+/** Puts files into the project, by path. */
+async function fill(real: RealClaude, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    const path = `${real.home.project}/${name}`;
+    await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    await Deno.writeTextFile(path, text);
+  }
+}
+
+/** What files say of which the model is told, by their paths. */
+const TOLD: Readonly<Record<string, string>> = {
+  "AGENTS.md": "Count to one.",
+  ".claude/AGENTS.md": "Count to two.",
+  "src/AGENTS.md": "Count to three.",
+};
+
+forNewestVersion(
+  "the model is told of each AGENTS.md",
+  async (real) => {
+    await fill(real, { "src/main.ts": "1;\n", ...TOLD });
+    const file = JSON.stringify({ file_path: `${real.home.project}/src/main.ts` });
+    const prompt = `Look [[tool Read ${file}]] [[say read]]`;
+    const told = async (run: RealClaude["print"]) => {
+      assertEquals((await run([prompt])).stdout, "read\n");
+      const body = JSON.stringify(real.api.turns.at(-1)?.body);
+      return Object.entries(TOLD).filter(([, text]) => body.includes(text)).map(([path]) => path);
+    };
+    const ours = await told((args) => real.printHere(args));
+    const theirs = await asRecorded(real, "plugins/all", () => told((args) => real.claudeP(args)));
+    assertEquals(ours, theirs);
+    assertEquals(ours, Object.keys(TOLD));
   },
 );

@@ -64,7 +64,7 @@ for (
   ]
 ) {
   register(
-    `${flag} runs no hooks, and the run is that of claude -p all the same`,
+    `${flag} runs no hooks`,
     async (real) => {
       await customize(real);
       const done = await compare(real, {

@@ -1,17 +1,15 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { shiftedClock } from "../../../fixtures/programs/shifted_clock.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
-import { asRecorded, type RecordedName } from "../as_recorded.ts";
-import { forNewestVersion } from "../for_each_version.ts";
+import { lackOf } from "../../find_tool.ts";
+import { startProgram } from "../../start_program.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { asRecorded } from "../as_recorded.ts";
+import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
-import type { RealClaude } from "../real_claude.ts";
+import { RealClaude } from "../real_claude.ts";
 
 const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
-
-/** A shell in the background, and an answer that is written until there is a file `go`. */
-const patientAnswer = ({ home }: RealClaude): string =>
-  `Do it. [[tool Bash ${
-    JSON.stringify({ command: "true", description: "Do it", run_in_background: true })
-  }]] [[until ${home.project}/go]] [[say started]]`;
 
 /** A subagent in the background that never answers. */
 const SILENT_SUBAGENT = `Look. [[tool Agent ${
@@ -23,7 +21,7 @@ const SILENT_SUBAGENT = `Look. [[tool Agent ${
   })
 }]] [[say started]] [[next]] [[say done]]`;
 
-/** The session's own frames as a list; what tools say holds ids and paths of the run. */
+/** The session's own frames as a list, without the results of tools, which have ids of the run. */
 function outlineOf(frames: readonly JsonObject[]): readonly string[] {
   const own = frames.filter(({ parent_tool_use_id: parent }) => typeof parent !== "string");
   return outlineOfFrames(own).map((frame) =>
@@ -31,80 +29,13 @@ function outlineOf(frames: readonly JsonObject[]): readonly string[] {
   );
 }
 
-/** Runs a program whose background shell ends once it has printed a sign, and gives all it printed. */
-async function printUntil(
-  real: RealClaude,
-  [program = "", ...args]: readonly string[],
-  { sign, env }: { readonly sign: string; readonly env?: Readonly<Record<string, string>> },
-): Promise<string> {
-  const child = new Deno.Command(program, {
-    args,
-    cwd: real.home.project,
-    clearEnv: true,
-    env: { ...real.home.env, ...env },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  const go = `${real.home.project}/go`;
-  let printed = "";
-  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-    printed += text;
-    if (printed.includes(sign)) await Deno.writeTextFile(go, "");
-  }
-  assertEquals((await child.status).code, 0);
-  await Deno.remove(go);
-  return printed;
-}
-
-/** Runs `claude-print` like that, and gives what `claude -p` prints of it too. */
-async function printBoth(
-  real: RealClaude,
-  { recorded, args, sign }: {
-    readonly recorded: RecordedName;
-    readonly args: readonly string[];
-    readonly sign: string;
-  },
-) {
-  const all = ["-p", "--allowedTools", "Bash", ...args];
-  // Enough for a run that does what it should, and an end for one that waits for its shell.
-  const ours = [...CLAUDE_PRINT, "--claude-binary", real.binary, "--timeout", "60", ...all];
-  // What `claude -p` leaves in its own TMPDIR does not count.
-  const env = { TMPDIR: `${real.home.path}/t` };
-  return {
-    ours: await printUntil(real, ours, { sign }),
-    theirs: await asRecorded(
-      real,
-      recorded,
-      () => printUntil(real, [real.binary, ...all], { sign, env }),
-    ),
-  };
-}
-
-forNewestVersion(
-  "a shell that ends while the last answer is written starts a turn, as in claude -p",
-  async (real) => {
-    const { ours, theirs } = await printBoth(real, {
-      recorded: "background/followed",
-      args: [...STREAM_FORMAT, "--", patientAnswer(real)],
-      sign: '"subtype":"task_updated"',
-    });
-    const frames = parseFrames(ours);
-    assertEquals(outlineOf(frames), outlineOf(parseFrames(theirs)));
-    assertEquals(
-      frames.filter(({ type }) => type === "result").map(({ result }) => result),
-      ["started", "Hello from the scripted API"],
-    );
-  },
-);
-
-forNewestVersion("a subagent in the background is waited for up to the ceiling", async (real) => {
+forNewestVersion("a background subagent is waited for up to the ceiling", async (real) => {
   const args = [...STREAM_FORMAT, "--allowedTools", "Agent", "--", SILENT_SUBAGENT];
   const env = { CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: "500" };
   const message = { type: "user", message: { role: "user", content: SILENT_SUBAGENT } };
   const [ours, said, theirs] = await Promise.all([
     real.print(args, { env }),
-    // Nothing more can come on a stdin that is at its end: its results wait as those of one prompt.
+    // A conversation whose stdin has ended waits as a prompt does.
     real.print([...args.slice(0, -2), "--input-format", "stream-json"], {
       env,
       stdin: `${JSON.stringify(message)}\n`,
@@ -118,3 +49,82 @@ forNewestVersion("a subagent in the background is waited for up to the ceiling",
   assertEquals(frames.at(-1)?.result, "started");
   assertStringIncludes(ours.stderr, 'subagent "Look around"');
 });
+
+const VERSION = REAL_VERSIONS.at(-1) ?? "";
+
+/** More than the minute and the rest of one that Claude Code makes of it at most. */
+const LATER_S = 120;
+
+const wakeup = (prompt: string) =>
+  `[[tool ScheduleWakeup ${
+    JSON.stringify({ delaySeconds: 60, reason: "It takes a minute", prompt, noop: false })
+  }]]`;
+
+/** The model schedules two wake-ups. */
+const PROMPT = `Wait. ${
+  wakeup(`Look. ${wakeup("Look again. [[say It is done.]]")} [[say It is not done.]]`)
+} [[say I wait.]]`;
+
+/** Runs a program until its child has woken the model as often as it wants, and gives what it printed. */
+async function printed(
+  real: RealClaude,
+  command: readonly string[],
+  { forward, env = {} }: {
+    readonly forward: (seconds: number) => void;
+    readonly env?: Readonly<Record<string, string>>;
+  },
+): Promise<ReturnType<typeof factsOf>> {
+  forward(0);
+  const args = ["--output-format", "stream-json", "--verbose", "--", PROMPT];
+  const { code, stdout, stderr } = await startProgram([...command, "-p", ...args], {
+    env: { ...real.home.env, ...env },
+    cwd: real.home.project,
+    onStdout: (text) => forward(LATER_S * text.split('"type":"result"').slice(1).length),
+  }).ended;
+  assertEquals([code, stderr], [0, ""]);
+  return factsOf(parseFrames(stdout));
+}
+
+/** What was printed, but for what is of one run only; when a wake-up is scheduled for is said in words. */
+function factsOf(frames: readonly JsonObject[]) {
+  const outline = outlineOfFrames(frames).map((frame) =>
+    frame.replace(/ tool_result\(.*\)$/su, " tool_result")
+  );
+  const ids: unknown[] = [];
+  const lifecycle = frames.filter(({ type }) => type === "command_lifecycle")
+    .map(({ state, command_uuid: id, wakeup_source, scheduled_for }) => {
+      if (!ids.includes(id)) ids.push(id);
+      const command = ids.indexOf(id);
+      return {
+        state,
+        command,
+        wakeup_source: `${wakeup_source}`,
+        timed: scheduled_for !== undefined,
+      };
+    });
+  const results = frames.filter(({ type }) => type === "result")
+    .map(({ result, num_turns, result_index }) => ({ result, num_turns, result_index }));
+  return { outline, lifecycle, results };
+}
+
+Deno.test(unlessLacking(lackOf("cc"), {
+  name: `${VERSION}: a run waits for wake-ups as claude -p does`,
+  fn: async () => {
+    await using real = await RealClaude.set(VERSION);
+    const { program, forward } = await shiftedClock(real.binary, { folder: real.home.path });
+    const ours = await printed(
+      real,
+      [...CLAUDE_PRINT, "--claude-binary", program, "--timeout", "60"],
+      { forward },
+    );
+    const env = { TMPDIR: `${real.home.path}/t` };
+    const theirs = await asRecorded(
+      real,
+      "wakeup/twice",
+      () => printed(real, [program], { forward, env }),
+    );
+    assertEquals(ours, theirs);
+    const answers = ours.results.map(({ result }) => result);
+    assertEquals(answers, ["I wait.", "It is not done.", "It is done."]);
+  },
+}));

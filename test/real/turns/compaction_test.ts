@@ -126,7 +126,7 @@ const REFUSED = {
   },
 } as const;
 
-forEachVersion("a turn that is compacted in its middle is told as by claude -p", async (real) => {
+forEachVersion("a compaction during a turn has the same frames", async (real) => {
   const [frames = []] = await both(real, { recorded: "compaction/middle", prompts: [WORK] });
   assertEquals(outcomes(frames), ["too_few_groups", "success"]);
   const last = frames.at(-1);
@@ -135,7 +135,7 @@ forEachVersion("a turn that is compacted in its middle is told as by claude -p",
 }, SUMMED);
 
 forNewestVersion(
-  "a turn goes on after a compaction that fails, and a typed one that does tells why, as in claude -p",
+  "a turn goes on after a failed compaction",
   async (real) => {
     const prompts = [WORK, "/compact"];
     const [frames = [], typed = []] = await both(real, { recorded: "compaction/failed", prompts });
@@ -148,7 +148,7 @@ forNewestVersion(
   REFUSED,
 );
 
-forNewestVersion("a session is compacted before its next turn as by claude -p", async (real) => {
+forNewestVersion("a session is compacted before its next turn", async (real) => {
   const prompts = ["First [[bash echo 1]] [[kilobytes 50]]", "Second [[say two]]"];
   const all = await both(real, { recorded: "compaction/before", prompts });
   assertEquals(all.map(outcomes), [[], ["success"]]);
@@ -157,7 +157,7 @@ forNewestVersion("a session is compacted before its next turn as by claude -p", 
 /** As many rounds as make a conversation worth a summary. */
 const ROUNDS = "First. [[bash echo 1]] [[bash echo 2]] [[bash echo 3]] [[say one]]";
 
-forNewestVersion("a typed /compact does and tells what it does in claude -p", async (real) => {
+forNewestVersion("a typed /compact has the same frames", async (real) => {
   const all = await both(real, {
     recorded: "compaction/typed",
     env: NONE,
@@ -170,7 +170,7 @@ forNewestVersion("a typed /compact does and tells what it does in claude -p", as
 }, SUMMED);
 
 forNewestVersion(
-  "without a conversation a typed /compact says so in text output, as claude -p does",
+  "/compact without a conversation fails in text too",
   async (real) => {
     const theirs = await real.claudeP([], { stdin: "/compact", recorded: "compaction/text" });
     assertEquals(await real.printHere([], { stdin: "/compact" }), theirs);
@@ -178,7 +178,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "what is typed in a conversation and told ahead of its turn is told as by claude -p",
+  "commands in a conversation have the same frames",
   async (real) => {
     const skill = `${real.home.project}/.claude/skills/busy`;
     await Deno.mkdir(skill, { recursive: true });

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname } from "node:path";
 import { fileAt } from "../../../ffi/files/at_path.ts";
+import { processesBelow } from "../../processes_below.ts";
 import { until } from "../../standin/stand_in.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { differences } from "../parity/differences.ts";
@@ -167,7 +168,7 @@ async function sessionAtHome({ folder, frames }: Caller): Promise<string> {
 const uuid = (digit: number) => ({ uuid: `${digit}`.repeat(8) + "-1111-4111-8111-111111111111" });
 
 forEachVersion(
-  "turns are those of claude -p, whenever their messages come, costs included",
+  "twenty turns are those of claude -p",
   async (real) => {
     const kept: string[] = [];
     const { ours, theirs } = await both(real, {
@@ -238,7 +239,7 @@ forEachVersion(
 );
 
 forNewestVersion(
-  "a message during a tool becomes a part of the turn, one that is stopped ends alone, and a line that cannot be read ends all",
+  "messages during a tool, interrupts, and a bad line",
   async (real) => {
     const { ours, theirs } = await both(real, {
       recorded: "conversation/during-a-tool",
@@ -248,8 +249,9 @@ forNewestVersion(
         await say("Work. [[bash sh wait.sh]] [[say done]]", uuid(1));
         await heard("tool_use");
         await say("Besides, hello.", uuid(2));
-        // Half a second is far more than either needs to hear it.
-        await new Promise((over) => setTimeout(over, 500));
+        // Lines are read in order: once this one is answered, the message before it has been read.
+        await send({ type: "control_request", request_id: "x", request: { subtype: "nonesuch" } });
+        await heard('"request_id":"x"');
         await Deno.writeTextFile(`${folder}/go`, "");
         await heard(RESULT, 1);
         await say("Two. [[hang]]", uuid(3));
@@ -295,7 +297,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "an urgent message lets the running command end, as in claude -p",
+  "an urgent message lets the running command end",
   async (real) => {
     const held = async (holding: typeof hold) => {
       const { stdout } = await holding(real, async ({ say, send, heard, folder }) => {
@@ -363,7 +365,7 @@ const WITH_IMAGES = [
 ];
 
 forEachVersion(
-  "images and later messages reach the API byte for byte, or fail their own turns by name, and one that is stopped at once is stopped",
+  "images and awkward messages reach the API byte for byte",
   async (real) => {
     const words = ["!ls", "/unknown command", "/ hi", " /help"];
     const texts = [...AWKWARD, `long ${"x".repeat(1_048_480)} end`, ...words];
@@ -429,7 +431,7 @@ forEachVersion(
 );
 
 forNewestVersion(
-  "what follows /clear is a session of its own, and what is not the user's is told so, as by claude -p",
+  "/clear begins another session",
   async (real) => {
     const { ours, theirs } = await both(real, {
       recorded: "conversation/clear",
@@ -465,7 +467,7 @@ forNewestVersion(
   },
 );
 
-forNewestVersion("a command expands with the text before it, as in claude -p", async (real) => {
+forNewestVersion("a command expands with the text before it", async (real) => {
   const { ours, theirs } = await both(real, {
     recorded: "conversation/context",
     args: ["--replay-user-messages"],
@@ -495,7 +497,7 @@ function sessionsOf(frames: readonly JsonObject[]): readonly unknown[] {
 }
 
 forNewestVersion(
-  "tasks in the background are waited for, and messages answered; the last result decides",
+  "messages are answered during background tasks",
   async (real) => {
     const shell = JSON.stringify({
       command: "until [ -e go ]; do sleep 0.05; done",
@@ -520,36 +522,17 @@ forNewestVersion(
   },
 );
 
-forNewestVersion("nobody who says nothing gets anything", async (real) => {
-  const { code, stdout, stderr } = await hold(real, async () => {});
-  assertEquals([code, stdout, stderr], [0, "", ""]);
-  assertEquals(real.api.requests.length, 0);
-});
-
-/** Kills the Claude Code that a program has started. */
-async function killClaude(real: RealClaude, pid: number): Promise<void> {
-  const { stdout } = await new Deno.Command("ps", {
-    args: ["--ppid", `${pid}`, "-o", "pid="],
-  }).output();
-  const children = new TextDecoder().decode(stdout).trim().split(/\s+/u).map(Number);
-  const binary = Deno.realPathSync(real.binary);
-  const [child] = children.filter((each) => exeOf(each) === binary);
+/** Kills the child of a program. */
+function killClaude(real: RealClaude, pid: number): void {
+  const child = processesBelow(pid).find(({ command }) => command[0] === real.binary);
   if (child === undefined) throw new Error("There is no Claude Code to kill");
-  Deno.kill(child, "SIGKILL");
-}
-
-function exeOf(pid: number): string | undefined {
-  try {
-    return Deno.readLinkSync(`/proc/${pid}/exe`);
-  } catch {
-    return undefined;
-  }
+  Deno.kill(child.pid, "SIGKILL");
 }
 
 /** What the model is told when a child dies, and whether that is lost with it. */
 const DEATHS = ["", "[[hang x1]] [[say never]]", "[[bash sh wait.sh]] [[say never]]"];
 
-forNewestVersion("a child that is killed costs no turn but the one it dies in", async (real) => {
+forNewestVersion("a killed child costs only the turn it dies in", async (real) => {
   const { code, stdout, stderr } = await holdWithProgram(
     real,
     async ({ say, heard, asked, pid, folder }) => {
@@ -567,7 +550,7 @@ forNewestVersion("a child that is killed costs no turn but the one it dies in", 
         const after = () => say(`After ${at}. [[say after ${at}]]`);
         // What waits while its child dies is said to the next one.
         if (text !== "") await after();
-        await killClaude(real, pid);
+        killClaude(real, pid);
         if (text === "") await after();
         await heard(RESULT, ++results);
       }

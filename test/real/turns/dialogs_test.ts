@@ -24,7 +24,7 @@ function withAllVersions(name: string, test: (real: RealClaude) => Promise<void>
     }));
 }
 
-withAllVersions("every dialog of the start that comes is answered before a paste", async (real) => {
+withAllVersions("every dialog of the start is answered before a paste", async (real) => {
   const { project, path } = real.home;
   await Deno.writeTextFile(`${path}/notes.md`, "Notes from elsewhere");
   await Deno.writeTextFile(`${project}/CLAUDE.md`, `@${path}/notes.md\n`);
@@ -60,7 +60,7 @@ withAllVersions("every dialog of the start that comes is answered before a paste
 });
 
 withAllVersions(
-  "a permission that our hook does not deny in time is denied on the screen",
+  "a permission dialog is denied on the screen",
   async (real) => {
     const { version } = real;
     const { report, trace } = await performHere(real, {
@@ -75,7 +75,7 @@ withAllVersions(
 );
 
 forNewestVersion(
-  "a broken settings file of the project is skipped, which is told as by claude -p, and so is the warning of skipped permissions",
+  "broken project settings are skipped with a warning",
   async (real) => {
     await Deno.mkdir(`${real.home.project}/.claude`);
     await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, "{ broken");
@@ -90,7 +90,7 @@ forNewestVersion(
 
 for (const mode of ["auto", "plan"]) {
   forNewestVersion(
-    `${mode} mode without its check denies an action and goes on, and asks no caller`,
+    `${mode} mode denies without asking the caller`,
     async (real) => {
       const { code, stdout } = await hold(
         real,

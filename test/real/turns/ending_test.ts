@@ -1,23 +1,26 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { processesOf } from "../../leftovers.ts";
+import { until } from "../../standin/stand_in.ts";
+import { startProgram } from "../../start_program.ts";
+import { filesBelow } from "../files_below.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { StartedRun } from "../real_claude.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
-/** Waits for something the run does; fails if it ends first. */
-async function until(run: StartedRun, condition: () => boolean): Promise<void> {
+/** Waits for something that the run does; fails if the run ends first. */
+async function untilRun(run: StartedRun, condition: () => boolean): Promise<void> {
   let ended = false;
   run.ended.then(() => ended = true, () => ended = true);
-  while (!condition()) {
-    assert(!ended, `the run ended too early: ${JSON.stringify(ended && await run.ended)}`);
-    await new Promise((done) => setTimeout(done, 10));
-  }
+  await until(() => Promise.resolve(condition() || ended), "the run comes so far");
+  assert(condition(), `the run ended too early: ${JSON.stringify(ended && await run.ended)}`);
 }
 
-forNewestVersion("SIGTERM in the middle of an answer ends the run with 143", async (real) => {
+forNewestVersion("SIGTERM during an answer ends the run with 143", async (real) => {
   const run = real.start([...JSON_FORMAT, "--", "Talk. [[say It begins]] [[hang]]"]);
-  await until(run, () => real.api.turns.length > 0);
+  await untilRun(run, () => real.api.turns.length > 0);
   run.kill("SIGTERM");
   const { code, stdout, stderr } = await run.ended;
   assertEquals(code, 143);
@@ -28,7 +31,7 @@ forNewestVersion("SIGTERM in the middle of an answer ends the run with 143", asy
 });
 
 forNewestVersion(
-  "a turn stopped by SIGINT before its first words stays in the conversation as one that was stopped",
+  "a resumed session knows the turn that SIGINT stopped",
   async (real) => {
     const session = "33333333-3333-4333-8333-333333333333";
     const streamed = ["--output-format", "stream-json", "--verbose"];
@@ -36,8 +39,8 @@ forNewestVersion(
     const run = real.start([...streamed, "--session-id", session, "--", "Talk. [[hang]]"], {
       onStdout: (text) => heard = text,
     });
-    // Before that, the run may not have heard yet that there is a turn to be stopped.
-    await until(run, () => real.api.turns.length > 0 && heard.includes('"init"'));
+    // The program knows of the turn once it has printed `init`.
+    await untilRun(run, () => real.api.turns.length > 0 && heard.includes('"init"'));
     run.kill("SIGINT");
     assertEquals((await run.ended).code, 130);
     const resumed = await real.printHere(["--resume", session, "--", "Next. [[say next]]"]);
@@ -48,22 +51,8 @@ forNewestVersion(
   },
 );
 
-// That of a newer version is ended in the tests of what shells write.
-forEarlierVersions("SIGINT ends a running tool too, and keeps the text before it", async (real) => {
-  const prompt = "Wait. [[say I look]] [[bash touch begun; tail -f /dev/null]]";
-  const run = real.start([
-    ...[...JSON_FORMAT, "--permission-mode", "default", "--allowedTools", "Bash", "--", prompt],
-  ]);
-  await until(run, () => [...Deno.readDirSync(real.home.project)].length > 0);
-  run.kill("SIGINT");
-  const { code, stdout } = await run.ended;
-  assertEquals(code, 130);
-  const { subtype, terminal_reason, result } = parseObject(stdout);
-  assertEquals([subtype, terminal_reason, result], ["interrupted", "aborted_tools", "I look"]);
-});
-
 forNewestVersion(
-  "a prompt that a hook has blocked ends the run as claude -p does",
+  "a prompt that a hook blocks ends the run",
   async (real) => {
     const settings = JSON.stringify({
       hooks: {
@@ -75,5 +64,29 @@ forNewestVersion(
     const { subtype, result, is_error, num_turns } = parseObject(stdout);
     assertEquals([code, stderr, subtype, is_error, num_turns], [0, "", "success", false, 0]);
     assertStringIncludes(`${result}`, "operation blocked by hook:");
+  },
+);
+
+forNewestVersion(
+  "SIGKILL ends child and tool, and sweep rescues the transcript",
+  async (real) => {
+    const { path, config, project, env } = real.home;
+    const run = real.start([
+      "--allowedTools=Bash",
+      "--",
+      "Wait. [[bash touch begun; exec env -i tail -f /dev/null]]",
+    ]);
+    const isBegun = () => [...Deno.readDirSync(project)].length > 0;
+    const isAtWork = () => processesOf(path).some((line) => line.endsWith("tail -f /dev/null"));
+    await until(() => Promise.resolve(isBegun() && isAtWork()), "the tool runs");
+    run.kill("SIGKILL");
+    await run.ended;
+    await until(() => Promise.resolve(processesOf(path).length === 0), "nothing lives");
+    const sweep = startProgram([...CLAUDE_PRINT, "sweep"], { env, cwd: project });
+    const { code, stdout, stderr } = await sweep.ended;
+    assertEquals([code, stderr], [0, ""]);
+    assertMatch(stdout, /^removed .* 1 file of its transcript rescued\n/u);
+    const [transcript = ""] = filesBelow(`${config}/projects`).values();
+    assertStringIncludes(`${transcript}`, "Wait. [[bash");
   },
 );

@@ -33,7 +33,7 @@ async function nestClaude({ binary, home: { path, project } }: RealClaude): Prom
 }
 
 forNewestVersion(
-  "what a claude -p does that hooks have started is neither told nor lost, as in claude -p",
+  "sessions that hooks start are kept but not printed",
   async (real) => {
     const log = await nestClaude(real);
     const projects = `${real.home.config}/projects`;
@@ -66,8 +66,7 @@ forNewestVersion(
 const [NEWEST = ""] = REAL_VERSIONS.slice(-1);
 
 Deno.test(unlessLacking(lackOf("git"), {
-  name:
-    `${NEWEST}: a session that enters a worktree is told to its end, and moved, as in claude -p`,
+  name: `${NEWEST}: a session that enters a worktree is moved`,
   fn: async () => {
     await using real = await RealClaude.set(NEWEST);
     const { project, config, env } = real.home;

@@ -106,7 +106,7 @@ exec '${binary}' "$@"
 }
 
 forNewestVersion(
-  "commands that say how a conversation goes on are carried out as by claude -p",
+  "commands change the conversation as in claude -p",
   async (real) => {
     const claude = await countedClaude(real);
     const args = ["--claude-binary", claude.path];
@@ -140,7 +140,7 @@ const TELLING = [
 ];
 
 forNewestVersion(
-  "commands that tell something of Claude Code are answered as by claude -p",
+  "commands about Claude Code have the same answers",
   async (real) => {
     const messages = TELLING;
     // The session is another one to another process, and what the model hears of such a command is not told here.
@@ -158,7 +158,7 @@ forNewestVersion(
   },
 );
 
-forNewestVersion("what a run notes in a session is there when that is resumed", async (real) => {
+forNewestVersion("a resumed session has what commands noted", async (real) => {
   const { path, project } = real.home;
   // A run with such a command alone is a session, too.
   const begun = await real.printHere(["--output-format", "json", "/agents"]);
@@ -177,7 +177,7 @@ forNewestVersion("what a run notes in a session is there when that is resumed", 
 });
 
 forNewestVersion(
-  "a command that cannot be noted fails its turn alone, and says why",
+  "a command that cannot be noted fails its turn",
   async (real) => {
     const messages = ["/effort high", "/config verbose=true", "One. [[say first]]"];
     const args = ["--no-session-persistence"];

@@ -44,7 +44,7 @@ const CHANGES = "echo Use spaces. > CLAUDE.md; touch new.txt; git checkout -qb o
 const TOLD = ["Use spaces.", "?? new.txt", "Current branch: other"];
 
 forEachVersion(
-  "a Claude Code that has waited in a pool tells the model what a new one does, and an outdated one nothing",
+  "a warm child sends the same requests as a cold one",
   async (real) => {
     await shell(real, LAY);
     {

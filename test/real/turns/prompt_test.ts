@@ -52,12 +52,12 @@ const awkward = (bytes: number): string =>
 
 const AWKWARD_BEGINNINGS = ["//x", "!touch pressed"];
 
-forEachVersion("an awkward prompt of more than 1 MB reaches the API as it is", async (real) => {
+forEachVersion("a prompt of 1 MB reaches the API byte for byte", async (real) => {
   const prompt = `# remember this${awkward(1024 * 1024)}`;
   assertEquals(await received(real, { stdin: prompt }) === prompt, true);
 });
 
-forNewestVersion("a prompt with an awkward beginning reaches the API as it is", async (real) => {
+forNewestVersion("a prompt that begins like a command reaches the API", async (real) => {
   const [first = "", ...others] = AWKWARD_BEGINNINGS;
   // A path at the beginning of a prompt is in test/real/turns/slash_test.ts.
   for (const prompt of others) assertEquals(await received(real, { stdin: prompt }), prompt);
@@ -79,7 +79,7 @@ const ALTERED = [
 ];
 
 forNewestVersion(
-  "a prompt with characters that may be altered, of the argument and stdin, is exact, and refused where it is too long for the one way in that is",
+  "characters that stdin alters are exact, or refused when long",
   async (real) => {
     const altered = ALTERED.join("\n");
     const prompt = `${"x".repeat(1_048_576)}${altered}`;

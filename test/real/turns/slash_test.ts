@@ -27,7 +27,7 @@ const REFUSED = ["/insights", "/config x=y"];
 const ASKED_ALONE = "/cost";
 const ASKED = ["/config", "/clear"];
 
-forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
+forEachVersion("no command reaches the login or a file", async (real) => {
   const { path, project, credentials } = real.home;
   const login = await Deno.readTextFile(credentials);
   const target = `${project}/exported.txt`;
@@ -90,7 +90,7 @@ async function answers(real: RealClaude, prompts: readonly string[]) {
   };
 }
 
-forEachVersion("the table of commands says what claude -p has, does and has not", async (real) => {
+forEachVersion("the table of commands is that of claude -p", async (real) => {
   const { kinds } = claudeCommands(real.version);
   const named = (...wanted: readonly string[]) =>
     [...kinds].filter(([, kind]) => wanted.includes(kind)).map(([name]) => name).sort();
@@ -138,7 +138,7 @@ function requestSince(real: RealClaude, since: number): unknown {
   return JSON.parse(text);
 }
 
-forNewestVersion("the rendezvous socket changes neither request nor turns", async (real) => {
+forNewestVersion("delivery by socket changes neither request nor turns", async (real) => {
   const args = ["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
   const outline = (stdout: string) =>
     outlineOfFrames(parseFrames(stdout)).map((frame) =>
@@ -164,7 +164,7 @@ forNewestVersion("the rendezvous socket changes neither request nor turns", asyn
   assertEquals(requestSince(real, onSocket), requestSince(real, onStdin));
 });
 
-forNewestVersion("a review is one turn, whose result is the review", async (real) => {
+forNewestVersion("/review is one turn", async (real) => {
   const args = ["--output-format", "stream-json", "--verbose", "/review"];
   const heard = (stdout: string) => {
     const frames = parseFrames(stdout).filter(({ type }) => type !== "rate_limit_event");

@@ -18,7 +18,7 @@ async function childOf(
   return start;
 }
 
-Deno.test("the child's environment, arguments and terminal are those of the recipe, and a run inside of it finds the user's config dir", async () => {
+Deno.test("the child has the documented environment, arguments and terminal", async () => {
   await using claude = await StandIn.set();
   const { env, cwd, terminals, size, args } = await childOf(claude, [], { MINE: "kept" });
   const { home } = claude;
@@ -37,7 +37,7 @@ Deno.test("the child's environment, arguments and terminal are those of the reci
   ) assertEquals(env[name], "1", name);
   assertEquals(cwd, home.project);
   assertEquals(terminals, [false, true, true], "the prompt comes from a file");
-  assertEquals(size, { columns: 220, rows: 50 }, "there is no terminal to take after");
+  assertEquals(size, { columns: 220, rows: 50 }, "the default size");
   const [mode, tools, agent, settings, thinking, session, ...others] = args;
   assertEquals(mode, "--permission-mode=default");
   assertEquals(tools, "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode");
@@ -70,16 +70,7 @@ Deno.test("CLAUDE_CONFIG_DIR of the caller is the user's config dir", async () =
   assertEquals(claude.transcripts().size, 0);
 });
 
-for (const name of ["CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"]) {
-  Deno.test(`${name} is a login, and brings no dialog`, async () => {
-    await using claude = await StandIn.set({}, { loggedIn: false });
-    const { env } = await childOf(claude, [], { [name]: "sk-ant-throwaway-0123456789abcdef" });
-    assertEquals(env[name], "sk-ant-throwaway-0123456789abcdef");
-    assertEquals(await claude.journal("dialog"), []);
-  });
-}
-
-Deno.test("hooks of the caller and of the project run, the user's do not", async () => {
+Deno.test("hooks of caller and project run, the user's do not", async () => {
   await using claude = await StandIn.set();
   const { path, config, project } = claude.home;
   const settingsOf = (who: string) => {
@@ -96,7 +87,7 @@ Deno.test("hooks of the caller and of the project run, the user's do not", async
   assertEquals(ran.toSorted(), ["file", "inline", "project", "project"]);
 });
 
-Deno.test("in a person's terminal the answer is plain, and the child's terminal as large", async () => {
+Deno.test("in a terminal the child has the same size", async () => {
   await using claude = await StandIn.set();
   const { home, binary } = claude;
   const command = [...CLAUDE_PRINT, "--claude-binary", binary, "--quiet", "hello"];
@@ -113,7 +104,7 @@ Deno.test("in a person's terminal the answer is plain, and the child's terminal 
   assertEquals(await leftovers(home), []);
 });
 
-Deno.test("in a person's terminal nothing to say is an error, not a wait", async () => {
+Deno.test("in a terminal a missing prompt is an error", async () => {
   await using claude = await StandIn.set();
   const { home, binary } = claude;
   const command = [...CLAUDE_PRINT, "--claude-binary", binary];

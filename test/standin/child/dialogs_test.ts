@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { dialogFor } from "../../../fixtures/mock/screen/dialog.ts";
 import type { Dialog, DialogName, DialogRequest } from "../../../fixtures/mock/scenario.ts";
+import { dialogFor } from "../../../fixtures/mock/screen/dialog.ts";
 import { concurrently } from "../../faults/concurrently.ts";
 import { StandIn } from "../stand_in.ts";
 
@@ -19,7 +19,7 @@ const ANSWERED: readonly { readonly show: DialogName; readonly choice: string }[
   { show: "external_includes", choice: "No, disable external imports" },
 ];
 
-Deno.test("all dialogs that have an answer are given it one after the other, wherever their carets stand", async () => {
+Deno.test("every known dialog is answered, wherever its caret is", async () => {
   const shown = ANSWERED.map((dialog) => {
     const labels = dialogFor(dialog, "/").choices.map(({ label }) => label);
     return { ...dialog, labels, wanted: labels.indexOf(dialog.choice) };
@@ -46,7 +46,7 @@ Deno.test("all dialogs that have an answer are given it one after the other, whe
   });
 });
 
-Deno.test("a command that begins a conversation waits for the dialogs of the start", async () => {
+Deno.test("a command at the start waits for the dialogs", async () => {
   const turns = [[{ text: "{prompt}" }]];
   await using claude = await StandIn.set({ version: "2.1.332", turns });
   const folder = `${claude.home.project}/.claude`;
@@ -120,13 +120,13 @@ const UNANSWERED: readonly (readonly [DialogRequest, string, string])[] = [
   [BROKEN, "its configuration error dialog", "Look whether the disk"],
 ];
 
-Deno.test("a dialog without an answer ends the run with its screen and what to do, and no key is pressed", () =>
+Deno.test("a dialog without an answer ends the run without a key", () =>
   concurrently(UNANSWERED, {
     limit: 3,
     each: ([request, message, suggestion]) => assertEnds(request, { message, suggestion }),
   }));
 
-Deno.test("a dialog that an answer or a prompt quotes is no dialog, though permission is asked", async () => {
+Deno.test("a quoted dialog is no dialog", async () => {
   const quoted = [
     "Security guide",
     "",
@@ -144,4 +144,40 @@ Deno.test("a dialog that an answer or a prompt quotes is no dialog, though permi
   const run = await claude.printHere([quoted]);
   assertEquals([run.code, run.stdout], [0, `${quoted}\n`]);
   assertEquals(await claude.keys(), []);
+});
+
+const DA1_ANSWER = "\x1b[?6c";
+
+/** Runs with some probes and returns all keys that the child receives. */
+async function answers(scenario: Parameters<typeof StandIn.set>[0]): Promise<string> {
+  await using claude = await StandIn.set(scenario);
+  const run = await claude.printHere(["hello"]);
+  assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
+  const reads = await claude.journal("keys");
+  return reads.map(({ base64 }) => new TextDecoder().decode(Uint8Array.fromBase64(base64)))
+    .join("");
+}
+
+const UNKNOWN_PROBES = [
+  "\x1b[?9999$p",
+  "\x1b]7777;?\x07",
+  "\x1b[=c",
+  "\x1bP+q544e\x1b\\",
+  "\x1b_G?\x1b\\",
+];
+
+/** Probes of the child, and how often DA1 is answered; nothing else is typed. */
+const PROBES: readonly (readonly [string, Parameters<typeof StandIn.set>[0], number])[] = [
+  ["its own probes", { awaitDa1: true }, 1],
+  ["unknown probes", { awaitDa1: true, probes: [...UNKNOWN_PROBES, "\x1b[c"] }, 1],
+  ["DA1 in both spellings", { awaitDa1: true, probes: ["\x1b[0c", "text", "\x1b[c", "\x1b[c"] }, 3],
+  ["no probes", { probes: [] }, 0],
+];
+
+Deno.test("only DA1 of the child's probes is answered", async (test) => {
+  for (const [name, scenario, times] of PROBES) {
+    await test.step(name, async () => {
+      assertEquals(await answers(scenario), DA1_ANSWER.repeat(times));
+    });
+  }
 });

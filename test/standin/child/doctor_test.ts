@@ -1,19 +1,106 @@
+import deno from "../../../deno.json" with { type: "json" };
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { installMockClaude } from "../../../fixtures/mock/install_mock_claude.ts";
+import type { Scenario } from "../../../fixtures/mock/scenario.ts";
+import {
+  makeThrowawayHome,
+  type ThrowawayHome,
+  type ThrowawayHomeOptions,
+} from "../../../fixtures/throwaway_home.ts";
 import type { Check } from "../../../src/doctor/check.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
+import { type Program, type ProgramOutput, startProgram } from "../../start_program.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
-import { Patient } from "../patient.ts";
-import { runInTerminal } from "../terminal_run.ts";
-import { NOWHERE } from "../../nowhere.ts";
+import { until } from "../stand_in.ts";
+import { userFiles } from "../user_files.ts";
+
+/** What is unusual about one start of the doctor. */
+interface ExamineOptions {
+  /** Variables over those of the home; undefined removes one. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Makes another command out of the one that would be run. */
+  readonly wrap?: (command: readonly string[]) => readonly string[];
+}
+
+/** What `claude-print doctor` looks at: the stand-in as `claude` on PATH, an API on loopback, a throw-away home. */
+class Patient implements AsyncDisposable {
+  readonly home: ThrowawayHome;
+  readonly env: Readonly<Record<string, string>>;
+  readonly #api: Deno.HttpServer<Deno.NetAddr>;
+
+  private constructor(home: ThrowawayHome, api: Deno.HttpServer<Deno.NetAddr>) {
+    this.home = home;
+    this.#api = api;
+    this.env = {
+      ...home.env,
+      PATH: `${home.path}/bin:${home.env["PATH"]}`,
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${api.addr.port}`,
+    };
+  }
+
+  /** Sets the scene for a scenario, of which only what is unusual has to be named. */
+  static async admit(
+    scenario: Partial<Scenario> = {},
+    options: ThrowawayHomeOptions = {},
+  ): Promise<Patient> {
+    const home = await makeThrowawayHome(options);
+    await Deno.mkdir(`${home.path}/bin`);
+    await installMockClaude(`${home.path}/bin`, { scenario, journal: `${home.path}/journal` });
+    const listening = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
+    return new Patient(home, Deno.serve(listening, () => new Response(null, { status: 404 })));
+  }
+
+  /** Starts the doctor. */
+  start(
+    args: readonly string[] = [],
+    { env, wrap = (command) => command }: ExamineOptions = {},
+  ): Program {
+    return startProgram(wrap([...CLAUDE_PRINT, "doctor", ...args]), {
+      env: { ...this.env, ...env },
+      cwd: this.home.project,
+    });
+  }
+
+  /** Runs the doctor to its end, after which nothing may be left or changed. */
+  async examine(
+    args: readonly string[] = [],
+    options: ExamineOptions = {},
+  ): Promise<ProgramOutput> {
+    const before = userFiles(this.home, { projects: true });
+    const output = await this.start(args, options).ended;
+    assertEquals(output.stderr, "");
+    assertEquals(await leftovers(this.home), [], "doctor left something behind");
+    assertEquals(userFiles(this.home, { projects: true }), before, "doctor changed a user's file");
+    return output;
+  }
+
+  /** The checks by name, which have to agree with the exit code. */
+  async checks(
+    args: readonly string[] = [],
+    options: ExamineOptions = {},
+  ): Promise<Readonly<Record<string, Check>>> {
+    const { code, stdout } = await this.examine(["--json", ...args], options);
+    const report: { ok: boolean; version: string; checks: readonly Check[] } = JSON.parse(stdout);
+    assertEquals(report.ok, code === 0);
+    assertEquals(report.ok, report.checks.every(({ ok }) => ok));
+    assertEquals(report.version, deno.version);
+    return Object.fromEntries(report.checks.map((check) => [check.name, check]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#api.shutdown();
+    await this.home[Symbol.asyncDispose]();
+  }
+}
 
 /** The names of the checks that are not well. */
 function ailing(checks: Readonly<Record<string, Check>>): readonly string[] {
   return Object.values(checks).filter(({ ok }) => !ok).map(({ name }) => name);
 }
 
-Deno.test("doctor tells what is well, a line each", async () => {
+Deno.test("doctor prints one line for each check", async () => {
   await using patient = await Patient.admit();
   const { code, stdout } = await patient.examine();
   assertEquals(code, 0, stdout);
@@ -33,38 +120,7 @@ Deno.test("doctor tells what is well, a line each", async () => {
   assertMatch(stdout, /^✓ login +max subscription, expires in 36\d days$/m);
 });
 
-Deno.test("doctor without UTF-8 keeps to ASCII", async () => {
-  await using patient = await Patient.admit();
-  // Offline it does not matter that nobody answers.
-  const env = { LANG: "C", ANTHROPIC_BASE_URL: `http://127.0.0.1:${closedPort()}` };
-  const { code, stdout } = await patient.examine(["--offline"], { env });
-  assertEquals(code, 0);
-  assertMatch(stdout, /^[\n -~]*$/);
-  assertMatch(stdout, /^ok {3}platform /);
-  assertMatch(stdout, /^skip api {8}--offline$/m);
-});
-
-Deno.test("doctor in a terminal has colours and keeps to its width", async () => {
-  await using patient = await Patient.admit({}, { loggedIn: false });
-  const command = [...CLAUDE_PRINT, "doctor", "--offline"];
-  const run = async (env: Readonly<Record<string, string>>) => {
-    const { exit, output } = await runInTerminal(command, {
-      size: { rows: 24, cols: 60 },
-      cwd: patient.home.project,
-      env: { ...patient.env, ...env },
-    });
-    assertEquals(exit, { kind: "exited", code: 2 });
-    return output;
-  };
-  const coloured = await run({});
-  assertStringIncludes(coloured, "\x1b[32m✓\x1b[m platform");
-  assertStringIncludes(coloured, "\x1b[31m✗\x1b[m login");
-  assertStringIncludes(coloured, "             CLAUDE_CODE_OAUTH_TOKEN or ANTHROPIC_API_KEY\r\n");
-  const plain = await run({ NO_COLOR: "1" });
-  assertEquals(plain.includes("\x1b"), false, plain);
-});
-
-Deno.test("doctor --json says the same for machines, also of an expired login that is refreshed", async () => {
+Deno.test("doctor --json has the facts of each check", async () => {
   await using patient = await Patient.admit({}, { expiresAt: Date.now() - 1000 });
   const checks = await patient.checks();
   assertEquals(ailing(checks), []);
@@ -80,21 +136,7 @@ Deno.test("doctor --json says the same for machines, also of an expired login th
   assertEquals(run?.skipped, true);
 });
 
-Deno.test("doctor finds no claude, or one that it is told of", async () => {
-  await using patient = await Patient.admit();
-  const env = { PATH: NOWHERE };
-  const checks = await patient.checks(["--run"], { env });
-  assertEquals(ailing(checks), ["claude"]);
-  assertEquals(checks["claude"]?.detail, 'Cannot start claude: "claude" is not on PATH');
-  assertStringIncludes(checks["claude"]?.suggestion ?? "", "--claude-binary");
-  assertEquals([checks["run"]?.skipped, checks["run"]?.detail], [true, "needs claude"]);
-  const named = await patient.checks(["--claude-binary", `${patient.home.path}/bin/claude`], {
-    env,
-  });
-  assertEquals(ailing(named), []);
-});
-
-Deno.test("doctor finds all that is not well", async () => {
+Deno.test("doctor finds all problems", async () => {
   const old = { versionText: "2.1.99 (Claude Code)" };
   await using patient = await Patient.admit(old, { loggedIn: false });
   const url = `http://127.0.0.1:${closedPort()}`;
@@ -112,7 +154,7 @@ function closedPort(): number {
   return listener.addr.port;
 }
 
-Deno.test("doctor never prints a key or a token", async () => {
+Deno.test("doctor prints no key or token", async () => {
   await using patient = await Patient.admit();
   const secrets = {
     ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-key-of-a-test",
@@ -128,7 +170,7 @@ Deno.test("doctor never prints a key or a token", async () => {
 });
 
 Deno.test(unlessLacking(MOUNT_LACK, {
-  name: "doctor does not take a TMPDIR on a full disk",
+  name: "doctor refuses a TMPDIR on a full disk",
   fn: async () => {
     await using patient = await Patient.admit();
     const script = 'mount -t tmpfs -o size=64k none "$TMPDIR" && exec "$@"';
@@ -140,19 +182,7 @@ Deno.test(unlessLacking(MOUNT_LACK, {
   },
 }));
 
-Deno.test("doctor finds what a killed run left, and leaves it", async () => {
-  await using patient = await Patient.admit();
-  // No process can have this pid: pid_max of proc_sys_kernel(5).
-  const path = `${patient.home.tmp}/claude-print-${Deno.uid()}/4194304-1-0123abcd`;
-  await Deno.mkdir(path, { mode: 0o700, recursive: true });
-  const { code, stdout } = await patient.start(["--offline"]).ended;
-  assertEquals(code, 2);
-  assertStringIncludes(stdout, `✗ leftovers  A run left ${path}\n`);
-  assertStringIncludes(stdout, "claude-print sweep\n");
-  assert((await Deno.stat(path)).isDirectory);
-});
-
-Deno.test("doctor --run sends one prompt and tells how it went", async () => {
+Deno.test("doctor --run sends one prompt and reports its times", async () => {
   await using patient = await Patient.admit();
   const { run, ...others } = await patient.checks(["--run"]);
   assertEquals(ailing(others), []);
@@ -169,43 +199,17 @@ Deno.test("doctor --run sends one prompt and tells how it went", async () => {
   assert(Number(data?.["own_ms"]) >= 0);
 });
 
-Deno.test("doctor --run tells why a run fails", async () => {
-  await using patient = await Patient.admit({ crash: { at: "prompt", code: 3 } });
-  const checks = await patient.checks(["--run"]);
-  assertEquals(ailing(checks), ["run"]);
-  assertEquals(checks["run"]?.detail, "Claude Code ended before the turn did: exit code 3");
-  assertEquals(typeof checks["run"]?.suggestion, "string");
-});
-
-Deno.test("doctor --run ends when it is interrupted, and leaves nothing", async () => {
+Deno.test("doctor --run ends at SIGINT and leaves nothing", async () => {
   await using patient = await Patient.admit({ hang: "prompt" });
   const { child, ended } = patient.start(["--run", "--offline"]);
-  let over = false;
-  ended.finally(() => over = true);
-  while (!over && !await noted(`${patient.home.path}/journal`)) {
-    await new Promise((done) => setTimeout(done, 5));
-  }
+  const isPrompted = async () =>
+    (await Deno.readTextFile(`${patient.home.path}/journal`).catch(() => "")).includes(
+      '"kind":"prompt"',
+    );
+  await until(isPrompted, "the child has its prompt");
   child.kill("SIGINT");
   const { code, stdout } = await ended;
   assertEquals(code, 130);
   assertMatch(stdout, /^✗ run +The run was interrupted by SIGINT$/m);
   assertEquals(await leftovers(patient.home), []);
-});
-
-/** Whether the stand-in has got its prompt. */
-async function noted(journal: string): Promise<boolean> {
-  const text = await Deno.readTextFile(journal).catch(() => "");
-  return text.includes('"kind":"prompt"');
-}
-
-Deno.test("doctor explains itself, and takes no other flags", async () => {
-  await using patient = await Patient.admit();
-  const help = await patient.examine(["--help"]);
-  assertEquals(help.code, 0);
-  for (const flag of ["--offline", "--run", "--json", "--claude-binary"]) {
-    assertStringIncludes(help.stdout, flag);
-  }
-  const { code, stdout, stderr } = await patient.start(["--verbose"]).ended;
-  assertEquals([code, stdout], [2, ""]);
-  assertMatch(stderr, /doctor does not take "--verbose"\n {2}\S/);
 });

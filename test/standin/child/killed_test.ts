@@ -3,19 +3,11 @@ import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
 import { leftovers, processesOf } from "../../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
-import { writeScript } from "../../write_script.ts";
-import { StandIn } from "../stand_in.ts";
+import { StandIn, until as untilTrue } from "../stand_in.ts";
 
-const PATIENCE_MS = 20_000;
-/** All processes are gone through each time. */
-const LOOK_MS = 25;
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error("Cannot wait any longer");
-    await new Promise((done) => setTimeout(done, LOOK_MS));
-  }
+/** Waits until a condition holds. */
+async function until(condition: () => boolean, what = "nothing of the run lives"): Promise<void> {
+  await untilTrue(() => Promise.resolve(condition()), what);
 }
 
 /** Runs another command of `claude-print` than a run. */
@@ -36,7 +28,7 @@ async function killOne(
   await until(() => processesOf(claude.home.path).length === 0);
 }
 
-/** Ignores every way in which it could be asked to go, and its tool hides in a session without environment. */
+/** A child that ignores signals, with a tool in a session without environment. */
 const STUBBORN: Partial<Scenario> = {
   ignoreSignals: ["SIGTERM", "SIGHUP", "SIGINT"],
   turns: [[{
@@ -44,7 +36,7 @@ const STUBBORN: Partial<Scenario> = {
   }]],
 };
 
-Deno.test("SIGKILL of claude-print ends a child that ignores signals, and its tool", async () => {
+Deno.test("SIGKILL of claude-print ends a stubborn child and its tool", async () => {
   await using claude = await StandIn.set(STUBBORN);
   await killOne(claude, async () => {
     await until(() => processesOf(claude.home.path).some((line) => line.endsWith("sleep 600")));
@@ -60,7 +52,7 @@ Deno.test("SIGKILL of claude-print ends a child that ignores signals, and its to
   assertStringIncludes(transcript, "hello");
 });
 
-Deno.test("SIGKILL of claude-print lets the child save its transcript, which the next run brings home", async () => {
+Deno.test("the next run rescues the transcript after SIGKILL", async () => {
   // Only at its end does the child write anything.
   await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 600_000 });
   await killOne(claude, () => claude.untilNoted("prompt"));
@@ -74,26 +66,11 @@ Deno.test("SIGKILL of claude-print lets the child save its transcript, which the
   assertEquals(texts.filter((text) => text.includes("hello")).length, 1);
 });
 
-Deno.test("SIGKILL of claude-print as soon as its child runs ends one that ignores hang-ups", async () => {
-  await using claude = await StandIn.set();
-  const binary = `${claude.home.path}/killer`;
-  await writeScript(
-    binary,
-    "#!/bin/sh\n[ $1 != --version ] || exit\ntrap '' HUP TERM\nkill -s KILL $PPID\nexec sleep 600\n",
-  );
-  const args = ["--claude-binary", binary, "hello"];
-  const run = claude.start(args, { namesBinary: false, killed: true });
-  assertEquals((await run.ended).code, 137);
-  await until(() => processesOf(claude.home.path).length === 0);
-  // Which sweeps what was left: StandIn finds nothing.
-  assertEquals((await claude.printHere(["again"])).code, 0);
-});
-
-Deno.test("claude-print sweep says what it would do, and what there is", async () => {
+Deno.test("sweep --dry-run reports, sweep removes", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   await killOne(claude, () => claude.untilNoted("prompt"));
   const dry = await command(claude, ["sweep", "--dry-run", "--json"]);
-  // Other places are everybody's: what other runs have there is told after this one.
+  // The report lists folders of other runs after this one.
   const [folder] = JSON.parse(dry.stdout);
   assertEquals([dry.code, folder.verdict, folder.rescued], [0, "abandoned", 0]);
   assertEquals((await leftovers(claude.home)).includes(folder.path), true);
@@ -103,7 +80,7 @@ Deno.test("claude-print sweep says what it would do, and what there is", async (
   assertEquals(nothing.stdout.includes(`${claude.home.tmp}/`), false);
 });
 
-Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, and a run warns of it", async () => {
+Deno.test("sweep keeps a transcript that it cannot rescue", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   await killOne(claude, () => claude.untilNoted("prompt"));
   const projects = `${claude.home.config}/projects`;
@@ -129,7 +106,7 @@ Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, 
   assertEquals(await leftovers(claude.home), []);
 });
 
-/** Runs the program, as Deno runs it, with a statement of ours that is carried out as soon as the child has its prompt. */
+/** Runs the program with a statement that Deno executes once the child has its prompt. */
 async function runWith(claude: StandIn, statement: string): Promise<ProgramOutput> {
   const preload = `${claude.home.path}/preload.ts`;
   const journal = JSON.stringify(`${claude.home.path}/journal`);
@@ -162,7 +139,7 @@ const FAILURES = [
 ] as const;
 
 for (const [name, failure] of FAILURES) {
-  Deno.test(`${name} leaves nothing, and ends in a result`, async () => {
+  Deno.test(`${name} leaves nothing and prints a result`, async () => {
     await using claude = await StandIn.set(STUBBORN);
     const run = await runWith(claude, failure);
     assertEquals(run.code, 2, run.stderr);
@@ -183,7 +160,7 @@ Deno.test("Deno.exit() leaves nothing", async () => {
   assertEquals(claude.transcripts().size, 1);
 });
 
-Deno.test("SIGQUIT leaves nothing, tells what cannot be brought home, and ends with 131", async () => {
+Deno.test("SIGQUIT leaves nothing, or warns of a kept transcript", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   const quit = async () => {
     const run = claude.start(["hello"], { killed: true });

@@ -20,14 +20,14 @@ function aroundSources(line: string) {
     around(line)([...CLAUDE_PRINT_SOURCES, ...command.slice(CLAUDE_PRINT.length)]);
 }
 
-/** Takes from root what lets it into every folder. */
+/** Takes the capabilities from root that open every folder. */
 const LIKE_ANYBODY = Deno.uid() === 0
   ? "setpriv --bounding-set=-dac_override,-dac_read_search"
   : "";
 
 const BYTES = "\"$(printf 'a\\377')\"";
 
-/** How the run is started, and what it says; what a machine lacks that cannot start it like that. */
+/** How the run is started, and its error. */
 interface Refusal {
   readonly wrap: (command: readonly string[]) => readonly string[];
   readonly message: string;
@@ -65,7 +65,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 for (const [what, { wrap, message, lack }] of Object.entries(REFUSALS)) {
   Deno.test(unlessLacking(lack, {
-    name: `${what} is refused by its name`,
+    name: `${what} is refused`,
     fn: async () => {
       await using claude = await StandIn.set();
       const args = ["--output-format", "json", "hello"];
@@ -95,7 +95,7 @@ Deno.test("variables that are not UTF-8 reach Claude Code as they are", async ()
   assertEquals(bytes, Uint8Array.of(0xc3, 0xa4, 0x61, 0xff));
 });
 
-/** What a small disk over a folder takes away, what a run says of it, and which check of doctor does. */
+/** Folders under an empty mount, the error of a run, and the check of doctor. */
 const MISSING = {
   "/proc": ["Cannot tell a run's processes from others: /proc is not mounted", "platform"],
   "/dev/pts": ['Cannot open a pseudo-terminal "/dev/ptmx": ', "pty"],
@@ -103,7 +103,7 @@ const MISSING = {
 
 for (const [folder, [lacks, row]] of Object.entries(MISSING)) {
   Deno.test(unlessLacking(MOUNT_LACK, {
-    name: `without ${folder} a run says what it lacks, and so does doctor`,
+    name: `a run and doctor report a missing ${folder}`,
     fn: async () => {
       await using claude = await StandIn.set();
       const without = aroundSources(`mount -t tmpfs none ${folder}; exec "$@"`);

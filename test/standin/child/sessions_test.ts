@@ -10,7 +10,7 @@ const CONVERSATION = [
 ];
 const ID = "123e4567-e89b-42d3-a456-426614174000";
 
-/** A stand-in whose turns wait until they are let go. */
+/** A stand-in whose turns wait for the file `go`. */
 async function heldClaude() {
   const claude = await StandIn.set({
     turns: [[{ text: "You said: {prompt}" }]],
@@ -38,7 +38,7 @@ async function heldClaude() {
   };
 }
 
-Deno.test("of two runs with one --session-id the second is refused, or both come home", async () => {
+Deno.test("a --session-id in use is refused", async () => {
   await using held = await heldClaude();
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"]);
@@ -54,7 +54,7 @@ Deno.test("of two runs with one --session-id the second is refused, or both come
     early.stderr,
     `No conversation found with session ID: ${ID}\n  Wait for the run that has it, process `,
   );
-  // With another TMPDIR nobody knows of the other.
+  // A run with another TMPDIR does not find the first run.
   const tmp = `${claude.home.path}/tmp2`;
   await Deno.mkdir(tmp, { mode: 0o700 });
   const second = await start(["--session-id", ID, "four"], { env: { TMPDIR: tmp } });
@@ -68,7 +68,7 @@ Deno.test("of two runs with one --session-id the second is refused, or both come
   assertStringIncludes(known.stderr, `Give another --session-id, or go on with it: --resume ${ID}`);
 });
 
-Deno.test("two runs that resume one session at once both come home", async () => {
+Deno.test("two runs may resume one session at once", async () => {
   await using held = await heldClaude();
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"]);
@@ -83,7 +83,7 @@ Deno.test("two runs that resume one session at once both come home", async () =>
   for (const text of ["You said: two", "You said: three"]) assertStringIncludes(transcript(), text);
 });
 
-Deno.test("a session whose run was killed comes home before anybody has its id", async () => {
+Deno.test("the session of a killed run is rescued before its reuse", async () => {
   await using held = await heldClaude();
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"], { killed: true });
@@ -98,7 +98,7 @@ Deno.test("a session whose run was killed comes home before anybody has its id",
   assertStringIncludes(transcript(), "You said: three");
 });
 
-Deno.test("the latest session is that of a run which was killed, once it is at home", async () => {
+Deno.test("--continue finds the session of a killed run", async () => {
   await using held = await heldClaude();
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"], { killed: true });
@@ -110,13 +110,13 @@ Deno.test("the latest session is that of a run which was killed, once it is at h
   for (const text of ['"content":"one"', "You said: two"]) assertStringIncludes(transcript(), text);
 });
 
-Deno.test("a message has the id in its session that the caller gave it, also where the run was killed, and is answered once", async () => {
+Deno.test("a message keeps its caller's id, also after SIGKILL", async () => {
   await using held = await heldClaude();
   const { claude, go, transcript } = held;
   const given = (last: number) => `3b241101-e2bb-4255-8caf-4136c566a96${last}`;
   const said = (text: string, uuid: string): StartOptions => {
     const message = { role: "user", content: text };
-    // Of a conversation other things are true than of a run.
+    // The output of a conversation is not that of a run.
     return { stdin: `${JSON.stringify({ type: "user", message, uuid })}\n`, killed: true };
   };
   const runs = folderOfRuns(claude.home.tmp);
@@ -146,4 +146,21 @@ Deno.test("a message has the id in its session that the caller gave it, also whe
   const aside = await claude.print(unkept, said("three", given(3)));
   assertStringIncludes(aside.stdout, "You said: three");
   assertEquals(prompts(), written);
+});
+
+Deno.test("a --session-id that exists is refused, for a fork too", async () => {
+  await using claude = await StandIn.set();
+  const [taken, resumed] = [crypto.randomUUID(), crypto.randomUUID()];
+  const projects = `${claude.home.config}/projects/-elsewhere`;
+  await Deno.mkdir(projects, { recursive: true });
+  for (const id of [taken, resumed]) await Deno.writeTextFile(`${projects}/${id}.jsonl`, "{}\n");
+  for (const more of [[], ["--resume", resumed, "--fork-session"]]) {
+    const run = await claude.printHere(["--session-id", taken, ...more, "--", "hello"]);
+    assertEquals(run.code, 1);
+    assertMatch(
+      run.stderr,
+      /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Give another/,
+    );
+  }
+  assertEquals(await Deno.readTextFile(`${projects}/${taken}.jsonl`), "{}\n");
 });

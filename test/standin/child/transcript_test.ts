@@ -1,16 +1,16 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
-import { concurrently } from "../../faults/concurrently.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { leftovers } from "../../leftovers.ts";
 import { NOWHERE } from "../../nowhere.ts";
+import { startProgram } from "../../start_program.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { MOUNT_LACK } from "../mount_lack.ts";
 import { StandIn } from "../stand_in.ts";
-import { STAND_IN_VERSIONS } from "../stand_in_versions.ts";
 
 const HELLO = "Hello from the stand-in.";
 const JSON_FORMAT = ["--output-format", "json"];
-
-/** How many runs are under way at a time: most of them wait most of the time. */
-const LIMIT = 4;
 
 /** For a transcript that never comes: a short wait shows that as well. */
 const IMPATIENT = ["--drain-timeout", "0.5"];
@@ -29,43 +29,31 @@ const LOOKS: Scenario["turns"] = [[
   { text: "It holds x." },
 ]];
 
-const LATE: readonly (readonly [string, Partial<Scenario>])[] = [
-  ["only at the exit is read", { transcriptDelayMs: 600_000 }],
-  ["after the exit is waited for", { transcript: "after_exit", transcriptDelayMs: 300 }],
-];
-
-for (const [when, late] of LATE) {
-  Deno.test(`a transcript written ${when}, and forwarded whole`, () =>
-    concurrently(STAND_IN_VERSIONS, {
-      limit: LIMIT,
-      each: async (version) => {
-        const { result, transcripts } = await resultOf({ version, ...late });
-        assertEquals([result["result"], result["num_turns"]], [HELLO, 1], version);
-        const { output_tokens: tokens } = result["usage"] as Readonly<Record<string, unknown>>;
-        assertEquals(tokens, 20, version);
-        assertStringIncludes(transcripts[0] ?? "", HELLO, version);
-      },
-    }));
-}
-
-/** What there may be of a transcript, and the answer, which an earlier text of the turn is not. */
-const LITTLE: Readonly<Record<string, readonly [Partial<Scenario>, answer: string]>> = {
-  "half of its last line": [{ transcript: "partial_line" }, HELLO],
-  "all but its last line": [{ transcript: "no_answer", turns: LOOKS }, "It holds x."],
-  "all, but late": [
+/** How the child writes its transcript, or what Stop omits, and the answer of each. */
+const SCENARIOS: Readonly<Record<string, readonly [Partial<Scenario>, string, string[]?]>> = {
+  "a transcript at the exit": [{ transcriptDelayMs: 600_000 }, HELLO],
+  "a transcript after the exit": [
     { transcript: "after_exit", transcriptDelayMs: 300, turns: LOOKS },
     "It holds x.",
   ],
+  "half of the last line": [{ transcript: "partial_line" }, HELLO, IMPATIENT],
+  "no last line": [{ transcript: "no_answer", turns: LOOKS }, "It holds x.", IMPATIENT],
+  "a Stop without transcript_path": [{ stopOmits: ["transcript_path"] }, HELLO],
+  "a Stop without message": [{ stopOmits: ["last_assistant_message"] }, HELLO],
+  "a Stop without both": [{ stopOmits: ["transcript_path", "last_assistant_message"] }, HELLO],
 };
 
-Deno.test("the answer is that of the Stop payload, whatever there is of the transcript", () =>
-  concurrently(Object.entries(LITTLE), {
-    limit: LIMIT,
-    each: async ([what, [scenario, answer]]) => {
-      const { result } = await resultOf(scenario, what === "all, but late" ? [] : IMPATIENT);
-      assertEquals(result["result"], answer, what);
-    },
-  }));
+Deno.test("the answer is complete, however it is written", async (test) => {
+  for (const [name, [scenario, answer, args]] of Object.entries(SCENARIOS)) {
+    await test.step(name, async () => {
+      const { result, transcripts } = await resultOf(scenario, args);
+      assertEquals(result["result"], answer);
+      if (args !== undefined) return;
+      assertEquals(result["num_turns"], scenario.turns === undefined ? 1 : 2);
+      assertStringIncludes(transcripts[0] ?? "", answer);
+    });
+  }
+});
 
 /** Prints without a transcript. */
 async function printUntold(format: readonly string[]): Promise<void> {
@@ -87,44 +75,18 @@ async function printUnheard(): Promise<void> {
   assertStringIncludes(run.stderr, "Cannot read the answer");
 }
 
-Deno.test("no transcript at all still is an answer in text and stream-json, but with no message either it never came to light", async () => {
+Deno.test("without a transcript the Stop hook gives the answer", async () => {
   const stream = ["--output-format", "stream-json", "--verbose"];
   await Promise.all([printUntold([]), printUntold(stream), printUnheard()]);
 });
 
-const BOTH = ["transcript_path", "last_assistant_message"];
-
-for (const stopOmits of [["transcript_path"], ["last_assistant_message"], BOTH]) {
-  // What does without both does without one.
-  const versions = stopOmits === BOTH ? STAND_IN_VERSIONS : STAND_IN_VERSIONS.slice(-1);
-  Deno.test(`a Stop payload without ${stopOmits.join(" and ")} is enough`, () =>
-    concurrently(versions, {
-      limit: LIMIT,
-      each: async (version) => {
-        const { result } = await resultOf({ version, stopOmits });
-        assertEquals([result["result"], result["num_turns"]], [HELLO, 1], version);
-      },
-    }));
-}
-
-Deno.test("hook events, transcript entries and fields of a future release pass", async () => {
-  for (const version of STAND_IN_VERSIONS) {
-    const { result } = await resultOf({
-      version,
-      unknown: ["hook_event", "transcript_entry", "usage_field"],
-      stopAdds: { future_field: { nested: [1] } },
-    });
-    assertEquals([result["result"], result["num_turns"]], [HELLO, 1]);
-    assertEquals((result["usage"] as Readonly<Record<string, unknown>>)["future_tokens"], 7);
-  }
-});
-
-Deno.test("an unknown hook event before the prompt does not start or end the turn", async () => {
-  await using claude = await StandIn.set({ unknown: ["hook_event"] });
-  const run = await claude.printHere(["--inject", "paste", "hello"]);
-  assertEquals([run.code, run.stdout], [0, `${HELLO}\n`]);
-  const events = (await claude.journal("hook")).map(({ event }) => event);
-  assertEquals(events.slice(0, 2), ["UserPromptSubmit", "UserPromptSubmit"]);
+Deno.test("hook events, transcript entries and fields of the future pass", async () => {
+  const { result } = await resultOf({
+    unknown: ["hook_event", "transcript_entry", "usage_field"],
+    stopAdds: { future_field: { nested: [1] } },
+  });
+  assertEquals([result["result"], result["num_turns"]], [HELLO, 1]);
+  assertEquals((result["usage"] as Readonly<Record<string, unknown>>)["future_tokens"], 7);
 });
 
 /** What a Claude Code writes that a hook or a tool has started in the run's config dir, as shell lines. */
@@ -138,7 +100,7 @@ const NESTED = [
   },
 ].map((line) => `echo '${JSON.stringify({ ...line, entrypoint: "sdk-cli" })}'`).join("; ");
 
-Deno.test("what hooks and tools put beside the transcript, or add to it, is not taken for the run's, and comes home", async () => {
+Deno.test("other sessions' lines come home but are no frames", async () => {
   await using claude = await StandIn.set({
     sabotage: [{
       at: "start",
@@ -167,7 +129,7 @@ Deno.test("what hooks and tools put beside the transcript, or add to it, is not 
   for (const text of transcripts.values()) assertStringIncludes(text, "not our answer");
 });
 
-Deno.test("a transcript in whose place a tool has put something else costs a warning, not the answer", async () => {
+Deno.test("a replaced transcript costs a warning, not the answer", async () => {
   const swaps = ["mkfifo", "mkdir", `ln -s "${NOWHERE}"`];
   await Promise.all(swaps.map(async (make) => {
     // The child has ended and written everything: its own transcript would hold it up otherwise.
@@ -180,4 +142,77 @@ Deno.test("a transcript in whose place a tool has put something else costs a war
     assertMatch(stderr, /^claude-print: Warning: Cannot bring .* home: it is no regular file\n$/u);
     assertEquals(claude.transcripts().size, 0);
   }));
+});
+
+const ID = "123e4567-e89b-42d3-a456-426614174000";
+
+/** Puts the user's transcripts on a disk of 64 KB, and shows what is on it after the run. */
+const ON_A_SMALL_DISK = `
+  cp -r "$HOME/.claude/projects" "$HOME/before"
+  mount -t tmpfs -o size=64k none "$HOME/.claude/projects"
+  cp -r "$HOME/before/." "$HOME/.claude/projects"
+  "$@"
+  code=$?
+  cp -r "$HOME/.claude/projects" "$HOME/after"
+  exit $code
+`;
+
+function onSmallDisk(command: readonly string[]): readonly string[] {
+  return ["unshare", "-rm", "/bin/sh", "-c", ON_A_SMALL_DISK, "sh", ...command];
+}
+
+/** The one warning that a transcript could not be brought home. */
+function keptFor(reason: string): RegExp {
+  return new RegExp(
+    `^claude-print: Warning: Cannot copy the transcript to \\S+: ${reason}; ` +
+      "it is kept in \\S+/claude-print-\\d+/0-0-[0-9a-f]{8}, " +
+      "and the next run or claude-print sweep tries again\n$",
+    "u",
+  );
+}
+
+Deno.test(unlessLacking(MOUNT_LACK, {
+  name: "a full disk leaves no part of the transcript",
+  fn: async () => {
+    await using claude = await StandIn.set();
+    await Deno.mkdir(`${claude.home.config}/projects/other`, { recursive: true });
+    await Deno.writeTextFile(`${claude.home.config}/projects/other/${ID}.jsonl`, "{}\n");
+    const stdin = "0123456789 abcdef\n".repeat(5000);
+    const run = await claude.print([], { stdin, wrap: onSmallDisk, warns: true, keeps: true });
+    assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
+    assertMatch(run.stderr, keptFor("No space left on device"));
+    const { path } = claude.home;
+    const { stdout } = await new Deno.Command("diff", {
+      args: ["-r", `${path}/before`, `${path}/after`],
+    }).output();
+    const slug = projectSlug(claude.home.project);
+    assertEquals(new TextDecoder().decode(stdout), `Only in ${path}/after: ${slug}\n`);
+    const left = [...Deno.readDirSync(`${path}/after/${slug}`)];
+    assertEquals(left, []);
+    const { env, project: cwd } = claude.home;
+    // Outside of the run's mounts the disk has room.
+    const swept = await startProgram([...CLAUDE_PRINT, "sweep"], { env, cwd }).ended;
+    assertEquals([swept.code, swept.stderr, await leftovers(claude.home)], [0, "", []]);
+    assertEquals(claude.transcripts().size, 2);
+  },
+}));
+
+Deno.test("the next run brings home a transcript that was kept", async () => {
+  await using claude = await StandIn.set();
+  const projects = `${claude.home.config}/projects`;
+  await Deno.writeTextFile(projects, "a file where a folder should be");
+  // One process: what it left of its first run is not its own any more in its second one.
+  const stdin = '"one"\n{"prompt": "two", "args": ["--quiet"]}\n';
+  const list = await claude.print(["--jsonl"], { stdin, killed: true });
+  const warnings = list.stderr.split(/(?<=\n)/u);
+  for (const [index, warning] of warnings.entries()) {
+    assertMatch(warning.replace(`line ${index + 1}: `, ""), keptFor("Not a directory"));
+  }
+  assertEquals([list.code, warnings.length], [0, 2]);
+  await Deno.remove(projects);
+  assertEquals((await claude.printHere(["three"])).code, 0);
+  const prompts = [...claude.transcripts().values()].map((text) =>
+    /"content":"(one|two|three)"/u.exec(text)?.[1]
+  );
+  assertEquals(prompts.toSorted(), ["one", "three", "two"]);
 });

@@ -1,14 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
-import { concurrently } from "../../faults/concurrently.ts";
 import { StandIn } from "../stand_in.ts";
-import { STAND_IN_VERSIONS } from "../stand_in_versions.ts";
 
 const HELLO = "Hello from the stand-in.";
 const JSON_FORMAT = ["--output-format", "json"];
 const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 
-/** Three model calls, the first two of which use tools, one of them in vain. */
+/** Three model calls; the first two use tools, and one tool fails. */
 const THREE_CALLS: Scenario["turns"] = [[
   { text: "I look.", tools: [{ name: "Bash", input: { command: "pwd" } }] },
   {
@@ -20,100 +18,62 @@ const THREE_CALLS: Scenario["turns"] = [[
   { text: ["Not the answer.", "Found: {prompt}"] },
 ]];
 
-for (const version of STAND_IN_VERSIONS) {
-  Deno.test(`${version}: a turn of three model calls counts its tools' results, which are frames in their order`, async () => {
-    await using claude = await StandIn.set({ version, turns: THREE_CALLS });
-    const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "look"]);
-    assertEquals([code, result["result"], result["num_turns"]], [0, "Found: look", 4]);
-    const { output_tokens } = result["usage"] as Readonly<Record<string, unknown>>;
-    assertEquals(output_tokens, 60, "the sum of all calls");
-    assertEquals(
-      frames.map(({ type }) => type).join(" "),
-      [
-        "system assistant assistant user",
-        "assistant assistant user user",
-        "assistant assistant result",
-      ].join(" "),
-    );
-    const results = frames.filter(({ type }) => type === "user")
-      .flatMap(({ message }) => (message as { readonly content: readonly ToolResult[] }).content);
-    assertEquals(results.map(({ content, is_error }) => [content, is_error ?? false]), [
-      [claude.home.project, false],
-      ["content", false],
-      ["Exit code 3\noops", true],
-    ]);
-  });
-}
-
 type ToolResult = { readonly content: string; readonly is_error?: boolean };
 
-Deno.test("a tool that needs permission is denied by our hook and listed", async () => {
-  for (const version of STAND_IN_VERSIONS) {
-    await using claude = await StandIn.set({
-      version,
-      turns: [[
-        { tools: [{ name: "Bash", input: { command: "touch made" }, asks: true }] },
-        { text: HELLO },
-      ]],
-    });
-    const { code, result } = await claude.printHere([...JSON_FORMAT, "make it"]);
-    assertEquals([code, result["result"]], [0, HELLO]);
-    const denials = result["permission_denials"] as readonly Readonly<Record<string, unknown>>[];
-    assertEquals(
-      denials.map(({ tool_name, tool_input }) => ({ tool_name, tool_input })),
-      [{ tool_name: "Bash", tool_input: { command: "touch made" } }],
-    );
-    assertEquals(await claude.keys(), [], "no dialog was answered");
-    assertEquals([...Deno.readDirSync(claude.home.project)], [], "the tool did not run");
-  }
+Deno.test("a turn of three model calls prints all frames in order", async () => {
+  await using claude = await StandIn.set({ turns: THREE_CALLS });
+  const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "look"]);
+  assertEquals([code, result["result"], result["num_turns"]], [0, "Found: look", 4]);
+  const { output_tokens } = result["usage"] as Readonly<Record<string, unknown>>;
+  assertEquals(output_tokens, 60, "the sum of all calls");
+  assertEquals(
+    frames.map(({ type }) => type).join(" "),
+    "system assistant assistant user assistant assistant user user assistant assistant result",
+  );
+  const results = frames.filter(({ type }) => type === "user")
+    .flatMap(({ message }) => (message as { readonly content: readonly ToolResult[] }).content);
+  assertEquals(results.map(({ content, is_error }) => [content, is_error ?? false]), [
+    [claude.home.project, false],
+    ["content", false],
+    ["Exit code 3\noops", true],
+  ]);
 });
 
-/**
- * API errors as StopFailure tells them, and what of their cause and of the advice has to be on stderr; the others are rows of
- * parity.
- */
-const FAILURES = [
-  {
-    failure: {
-      error: "rate_limit",
-      status: 429,
-      message: "You've hit your session limit · resets 3am (UTC)",
-    },
-    told: ["used up its limit", "again after 3am (UTC)"],
-  },
-  {
-    failure: { error: "billing_error", status: 400, message: "Credit balance is too low" },
-    told: ["cannot pay", "Add credit"],
-  },
-  {
-    failure: { error: "invalid_request", status: 400, message: "API Error: 400 messages: too odd" },
-    told: ["refused the request: 400 messages", "Look at the prompt"],
-  },
-];
-
-for (const [index, { failure, told }] of FAILURES.entries()) {
-  const name = `${failure.error} ${failure.status}: ${failure.message}`;
-  // What is told of a failure depends on the version, but not on which one it is.
-  const versions = index === 0 ? STAND_IN_VERSIONS : STAND_IN_VERSIONS.slice(-1);
-  const code = failure.status === 429 || failure.status === 529 ? 75 : 1;
-  Deno.test(`StopFailure is its sentence, exit code ${code} and a cause on stderr (${name})`, async () => {
-    for (const version of versions) {
-      await using claude = await StandIn.set({ version, turns: [[{ failure }]] });
-      const text = await claude.printHere(["hello"]);
-      assertEquals([text.code, text.stdout], [code, `${failure.message}\n`]);
-      assertEquals(text.stderr.trimEnd().split("\n").length, 2, "the cause and what to do");
-      for (const words of told) assertStringIncludes(text.stderr, words);
-      // The results of the others are compared with claude -p, in rows of parity.
-      if (index > 0) continue;
-      const json = await claude.printHere([...JSON_FORMAT, "hello"]);
-      assertEquals([json.code, json.result["subtype"]], [code, "success"]);
-      assertEquals(json.result["result"], failure.message);
-      assertEquals(json.result["api_error_status"], failure.status);
-    }
+Deno.test("our hook denies a tool that needs permission", async () => {
+  await using claude = await StandIn.set({
+    turns: [[
+      { tools: [{ name: "Bash", input: { command: "touch made" }, asks: true }] },
+      { text: HELLO },
+    ]],
   });
-}
+  const { code, result } = await claude.printHere([...JSON_FORMAT, "make it"]);
+  assertEquals([code, result["result"]], [0, HELLO]);
+  const denials = result["permission_denials"] as readonly Readonly<Record<string, unknown>>[];
+  assertEquals(
+    denials.map(({ tool_name, tool_input }) => ({ tool_name, tool_input })),
+    [{ tool_name: "Bash", tool_input: { command: "touch made" } }],
+  );
+  assertEquals(await claude.keys(), [], "no dialog is answered");
+  assertEquals([...Deno.readDirSync(claude.home.project)], [], "the tool does not run");
+});
 
-Deno.test("an error without a transcript is the sentence of StopFailure", async () => {
+Deno.test("a rate limit is a sentence, exit code 75 and a cause", async () => {
+  const message = "You've hit your session limit · resets 3am (UTC)";
+  const failure = { error: "rate_limit", status: 429, message };
+  await using claude = await StandIn.set({ turns: [[{ failure }]] });
+  const text = await claude.printHere(["hello"]);
+  assertEquals([text.code, text.stdout], [75, `${message}\n`]);
+  assertEquals(text.stderr.trimEnd().split("\n").length, 2, "the cause and a remedy");
+  for (const words of ["used up its limit", "again after 3am (UTC)"]) {
+    assertStringIncludes(text.stderr, words);
+  }
+  const json = await claude.printHere([...JSON_FORMAT, "hello"]);
+  assertEquals([json.code, json.result["subtype"]], [75, "success"]);
+  assertEquals(json.result["result"], message);
+  assertEquals(json.result["api_error_status"], 429);
+});
+
+Deno.test("an API error without a transcript is the sentence of StopFailure", async () => {
   const failure = { error: "server_error", status: 500, message: "API Error: 500" };
   await using claude = await StandIn.set({ transcript: "never", turns: [[{ failure }]] });
   const run = await claude.printHere(["hello"]);
@@ -121,109 +81,61 @@ Deno.test("an error without a transcript is the sentence of StopFailure", async 
   assertStringIncludes(run.stderr, "claude-print: Cannot reach the API: 500\n");
 });
 
-Deno.test("an error after a tool's result ends the run with exit code 1", async () => {
-  const failure = { error: "server_error", status: 500, message: "API Error: 500" };
-  await using claude = await StandIn.set({
-    turns: [[{ text: "I look.", tools: [{ name: "Bash", input: { command: "pwd" } }] }, {
-      failure,
-    }]],
-  });
-  const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "look"]);
-  assertEquals([code, result["result"], result["num_turns"]], [1, "API Error: 500", 2]);
-  assertEquals(frames.map(({ type }) => type), [
-    "system",
-    "assistant",
-    "assistant",
-    "user",
-    "assistant",
-    "result",
-  ]);
-});
-
-Deno.test(`${STAND_IN_VERSIONS.join(", ")}: requests that are made again are frames before the answer`, () =>
-  concurrently(STAND_IN_VERSIONS, { limit: STAND_IN_VERSIONS.length, each: printRetries }));
-
-async function printRetries(version: string): Promise<void> {
+Deno.test("retried requests are frames before the answer", async () => {
   const retries = [
     { attempt: 1, maxRetries: 10, status: 529, waitMs: 1000 },
     { attempt: 2, maxRetries: 10, status: null, waitMs: 1000 },
   ];
-  await using claude = await StandIn.set({ version, turns: [[{ text: HELLO, retries }]] });
+  await using claude = await StandIn.set({ turns: [[{ text: HELLO, retries }]] });
   const { code, frames } = await claude.printHere([...STREAM_FORMAT, "hello"]);
-  assertEquals(code, 0, version);
-  const [init, first, second, ...others] = frames;
-  assertEquals(init?.["subtype"], "init");
-  for (
-    const [frame, attempt, error_status, error] of [
-      [first, 1, 529, "overloaded"],
-      [second, 2, null, "unknown"],
-    ] as const
-  ) {
-    const { uuid: _, session_id, ...rest } = frame ?? {};
-    assertEquals(session_id, init?.["session_id"]);
-    assertEquals(rest, {
-      type: "system",
-      subtype: "api_retry",
-      attempt,
-      max_retries: 10,
-      retry_delay_ms: 1000,
-      error_status,
-      error,
-    }, version);
-  }
-  assertEquals(others.map(({ type }) => type), ["assistant", "result"], version);
-}
-
-for (const version of STAND_IN_VERSIONS) {
-  Deno.test(`${version}: --max-turns ends the turn after so many calls`, async () => {
-    await using claude = await StandIn.set({ version, turns: THREE_CALLS });
-    const limit = (turns: number) => ["--max-turns", `${turns}`];
-    const { code, result } = await claude.printHere([...JSON_FORMAT, ...limit(2), "look"]);
-    assertEquals([code, result["subtype"], result["num_turns"]], [1, "error_max_turns", 3]);
-    assertEquals(result["errors"], ["Reached maximum number of turns (2)"]);
-    assertEquals([result["terminal_reason"], "result" in result], ["max_turns", false]);
-    if (version !== STAND_IN_VERSIONS.at(-1)) return;
-    const text = await claude.printHere([...limit(1), "look"]);
-    assertEquals([text.code, text.stdout], [1, "Error: Reached max turns (1)"]);
-    assertStringIncludes(text.stderr, "stopped at its limit: 1 request to the model");
-    const enough = await claude.printHere([...limit(3), "look"]);
-    assertEquals([enough.code, enough.stdout], [0, "Found: look\n"]);
-  });
-
-  Deno.test(`${version}: a Stop with a background task is not the end, the next one is`, async () => {
-    await using claude = await StandIn.set({
-      version,
-      backgroundStops: 1,
-      sabotage: [{ at: "task", run: "sleep 0.05" }],
-      turns: [[{ text: "Started." }], [{ text: "Finished." }]],
-    });
-    const { code, result } = await claude.printHere([...JSON_FORMAT, "work"]);
-    assertEquals([code, result["result"]], [0, "Finished."]);
-    assertEquals((await claude.journal("prompt")).map(({ origin }) => origin), ["stdin", "task"]);
-  });
-}
-
-Deno.test("a project's Stop hook that blocks once makes the run wait for the second answer", async () => {
-  for (const version of STAND_IN_VERSIONS) {
-    await using claude = await StandIn.set({
-      version,
-      turns: [[{ text: "First." }], [{ text: "Second." }]],
-    });
-    const { project, path } = claude.home;
-    const command = `[ -e ${path}/once ] || echo '{"decision": "block", "reason": "more"}'; ` +
-      `touch ${path}/once`;
-    await Deno.mkdir(`${project}/.claude`);
-    await Deno.writeTextFile(
-      `${project}/.claude/settings.json`,
-      JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }),
-    );
-    const { code, stdout } = await claude.printHere(["work"]);
-    assertEquals([code, stdout], [0, "Second.\n"]);
-    assertEquals((await claude.journal("prompt")).map(({ origin }) => origin), ["stdin", "hook"]);
-  }
+  assertEquals(code, 0);
+  assertEquals(
+    frames.map(({ type, subtype, attempt, error_status, error }) =>
+      subtype === "api_retry" ? [attempt, error_status, error] : type
+    ),
+    ["system", [1, 529, "overloaded"], [2, null, "unknown"], "assistant", "result"],
+  );
 });
 
-Deno.test("an answer of 1 MB is printed whole", async () => {
+Deno.test("--max-turns ends the turn after so many requests", async () => {
+  await using claude = await StandIn.set({ turns: THREE_CALLS });
+  const limit = (turns: number) => ["--max-turns", `${turns}`, "look"];
+  const { code, result } = await claude.printHere([...JSON_FORMAT, ...limit(2)]);
+  assertEquals([code, result["subtype"], result["num_turns"]], [1, "error_max_turns", 3]);
+  assertEquals(result["errors"], ["Reached maximum number of turns (2)"]);
+  assertEquals([result["terminal_reason"], "result" in result], ["max_turns", false]);
+  const text = await claude.printHere(limit(1));
+  assertEquals([text.code, text.stdout], [1, "Error: Reached max turns (1)"]);
+  assertStringIncludes(text.stderr, "stopped at its limit: 1 request to the model");
+  const enough = await claude.printHere(limit(3));
+  assertEquals([enough.code, enough.stdout], [0, "Found: look\n"]);
+});
+
+Deno.test("a background task or a hook starts another turn", async () => {
+  await using task = await StandIn.set({
+    backgroundStops: 1,
+    sabotage: [{ at: "task", run: "sleep 0.05" }],
+    turns: [[{ text: "First." }], [{ text: "Second." }]],
+  });
+  assertEquals((await task.printHere(["work"])).stdout, "First.\n\nSecond.\n");
+  const origins = async (claude: StandIn) =>
+    (await claude.journal("prompt")).map(({ origin }) => origin);
+  assertEquals(await origins(task), ["stdin", "task"]);
+  await using hook = await StandIn.set({ turns: [[{ text: "First." }], [{ text: "Second." }]] });
+  const { project, path } = hook.home;
+  const command = `[ -e ${path}/once ] || echo '{"decision": "block", "reason": "more"}'; ` +
+    `touch ${path}/once`;
+  await Deno.mkdir(`${project}/.claude`);
+  await Deno.writeTextFile(
+    `${project}/.claude/settings.json`,
+    JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }),
+  );
+  const { code, stdout } = await hook.printHere(["work"]);
+  assertEquals([code, stdout], [0, "Second.\n"]);
+  assertEquals(await origins(hook), ["stdin", "hook"]);
+});
+
+Deno.test("an answer of 1 MB is printed completely", async () => {
   const text = "0123456789 ünïcödé\n".repeat(50_000);
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
   const run = await claude.printHere([], { stdin: text });
@@ -231,8 +143,67 @@ Deno.test("an answer of 1 MB is printed whole", async () => {
   assert(run.stdout === text, `${run.stdout.length} characters`);
 });
 
-Deno.test("a path at the beginning of a prompt is no command", async () => {
-  await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
-  const { code, stdout } = await claude.printHere(["/etc/passwd is what?"]);
-  assertEquals([code, stdout], [0, "/etc/passwd is what?\n"]);
+const wakeup = (delaySeconds: number) => ({
+  name: "ScheduleWakeup",
+  input: { delaySeconds, reason: "It takes a while", prompt: "Wake up", noop: false },
+});
+
+Deno.test("a run waits for a scheduled wake-up", async () => {
+  const turns = [[{ tools: [wakeup(0.05)] }, { text: "First." }], [{ text: "Woken: {prompt}." }]];
+  await using claude = await StandIn.set({ turns });
+  const text = await claude.printHere(["work"]);
+  assertEquals([text.code, text.stdout], [0, "First.\n\nWoken: Wake up.\n"]);
+  const { code, result } = await claude.printHere([...JSON_FORMAT, "work"]);
+  assertEquals([code, result["result"], result["num_turns"]], [0, "Woken: Wake up.", 1]);
+  const { frames } = await claude.printHere([...STREAM_FORMAT, "work"], { wakes: true });
+  const kinds = frames.map(({ type, subtype, state, result }) =>
+    [type, type === "system" ? subtype : state ?? result].filter(Boolean).join(" ")
+  );
+  assertEquals(kinds, [
+    ...["system init", "assistant", "user", "assistant", "result First."],
+    ...["command_lifecycle started", "system init", "assistant", "result Woken: Wake up."],
+    "command_lifecycle completed",
+  ]);
+  const { wakeup_source, scheduled_for, command_uuid } = frames[5] ?? {};
+  assertEquals([wakeup_source, typeof scheduled_for], ["loop_wakeup", "number"]);
+  assertEquals(frames.at(-1)?.["command_uuid"], command_uuid);
+});
+
+Deno.test("a model may wake twice, and after a failure", async () => {
+  const again = { tools: [wakeup(0.05)] };
+  const never = { tools: [{ name: "ScheduleWakeup", input: { stop: true } }] };
+  const failure = { error: "server_error", status: 500, message: "API Error: 500" };
+  const cases: readonly [Scenario["turns"], string][] = [
+    [
+      [[again, { text: "a" }], [again, { text: "b" }], [again, never, { text: "c" }]],
+      "a\n\nb\n\nc\n",
+    ],
+    [[[again, { failure }], [{ text: "d" }]], "API Error: 500\n\nd\n"],
+  ];
+  for (const [turns, expected] of cases) {
+    await using claude = await StandIn.set({ turns });
+    const { code, stdout } = await claude.printHere(["work"]);
+    assertEquals([code, stdout], [0, expected]);
+  }
+});
+
+Deno.test("a run that ends before a wake-up reports it", async () => {
+  for (const [signal, expected] of [["SIGTERM", 143], [undefined, 2]] as const) {
+    await using claude = await StandIn.set({
+      turns: [[{ tools: [wakeup(3600)] }, { text: "First." }]],
+    });
+    const printed = Promise.withResolvers<void>();
+    const run = claude.start([...STREAM_FORMAT, "work"], {
+      wakes: true,
+      onStdout: (text) => text.includes('"type":"result"') && printed.resolve(),
+    });
+    await printed.promise;
+    const [{ pid } = { pid: 0 }] = await claude.journal("start");
+    if (signal === undefined) Deno.kill(pid, "SIGKILL");
+    else run.kill(signal);
+    const { code, frames } = await run.ended;
+    const results = frames.filter(({ type }) => type === "result");
+    assertEquals([code, results.length, results[0]?.["result"]], [expected, 2, "First."]);
+    assertEquals(results[1]?.["is_error"], true);
+  }
 });

@@ -36,7 +36,7 @@ async function rowsOf(bytes: Uint8Array): Promise<readonly string[]> {
   return (await renderScreen([bytes], SIZE)).lines.filter((line) => line !== "");
 }
 
-Deno.test("somebody at a terminal sees the tool at work, and at the end nothing but the answer", async () => {
+Deno.test("the live line shows the tool, then the answer remains", async () => {
   await using claude = await StandIn.set({ turns: TURNS });
   await using run = startInTerminal(claude, ["hello"]);
   const meanwhile = await run.readUntil("Bash until");
@@ -66,7 +66,7 @@ Deno.test("NO_COLOR leaves the live line plain", async () => {
   assertEquals(result.result, "Done.");
 });
 
-Deno.test("Ctrl-C erases the live line and its own trace, and tells that it was heard", async () => {
+Deno.test("Ctrl-C erases the live line and reports the interrupt", async () => {
   await using claude = await StandIn.set({ turns: TURNS });
   await using run = startInTerminal(claude, ["hello"]);
   await run.readUntil("Bash until");
@@ -76,15 +76,7 @@ Deno.test("Ctrl-C erases the live line and its own trace, and tells that it was 
   assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
 });
 
-Deno.test("--quiet shows no live line", async () => {
-  await using claude = await StandIn.set({
-    turns: [[{ tools: [{ name: "Bash", input: { command: "sleep 1" } }] }, { text: "Done." }]],
-  });
-  await using run = startInTerminal(claude, ["--quiet", "hello"]);
-  assertEquals((await run.end()).text, "Done.\r\n");
-});
-
-Deno.test("--show mirrors the screen, takes no keys, and leaves the terminal as it was", async () => {
+Deno.test("--show mirrors the screen and restores the terminal", async () => {
   await using claude = await StandIn.set({ turns: TURNS });
   await using run = startInTerminal(claude, ["--show", "hello"]);
   const meanwhile = await run.readUntil("Bash(");
@@ -103,7 +95,7 @@ Deno.test("--show mirrors the screen, takes no keys, and leaves the terminal as 
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("Ctrl-C under --show ends the run and gives the terminal back", async () => {
+Deno.test("Ctrl-C under --show restores the terminal", async () => {
   await using claude = await StandIn.set({ turns: TURNS });
   await using run = startInTerminal(claude, ["--show", "hello"]);
   await run.readUntil("Bash(");
@@ -126,7 +118,7 @@ Deno.test("--show without a terminal is refused", async () => {
   assertEquals(await claude.journal("start"), []);
 });
 
-/** All by which an output may have touched a terminal, besides its screen. */
+/** Replies, titles, bells and modes that an output leaves in a terminal. */
 async function touched(bytes: Uint8Array): Promise<unknown> {
   const { default: { Terminal } } = await import("@xterm/headless");
   const terminal = new Terminal({ ...SIZE, allowProposedApi: true });
