@@ -11,6 +11,7 @@ testUnderShells("a first install is the program and its record", async (user) =>
     stdout: `Getting ${file}
 Installed claude-print 0.1.0: ${user.target}
 Found Claude Code 2.1.330
+
 ${user.home}/.local/bin is not on PATH. Add this line to ~/.bashrc, and open a new shell:
   export PATH="$HOME/.local/bin:$PATH"
 Then "claude-print doctor" looks whether all is well

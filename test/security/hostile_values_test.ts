@@ -52,7 +52,7 @@ for (
     .toReversed()
 ) {
   const [version = "", what = ""] = name.split("/");
-  Deno.test(`no field of what comes from outside ends a run by its type (${name})`, () => {
+  Deno.test(`no field from outside can end a run by its type: ${name}`, () => {
     const fields = new Set<string>();
     for (const event of cast.events) {
       altered(event, (value) => {

@@ -34,7 +34,7 @@ async function assertRefused(
   assertMatch(warning, reason);
 }
 
-Deno.test("a learnt profile that is the user's own is believed", async () => {
+Deno.test("a learnt profile of the user is used", async () => {
   await using cache = await learntCache();
   assertEquals((await Deno.stat(cache.path)).mode! & 0o777, 0o600);
   assertEquals((await Deno.stat(cache.folder)).mode! & 0o777, 0o700);
@@ -43,7 +43,7 @@ Deno.test("a learnt profile that is the user's own is believed", async () => {
   assertEquals(keysOfVersion(cache.version, "init").includes("learnt_key"), true);
 });
 
-Deno.test("a learnt profile with hostile content is refused with a reason", async () => {
+Deno.test("a learnt profile with hostile content is refused", async () => {
   const good = JSON.stringify(someProfile("1.2.3"));
   const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   const rows: readonly (readonly [string, RegExp])[] = [
@@ -88,7 +88,7 @@ Deno.test("a learnt profile behind a symbolic link is refused", async () => {
   }
 });
 
-Deno.test("something else in a learnt profile's place is refused at once", async () => {
+Deno.test("a folder in a learnt profile's place is refused", async () => {
   await using cache = await learntCache();
   await Deno.remove(cache.path);
   await Deno.mkdir(cache.path);
@@ -106,14 +106,14 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
   },
 }));
 
-Deno.test("a profile of a version that is shipped is not read", async () => {
+Deno.test("no learnt profile of a shipped version is read", async () => {
   await using cache = await learntCache();
   await Deno.writeTextFile(`${cache.folder}/2.1.300.json`, "nonsense");
   await Deno.writeTextFile(`${cache.folder}/notes.txt`, "nonsense");
   assertEquals((await useLearntProfiles(cache.env)).warnings, []);
 });
 
-Deno.test("no cache and an empty one are no learnt profiles", async () => {
+Deno.test("without a cache there are no learnt profiles", async () => {
   assertEquals(await useLearntProfiles({}), { facts: {}, warnings: [] });
   assertEquals(await useLearntProfiles({ HOME: "/nowhere" }), { facts: {}, warnings: [] });
 });

@@ -26,7 +26,7 @@ class Ground implements Disposable {
   }
 }
 
-Deno.test("removing a run's folder follows no link out of it", () => {
+Deno.test("removing a run's folder follows no link", () => {
   using ground = new Ground();
   const { run, outside } = ground;
   Deno.mkdirSync(`${run}/config/projects`, { recursive: true });
@@ -45,7 +45,7 @@ Deno.test("removing a run's folder follows no link out of it", () => {
   assertEquals(Deno.readTextFileSync(`${outside}/id_rsa`), "secret");
 });
 
-Deno.test("a run's folder that became a link is removed, and what it leads to stays", () => {
+Deno.test("a run's folder that became a link is removed", () => {
   using ground = new Ground();
   Deno.removeSync(ground.run);
   Deno.symlinkSync(ground.outside, ground.run);
@@ -53,7 +53,7 @@ Deno.test("a run's folder that became a link is removed, and what it leads to st
   assertEquals(Deno.readTextFileSync(`${ground.outside}/id_rsa`), "secret");
 });
 
-Deno.test("folders that a tool has closed are removed too", async () => {
+Deno.test("folders without permissions are removed", async () => {
   using ground = new Ground();
   const { run, outside } = ground;
   Deno.mkdirSync(`${run}/cache/inner`, { recursive: true });
@@ -87,7 +87,7 @@ Deno.test("folders that a tool has closed are removed too", async () => {
   assertEquals(Deno.readTextFileSync(`${outside}/id_rsa`), "secret");
 });
 
-Deno.test("forwarding takes no file from outside home, whatever stands in its place", () => {
+Deno.test("forwarding reads through no link", () => {
   using ground = new Ground();
   const { run, home, outside } = ground;
   Deno.mkdirSync(`${run}/projects/slug`, { recursive: true });
@@ -109,7 +109,7 @@ Deno.test("forwarding takes no file from outside home, whatever stands in its pl
   assertEquals([...Deno.readDirSync(home)], []);
 });
 
-Deno.test("forwarding writes through no link that stands where a new transcript goes", () => {
+Deno.test("forwarding writes through no link", () => {
   using ground = new Ground();
   const { run, home, outside } = ground;
   Deno.mkdirSync(`${run}/projects/slug`, { recursive: true });

@@ -24,7 +24,7 @@ const cellOf = (name: string): PermissionCell => {
   return cell;
 };
 
-forNewestVersion("claude -p still begins in the modes that were measured", async (real) => {
+forNewestVersion("claude -p begins in the recorded modes", async (real) => {
   const modes: Readonly<Record<string, string>> = measured;
   await concurrently(namedClaude === undefined ? DIFFERING : SAMPLE, {
     limit: 2,
@@ -35,7 +35,7 @@ forNewestVersion("claude -p still begins in the modes that were measured", async
   });
 });
 
-forNewestVersion("a project whose mode is none gets no tool run unasked", async (real) => {
+forNewestVersion("an invalid mode of a project allows no tool", async (real) => {
   const { project } = real.home;
   const folder = `${project}/sub`;
   await Deno.mkdir(`${project}/.claude`);

@@ -30,7 +30,7 @@ async function heldRun(claude: StandIn, args: readonly string[] = []) {
 
 const mode = (path: string) => ((Deno.lstatSync(path).mode ?? 0) & 0o7777).toString(8);
 
-Deno.test("whatever the umask, all that is made for a run is its owner's alone", async () => {
+Deno.test("files of a run are private, whatever the umask", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   const { folder, end } = await heldRun(claude);
   const modesIn = (path: string) =>
@@ -59,7 +59,7 @@ Deno.test("whatever the umask, all that is made for a run is its owner's alone",
 });
 
 Deno.test(unlessLacking(OTHER_USER_LACK, {
-  name: "another user can neither read nor write the private folder, nor feed the FIFO",
+  name: "another user cannot reach the private folder",
   fn: async () => {
     await using claude = await StandIn.set({ hang: "prompt" });
     const { folder, end, pid, childPid } = await heldRun(claude);
@@ -91,7 +91,7 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
   },
 }));
 
-Deno.test("texts of the caller's stand in the command line of the caller's own program alone", async () => {
+Deno.test("texts of the caller are not on the child's command line", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   const [system, append, servers, settings] = ["system", "append", "servers", "settings"]
     .map((name) => `${name} ${crypto.randomUUID()}`);
@@ -109,7 +109,7 @@ Deno.test("texts of the caller's stand in the command line of the caller's own p
   await end();
 });
 
-Deno.test("TMPDIR may be a link, and what is made stays where it led", async () => {
+Deno.test("TMPDIR may be a link", async () => {
   await using claude = await StandIn.set();
   const { path, tmp } = claude.home;
   await Deno.symlink(tmp, `${path}/link`);
@@ -121,7 +121,7 @@ Deno.test("TMPDIR may be a link, and what is made stays where it led", async () 
 
 const sources = CLAUDE_PRINT === CLAUDE_PRINT_SOURCES;
 Deno.test(unlessLacking(sources ? undefined : "the sources in the place of an executable", {
-  name: "TMPDIR may be relative, which an executable's runtime does not take",
+  name: "TMPDIR may be relative",
   fn: async () => {
     await using claude = await StandIn.set();
     const run = await claude.print(["hello"], { env: { TMPDIR: "../tmp" } });
@@ -129,7 +129,7 @@ Deno.test(unlessLacking(sources ? undefined : "the sources in the place of an ex
   },
 }));
 
-Deno.test("a folder in which every user can rename what is ours is refused", async () => {
+Deno.test("a TMPDIR without sticky bit is refused", async () => {
   await using claude = await StandIn.set();
   const { path, tmp } = claude.home;
   await Deno.chmod(path, 0o755);
@@ -141,7 +141,7 @@ Deno.test("a folder in which every user can rename what is ours is refused", asy
   assertEquals(await claude.journal("start"), []);
 });
 
-Deno.test("what others put into TMPDIR under a name like ours is not touched", async () => {
+Deno.test("planted links in TMPDIR are not followed", async () => {
   await using claude = await StandIn.set();
   const { path, tmp } = claude.home;
   const precious = `${path}/precious`;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ProgramOutput } from "../start_program.ts";
 import { filesBelow } from "../real/files_below.ts";
 import { asRecorded } from "../real/as_recorded.ts";
-import { forEachVersion } from "../real/for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "../real/for_each_version.ts";
 import type { RealClaude } from "../real/real_claude.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import { writeScript } from "../write_script.ts";
@@ -143,9 +143,7 @@ const OURS = [
 // 2.1.330. It gains nothing by that: hooks run as the user anyway, and one for PreToolUse may allow everywhere.
 for (const trusted of [false, true]) {
   forEachVersion(
-    `a hostile project that the user ${
-      trusted ? "trusts" : "does not trust"
-    } gets what claude -p gives it`,
+    `${trusted ? "a trusted" : "an untrusted"} hostile project gets what claude -p gives`,
     async (real) => {
       const { home } = real;
       await makeHostile(real);
@@ -177,8 +175,8 @@ for (const trusted of [false, true]) {
   );
 }
 
-forEachVersion(
-  "a project without hooks cannot silence ours, and has no other program run",
+forNewestVersion(
+  "a project cannot disable our hooks or start programs",
   async (real) => {
     // It would leave the user's browsers a program of the run's own folder, which anybody may make again later.
     const browsers = { CLAUDE_CODE_ENABLE_CFC: "1" };
@@ -218,7 +216,7 @@ PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
   },
 );
 
-forEachVersion("silenced hooks do not run, whose ever they are", async (real) => {
+forNewestVersion("disableAllHooks stops hooks of every source", async (real) => {
   const { config, path, project } = real.home;
   const hooks = Object.fromEntries(
     ["SessionStart", "PreToolUse", "Stop"].map((event) => [
@@ -240,7 +238,7 @@ forEachVersion("silenced hooks do not run, whose ever they are", async (real) =>
   assertEquals([...Deno.readDirSync(path)].filter(({ name }) => name.startsWith("ran-")), []);
 });
 
-Deno.test("a project is not trusted in its user's place, where Claude Code asks for that all the same", async () => {
+Deno.test("the trust dialog of a project is not answered", async () => {
   for (const dialog of ["trust_yes", "trust_no"] as const) {
     await using claude = await StandIn.set({ dialogs: [{ show: dialog }] });
     const folder = `${claude.home.project}/.claude`;

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { concurrently } from "../faults/concurrently.ts";
-import { forEachVersion } from "../real/for_each_version.ts";
+import { forNewestVersion } from "../real/for_each_version.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
 /** What makes its reader wait for ever, or takes all of its memory. */
@@ -18,7 +18,7 @@ const TRAPS: Readonly<Record<string, (path: string) => void>> = {
 /** A run that waits in a system call heeds no signal but this. */
 const mortal = (command: readonly string[]) => ["timeout", "--signal=KILL", "60", ...command];
 
-Deno.test(`${Object.keys(TRAPS).join(", ")}: none in a shared folder, or in a left-over run, makes a run wait`, () =>
+Deno.test("no FIFO, device or endless file makes a run wait", () =>
   concurrently(Object.entries(TRAPS), { limit: 4, each: ([kind, set]) => printAmong(kind, set) }));
 
 /** Runs a prompt below folders in which all that a run may read is a trap. */
@@ -44,7 +44,7 @@ async function printAmong(kind: string, set: (path: string) => void): Promise<vo
   assertMatch(run.stderr, said, kind);
 }
 
-Deno.test("a user's own file that Claude Code would wait for is named", async () => {
+Deno.test("a FIFO in the user's config is refused", async () => {
   await using claude = await StandIn.set();
   const folder = `${claude.home.path}/other`;
   await Deno.mkdir(folder);
@@ -62,8 +62,8 @@ Deno.test("a user's own file that Claude Code would wait for is named", async ()
   assertEquals(await claude.journal("start"), []);
 });
 
-forEachVersion(
-  "traps all over a project, and in what it imports, keep Claude Code from nothing",
+forNewestVersion(
+  "FIFOs in a project do not stop Claude Code",
   async (real) => {
     const { path, project } = real.home;
     const work = `${project}/work`;

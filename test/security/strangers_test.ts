@@ -17,7 +17,7 @@ const wrap = (
   command: readonly string[],
 ) => ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", ...command];
 
-Deno.test("strangers on TCP leave room for the user's runs", async () => {
+Deno.test("open connections of strangers do not stop runs", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
   let stdout = "";
   await using server = await serve({

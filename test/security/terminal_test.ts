@@ -18,7 +18,7 @@ function isHarmless(text: string): boolean {
   return !/(?![\n\t ])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 }
 
-Deno.test("the last screen of a failure reaches the terminal as text alone", async () => {
+Deno.test("the last screen of a failure is plain text", async () => {
   await using claude = await StandIn.set({
     crash: { at: "prompt", code: 3, screen: `before ${ENDLESS}${EVIL} after\r\n` },
   });
@@ -28,7 +28,7 @@ Deno.test("the last screen of a failure reaches the terminal as text alone", asy
   assert(isHarmless(stderr), JSON.stringify(stderr));
 });
 
-Deno.test("an error of the API reaches stderr as text alone", async () => {
+Deno.test("an API error on stderr is plain text", async () => {
   for (const format of ["text", "json", "stream-json"]) {
     await using claude = await StandIn.set({
       turns: [[{ failure: { error: "invalid_request", status: 400, message: `API: ${EVIL}` } }]],
@@ -45,7 +45,7 @@ Deno.test("an error of the API reaches stderr as text alone", async () => {
   }
 });
 
-Deno.test("names of files and values in messages are text alone", async () => {
+Deno.test("names and values in messages are plain text", async () => {
   await using claude = await StandIn.set();
   const runs = [
     claude.start(["--settings", `/${EVIL}.json`, "hello"], { killed: true }),
@@ -63,7 +63,7 @@ Deno.test("names of files and values in messages are text alone", async () => {
   }
 });
 
-Deno.test("reports name folders in which nothing hides, and JSON escapes it", async () => {
+Deno.test("reports escape invisible characters of folders", async () => {
   await using claude = await StandIn.set();
   const tmp = `${claude.home.path}/${EVIL.replaceAll("/", "")}${HIDDEN}`;
   await Deno.mkdir(tmp);
@@ -91,9 +91,70 @@ Deno.test("reports name folders in which nothing hides, and JSON escapes it", as
   assertStringIncludes(details, "\\u3164\\u115f\\u2800\\ufe0f\\u034f\\udb40\\udd00\\u00a0");
 });
 
-Deno.test("an answer is data: stdout carries it byte for byte, as claude -p does", async () => {
+Deno.test("stdout has the answer byte for byte", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: `answer ${EVIL}.` }]] });
   const { code, stdout, stderr } = await claude.printHere(["hello"]);
   assertEquals([code, stderr], [0, ""]);
   assertEquals(stdout, `answer ${EVIL}.\n`);
+});
+
+/** Secrets in every place where a caller of `claude -p` puts them; none has a shape that gives it away. */
+const SECRETS = {
+  apiKey: "qwertz-4711-asdfgh",
+  oauth: "oauth-of-the-caller-0815",
+  inline: "inline-setting-1234",
+  file: "setting-in-a-file-5678",
+  header: "header-value-9012",
+  mcp: "mcp-variable-3456",
+  custom: "custom-header-7890",
+};
+
+Deno.test("--trace prints steps but no secret or prompt", async () => {
+  await using claude = await StandIn.set();
+  const { home } = claude;
+  const file = `${home.path}/mine.json`;
+  const config = `${home.path}/mcp.json`;
+  await Deno.writeTextFile(file, JSON.stringify({ env: { MY_TOKEN: SECRETS.file } }));
+  const servers = {
+    mcpServers: {
+      web: { type: "http", url: "http://127.0.0.1:1", headers: { "X-Pass": SECRETS.header } },
+      local: { command: "/bin/false", env: { PASS_WORD: SECRETS.mcp } },
+    },
+  };
+  await Deno.writeTextFile(config, JSON.stringify(servers));
+  const inline = JSON.stringify({ env: { OTHER_SECRET: SECRETS.inline } });
+  const env = {
+    ANTHROPIC_API_KEY: SECRETS.apiKey,
+    CLAUDE_CODE_OAUTH_TOKEN: SECRETS.oauth,
+    ANTHROPIC_CUSTOM_HEADERS: `X-One: ${SECRETS.custom}`,
+  };
+  const calls = [
+    ["--settings", inline, "--mcp-config", JSON.stringify(servers), config],
+    ["--settings", file],
+  ];
+  for (const args of calls) {
+    const { code, stderr } = await claude.printHere(["--trace", ...args, "--", "open sesame"], {
+      warns: true,
+      env,
+    });
+    assertEquals(code, 0, stderr);
+    for (const line of stderr.trimEnd().split("\n")) assertMatch(line, /^\[ *\d+ ms\] \S/);
+    for (const step of ["sandbox /", "hook Stop", "exit code 0", "--settings="]) {
+      assertStringIncludes(stderr, step);
+    }
+    assert(!stderr.includes("open sesame"), "the prompt");
+    for (const [name, secret] of Object.entries(SECRETS)) {
+      assert(!stderr.includes(secret), `${name} in ${stderr}`);
+    }
+  }
+});
+
+Deno.test("the last screen of a failure has no secrets", async () => {
+  const screen = "The door is open: swordfish-42, sk-ant-api03-0123456789abcdef\r\n";
+  await using claude = await StandIn.set({ crash: { at: "prompt", code: 7, screen } });
+  const { code, stderr } = await claude.printHere(["hello"], {
+    env: { DOOR_PASSWORD: "swordfish-42" },
+  });
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "  | The door is open: [redacted], [redacted]\n");
 });

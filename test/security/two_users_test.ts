@@ -39,7 +39,7 @@ curl -sS -m 5 -w '\\nstatus %{http_code}\\n' -H 'Content-Type: application/json'
 `;
 
 Deno.test(unlessLacking(OTHER_USER_LACK ?? lackOf("curl"), {
-  name: "another user neither sees nor reaches a server, what is said in it, and what waits in it",
+  name: "another user cannot reach a server",
   async fn() {
     // Not the words of any other program on the machine.
     const [prompt, key, variable] = ["prompt", "key", "variable"]
@@ -101,7 +101,7 @@ Deno.test(unlessLacking(OTHER_USER_LACK ?? lackOf("curl"), {
 }));
 
 Deno.test(unlessLacking(OTHER_USER_LACK, {
-  name: "another user's folders of guessable names keep nobody from running or serving",
+  name: "planted folders of another user do not stop runs",
   async fn() {
     const tmp = await Deno.realPath(await Deno.makeTempDir());
     await Deno.chmod(tmp, 0o1777);

@@ -49,7 +49,7 @@ const QUESTIONS = [
 ] as const;
 
 for (const { asked, args } of QUESTIONS) {
-  Deno.test(`${VERSION}: an interrupt lets no call run whose ${asked} is unanswered`, async () => {
+  Deno.test(`${VERSION}: an interrupt forbids a call with unanswered ${asked}`, async () => {
     await using real = await RealClaude.set(VERSION);
     const paths = [...STANDSTILLS, "last"].map((each) => `${real.home.project}/written-${each}`);
     const { stdout } = await holdWithProgram(real, async (caller) => {
@@ -73,7 +73,7 @@ for (const { asked, args } of QUESTIONS) {
   });
 }
 
-Deno.test(`${VERSION}: a call whose hook finds no place to ask does not run`, async () => {
+Deno.test(`${VERSION}: a hook without a payload folder forbids the call`, async () => {
   await using real = await RealClaude.set(VERSION);
   const path = `${real.home.project}/forbidden`;
   const { code, stdout } = await holdWithProgram(real, async (caller) => {
@@ -102,7 +102,7 @@ const ENDS: Readonly<
   "the timeout": { args: ["--timeout", "10"] },
 };
 
-Deno.test(`${VERSION}: no end of a run lets a call run whose hook is unanswered`, async () => {
+Deno.test(`${VERSION}: no end of a run allows an unanswered call`, async () => {
   const written = await Promise.all(
     Object.entries(ENDS).map(async ([way, { args = [], signal }]) => {
       await using real = await RealClaude.set(VERSION);

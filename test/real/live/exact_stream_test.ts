@@ -1,9 +1,7 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";
 import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
-import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
-import { type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
 const EXACT = ["--stream-text", "--exact-stream"];
 
@@ -64,62 +62,5 @@ forNewestVersion(
     });
     const paths = new Set(real.api.requests.map(({ path }) => path));
     assertEquals([...paths], ["/base/v1/messages?beta=true"]);
-  },
-);
-
-forNewestVersion("--exact-stream is refused with Bedrock", async (real) => {
-  const { code, stdout, stderr } = await real.printHere(["-p", ...EXACT, "Hi"], {
-    env: { CLAUDE_CODE_USE_BEDROCK: "1" },
-  });
-  assertEquals([code, stdout, real.api.requests.length], [2, "", 0]);
-  assertStringIncludes(stderr, "Cannot honour --exact-stream: CLAUDE_CODE_USE_BEDROCK");
-});
-
-/** All text that is streamed, answer by answer. */
-function streamed(stdout: string): readonly string[] {
-  const texts: string[] = [];
-  for (const { event } of parseFrames(stdout)) {
-    const { type, delta } = (event ?? {}) as {
-      readonly type?: string;
-      readonly delta?: JsonObject;
-    };
-    if (type === "message_start") texts.push("");
-    const { text } = delta ?? {};
-    if (typeof text === "string") texts.push(`${texts.pop()}${text}`);
-  }
-  return texts;
-}
-
-const SUMMARY = "<analysis>\nthought\n</analysis>\n\n<summary>\nThe short of it.\n</summary>";
-
-forNewestVersion(
-  "--exact-stream does not stream a summary",
-  async (real) => {
-    // The conversation is compacted at 16,200 tokens, and what the API calls the rest of it has 12,000.
-    const env = {
-      CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000",
-      CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "9",
-    };
-    const args = [
-      ...["--output-format", "stream-json", "--verbose", "--include-partial-messages"],
-      ...["--allowedTools", "Bash", "--"],
-      "Work. [[say I look]] [[bash seq 1 20000 | head -c 25000]] [[bash echo two]] [[say on]]",
-    ];
-    const theirs = await asRecorded(
-      real,
-      "exact_stream/summary",
-      async () => streamed((await real.claudeP(args, { env })).stdout),
-    );
-    const ours = await real.printHere(["-p", "--exact-stream", ...args], { env });
-    assertEquals([ours.code, streamed(ours.stdout)], [0, theirs], ours.stderr);
-    assertStringIncludes(ours.stdout, "compact_boundary");
-  },
-  {
-    api: {
-      reply: ({ prompt = "" }) =>
-        prompt.includes("create a detailed summary")
-          ? [{ kind: "text", text: SUMMARY }]
-          : undefined,
-    },
   },
 );

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { replay } from "../../../src/library/mod.ts";
 import { assertStreamGrammar } from "../../frames/live/stream_grammar.ts";
-import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
@@ -149,25 +148,6 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "partial messages of a retried and a continued request",
-  async (real) => {
-    // Hooks of two answers that follow one another at once may be heard in any order.
-    const heard = `${real.home.path}/heard`;
-    const one = "[[error 529 x1]] [[say one]] [[stop max_tokens]] [[next]]";
-    const args = [...STREAM, `Go on. ${one} [[until ${heard}]] [[say two]]`];
-    const onStdout = (text: string) => {
-      if (text.includes('"text_delta","text":"one"')) Deno.writeTextFileSync(heard, "");
-    };
-    const [ours, theirs] = await Promise.all([
-      real.start(["-p", ...args], { onStdout }).ended,
-      real.claudeP(args, { recorded: "partial_messages/again" }),
-    ]);
-    assertEquals([ours.code, theirs.code], [0, 0], ours.stderr);
-    assertEquals(comparable(parseFrames(ours.stdout)), comparable(parseFrames(theirs.stdout)));
-  },
-);
-
-forNewestVersion(
   "--stream-text prints an answer while it is written",
   async (real) => {
     const told = `${real.home.path}/told`;
@@ -181,22 +161,6 @@ forNewestVersion(
     const theirs = await real.claudeP([...args, script], { recorded: "partial_messages/text" });
     assertEquals(await run.ended, theirs);
     assertEquals(theirs.code, 0);
-  },
-);
-
-forNewestVersion(
-  "--exact-stream reports API errors as without it",
-  async (real) => {
-    const script = "[[error 529 x1]] [[say half\\nline]] [[wait 100]] [[error 400]]";
-    const prompt = ["-p", "--quiet", "--", `Hi ${script}`];
-    const exact = await real.printHere(["--stream-text", "--exact-stream", ...prompt]);
-    const plain = await asRecorded(
-      real,
-      "partial_messages/refused",
-      () => real.printHere(prompt),
-    );
-    assertEquals([exact.code, exact.stderr], [plain.code, plain.stderr]);
-    assertStringIncludes(exact.stdout, plain.stdout);
   },
 );
 

@@ -148,12 +148,6 @@ forNewestVersion(
   REFUSED,
 );
 
-forNewestVersion("a session is compacted before its next turn", async (real) => {
-  const prompts = ["First [[bash echo 1]] [[kilobytes 50]]", "Second [[say two]]"];
-  const all = await both(real, { recorded: "compaction/before", prompts });
-  assertEquals(all.map(outcomes), [[], ["success"]]);
-}, SUMMED);
-
 /** As many rounds as make a conversation worth a summary. */
 const ROUNDS = "First. [[bash echo 1]] [[bash echo 2]] [[bash echo 3]] [[say one]]";
 
@@ -168,14 +162,6 @@ forNewestVersion("a typed /compact has the same frames", async (real) => {
   assertEquals(results.map((result) => result?.result), ["one", "", "two"]);
   assertEquals(results.map((result) => result?.num_turns), [4, 0, 1]);
 }, SUMMED);
-
-forNewestVersion(
-  "/compact without a conversation fails in text too",
-  async (real) => {
-    const theirs = await real.claudeP([], { stdin: "/compact", recorded: "compaction/text" });
-    assertEquals(await real.printHere([], { stdin: "/compact" }), theirs);
-  },
-);
 
 forNewestVersion(
   "commands in a conversation have the same frames",

@@ -1,8 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname } from "node:path";
-import { fileAt } from "../../../ffi/files/at_path.ts";
 import { processesBelow } from "../../processes_below.ts";
-import { until } from "../../standin/stand_in.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { differences } from "../parity/differences.ts";
 import { masked } from "../parity/mask.ts";
@@ -296,43 +294,6 @@ forNewestVersion(
   },
 );
 
-forNewestVersion(
-  "an urgent message lets the running command end",
-  async (real) => {
-    const held = async (holding: typeof hold) => {
-      const { stdout } = await holding(real, async ({ say, send, heard, folder }) => {
-        const command = "printf out; touch began; until [ -e go ]; do sleep 0.05; done; touch over";
-        await say(`Work. [[bash ${command}]] [[hang]]`, uuid(1));
-        // The call is known by its line in the transcript, which may come later than the command begins.
-        await heard('"type":"tool_use"');
-        const began = () => Promise.resolve(fileAt(`${folder}/began`) !== undefined);
-        await until(began, "the command runs");
-        await say("Now. [[say second]]", { ...uuid(2), priority: "now" });
-        await send({ type: "control_request", request_id: "x", request: { subtype: "nonesuch" } });
-        await heard('"request_id":"x"');
-        await Deno.writeTextFile(`${folder}/go`, "");
-        await heard(RESULT, 2);
-        for (const name of ["began", "go", "over"]) await Deno.remove(`${folder}/${name}`);
-      }, ["--allowedTools", "Bash"]);
-      const frames = parseFrames(stdout);
-      const contents = frames.filter(({ type }) => type === "user")
-        .map(({ message }) => (message as JsonObject)["content"] as readonly JsonObject[]);
-      const returned = contents.flat().filter(({ type }) => type === "tool_result");
-      const results = frames.filter(({ type }) => type === "result");
-      return {
-        returned: returned.map(({ content, is_error: isError }) => [content, isError]),
-        results: results.map(({ user_message_uuids: uuids }) => uuids),
-        last: results.at(-1)?.["result"],
-      };
-    };
-    const ours = await held(hold);
-    const told = real.api.turns.at(-1)?.text ?? "";
-    for (const part of ['"content":"out"', "Now. [[say second]]"]) assertStringIncludes(told, part);
-    const theirs = await asRecorded(real, "conversation/urgent", () => held(holdWithClaude));
-    assertEquals(ours, theirs);
-  },
-);
-
 /** Texts that other ways into Claude Code change or carry out. */
 const AWKWARD = [
   "tab\tand trailing blanks  \t ",
@@ -466,30 +427,6 @@ forNewestVersion(
     assert(Number(second) > Number(cleared));
   },
 );
-
-forNewestVersion("a command expands with the text before it", async (real) => {
-  const { ours, theirs } = await both(real, {
-    recorded: "conversation/context",
-    args: ["--replay-user-messages"],
-    script: async ({ send, say, heard, folder }) => {
-      await Deno.mkdir(`${folder}/.claude/commands`, { recursive: true });
-      await Deno.writeTextFile(`${folder}/.claude/commands/greet.md`, "Greet $1. [[say hi]]");
-      const blocks = [["One.", "More.", "/greet Bob"], ["Two.", "/nosuch x"], ["3.", "/greet Eve"]];
-      for (const [at, texts] of blocks.entries()) {
-        const content = texts.map((text) => ({ type: "text", text }));
-        await send({ type: "user", ...uuid(at + 1), message: { role: "user", content } });
-        await heard(RESULT, at + 1);
-      }
-      await say("Four. [[say four]]", uuid(4));
-      await heard(RESULT, 4);
-    },
-  });
-  // The session holds the text before the command is expanded.
-  const before = /((?:[\w.]+\.)+)(<command-message>.*?<\/command-args>)/gu;
-  const asked = JSON.parse(JSON.stringify(ours.asked).replaceAll(before, "$2$1"));
-  assertSame({ ours: { ...ours, asked }, theirs });
-  assertEquals([ours.lives, ours.stderr], [theirs.lives, ""]);
-});
 
 /** The sessions that results belong to, in their order. */
 function sessionsOf(frames: readonly JsonObject[]): readonly unknown[] {

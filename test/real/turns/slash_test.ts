@@ -3,9 +3,9 @@ import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { claudeCommands } from "../../../src/session/prompt/claude_commands.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forEachVersion } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
-import { outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
+import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 /** What the model was told in the user's name since so many requests, without reminders. */
@@ -108,77 +108,4 @@ forEachVersion("the table of commands is that of claude -p", async (real) => {
   assertEquals(results, unavailable.map((name) => `/${name} isn't available in this environment.`));
   assert(unavailable.length > 100);
   assertEquals(real.api.turns, []);
-});
-
-/** A shell in the foreground and one in the background, and what is said before and after its end. */
-const TOOLS = `[[bash env]] [[tool Bash ${
-  JSON.stringify({
-    command: "until rm go 2>/dev/null; do sleep 0.05; done",
-    description: "Wait",
-    run_in_background: true,
-  })
-}]] [[say started]] [[next]] [[say done]]`;
-
-/** Lets the shell in the background end once the turn that started it has its result. */
-function endsShellAfterResult(real: RealClaude) {
-  let isLetGo = false;
-  return (stdout: string) => {
-    if (isLetGo || !stdout.includes('"type":"result"')) return;
-    isLetGo = true;
-    Deno.writeTextFileSync(`${real.home.project}/go`, "");
-  };
-}
-
-/** The first of the requests since so many, less what is of one run and the first character of the prompt. */
-function requestSince(real: RealClaude, since: number): unknown {
-  const text = JSON.stringify(real.api.turns[since]?.body)
-    .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gu, "ID")
-    .replaceAll(/claude-print-\d+-\d+-[\da-f]+/gu, "RUN")
-    .replaceAll(/. \[\[bash env/gu, "[[bash env");
-  return JSON.parse(text);
-}
-
-forNewestVersion("delivery by socket changes neither request nor turns", async (real) => {
-  const args = ["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
-  const outline = (stdout: string) =>
-    outlineOfFrames(parseFrames(stdout)).map((frame) =>
-      frame.replace(/ tool_result\(.*\)$/su, " tool_result")
-    );
-  const given = (start: string) => ({
-    stdin: `${start} ${TOOLS}`,
-    onStdout: endsShellAfterResult(real),
-  });
-  const theirs = await asRecorded(real, "slash/socket", async () => {
-    const { code, stdout } = await real.claudeP(args, given("/"));
-    return { code, outline: outline(stdout) };
-  });
-  const onStdin = real.api.turns.length;
-  assertEquals((await real.print(args, given("-"))).code, 0);
-  const onSocket = real.api.turns.length;
-  const ours = await real.print(args, given("/"));
-  assertEquals([theirs.code, ours.code, ours.stderr], [0, 0, ""]);
-  assertEquals(outline(ours.stdout), theirs.outline);
-  assert(Number(parseFrames(ours.stdout).at(-1)?.["total_cost_usd"]) > 0);
-  assert(!ours.stdout.includes("CLAUDE_BG_"));
-  assertEquals(told(real, onSocket)[0], [`/ ${TOOLS}`]);
-  assertEquals(requestSince(real, onSocket), requestSince(real, onStdin));
-});
-
-forNewestVersion("/review is one turn", async (real) => {
-  const args = ["--output-format", "stream-json", "--verbose", "/review"];
-  const heard = (stdout: string) => {
-    const frames = parseFrames(stdout).filter(({ type }) => type !== "rate_limit_event");
-    const { result, local_command: command, num_turns: turns } = frames.at(-1) ?? {};
-    const kinds = frames.map(({ type, subtype }) => [type, subtype].filter(Boolean).join("/"));
-    return { kinds, result, command, turns };
-  };
-  const theirs = await asRecorded(
-    real,
-    "slash/review",
-    async () => heard((await real.claudeP(args)).stdout),
-  );
-  const since = real.api.turns.length;
-  const ours = await real.printHere(args);
-  assertEquals([ours.code, ours.stderr, heard(ours.stdout)], [0, "", theirs]);
-  assertEquals(real.api.turns.length - since, 1);
 });
