@@ -26,7 +26,7 @@ const TIMEOUT_MS = 8000;
 
 const promptOf = (turn: number) => `This is turn ${turn}.`;
 
-/** An API that does in each turn what is said of it: what it has refused is asked again with the next prompt. */
+/** An API that follows the script of each turn. The next request repeats a refused prompt. */
 function failing(): (request: LoggedRequest) => Reply | undefined {
   const asked = TURNS.map(() => 0);
   return ({ kind, text }) => {

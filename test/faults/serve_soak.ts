@@ -17,7 +17,7 @@ import { concurrently } from "./concurrently.ts";
 import { randomNumbers } from "./soak.ts";
 import { ANSWER, killer, type Outcome, soakCallers } from "./soak_callers.ts";
 
-/** How much is run. */
+/** The size of a soak. */
 export interface ServeSoakOptions {
   readonly runs: number;
   readonly profiles: number;
@@ -29,10 +29,10 @@ export interface ServeSoakOptions {
   readonly overHttpAlone?: boolean;
 }
 
-/** What came of it. */
+/** The report of a soak. */
 export interface ServeSoakReport {
   readonly answered: number;
-  /** Errors that a caller was told of by name, after something of its run was killed. */
+  /** Errors that name the cause, after a part of the run was killed. */
   readonly named: number;
   readonly killed: {
     readonly callers: number;
@@ -58,7 +58,6 @@ const PAGE_BYTES = 4096;
 /** How long a caller may wait for an answer or an error, and a server for its end, in milliseconds. */
 const PATIENCE_MS = 120_000;
 
-/** Runs it all. */
 export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakReport> {
   const { runs, profiles, parallel, seed, overHttpAlone = false } = options;
   await using claude = await StandIn.set({ turns: [[{ text: ANSWER }]] });
@@ -81,7 +80,7 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
     server = await started(env, cwd);
   };
   const killChild = async () => {
-    // A number may be another process's by now: no caller is told of a mode.
+    // Another process may have the pid by now. No caller has a mode on its command line.
     const pids = processesOf(claude.home.path)
       .filter((process) => process.includes(" --permission-mode="))
       .map((process) => Number(/^process (\d+):/u.exec(process)?.[1]));
@@ -155,7 +154,7 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
   };
 }
 
-/** What becomes of a caller, also of one that hears nothing any more. */
+/** The outcome of a caller, or a failure after a time limit. */
 async function inTime(outcome: Promise<Outcome>, prompt: string): Promise<Outcome> {
   using late = killer(PATIENCE_MS);
   const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -165,11 +164,11 @@ async function inTime(outcome: Promise<Outcome>, prompt: string): Promise<Outcom
   return await Promise.race([outcome, promise]);
 }
 
-/** What a server says of children that were killed: while they waited, and behind an answer that was told. */
+/** Messages of a server about killed children. */
 const OF_KILLED =
   /^claude-print: (?:A Claude Code that waited in |.* (?:of its answer and was killed|was killed behind its answer))/u;
 
-/** What a server has said on stderr beside that. */
+/** Other messages on the server's stderr. */
 function mistakesIn(stderr: string): readonly string[] {
   return stderr.split("\n")
     .filter((line) => line !== "" && !OF_KILLED.test(line))

@@ -27,7 +27,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** How much is run. */
+/** The size of a soak. */
 export interface SoakOptions {
   readonly runs: number;
   /** How many of them are under way at a time. */
@@ -38,11 +38,11 @@ export interface SoakOptions {
   readonly seed: number;
 }
 
-/** What came of it. */
+/** The report of a soak. */
 export interface SoakReport extends Growth {
   readonly runs: number;
   readonly killed: number;
-  /** What went wrong in runs that nobody killed. */
+  /** Failures of runs that were not killed. */
   readonly failures: readonly string[];
   /** Processes, files and folders that were still there after a sweep. */
   readonly leftovers: readonly string[];
@@ -81,7 +81,6 @@ interface Plan {
   readonly killAt: number | null;
 }
 
-/** Runs it all. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   await using claude = await StandIn.set();
   const failures: string[] = [];
@@ -159,7 +158,7 @@ async function afterlife(mark: string): Promise<number> {
   return elapsed();
 }
 
-/** Runs the driver again and again in a process of its own. */
+/** Runs the driver repeatedly in one process. */
 async function growthOf(claude: StandIn, loops: number): Promise<Growth> {
   const program = CLAUDE_PRINT_SOURCES.with(-1, `${import.meta.dirname}/loop.ts`);
   const { code, stdout, stderr } = await startProgram([...program, String(loops)], {

@@ -6,7 +6,7 @@ import { startProgram } from "../start_program.ts";
 /** What a caller wants, and when it is killed. */
 export interface Wish {
   readonly prompt: string;
-  /** What its profile is told from others by. */
+  /** Text that makes the profile unique. */
   readonly profile: string;
   /** When it is killed, in milliseconds from its start; undefined for never. */
   readonly killAt: number | undefined;
@@ -17,14 +17,14 @@ export type Outcome =
   | { readonly kind: "killed" }
   /** It has its own answer to each of its prompts. */
   | { readonly kind: "answered"; readonly prompts: readonly string[] }
-  /** It was told by name why it has none. */
+  /** It got an error that names the cause. */
   | { readonly kind: "named" }
   | { readonly kind: "failed"; readonly why: string };
 
 /** Whoever wants something of a server. */
 export type Caller = (wish: Wish) => Promise<Outcome>;
 
-/** What is said to a prompt. */
+/** The answer to a prompt. */
 export const ANSWER = "You said: {prompt}";
 
 /** The ways to a server: the command line, a run over HTTP, and a conversation over HTTP. */
@@ -32,7 +32,7 @@ export function soakCallers(
   claude: StandIn,
   { env, untilThere, overHttpAlone }: {
     readonly env: Readonly<Record<string, string>>;
-    /** Whether nobody uses the command line. */
+    /** Whether all callers use HTTP. */
     readonly overHttpAlone: boolean;
     /** Resolves as soon as there is a server: who speaks HTTP has no other way. */
     readonly untilThere: () => Promise<void>;
@@ -156,7 +156,7 @@ export function killer(killAt: number | undefined) {
   return { signal: gone.signal, [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-/** Whoever speaks HTTP is told by a connection that breaks off that the server is gone. */
+/** A broken connection tells an HTTP caller that the server is gone. */
 async function overHttp(gone: AbortSignal, talk: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await talk();

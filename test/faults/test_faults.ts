@@ -31,7 +31,7 @@ export interface Ends {
   readonly says?: RegExp;
   /** Flags of the run: the limits that end it. */
   readonly args?: readonly string[];
-  /** Scenario of the child beside the fault. */
+  /** Further scenario of the child. */
   readonly scenario?: Partial<Scenario>;
   readonly wrap?: Wrap;
   /** Whether the fault may outdate a warm child. */

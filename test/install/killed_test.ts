@@ -8,7 +8,7 @@ import { testUnderShells } from "./test_under_shells.ts";
 const OLD = fakeProgram({ version: "0.1.0" });
 const NEW = fakeProgram({ version: "0.2.0" });
 
-/** What makes an installer the first of a process group of its own, with which it can be killed. */
+/** Makes an installer the leader of a process group, which the test can kill. */
 const SETSID = findTool("setsid") ?? "";
 
 /** What installers have under way, by folder and name. */

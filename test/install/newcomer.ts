@@ -6,7 +6,7 @@ import type { Shell } from "./shells.ts";
 /** The installer of this checkout. */
 export const INSTALLER: string = join(import.meta.dirname ?? ".", "../../install.sh");
 
-/** What the installer needs wherever it gets the executable from. */
+/** Programs that the installer always needs. */
 const TOOLS = [
   ..."cat chmod cp df expr getconf ldd ln ls mkdir mv readlink rm rmdir sha256sum sleep timeout uname"
     .split(
@@ -14,7 +14,7 @@ const TOOLS = [
     ),
 ];
 
-/** What a machine has beside the usual. */
+/** The programs and folders of a machine. */
 export interface NewcomerOptions {
   /** More programs on PATH, by name. */
   readonly tools?: readonly string[];
@@ -31,7 +31,7 @@ export interface InstallOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What comes before the shell's command. */
   readonly wrap?: readonly string[];
-  /** Whether the script comes in on stdin, as behind curl. */
+  /** Whether the script comes on stdin, as from curl. */
   readonly piped?: boolean;
 }
 
@@ -133,7 +133,7 @@ async function treeOf(folder: string, below = ""): Promise<Readonly<Record<strin
   return found;
 }
 
-/** What a stand-in for the executable says of itself. */
+/** The fake executable's output. */
 export interface FakeOptions {
   readonly version?: string;
   /** The version of Claude Code it wraps; by default it finds none. */

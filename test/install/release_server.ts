@@ -1,7 +1,7 @@
 /** How a release server answers one path. */
 export type Answer =
   | { readonly text: string }
-  /** Says that there is nothing, in words of its own. */
+  /** Answers with 404 and this reason. */
   | { readonly missing: string }
   /** Goes on at another path. */
   | { readonly redirect: string }

@@ -56,7 +56,6 @@ for (const [index, { what, put }] of FOREIGN.entries()) {
         .filter((name) => name !== "other");
       assertEquals(names.toSorted(), ["home", "release", "tools"]);
     },
-    // What is there is told apart alike by every shell.
     { newcomer: { folders: [".local/bin"] }, once: index > 0 },
   );
 }

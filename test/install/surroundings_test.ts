@@ -4,7 +4,7 @@ import { fakeProgram, INSTALLER, type Newcomer } from "./newcomer.ts";
 import type { Shell } from "./shells.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
-/** How the installer is run behind a line of its shell's. */
+/** Runs the installer after a line of its shell. */
 interface After {
   readonly user: Newcomer;
   readonly shell: Shell;
@@ -15,7 +15,7 @@ async function installAfter(line: string, { user, shell, args }: After) {
   return await user.install(args, { wrap: [...shell.command, "-c", line, "sh"] });
 }
 
-/** Which of the two streams are of use behind a redirection. */
+/** Redirections, and whether stdout and stderr are open then. */
 const CLOSED: readonly (readonly [redirection: string, stdout: boolean, stderr: boolean])[] = [
   ["<&-", true, true],
   [">&-", false, true],

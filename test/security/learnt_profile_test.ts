@@ -5,7 +5,7 @@ import { someProfile } from "../claude/versions/some_profile.ts";
 import { OTHER_USER_LACK } from "./other_user.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 
-/** A version of its own for each test: what was learnt holds for the whole process. */
+/** Each test has another version, because a learnt profile holds for the whole process. */
 let count = 0;
 
 /** A cache with the learnt profile of a version that is newer than all. */

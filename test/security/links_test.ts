@@ -4,7 +4,7 @@ import { removeFolder } from "../../src/sandbox/on_disk.ts";
 import { forwardTranscripts } from "../../src/sandbox/transcripts/forward_transcripts.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
 
-/** A folder of a run's and one outside that is nobody's business. */
+/** A folder of a run and a folder outside of it. */
 class Ground implements Disposable {
   readonly path = Deno.realPathSync(Deno.makeTempDirSync());
   readonly run = `${this.path}/run`;

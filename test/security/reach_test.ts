@@ -32,13 +32,12 @@ const bash = (command: string): Call => () => ["Bash", { command }];
 const read = (file_path: string): Call => () => ["Read", { file_path }];
 const write = (file_path: string): Call => () => ["Write", { file_path, content: "evil" }];
 
-/** What a tool returned. */
 interface Result {
   readonly text: string;
   readonly isError: boolean;
 }
 
-/** A model that makes one call after the other, and then answers "done". */
+/** A model that makes one call after another, and then answers "done". */
 interface Model {
   /** Called once the run is there. */
   readonly plan: (real: RealClaude) => readonly Call[];
@@ -46,7 +45,7 @@ interface Model {
   readonly end?: () => void;
 }
 
-/** Runs a model, and says what its tools returned. */
+/** Runs a model and returns the results of its tools. */
 async function play(
   version: string,
   { model, args, prepare, after }: {
@@ -76,7 +75,7 @@ async function play(
   const options = await prepare(real);
   const run = await real.print([...args, "--", PROMPT], options);
   if (problem !== undefined) throw problem;
-  // A task in the background that ends after the turn has one of its own.
+  // A background task that ends after the turn starts another turn.
   const said = new Set(run.stdout.split("\n").filter((line) => line !== ""));
   assertEquals([run.code, [...said], run.stderr], [0, ["done"], ""]);
   await after?.(real);
@@ -99,12 +98,12 @@ function resultsIn(request: LoggedRequest | undefined): readonly Result[] {
     }));
 }
 
-/** What a model that means harm has before it; it knows all paths. */
+/** The paths that a hostile model knows. */
 interface Field {
   /** HOME, and the working directory, which is TMPDIR. */
   readonly home: string;
   readonly tmp: string;
-  /** The private folder of its run, that of another one beside it, and that of one that lives in the working directory. */
+  /** The private folder of the run, of another run in the same place, and of a run in the working directory. */
   readonly run: string;
   readonly beside: string;
   readonly other: string;
@@ -168,7 +167,7 @@ async function prowl(version: string, { args, plan }: {
   });
 }
 
-/** The FIFO on which a hook of a run waits for an answer, and what it would have heard by the end. */
+/** The FIFO on which a hook of a run waits for an answer. */
 function answerFifo(payloadDir: string) {
   makeFifo(`${payloadDir}/1${ANSWER_SUFFIX}`);
   const fd = openFifo(`${payloadDir}/1${ANSWER_SUFFIX}`);
@@ -182,7 +181,7 @@ function answerFifo(payloadDir: string) {
   };
 }
 
-/** What would tell that a tool has written to one of the private folders. */
+/** The files of the private folders, to see whether a tool changes them. */
 function stateOf({ run, beside, other }: Field) {
   return [run, beside, other].map((folder) => {
     const { own, configDir } = folderParts(folder);
@@ -249,7 +248,6 @@ for (const version of REAL_VERSIONS) {
     fn: async () => {
       const sandbox = { enabled: true, autoAllowBashIfSandboxed: true };
       const [, { text = "" } = {}] = await prowl(version, {
-        // It is about what is beside the settings, which a run has in its private folder.
         args: [`--settings=${JSON.stringify({ sandbox, permissions: { allow: ["Edit(/**)"] } })}`],
         plan: ({ home, tmp, run, beside, other }) => {
           const escape = `touch ${home}/escaped`;
@@ -260,7 +258,7 @@ for (const version of REAL_VERSIONS) {
             const moved = [configDir, own, folder, folder.slice(0, folder.lastIndexOf("/"))];
             return [
               ...[`cat ${own}/prompt`, `ln ${own}/hook hard`, `echo '${escape}' > ${own}/hook`],
-              // A mount that is read-only keeps nobody from writing to a FIFO.
+              // A read-only mount does not prevent writing to a FIFO.
               ...[`echo evil > ${payloadDir}/1${ANSWER_SUFFIX}`, `echo evil 1<> ${fifoPath}`],
               ...[own, configDir].map((each) => `echo '${evil}' > ${each}/settings.json`),
               ...moved.map((each) => `mv ${each} ${each}x`),

@@ -10,10 +10,10 @@ const EVIL =
 /** Has a terminal count for minutes. */
 const ENDLESS = "\x1b[2147483647b\x1b[2147483647L\x1b[2147483647S";
 
-/** Seen by nobody, in any name. */
+/** Invisible characters. */
 const HIDDEN = "\u3164\u115f\u2800\ufe0f\u034f\u{e0100}\u00a0";
 
-/** Whether a text could do anything to a terminal but show, or hide anything from whoever reads it. */
+/** Whether a text has only visible characters. */
 function isHarmless(text: string): boolean {
   return !/(?![\n\t ])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 }

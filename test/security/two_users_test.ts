@@ -79,7 +79,7 @@ Deno.test(unlessLacking(OTHER_USER_LACK ?? lackOf("curl"), {
       const text = await answer.text();
       return text === "" ? {} : JSON.parse(text);
     };
-    // One waits beside that of the conversation, which is of another profile.
+    // There is a warm child beside the child of the conversation.
     await claude.untilNoted("start");
     const other = { ...profile, args: [...profile.args, "--model", "haiku"] };
     const { id } = await ask("POST", "/v1/conversations", { profile: other });

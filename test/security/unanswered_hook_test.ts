@@ -92,7 +92,7 @@ Deno.test(`${VERSION}: a hook without a payload folder forbids the call`, async 
   assertMatch(errors[0] ?? "", /^Claude Code's hooks cannot /u);
 });
 
-/** Ways to end a run while its hook waits for a caller that says nothing more. */
+/** Ends of a run while its hook waits for a silent caller. */
 const ENDS: Readonly<
   Record<string, { readonly args?: readonly string[]; readonly signal?: Deno.Signal }>
 > = {

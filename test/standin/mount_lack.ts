@@ -1,4 +1,4 @@
-/** What a test lacks that mounts a small disk of its own, where this machine does not let its users do that. */
+/** What this machine lacks to mount a small disk. */
 export const MOUNT_LACK: string | undefined = (await new Deno.Command("unshare", {
     args: ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"],
     stdout: "null",

@@ -1,4 +1,4 @@
-/** What `unshare` starts a program with in a pid namespace of its own, whose `/proc` shows no other process. */
+/** Flags of `unshare` for a new pid namespace with its own `/proc`. */
 export const PID_NAMESPACE: readonly string[] = ["-r", "--pid", "--fork", "--mount-proc"];
 
 /** What a test of that lacks, where this machine does not let its users make one. */

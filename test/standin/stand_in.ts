@@ -14,9 +14,9 @@ import { type ProgramOutput, startProgram } from "../start_program.ts";
 import { checkOutput, parseOutput, type Run } from "./run.ts";
 import { userFiles } from "./user_files.ts";
 
-/** What is unusual about one start of `claude-print`. */
+/** Options for one start of `claude-print`. */
 export interface StartOptions {
-  /** What it reads on stdin; nothing by default. */
+  /** Text for stdin; empty by default. */
   readonly stdin?: string | Uint8Array<ArrayBuffer>;
   /** Variables over those of the home; undefined removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -26,15 +26,15 @@ export interface StartOptions {
   readonly namesBinary?: boolean;
   /** Makes another command out of the one that would be run. */
   readonly wrap?: (command: readonly string[]) => readonly string[];
-  /** True if a run that succeeds has something to say on stderr. */
+  /** True if a successful run prints warnings. */
   readonly warns?: boolean;
-  /** True if the model has itself woken, so that there is more than one result. */
+  /** True if a wake-up gives more than one result. */
   readonly wakes?: boolean;
-  /** True if a transcript that cannot be brought home is all that the run leaves. */
+  /** True if the run leaves a transcript that it cannot copy to the user's config dir, and nothing else. */
   readonly keeps?: boolean;
-  /** True if the run is killed, so that what it leaves and prints is not checked. */
+  /** True if output and leftovers are not checked, as after a kill. */
   readonly killed?: boolean;
-  /** Takes all that it has written to stdout so far, whenever that is more. */
+  /** Receives the complete stdout so far, after each write. */
   readonly onStdout?: (text: string) => void;
 }
 
@@ -42,11 +42,11 @@ export interface StartOptions {
 export interface StartedRun {
   readonly pid: number;
   readonly kill: (signal: Deno.Signal) => void;
-  /** Its end, after the checks that every run has to pass. */
+  /** The end of the run, after the checks of every run. */
   readonly ended: Promise<Run>;
 }
 
-/** A transcript that could not be brought home, and what tells whose it is. */
+/** Paths of a kept transcript and of the files that name its owner. */
 const KEPT =
   /\/claude-print-\d+(\/0-0-[0-9a-f]{8}(\/own(\/(owner\.json|given-ids))?|\/\.claude(\/projects(\/[^/]+(\/[^/]+\.jsonl)?)?)?)?)?$/u;
 
@@ -73,7 +73,7 @@ export class StandIn implements AsyncDisposable {
     this.binary = parts.binary;
   }
 
-  /** Sets the scene for a scenario, of which only what is unusual has to be named. */
+  /** Makes a stand-in with a scenario; other fields have their defaults. */
   static async set(
     scenario: Partial<Scenario> = {},
     options: ThrowawayHomeOptions = {},
@@ -140,7 +140,7 @@ export class StandIn implements AsyncDisposable {
     return { pid: child.pid, kill: (signal) => child.kill(signal), ended: ended() };
   }
 
-  /** What the stand-in noted of one kind. */
+  /** The journal's entries of one kind. */
   async journal<Kind extends JournalEntry["kind"]>(
     kind: Kind,
   ): Promise<readonly Extract<JournalEntry, { kind: Kind }>[]> {
@@ -166,7 +166,7 @@ export class StandIn implements AsyncDisposable {
       .filter((keys) => keys !== "");
   }
 
-  /** Waits until the stand-in has noted something of a kind, once or as often as is said. */
+  /** Waits until the journal of the stand-in has so many entries of a kind. */
   async untilNoted(kind: JournalEntry["kind"], times = 1): Promise<void> {
     await until(
       async () => (await this.journal(kind)).length >= times,
@@ -192,24 +192,24 @@ export class StandIn implements AsyncDisposable {
     );
   }
 
-  /** Whether no run is under way. */
+  /** Whether no run is in progress. */
   get #isQuiet(): boolean {
     return this.#running.size + this.#inside.size === 0;
   }
 
-  /** Notes what the user's own files are, which no run may change. */
+  /** Remembers the user's own files, which no run may change. */
   #noteFiles(): void {
     if (this.#isQuiet) this.#files = userFiles(this.home);
   }
 
-  /** What a run has printed, understood, if that and what it leaves is as every run has to be. */
+  /** Checks and parses the output of a run. */
   async #checked(
     output: ProgramOutput,
     { args, warns = false, wakes = false, keeps = false }:
       & Pick<StartOptions, "warns" | "wakes" | "keeps">
       & { readonly args: readonly string[] },
   ): Promise<Run> {
-    // What another run is still at is no litter.
+    // Another run may still have files and processes.
     if (this.#isQuiet) await this.#checkSurroundings({ keeps });
     const run = { ...output, ...parseOutput(output, args) };
     checkOutput(run, { warns, wakes });
@@ -223,7 +223,7 @@ export class StandIn implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Only a test that failed half-way leaves one.
+    // A failed test may leave a process.
     for (const child of this.#running) child.kill("SIGTERM");
     await this.home[Symbol.asyncDispose]();
   }

@@ -72,9 +72,11 @@ export class HookSource implements Disposable {
         ? readRegularFile(this.#fifoPath, { limit: MAX_READ })
         : new Uint8Array();
       if (found !== undefined) Deno.removeSync(this.#fifoPath);
-      makeFifo(this.#fifoPath);
-      const fd = openFifo(this.#fifoPath);
       this.#partial += this.#taken() + new TextDecoder().decode(said);
+      // A hook may have made a file since this looked: the next look reads it.
+      if (!this.#makeFifo()) return true;
+      const fd = openFifo(this.#fifoPath);
+      this.#partial += this.#taken();
       closeFd(this.#fd);
       this.#fd = fd;
       this.#inode = this.#inPlace()?.ino ?? null;
@@ -82,6 +84,17 @@ export class HookSource implements Disposable {
       this.#unheard = true;
     }
     return true;
+  }
+
+  /** Makes the FIFO. Returns false if a hook has made a file in its place. */
+  #makeFifo(): boolean {
+    try {
+      makeFifo(this.#fifoPath);
+      return true;
+    } catch (error) {
+      if (this.#inPlace()?.isFile) return false;
+      throw error;
+    }
   }
 
   /** What stands where the FIFO is to be. */

@@ -4,7 +4,7 @@ import { forNewestVersion } from "../for_each_version.ts";
 import { hold, holdWithClaude } from "../hold_conversation.ts";
 import { type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
-/** Requests that change nothing here, or tell of the folder alone; one a name. */
+/** Requests without effect, or about the folder alone. */
 const REQUESTS: readonly (readonly [subtype: string, body?: JsonObject])[] = [
   ["get_workspace_diff"],
   ["fork_conversation", { target_message_uuid: "x" }],

@@ -6,7 +6,7 @@ import { forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
-/** Who the API was told is asking, for every request. */
+/** The entrypoint in each request. */
 function entrypoints(real: RealClaude): readonly (string | undefined)[] {
   return real.api.turns.map(({ text }) => /cc_entrypoint=([\w-]+)/.exec(text)?.[1]);
 }

@@ -16,7 +16,7 @@ const MCP_SERVER = [
 const RESULT = '"type":"result"';
 const ASKS_CALLER = ["--permission-prompt-tool", "stdio"];
 
-/** Fields of questions that no hook of the interactive Claude Code is told, and those that differ in any two runs. */
+/** Fields that hooks do not have, and fields that differ between two runs. */
 const UNTOLD = [
   ...["blocked_path", "decision_reason", "decision_reason_type", "permission_suggestions"],
   ...["decision_reason_hook_event", "decision_reason_hook_source"],
@@ -33,7 +33,7 @@ const request = (id: string, body: JsonObject) => ({
 const linesOf = (requests: readonly JsonObject[]): string =>
   requests.map((each) => `${JSON.stringify(each)}\n`).join("");
 
-/** Everything that a caller of the control protocol hears, but for what differs in any two runs. */
+/** The frames of a control caller, without what differs between two runs. */
 async function heardBy(
   holding: typeof hold,
   { real, script, args }: {
@@ -47,7 +47,7 @@ async function heardBy(
   const asked = frames.filter(({ type }) => type === "control_request")
     .map(({ request }) => request as JsonObject);
   const questions = asked.filter(({ subtype }) => subtype !== "mcp_message").map(masked);
-  // What connects to a server does so beside all else.
+  // Connections to servers are made at the same time.
   const methods = asked.flatMap(({ message }) => (message as JsonObject | undefined)?.method ?? []);
   const results = frames.filter(({ type }) => type === "result")
     .map(({ subtype, result, num_turns, terminal_reason, permission_denials }) => ({
@@ -79,7 +79,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** Fails unless the caller hears the same of both; gives what the API was asked, and a server of the caller's. */
+/** Compares both programs for a caller; returns the requests of the API and the methods of the caller's server. */
 async function assertSame(
   real: RealClaude,
   { recorded, script, args = [] }: {
@@ -111,7 +111,7 @@ const LARGE_AGENTS = {
   "of:many": { description: "In C:\\new", prompt: "\n On the command line. \n" },
 };
 
-/** What an agent is told, and is given, in the first request of its own. */
+/** Model, prompt and tools in the first request of an agent. */
 function givenTo(agent: keyof typeof LARGE_AGENTS, requests: readonly LoggedRequest[]) {
   const { body } = requests.find(({ prompt }) => prompt?.startsWith(`Be ${agent}.`)) ?? {};
   const { model, system, tools = [] } = (body ?? {}) as {
@@ -138,7 +138,7 @@ forNewestVersion(
       { source: "nowhere", settings: {} },
       {},
     ].map((body, place) => request(`change ${place}`, { subtype: "update_settings", ...body }));
-    // Neither is there for Claude Code, which says why.
+    // Claude Code reports both as errors.
     const amiss = { mcpServers: { amiss: { type: "nonsense", command: "false" } } };
     const args = [`--mcp-config=${JSON.stringify(amiss)}`, "--plugin-dir=/nonexistent"];
     await Deno.mkdir(`${real.home.project}/.claude/agents`, { recursive: true });
@@ -342,7 +342,7 @@ forNewestVersion("files are rewound to a message", async (real) => {
         "--rewind-files",
         ...args,
       ]);
-      // A failure is told with this program's name, and with what to do.
+      // claude-print adds its name and a remedy.
       const [told = ""] = stderr.replace("claude-print: ", "").split("\n");
       seen.push([code, stdout, told, await Deno.readTextFile(kept), await isMade()]);
     }
@@ -408,7 +408,7 @@ forNewestVersion("files are rewound to a message", async (real) => {
   ]);
 }, { home: { env: { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "1" } } });
 
-/** What an MCP server of the caller's says to a message. */
+/** The response of the caller's MCP server. */
 function calc(message: unknown): JsonObject {
   const { method, params } = message as JsonObject;
   switch (method) {
@@ -586,7 +586,7 @@ forNewestVersion(
   },
 );
 
-/** The lines of a session's transcript at home. */
+/** The lines of a session's transcript in the user's config dir. */
 async function transcriptOf(real: RealClaude, session: string) {
   const projects = `${real.home.path}/.claude/projects`;
   for await (const { name: slug } of Deno.readDir(projects)) {
@@ -617,7 +617,7 @@ forNewestVersion(
       const { task_id: task } = frames().find(({ subtype }) => subtype === "task_started") ?? {};
       await read("running", task);
       await Deno.writeTextFile(`${folder}/over`, "");
-      // The model is told of its end, and of a subagent's.
+      // The ends of a command and a subagent start turns.
       await heard(RESULT, 2);
       await read("ended", task);
       await read("unknown-output", "nobody");
@@ -668,7 +668,7 @@ forNewestVersion(
       return {
         ...{ code, stderr, answers },
         moved: moved(frames.slice(0, second)),
-        // What comes of the screen and what comes of the transcript may be told in either order.
+        // Frames from screen and transcript come in any order.
         told: told.map((each) => JSON.stringify(each)).toSorted(),
       };
     };

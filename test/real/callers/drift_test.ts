@@ -28,7 +28,7 @@ Deno.test("drift --against repeats cassettes offline with allowed tools", async 
     const { code, stdout, stderr } = await ended;
     assertEquals([code, stderr], [1, ""]);
     const { against, findings } = JSON.parse(stdout);
-    // What an unrecorded version has more is told of as well.
+    // An unrecorded version may have new fields.
     const isRecorded = CLAUDE_VERSIONS.some((each) => each === real.version);
     const told = findings.filter(({ check }: Finding) => isRecorded || check !== "field new").map((
       { check, what, first }: Finding,

@@ -22,7 +22,7 @@ forNewestVersion(`${RUNS} deterministic runs send the same requests`, async (rea
   const bodies: string[][] = [];
   using client = Deno.createHttpClient({});
   const upstream = passOn({ upstream: new URL(real.api.url), client });
-  // What the first run is answered is recorded, so that the others are told of the same calls of tools.
+  // The answers of the first run are recorded, so that the others get the same tool calls.
   const cassette = openApiCassette({
     folder: `${real.home.path}/t/api`,
     match: "exact",
@@ -64,7 +64,7 @@ forNewestVersion(`${RUNS} deterministic runs send the same requests`, async (rea
   assertEquals(cassette.stats().recorded, first.length);
 });
 
-/** Changes what Claude Code would tell the model of: the project's repository, the memory of earlier runs, the device. */
+/** Changes the repository, the memory and the device, which Claude Code reports to the model. */
 async function changeTheWorld(real: RealClaude, run: number): Promise<void> {
   const { project, path, config } = real.home;
   await Deno.writeTextFile(`${project}/file`, `${run}`);

@@ -13,7 +13,7 @@ function eventOf({ type, event }: JsonObject): JsonObject {
   return type === "stream_event" ? event as JsonObject : {};
 }
 
-/** Frames that only somebody can print who hears the API. */
+/** Frames that need the API's answer. */
 const OF_PRINT_MODE = ["rate_limit_event", "thinking_tokens"];
 
 /**
@@ -113,7 +113,7 @@ forNewestVersion(
     const usage = (frames: readonly JsonObject[]) =>
       frames.map(eventOf).filter(({ type }) => type === "message_delta");
     assertEquals(usage(ours), usage(expected));
-    // An answer has one id, whoever told it first.
+    // Events and frames of an answer have the same id.
     const started = ours.map(eventOf).filter(({ type }) => type === "message_start")
       .map(({ message }) => (message as JsonObject)["id"]);
     const answered = ours.filter(({ type }) => type === "assistant")

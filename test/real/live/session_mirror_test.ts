@@ -36,7 +36,7 @@ function mirroredIn(stdout: string) {
 function factsOf(stdout: string) {
   const { mirrors, paths: [path = "", innerPath = ""], inner, call } = mirroredIn(stdout);
   const notes = inner.filter(({ entries }) => entries.some(isNote));
-  // Only the last note is certain: one may be written anew before it was read. It tells whether there is a terminal.
+  // Only the last note is certain: a note may be rewritten before it is read.
   const { toolUseId, requestNonInteractive: _, ...note } = notes.at(-1)?.entries[0] ?? {};
   return {
     keys: [...new Set(mirrors.map((mirror) => Object.keys(mirror).join()))],

@@ -22,7 +22,7 @@ function outputsOf(frames: readonly JsonObject[]): readonly string[] {
   });
 }
 
-/** Two words, the second once there is a file, so that the first can only be told before the command has ended. */
+/** Prints two words; the second once a file exists, so that the first is printed before the end. */
 const patient = (name: string) =>
   `echo first ${name}; until [ -e ${name} ]; do sleep 0.01; done; printf second`;
 
@@ -36,7 +36,7 @@ forNewestVersion("--shell-output prints what commands write", async (real) => {
   const lines = Array.from({ length: 1000 }, (_, number) => `${number + 1}\n`).join("");
   const names = ["own", "inner"];
   const [own = "", inner = ""] = names.map((name) => `[[bash ${patient(name)}]]`);
-  // What is gone before its file can be opened is told as Claude Code returns it: trimmed, and cut.
+  // Output whose file is gone before it can be opened is that of the result: trimmed and cut.
   const prompt = "Work. " + [
     "[[bash printf '\\n\\n  a\\r\\nb\\n\\n'; echo c >&2; sleep 0.5]]",
     "[[bash true]]",

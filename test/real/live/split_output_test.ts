@@ -50,7 +50,7 @@ function calling({ kind, round = 0 }: LoggedRequest): Reply | undefined {
 const OF_ONE_RUN =
   /(?<=[/-])p[12]\b|claude-print-\d+\/[\w-]+|tool-results\/\w+|[\da-f]{8}(?:-[\da-f]+){4}/gu;
 
-/** What the model was told of each call, without what is of one run only. */
+/** The result of each call, without what differs between two runs. */
 async function resultsOf(
   real: RealClaude,
   { args, name }: { readonly args: readonly string[]; readonly name: "p1" | "p2" },
@@ -97,10 +97,10 @@ const writtenTo = (frames: readonly JsonObject[], stream: string) =>
   frames.filter((frame) => isOutput(frame) && frame.stream === stream)
     .map(({ text }) => text).join("");
 
-/** Ends once what was written before has been told: what is gone before its file can be opened is told as one stream. */
+/** A command that ends once its output is printed: output whose file is gone has no stream. */
 const toldOf = (name: string) => `until [ -e told-${name} ]; do sleep 0.02; done`;
 
-/** Lets commands end that wait to be told of, each once all its words have been. */
+/** Ends each waiting command once all its words are printed. */
 function letting(folder: string, words: Readonly<Record<string, readonly string[]>>) {
   return (stdout: string) => {
     const told = stdout.split("\n").filter((line) => line.includes("shell_output_delta")).join();
@@ -113,7 +113,7 @@ function letting(folder: string, words: Readonly<Record<string, readonly string[
 }
 
 forNewestVersion("--shell-output=split separates stdout and stderr", async (real) => {
-  // What both write in several turns at once may be of either; each turn waits until those before it have been told.
+  // Each part waits until the parts before it are printed.
   const commands = [
     `echo out 1; echo err 1 >&2; ${toldOf("first")}`,
     `echo out 2; echo err 2 >&2; ${toldOf("second")}; echo out 3; echo err 3 >&2; ${
@@ -146,9 +146,9 @@ forNewestVersion("--shell-output=split separates stdout and stderr", async (real
     stdout: `out 1\nout 2\nout 3\n${[4, 5, 6, 7, 8, 9].join("\n")}\n`,
     stderr: "err 1\nerr 2\nerr 3\ncat: /nowhere: No such file or directory\nlate\n",
   };
-  // On a busy machine a part may be of either stream: then it says so, and nothing is told as what it is not.
+  // On a busy machine a part may have no stream, but never the wrong one.
   const parts = frames.filter((frame) => isOutput(frame) && frame.text !== "");
-  // So may a line be told in two parts.
+  // A line may come in two parts.
   const linesTold = parts.map(({ text }) => text).join("").trimEnd().split("\n");
   const all = `${written.stdout}${written.stderr}`.trimEnd().split("\n");
   assertEquals(linesTold.toSorted(), all.toSorted());

@@ -14,7 +14,6 @@ const SAID = ["One. [[say first]]", "Two. [[say second]]", "Three. [[say third]]
 
 const PIRATE = "Speak as a pirate.";
 
-/** Records a conversation of three turns. */
 async function recordTalk(real: RealClaude, folder: string): Promise<void> {
   const ended = await hold(real, async (caller) => {
     for (const [index, text] of SAID.entries()) {
@@ -60,7 +59,7 @@ forNewestVersion(
     const { meta, cast } = readCassette(talk);
     const session = recordedTurns(cast).turns[0]?.result["session_id"];
 
-    // What was said then is said again, to another model.
+    // The later messages are repeated to another model.
     const forked = await fork(real, talk, "--at", "1", "--model", "haiku", "--record", again);
     assertEquals([forked.code, forked.stderr], [
       0,
@@ -85,7 +84,7 @@ forNewestVersion(
     assertEquals([compared["same"], compared["common"]], [true, { turns: 3, steps: 6 }]);
     assertEquals(recorded.cast.header.claude_print.output?.format, "text");
 
-    // The session of the fork comes home as one of its own; the other's is as it was.
+    // The fork has its own session; the other is unchanged.
     const after = await sessions(real);
     const [added, ...more] = [...after].filter(([name]) => !before.has(name));
     assertEquals([added?.[0], more], [`${turns[0]?.result["session_id"]}.jsonl`, []]);
@@ -142,7 +141,7 @@ forNewestVersion("a fork continues a subagent of the recording", async (real) =>
   assert(own?.includes("It is here."), own);
 });
 
-/** The transcripts of the project that are at home, by their names. */
+/** The transcripts of the project in the user's config dir, by name. */
 async function sessions({ home }: RealClaude): Promise<ReadonlyMap<string, string>> {
   const folder = `${home.config}/projects/${projectSlug(home.project)}`;
   const names = [...Deno.readDirSync(folder)].filter(({ isFile }) => isFile).map(({ name }) =>

@@ -53,7 +53,7 @@ forNewestVersion(
       assertEquals(num_turns, 1);
       return session_id;
     };
-    /** What `claude -p` says to the model of a prompt, without changing anything. */
+    /** The request of `claude -p` for a prompt, without changing the session. */
     const saidByClaude = async (recorded: RecordedName, args: readonly string[]) =>
       await asRecorded(real, recorded, async () => {
         await say("claudeP", [...ASIDE, ...args]);

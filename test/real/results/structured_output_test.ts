@@ -27,7 +27,7 @@ const ANSWERS: Readonly<Record<string, readonly (JsonObject | string)[]>> = {
   hopeless: [{}, {}, {}, "never said"],
 };
 
-/** A model that calls the tool for structured answers by whatever name it has. */
+/** A model that calls the tool for structured answers. */
 function reply({ prompt = "", round = 0, body }: LoggedRequest): Reply | undefined {
   const answer = ANSWERS[prompt]?.[round];
   if (answer === undefined) return undefined;
@@ -96,7 +96,7 @@ function assertSame(
   );
 }
 
-/** Fails unless the model was told the same of the tool in all requests. */
+/** Checks that all requests describe the tool alike. */
 function assertToolIsSame({ api }: RealClaude): void {
   const described = api.turns.map(({ body }) => {
     const { tools } = body as { readonly tools: readonly JsonObject[] };

@@ -21,7 +21,7 @@ forNewestVersion("a token in a variable logs in without a dialog", async (real) 
 const PASSING = 'exec 5<<END\n$SECRET\nEND\nunset SECRET; exec "$@"';
 
 forNewestVersion("a key on a descriptor logs in and is in no recording", async (real) => {
-  // Of no shape by which it could be told as a secret.
+  // The secret has no known shape.
   const secret = "passed-by-the-caller-0123456789";
   const program = [...CLAUDE_PRINT, "--claude-binary", real.binary, "--record", "recorded"];
   const args = ["--output-format=json", "--allowedTools=Bash", "--"];

@@ -103,7 +103,7 @@ forNewestVersion(
   },
 );
 
-/** Runs a prompt, looks whether its transcript comes home as it is, and gives the path of it there. */
+/** Runs a prompt, compares the forwarded transcript, and returns its path. */
 async function printForwarded(real: RealClaude): Promise<string> {
   const prompt = "Work. [[think hm]] [[bash echo hi]] [[say döne ❤️]]";
   const { report } = await performHere(real, {
@@ -120,7 +120,6 @@ async function printForwarded(real: RealClaude): Promise<string> {
   return `${real.home.config}/${transcriptPath(real, report.result.session_id)}`;
 }
 
-// claude -p says the same in every version; what an untrusted project gets in each is in test/security/project_test.ts.
 forNewestVersion(
   "rules of an untrusted project are ignored with a warning",
   async (real) => {
@@ -195,7 +194,7 @@ forNewestVersion(
     const ours = await real.print(["--debug-file", log, "--debug-to-stderr", "--", "Hi"]);
     assertEquals([ours.code, ours.stdout], [0, "Hello from the scripted API\n"]);
     assertStringIncludes(ours.stderr, "/v1/messages");
-    // What it writes while it ends is told too.
+    // The log of the end is printed too.
     const last = (await Deno.readTextFile(log)).trimEnd().split("\n").at(-1) ?? "";
     assertStringIncludes(last, "[DEBUG]");
     assertStringIncludes(ours.stderr, last);
@@ -242,7 +241,7 @@ async function fill(real: RealClaude, files: Readonly<Record<string, string>>): 
   }
 }
 
-/** What files say of which the model is told, by their paths. */
+/** Instructions for the model, by path. */
 const TOLD: Readonly<Record<string, string>> = {
   "AGENTS.md": "Count to one.",
   ".claude/AGENTS.md": "Count to two.",

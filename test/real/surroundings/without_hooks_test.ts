@@ -39,7 +39,7 @@ async function compare(
   const theirs = await real.claudeP([...STREAM_FORMAT, ...args], { env, recorded });
   const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
   assertEquals(ours.code, theirs.code, ours.stderr);
-  // 2.1.330 tells hosts that draw a screen of their own to draw it anew.
+  // 2.1.330 tells hosts with a screen to redraw it.
   const outline = outlineOfFrames(expected).filter((line) => line !== "system/ui_invalidate");
   assertEquals(outlineOfFrames(frames), outline);
   const facts = (all: readonly JsonObject[]) =>
@@ -48,7 +48,7 @@ async function compare(
   const told = (all: readonly JsonObject[]) => {
     const { permissionMode, memory_paths, model } = all.find(({ subtype }) => subtype === "init") ??
       {};
-    // Before 2.1.330 it is known by answers, which do not tell how large its window is.
+    // Versions before 2.1.330 do not report the size of the window.
     return { permissionMode, memory_paths, model: `${model}`.replace("[1m]", "") };
   };
   assertEquals(told(frames), told(expected));
@@ -72,7 +72,7 @@ for (
         args: [flag, "--permission-mode", "dontAsk", ...DENIED, "--", WORK],
       });
       assertEquals((done.at(-1)?.permission_denials as readonly unknown[]).length, 2);
-      // How a failure is told, and what a variable is good for, is the same in both.
+      // Failures and variables are the same with both flags.
       if (flag === "--safe-mode") {
         const failed = await compare(real, {
           recorded: `without_hooks/failed${flag}`,

@@ -85,7 +85,7 @@ async function printed(
   return factsOf(parseFrames(stdout));
 }
 
-/** What was printed, but for what is of one run only; when a wake-up is scheduled for is said in words. */
+/** The output without what differs between two runs. */
 function factsOf(frames: readonly JsonObject[]) {
   const outline = outlineOfFrames(frames).map((frame) =>
     frame.replace(/ tool_result\(.*\)$/su, " tool_result")

@@ -188,7 +188,7 @@ forNewestVersion(
         .map(({ subtype, result, num_turns: turns, local_command: command }) => ({
           ...{ subtype, result, turns, command },
         }));
-      // What the interactive Claude Code says of a compaction is longer.
+      // The interactive Claude Code has longer texts about a compaction.
       const sized = (key: string, value: unknown) => key === "pre_tokens" ? typeof value : value;
       return JSON.parse(JSON.stringify([code, facts(frames), results], sized));
     };

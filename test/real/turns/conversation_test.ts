@@ -58,7 +58,7 @@ interface Both {
   readonly theirs: Held;
 }
 
-/** Holds the same conversation with `claude-print` and with `claude -p`, each at a home and with an API of its own. */
+/** Holds the same conversation with `claude-print` and `claude -p`, each with its own home and API. */
 async function both(
   real: RealClaude,
   { recorded, script, args = [] }: {
@@ -121,7 +121,7 @@ function inOrder({ frames, order }: Held["printed"]): readonly unknown[] {
   return order.map((at) => frames[at]);
 }
 
-/** What a request asks, without what Claude Code adds of its own. */
+/** The messages of a request, without the additions of Claude Code. */
 function wordsOf(body: unknown): readonly string[] {
   const { messages } = body as {
     readonly messages: readonly {
@@ -221,7 +221,7 @@ forEachVersion(
         .concat(Array.from({ length: 11 }, (_, at) => `answer ${10 + at}`)),
     );
     assertEquals([ours.code, ours.stderr], [0, ""]);
-    // Whoever hears of a turn may look for it, by its id.
+    // The transcript has the turn when its result is printed.
     for (const turn of [1, 2, 3]) {
       const session = kept[turn - 1] ?? "";
       assertStringIncludes(session, `"uuid":"${uuid(turn).uuid}"`);
@@ -275,7 +275,7 @@ forNewestVersion(
       assertEquals(worked?.[field], theirWorked?.[field], field);
     }
     assert(real.api.turns.slice(0, 2).some(({ text }) => text.includes("Besides, hello.")));
-    // That it could not read a line, claude -p says on stderr alone.
+    // claude -p reports a bad line on stderr only.
     assertEquals(compared(ourRest.slice(0, -1)), compared(theirRest));
     assertEquals(ourRest.map(({ subtype, result }) => result ?? subtype), [
       "error_during_execution",
@@ -312,7 +312,7 @@ const imageOf = (data: string) => ({
   source: { type: "base64", media_type: "image/png", data },
 });
 
-/** Messages with images, each with what the model is told in the place of its images. */
+/** Messages with images, and the text that the model gets for each image. */
 const WITH_IMAGES = [
   {
     content: [
@@ -466,7 +466,7 @@ function killClaude(real: RealClaude, pid: number): void {
   Deno.kill(child.pid, "SIGKILL");
 }
 
-/** What the model is told when a child dies, and whether that is lost with it. */
+/** Prompts during which the child is killed; none for a kill between turns. */
 const DEATHS = ["", "[[hang x1]] [[say never]]", "[[bash sh wait.sh]] [[say never]]"];
 
 forNewestVersion("a killed child costs only the turn it dies in", async (real) => {
@@ -485,7 +485,7 @@ forNewestVersion("a killed child costs only the turn it dies in", async (real) =
           results++;
         }
         const after = () => say(`After ${at}. [[say after ${at}]]`);
-        // What waits while its child dies is said to the next one.
+        // A message that waits goes to the next child.
         if (text !== "") await after();
         killClaude(real, pid);
         if (text === "") await after();

@@ -12,7 +12,7 @@ import {
 const IN_AN_HOUR = Math.floor(Date.now() / 1000) + 3600;
 const IN_A_DAY = IN_AN_HOUR + 23 * 3600;
 
-/** What the API says of a subscription's limits with every answer. */
+/** The limits of a subscription, in the headers of each answer. */
 const HEADERS = {
   "anthropic-ratelimit-unified-status": "allowed",
   "anthropic-ratelimit-unified-reset": `${IN_AN_HOUR}`,
@@ -32,7 +32,7 @@ const USED = {
 
 const limitsOf = (result: JsonObject | undefined) => result?.claude_limits as JsonObject;
 
-/** Fails unless the first result tells how much is used of limits and context. */
+/** Checks the limits and the context of the first result. */
 function assertTold(result: JsonObject | undefined): void {
   const { rate_limits, context_window, turn_cost_usd } = limitsOf(result);
   assertEquals(rate_limits, USED);
@@ -52,7 +52,6 @@ function assertTold(result: JsonObject | undefined): void {
   assertEquals(context.context_window_size, model?.contextWindow);
 }
 
-// In which words it is told is a row of parity.
 forNewestVersion(
   "a result has limits, context, cost and reset time",
   async (real) => {
@@ -79,7 +78,7 @@ forNewestVersion(
     ]);
     assert(results.every((result) => JSON.stringify(limitsOf(result).rate_limits) !== "{}"));
     const { resets_at } = limitsOf(last).reached as { resets_at: number };
-    // The API says in an hour; before 2.1.330 Claude Code tells the minute.
+    // Versions before 2.1.330 round to the minute.
     const since = resets_at - (before + 3600);
     assert(-60 <= since && since < 60, `${since} s`);
   },

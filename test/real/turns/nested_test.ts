@@ -10,7 +10,7 @@ import { RealClaude } from "../real_claude.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
-/** Lets hooks of the project start a `claude -p`: two that ask something, and one that goes on with the session. */
+/** Hooks of the project that start `claude -p`: two for new sessions, one that resumes the session. */
 async function nestClaude({ binary, home: { path, project } }: RealClaude): Promise<string> {
   const log = `${path}/nested`;
   const ask =

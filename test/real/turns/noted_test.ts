@@ -10,7 +10,7 @@ import { writeScript } from "../../write_script.ts";
 
 const RESULT = '"type":"result"';
 
-/** What the model was told in the user's name, and how it was asked, for each request since so many. */
+/** Model, effort and the user's texts of later requests. */
 function requestsSince(real: RealClaude, since: number) {
   return real.api.turns.slice(since).map(({ body }) => {
     const { model, output_config: effort } = body as JsonObject;
@@ -22,12 +22,12 @@ function requestsSince(real: RealClaude, since: number) {
   });
 }
 
-/** What is heard and asked when such messages are said one after the other. */
+/** Frames and requests of messages that are sent one after the other. */
 async function heardBy(
   holding: typeof hold,
   { real, messages, args = [] }: {
     readonly real: RealClaude;
-    /** What is said, and what is asked for. */
+    /** Messages and control requests. */
     readonly messages: readonly (string | { readonly request_id: string })[];
     readonly args?: readonly string[];
   },
@@ -143,7 +143,7 @@ forNewestVersion(
   "commands about Claude Code have the same answers",
   async (real) => {
     const messages = TELLING;
-    // The session is another one to another process, and what the model hears of such a command is not told here.
+    // Another process has another session id.
     const told = ({ requests: _, stderr: __, ...rest }: Awaited<ReturnType<typeof heardBy>>) =>
       JSON.parse(JSON.stringify(rest));
     const ours = await heardBy(hold, { real, messages });
@@ -183,7 +183,7 @@ forNewestVersion(
     const args = ["--no-session-persistence"];
     const { code, stderr, inits, results } = await heardBy(hold, { real, messages, args });
     assertEquals(code, 0);
-    // Of a turn behind messages that never reached a child the session is told as of a first one.
+    // The first turn of a child prints a complete init.
     assert(inits.at(-1)?.lists.every((length) => length > 0), JSON.stringify(inits));
     assertEquals(results.map(({ subtype }) => subtype), [
       "internal_error",

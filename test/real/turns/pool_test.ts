@@ -39,7 +39,7 @@ git add .
 git -c user.name=a -c user.email=a@b commit -qm First
 `;
 
-/** What changes while one waits, and what the model is told then. */
+/** Changes of the project while a child is warm, and what the model is told then. */
 const CHANGES = "echo Use spaces. > CLAUDE.md; touch new.txt; git checkout -qb other";
 const TOLD = ["Use spaces.", "?? new.txt", "Current branch: other"];
 

@@ -8,7 +8,7 @@ import { hold } from "../hold_conversation.ts";
 import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
-/** What the model was told in the user's name since so many requests, without reminders. */
+/** The texts of the user in later requests, without reminders. */
 function told(real: RealClaude, since: number): readonly (readonly string[])[] {
   return real.api.turns.slice(since).map(({ body }) =>
     (messagesRequest(body)?.messages ?? []).filter(({ role }) => role === "user")

@@ -16,7 +16,7 @@ import { MOUNT_LACK } from "../mount_lack.ts";
 import { until } from "../stand_in.ts";
 import { userFiles } from "../user_files.ts";
 
-/** What is unusual about one start of the doctor. */
+/** Options for one start of the doctor. */
 interface ExamineOptions {
   /** Variables over those of the home; undefined removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -40,7 +40,7 @@ class Patient implements AsyncDisposable {
     };
   }
 
-  /** Sets the scene for a scenario, of which only what is unusual has to be named. */
+  /** Makes a stand-in with a scenario; other fields have their defaults. */
   static async admit(
     scenario: Partial<Scenario> = {},
     options: ThrowawayHomeOptions = {},
@@ -148,7 +148,7 @@ Deno.test("doctor finds all problems", async () => {
   assertEquals(checks["api"]?.detail, `Cannot reach ${url}: Connection refused`);
 });
 
-/** A port on loopback where nobody listens any more. */
+/** A closed port on loopback. */
 function closedPort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;

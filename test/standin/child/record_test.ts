@@ -167,7 +167,7 @@ Deno.test("a conversation is recorded with its caller's lines", async () => {
   const told = await cassette(claude, "info");
   assertEquals([told.code, told.stderr], [0, ""]);
   assertStringIncludes(told.stdout, "\nended       2 turns, answered, exit code 0\n");
-  // What answers a line is behind it.
+  // An answer comes after its line.
   const kinds = tape.map((entry) => entry.dir === "write" ? "line" : entry.frame.type);
   assertEquals(kinds.slice(0, 2), ["line", "line"]);
   assert(kinds.indexOf("control_response") > 0, kinds.join());

@@ -115,7 +115,7 @@ Deno.test("a run goes on after ^Z and fg", async () => {
   await using claude = await StandIn.set({
     sabotage: [{ at: "answer", run: `until [ -e "$HOME/stopped" ]; do sleep 0.01; done` }],
   });
-  // timeout makes a process group of its own, as a shell does for a job.
+  // timeout(1) makes a process group, as a shell does for a job.
   const wrap = (command: readonly string[]) => ["timeout", "60", ...command];
   const run = claude.start([...JSON_FORMAT, "hello"], { wrap });
   await claude.untilNoted("prompt");

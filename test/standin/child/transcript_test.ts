@@ -109,7 +109,7 @@ Deno.test("other sessions' lines come home but are no frames", async () => {
         mkfifo fifo.jsonl; ln -s "${NOWHERE}" link.jsonl; { ${NESTED}; } > other.jsonl`,
     }, {
       at: "tool",
-      // Nobody goes on with a session that has not begun.
+      // A session can be continued once it has begun.
       run:
         `until grep -q hello "$TRANSCRIPT"; do sleep 0.01; done; { ${NESTED}; } >> "$TRANSCRIPT"`,
     }],
@@ -161,7 +161,7 @@ function onSmallDisk(command: readonly string[]): readonly string[] {
   return ["unshare", "-rm", "/bin/sh", "-c", ON_A_SMALL_DISK, "sh", ...command];
 }
 
-/** The one warning that a transcript could not be brought home. */
+/** The warning that a transcript is kept. */
 function keptFor(reason: string): RegExp {
   return new RegExp(
     `^claude-print: Warning: Cannot copy the transcript to \\S+: ${reason}; ` +

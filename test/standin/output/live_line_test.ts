@@ -12,7 +12,7 @@ const SIZE = { rows: 24, cols: 80 };
 const WAIT = "until [ -e go ]; do sleep 0.02; done";
 const TURNS = [[{ tools: [{ name: "Bash", input: { command: WAIT } }] }, { text: "Done." }]];
 
-/** `claude-print` as a person starts it, in a terminal of its own. */
+/** Starts `claude-print` in a terminal. */
 function startInTerminal(
   claude: StandIn,
   args: readonly string[],
