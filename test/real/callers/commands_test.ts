@@ -2,8 +2,6 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { findFlag, type FlagValue } from "../../../src/cli/flags.ts";
 import { isSubcommand } from "../../../src/commands/exec_subcommand.ts";
 import type { Check } from "../../../src/doctor/check.ts";
-import { profileText } from "../../../src/learn/compare_profiles.ts";
-import { learnProfile } from "../../../src/learn/learn_profile.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 import { filesBelow } from "../files_below.ts";
@@ -90,10 +88,3 @@ forEachVersion(
     assertEquals(problems, []);
   },
 );
-
-const VERSIONS = new URL("../../../src/claude/versions/", import.meta.url);
-
-forNewestVersion("learn measures the shipped profile", async ({ binary, version }) => {
-  const shipped = await Deno.readTextFile(new URL(`${version}.json`, VERSIONS));
-  assertEquals(profileText(await learnProfile(binary)), shipped);
-});
