@@ -34,7 +34,7 @@ function deadly(tool: string): string {
 }
 
 testUnderShells(
-  "an upgrade killed at any moment can be repeated or undone",
+  "a killed upgrade can be repeated or undone",
   async (user) => {
     const [old, fresh] = [await user.release(OLD, "old"), await user.release(NEW, "new")];
     const env = { JOURNAL: `${user.path}/journal`, KILL_AT: "0" };

@@ -52,7 +52,7 @@ for (
     .toReversed()
 ) {
   const [version = "", what = ""] = name.split("/");
-  Deno.test(`no field from outside can end a run by its type: ${name}`, () => {
+  Deno.test(`no type of a field ends a run: ${name}`, () => {
     const fields = new Set<string>();
     for (const event of cast.events) {
       altered(event, (value) => {

@@ -91,7 +91,7 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
   },
 }));
 
-Deno.test("texts of the caller are not on the child's command line", async () => {
+Deno.test("the child's command line has no caller texts", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   const [system, append, servers, settings] = ["system", "append", "servers", "settings"]
     .map((name) => `${name} ${crypto.randomUUID()}`);

@@ -33,7 +33,7 @@ const request = (id: string, body: JsonObject) => ({
 const linesOf = (requests: readonly JsonObject[]): string =>
   requests.map((each) => `${JSON.stringify(each)}\n`).join("");
 
-/** The frames of a control caller, without what differs between two runs. */
+/** What a control caller hears, without what differs between two runs. */
 async function heardBy(
   holding: typeof hold,
   { real, script, args }: {
@@ -44,11 +44,8 @@ async function heardBy(
 ) {
   const { code, stdout } = await holding(real, script, args);
   const frames = parseFrames(stdout);
-  const asked = frames.filter(({ type }) => type === "control_request")
-    .map(({ request }) => request as JsonObject);
-  const questions = asked.filter(({ subtype }) => subtype !== "mcp_message").map(masked);
-  // Connections to servers are made at the same time.
-  const methods = asked.flatMap(({ message }) => (message as JsonObject | undefined)?.method ?? []);
+  const questions = frames.filter(({ type }) => type === "control_request")
+    .map(({ request }) => masked(request));
   const results = frames.filter(({ type }) => type === "result")
     .map(({ subtype, result, num_turns, terminal_reason, permission_denials }) => ({
       ...{ subtype, result, num_turns, terminal_reason },
@@ -56,11 +53,11 @@ async function heardBy(
     }));
   const decisions = frames.map(({ tool_result_meta: meta }) => masked(meta))
     .filter((meta) => meta !== undefined);
-  // Some is shown to a person as well; and a question is not held back for what is printed, which a busy machine is late with.
+  // Notifications are for a screen, and a question may come before or after other frames.
   const outline = outlineOfFrames(frames).filter((frame) =>
     frame !== "system/notification" && frame !== "control_request"
   );
-  return { outline, questions, methods, results, decisions, code };
+  return { outline, questions, results, decisions, code };
 }
 
 function masked(value: unknown): unknown {
@@ -79,24 +76,24 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** Compares both programs for a caller; returns the requests of the API and the methods of the caller's server. */
+/** Compares both programs for a caller, and returns the requests of claude-print. */
 async function assertSame(
   real: RealClaude,
-  { recorded, script, args = [] }: {
+  { recorded, ...call }: {
     readonly recorded: RecordedName;
     readonly script: (caller: Caller) => Promise<void>;
-    readonly args?: readonly string[];
+    readonly args: readonly string[];
   },
-): Promise<{ readonly requests: readonly LoggedRequest[]; readonly methods: readonly unknown[] }> {
-  const { methods, ...ours } = await heardBy(hold, { real, script, args });
+): Promise<readonly LoggedRequest[]> {
+  const ours = JSON.parse(JSON.stringify(await heardBy(hold, { real, ...call })));
   const requests = [...real.api.turns];
-  const theirs = await asRecorded(real, recorded, async () => {
-    // It connects to a server of the caller's more than once.
-    const { methods: _, ...theirs } = await heardBy(holdWithClaude, { real, script, args });
-    return theirs;
-  });
-  assertEquals(JSON.parse(JSON.stringify(ours)), theirs);
-  return { requests, methods };
+  const theirs = await asRecorded(
+    real,
+    recorded,
+    () => heardBy(holdWithClaude, { real, ...call }),
+  );
+  assertEquals(ours, theirs);
+  return requests;
 }
 
 /** Agents that are too long for a command line. */
@@ -485,7 +482,7 @@ forNewestVersion(
     const planned = `${real.home.project}/planned`;
     const write = (path: string) =>
       `[[tool Write ${JSON.stringify({ file_path: path, content: "x" })}]]`;
-    const { requests } = await assertSame(real, {
+    const requests = await assertSame(real, {
       recorded: "control/settings",
       args: [...ASKS_CALLER, "--allow-dangerously-skip-permissions"],
       script: async ({ say, send, heard, answer }) => {

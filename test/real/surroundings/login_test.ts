@@ -20,7 +20,7 @@ forNewestVersion("a token in a variable logs in without a dialog", async (real) 
 /** Passes a credential on fd 5, a pipe, to a command. */
 const PASSING = 'exec 5<<END\n$SECRET\nEND\nunset SECRET; exec "$@"';
 
-forNewestVersion("a key on a descriptor logs in and is in no recording", async (real) => {
+forNewestVersion("a key on a descriptor is in no recording", async (real) => {
   // The secret has no known shape.
   const secret = "passed-by-the-caller-0123456789";
   const program = [...CLAUDE_PRINT, "--claude-binary", real.binary, "--record", "recorded"];

@@ -44,7 +44,7 @@ const CHANGES = "echo Use spaces. > CLAUDE.md; touch new.txt; git checkout -qb o
 const TOLD = ["Use spaces.", "?? new.txt", "Current branch: other"];
 
 forEachVersion(
-  "a warm child sends the same requests as a cold one",
+  "warm and cold children send the same requests",
   async (real) => {
     await shell(real, LAY);
     {

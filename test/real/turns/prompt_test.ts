@@ -52,7 +52,7 @@ const awkward = (bytes: number): string =>
 
 const AWKWARD_BEGINNINGS = ["//x", "!touch pressed"];
 
-forEachVersion("a prompt of 1 MB reaches the API byte for byte", async (real) => {
+forEachVersion("a prompt of 1 MB reaches the API exactly", async (real) => {
   const prompt = `# remember this${awkward(1024 * 1024)}`;
   assertEquals(await received(real, { stdin: prompt }) === prompt, true);
 });

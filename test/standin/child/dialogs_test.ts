@@ -120,7 +120,7 @@ const UNANSWERED: readonly (readonly [DialogRequest, string, string])[] = [
   [BROKEN, "its configuration error dialog", "Look whether the disk"],
 ];
 
-Deno.test("a dialog without an answer ends the run without a key", () =>
+Deno.test("a dialog without an answer ends the run", () =>
   concurrently(UNANSWERED, {
     limit: 3,
     each: ([request, message, suggestion]) => assertEnds(request, { message, suggestion }),

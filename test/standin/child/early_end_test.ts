@@ -14,7 +14,7 @@ Deno.test("--delivery-timeout ends a run whose prompt is not taken", async () =>
   assertStringIncludes(run.stderr, "| ", "the screen is shown");
 });
 
-Deno.test("a child that ends early fails the run with its screen", async () => {
+Deno.test("a child that ends early fails the run", async () => {
   for (const at of ["start", "prompt"] as const) {
     await using claude = await StandIn.set({
       crash: { at, code: 7, screen: "panic: the \x1b[31mreactor\x1b[0m\nhas \x07melted" },
@@ -26,7 +26,7 @@ Deno.test("a child that ends early fails the run with its screen", async () => {
   }
 });
 
-Deno.test("a child that refuses to start fails the run as refused", async () => {
+Deno.test("a child that refuses to start ends the run", async () => {
   const screen = "\x1b[31m--agent 'nobody' not found. Available agents: claude\x1b[39m\n";
   const outcome = async (...args: string[]) => {
     await using claude = await StandIn.set({ crash: { at: "start", code: 1, screen } });

@@ -78,7 +78,7 @@ for (const [what, { wrap, message, lack }] of Object.entries(REFUSALS)) {
   }));
 }
 
-Deno.test("variables that are not UTF-8 reach Claude Code as they are", async () => {
+Deno.test("variables that are not UTF-8 reach Claude Code", async () => {
   await using claude = await StandIn.set();
   const wrapper = `${claude.home.path}/wrapper`;
   await Deno.writeTextFile(

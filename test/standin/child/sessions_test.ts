@@ -83,7 +83,7 @@ Deno.test("two runs may resume one session at once", async () => {
   for (const text of ["You said: two", "You said: three"]) assertStringIncludes(transcript(), text);
 });
 
-Deno.test("the session of a killed run is rescued before its reuse", async () => {
+Deno.test("the session of a killed run is rescued first", async () => {
   await using held = await heldClaude();
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"], { killed: true });

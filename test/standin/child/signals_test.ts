@@ -28,7 +28,7 @@ Deno.test(unlessLacking(heardLack("SIGHUP"), {
 /** Sets `$RUN` to the pid of the program. The child's end sends SIGHUP to its terminal. */
 const NAME_RUN = "trap '' HUP; read -r _ _ _ RUN _ < /proc/$CLAUDE/stat";
 
-Deno.test("a signal to the whole process group ends the run once", async () => {
+Deno.test("a signal to the process group ends the run", async () => {
   await using claude = await StandIn.set({
     sabotage: [{ at: "prompt", run: `${NAME_RUN}; kill -s USR1 $CLAUDE $RUN` }],
   });

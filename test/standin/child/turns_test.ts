@@ -20,7 +20,7 @@ const THREE_CALLS: Scenario["turns"] = [[
 
 type ToolResult = { readonly content: string; readonly is_error?: boolean };
 
-Deno.test("a turn of three model calls prints all frames in order", async () => {
+Deno.test("three model calls print all frames in order", async () => {
   await using claude = await StandIn.set({ turns: THREE_CALLS });
   const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "look"]);
   assertEquals([code, result["result"], result["num_turns"]], [0, "Found: look", 4]);
@@ -57,7 +57,7 @@ Deno.test("our hook denies a tool that needs permission", async () => {
   assertEquals([...Deno.readDirSync(claude.home.project)], [], "the tool does not run");
 });
 
-Deno.test("a rate limit is a sentence, exit code 75 and a cause", async () => {
+Deno.test("a rate limit ends with code 75 and cause", async () => {
   const message = "You've hit your session limit · resets 3am (UTC)";
   const failure = { error: "rate_limit", status: 429, message };
   await using claude = await StandIn.set({ turns: [[{ failure }]] });
@@ -73,7 +73,7 @@ Deno.test("a rate limit is a sentence, exit code 75 and a cause", async () => {
   assertEquals(json.result["api_error_status"], 429);
 });
 
-Deno.test("an API error without a transcript is the sentence of StopFailure", async () => {
+Deno.test("StopFailure gives the sentence without a transcript", async () => {
   const failure = { error: "server_error", status: 500, message: "API Error: 500" };
   await using claude = await StandIn.set({ transcript: "never", turns: [[{ failure }]] });
   const run = await claude.printHere(["hello"]);

@@ -13,7 +13,7 @@ function around(line: string) {
   return (command: readonly string[]) => ["/bin/sh", "-c", line, "sh", ...command];
 }
 
-Deno.test("a reader that leaves early is no error", async () => {
+Deno.test("a reader of text may leave early", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
   const note = `${claude.home.path}/code`;
   // The word "gone" stands for the output that nobody reads.
@@ -24,7 +24,7 @@ Deno.test("a reader that leaves early is no error", async () => {
   assertEquals(claude.transcripts().size, 1);
 });
 
-Deno.test("a reader that leaves before the last frame ends the run", async () => {
+Deno.test("a reader that leaves early ends a stream-json run", async () => {
   const tools = [{ name: "Bash", input: { command: "sleep 0.1" } }];
   await using claude = await StandIn.set({ turns: [Array(600).fill({ tools })] });
   const note = `${claude.home.path}/code`;
@@ -37,7 +37,7 @@ Deno.test("a reader that leaves before the last frame ends the run", async () =>
   assertEquals(claude.transcripts().size, 1);
 });
 
-Deno.test("a reader that leaves with the last frame is no error", async () => {
+Deno.test("a reader may leave with the last frame", async () => {
   await using claude = await StandIn.set();
   const note = `${claude.home.path}/code`;
   const wrap = around(`{ "$@"; echo $? > ${note}; } | grep -m 1 '"type":"result"'`);
@@ -58,7 +58,7 @@ Deno.test("closed standard streams are no error", async () => {
   assertEquals(claude.transcripts().size, 3);
 });
 
-Deno.test("stdout on a full disk fails the run, not the turn", async () => {
+Deno.test("stdout on a full disk fails the run", async () => {
   const tools = [{ name: "Bash", input: { command: "sleep 0.3" } }];
   for (const format of [[], STREAM]) {
     await using claude = await StandIn.set({ turns: [[{ tools }, { text: "Done." }]] });

@@ -25,7 +25,7 @@ const AWKWARD: readonly string[] = [
   "\ufeffmarked",
 ];
 
-Deno.test("an awkward prompt on stdin reaches the child byte for byte", async () => {
+Deno.test("an awkward prompt reaches the child byte for byte", async () => {
   await using claude = await StandIn.set();
   // A decoder would take away the first character, a byte order mark.
   const prompt = [AWKWARD.at(-1), ...AWKWARD].join(" \n ");
@@ -68,7 +68,7 @@ Deno.test("a prompt that Claude Code changes fails the run", async () => {
   assertStringIncludes(run.stderr, "The prompt did not reach Claude as it is");
 });
 
-Deno.test("--input-file takes a FIFO, stops at a signal, has a limit", async () => {
+Deno.test("--input-file takes a FIFO and has a limit", async () => {
   await using claude = await StandIn.set();
   const fifo = `${claude.home.path}/fifo`;
   makeFifo(fifo);
@@ -138,7 +138,7 @@ function catchesSignals(pid: number): boolean {
   return (BigInt(`0x${caught}`) >> BigInt(STOP_SIGNALS.SIGPWR - 1) & 1n) === 1n;
 }
 
-Deno.test("a signal ends the wait for a prompt with a result", async () => {
+Deno.test("a signal ends the wait for a prompt", async () => {
   await using claude = await StandIn.set();
   using fifo = unendedFifo(claude);
   const run = claude.start(JSON_FORMAT, { wrap: reading(fifo.path) });

@@ -50,7 +50,7 @@ Deno.test("an answer without a child has frames but no recording", async () => {
   assertEquals(await claude.journal("start"), []);
 });
 
-Deno.test("a command that Claude Code does not know fails the run", async () => {
+Deno.test("a command unknown to Claude Code fails the run", async () => {
   await using claude = await StandIn.set();
   await Deno.mkdir(`${claude.home.config}/commands`);
   await Deno.writeTextFile(`${claude.home.config}/commands/mine.md`, "Do $ARGUMENTS");
@@ -62,7 +62,7 @@ Deno.test("a command that Claude Code does not know fails the run", async () => 
   }
 });
 
-Deno.test("the socket delivers a prompt after the dialogs of the start", async () => {
+Deno.test("the socket delivers a prompt after the start dialogs", async () => {
   await using claude = await StandIn.set({ dialogs: [{ show: "trust_no" }] });
   const record = `${claude.home.path}/recording`;
   const { code } = await claude.printHere(["--record", record, "/ hi"], { warns: true });
