@@ -214,3 +214,91 @@ forNewestVersion(
     assertEquals(await real.leftovers(), []);
   },
 );
+
+const SHELL_OUTPUT = [
+  ...["--shell-output", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"],
+  "--",
+];
+
+/** What the calls of Bash wrote, by the order in which they were made, and that each ended once. */
+function outputsOf(frames: readonly JsonObject[]): readonly string[] {
+  const calls = frames.flatMap(({ message }) => blocksOf(message))
+    .filter(({ type, name }) => type === "tool_use" && name === "Bash").map(({ id }) => id);
+  return calls.map((id) => {
+    const own = frames.filter(isOutput).filter(({ tool_use_id: of }) => of === id);
+    const texts = own.map(({ text }) => `${text}`);
+    assertEquals(texts.indexOf(""), texts.length - 1, `${id}: one end, and nothing behind it`);
+    assertEquals(new Set(own.map(({ task_id: task }) => task)).size, 1);
+    return texts.join("");
+  });
+}
+
+const background = (command: string) =>
+  `[[tool Bash ${JSON.stringify({ command, description: "x", run_in_background: true })}]]`;
+const subagent = (prompt: string) =>
+  `tool Agent ${JSON.stringify({ description: "Look", prompt, subagent_type: "general-purpose" })}`;
+
+/** The last word that each command prints before it waits. */
+const LAST_WORDS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  ["blank", "count", "half", "left", "right", "wide", "own", "inner", "back", "fore", "aside"]
+    .map((name) => [name, [`first-${name}`]]),
+);
+
+/** Prints a word, and waits until it is printed as a frame: output whose file is gone is that of the result. */
+const first = (name: string) => `echo first-${name}; ${toldOf(name)}`;
+
+forNewestVersion("--shell-output prints what commands write", async (real) => {
+  const lines = Array.from({ length: 1000 }, (_, number) => `${number + 1}\n`).join("");
+  const prompt = "Work. " + [
+    `[[bash printf '\\n\\n  a\\r\\nb\\n\\n'; echo c >&2; ${first("blank")}]]`,
+    "[[bash true]]",
+    `[[bash seq 1000; ${first("count")}]]`,
+    `[[bash printf '\\342\\202'; ${first("half")}; printf '\\254\\377\\n'; exit 3]]`
+      .replace("echo first-half", "printf '\\254 first-half \\342\\202'"),
+    `[[bash ${first("left")}]] [[also bash ${first("right")}]]`,
+    `[[bash head -c 200000 /dev/zero | tr '\\0' x; ${first("wide")}]]`,
+    `[[bash ${first("own")}; printf second]]`,
+    `${background(`${first("back")}; echo l`)} [[bash ${first("fore")}; ${toldOf("back")}]]`,
+    // Its calls come last, whether the turn waits for it or not.
+    `[[${subagent(`Look. [[bash ${first("inner")}; printf second]] [[say done]]`)}]]`,
+    "[[say done]] [[next]]",
+  ].join(" ");
+  const onStdout = letting(real.home.project, LAST_WORDS);
+  const many = "yes beside | head -n 1000";
+  const beside = real.print([
+    ...[...SHELL_OUTPUT, `Work. [[bash ${many}; ${first("aside")}; ${many}]] [[say done]]`],
+  ], { onStdout });
+  const { stdout, stderr, code } = await real.print([...SHELL_OUTPUT, prompt], { onStdout });
+  assertEquals(code, 0, stderr);
+  const frames = parseFrames(stdout);
+  assertEquals(outputsOf(frames), [
+    "\n\n  a\r\nb\n\nc\nfirst-blank\n",
+    "",
+    `${lines}first-count\n`,
+    "€ first-half €\ufffd\n",
+    "first-left\n",
+    "first-right\n",
+    `${"x".repeat(200_000)}first-wide\n`,
+    "first-own\nsecond",
+    "first-back\nl\n",
+    "first-fore\n",
+    "first-inner\nsecond",
+  ]);
+  // A run at the same time, in the same project, has its own output.
+  const rows = "beside\n".repeat(1000);
+  assertEquals(outputsOf(parseFrames((await beside).stdout)), [`${rows}first-aside\n${rows}`]);
+  const calls = frames.flatMap(({ message }) => blocksOf(message))
+    .filter(({ name, input }) =>
+      name === "Bash" && /first-(?:own|inner)/u.test(JSON.stringify(input))
+    );
+  assertEquals(calls.length, 2);
+  for (const { id } of calls) {
+    const told = frames.flatMap((frame) => {
+      if (isOutput(frame)) return frame.tool_use_id === id ? "output" : [];
+      return blocksOf(frame.message).filter((block) => block.id === id || block.tool_use_id === id)
+        .map(({ type }) => type);
+    });
+    assertEquals([...new Set(told)], ["tool_use", "output", "tool_result"]);
+    assertEquals([told.at(0), told.at(-1)], ["tool_use", "tool_result"]);
+  }
+});
