@@ -179,7 +179,7 @@ export class StandIn implements AsyncDisposable {
     await this.untilNoted("start");
     const pids = (await this.journal("start")).map(({ pid }) => `${pid}`);
     const isGone = () => [...Deno.readDirSync("/proc")].every(({ name }) => !pids.includes(name));
-    await until(() => Promise.resolve(isGone()), "the stand-in ends");
+    await until(() => isGone(), "the stand-in ends");
   }
 
   /** The user's transcripts, by path below `projects/`. */
@@ -234,7 +234,10 @@ export class StandIn implements AsyncDisposable {
  *
  * @throws {Error} when it takes too long
  */
-export async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!await condition()) {
     if (performance.now() > deadline) throw new Error(`Cannot wait any longer until ${what}`);

@@ -204,7 +204,7 @@ forNewestVersion(
       "Work. [[say I look]] [[bash echo first >&2; touch begun; tail -f /dev/null]]",
     ]);
     const isBegun = () => [...Deno.readDirSync(real.home.project)].length > 0;
-    await until(() => Promise.resolve(isBegun()), "the tool runs");
+    await until(() => isBegun(), "the tool runs");
     run.kill("SIGINT");
     const { stdout, code } = await run.ended;
     const frames = parseFrames(stdout);

@@ -118,7 +118,7 @@ forNewestVersion("a recorded timeout replays", async (real) => {
   const args = ["--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
   const run = await timeOut(
     real.printHere([...STREAM, "--timeout", `${LIMIT_S}`, ...args]),
-    until(() => Promise.resolve(answeredIn(real).includes("Half")), "half an answer is recorded"),
+    until(() => answeredIn(real).includes("Half"), "half an answer is recorded"),
   );
   assertEquals(run.code, 124);
   assertStringIncludes(run.stderr, `timed out after ${LIMIT_S} s`);

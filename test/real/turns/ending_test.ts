@@ -14,7 +14,7 @@ const JSON_FORMAT = ["--output-format", "json"];
 async function untilRun(run: StartedRun, condition: () => boolean): Promise<void> {
   let ended = false;
   run.ended.then(() => ended = true, () => ended = true);
-  await until(() => Promise.resolve(condition() || ended), "the run comes so far");
+  await until(() => condition() || ended, "the run comes so far");
   assert(condition(), `the run ended too early: ${JSON.stringify(ended && await run.ended)}`);
 }
 
@@ -78,10 +78,10 @@ forNewestVersion(
     ]);
     const isBegun = () => [...Deno.readDirSync(project)].length > 0;
     const isAtWork = () => processesOf(path).some((line) => line.endsWith("tail -f /dev/null"));
-    await until(() => Promise.resolve(isBegun() && isAtWork()), "the tool runs");
+    await until(() => isBegun() && isAtWork(), "the tool runs");
     run.kill("SIGKILL");
     await run.ended;
-    await until(() => Promise.resolve(processesOf(path).length === 0), "nothing lives");
+    await until(() => processesOf(path).length === 0, "nothing lives");
     const sweep = startProgram([...CLAUDE_PRINT, "sweep"], { env, cwd: project });
     const { code, stdout, stderr } = await sweep.ended;
     assertEquals([code, stderr], [0, ""]);

@@ -65,8 +65,7 @@ forEachVersion(
           frames: frames.map(({ type, subtype }) => `${type} ${subtype}`),
         };
       };
-      const untilAsleep = () =>
-        until(() => Promise.resolve(stoppedIn(real) > 0), "the one that waits sleeps");
+      const untilAsleep = () => until(() => stoppedIn(real) > 0, "the one that waits sleeps");
       const cold = await told(false);
       await untilAsleep();
       assertEquals(await told(true), cold);

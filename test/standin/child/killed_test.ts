@@ -3,12 +3,7 @@ import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
 import { leftovers, processesOf } from "../../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
-import { StandIn, until as untilTrue } from "../stand_in.ts";
-
-/** Waits until a condition holds. */
-async function until(condition: () => boolean, what = "nothing of the run lives"): Promise<void> {
-  await untilTrue(() => Promise.resolve(condition()), what);
-}
+import { StandIn, until } from "../stand_in.ts";
 
 /** Runs another command of `claude-print` than a run. */
 async function command(claude: StandIn, args: readonly string[]) {
@@ -25,7 +20,7 @@ async function killOne(
   await isMoment(claude);
   run.kill("SIGKILL");
   await run.ended;
-  await until(() => processesOf(claude.home.path).length === 0);
+  await until(() => processesOf(claude.home.path).length === 0, "nothing of the run lives");
 }
 
 /** A child that ignores signals, with a tool in a session without environment. */
@@ -39,7 +34,8 @@ const STUBBORN: Partial<Scenario> = {
 Deno.test("SIGKILL of claude-print ends a stubborn child and its tool", async () => {
   await using claude = await StandIn.set(STUBBORN);
   await killOne(claude, async () => {
-    await until(() => processesOf(claude.home.path).some((line) => line.endsWith("sleep 600")));
+    const isAtWork = () => processesOf(claude.home.path).some((line) => line.endsWith("sleep 600"));
+    await until(isAtWork, "the tool runs");
   });
   const swept = await command(claude, ["sweep"]);
   assertEquals([swept.code, swept.stderr], [0, ""]);

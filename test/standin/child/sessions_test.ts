@@ -122,7 +122,7 @@ Deno.test("a message keeps its caller's id, also after SIGKILL", async () => {
   const runs = folderOfRuns(claude.home.tmp);
   const isNoted = () => namesIn(runs).some((name) => givenIdsIn(`${runs}/${name}`).size > 0);
   const first = claude.start([...CONVERSATION, "--session-id", ID], said("one", given(1)));
-  await until(() => Promise.resolve(isNoted()), "the run has read the line of its message");
+  await until(() => isNoted(), "the run has read the line of its message");
   first.kill("SIGKILL");
   await first.ended;
   await go();

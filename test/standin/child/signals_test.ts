@@ -120,7 +120,7 @@ Deno.test("a run goes on after ^Z and fg", async () => {
   const run = claude.start([...JSON_FORMAT, "hello"], { wrap });
   await claude.untilNoted("prompt");
   Deno.kill(-run.pid, "SIGTSTP");
-  await until(() => Promise.resolve(isStopped(run.pid)), "the run stands still");
+  await until(() => isStopped(run.pid), "the run stands still");
   await Deno.writeTextFile(`${claude.home.path}/stopped`, "");
   await until(
     async () => (await claude.journal("hook")).some(({ event }) => event === "Stop"),
@@ -190,7 +190,7 @@ Deno.test("an interrupt kills a running tool", async () => {
   await using claude = await StandIn.set(TOOL_RUNNING);
   const run = claude.start([...JSON_FORMAT, "hello"]);
   const isThere = () => processesOf(claude.home.path).some((line) => line.endsWith(": sleep 601"));
-  await until(() => Promise.resolve(isThere()), "the tool is at work");
+  await until(() => isThere(), "the tool is at work");
   run.kill("SIGTERM");
   const { code, result } = await run.ended;
   assertEquals([code, result["terminal_reason"]], [143, "aborted_tools"]);

@@ -123,7 +123,7 @@ function to(pipe: FullPipe, redirection: string) {
 async function untilTornDown(claude: StandIn): Promise<void> {
   const isOver = () =>
     claude.transcripts().size === 1 && [...Deno.readDirSync(claude.home.tmp)].length === 0;
-  await until(() => Promise.resolve(isOver()), "the run is over");
+  await until(() => isOver(), "the run is over");
 }
 
 Deno.test("--timeout and signals end a run whose output nobody reads", async () => {
@@ -176,7 +176,7 @@ Deno.test("a late reader of a pipe gets everything, in order", async () => {
   const ended = run.ended.then((output) => code = output.code);
   await until(() => {
     text += pipe.read();
-    return Promise.resolve(code !== undefined);
+    return code !== undefined;
   }, "all is read");
   await ended;
   text += pipe.read();

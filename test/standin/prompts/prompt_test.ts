@@ -142,7 +142,7 @@ Deno.test("a signal ends the wait for a prompt", async () => {
   await using claude = await StandIn.set();
   using fifo = unendedFifo(claude);
   const run = claude.start(JSON_FORMAT, { wrap: reading(fifo.path) });
-  await until(() => Promise.resolve(catchesSignals(run.pid)), "the run handles signals");
+  await until(() => catchesSignals(run.pid), "the run handles signals");
   run.kill("SIGTERM");
   const { code, result, stderr } = await run.ended;
   assertEquals([code, result["subtype"]], [143, "interrupted"]);
