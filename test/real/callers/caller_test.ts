@@ -78,25 +78,3 @@ forNewestVersion(
     assert(transcripts.some((path) => path.endsWith(`${session_id}.jsonl`)));
   },
 );
-
-forNewestVersion(
-  "CLAUDE_CONFIG_DIR and a settings file are used",
-  async (real) => {
-    const config = `${real.home.path}/another config`;
-    await Deno.rename(real.home.config, config);
-    await Deno.rename(`${real.home.path}/.claude.json`, `${config}/.claude.json`);
-    await Deno.writeTextFile(`${config}/CLAUDE.md`, "From the other config dir.\n");
-    const { settings, prompt, assertHeeded } = settingsOf(real);
-    const file = `${real.home.path}/t/settings of mine.json`;
-    await Deno.writeTextFile(file, settings);
-    const run = await real.print(["--settings", file, "--", prompt], {
-      env: { CLAUDE_CONFIG_DIR: config },
-    });
-    assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
-    await assertHeeded(real);
-    assertStringIncludes(real.api.turns[0]?.text ?? "", "From the other config dir.");
-    assertEquals(filesBelow(`${config}/projects`).size, 1);
-    const names = [...Deno.readDirSync(real.home.path)].map(({ name }) => name).sort();
-    assertEquals(names, ["another config", "project", "t", "tmp"]);
-  },
-);

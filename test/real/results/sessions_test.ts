@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
+import { lackOf } from "../../find_tool.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
-import { forNewestVersion } from "../for_each_version.ts";
+import { filesBelow } from "../files_below.ts";
+import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
-import type { RealClaude } from "../real_claude.ts";
+import { RealClaude } from "../real_claude.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
@@ -142,3 +145,29 @@ forNewestVersion(
     assertStringIncludes(asked, "19001");
   },
 );
+
+const [NEWEST = ""] = REAL_VERSIONS.slice(-1);
+
+Deno.test(unlessLacking(lackOf("git"), {
+  name: `${NEWEST}: a session that enters a worktree is moved`,
+  fn: async () => {
+    await using real = await RealClaude.set(NEWEST);
+    const { project, config, env } = real.home;
+    const git = "git init -q && git -c user.name=n -c user.email=e commit -q --allow-empty -m x";
+    await new Deno.Command("sh", { args: ["-c", git], cwd: project, env, clearEnv: true }).output();
+    const id = crypto.randomUUID();
+    assertEquals((await real.claudeP(["--session-id", id, "--", "Remember 4711"])).code, 0);
+    const run = await real.printHere([
+      ...[...JSON_FORMAT, "--resume", id, "--allowedTools=EnterWorktree,Bash"],
+      ...["--", '[[tool EnterWorktree {"name":"tree"}]] [[bash pwd]] [[say done]]'],
+    ]);
+    assertEquals([run.code, run.stderr], [0, ""]);
+    const { result, num_turns: turns } = parseObject(run.stdout);
+    assertEquals([result, turns], ["done", 3]);
+    const slug = projectSlug(`${project}/.claude/worktrees/tree`);
+    const transcripts = filesBelow(`${config}/projects`);
+    assertEquals([...transcripts.keys()], [`${slug}/${id}.jsonl`]);
+    const text = transcripts.get(`${slug}/${id}.jsonl`) ?? "";
+    assert(text.indexOf("Remember 4711") < text.indexOf("[[say done]]"));
+  },
+}));

@@ -4,9 +4,7 @@ import type { Reply } from "../../../src/learn/api/reply_script.ts";
 import { framesOn } from "../../../src/cassette/cassette.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
 import { readCassette } from "../../cassette/read_cassette.ts";
-import { asRecorded } from "../as_recorded.ts";
-import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
-import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { factsOfResult, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -22,8 +20,6 @@ const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 /** Which answers the model tries to give, by a word of the prompt; text where it gives none. */
 const ANSWERS: Readonly<Record<string, readonly (JsonObject | string)[]>> = {
   mended: [{ n: "x" }, { n: 2, q: 1, s: "abc" }, { n: 2 }, "never said"],
-  forgotten: ["one", "two"],
-  reminded: ["one", { n: 3 }, "never said"],
   hopeless: [{}, {}, {}, "never said"],
 };
 
@@ -106,28 +102,6 @@ function assertToolIsSame({ api }: RealClaude): void {
   });
   assertEquals(new Set(described).size, 1, "what the model is told of the tool");
 }
-
-forEarlierVersions(
-  "--json-schema checks answers as claude -p does",
-  async (real) => {
-    const script = async ({ say, heard }: Caller) => {
-      for (const [at, prompt] of ["mended", "forgotten", "reminded"].entries()) {
-        await say(prompt);
-        await heard('"type":"result"', at + 1);
-      }
-    };
-    const held = await hold(real, script, WITH_SCHEMA);
-    const expected = await asRecorded(
-      real,
-      "structured_output/said",
-      () => holdWithClaude(real, script, WITH_SCHEMA),
-    );
-    assertEquals([held.code, expected.code], [0, 0], held.stderr);
-    assertSame([parseFrames(held.stdout), parseFrames(expected.stdout)], "mended, and so on");
-    assertToolIsSame(real);
-  },
-  { api: { reply } },
-);
 
 forNewestVersion(
   "--json-schema in text prints JSON or fails",

@@ -5,10 +5,7 @@ import { until } from "../../standin/stand_in.ts";
 import { startProgram } from "../../start_program.ts";
 import { filesBelow } from "../files_below.ts";
 import { forNewestVersion } from "../for_each_version.ts";
-import { parseObject } from "../print_mode_facts.ts";
 import type { StartedRun } from "../real_claude.ts";
-
-const JSON_FORMAT = ["--output-format", "json"];
 
 /** Waits for something that the run does; fails if the run ends first. */
 async function untilRun(run: StartedRun, condition: () => boolean): Promise<void> {
@@ -17,18 +14,6 @@ async function untilRun(run: StartedRun, condition: () => boolean): Promise<void
   await until(() => condition() || ended, "the run comes so far");
   assert(condition(), `the run ended too early: ${JSON.stringify(ended && await run.ended)}`);
 }
-
-forNewestVersion("SIGTERM during an answer ends the run with 143", async (real) => {
-  const run = real.start([...JSON_FORMAT, "--", "Talk. [[say It begins]] [[hang]]"]);
-  await untilRun(run, () => real.api.turns.length > 0);
-  run.kill("SIGTERM");
-  const { code, stdout, stderr } = await run.ended;
-  assertEquals(code, 143);
-  assertStringIncludes(stderr, "SIGTERM");
-  const result = parseObject(stdout);
-  assertEquals([result.type, result.subtype, result.is_error], ["result", "interrupted", true]);
-  assertEquals(result.terminal_reason, "aborted_streaming");
-});
 
 forNewestVersion(
   "a resumed session knows the turn that SIGINT stopped",
@@ -48,22 +33,6 @@ forNewestVersion(
     const asked = real.api.turns.at(-1)?.text ?? "";
     assertStringIncludes(asked, "Talk. [[hang]]");
     assertStringIncludes(asked, "[Request interrupted by user]");
-  },
-);
-
-forNewestVersion(
-  "a prompt that a hook blocks ends the run",
-  async (real) => {
-    const settings = JSON.stringify({
-      hooks: {
-        UserPromptSubmit: [{ hooks: [{ type: "command", command: "echo no >&2; exit 2" }] }],
-      },
-    });
-    const args = [...JSON_FORMAT, "--settings", settings, "--", "Hi. [[say never]]"];
-    const { code, stdout, stderr } = await real.printHere(args);
-    const { subtype, result, is_error, num_turns } = parseObject(stdout);
-    assertEquals([code, stderr, subtype, is_error, num_turns], [0, "", "success", false, 0]);
-    assertStringIncludes(`${result}`, "operation blocked by hook:");
   },
 );
 

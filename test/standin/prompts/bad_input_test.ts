@@ -17,8 +17,6 @@ interface Mistake {
   readonly before?: (claude: StandIn) => Promise<unknown>;
   readonly scenario?: Partial<Scenario>;
   readonly loggedIn?: boolean;
-  /** Exit code and subtype of a session that does not exist are those of `claude -p`. */
-  readonly isUnbegun?: true;
   /** Only the program reports a mistake of the command line. */
   readonly isUnread?: true;
 }
@@ -45,7 +43,7 @@ function binary(content: string, more: readonly string[] = []) {
   };
 }
 
-/** One row of each stage of a run; the pure tests have the other mistakes. */
+/** One row of each stage of a run. The pure tests and the rows of parity have the other mistakes. */
 const MISTAKES: Readonly<Record<string, Mistake>> = {
   "an unsupported Claude Code": {
     args: HELLO,
@@ -68,11 +66,6 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "a claude without interpreter": {
     ...binary(`#!${MISSING}\n`),
     message: /^Cannot .*Cannot start ".*claude": No such file or directory /,
-    suggestion: /./,
-  },
-  "a claude in no executable format": {
-    ...binary("\x7fELF nonsense\n"),
-    message: /^Cannot .*Cannot start ".*claude": Exec format error /,
     suggestion: /./,
   },
   "another program that stays silent": {
@@ -99,12 +92,6 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     message: /^Cannot send "latin": it is not UTF-8 from byte offset 1 on$/,
     suggestion: /iconv/,
   },
-  "NUL on stdin": {
-    args: ["and this"],
-    options: { stdin: "a\0b" },
-    message: /^Cannot send stdin: it holds a NUL byte at byte offset 1$/,
-    suggestion: /./,
-  },
   "an empty prompt": {
     args: [""],
     message: NO_PROMPT,
@@ -126,27 +113,6 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     isUnread: true,
     message: /^Cannot honour --from-pr: /,
     suggestion: /Leave it out/,
-  },
-  "an invalid schema": {
-    args: ["--json-schema", '{"type":"nonsense"}', ...HELLO],
-    message: /^Error: --json-schema is not a valid JSON Schema: data\/type must be /,
-    suggestion: /Give a JSON Schema/,
-  },
-  "a schema that is no JSON": {
-    args: ["--json-schema", "schema.json", ...HELLO],
-    message: /^Error: --json-schema is not valid JSON: /,
-    suggestion: /Give a JSON Schema/,
-  },
-  "settings that are no JSON": {
-    args: ["--settings", '{"model": }', ...HELLO],
-    message: /^Cannot parse --settings: /,
-    suggestion: /Give a JSON object/,
-  },
-  "an unknown session": {
-    args: ["--resume", "123e4567-e89b-42d3-a456-426614174000", ...HELLO],
-    message: /^No conversation found with session ID: 123e4567-\S+$/,
-    isUnbegun: true,
-    suggestion: /projects/,
   },
   "a TMPDIR that is not writable": {
     // Not even root can make a folder in /proc.
@@ -172,21 +138,20 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
 Deno.test("a mistake is reported before the child starts", async (test) => {
   for (const [name, mistake] of Object.entries(MISTAKES)) {
     await test.step(name, async () => {
-      const { scenario, loggedIn = true, args, options, isUnbegun, isUnread } = mistake;
+      const { scenario, loggedIn = true, args, options, isUnread } = mistake;
       await using claude = await StandIn.set(scenario, { loggedIn });
       await mistake.before?.(claude);
       const words = ["--output-format", "json", ...args];
       const run = isUnread
         ? await claude.print(words, options)
         : await claude.printHere(words, options);
-      assertEquals(run.code, isUnbegun ? 1 : 2);
+      assertEquals(run.code, 2);
       const [, message = "", suggestion = "", others = ""] =
         /^claude-print: (.*)\n {2}(.*)\n([^]*)$/.exec(run.stderr) ?? [];
       assertMatch(message, mistake.message);
       assertMatch(suggestion, mistake.suggestion);
       assert(others === "" || /^ {2}The last screen:\n/.test(others), run.stderr);
-      const subtype = isUnbegun ? "error_during_execution" : "internal_error";
-      assertEquals([run.result["subtype"], run.result["errors"]], [subtype, [message]]);
+      assertEquals([run.result["subtype"], run.result["errors"]], ["internal_error", [message]]);
       assertEquals(await claude.journal("start"), [], "no child is started");
       assertEquals(claude.transcripts().size, 0);
     });
