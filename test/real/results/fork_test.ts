@@ -9,6 +9,7 @@ import { forNewestVersion } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
+import { textsIn } from "../texts_in.ts";
 
 const SAID = ["One. [[say first]]", "Two. [[say second]]", "Three. [[say third]]"];
 
@@ -36,16 +37,11 @@ async function fork(real: RealClaude, ...args: readonly string[]): Promise<Progr
   return await cassette(real, "fork", ...args, "--", "--claude-binary", real.binary);
 }
 
-/** What the user and the model said in the latest request, and by which model it is to be answered. */
+/** The texts, the model and the system prompt of the latest request. */
 function lastRequest({ api }: RealClaude) {
   const body = api.turns.at(-1)?.body;
-  const { messages, model, system } = isJsonObject(body) ? body : {};
-  const said = (Array.isArray(messages) ? messages : []).filter(isJsonObject)
-    .filter(({ role }) => role !== "system")
-    .flatMap(({ content }) => Array.isArray(content) ? content : [{ text: content }])
-    .filter(isJsonObject).map(({ text }) => String(text))
-    .filter((text) => !text.startsWith("<system-reminder>"));
-  return { said, model, system: JSON.stringify(system) };
+  const { model, system } = isJsonObject(body) ? body : {};
+  return { said: textsIn(body), model, system: JSON.stringify(system) };
 }
 
 forNewestVersion(

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { lackOf } from "../../find_tool.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
@@ -8,6 +8,7 @@ import { filesBelow } from "../files_below.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import { RealClaude } from "../real_claude.ts";
+import { textsIn } from "../texts_in.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
@@ -33,17 +34,8 @@ function answerIn(lines: readonly JsonObject[], text: string): JsonObject {
   return line;
 }
 
-/** What the user and the model said in the latest request, Claude Code's own remarks aside. */
-function lastConversation({ api }: RealClaude): readonly string[] {
-  const body = api.turns.at(-1)?.body;
-  const messages = isJsonObject(body) && Array.isArray(body["messages"]) ? body["messages"] : [];
-  return messages.filter(isJsonObject).filter(({ role }) => role !== "system")
-    .flatMap(({ content }): readonly unknown[] =>
-      Array.isArray(content) ? content : [{ text: content }]
-    )
-    .filter(isJsonObject).map(({ text }) => String(text))
-    .filter((text) => !text.startsWith("<system-reminder>"));
-}
+/** The texts in the latest request. */
+const lastConversation = ({ api }: RealClaude) => textsIn(api.turns.at(-1)?.body);
 
 forNewestVersion(
   "sessions are named, continued, shortened and forked",

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
+import { textsIn } from "../texts_in.ts";
 import { writeScript } from "../../write_script.ts";
 
 const RESULT = '"type":"result"';
@@ -14,11 +14,7 @@ const RESULT = '"type":"result"';
 function requestsSince(real: RealClaude, since: number) {
   return real.api.turns.slice(since).map(({ body }) => {
     const { model, output_config: effort } = body as JsonObject;
-    const told = (messagesRequest(body)?.messages ?? []).flatMap(({ role, content }) =>
-      (typeof content === "string" ? [content] : content.map(({ text }) => text ?? ""))
-        .filter((text) => role === "user" && !text.startsWith("<system-reminder>"))
-    );
-    return { model, effort, told };
+    return { model, effort, told: textsIn(body, "user") };
   });
 }
 

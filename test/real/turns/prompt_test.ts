@@ -1,8 +1,8 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude, StartOptions } from "../real_claude.ts";
+import { textsIn } from "../texts_in.ts";
 
 /** Runs a prompt from stdin and returns what the API received as the user's text. */
 async function received(real: RealClaude, options: StartOptions, args: readonly string[] = []) {
@@ -11,21 +11,7 @@ async function received(real: RealClaude, options: StartOptions, args: readonly 
   assertEquals(run, { code: 0, stdout: "Hello from the scripted API\n", stderr: "" });
   const [turn, ...more] = real.api.turns.slice(before);
   assertEquals(more, [], "one request");
-  return userTextOf(turn?.body);
-}
-
-/** The last text of the user's own in a request: neither a reminder nor an attachment. */
-function userTextOf(body: unknown): string {
-  const message = messagesRequest(body)?.messages.findLast(({ role }) => role === "user");
-  assert(message !== undefined, "a request with a message of the user's");
-  const { content } = message;
-  if (typeof content === "string") return content;
-  const texts = content.flatMap(({ type, text }) =>
-    type === "text" && text !== undefined ? [text] : []
-  )
-    .filter((text) => !text.startsWith("<system-reminder>"));
-  assertEquals(texts.length, 1, "one text of the user's own");
-  return texts[0] ?? "";
+  return textsIn(turn?.body, "user").at(-1);
 }
 
 /** A text of that many bytes in lines, with a number in each so that no piece can be mistaken for another. */

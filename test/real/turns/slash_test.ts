@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { messagesRequest } from "../../../src/learn/api/messages_request.ts";
 import { claudeCommands } from "../../../src/session/prompt/claude_commands.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
@@ -7,17 +6,7 @@ import { forEachVersion } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
 import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
-
-/** The texts of the user in later requests, without reminders. */
-function told(real: RealClaude, since: number): readonly (readonly string[])[] {
-  return real.api.turns.slice(since).map(({ body }) =>
-    (messagesRequest(body)?.messages ?? []).filter(({ role }) => role === "user")
-      .flatMap(({ content }) =>
-        typeof content === "string" ? [content] : content.map(({ text }) => text ?? "")
-      )
-      .filter((text) => !text.startsWith("<system-reminder>"))
-  );
-}
+import { textsIn } from "../texts_in.ts";
 
 const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout\u00a0x", "/fork"];
 /** Text in print mode. */
@@ -63,7 +52,7 @@ forEachVersion("no command reaches the login or a file", async (real) => {
   );
   const pasted = await real.printHere(["--inject", "paste"], { stdin: "/logout\na\nb\nc\nd" });
   assertEquals(pasted.stdout, "/logout isn't available in this environment.\n");
-  assertEquals(told(real, 0), TEXT.map((prompt) => [prompt]));
+  assertEquals(real.api.turns.map(({ body }) => textsIn(body, "user")), TEXT.map((text) => [text]));
   assertEquals(await Deno.readTextFile(credentials), login);
   assertEquals(filesBelow(path), before, "--no-session-persistence forwards nothing");
   assertEquals([...Deno.readDirSync(project)].map(({ name }) => name), [".claude"]);
