@@ -1,5 +1,5 @@
 /**
- * Loaded before a program, sets its calendar back by a day: what it says of times is a day behind those of files.
+ * Preloaded by a program, sets its calendar back by a day, so that its times are a day before those of files.
  *
  * @module
  */

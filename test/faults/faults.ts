@@ -217,7 +217,7 @@ export const FAULTS: readonly Fault[] = [
       "at the prompt": {
         ...UNHEARD,
         wrap: onSmallDisk(),
-        // What is left of the page that a file has already is enough for a short answer.
+        // A short answer fits into the last page of the file.
         scenario: { turns: [[{ text: "long ".repeat(1000) }]] },
       },
       "in a tool": {

@@ -12,14 +12,14 @@ import { RealClaude } from "../real/real_claude.ts";
 import { serve } from "../serve/runs/served.ts";
 import { concurrently } from "./concurrently.ts";
 
-/** What came of one run: the exit code, what was printed, and the messages of its transcript. */
+/** Exit code, output and transcript of a run. */
 interface Outcome {
   readonly code: number;
   readonly stdout: string;
   readonly messages: readonly string[];
 }
 
-/** What a run says, and the messages that it leaves. */
+/** The expected outcome of a run. */
 function expected(index: number): Outcome & { readonly prompt: string } {
   const usesTool = index % 2 === 1;
   const answer = `This is answer ${index}`;

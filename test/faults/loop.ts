@@ -10,7 +10,7 @@
 import { performHere } from "../real/perform_here.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
-/** What a loop has used up. */
+/** The growth of a process. */
 export interface Growth {
   /** Growth of the resident memory, in bytes, and of the number of open files. */
   readonly memoryGrowth: number;

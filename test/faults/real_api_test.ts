@@ -4,10 +4,7 @@ import { readReplyScript, type Reply } from "../../src/learn/api/reply_script.ts
 import { converseHere } from "../library/converse_here.ts";
 import { RealClaude } from "../real/real_claude.ts";
 
-/**
- * What the API does, at the first request, in the middle of an answer or after a tool, and the line that names the cause.
- * What 401, 413, 429 with its limit, and 529 look like in every format is compared with `claude -p` elsewhere.
- */
+/** The script of the API for each turn, and the line that names the cause. Rows of parity have the other errors. */
 const TURNS: readonly { readonly script: string; readonly says: RegExp }[] = [
   { script: "[[error 403]]", says: /^The organization does not let this login use Claude Code: / },
   { script: "[[error 429]]", says: /^The API takes no more requests for now: / },
@@ -21,7 +18,7 @@ const TURNS: readonly { readonly script: string; readonly says: RegExp }[] = [
   { script: "[[hang]]", says: /^The API did not answer in time: Request timed out\b/ },
 ];
 
-/** How long Claude Code waits for an answer, in milliseconds: longer than a busy machine takes for one. */
+/** How long Claude Code waits for an answer, in milliseconds. A busy machine takes less. */
 const TIMEOUT_MS = 8000;
 
 const promptOf = (turn: number) => `This is turn ${turn}.`;

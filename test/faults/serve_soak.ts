@@ -41,14 +41,14 @@ export interface ServeSoakReport {
   };
   readonly failures: readonly string[];
   readonly leftovers: readonly string[];
-  /** How much the last server has grown from the middle of its work to its end, in bytes; absent where that is too little. */
+  /** Growth of the last server in the second half of its work, in bytes; absent for a short soak. */
   readonly memoryGrowth: number | undefined;
 }
 
 /** When the server is killed, as parts of all runs: the last one has most of them, so that one that grows is seen. */
 const RESTARTS = [1 / 8, 1 / 4];
 
-/** How many callers a server has had by the middle of its work, if it is to be known whether it grows. */
+/** The fewest callers of a server for which its growth is measured. */
 const LEAST_WORK = 150;
 /** Memory of a process goes up and down: V8 and the allocator give back late what they have. */
 const FLUCTUATION = 32_000_000;
@@ -92,7 +92,7 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
       Deno.kill(pid, "SIGKILL");
       killed.children++;
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   };
   const restartsAt = RESTARTS.map((part) => Math.floor(runs * part));
@@ -111,7 +111,7 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
     each: async ({ index, caller, killsChild, ...wish }) => {
       if (restartsAt.includes(index)) restarting = restarting.then(restart);
       if (index === middle) {
-        // One that is being replaced is not there to be measured.
+        // A server that is being replaced cannot be measured.
         await restarting;
         grown = residentBytes(server.child.pid);
       }
@@ -204,7 +204,6 @@ async function started(env: Readonly<Record<string, string>>, cwd: string): Prom
     onStdout: () => resolve(),
   });
   const failed = program.ended.then(({ stderr }) => Promise.reject(new Error(stderr)));
-  // That it ends later is what is waited for.
   failed.catch(() => {});
   await Promise.race([promise, failed]);
   return program;

@@ -30,7 +30,7 @@ export function randomNumbers(seed: number): () => number {
 /** The size of a soak. */
 export interface SoakOptions {
   readonly runs: number;
-  /** How many of them are under way at a time. */
+  /** How many runs there are at a time. */
   readonly parallel: number;
   /** How many runs there are in the loop inside one process, of which the first half only warms up. */
   readonly loops: number;
@@ -46,7 +46,7 @@ export interface SoakReport extends Growth {
   readonly failures: readonly string[];
   /** Processes, files and folders that were still there after a sweep. */
   readonly leftovers: readonly string[];
-  /** How long the processes of a killed run went on at most, in milliseconds. */
+  /** The longest life of a process after its run was killed, in milliseconds. */
   readonly afterlifeMs: number;
 }
 
@@ -69,12 +69,12 @@ function tool(command: string) {
 /** The part of a run's usual duration in which it is killed: some are over sooner than usual. */
 const MOST_OF_A_RUN = 0.85;
 
-/** How long a wait for processes may take before they count as left, in milliseconds. */
+/** How long processes may live after a kill, in milliseconds. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 20;
 
 interface Plan {
-  /** What stands in the environment of every process of the run. */
+  /** A mark in the environment of every process of the run. */
   readonly mark: string;
   readonly scenario: Partial<Scenario>;
   /** When it is killed, in usual durations of a run; null for never. */
@@ -105,7 +105,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
         child.kill("SIGKILL");
         wasKilled = true;
       } catch {
-        // It has just ended by itself.
+        // The process has just ended.
       }
     }, killAt * usualMs);
     const { success } = await child.status;
@@ -138,7 +138,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   };
 }
 
-/** What is done in each run: all of it known before the first one begins. */
+/** The plan of all runs. */
 function plans({ runs, seed }: SoakOptions): readonly Plan[] {
   const random = randomNumbers(seed);
   return Array.from({ length: runs }, (_, index) => ({
@@ -148,7 +148,7 @@ function plans({ runs, seed }: SoakOptions): readonly Plan[] {
   }));
 }
 
-/** How long it takes until no process has the mark any more, in milliseconds. */
+/** How long processes with the mark live, in milliseconds. */
 async function afterlife(mark: string): Promise<number> {
   const begun = performance.now();
   const elapsed = () => performance.now() - begun;

@@ -3,7 +3,7 @@ import { eventsOf } from "../serve/http/serve_here.ts";
 import type { StandIn } from "../standin/stand_in.ts";
 import { startProgram } from "../start_program.ts";
 
-/** What a caller wants, and when it is killed. */
+/** The prompt of a caller, and when the caller is killed. */
 export interface Wish {
   readonly prompt: string;
   /** Text that makes the profile unique. */
@@ -12,12 +12,12 @@ export interface Wish {
   readonly killAt: number | undefined;
 }
 
-/** What became of a caller. */
+/** The outcome of a caller. */
 export type Outcome =
   | { readonly kind: "killed" }
-  /** It has its own answer to each of its prompts. */
+  /** The caller got the answers to its prompts. */
   | { readonly kind: "answered"; readonly prompts: readonly string[] }
-  /** It got an error that names the cause. */
+  /** The caller got an error that names the cause. */
   | { readonly kind: "named" }
   | { readonly kind: "failed"; readonly why: string };
 
@@ -67,7 +67,7 @@ export function soakCallers(
         child.kill("SIGKILL");
         wasKilled = true;
       } catch {
-        // It has just ended by itself.
+        // The process has just ended.
       }
     }, killAt);
     const { code, stdout, stderr } = await ended;

@@ -169,7 +169,7 @@ export function testFaults(
   faults: readonly Fault[],
   { isWarm = IS_WARM, moments = MOMENTS }: {
     readonly isWarm?: boolean;
-    /** Whose cells are played. */
+    /** The moments to play; all by default. */
     readonly moments?: readonly Moment[];
   } = {},
 ): void {

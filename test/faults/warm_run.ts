@@ -1,10 +1,10 @@
 /**
- * Carries a command of claude-print out beside a server in which a child is started for it ahead, and ends that server: as
- * one program, so that whatever is wrapped around it has the server in it too.
+ * Runs a command of claude-print together with a server that has a warm child, and stops the server. One program, so that a
+ * wrapper holds for the server too.
  *
- * usage: warm_run FOLDER WAITS COMMAND…, where FOLDER is the server's own, and WAITS is "ready" if the command begins when
- * the child can take a prompt, and else "started". How many runs have got it is then in `FOLDER/waited`, and what the
- * server has said in `FOLDER/stderr`.
+ * usage: warm_run FOLDER WAITS COMMAND…. FOLDER is the server's folder. WAITS is "ready" if the command starts when the child
+ * can take a prompt, else "started". `FOLDER/waited` then has the number of runs with a warm child, and `FOLDER/stderr` the
+ * server's stderr.
  *
  * @module
  */

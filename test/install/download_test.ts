@@ -32,7 +32,7 @@ function downloader(tool: string, name: string) {
   };
 }
 
-/** What interrupts a download, and the exit code of that. */
+/** Signals during a download, and their exit codes. */
 const INTERRUPTIONS = [
   ["SIGTERM", 143],
   ["SIGINT", 130],

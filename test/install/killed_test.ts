@@ -11,7 +11,7 @@ const NEW = fakeProgram({ version: "0.2.0" });
 /** Makes an installer the leader of a process group, which the test can kill. */
 const SETSID = findTool("setsid") ?? "";
 
-/** What installers have under way, by folder and name. */
+/** Temporary folders of installers. */
 async function underWay(user: Newcomer): Promise<readonly string[]> {
   return Object.keys(await user.tree()).filter((path) =>
     /\.claude-print-install\.[^/]+\/?$/.test(path)

@@ -29,7 +29,7 @@ export interface NewcomerOptions {
 /** How the installer is run. */
 export interface InstallOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What comes before the shell's command. */
+  /** Words before the shell's command. */
   readonly wrap?: readonly string[];
   /** Whether the script comes on stdin, as from curl. */
   readonly piped?: boolean;

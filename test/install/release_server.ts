@@ -12,7 +12,7 @@ export type Answer =
 
 /** A web server with releases, on loopback. */
 export interface ReleaseServer extends AsyncDisposable {
-  /** What stands for the address of all releases. */
+  /** The URL of all releases. */
   readonly url: string;
   /** Resolves once an answer stalls. */
   readonly stalled: Promise<void>;

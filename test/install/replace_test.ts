@@ -5,7 +5,7 @@ import { testUnderShells } from "./test_under_shells.ts";
 /** A program that leaves a trace when it is run. */
 const TRAP = '#!/bin/sh\n: >"${0%/*}/ran"\necho "claude-print 9.9.9"\n';
 
-/** What may be at the program's place that did not come from an installer. */
+/** Files at the program's path that no installer wrote. */
 const FOREIGN: readonly {
   readonly what: string;
   readonly put: (user: Newcomer) => Promise<void>;

@@ -22,7 +22,7 @@ for (const dialect of ["sh", "dash"]) {
 }
 
 Deno.test("a truncated install.sh does nothing", async () => {
-  // Of the last line every byte counts; of the others every fourth, cut in its middle or before it.
+  // Cuts at every byte of the last line, and in every fourth of the other lines.
   const lines = [...SCRIPT.matchAll(/\n/g)]
     .flatMap(({ index }, line) => line % 4 === 0 ? [index + 1 + (line % 8) * 3] : []);
   const end = SCRIPT.lastIndexOf("\n", SCRIPT.length - 2);

@@ -6,7 +6,7 @@ import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
 
 /** An object that no template and no `String` takes, as JSON can hold it. */
 const HOSTILE = { toString: {}, valueOf: {} };
-/** What of an input comes from outside: lines of transcripts, payloads of hooks, messages of servers. */
+/** Fields of inputs that come from outside: lines of transcripts, payloads of hooks, messages of servers. */
 const OUTSIDE = ["line", "lines", "payload", "message"];
 /** Inputs whose fields of such a name hold what was looked at before: a caller's message, and counts of lines. */
 const LOOKED_AT = ["message", "cost"];

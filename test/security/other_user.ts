@@ -1,6 +1,6 @@
 import { lackOf } from "../find_tool.ts";
 
-/** What a test lacks that becomes another user, which only root may. */
+/** What this machine lacks to become another user. */
 export const OTHER_USER_LACK: string | undefined = Deno.uid() === 0
   ? lackOf("setpriv")
   : "root's rights";

@@ -12,7 +12,7 @@ import { namedClaude } from "../real/named_claude.ts";
 /** Cells in which versions differ. */
 const DIFFERING = ['project: "bypassPermissions"', 'repository: "plan"'];
 
-/** One cell of each kind of outcome, for a version that is not pinned: those that are do not change. */
+/** A cell of each outcome, for a version that is not pinned. */
 const SAMPLE = [
   ...[...DIFFERING, "project: null", 'project: "auto"'],
   ...['user: "auto"', 'parent: "acceptEdits"', "bypass asked for, and disabled by local"],

@@ -23,7 +23,7 @@ const EVENTS = [
 const PROMPT = 'Work. [[bash touch made]] [[tool Read {"file_path":"../outside/file.txt"}]] ' +
   "[[bash echo $FROM_PROJECT]] [[say done]]";
 
-/** What a program that the project names sees: it notes that it ran, and its environment. */
+/** A command that records its run and its environment. */
 function spy(real: RealClaude, name: string): string {
   const notes = `${real.home.path}/notes`;
   return `{ echo ${name} >> ${notes}/ran; env | sort > ${notes}/env.${name}; } </dev/null`;
@@ -91,7 +91,7 @@ async function makeHostile(real: RealClaude): Promise<void> {
   await Deno.mkdir(`${path}/notes`);
 }
 
-/** What a hostile project got out of a run. */
+/** What a hostile project gets from a run. */
 async function loot(real: RealClaude, run: () => Promise<ProgramOutput>) {
   const { path, project } = real.home;
   const before = filesBelow(path);
@@ -127,7 +127,7 @@ async function loot(real: RealClaude, run: () => Promise<ProgramOutput>) {
   };
 }
 
-/** What programs of the project see of a run beyond what they see of `claude -p`: no secret is among it. */
+/** Variables that programs of the project see, and that `claude -p` does not set. None is a secret. */
 const OURS = [
   ...["COLUMNS", "LINES"],
   ...["CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN", "CLAUDE_CODE_DISABLE_CRON"],
@@ -178,7 +178,7 @@ for (const trusted of [false, true]) {
 forNewestVersion(
   "a project cannot disable our hooks or start programs",
   async (real) => {
-    // It would leave the user's browsers a program of the run's own folder, which anybody may make again later.
+    // The setting would install a program of the run's folder in the user's browsers.
     const browsers = { CLAUDE_CODE_ENABLE_CFC: "1" };
     const settings = JSON.stringify({ disableAllHooks: true, env: browsers });
     await Deno.mkdir(`${real.home.project}/.claude`);
@@ -251,7 +251,7 @@ Deno.test("the trust dialog of a project is not answered", async () => {
     assertStringIncludes(stderr, "Claude Code waits for an answer to its workspace trust dialog");
     assertStringIncludes(stderr, "Run claude in this folder once and trust it if you do");
     assertEquals(await claude.keys(), []);
-    // What runs without trust is no reason.
+    // Hooks run without trust.
     await tell({ hooks: {} });
     assertEquals((await claude.printHere(["hello"])).stdout, "Hello from the stand-in.\n");
   }

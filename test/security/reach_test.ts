@@ -12,7 +12,7 @@ import { REAL_VERSIONS } from "../real/for_each_version.ts";
 import { RealClaude, type StartOptions } from "../real/real_claude.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 
-/** What a test lacks that has Claude Code run commands in its Bash sandbox. */
+/** What this machine lacks for Claude Code's Bash sandbox. */
 const SANDBOX_LACK: string | undefined = lackOf("bwrap") ?? lackOf("socat") ??
   (await isLetIn() ? undefined : "the right to make user namespaces");
 
@@ -154,7 +154,7 @@ async function prowl(version: string, { args, plan }: {
     },
     after: async ({ home: { path, tmp } }) => {
       assertEquals([...Deno.readDirSync(folderOfRuns(tmp))].length, 1);
-      // What is left besides is Claude Code's own, and left by `claude -p` too.
+      // `claude -p` leaves the other files too.
       for (const { name } of Deno.readDirSync(tmp)) {
         await Deno.remove(`${tmp}/${name}`, { recursive: true });
       }

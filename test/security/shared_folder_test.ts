@@ -4,7 +4,7 @@ import { concurrently } from "../faults/concurrently.ts";
 import { forNewestVersion } from "../real/for_each_version.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
-/** What makes its reader wait for ever, or takes all of its memory. */
+/** Files that block a reader or have no end. */
 const TRAPS: Readonly<Record<string, (path: string) => void>> = {
   "a FIFO": makeFifo,
   "a link to /dev/zero": (path) => Deno.symlinkSync("/dev/zero", path),

@@ -4,7 +4,7 @@ import { StandIn, until } from "../standin/stand_in.ts";
 
 const encoder = new TextEncoder();
 
-/** What a stranger may send on a connection that it holds then, reading nothing. */
+/** Bytes that strangers send before they stop reading. */
 const STRANGERS = [
   "",
   "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-",

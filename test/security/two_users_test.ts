@@ -25,7 +25,7 @@ find "$2" "$3" -type f -exec cat {} +
 true
 `;
 
-/** What another user may say on the sockets in $1, and to the origin $2 about the conversation $3. */
+/** Requests of another user to the sockets in $1, and to the origin $2 about the conversation $3. */
 const TALK = `
 for socket in run.sock http.sock; do
   curl -sS -m 5 --unix-socket "$1/$socket" http://localhost/ && echo "REACHED $socket"

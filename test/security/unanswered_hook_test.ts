@@ -8,7 +8,7 @@ import { RealClaude } from "../real/real_claude.ts";
 
 const VERSION = REAL_VERSIONS.at(-1) ?? "";
 
-/** How long Claude Code may stand still after the caller has stopped the turn, in milliseconds. */
+/** How long Claude Code is stopped after an interrupt, in milliseconds. */
 const STANDSTILLS = [0, 30, 300];
 
 const control = (id: string, request: Readonly<Record<string, unknown>>) => ({
@@ -42,7 +42,7 @@ async function whileStill(
   }
 }
 
-/** What the caller is asked before a call of Write, and how it comes about. */
+/** Questions before a call of Write, and the arguments that cause them. */
 const QUESTIONS = [
   { asked: "hook_callback", args: ["--allowedTools", "Write"] },
   { asked: "can_use_tool", args: ["--permission-prompt-tool", "stdio"] },

@@ -1,7 +1,7 @@
 /** Flags of `unshare` for a new pid namespace with its own `/proc`. */
 export const PID_NAMESPACE: readonly string[] = ["-r", "--pid", "--fork", "--mount-proc"];
 
-/** What a test of that lacks, where this machine does not let its users make one. */
+/** What this machine lacks to make a pid namespace. */
 export const PID_NAMESPACE_LACK: string | undefined = (await new Deno.Command("unshare", {
     args: [...PID_NAMESPACE, "true"],
     stdout: "null",

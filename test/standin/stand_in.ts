@@ -151,8 +151,8 @@ export class StandIn implements AsyncDisposable {
   }
 
   /**
-   * What was typed at the stand-in, one string a read, without the answers of a terminal to its probes, and without what
-   * has the status line run at once. With `echoes`, `echo` stands where the input box was about to show it.
+   * The keys that the stand-in receives, one string a read, without a terminal's answers to probes and without the keys
+   * that refresh the status line. With `echoes`, `echo` marks where the input box shows the text.
    */
   async keys({ echoes = false } = {}): Promise<readonly string[]> {
     const entries = await readJournal(`${this.home.path}/journal`);

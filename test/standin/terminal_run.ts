@@ -21,7 +21,7 @@ export async function runInTerminal(
     readonly meanwhile?: (
       terminal: { readonly resize: (size: WindowSize) => void },
     ) => Promise<void>;
-    /** What is typed once it has shown something, each text once. */
+    /** Returns the text to type for an output; each text is typed once. */
     readonly type?: (shown: string) => string | undefined;
   },
 ): Promise<TerminalRun> {

@@ -255,7 +255,7 @@ forNewestVersion(
             if (!isAtOnce) await send(request(id, body));
             await heard(`"request_id":"${id}"`);
           }
-          // What was applied and set holds now, and what was set first does not any more.
+          // The settings and servers of the last requests hold now.
           await say(
             'Two. [[bash touch x]] [[tool mcp__more__shout {"text":"hello"}]] [[say second]]',
           );
@@ -321,7 +321,7 @@ forNewestVersion("files are rewound to a message", async (real) => {
     call("Edit", { file_path: kept, old_string: old, new_string: text });
   const idOf = (turn: number) => `3b241101-e2bb-4255-8caf-4136c566a96${turn}`;
   const isMade = async () => await Deno.lstat(made).then(() => true, () => false);
-  /** What comes of `--rewind-files` afterwards. */
+  /** The output of `--rewind-files`, and the files after it. */
   const seenByFlag = async (
     session: unknown,
     run: (args: readonly string[]) => Promise<ProgramOutput>,
@@ -429,12 +429,12 @@ function calc(message: unknown): JsonObject {
   }
 }
 
-/** What differs between any two processes, and what the interactive Claude Code adds to the context. */
+/** Fields that differ between two processes. */
 const OF_ONE_PROCESS = [
   ...["pid", "launchEnvLeftOwnFilesInPlace", "rules", "session_id", "uuid"],
-  // Of a socket that only a headless Claude Code has, and of what one can do for its caller.
+  // Only a headless Claude Code has this socket and these capabilities.
   ...["messaging_socket_path", "capabilities"],
-  // Of how long it lives, and of other sessions on the machine.
+  // Times, and other sessions of the machine.
   ...["total_duration_ms", "total_api_duration_ms", "behaviors"],
 ];
 const OF_THE_CONTEXT = ["tokens", "totalTokens", "gridRows", "messageBreakdown", "percentage"];
@@ -549,7 +549,7 @@ forNewestVersion(
       await say("One. [[say first]]");
       await heard(RESULT, 1);
       const named = { later: { ...rename, title: " Later " }, none: rename };
-      // What else there is of these is answered by the headless Claude Code itself.
+      // The headless Claude Code answers these requests.
       await ask({
         ...named,
         late: { ...initialize, systemPrompt: "Nor this.", agents: { a: {} } },
@@ -643,7 +643,7 @@ forNewestVersion(
       await heard(RESULT, 6);
       await stop("alone", { task_id: started("Wait 301") });
     };
-    /** How a call went that was put into the background. */
+    /** The frames of a call that is put into the background. */
     const moved = (frames: readonly JsonObject[]) => [
       // The answer comes as soon as the key is pressed here, and where the output goes is another folder.
       outlineOfFrames(frames).filter((frame) => frame !== "control_response")

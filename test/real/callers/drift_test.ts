@@ -14,7 +14,7 @@ Deno.test("drift --against repeats cassettes offline with allowed tools", async 
   const [folder, hostile, trace, tmp] = ["cassette", "hostile", "trace", "shared"]
     .map((name) => `${path}/${name}`) as [string, string, string, string];
   await copyOffline(folder, { tape: (text) => text.replace('"result":"done"', '"result":"gone"') });
-  // What it answers calls a tool of which nothing is on its tape.
+  // Its answer calls a tool that is not on its tape.
   await copyOffline(hostile, {
     tape: (text) => text.replaceAll(/^.*"tool_(?:use|result)".*\n/gmu, ""),
     api: (text) => text.replaceAll("echo one", `touch ${trace}`),

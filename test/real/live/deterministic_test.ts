@@ -51,7 +51,7 @@ forNewestVersion(`${RUNS} deterministic runs send the same requests`, async (rea
         TZ: run % 2 === 0 ? "Etc/GMT+12" : "Etc/GMT-14",
       },
     };
-    // One in each place as programs, which are in that place themselves.
+    // The first two run as programs, one in each time zone.
     const { code, stdout, stderr } = run < 2
       ? await real.print(TALK, options)
       : await real.printHere(TALK, options);

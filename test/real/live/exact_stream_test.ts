@@ -5,7 +5,7 @@ import { forNewestVersion } from "../for_each_version.ts";
 
 const EXACT = ["--stream-text", "--exact-stream"];
 
-/** What differs between two runs of the same prompt, and what a relay cannot leave as it is. */
+/** Headers that differ between two runs or through a relay. */
 const OF_ONE_RUN = [
   ...["accept-encoding", "accept-language", "connection", "content-length", "host"],
   "x-client-request-id",

@@ -19,7 +19,7 @@ interface Mirror extends JsonObject {
 const isMirror = (frame: JsonObject): frame is Mirror => frame.type === "transcript_mirror";
 const isNote = ({ type }: JsonObject) => type === "agent_metadata";
 
-/** What is mirrored of the session and of its subagent, file by file. */
+/** The mirrored lines of the session and its subagent, by file. */
 function mirroredIn(stdout: string) {
   const frames = parseFrames(stdout);
   const mirrors = frames.filter(isMirror);
@@ -32,7 +32,7 @@ function mirroredIn(stdout: string) {
   return { mirrors, paths, own, inner, call };
 }
 
-/** What those who read a mirror rely on. */
+/** The facts that readers of a mirror rely on. */
 function factsOf(stdout: string) {
   const { mirrors, paths: [path = "", innerPath = ""], inner, call } = mirroredIn(stdout);
   const notes = inner.filter(({ entries }) => entries.some(isNote));

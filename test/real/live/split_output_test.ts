@@ -32,7 +32,7 @@ const COMMANDS: readonly string[] = [
   "head -c 10000000 /dev/zero | tr '\\0' x",
 ];
 
-/** How many commands are called in one answer: those that only read are carried out side by side. */
+/** How many commands one answer calls. Commands that only read run at the same time. */
 const AT_ONCE = 5;
 
 /** An API that calls for one command after the other, some in each answer. */
@@ -92,7 +92,7 @@ forNewestVersion(
 
 const isOutput = ({ subtype }: JsonObject) => subtype === "shell_output_delta";
 
-/** What was written to a stream, by all calls. */
+/** The output of all calls on a stream. */
 const writtenTo = (frames: readonly JsonObject[], stream: string) =>
   frames.filter((frame) => isOutput(frame) && frame.stream === stream)
     .map(({ text }) => text).join("");
@@ -220,7 +220,7 @@ const SHELL_OUTPUT = [
   "--",
 ];
 
-/** What the calls of Bash wrote, by the order in which they were made, and that each ended once. */
+/** The output of each call of Bash, in order, with exactly one end. */
 function outputsOf(frames: readonly JsonObject[]): readonly string[] {
   const calls = frames.flatMap(({ message }) => blocksOf(message))
     .filter(({ type, name }) => type === "tool_use" && name === "Bash").map(({ id }) => id);

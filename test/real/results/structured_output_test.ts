@@ -17,7 +17,7 @@ const SCHEMA = {
 const WITH_SCHEMA = ["--json-schema", JSON.stringify(SCHEMA)];
 const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 
-/** Which answers the model tries to give, by a word of the prompt; text where it gives none. */
+/** The answers of the model by prompt: structured, or text. */
 const ANSWERS: Readonly<Record<string, readonly (JsonObject | string)[]>> = {
   mended: [{ n: "x" }, { n: 2, q: 1, s: "abc" }, { n: 2 }, "never said"],
   hopeless: [{}, {}, {}, "never said"],
@@ -35,7 +35,7 @@ function reply({ prompt = "", round = 0, body }: LoggedRequest): Reply | undefin
     : [{ kind: "text", text: "Look:" }, { kind: "tool", name, input: answer }];
 }
 
-/** What of messages is the same in two runs. */
+/** Messages without what differs between two runs. */
 function messagesIn(frames: readonly JsonObject[]): readonly unknown[] {
   return frames.filter(({ type }) => type === "assistant" || type === "user").map((frame) => {
     const { type, message, isSynthetic, tool_use_result, tool_result_meta } = frame;
@@ -126,7 +126,7 @@ forNewestVersion(
     assertToolIsSame(real);
     assertEquals(mended?.stdout, '{"n":2}\n');
     assertMatch(hopeless?.stderr ?? "", /Failed to provide valid structured output after 3/u);
-    // What was wrong with the answers is a part of the recording.
+    // The errors of answers are in the recording.
     for (const prompt of ["mended", "hopeless"]) {
       assertEquals(replayCassette(readCassette(folderOf(prompt))).differences, [], prompt);
     }

@@ -67,7 +67,7 @@ forNewestVersion(
     );
     assertEquals(results[0], results[1]);
     assertEquals(results[0]?.length, 5);
-    // How far a connection is when the turn begins hangs on the machine.
+    // The state of a connection at the start depends on the machine.
     const servers = [ours, theirs].map(({ stdout }) =>
       JSON.stringify(parseFrames(stdout).find(({ subtype }) => subtype === "init")?.mcp_servers)
         .replaceAll(/connected|failed|pending/gu, "tried")

@@ -15,7 +15,7 @@ const ASKING = ["--permission-prompt-tool", "mcp__loud_one__decide"];
 const calls = (...decisions: readonly string[]): string =>
   decisions.map((decision, place) => `[[bash touch f${place} # ${decision}]]`).join(" ");
 
-/** What tools gave back, and changes of the mode. */
+/** Results of tools, and changes of the mode. */
 function heardIn(frames: readonly JsonObject[]): readonly unknown[] {
   return frames.filter(({ type, subtype }) => type === "user" || subtype === "status").map(
     ({ message, tool_use_result, tool_result_meta, permissionMode }) =>
@@ -104,7 +104,7 @@ forNewestVersion(
     assertEquals(
       asked.stderr.split("\n")[0],
       theirs.stderr.split("\n")[0]?.replace(/^Error/u, "claude-print")
-        // Of other servers, and of those that it hides, it knows nothing.
+        // claude-print knows only the tools of this server.
         .replace(/(?<=MCP tools: ).*/u, "mcp__loud_one__shout, mcp__loud_one__decide"),
     );
     const ended = real.api.turns.filter(({ text }) =>

@@ -15,7 +15,7 @@ const DENIED = ["--settings", '{"permissions":{"deny":["Bash(printf:*)"]}}'];
 const KEY = "sk-ant-api03-throwaway-0123456789";
 const WITH_KEY = { home: { loggedIn: false, env: { ANTHROPIC_API_KEY: KEY } } };
 
-/** What customizes Claude Code where it is not turned off. */
+/** Customizes Claude Code by instructions and a hook. */
 async function customize(real: RealClaude): Promise<void> {
   await Deno.writeTextFile(`${real.home.project}/CLAUDE.md`, "Be brave.");
   await Deno.mkdir(`${real.home.project}/.claude`);

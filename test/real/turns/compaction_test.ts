@@ -30,11 +30,11 @@ function summing(reply: Reply) {
     prompt.includes("create a detailed summary") ? reply : undefined;
 }
 
-/** What is of one run in frames of a compaction: ids, sizes of what Claude Code itself adds, times. */
+/** Fields of a compaction that differ between two runs: ids, sizes and times. */
 const OF_ONE_RUN = ["uuid", "session_id", "logical_parent_uuid", "timestamp"];
 const SIZES = ["post_tokens", "cumulative_dropped_tokens", "duration_ms"];
 
-/** What frames of a compaction say, in the order of their keys, and for the others what they are. */
+/** Frames of a compaction with sorted keys, and outlines of the other frames. */
 function facts(frames: readonly JsonObject[]): readonly unknown[] {
   const outlines = frames.map((frame) => outlineOfFrames([frame])[0]);
   return frames.flatMap((frame, index) => {
@@ -56,7 +56,7 @@ function anonymous(value: unknown, key = ""): unknown {
   );
 }
 
-/** What requests cost depends on how much of a summary Claude Code itself makes. */
+/** Costs depend on the size of the summary request. */
 const COSTS = ["modelUsage", "model_usage_since_last_result", "total_cost_usd", "usage"];
 
 function resultOf(frames: readonly JsonObject[]): JsonObject {
@@ -66,7 +66,7 @@ function resultOf(frames: readonly JsonObject[]): JsonObject {
   );
 }
 
-/** What a turn has read and written; after a typed command what is cached depends on what that has said. */
+/** Tokens of a turn. After a typed command the number of cached tokens differs. */
 function usageOf(frames: readonly JsonObject[], isExact: boolean): readonly unknown[] {
   const { usage } = frames.at(-1) as { readonly usage: JsonObject };
   const { input_tokens, cache_creation_input_tokens, output_tokens } = usage;
@@ -112,7 +112,7 @@ async function both(
   return ours;
 }
 
-/** What became of the compactions. */
+/** The results of the compactions. */
 const outcomes = (frames: readonly JsonObject[]) =>
   frames.filter(({ compact_result }) => compact_result !== undefined)
     .map(({ compact_result, compact_error }) => compact_error ?? compact_result);

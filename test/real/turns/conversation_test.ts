@@ -39,13 +39,13 @@ const COMPARED = [
   "origin",
 ];
 
-/** What a conversation printed, and what the model was asked. */
+/** The output of a conversation and its requests. */
 interface Held {
   readonly code: number;
   readonly stderr: string;
   readonly outline: readonly string[];
   readonly results: readonly JsonObject[];
-  /** What became of messages with an id, by its first digit, and when there was a result. */
+  /** Lifecycle frames by the first digit of the message's id, and results. */
   readonly lives: readonly string[];
   readonly asked: readonly unknown[];
   /** All frames, masked, each once, and their order. */
@@ -97,7 +97,7 @@ async function both(
  */
 const OF_REQUESTS = /tokens$|cost_?usd$/iu;
 
-/** What is printed, as far as it can be the same in both programs, in few words; an answer to the caller is no part of a turn. */
+/** The masked frames, without answers to the caller, which come at any time. */
 function printedBy(real: RealClaude, output: ProgramOutput): Held["printed"] {
   const run = { ...output, requests: [], files: [], isWarm: false, home: real.home.path };
   const { stdout } = masked(run, { row: "" });
@@ -156,7 +156,7 @@ function assertSame({ ours, theirs }: Both): void {
   assertEquals(ours.code, theirs.code);
 }
 
-/** What the user has of the session of a caller so far, whose project is in the home. */
+/** The transcript of the session in the user's config dir. */
 async function sessionAtHome({ folder, frames }: Caller): Promise<string> {
   const slug = folder.replaceAll(/[^a-z\d]/giu, "-");
   const name = `${frames().at(-1)?.["session_id"]}.jsonl`;
@@ -197,7 +197,7 @@ forEachVersion(
         await say("Six. [[say sixth]]");
         await say("Six. [[say sixth]]", uuid(5));
         await heard(RESULT, 6);
-        // What waits when a turn ends is the next one, all together; and that was all.
+        // Messages that wait at the end of a turn are one turn together.
         await say(`Seven. [[until ${folder}/seven]] [[say seventh]]`);
         await asked("Seven.");
         await say("Eight. [[say eighth]]");
@@ -232,7 +232,7 @@ forEachVersion(
       assert(Math.abs(cost - (costs(theirs)[at] ?? 0)) < 0.001, `${costs(ours)} ${costs(theirs)}`);
     }
   },
-  // What the user might say next is asked of the model for a screen alone, and `claude -p` does not ask.
+  // Only the interactive Claude Code asks the model for suggestions of prompts.
   { home: { env: { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "true" } } },
 );
 
@@ -345,7 +345,7 @@ forEachVersion(
       }
       await say("/logout");
       await heard(RESULT, contents.length + 1);
-      // It comes before the turn has begun.
+      // The interrupt comes before the turn begins.
       await say("Stopped at once. [[hang]]");
       await send(INTERRUPT);
       await heard(RESULT, contents.length + 2);
@@ -450,7 +450,7 @@ forNewestVersion(
         await heard(RESULT, 2);
         await Deno.writeTextFile(`${folder}/go`, "");
         await heard(RESULT, 3);
-        // What was refused stands before the next prompt, and would be asked again.
+        // A refused prompt would be sent again before the next prompt.
         await say("Bad. [[error 400 no]]");
       },
     });

@@ -18,7 +18,7 @@ async function shell({ home }: RealClaude, script: string): Promise<void> {
   assert(success);
 }
 
-/** How many processes work in the project and are stopped. */
+/** The number of stopped processes in the project. */
 function stoppedIn({ home }: RealClaude): number {
   return [...Deno.readDirSync("/proc")].filter(({ name }) => {
     try {
@@ -59,7 +59,6 @@ forEachVersion(
         );
         const said = { requests: real.api.turns.slice(before), home: real.home.path };
         return {
-          // What there is to warn of was found when the one that has waited was started.
           warnings,
           requests: maskedRequests(said, { row: "pool" }),
           frames: frames.map(({ type, subtype }) => `${type} ${subtype}`),

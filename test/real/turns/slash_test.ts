@@ -12,7 +12,7 @@ const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout
 /** Text in print mode. */
 const TEXT = ["\n/logout", "\ufeff/logout", "!ls\ufe0f\r\n", "/daemon"];
 const REFUSED = ["/insights", "/config x=y"];
-/** What a headless Claude Code answers, which asks no model and leaves nothing either: alone, and in a conversation. */
+/** Commands that a headless Claude Code answers without the model: alone, and in a conversation. */
 const ASKED_ALONE = "/cost";
 const ASKED = ["/config", "/clear"];
 
@@ -89,7 +89,7 @@ forEachVersion("the table of commands is that of claude -p", async (real) => {
     "slash/answers",
     () => answers(real, unavailable.map((name) => `/${name}`)),
   );
-  // It is not listed, and no prompt may use it.
+  // `keybindings-help` is not listed.
   assertEquals(
     [...names, "keybindings-help"].sort(),
     named("prompt", "told", "asked", "alone", "noted", "clears", "own", "personal"),

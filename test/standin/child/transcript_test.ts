@@ -89,7 +89,7 @@ Deno.test("hook events, transcript entries and fields of the future pass", async
   assertEquals((result["usage"] as Readonly<Record<string, unknown>>)["future_tokens"], 7);
 });
 
-/** What a Claude Code writes that a hook or a tool has started in the run's config dir, as shell lines. */
+/** Lines of another Claude Code, which a hook or a tool starts in the run's config dir. */
 const NESTED = [
   { type: "user", uuid: "n1", message: { role: "user", content: "nested" } },
   {
@@ -201,7 +201,7 @@ Deno.test("the next run brings home a transcript that was kept", async () => {
   await using claude = await StandIn.set();
   const projects = `${claude.home.config}/projects`;
   await Deno.writeTextFile(projects, "a file where a folder should be");
-  // One process: what it left of its first run is not its own any more in its second one.
+  // One process: its second run sweeps what the first run left.
   const stdin = '"one"\n{"prompt": "two", "args": ["--quiet"]}\n';
   const list = await claude.print(["--jsonl"], { stdin, killed: true });
   const warnings = list.stderr.split(/(?<=\n)/u);
