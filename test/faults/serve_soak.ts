@@ -56,7 +56,7 @@ const FLUCTUATION = 32_000_000;
 const PAGE_BYTES = 4096;
 
 /** How long a caller may wait for an answer or an error, and a server for its end, in milliseconds. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 600_000;
 
 export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakReport> {
   const { runs, profiles, parallel, seed, overHttpAlone = false } = options;

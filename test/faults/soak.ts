@@ -70,7 +70,7 @@ function tool(command: string) {
 const MOST_OF_A_RUN = 0.85;
 
 /** How long processes may live after a kill, in milliseconds. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 const LOOK_MS = 20;
 
 interface Plan {
@@ -90,7 +90,14 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
 
   const play = async ({ mark, scenario, killAt }: Plan) => {
     const begun = performance.now();
-    const command = [...CLAUDE_PRINT, "--claude-binary", claude.binary, "--timeout", "60", "hello"];
+    const command = [
+      ...CLAUDE_PRINT,
+      "--claude-binary",
+      claude.binary,
+      "--timeout",
+      "600",
+      "hello",
+    ];
     const { child, ended } = startProgram(command, {
       env: {
         ...claude.home.env,

@@ -41,7 +41,7 @@ export function soakCallers(
   const socket = `${claude.home.tmp}/claude-print-${Deno.uid()}/serve/http.sock`;
   const client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
   const flags = (profile: string) => [
-    ...["--claude-binary", claude.binary, "--timeout", "60"],
+    ...["--claude-binary", claude.binary, "--timeout", "600"],
     ...["--append-system-prompt", profile],
   ];
   const ask = async (

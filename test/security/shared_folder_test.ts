@@ -16,7 +16,7 @@ const TRAPS: Readonly<Record<string, (path: string) => void>> = {
 };
 
 /** A run that waits in a system call heeds no signal but this. */
-const mortal = (command: readonly string[]) => ["timeout", "--signal=KILL", "60", ...command];
+const mortal = (command: readonly string[]) => ["timeout", "--signal=KILL", "600", ...command];
 
 Deno.test("no FIFO, device or endless file makes a run wait", () =>
   concurrently(Object.entries(TRAPS), { limit: 4, each: ([kind, set]) => printAmong(kind, set) }));

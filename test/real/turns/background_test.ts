@@ -114,7 +114,7 @@ Deno.test(unlessLacking(lackOf("cc"), {
     const { program, forward } = await shiftedClock(real.binary, { folder: real.home.path });
     const ours = await printed(
       real,
-      [...CLAUDE_PRINT, "--claude-binary", program, "--timeout", "60"],
+      [...CLAUDE_PRINT, "--claude-binary", program, "--timeout", "600"],
       { forward },
     );
     const env = { TMPDIR: `${real.home.path}/t` };

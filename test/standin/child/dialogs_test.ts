@@ -57,7 +57,7 @@ Deno.test("a command at the start waits for the dialogs", async () => {
   );
   const message = { type: "user", message: { role: "user", content: "/init" } };
   const streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
-  const run = await claude.print([...streams, "--delivery-timeout", "30"], {
+  const run = await claude.print([...streams, "--delivery-timeout", "300"], {
     stdin: `${JSON.stringify(message)}\n`,
     warns: true,
   });

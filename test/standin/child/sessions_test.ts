@@ -42,7 +42,7 @@ Deno.test("a --session-id in use is refused", async () => {
   await using held = await heldClaude();
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"]);
-  const refused = await claude.printHere(["--timeout", "30", "--session-id", ID, "two"]);
+  const refused = await claude.printHere(["--timeout", "300", "--session-id", ID, "two"]);
   assertEquals(refused.code, 1);
   assertMatch(
     refused.stderr,
@@ -89,7 +89,7 @@ Deno.test("the session of a killed run is rescued first", async () => {
   const first = await start(["--session-id", ID, "one"], { killed: true });
   first.kill("SIGKILL");
   await first.ended;
-  const known = await claude.printHere(["--timeout", "30", "--session-id", ID, "two"]);
+  const known = await claude.printHere(["--timeout", "300", "--session-id", ID, "two"]);
   assertEquals(known.code, 1);
   assertStringIncludes(known.stderr, "is already in use.");
   assertStringIncludes(transcript(), '"content":"one"');

@@ -116,7 +116,7 @@ Deno.test("a run goes on after ^Z and fg", async () => {
     sabotage: [{ at: "answer", run: `until [ -e "$HOME/stopped" ]; do sleep 0.01; done` }],
   });
   // timeout(1) makes a process group, as a shell does for a job.
-  const wrap = (command: readonly string[]) => ["timeout", "60", ...command];
+  const wrap = (command: readonly string[]) => ["timeout", "600", ...command];
   const run = claude.start([...JSON_FORMAT, "hello"], { wrap });
   await claude.untilNoted("prompt");
   Deno.kill(-run.pid, "SIGTSTP");
