@@ -47,11 +47,11 @@ async function heardBy(
     code,
     stderr,
     outline: outlineOfFrames(frames).filter((frame) => frame !== "rate_limit_event"),
+    // `tools` are known from the first request, which comes late on a busy machine. Rows of parity compare them.
     inits: frames.filter(({ subtype }) => subtype === "init")
-      .map(({ model, output_style: style, tools, agents, skills, slash_commands }) => ({
-        model,
-        style,
-        lists: [tools, agents, skills, slash_commands].map((list) => (list as unknown[]).length),
+      .map(({ model, output_style: style, agents, skills, slash_commands }) => ({
+        ...{ model, style },
+        lists: [agents, skills, slash_commands].map((list) => (list as unknown[]).length),
       })),
     titles: frames.filter(({ subtype }) => subtype === "session_title_changed")
       .map(({ title }) => title),
