@@ -39,7 +39,7 @@ export interface Ends {
 }
 
 /** A cell of the table: the end of the run, or why the fault cannot strike. */
-export type Cell = Ends | { readonly senseless: string };
+type Cell = Ends | { readonly senseless: string };
 
 /** A row of the table: a fault, and the end of the run at each moment. */
 export interface Fault {
@@ -56,10 +56,10 @@ export interface Fault {
 }
 
 /** Moments before the child can take a prompt. */
-export const EARLY: readonly Moment[] = ["before start", "at the dialog"];
+const EARLY: readonly Moment[] = ["before start", "at the dialog"];
 
 /** The surroundings of a run with a server and a warm child. */
-export interface WarmCell extends AsyncDisposable {
+interface WarmCell extends AsyncDisposable {
   /** Makes a command that starts the server first and stops it last. */
   readonly wrap: Wrap;
   /** How many runs got a warm child; undefined without a server. */
@@ -67,7 +67,7 @@ export interface WarmCell extends AsyncDisposable {
 }
 
 /** Starts a server with a warm child. For an early moment the run comes while the child starts. */
-export async function warmCell(moment: Moment): Promise<WarmCell> {
+async function warmCell(moment: Moment): Promise<WarmCell> {
   const folder = await Deno.makeTempDir({ prefix: "x" });
   const program = [
     ...[Deno.execPath(), "run", "-A", "--quiet", "--no-code-cache", "--no-check"],
@@ -85,7 +85,7 @@ export async function warmCell(moment: Moment): Promise<WarmCell> {
 }
 
 /** The end of a run, and how many runs got a warm child from the server. */
-export interface FaultyRun extends Run {
+interface FaultyRun extends Run {
   readonly waited: number | undefined;
 }
 
@@ -112,7 +112,7 @@ const SCENES: Readonly<Record<Moment, { at: StandInMoment; scenario: Partial<Sce
  *
  * `StandIn` checks that the output is what its format promises and that nothing is left: no process, no file, no FIFO.
  */
-export async function play(
+async function play(
   { scenario }: Fault,
   { moments, ends, isWarm }: {
     readonly moments: readonly [Moment, ...Moment[]];
