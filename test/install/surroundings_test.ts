@@ -5,13 +5,14 @@ import type { Shell } from "./shells.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
 /** Runs the installer after a line of its shell. */
-interface After {
-  readonly user: Newcomer;
-  readonly shell: Shell;
-  readonly args: readonly string[];
-}
-
-async function installAfter(line: string, { user, shell, args }: After) {
+async function installAfter(
+  line: string,
+  { user, shell, args }: {
+    readonly user: Newcomer;
+    readonly shell: Shell;
+    readonly args: readonly string[];
+  },
+) {
   return await user.install(args, { wrap: [...shell.command, "-c", line, "sh"] });
 }
 
@@ -24,66 +25,59 @@ const CLOSED: readonly (readonly [redirection: string, stdout: boolean, stderr: 
   ["<&- >&- 2>&-", false, false],
 ];
 
-testUnderShells(
-  "closed standard streams are no error",
-  async (user, shell) => {
-    const args = ["--from", await user.release(fakeProgram())];
-    const before = await user.tree();
-    for (const [redirection, out, err] of CLOSED) {
-      const run = (args: readonly string[]) =>
-        installAfter(`exec "$@" ${redirection}`, { user, shell, args });
-      const installed = await run(args);
-      assertEquals(installed.code, 0, redirection);
-      assertEquals(installed.stdout.includes("Installed claude-print 0.1.0: "), out, redirection);
-      const warned = err ? installed.stderr : installed.stdout;
-      assertEquals(
-        warned.includes("install.sh: Warning: there is no claude"),
-        out || err,
-        redirection,
-      );
-      assertEquals((await user.tree())[".local/bin/claude-print"], `755 ${fakeProgram()}`);
-      assertEquals((await run(["--uninstall"])).code, 0, redirection);
-      assertEquals(await user.tree(), before, redirection);
-      const refused = await run(["--nonsense"]);
-      const said = err ? refused.stderr : refused.stdout;
-      assertEquals([refused.code, said.startsWith("install.sh: Cannot read")], [2, out || err]);
-    }
-  },
-);
+testUnderShells("closed standard streams are no error", async (user, shell) => {
+  const args = ["--from", await user.release(fakeProgram())];
+  const before = await user.tree();
+  for (const [redirection, out, err] of CLOSED) {
+    const run = (args: readonly string[]) =>
+      installAfter(`exec "$@" ${redirection}`, { user, shell, args });
+    const installed = await run(args);
+    const warnings = err ? installed.stderr : installed.stdout;
+    const printed = [
+      installed.stdout.includes("Installed claude-print 0.1.0: "),
+      warnings.includes("install.sh: Warning: there is no claude"),
+    ];
+    assertEquals([installed.code, ...printed], [0, out, out || err], redirection);
+    assertEquals((await user.tree())[".local/bin/claude-print"], `755 ${fakeProgram()}`);
+    assertEquals((await run(["--uninstall"])).code, 0, redirection);
+    assertEquals(await user.tree(), before, redirection);
+    const refused = await run(["--nonsense"]);
+    const cause = err ? refused.stderr : refused.stdout;
+    assertEquals([refused.code, cause.startsWith("install.sh: Cannot read")], [2, out || err]);
+  }
+});
 
-testUnderShells(
-  "relative paths in the environment are refused",
-  async (user) => {
-    const args = ["--from", await user.release(fakeProgram())];
-    for (
-      const [env, problem] of [
-        [{ HOME: undefined }, "Cannot find a folder to install to: HOME is not set"],
-        [{ HOME: "" }, "Cannot find a folder to install to: HOME is not set"],
-        [{ HOME: "/" }, "Cannot find a folder to install to: HOME is /"],
-        [
-          { HOME: "home" },
-          'Cannot find a folder to install to: HOME is "home", which is no absolute path',
-        ],
-        [{ XDG_DATA_HOME: "data" }, 'Cannot use XDG_DATA_HOME: "data" is no absolute path'],
-        [{ XDG_CONFIG_HOME: "./c" }, 'Cannot use XDG_CONFIG_HOME: "./c" is no absolute path'],
-        [{ ZDOTDIR: "../z" }, 'Cannot use ZDOTDIR: "../z" is no absolute path'],
-      ] as const
-    ) {
-      for (const action of [args, ["--uninstall"]]) {
-        const { code, stdout, stderr } = await user.install(action, { env });
-        assertEquals([code, stdout], [1, ""]);
-        assertMatch(stderr, /^install\.sh: .*\n {2}S.*\n$/u);
-        assertStringIncludes(stderr, `install.sh: ${problem}\n`);
-      }
+/** Variables that are refused, and the error. */
+const BAD_PATHS: readonly (readonly [Readonly<Record<string, string | undefined>>, string])[] = [
+  [{ HOME: undefined }, "Cannot find a folder to install to: HOME is not set"],
+  [{ HOME: "" }, "Cannot find a folder to install to: HOME is not set"],
+  [{ HOME: "/" }, "Cannot find a folder to install to: HOME is /"],
+  [
+    { HOME: "home" },
+    'Cannot find a folder to install to: HOME is "home", which is no absolute path',
+  ],
+  [{ XDG_DATA_HOME: "data" }, 'Cannot use XDG_DATA_HOME: "data" is no absolute path'],
+  [{ XDG_CONFIG_HOME: "./c" }, 'Cannot use XDG_CONFIG_HOME: "./c" is no absolute path'],
+  [{ ZDOTDIR: "../z" }, 'Cannot use ZDOTDIR: "../z" is no absolute path'],
+];
+
+testUnderShells("relative paths in the environment are refused", async (user) => {
+  const args = ["--from", await user.release(fakeProgram())];
+  for (const [env, problem] of BAD_PATHS) {
+    for (const action of [args, ["--uninstall"]]) {
+      const { code, stdout, stderr } = await user.install(action, { env });
+      assertEquals([code, stdout], [1, ""]);
+      assertMatch(stderr, /^install\.sh: .*\n {2}S.*\n$/u);
+      assertStringIncludes(stderr, `install.sh: ${problem}\n`);
     }
-    assertEquals(await user.tree(), {});
-    const strange = { env: { HOME: "home", XDG_DATA_HOME: "data" } };
-    const prefixed = await user.install([...args, "--prefix", `${user.home}/opt`], strange);
-    assertEquals(prefixed.code, 0);
-    const names = [...Deno.readDirSync(user.path)].map(({ name }) => name);
-    assertEquals(names.toSorted(), ["home", "release", "tools"]);
-  },
-);
+  }
+  assertEquals(await user.tree(), {});
+  const env = { HOME: "home", XDG_DATA_HOME: "data" };
+  const prefixed = await user.install([...args, "--prefix", `${user.home}/opt`], { env });
+  assertEquals(prefixed.code, 0);
+  const names = [...Deno.readDirSync(user.path)].map(({ name }) => name);
+  assertEquals(names.toSorted(), ["home", "release", "tools"]);
+});
 
 testUnderShells("modes do not depend on the umask", async (user, shell) => {
   const args = ["--from", await user.release(fakeProgram())];
@@ -123,15 +117,10 @@ testUnderShells("variables of the shell change nothing", async (user, shell) => 
   const args = ["--from", await user.release(fakeProgram())];
   const trap = `${user.path}/trap`;
   await Deno.writeTextFile(trap, `: >"${user.path}/ran"\n`);
+  const names = "stage made committed child old record target bin data self from wanted force";
   const env = {
-    IFS: "/-.ael",
-    ENV: trap,
-    CDPATH: user.home,
-    POSIXLY_CORRECT: "1",
-    ...Object.fromEntries(
-      [..."stage made committed child old record target bin data self from wanted force".split(" ")]
-        .map((name) => [name, "strange"]),
-    ),
+    ...{ IFS: "/-.ael", ENV: trap, CDPATH: user.home, POSIXLY_CORRECT: "1" },
+    ...Object.fromEntries(names.split(" ").map((name) => [name, "strange"])),
   };
   const plain = await user.install(args);
   const tree = await user.tree();
