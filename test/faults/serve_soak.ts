@@ -68,7 +68,8 @@ interface Wish {
 
 /** The outcome of a caller: killed, answered, an error that names the cause, or a failure. */
 type Outcome =
-  | { readonly kind: "killed" | "named" }
+  | { readonly kind: "killed" }
+  | { readonly kind: "named" }
   | { readonly kind: "answered"; readonly prompts: readonly string[] }
   | { readonly kind: "failed"; readonly why: string };
 
