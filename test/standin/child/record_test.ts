@@ -223,20 +223,6 @@ Deno.test("a recording without the API comes with a warning", async () => {
   recorded(claude, run);
 });
 
-Deno.test("replay reports a difference with exit code 1", async () => {
-  await using claude = await StandIn.set();
-  const run = await claude.printHere(["--record", folderOf(claude), "hello"]);
-  const path = `${folderOf(claude)}/child.cast`;
-  const text = await Deno.readTextFile(path);
-  await Deno.writeTextFile(path, text.replaceAll("SIGTERM", "SIGKILL"));
-  const { code, stdout, stderr } = await cassette(claude, "replay");
-  assertEquals([code, stdout], [1, run.stdout]);
-  assertStringIncludes(
-    stderr,
-    "s the recorded run sent SIGKILL to the child, and this one sends SIGTERM to the child\n",
-  );
-});
-
 Deno.test("a recording carries the learnt profile of its version", async () => {
   const version = "94.0.0";
   await using claude = await StandIn.set({ version });

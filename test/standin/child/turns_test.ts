@@ -97,20 +97,6 @@ Deno.test("retried requests are frames before the answer", async () => {
   );
 });
 
-Deno.test("--max-turns ends the turn after so many requests", async () => {
-  await using claude = await StandIn.set({ turns: THREE_CALLS });
-  const limit = (turns: number) => ["--max-turns", `${turns}`, "look"];
-  const { code, result } = await claude.printHere([...JSON_FORMAT, ...limit(2)]);
-  assertEquals([code, result["subtype"], result["num_turns"]], [1, "error_max_turns", 3]);
-  assertEquals(result["errors"], ["Reached maximum number of turns (2)"]);
-  assertEquals([result["terminal_reason"], "result" in result], ["max_turns", false]);
-  const text = await claude.printHere(limit(1));
-  assertEquals([text.code, text.stdout], [1, "Error: Reached max turns (1)"]);
-  assertStringIncludes(text.stderr, "stopped at its limit: 1 request to the model");
-  const enough = await claude.printHere(limit(3));
-  assertEquals([enough.code, enough.stdout], [0, "Found: look\n"]);
-});
-
 Deno.test("a background task or a hook starts another turn", async () => {
   await using task = await StandIn.set({
     backgroundStops: 1,

@@ -53,19 +53,6 @@ Deno.test("the live line shows the tool, then the answer remains", async () => {
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("NO_COLOR leaves the live line plain", async () => {
-  await using claude = await StandIn.set({ turns: TURNS });
-  await using run = startInTerminal(claude, ["--output-format", "json", "hello"], {
-    NO_COLOR: "1",
-  });
-  await run.readUntil("Bash until");
-  await letGo(claude);
-  const { text } = await run.end();
-  assert(!text.includes("\x1b[2m"), text);
-  const result = JSON.parse(text.slice(text.lastIndexOf("\x1b[K") + 3));
-  assertEquals(result.result, "Done.");
-});
-
 Deno.test("Ctrl-C erases the live line and reports the interrupt", async () => {
   await using claude = await StandIn.set({ turns: TURNS });
   await using run = startInTerminal(claude, ["hello"]);
