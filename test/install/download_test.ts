@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { processesOf } from "../leftovers.ts";
 import { findTool, lackOf } from "../find_tool.ts";
 import { heardLack } from "../heard_lack.ts";
-import { fakeProgram, type Newcomer, type NewcomerOptions, sha256 } from "./newcomer.ts";
+import { processesOf } from "../leftovers.ts";
+import { fakeProgram, type Newcomer, sha256 } from "./newcomer.ts";
 import { type Answer, serveReleases } from "./release_server.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
@@ -10,27 +10,15 @@ const ASSET = "claude-print-x86_64-linux";
 const LATEST = `/latest/download/${ASSET}`;
 const PROGRAM = fakeProgram({ version: "0.3.0" });
 
-/** Each program that can download, as the only one of a machine. */
-const DOWNLOADERS: readonly {
-  readonly name: string;
-  readonly newcomer: NewcomerOptions;
-  readonly lack: string | undefined;
-}[] = [
-  downloader("curl", "curl"),
-  downloader("wget", "wget"),
+/** Machines with a single program for downloads. */
+const DOWNLOADERS = [
+  { name: "curl", newcomer: { tools: ["curl"] } },
+  { name: "wget", newcomer: { tools: ["wget"] } },
   {
-    ...downloader("busybox", "the wget of busybox"),
+    name: "busybox",
     newcomer: { scripts: { wget: `exec ${findTool("busybox") ?? "busybox"} wget "$@"` } },
   },
-];
-
-function downloader(tool: string, name: string) {
-  return {
-    name,
-    newcomer: { tools: [tool] },
-    lack: lackOf(tool),
-  };
-}
+].map((each) => ({ ...each, otherTools: true, lack: lackOf(each.name) }));
 
 /** Signals during a download, and their exit codes. */
 const INTERRUPTIONS = [
@@ -47,6 +35,12 @@ async function release(path: string, program: Answer = { text: PROGRAM }) {
   };
 }
 
+/** The newest release is a redirect. */
+const redirect = (path: string): Readonly<Record<string, Answer>> => ({
+  [LATEST]: { redirect: path },
+  [`${LATEST}.sha256`]: { redirect: `${path}.sha256` },
+});
+
 async function assertNothingDone(user: Newcomer): Promise<void> {
   assertEquals(await user.tree(), {});
   assertEquals(processesOf(user.home), []);
@@ -55,15 +49,10 @@ async function assertNothingDone(user: Newcomer): Promise<void> {
 const NOT_ENCRYPTED =
   /^install\.sh: Warning: http:\S+ is not encrypted: whoever is on the way can replace [^\n]*\n/u;
 
-for (const { name, newcomer, lack } of DOWNLOADERS) {
-  const needs = { newcomer, otherTools: true, lack };
-
+for (const { name, ...needs } of DOWNLOADERS) {
   testUnderShells(`${name} gets the newest release, or one by version`, async (user) => {
-    await using server = serveReleases({
-      [LATEST]: { redirect: `/download/v0.3.0/${ASSET}` },
-      [`${LATEST}.sha256`]: { redirect: `/download/v0.3.0/${ASSET}.sha256` },
-      ...await release(`/download/v0.3.0/${ASSET}`),
-    });
+    const path = `/download/v0.3.0/${ASSET}`;
+    await using server = serveReleases({ ...redirect(path), ...await release(path) });
     const env = { CLAUDE_PRINT_RELEASES: `${server.url}/` };
     const { code, stdout, stderr } = await user.install([], { env });
     assertEquals(code, 0);
@@ -77,13 +66,13 @@ for (const { name, newcomer, lack } of DOWNLOADERS) {
       await user.install(["--uninstall"]);
       assertEquals((await user.install(["--version", version], { env })).code, 0);
     }
-    const direct = await user.install(["--from", `${server.url}/download/v0.3.0/${ASSET}`]);
+    const direct = await user.install(["--from", `${server.url}${path}`]);
     assertStringIncludes(direct.stdout, "Installed claude-print 0.3.0 again");
   }, { ...needs, once: true });
 
   testUnderShells(`${name} leaves nothing of a failed download`, async (user) => {
     const control = /[^\n -~]/u;
-    const cases: readonly (readonly [Answer, Answer, RegExp])[] = [
+    const cases: readonly (readonly [sum: Answer, program: Answer, RegExp])[] = [
       [{ missing: "Not Found" }, { text: "" }, /\.sha256: .*404.*\n.* has a version 9\.9\.9\n$/u],
       [{ missing: "Evil \x1b[31m\x07 \x9b\r" }, { text: "" }, /\.sha256: .*\n.*\n$/u],
       [{ text: "a".repeat(1_000_000) }, { text: "" }, /\.sha256: .*\n.*\n$/u],
@@ -106,28 +95,22 @@ for (const { name, newcomer, lack } of DOWNLOADERS) {
     }
   }, { ...needs, once: true });
 
-  const interruptions = name === "curl" ? INTERRUPTIONS : INTERRUPTIONS.slice(0, 1);
-  for (const [signal, expected] of interruptions) {
-    testUnderShells(
-      `${name} leaves nothing after ${signal}`,
-      async (user) => {
-        await using server = serveReleases(
-          await release(LATEST, { stallsIn: PROGRAM }),
-        );
-        const { child, ended } = user.start([], { env: { CLAUDE_PRINT_RELEASES: server.url } });
-        await Promise.race([server.stalled, ended]);
-        child.kill(signal);
-        const { code, stderr } = await ended;
-        assertEquals(code, expected);
-        assertStringIncludes(stderr, "install.sh: Interrupted: nothing was changed\n");
-        await assertNothingDone(user);
-      },
-      { ...needs, lack: lack ?? heardLack(signal), once: name !== "curl" },
-    );
+  // The shell's part depends on the signal, the downloader's does not.
+  for (const [signal, expected] of name === "curl" ? INTERRUPTIONS : INTERRUPTIONS.slice(0, 1)) {
+    testUnderShells(`${name} leaves nothing after ${signal}`, async (user) => {
+      await using server = serveReleases(await release(LATEST, { stallsIn: PROGRAM }));
+      const { child, ended } = user.start([], { env: { CLAUDE_PRINT_RELEASES: server.url } });
+      await Promise.race([server.stalled, ended]);
+      child.kill(signal);
+      const { code, stderr } = await ended;
+      assertEquals(code, expected);
+      assertStringIncludes(stderr, "install.sh: Interrupted: nothing was changed\n");
+      await assertNothingDone(user);
+    }, { ...needs, lack: needs.lack ?? heardLack(signal), once: name !== "curl" });
   }
 }
 
-/** Makes a certificate for loopback, and lets curl and wget trust it. */
+/** Makes a certificate for loopback that curl and wget trust. */
 async function makeIdentity(folder: string) {
   const [cert, key] = [`${folder}/cert.pem`, `${folder}/key.pem`];
   const { success } = await new Deno.Command("openssl", {
@@ -152,8 +135,7 @@ for (const tool of ["curl", "wget"]) {
     await using plain = serveReleases(await release(`/${ASSET}`));
     const path = `/download/v0.3.0/${ASSET}`;
     await using server = serveReleases({
-      [LATEST]: { redirect: path },
-      [`${LATEST}.sha256`]: { redirect: `${path}.sha256` },
+      ...redirect(path),
       ...await release(path),
       "/plain": { redirect: `${plain.url}/${ASSET}` },
       "/plain.sha256": { redirect: `${plain.url}/${ASSET}.sha256` },
@@ -182,19 +164,18 @@ for (const tool of ["curl", "wget"]) {
   });
 }
 
-testUnderShells("a wget without certificate checks is not used", async (user) => {
+testUnderShells("without a safe downloader --from is advised", async (user) => {
+  const none = await user.install([]);
+  assertEquals(none.code, 1);
+  assertMatch(none.stderr, /there is neither curl nor wget on PATH\n.*and use --from <file>\n$/);
+  await Deno.writeTextFile(`${user.tools}/wget`, "#!/bin/sh\necho BusyBox; exit 9\n", {
+    mode: 0o755,
+  });
   const { code, stderr } = await user.install([]);
   assertEquals(code, 1);
   assertMatch(
     stderr,
     /^install\.sh: Cannot download: this wget, .* does not check who it talks to\n.*--from <file>\n$/u,
   );
-  await assertNothingDone(user);
-}, { newcomer: { scripts: { wget: "echo BusyBox; exit 9" } }, otherTools: true, once: true });
-
-testUnderShells("without curl and wget --from is advised", async (user) => {
-  const { code, stderr } = await user.install([]);
-  assertEquals(code, 1);
-  assertMatch(stderr, /there is neither curl nor wget on PATH\n.*and use --from <file>\n$/);
   await assertNothingDone(user);
 }, { otherTools: true, once: true });
