@@ -38,17 +38,15 @@ const JOBS = `${2 * navigator.hardwareConcurrency}`;
  * named, and each once. The others are put into groups: a thread for a file costs as much as some of its tests.
  */
 const LONGEST: readonly string[] = [
-  "test/real/parity/newest_test.ts",
-  "test/real/parity/earlier_test.ts",
+  "test/live/parity/rows_test.ts",
   "test/real/callers/control_test.ts",
-  "test/real/sdk/typescript_sdk_test.ts",
+  "test/live/sdk/scenarios_test.ts",
   "test/real/turns/conversation_test.ts",
-  "test/real/sdk/warm_test.ts",
+  "test/live/sdk/warm_test.ts",
   "test/real/turns/noted_test.ts",
   "test/real/live/deterministic_test.ts",
-  "test/real/sdk/testing_recipes_test.ts",
+  "test/live/sdk/testing_recipes_test.ts",
   "test/real/turns/slash_test.ts",
-  "test/real/sdk/python_sdk_test.ts",
   "test/real/turns/compaction_test.ts",
   "test/faults/faults_test.ts",
   "test/security/project_test.ts",
@@ -78,6 +76,7 @@ const REAL = "test/real/";
 /** Where most tests wait for other programs: in groups of few files, of which one waits after the other. */
 const WAITING: readonly string[] = [
   REAL,
+  "test/live/",
   "test/faults/",
   "test/security/",
   "test/serve/",

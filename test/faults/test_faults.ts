@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Moment as StandInMoment, Scenario } from "../../fixtures/mock/scenario.ts";
-import { IS_WARM } from "../real/parity/warm_server.ts";
+import { IS_WARM } from "../live/parity/warm_server.ts";
 import type { Run } from "../standin/run.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import { unlessLacking } from "../unless_lacking.ts";

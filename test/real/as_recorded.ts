@@ -1,23 +1,25 @@
 import { dirname, resolve } from "node:path";
+import { printChanges } from "../parity/differences.ts";
+import { withoutIds } from "../parity/mask.ts";
 import type { RealClaude } from "./real_claude.ts";
 
 const ROOT = resolve(import.meta.dirname ?? ".", "..", "..");
 
-/** A line of a recording: what `claude -p` did in one place of a test. */
+/** A line of a recording: what `claude -p` did at one place of a test. */
 interface Line {
   readonly name: string;
   readonly value: unknown;
 }
 
-/** The name of a file, and of what is in it. */
+/** The name of a file, and of a line in it. */
 export type RecordedName = `${string}/${string}`;
 
-/** With it set, everything is run, and what came of it is written down: `deno task record-parity` does so. */
+/** If set, everything is run and recorded: `deno task record-parity` sets it. */
 const IS_RECORDING = (Deno.env.get("RECORD_PARITY") ?? "") !== "";
 
 /**
- * What is another for each test and machine, and what stands for it in a recording: the home, as a path and as the name
- * that Claude Code makes of one, the API, the user, this checkout and its Deno.
+ * Names that differ by test and machine, and their placeholders: the home as a path and as the folder name that Claude Code
+ * derives from it, the API, the user, this checkout and its Deno.
  */
 const PLACES: readonly (readonly [string | RegExp, string])[] = [
   [/(?:\/[^\s/"'\\]+)*\/home-\d+-[\da-f]{8}(?![\da-f])/gu, "<home>"],
@@ -29,10 +31,10 @@ const PLACES: readonly (readonly [string | RegExp, string])[] = [
 ];
 
 /**
- * What `claude -p` of this version does, which does not change: to run it in each test would take half as long again as
- * what is tested. A version of which nothing is recorded, one that CLAUDE_CODE names, is run.
+ * Returns what `claude -p` of this version did when it was recorded. To run it in each test would take half as long again as
+ * the test. A version without a recording, which CLAUDE_CODE names, is run.
  *
- * The value is JSON, and is read as if it had come about in this home.
+ * The value is JSON, with the names of this home.
  */
 export async function asRecorded<Value>(
   { version, home, api }: {
@@ -46,12 +48,25 @@ export async function asRecorded<Value>(
   const path = pathOf(version, name.slice(0, name.indexOf("/")));
   const found = IS_RECORDING ? undefined : linesOf(path).find((line) => line.name === name);
   const value = found?.value ?? JSON.parse(withPlaces(JSON.stringify(await run())));
-  if (IS_RECORDING) write(path, { name, value });
+  if (IS_RECORDING) {
+    const before = linesOf(path).find((line) => line.name === name);
+    if (before !== undefined) {
+      printChanges(`${version} ${name}`, [withoutTimes(before.value), withoutTimes(value)]);
+    }
+    write(path, { name, value });
+  }
   return JSON.parse(
     JSON.stringify(value).replaceAll("<home>", home.path)
       .replaceAll("<slug>", home.path.replaceAll(/[^a-z\d]/giu, "-"))
       .replaceAll("<api>", new URL(api.url).host).replaceAll("<uid>", `${Deno.uid()}`)
       .replaceAll("<deno>", Deno.execPath()).replaceAll("<root>", ROOT),
+  );
+}
+
+/** A value without what differs from run to run. */
+function withoutTimes(value: unknown): unknown {
+  return JSON.parse(
+    withoutIds(JSON.stringify(value)).replaceAll(/(?<=_?ms\\*":)\d+/giu, "0"),
   );
 }
 
@@ -72,7 +87,7 @@ function linesOf(path: string): readonly Line[] {
   }
 }
 
-/** At one go, since a test may run several things at once; no two files of tests have a recording in common. */
+/** Synchronous, since a test may record in parallel; no two test files share a recording. */
 function write(path: string, line: Line): void {
   const lines = [...linesOf(path).filter(({ name }) => name !== line.name), line]
     .toSorted((one, other) => one.name < other.name ? -1 : 1);

@@ -2,8 +2,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { dirname } from "node:path";
 import { processesBelow } from "../../processes_below.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
-import { differences } from "../parity/differences.ts";
-import { masked } from "../parity/mask.ts";
+import { differences } from "../../parity/differences.ts";
+import { maskedOutput } from "../../parity/mask.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude, holdWithProgram } from "../hold_conversation.ts";
 import { factsOfResult, type JsonObject, parseFrames } from "../print_mode_facts.ts";
@@ -79,8 +79,7 @@ const OF_REQUESTS = /tokens$|cost_?usd$/iu;
 
 /** The masked frames, without answers to the caller, which come at any time. */
 function printedBy(real: RealClaude, output: ProgramOutput): Held["printed"] {
-  const run = { ...output, requests: [], files: [], isWarm: false, home: real.home.path };
-  const { stdout } = masked(run, { row: "" });
+  const { stdout } = maskedOutput({ ...output, home: real.home.path }, { row: "" });
   const texts = (Array.isArray(stdout) ? stdout : [])
     .filter(({ type }) => type !== "control_response")
     .map((frame) =>
