@@ -1,4 +1,4 @@
-"""A user of the Agent SDK for Python, who plays scenarios and prints what is seen of each as a line of JSON.
+"""A user of the Agent SDK for Python: plays scenarios and prints what it sees of each as a line of JSON.
 
 Its argument is JSON: the executable in the place of Claude Code's, and the scenarios' names.
 """
@@ -24,7 +24,7 @@ from claude_agent_sdk import (
 
 
 def plainly(value):
-    """A value as JSON can hold it; of an object its class is told too."""
+    """A value as JSON, with the class of an object."""
     if dataclasses.is_dataclass(value):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         return {"class": type(value).__name__, **plainly(fields)}
@@ -44,7 +44,7 @@ def bash(command):
 
 
 class Stage:
-    """What a scenario is played with."""
+    """What a scenario works with."""
 
     def __init__(self, executable):
         self.executable = executable
@@ -52,15 +52,15 @@ class Stage:
         self.called = []
 
     def options(self, **more):
-        # What is said there are other words.
+        # The words on stderr differ.
         return ClaudeAgentOptions(cli_path=self.executable, stderr=lambda line: None, **more)
 
     def see(self, what):
-        """Notes something that the user sees."""
+        """Records something that the user sees."""
         self.seen.append(plainly(what))
 
     def call(self, what):
-        """Notes how the user's own code is called: that is not held back for what is printed."""
+        """Records a call of the user's code, which is not ordered with messages."""
         self.called.append(plainly(what))
 
     async def see_all(self, prompt, **options):
@@ -71,7 +71,7 @@ class Stage:
         return messages
 
     async def see_error(self, prompt, **options):
-        """Sees an error that is expected, and what came before it."""
+        """Sees an error that is expected, and everything before it."""
         try:
             await self.see_all(prompt, **options)
             self.see({"thrown": None})
@@ -79,7 +79,7 @@ class Stage:
             self.see({"thrown": error})
 
     async def say(self, client, text):
-        """Says something, and sees all that comes of it, up to the result."""
+        """Sends a message, and sees everything up to the result."""
         await client.query(text)
         async for message in client.receive_response():
             self.see(message)
@@ -192,7 +192,7 @@ async def control(stage):
 
 
 async def options(stage):
-    # What is written there is nothing to the other scenarios.
+    # A folder of its own, which no other scenario reads.
     here = os.path.join(os.getcwd(), "apart")
 
     def write(name, text):
@@ -273,7 +273,7 @@ async def structured_output(stage):
 
 
 async def partial_messages(stage):
-    # How an answer is cut into pieces is up to whoever tells it.
+    # The pieces of an answer may be cut anywhere.
     joined = ""
     options = stage.options(include_partial_messages=True, allowed_tools=["Bash"])
     prompt = f"One. [[say first\\nsecond\\nthird]] {bash('echo one')} [[say fourth\\nfifth]]"
@@ -313,7 +313,7 @@ async def an_abort(stage):
         await client.query("One. [[hang]]")
         async for message in client.receive_messages():
             stage.see(type(message).__name__)
-            # Whoever leaves ends the program.
+            # Leaving the client ends the program.
             break
 
 
@@ -321,7 +321,7 @@ async def two_queries_at_once(stage):
     seen = [[], []]
 
     async def one(index):
-        # By this what records and replays it tells one from the other.
+        # The recorder and the replay tell the queries apart by this variable.
         env = {"QUERY": f"two queries at once/{index + 1}"}
         async for message in query(
             prompt=f"{index}. [[think about it]] {bash(f'echo {index}')} [[say answer {index}]]",

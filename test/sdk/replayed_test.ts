@@ -1,45 +1,51 @@
 import { assertEquals } from "@std/assert";
-import { neutralText } from "../../../fixtures/record/neutral_text.ts";
-import { usablePython } from "../../../fixtures/programs/python_packages.ts";
-import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
-import { shellQuote } from "../../../src/shell_quote.ts";
-import { CLAUDE_PRINT } from "../../claude_print.ts";
-import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
-import { asRecorded } from "../as_recorded.ts";
-import { masked } from "./masked.ts";
-import { REPLAYED_SCENARIOS, type ReplayedSdk, tapeFolder } from "./replayed_scenarios.ts";
-import { pythonUser, type SdkUser, typescriptUser } from "./sdk_user.ts";
+import { neutralText } from "../../fixtures/record/neutral_text.ts";
+import { usablePython } from "../../fixtures/programs/python_packages.ts";
+import { denoDir } from "../../fixtures/programs/deno_dir.ts";
+import { shellQuote } from "../../src/shell_quote.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import { startProgram } from "../start_program.ts";
+import { unlessLacking } from "../unless_lacking.ts";
+import { asRecorded } from "../real/as_recorded.ts";
+import {
+  masked,
+  pythonUser,
+  SCENARIOS,
+  type Sdk,
+  type SdkUser,
+  tapeFolder,
+  typescriptUser,
+} from "./scenarios.ts";
 
-const TAPES = new URL("../../../fixtures/recordings/sdk", import.meta.url).pathname;
-/** The home of nobody, in which the tapes were recorded. */
+const TAPES = new URL("../../fixtures/recordings/sdk", import.meta.url).pathname;
+/** The home that tapes name. */
 const HOME = "/home/user";
 const python = usablePython();
 
-Deno.test("without a claude, the user of the SDK for TypeScript sees on replay what claude -p shows", async (test) => {
+Deno.test("tapes show users of the SDK for TypeScript the same as claude -p", async (test) => {
   await replayedForUser(test, { sdk: "typescript", user: await typescriptUser() });
 });
 
 Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
-  name: "without a claude, the user of the SDK for Python sees on replay what claude -p shows",
+  name: "tapes show users of the SDK for Python the same as claude -p",
   fn: async (test) => {
     if (python === undefined) return;
     await replayedForUser(test, { sdk: "python", user: await pythonUser(python) });
   },
 }));
 
-/** Plays all scenarios, with the tape of the nth run for the nth program that the SDK starts. */
+/** Plays all scenarios: the nth program that the SDK starts replays the nth tape. */
 async function replayedForUser(
   test: Deno.TestContext,
-  { sdk, user: { command, argument } }: { readonly sdk: ReplayedSdk; readonly user: SdkUser },
+  { sdk, user: { command, argument } }: { readonly sdk: Sdk; readonly user: SdkUser },
 ): Promise<void> {
-  const scenarios = REPLAYED_SCENARIOS[sdk];
+  const scenarios = SCENARIOS[sdk];
   const tapes = scenarios.flatMap((scenario) => tapesOf(`${TAPES}/${tapeFolder(sdk, scenario)}`));
   const folder = await Deno.makeTempDir();
   try {
     const executable = `${folder}/claude`;
     await Deno.writeTextFile(executable, nthTape(tapes, folder), { mode: 0o755 });
-    // What a tool made when it was recorded, and the user waits for.
+    // The user waits for this file, which a tool made when the tape was recorded.
     await Deno.writeTextFile(`${folder}/begun`, "");
     const { code, stdout, stderr } = await startProgram(
       [...command, JSON.stringify({ ...argument, executable, scenarios })],
@@ -67,10 +73,10 @@ function tapesOf(folder: string): readonly string[] {
     .toSorted((one, other) => one.localeCompare(other, "en", { numeric: true }));
 }
 
-/** A program that plays another tape each time it is started. */
+/** A program that replays the next tape each time it is started. */
 function nthTape(tapes: readonly string[], folder: string): string {
   const cases = tapes.map((tape, index) => `${index + 1}) tape=${shellQuote(tape)} ;;`);
-  // Of those that are started at once each says which it is.
+  // Programs that start at the same time are named by a variable.
   const named = tapes.map((tape, index) => {
     const [, scenario = "", number] = /([^/]+)\/(\d+)\.jsonl$/u.exec(tape) ?? [];
     return `${scenario.replaceAll("-", " ")}/${number}`
@@ -92,8 +98,8 @@ exec ${CLAUDE_PRINT.map(shellQuote).join(" ")} cassette replay "$tape" \
 `;
 }
 
-/** What the user saw of claude -p, without what is kept on no tape. */
-async function recorded(sdk: ReplayedSdk): Promise<readonly (readonly [string, unknown])[]> {
+/** What the user saw of claude -p, with the names that tapes have. */
+async function recorded(sdk: Sdk): Promise<readonly (readonly [string, unknown])[]> {
   const nobody = {
     version: "2.1.332",
     home: { path: HOME },
@@ -110,10 +116,10 @@ async function recorded(sdk: ReplayedSdk): Promise<readonly (readonly [string, u
 }
 
 /**
- * What a replay has reported, once it has: an SDK does not wait for the end of a program, and kills one that has not ended
- * 5 s after SIGTERM.
+ * Waits for the report of a replay. An SDK does not wait for a program's end, and kills a program that has not ended 5 s
+ * after SIGTERM.
  *
- * @throws {Error} when it has ended without
+ * @throws {Error} when the replay ends without a report
  */
 async function reportIn(folder: string, tape: string): Promise<unknown> {
   const read = (name: string) => Deno.readTextFile(`${folder}/${name}`).catch(() => "");
@@ -128,7 +134,7 @@ async function reportIn(folder: string, tape: string): Promise<unknown> {
   }
 }
 
-/** Whether a process is no more, but for its exit status. */
+/** Whether a process has ended; it may be a zombie. */
 async function hasEnded(pid: string): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
   return !/\) [^ZX] /u.test(stat);

@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
-import { typescriptSdk } from "../../../fixtures/programs/agent_sdk.ts";
-import { simulate } from "../../session/simulation.ts";
+import { typescriptSdk } from "../../fixtures/programs/agent_sdk.ts";
+import { simulate } from "../session/simulation.ts";
 
-/** What an SDK's module has under the name of a subtype, and sends to no Claude Code. */
+/** Subtypes in the SDK's module that are no requests. */
 const NO_REQUESTS = ["error", "success", "mirror_error"];
 
-Deno.test("every request that the Agent SDK for TypeScript can make is answered, or refused with a reason", async () => {
+Deno.test("every control request of the SDK for TypeScript is known", async () => {
   const module = await Deno.readTextFile(await typescriptSdk());
   const subtypes = new Set(module.matchAll(/\bsubtype:"(\w+)"/gu).map(([, name = ""]) => name));
-  assertEquals(subtypes.size > 50, true, "the SDK is written in another way");
+  assertEquals(subtypes.size > 50, true, "the SDK names its subtypes differently");
   const unknown = [...subtypes].filter((subtype) => {
     const session = simulate({
       conversation: true,

@@ -15,13 +15,13 @@ import { playedTape } from "../../cassette/program/played_tape.ts";
 import { writeClaudePrint } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
-import { REAL_VERSIONS } from "../for_each_version.ts";
-import { RealClaude } from "../real_claude.ts";
+import { REAL_VERSIONS } from "../../real/for_each_version.ts";
+import { RealClaude } from "../../real/real_claude.ts";
 
 const python = usablePython();
 const PLAIN = new URL("../../../fixtures/recordings/runs/2.1.332/tools", import.meta.url).pathname;
 
-/** Says of each tape what the package finds wrong with it, and what a replay of it says. */
+/** Prints the lint findings and the replayed results of each tape. */
 const LOAD_AND_REPLAY = `
 import asyncio, json, sys
 from claude_agent_cassette import lint_tape, load_tape, replay_tape
@@ -38,10 +38,10 @@ print(json.dumps([asyncio.run(look(path)) for path in sys.argv[1:]]))
 `;
 const redactor = createRedactor({ env: {} });
 
-/** What Python's asyncio says of a child that has ended, and of whose end another thread of its own has heard already. */
+/** Python's asyncio warns about a child whose exit status another thread has read. */
 const HEARD_TWICE = /^Unknown child process pid \d+, will report returncode 255\n/gmu;
 
-/** An entry of a tape, whenever it was. */
+/** An entry of a tape without its time. */
 interface Entry {
   readonly dir: string;
 }
@@ -49,7 +49,7 @@ interface Entry {
 const read = ({ dir }: Entry) => dir === "read";
 
 Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
-  name: "claude-agent-cassette loads and replays tapes of claude-print, which loads its tapes",
+  name: "claude-agent-cassette and claude-print replay each other's tapes",
   fn: async () => {
     if (python === undefined) return;
     await using real = await RealClaude.set(REAL_VERSIONS.at(-1) ?? "");
@@ -70,7 +70,7 @@ Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later
     assertEquals(replayed, seen);
     assertEquals(alone[0].at(-1), "ResultMessage");
     assertEquals([exchanges, drift], [[1], []]);
-    // Both have seen the same wire, whose two directions no clock orders.
+    // Both recorded the same wire; its two directions have no common order.
     assertEquals(ours.filter(read), own.filter(read));
     const rest = (entries: readonly Entry[]) => entries.filter((entry) => !read(entry));
     assertEquals(rest(ours), rest(own));
@@ -78,7 +78,7 @@ Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later
     const text = await Deno.readTextFile(tape);
     const parsed = parseTape(text, { path: tape });
     assertEquals(parsed.map(({ at: _, ...entry }) => entry), own);
-    // One of theirs is played as the program, too.
+    // claude-print replays a tape of the package as the program.
     const said = parsed.flatMap((entry) => entry.dir === "write" ? [entry.data] : []);
     assertEquals(playedTape(parsed, said).divergences, []);
     const older = parseTape(await Deno.readTextFile(frames), { path: frames });
@@ -95,7 +95,7 @@ Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later
     assertEquals(replayCassette(readCassette(recording)).differences, []);
     const { meta, ended } = surveyCassette(recording);
     assertEquals([meta.claude_code, ended?.exitCode], [real.version, 0]);
-    // Once they are scrubbed, that package finds nothing wrong with them, and replays them the same.
+    // The package accepts and replays scrubbed tapes.
     for (const { name, kind } of findCassettes([recording, tape, frames])) {
       const found = { name, kind, path: name };
       scrubCassette(found, { said: { prompts: false, answers: false }, redactor, known: {} });

@@ -8,27 +8,27 @@ import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { codeBlocks } from "../../examples/code_blocks.ts";
 import { startProgram } from "../../start_program.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
-import { REAL_VERSIONS } from "../for_each_version.ts";
-import { RealClaude } from "../real_claude.ts";
+import { REAL_VERSIONS } from "../../real/for_each_version.ts";
+import { RealClaude } from "../../real/real_claude.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../../docs/testing.md", import.meta.url));
 const python = usablePython();
 
-/** A recipe of the page: its files, what runs it, and the cassette that it records. */
+/** A recipe of the page: its files, its command, and the cassette that it records. */
 interface Recipe {
   readonly files: Readonly<Record<string, string>>;
-  /** What stands beside them, and where it is. */
+  /** Symbolic links beside the files, and their targets. */
   readonly links?: Readonly<Record<string, string>>;
   readonly command: readonly string[];
   /** Variables for that. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cassette: string;
-  /** Whether it fails by the helper of another recipe, of which that is asked: each start of it costs a second. */
+  /** Whether another recipe with the same helper tests its failures: each start costs a second. */
   readonly failsAsAnother?: boolean;
 }
 
 Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
-  name: "the recipe for pytest records a cassette once, replays it, and fails for another prompt",
+  name: "the pytest recipe records once, replays, and rejects another prompt",
   fn: async () => {
     if (python === undefined) return;
     const [conftest = "", test = ""] = codeBlocks(PAGE, "python").map(({ code }) => code);
@@ -51,7 +51,7 @@ Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later
   },
 }));
 
-Deno.test("the recipe for deno test records a cassette once, replays it, and fails for another prompt", async () => {
+Deno.test("the deno recipe records once, replays, and rejects another prompt", async () => {
   const [helper = "", test = ""] = codeBlocks(PAGE, "ts recipe").map(({ code }) => code);
   const sdk = "npm:@anthropic-ai/claude-agent-sdk";
   assertStringIncludes(test, sdk);
@@ -68,8 +68,7 @@ Deno.test("the recipe for deno test records a cassette once, replays it, and fai
 const node = usableNode();
 
 Deno.test(unlessLacking(node === undefined ? "Node 20 with npm" : undefined, {
-  name:
-    "the recipe for vitest records a cassette once and replays it, with the helper of deno test",
+  name: "the vitest recipe records once and replays",
   fn: async () => {
     if (node === undefined) return;
     const [helper = "", , test = ""] = codeBlocks(PAGE, "ts recipe").map(({ code }) => code);
@@ -84,7 +83,7 @@ Deno.test(unlessLacking(node === undefined ? "Node 20 with npm" : undefined, {
         [`${sdk}/sdk.mjs`]: await Deno.readTextFile(await typescriptSdk()),
       },
       links: { "node_modules/vitest": `${modules}/vitest` },
-      // On a busy machine a start alone may take the five seconds that a test has.
+      // On a busy machine a start takes longer than the 5 s that a test has.
       command: [node, `${modules}/vitest/vitest.mjs`, "run", "--no-cache", "--testTimeout=60000"],
       cassette: "cassettes/greeting",
       failsAsAnother: true,
@@ -137,7 +136,7 @@ async function tryRecipe(
   const recorded = await run(recording, { ...home.env, RECORD: "1" });
   assertEquals(recorded.code, 0, recorded.said);
   assert(Deno.statSync(`${home.project}/${cassette}/tape.jsonl`).isFile);
-  // What a Claude Code asks beside the conversation may come while it ends.
+  // Requests outside the conversation may come while Claude Code ends.
   const turns = real.api.turns.length;
 
   const replayed = await run(replaying, nobody);
@@ -145,7 +144,7 @@ async function tryRecipe(
   assertEquals(real.api.turns.length, turns);
   if (failsAsAnother) return;
   await write((text) => text.replaceAll("Say hello", "Say goodbye"));
-  // What there is is replayed, though there would be somebody to record.
+  // An existing cassette is replayed, although RECORD is set.
   const other = await run(replaying, { ...nobody, RECORD: "1" });
   assert(other.code !== 0, other.said);
   assertStringIncludes(other.said, 'Message 1: the tape has "Say hello" as');

@@ -3,17 +3,17 @@ import { poolCounts } from "../../serve/runs/pool_counts.ts";
 import { serve } from "../../serve/runs/served.ts";
 import { until } from "../../standin/stand_in.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
-import type { RecordedName } from "../as_recorded.ts";
-import { REAL_VERSIONS } from "../for_each_version.ts";
+import { REAL_VERSIONS } from "../../real/for_each_version.ts";
 import { maskedRequests } from "../parity/bodies.ts";
-import { parseFrames } from "../print_mode_facts.ts";
-import { RealClaude } from "../real_claude.ts";
-import { masked } from "./masked.ts";
-import { installClaudePrint, playScenarios } from "./play_scenarios.ts";
-import { pythonUser, type SdkUser, typescriptUser } from "./sdk_user.ts";
-import { seenWithClaude } from "./seen_with_claude.ts";
-import { structuredReply } from "./structured_reply.ts";
-import { WARM_SCENARIOS } from "./warm_scenarios.ts";
+import { parseFrames } from "../../real/print_mode_facts.ts";
+import { RealClaude } from "../../real/real_claude.ts";
+import { masked, pythonUser, type Sdk, type SdkUser, typescriptUser } from "../../sdk/scenarios.ts";
+import {
+  installClaudePrint,
+  playScenarios,
+  seenWithClaude,
+  structuredReply,
+} from "./play_scenarios.ts";
 
 const version = REAL_VERSIONS.at(-1) ?? "";
 const python = usablePython();
@@ -24,7 +24,7 @@ const STREAMS = [
   "--allowedTools=Bash",
 ];
 
-/** What decides most of how a child is started; whoever does not answer for a hook lets the call be. */
+/** A request that decides most of how a child is started; a hook without an answer lets the call pass. */
 const HOOKED = {
   subtype: "initialize",
   systemPrompt: ["You are terse."],
@@ -36,7 +36,7 @@ const HOOKED = {
 const SAID =
   'One. [[bash echo 1]] [[tool StructuredOutput {}]] [[tool StructuredOutput {"count":3}]]';
 
-Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waited, and are shown the same, and so is the model`, async () => {
+Deno.test(`${version}: users of the Agent SDKs see the same with a warm child`, async () => {
   await using real = await RealClaude.set(version, { api: { reply: structuredReply } });
   await using server = await serve({
     args: ["--warm", "1"],
@@ -44,21 +44,20 @@ Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waite
     cwd: real.home.project,
   });
   const executable = await installClaudePrint(real);
-  const seenBy = async (user: SdkUser, recorded: RecordedName, scenarios: readonly string[]) => {
-    return { user, scenarios, theirs: await seenWithClaude(real, { recorded, user }) };
+  const seenBy = async (sdk: Sdk, user: SdkUser, scenario: string) => {
+    return { user, scenario, theirs: await seenWithClaude(real, sdk, user) };
   };
   const users = [
-    await seenBy(await typescriptUser(), "sdk_typescript/scenarios", WARM_SCENARIOS.typescript),
-    ...(python === undefined ? [] : [
-      await seenBy(await pythonUser(python), "sdk_python/scenarios", WARM_SCENARIOS.python),
-    ]),
+    await seenBy("typescript", await typescriptUser(), "permissions"),
+    ...(python === undefined ? [] : [await seenBy("python", await pythonUser(python), "hooks")]),
   ];
-  const count = 1 + users.flatMap(({ scenarios }) => scenarios).length;
+  const count = 1 + users.length;
   const play = async () => {
     const before = real.api.turns.length;
-    for (const { user, scenarios, theirs } of users) {
+    for (const { user, scenario, theirs } of users) {
+      const scenarios = [scenario];
       const seen = await playScenarios(user, { real, scenarios, executable, env: server.env });
-      for (const scenario of scenarios) assertEquals(seen.get(scenario), theirs.get(scenario));
+      assertEquals(seen.get(scenario), theirs.get(scenario));
     }
     const lines = [
       { type: "control_request", request_id: crypto.randomUUID(), request: HOOKED },
@@ -83,7 +82,7 @@ Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waite
   assertEquals([before.waited, before.started], [0, count]);
   await until(
     async () => (await poolCounts(server.env)).ready === count,
-    "one waits with what each has asked for",
+    "a child waits for each of them",
   );
   assertEquals(await play(), cold);
   const { waited, started } = await poolCounts(server.env);

@@ -1,5 +1,5 @@
 /**
- * A user of the Agent SDK for TypeScript, who plays scenarios and prints what is seen of each as a line of JSON.
+ * A user of the Agent SDK for TypeScript: plays scenarios and prints what it sees of each as a line of JSON.
  *
  * Its argument is JSON: the SDK's module, the executable in the place of Claude Code's, and the scenarios' names.
  *
@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 
-/** What of the SDK is used here. */
+/** The part of the SDK that is used here. */
 interface Sdk {
   readonly query: (of: { readonly prompt: unknown; readonly options: unknown }) => Query;
   readonly tool: (name: string, description: string, shape: unknown, run: unknown) => unknown;
@@ -32,27 +32,27 @@ interface Message {
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** What a scenario is played with. */
+/** What a scenario works with. */
 interface Stage {
   readonly sdk: Sdk;
   /** Starts a query with these and the usual options. */
   readonly query: (prompt: unknown, options?: Options) => Query;
-  /** Notes something that the user sees. */
+  /** Records something that the user sees. */
   readonly see: (what: unknown) => void;
-  /** Notes how the user's own code is called: that is not held back for what is printed. */
+  /** Records a call of the user's code, which is not ordered with messages. */
   readonly call: (what: unknown) => void;
 }
 
 /** A conversation of several turns. */
 interface Talk {
   readonly query: Query;
-  /** Says something, and sees all that comes of it, up to the result. */
+  /** Sends a message, and sees everything up to the result. */
   readonly say: (text: string, more?: Options) => Promise<void>;
-  /** Says it and does not wait. */
+  /** Sends a message and does not wait. */
   readonly tell: (text: string, more?: Options) => void;
-  /** Sees what comes up to a message that is looked for. */
+  /** Sees everything up to a message. */
   readonly until: (is: (message: Message) => boolean) => Promise<void>;
-  /** Says nothing more, and sees the rest. */
+  /** Sends nothing more, and sees the rest. */
   readonly end: () => Promise<void>;
 }
 
@@ -111,7 +111,7 @@ async function seeAll({ query, see }: Stage, prompt: unknown, options: Options =
   return messages;
 }
 
-/** Sees an error that is expected, and what came before it. */
+/** Sees an error that is expected, and everything before it. */
 async function seeError(stage: Stage, prompt: unknown, options: Options) {
   try {
     await seeAll(stage, prompt, options);
@@ -123,7 +123,7 @@ async function seeError(stage: Stage, prompt: unknown, options: Options) {
 
 const bash = (command: string) => `[[bash ${command}]]`;
 
-/** Waits for a file that a tool makes. */
+/** Waits for a file that a tool creates. */
 async function isThere(path: string): Promise<void> {
   while (await Deno.stat(path).then(() => false, () => true)) {
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -137,7 +137,7 @@ const QUESTION = {
   multiSelect: false,
 };
 
-/** The turn waits for it: what else goes on meanwhile would come in another order every time. */
+/** The turn waits for it: messages of a background subagent come in any order. */
 const SUBAGENT = {
   description: "greet",
   prompt: "Greet. [[say hi]]",
@@ -190,7 +190,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       called.add(JSON.stringify([event, name, tool, agent, typeof toolUseId]));
       return {};
     };
-    // These stand in the place of what Claude Code does by itself.
+    // A hook for one of these replaces what Claude Code does itself.
     const events = stage.sdk.HOOK_EVENTS.filter((event) => !event.startsWith("Worktree"));
     const hookSpecificOutput = (hookEventName: string, more: Options) => ({
       hookSpecificOutput: { hookEventName, ...more },
@@ -228,7 +228,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     const hooks = Object.fromEntries(
       events.map((event) => [event, [{ hooks: [hook(event)] }, ...[deciding[event] ?? []].flat()]]),
     );
-    // When a subagent's own messages come among the others, the machine decides.
+    // Messages of a subagent come in any order among the others.
     const see = (message: unknown) => {
       if (!(message as Message).parent_tool_use_id) stage.see(message);
     };
@@ -307,7 +307,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   },
 
   async "options"(stage) {
-    // What is written there is nothing to the other scenarios.
+    // A folder of its own, which no other scenario reads.
     const here = `${Deno.cwd()}/apart`;
     const trusted = "trusted";
     const write = async (name: string, text: string) => {
@@ -422,7 +422,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   },
 
   async "partial messages"(stage) {
-    // How an answer is cut into pieces is up to whoever tells it.
+    // The pieces of an answer may be cut anywhere.
     let joined = "";
     const see = (message: unknown) => {
       const { event } = message as { readonly event?: { readonly delta?: Options } };
@@ -451,7 +451,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     see({ isSame: second.some(({ session_id }) => session_id === id) });
     const third = await seeAll(stage, "Three. [[say third]]", { continue: true });
     see({ isFork: third.at(-1)?.session_id === second.at(-1)?.session_id });
-    // What is said of it are other words.
+    // The words of this error differ.
     const unknown = { resume: crypto.randomUUID() };
     see({ failed: await seeAll({ ...stage, see: () => {} }, "Four.", unknown).catch(() => true) });
   },
@@ -460,7 +460,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     const abortController = new AbortController();
     try {
       for await (const { type } of stage.query("One. [[hang]]", { abortController })) {
-        // A run of claude-print always has a result.
+        // A run of claude-print always prints a result.
         if (type !== "result") stage.see({ type });
         abortController.abort();
       }
@@ -482,7 +482,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       seeAll(
         { ...stage, see: (what) => void seen[index]?.push(what) },
         `${index}. [[think about it]] ${bash(`echo ${index}`)} [[say answer ${index}]]`,
-        // By this what records and replays it tells one from the other.
+        // The recorder and the replay tell the queries apart by this variable.
         { env: { ...Deno.env.toObject(), QUERY: `two plain queries at once/${index + 1}` } },
       );
     const [first, second] = await Promise.all([one(0), one(1)]);

@@ -1,20 +1,20 @@
 import { assert, assertEquals } from "@std/assert";
 import { dirname } from "node:path";
-import { pythonSdk, SDK_VERSIONS } from "../../../fixtures/programs/agent_sdk.ts";
-import { usablePython } from "../../../fixtures/programs/python_packages.ts";
-import { findCassettes } from "../../../src/cassette/read/find_cassettes.ts";
-import { askSdks } from "../../../src/commands/drift/ask_sdks.ts";
-import { lookForDrift } from "../../../src/drift/examine/look_for_drift.ts";
-import { Findings } from "../../../src/drift/findings.ts";
-import { knownShapes } from "../../../src/drift/known_shapes.ts";
-import { foundSdks, type InstalledSdk, namedSdk } from "../../../src/drift/sdk/installed_sdks.ts";
-import { pythonVerdict } from "../../../src/drift/sdk/python_sdk.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { pythonSdk, SDK_VERSIONS } from "../../fixtures/programs/agent_sdk.ts";
+import { usablePython } from "../../fixtures/programs/python_packages.ts";
+import { findCassettes } from "../../src/cassette/read/find_cassettes.ts";
+import { askSdks } from "../../src/commands/drift/ask_sdks.ts";
+import { lookForDrift } from "../../src/drift/examine/look_for_drift.ts";
+import { Findings } from "../../src/drift/findings.ts";
+import { knownShapes } from "../../src/drift/known_shapes.ts";
+import { foundSdks, type InstalledSdk, namedSdk } from "../../src/drift/sdk/installed_sdks.ts";
+import { pythonVerdict } from "../../src/drift/sdk/python_sdk.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 
 const python = usablePython();
 const NO_PYTHON = python === undefined ? "python3 with venv, 3.10 or later" : undefined;
 
-/** What SDKs, and only they, make of recordings. */
+/** Returns the findings of an SDK about recordings. */
 async function look(sdk: InstalledSdk, paths: readonly string[]) {
   const known = knownShapes();
   const findings = new Findings();
@@ -31,7 +31,7 @@ async function look(sdk: InstalledSdk, paths: readonly string[]) {
   };
 }
 
-/** A tape of what an SDK does not know. */
+/** Writes a tape and removes it after use. */
 async function onTape(lines: readonly unknown[], use: (path: string) => Promise<void>) {
   const folder = await Deno.makeTempDir();
   try {
@@ -55,7 +55,7 @@ const message = (...content: readonly unknown[]) => ({
 });
 
 Deno.test(unlessLacking(NO_PYTHON, {
-  name: "the Agent SDK for Python says what it does not know",
+  name: "drift lists everything that the SDK for Python rejects",
   fn: async () => {
     if (python === undefined) return;
     const sdk = namedSdk(await pythonSdk(python));
@@ -83,7 +83,7 @@ Deno.test(unlessLacking(NO_PYTHON, {
 }));
 
 Deno.test(unlessLacking(NO_PYTHON, {
-  name: "an interpreter loads no module of the folder of a tape, nor of where it is started",
+  name: "the SDK's interpreter loads no module beside a tape",
   fn: async () => {
     if (python === undefined) return;
     await onTape([], async (path) => {
@@ -97,7 +97,7 @@ Deno.test(unlessLacking(NO_PYTHON, {
   },
 }));
 
-Deno.test("SDKs are found in node_modules above and in the virtual environment, and in no other place", async () => {
+Deno.test("SDKs are found in node_modules and the virtual environment", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const own = `${folder}/node_modules/@anthropic-ai/claude-agent-sdk`;
