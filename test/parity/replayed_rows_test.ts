@@ -11,7 +11,7 @@ import { type Row, rowsOf } from "./rows.ts";
 
 /** Rows that only a live run compares: they end after their arguments are parsed and before a child is started. */
 const LIVE_ALONE = [
-  ...["session-in-use", "slash-asked", "input-empty", "input-type"],
+  ...["session-in-use", "input-empty", "input-type"],
   ...["usage-no-prompt", "usage-empty-prompt", "usage-resume", "usage-settings", "usage-agents"],
   ...["usage-agents-file", "usage-config-root", "usage-schema", "usage-schema-type"],
   ...["usage-schema-list", "usage-fork", "usage-resume-name", "usage-settings-file"],

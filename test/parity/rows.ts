@@ -463,7 +463,12 @@ const ROWS: readonly Row[] = [
     },
     args: [...STREAM, "/group:greet all\nof them [[say hello]]"],
   },
-  { name: "slash-asked", since: "2.1.305", args: [...STREAM, "/goal"] },
+  {
+    name: "slash-asked",
+    unrecorded: "its answer needs no child",
+    since: "2.1.305",
+    args: [...STREAM, "/goal"],
+  },
   { name: "slash-doctor", args: [...STREAM, "/doctor"] },
   {
     name: "goal",

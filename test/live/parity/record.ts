@@ -90,6 +90,9 @@ async function recordTests(paths: readonly string[]): Promise<number> {
 const isTest = (name: string) => name.startsWith("test/");
 const isAll = Deno.args.length === 0;
 const names = Deno.args.filter((name) => !isTest(name));
+const known = REAL_VERSIONS.flatMap(rowsOf).map(({ name }) => name);
+const unknown = names.filter((name) => !known.includes(name));
+if (unknown.length > 0) throw new Error(`No row is called ${unknown.join(", ")}`);
 if (isAll || names.length > 0) await recordRows((name) => isAll || names.includes(name));
 const tests = isAll ? ["test/real/", "test/live/", "test/security/"] : Deno.args.filter(isTest);
 if (tests.length > 0) Deno.exitCode = await recordTests(tests);
