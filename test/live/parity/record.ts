@@ -17,27 +17,31 @@ import {
 } from "../../parity/recording.ts";
 import { replayCasts } from "../../parity/replay_casts.ts";
 import { type Row, rowsOf } from "../../parity/rows.ts";
+import { concurrently } from "../../faults/concurrently.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";
-import { inTurns, resultOf, runRow } from "./run_row.ts";
+import { resultOf, ROWS_AT_A_TIME, runRow } from "./run_row.ts";
 
 /** Records both sides of rows, and keeps what is recorded of the others. */
 async function recordRows(isWanted: (name: string) => boolean): Promise<void> {
   for (const version of REAL_VERSIONS) {
     const recorded = new Map(readRecording(version));
     const rows = rowsOf(version);
-    await inTurns(rows.filter(({ name }) => isWanted(name)), async (row) => {
-      try {
-        recorded.set(row.name, await recordRow(version, row));
-      } catch (error) {
-        print(`${version} ${row.name}: ${(error as Error).message}\n`);
-        Deno.exitCode = 1;
-      }
-      const inOrder = rows.flatMap(({ name }) => {
-        const result = recorded.get(name);
-        return result === undefined ? [] : [[name, result] as const];
-      });
-      // At once: an interrupted task keeps what it has recorded.
-      writeRecording(version, new Map(inOrder));
+    await concurrently(rows.filter(({ name }) => isWanted(name)), {
+      limit: ROWS_AT_A_TIME,
+      each: async (row) => {
+        try {
+          recorded.set(row.name, await recordRow(version, row));
+        } catch (error) {
+          print(`${version} ${row.name}: ${(error as Error).message}\n`);
+          Deno.exitCode = 1;
+        }
+        const inOrder = rows.flatMap(({ name }) => {
+          const result = recorded.get(name);
+          return result === undefined ? [] : [[name, result] as const];
+        });
+        // At once: an interrupted task keeps what it has recorded.
+        writeRecording(version, new Map(inOrder));
+      },
     });
   }
 }

@@ -109,21 +109,7 @@ function isForUser(stderr: string): boolean {
 }
 
 /** How many rows run at a time: each waits for its API, hooks and timers about half of its time. */
-const AT_A_TIME = 2;
-
-/** Does something with each of a list, some at a time, and returns the results in order. */
-export async function inTurns<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  const left = items.entries();
-  const workOff = async () => {
-    for (const [index, item] of left) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, workOff));
-  return results;
-}
+export const ROWS_AT_A_TIME = 2;
 
 /** Reads the recording of each child of a run: that of the second one is in a folder `2`, and so on. */
 function castsBelow(folder: string, real: RealClaude): readonly Cast[] {
