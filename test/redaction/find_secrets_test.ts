@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { createSecretFinder } from "../../src/redaction/find_secrets.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef01234567";
-/** Secrets that are as much like each other, like the layout of a screen and like the texts below as can be. */
+/** Secrets that resemble each other, the layout of a screen and the texts below. */
 const KNOWN = [
   "aaaaaaaaaaaaaaab",
   "aaaaaaaab",
@@ -15,93 +15,32 @@ const KNOWN = [
   `${"ab".repeat(500)}c`,
 ];
 
-/** What an expression that begins anew everywhere takes long for, as it repeats itself. */
+/** Texts that an expression reads again from each of their characters when they are repeated. */
+// deno-fmt-ignore
 const UNITS = [
-  ...[
-    "a",
-    "a.",
-    "a-",
-    "ab",
-    "a b",
-    "1",
-    "_",
-    "-",
-    "=",
-    ".",
-    "/",
-    ":",
-    "@",
-    "{",
-    '"',
-    "\\",
-    "\\n",
-    " ",
-    "|",
-  ],
-  ...["│", "\n", "\r", " \r", " \n", "[", "\x1b[", "é", "日", "\ud800", "QUJDREVGR0hJSktM", HEX],
-  ...["eyJ", "eyJaaaaaaaa-", "eyJaaaaaaaa.", "eyJaaaaaaaa\n", "eyJaaaaaaaa.bbbbbbbb.c ", "sk-ant-"],
-  ...[
-    "sk-ant-\n",
-    `sk-ant-${HEX}\n`,
-    `sk-ant-${HEX}-eyJ\n  │`,
-    "ghp_",
-    "ghp_a-",
-    "xoxb-",
-    "AIza",
-    "AKIA",
-  ],
-  ...[
-    "AKIAIOSFODNN7EXAMPLE",
-    "-----BEGIN ",
-    "-----BEGIN PRIVATE KEY-----",
-    "-----END PRIVATE KEY-----",
-  ],
-  ...[
-    "-----BEGIN PRIVATE KEY-----\n",
-    "-----BEGIN A",
-    "PRIVATE KEY",
-    "-----BEGIN PRIVATE KEY-----END ",
-  ],
-  ...[
-    "bearer ",
-    "bearer a.",
-    "bearer\n",
-    "authorization:",
-    "authorization: bearer ",
-    "authorization ",
-  ],
-  ...[
-    "x-api-key: ",
-    "x-api-key:\n",
-    "aws_secret_access_key = ",
-    "token",
-    '"token"',
-    '"token":',
-    '"token":"',
-  ],
-  ...[
-    '"token":"a',
-    '"aaaatoken"',
-    'token"',
-    "a://",
-    "://a:",
-    "a://a:",
-    "http://user:pass@",
-    "://:",
-  ],
-  ...["aaaaaaaaaaaaaaa", "aaaaaaaabsk-ant-a", "a\na", "a \n a", "| ", "a ", "ab".repeat(499)],
+  "a", "a.", "a-", "ab", "a b", "1", "_", "-", "=", ".", "/", ":", "@", "{", '"', "\\", "\\n", " ",
+  "|", "│", "\n", "\r", " \r", " \n", "[", "\x1b[", "é", "日", "\ud800", "QUJDREVGR0hJSktM", HEX,
+  "eyJ", "eyJaaaaaaaa-", "eyJaaaaaaaa.", "eyJaaaaaaaa\n", "eyJaaaaaaaa.bbbbbbbb.c ", "sk-ant-",
+  "sk-ant-\n", `sk-ant-${HEX}\n`, `sk-ant-${HEX}-eyJ\n  │`, "ghp_", "ghp_a-", "xoxb-", "AIza", "AKIA",
+  "AKIAIOSFODNN7EXAMPLE", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----",
+  "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN A", "PRIVATE KEY", "-----BEGIN PRIVATE KEY-----END ",
+  "bearer ", "bearer a.", "bearer\n", "authorization:", "authorization: bearer ", "authorization ",
+  "x-api-key: ", "x-api-key:\n", "eyJ.-_ x-api-key \n", "aws_secret_access_key = ", "token", '"token"',
+  '"token":', '"token":"', '"token":"a', '"aaaatoken"', 'token"', "a://", "://a:", "a://a:",
+  "http://user:pass@", "://:", "aaaaaaaaaaaaaaa", "aaaaaaaabsk-ant-a", "a\na", "a \n a", "| ", "a ",
+  "ab".repeat(499),
 ];
 
 const repeated = (unit: string, length: number) => unit.repeat(Math.ceil(length / unit.length));
 
-Deno.test("secrets are found in as many steps as the text is long, however it repeats itself", () => {
+Deno.test("steps grow linearly with texts that repeat themselves", () => {
   const find = createSecretFinder(KNOWN);
   const texts = [
     ...UNITS.map((unit) => (length: number) => repeated(unit, length)),
-    // A long run, and what could begin something at every place before or behind it.
+    // A long run before or after the repetition.
     ...UNITS.map((unit) => (length: number) => repeated(unit, length / 2) + "a".repeat(length / 2)),
     ...UNITS.map((unit) => (length: number) => " ".repeat(length / 2) + repeated(unit, length / 2)),
-    // Long runs, one behind the other, that each of those could go on in.
+    // Several repetitions that a secret could span.
     ...[".", "\n", '"', ":"].flatMap((sign) =>
       UNITS.map((unit) => (length: number) =>
         Array.from({ length: 5 }, () => repeated(unit, length / 5)).join(sign)
@@ -111,13 +50,12 @@ Deno.test("secrets are found in as many steps as the text is long, however it re
   for (const text of texts) {
     const [short, long] = [text(500), text(2000)].map((each) => find(each).steps / each.length);
     assert(short !== undefined && long !== undefined);
-    const what = `${JSON.stringify(text(100))}: ${short} and ${long} steps a character`;
-    assert(long < 40, what);
-    assert(long < 1.5 * short + 1, what);
+    const counts = `${JSON.stringify(text(100))}: ${short} and ${long} steps a character`;
+    assert(long < 40 && long < 1.5 * short + 1, counts);
   }
 });
 
-Deno.test("secrets are found in as many steps as the text is long, whatever it is made of", () => {
+Deno.test("steps grow linearly with texts of random parts", () => {
   const find = createSecretFinder(KNOWN);
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...UNITS), { minLength: 1, maxLength: 30 }), (units) => {
@@ -137,12 +75,12 @@ Deno.test("many secrets take no more steps than one", () => {
   assert(many < 3 * one, `${one} and ${many} steps`);
 });
 
-Deno.test("parts of a text are told apart, or together where they overlap", () => {
+Deno.test("overlapping secrets are one span, adjacent secrets are two", () => {
   const find = createSecretFinder(["swordfish-42", "42sk-ant-"]);
   const found = (text: string) => find(text).spans.map(({ start, end }) => text.slice(start, end));
   assertEquals(found("swordfish-42swordfish-42"), ["swordfish-42", "swordfish-42"]);
   assertEquals(found("swordfish-42sk-ant-12345678 x"), ["swordfish-42sk-ant-12345678"]);
-  // What stands right behind a secret is seen as if that were not there.
+  // Text right after a secret is read as if the secret were absent.
   assertEquals(found("swordfish-42ghp_0123456789abcdefghij"), [
     "swordfish-42",
     "ghp_0123456789abcdefghij",
@@ -156,7 +94,7 @@ Deno.test("parts of a text are told apart, or together where they overlap", () =
   ]);
 });
 
-Deno.test("a known secret with blanks is found wherever a screen wraps it", () => {
+Deno.test("a known secret with blanks is found in wrapped rows", () => {
   const find = createSecretFinder(["correct horse battery"]);
   for (
     const text of [
@@ -168,7 +106,7 @@ Deno.test("a known secret with blanks is found wherever a screen wraps it", () =
   ) assertEquals(find(`a ${text} b`).spans, [{ start: 2, end: 2 + text.length }], text);
 });
 
-Deno.test("what may be a secret with what follows is left open, from where it begins", () => {
+Deno.test("a possible beginning of a secret is left open", () => {
   const find = createSecretFinder(["swordfish-42", "two words"]);
   const PEM =
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA0123\n-----END RSA PRIVATE KEY-----";
@@ -187,7 +125,7 @@ Deno.test("what may be a secret with what follows is left open, from where it be
     const [start, end] = ["It is ".length, `It is ${secret}`.length];
     assertEquals(find(text).spans, [{ start, end }], secret);
     assertEquals(find(text).openFrom, Infinity, secret);
-    // The first characters give nothing of it away, nor does the first line of a key.
+    // The first three characters and the first line of a key are no beginning yet.
     const least = secret === PEM ? PEM.indexOf("\n") : 4;
     for (let cut = start + least; cut < end; cut++) {
       const { openFrom } = find(text.slice(0, cut));

@@ -21,7 +21,7 @@ const RESULT = {
   }],
 };
 
-Deno.test("a subagent's prompt is blanked with prompts, and what it is for, wherever it is told", () => {
+Deno.test("a subagent's prompt and description are blanked with prompts", () => {
   const blank = createSaidBlanker({ prompts: true, answers: false });
   const value = [
     { role: "assistant", content: [CALL, { ...CALL, name: "Bash", input: { command: "ls Zoe" } }] },
@@ -63,7 +63,7 @@ const BLANK_INPUT = {
   subagent_type: "Explore",
 };
 
-Deno.test("what a subagent reports is blanked with answers; what Claude Code says around it stays", () => {
+Deno.test("a subagent's report is blanked with answers", () => {
   const blank = createSaidBlanker({ prompts: false, answers: true });
   const value = [
     { role: "assistant", content: [CALL] },
@@ -99,7 +99,7 @@ Deno.test("what a subagent reports is blanked with answers; what Claude Code say
   ]);
 });
 
-Deno.test("how a subagent in the background ended can be read as before, but for its words", () => {
+Deno.test("the notification of a background subagent keeps its structure", () => {
   const text = '<task-notification>\n<task-id>a1</task-id>\n<summary>Agent "Find Zoe" finished' +
     "</summary>\n<result>Zoe </result> </task-notification> left</result>\n<usage>\n" +
     "<tool_uses>1</tool_uses></usage>\n</task-notification>";
@@ -123,7 +123,7 @@ Deno.test("how a subagent in the background ended can be read as before, but for
   assertEquals(told({ prompts: true, answers: false }), all(text.replace("Find Zoe", "xxxx xxx")));
 });
 
-Deno.test("what a subagent is told is blanked in JSON, however it is written, and of the same length", () => {
+Deno.test("a subagent's prompt is blanked in JSON of equal length", () => {
   const json = String.raw`{ "prompt" : "a\u00e9\n\u2014\"b\ud835\udc00", "n": {"prompt": "no"},` +
     String.raw`"description":"<b>","k":["prompt","a"]}`;
   const blanked = blankCallJson("Agent", json);
@@ -135,7 +135,7 @@ Deno.test("what a subagent is told is blanked in JSON, however it is written, an
     k: ["prompt", "a"],
   });
   assertEquals(blankCallJson("Bash", json), json);
-  // One that breaks off, wherever it does.
+  // JSON that breaks off anywhere.
   for (let end = 0; end <= json.length; end++) {
     const part = blankCallJson("Agent", json.slice(0, end));
     assertEquals(part.length, end);
@@ -143,7 +143,7 @@ Deno.test("what a subagent is told is blanked in JSON, however it is written, an
   }
 });
 
-Deno.test("what was blanked is blanked to the same", () => {
+Deno.test("blanking a second time changes nothing", () => {
   const value = [{ role: "assistant", content: [CALL] }, { role: "user", content: [RESULT] }];
   const once = createSaidBlanker(BOTH)(value);
   assertEquals(createSaidBlanker(BOTH)(once), once);
