@@ -6,12 +6,11 @@ import { startProgram } from "../start_program.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { filesBelow, makeCassette } from "./scene.ts";
 
-/** Puts the cassette on a disk of its own, and shows what is on it afterwards. */
-const ON_A_DISK = (options: string) => `
+/** Copies the cassette to a full disk, runs a command there, and copies the disk back. */
+const ON_A_FULL_DISK = `
   mkdir disk after
   mount -t tmpfs -o size=80k none disk
   cp -r before/. disk
-  ${options}
   "$@"
   code=$?
   cp -r disk/. after
@@ -19,32 +18,24 @@ const ON_A_DISK = (options: string) => `
 `;
 
 Deno.test(unlessLacking(MOUNT_LACK, {
-  name: "a full disk and a read-only one are told, and the cassette is as it was",
+  name: "a full disk is reported and the cassette stays as it was",
   fn: async () => {
-    for (
-      const [options, why] of [
-        ["", "No space left on device"],
-        ["mount -o remount,ro disk", "Read-only file system"],
-      ] as const
-    ) {
-      const folder = Deno.makeTempDirSync();
-      try {
-        makeCassette(`${folder}/before`);
-        const before = filesBelow(`${folder}/before`);
-        const wrap = ["unshare", "-rm", "/bin/sh", "-c", ON_A_DISK(options), "sh"];
-        const scrub = [...wrap, ...CLAUDE_PRINT, "cassette", "scrub", "disk"];
-        const { code, stdout, stderr } = await startProgram(scrub, {
-          env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
-          cwd: folder,
-        }).ended;
-        assertEquals([code, stdout], [2, ""]);
-        assert(stderr.startsWith("claude-print: Cannot scrub disk: "), stderr);
-        assertStringIncludes(stderr, why);
-        assertStringIncludes(stderr, "\n  Give it folders of yours on a disk with room\n");
-        assertEquals(filesBelow(`${folder}/after`), before);
-      } finally {
-        Deno.removeSync(folder, { recursive: true });
-      }
+    const folder = Deno.makeTempDirSync();
+    try {
+      makeCassette(`${folder}/before`);
+      const before = filesBelow(`${folder}/before`);
+      const wrap = ["unshare", "-rm", "/bin/sh", "-c", ON_A_FULL_DISK, "sh"];
+      const scrub = [...wrap, ...CLAUDE_PRINT, "cassette", "scrub", "disk"];
+      const { code, stdout, stderr } = await startProgram(scrub, {
+        env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
+        cwd: folder,
+      }).ended;
+      assertEquals([code, stdout], [2, ""]);
+      assert(stderr.startsWith("claude-print: Cannot scrub disk: No space left on device"), stderr);
+      assertStringIncludes(stderr, "\n  Give it folders of yours on a disk with room\n");
+      assertEquals(filesBelow(`${folder}/after`), before);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
     }
   },
 }));

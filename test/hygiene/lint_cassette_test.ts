@@ -1,46 +1,61 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { gzipSync } from "node:zlib";
-import { inFolder, lintAt, makeCassette, makeExchange } from "./scene.ts";
+import { inFolder, lintAt, makeCassette, makeExchange, scrubAt } from "./scene.ts";
 
 const KEY = `sk-ant-${"a1b2".repeat(6)}`;
+const BOTH = { prompts: true, answers: true };
 
-/** What is said of a cassette to which something was done. */
-function linted(spoil: (folder: string) => void) {
-  let said: ReturnType<typeof lintAt> = { replays: [], problems: [] };
+/**
+ * Lints a cassette that was changed, after it was scrubbed if `said` is given.
+ *
+ * @param options.apiOnly whether the cassette has exchanges only
+ */
+function lint(
+  change: (folder: string) => void,
+  { said, known = {}, apiOnly = false }: {
+    readonly apiOnly?: boolean;
+    readonly said?: { readonly prompts: boolean; readonly answers: boolean };
+    readonly known?: Parameters<typeof lintAt>[1];
+  } = {},
+): ReturnType<typeof lintAt> {
+  let linted: ReturnType<typeof lintAt> = { replays: [], problems: [] };
   inFolder((folder) => {
-    makeCassette(folder);
-    spoil(folder);
-    const { replays, problems } = lintAt(folder);
-    said = { replays, problems: problems.map((problem) => problem.replaceAll(folder, "it")) };
+    const path = `${folder}/it`;
+    if (apiOnly) makeExchange(`${path}/api`);
+    else makeCassette(path);
+    if (said !== undefined) scrubAt(path, { said });
+    change(path);
+    const { replays, problems } = lintAt(path, known);
+    const named = (text: string) => text.replaceAll(folder, "").replace(/\b[\da-f]{16}\b/u, "KEY");
+    linted = { replays, problems: problems.map(named) };
   });
-  return said;
+  return linted;
 }
 
 const edit = (path: string, change: (text: string) => string) =>
   Deno.writeTextFileSync(path, change(Deno.readTextFileSync(path)));
+const append = (path: string, ...lines: readonly unknown[]) =>
+  edit(path, (text) => text + lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+const exchangeIn = (folder: string) => [...Deno.readDirSync(`${folder}/api`)][0]?.name ?? "";
 
-Deno.test("a cassette replays in the ways for which it has the parts", () => {
-  assertEquals(linted(() => {}), { replays: ["world", "program", "api"], problems: [] });
-  assertEquals(linted((folder) => Deno.removeSync(`${folder}/child.cast`)), {
-    replays: ["program", "api"],
-    problems: [],
-  });
-  assertEquals(linted((folder) => Deno.removeSync(`${folder}/tape.jsonl`)), {
-    replays: ["world", "api"],
-    problems: [],
-  });
-  assertEquals(
-    linted((folder) => {
-      for (const name of ["child.cast", "tape.jsonl", "meta.json"]) {
-        Deno.removeSync(`${folder}/${name}`);
-      }
-    }),
-    { replays: ["api"], problems: [] },
-  );
+Deno.test("a cassette replays by the files that it has", () => {
+  for (
+    const [removed, replays] of [
+      [[], ["world", "program", "api"]],
+      [["child.cast"], ["program", "api"]],
+      [["tape.jsonl"], ["world", "api"]],
+      [["child.cast", "tape.jsonl", "meta.json"], ["api"]],
+    ] as const
+  ) {
+    const linted = lint((folder) => {
+      for (const name of removed) Deno.removeSync(`${folder}/${name}`);
+    });
+    assertEquals(linted, { replays, problems: [] });
+  }
 });
 
-Deno.test("what is replayed otherwise than it was recorded is wrong", () => {
-  const { replays, problems } = linted((folder) =>
+Deno.test("a replay that prints another frame is a problem", () => {
+  const { replays, problems } = lint((folder) =>
     edit(`${folder}/tape.jsonl`, (text) => text.replaceAll('"num_turns":3', '"num_turns":4'))
   );
   assertEquals(replays, ["program", "api"]);
@@ -50,15 +65,12 @@ Deno.test("what is replayed otherwise than it was recorded is wrong", () => {
   );
 });
 
-Deno.test("a tape with what cannot be replayed is wrong, whoever made it", () => {
+Deno.test("a tape that cannot be replayed is a problem", () => {
   inFolder((folder) => {
     const path = `${folder}/a.jsonl`;
-    const question = {
-      type: "control_request",
-      request_id: "1",
-      request: { subtype: "ask_the_moon" },
-    };
-    Deno.writeTextFileSync(path, JSON.stringify({ dir: "read", frame: question }));
+    const request = { subtype: "ask_the_moon" };
+    const frame = { type: "control_request", request_id: "1", request };
+    Deno.writeTextFileSync(path, JSON.stringify({ dir: "read", frame }));
     const { replays, problems } = lintAt(path);
     assertEquals([replays, problems.length], [[], 1]);
     assertMatch(problems.join(), /ask_the_moon/u);
@@ -67,7 +79,7 @@ Deno.test("a tape with what cannot be replayed is wrong, whoever made it", () =>
   });
 });
 
-Deno.test("a tape on which an answer of the caller is missing is wrong", () => {
+Deno.test("a missing answer of the caller is a problem", () => {
   inFolder((folder) => {
     makeCassette(folder, "2.1.332/asked");
     assertEquals(lintAt(folder).problems, []);
@@ -82,115 +94,205 @@ Deno.test("a tape on which an answer of the caller is missing is wrong", () => {
   });
 });
 
-Deno.test("an exchange that cannot be read, is none, or has the key of another is wrong", () => {
-  const api = (spoil: (api: string, name: string) => void) =>
-    linted((folder) => {
-      const [file] = [...Deno.readDirSync(`${folder}/api`)];
-      spoil(`${folder}/api`, file?.name ?? "");
-    });
-  const renamed = api((api, name) =>
-    Deno.renameSync(`${api}/${name}`, `${api}/${"0".repeat(16)}-0.json`)
-  );
-  assertEquals(renamed.replays, ["world", "program"]);
-  assertMatch(
-    renamed.problems.join(),
-    /^api\/0{16}-0\.json has the key of another request: its own begins with [\da-f]{16}$/u,
-  );
-  assertMatch(
-    api((api, name) => edit(`${api}/${name}`, (text) => text.slice(0, -9))).problems.join(),
-    /^Cannot read the exchange it\/api\/\S+: it is no JSON$/u,
-  );
-  assertEquals(
-    api((api) => Deno.writeTextFileSync(`${api}/notes.json`, "{}")).problems,
-    ["api/notes.json is no exchange"],
-  );
-  assertEquals(api((api, name) => Deno.removeSync(`${api}/${name}`)).problems, [
-    "There is no exchange in api",
-  ]);
+Deno.test("an exchange that is damaged, renamed or missing is a problem", () => {
+  const name = `${"0".repeat(16)}-0.json`;
+  for (
+    const [change, problem] of [
+      [
+        (api: string, path: string) => Deno.renameSync(path, `${api}/${name}`),
+        /^api\/KEY-0\.json has the key of another request: its own begins with [\da-f]{16}$/u,
+      ],
+      [
+        (_api: string, path: string) => edit(path, (text) => text.slice(0, -9)),
+        /^Cannot read the exchange \/it\/api\/\S+: it is no JSON$/u,
+      ],
+      [
+        (api: string) => Deno.writeTextFileSync(`${api}/notes.json`, "{}"),
+        /^api\/notes\.json is no exchange$/u,
+      ],
+      [(_api: string, path: string) => Deno.removeSync(path), /^There is no exchange in api$/u],
+    ] as const
+  ) {
+    const { replays, problems } = lint(
+      (folder) => change(`${folder}/api`, `${folder}/api/${exchangeIn(folder)}`),
+      { apiOnly: true },
+    );
+    assertMatch(problems.join(), problem);
+    assertEquals(replays, []);
+  }
 });
 
-Deno.test("a secret that was left is told by its place, whatever hides it, and not what it is", () => {
+Deno.test("a secret is reported by its place, and not printed", () => {
   const [half, rest] = [KEY.slice(0, 14), KEY.slice(14)];
-  const line = (value: unknown) => `${JSON.stringify(value)}\n`;
-  const append = (path: string, ...lines: readonly unknown[]) =>
-    Deno.writeTextFileSync(path, lines.map(line).join(""), { append: true });
-  const cast = linted((folder) => {
-    edit(
-      `${folder}/child.cast`,
-      (text) =>
-        text.replace(
-          /^\[([\d.]+),"o",.*\n/mu,
-          (first, at) =>
-            `${first}${line([Number(at), "o", half])}${line([Number(at), "o", `\x1b[1m${rest} `])}`,
-        ),
-    );
-  });
-  assertMatch(
-    cast.problems.join("\n"),
-    /^A secret is left in line \d+ of child\.cast\nA secret is left in line \d+ of child\.cast$/u,
-  );
   const delta = (text: string) => ({
     type: "content_block_delta",
     index: 0,
     delta: { type: "text_delta", text },
   });
-  const tape = linted((folder) =>
-    append(
-      `${folder}/tape.jsonl`,
-      ...[half, rest].map((text) => ({
-        dir: "read",
-        frame: { type: "stream_event", event: delta(text) },
-      })),
-    )
-  );
-  assertEquals(tape.problems.filter((problem) => problem.startsWith("A secret")).length, 2);
-  const stream = [half, rest].map((text) => `data: ${JSON.stringify(delta(text))}\n\n`).join("");
-  const told = linted((folder) => void makeExchange(`${folder}/api`, { answer: stream }));
-  assertMatch(told.problems.join(), /^A secret is left in api\/[\da-f]{16}-1\.json$/u);
-  const packed = linted((folder) => {
-    const name = makeExchange(`${folder}/api`, { headers: [["content-encoding", "gzip"]] });
-    edit(`${folder}/api/${name}`, (text) => {
-      const file = JSON.parse(text);
-      file.response.chunks = [{
-        ms: 0,
-        body: { base64: new Uint8Array(gzipSync(KEY)).toBase64() },
-      }];
-      return JSON.stringify(file);
-    });
-  });
-  assertMatch(packed.problems.join(), /^A secret is left in api\/[\da-f]{16}-1\.json$/u);
-  const meta = linted((folder) =>
-    edit(`${folder}/meta.json`, (text) => text.replace('"linux-x86_64"', `"${KEY}"`))
-  );
-  assertEquals(meta.problems, ["A secret is left in meta.json"]);
-  for (const { problems } of [cast, tape, told, packed, meta]) {
-    assertEquals(problems.join().includes("a1b2"), false);
+  const rows: readonly (readonly [
+    name: string,
+    change: (folder: string) => void,
+    place: RegExp,
+    count: number,
+  ])[] = [
+    [
+      "two pieces of output",
+      (folder) =>
+        edit(
+          `${folder}/child.cast`,
+          (text) =>
+            text.replace(/^\[([\d.]+),"o",.*\n/mu, (first, at) =>
+              first + [half, `\x1b[1m${rest} `].map((data) =>
+                `${JSON.stringify([Number(at), "o", data])}\n`
+              ).join("")),
+        ),
+      /^A secret is left in line \d+ of child\.cast$/u,
+      2,
+    ],
+    [
+      "two stream events",
+      (folder) =>
+        append(
+          `${folder}/tape.jsonl`,
+          ...[half, rest].map((text) => ({
+            dir: "read",
+            frame: { type: "stream_event", event: delta(text) },
+          })),
+        ),
+      /^A secret is left in line \d+ of tape\.jsonl$/u,
+      2,
+    ],
+    [
+      "two events of the API",
+      (folder) => {
+        const answer = [half, rest].map((text) => `data: ${JSON.stringify(delta(text))}\n\n`).join(
+          "",
+        );
+        makeExchange(`${folder}/api`, { answer });
+      },
+      /^A secret is left in api\/KEY-1\.json$/u,
+      1,
+    ],
+    [
+      "a compressed body",
+      (folder) => {
+        const name = makeExchange(`${folder}/api`, { headers: [["content-encoding", "gzip"]] });
+        edit(`${folder}/api/${name}`, (text) => {
+          const file = JSON.parse(text);
+          const base64 = new Uint8Array(gzipSync(KEY)).toBase64();
+          file.response.chunks = [{ ms: 0, body: { base64 } }];
+          return JSON.stringify(file);
+        });
+      },
+      /^A secret is left in api\/KEY-1\.json$/u,
+      1,
+    ],
+    [
+      "meta.json",
+      (folder) => edit(`${folder}/meta.json`, (text) => text.replace('"linux-x86_64"', `"${KEY}"`)),
+      /^A secret is left in meta\.json$/u,
+      1,
+    ],
+  ];
+  for (const [name, change, place, count] of rows) {
+    const { problems } = lint(change);
+    assertEquals(problems.filter((problem) => place.test(problem)).length, count, name);
+    assertEquals(problems.join().includes("a1b2"), false, name);
   }
 });
 
-Deno.test("of many problems of a kind a few are told", () => {
-  const { problems } = linted((folder) => {
-    edit(
-      `${folder}/tape.jsonl`,
-      (text) => text.replaceAll('"type":"system"', `"key":"${KEY}","type":"system"`),
-    );
+Deno.test("at most five problems of a kind are listed", () => {
+  const { problems } = lint((folder) => {
     for (let number = 0; number < 8; number++) makeExchange(`${folder}/api`, { answer: KEY });
-  });
-  assertEquals(
-    problems.filter((problem) => problem.startsWith("A secret is left in api")).length,
-    5,
-  );
+  }, { apiOnly: true });
+  assertEquals(problems.filter((problem) => /^A secret is left in api/u.test(problem)).length, 5);
   assertEquals(problems.at(-1), "And 3 more of that kind");
 });
 
-Deno.test("in what is nested deeply a secret is told where there is one", () => {
-  const found = (innermost: string) =>
-    linted((folder) => {
-      const data = `{"in":${"[".repeat(450)}${innermost}${"]".repeat(450)}}`;
-      makeExchange(`${folder}/api`, { answer: `data: ${data}\n\n` });
-    }).problems.filter((problem) => problem.startsWith("A secret"));
-  assertEquals(found('"nothing"'), []);
-  assertEquals(found('{"text":"nothing","number":1}'), []);
-  assertEquals(found(`"${KEY}"`).length, 1);
-  assertEquals(found('{"password":"nothing that has a shape"}').length, 1);
+Deno.test("a secret is found in deeply nested values", () => {
+  for (
+    const [innermost, secrets] of [
+      ['"nothing"', 0],
+      ['{"text":"nothing","number":1}', 0],
+      [`"${KEY}"`, 1],
+      ['{"password":"nothing that has a shape"}', 1],
+    ] as const
+  ) {
+    const data = `{"in":${"[".repeat(450)}${innermost}${"]".repeat(450)}}`;
+    const { problems } = lint(
+      (folder) => void makeExchange(`${folder}/api`, { answer: `data: ${data}\n\n` }),
+      { apiOnly: true },
+    );
+    assertEquals(problems.filter((problem) => problem.startsWith("A secret")).length, secrets);
+  }
+});
+
+Deno.test("scrubbed recordings have no problems", () => {
+  for (
+    const [name, said] of [
+      ["asked", { prompts: true, answers: false }],
+      ["conversation", { prompts: false, answers: true }],
+      ["partial-messages", BOTH],
+      ["subagents", BOTH],
+    ] as const
+  ) {
+    inFolder((folder) => {
+      makeCassette(folder, `2.1.332/${name}`);
+      scrubAt(folder, { said });
+      assertEquals(lintAt(folder).problems, [], name);
+    });
+  }
+});
+
+Deno.test("traces in a scrubbed tape are reported by kind and line", () => {
+  const frames = [
+    ...["at /home/bob/secret", "mail bob@acme.io", "zoe was here"].map((text) => ({
+      type: "system",
+      subtype: "status",
+      text,
+    })),
+    { type: "system", account_uuid: "1234abcd-1234-4234-8234-123456789abc" },
+    { type: "user", message: { role: "user", content: "Hello" } },
+  ];
+  const left = (said: typeof BOTH) =>
+    lint((folder) => {
+      const tape = `${folder}/tape.jsonl`;
+      Deno.writeTextFileSync(tape, "");
+      append(tape, ...frames.map((frame) => ({ dir: "read", at: 9e9, frame })));
+    }, { said, known: { users: ["zoe"] } }).problems.filter((each) => each.includes("is left"));
+  assertEquals(left({ prompts: false, answers: false }), [
+    "A path is left in line 1 of tape.jsonl",
+    "An address of mail is left in line 2 of tape.jsonl",
+    "The name of a user is left in line 3 of tape.jsonl",
+    "The number or name of an account is left in line 4 of tape.jsonl",
+  ]);
+  assertEquals(
+    left({ prompts: true, answers: false }).at(-1),
+    "A prompt is left in line 5 of tape.jsonl",
+  );
+  assertEquals(left(BOTH).at(-1), "A prompt or an answer is left in line 5 of tape.jsonl");
+});
+
+Deno.test("traces in exchanges, meta.json and the name are reported", () => {
+  const said = { prompts: false, answers: false };
+  const api = lint(
+    (folder) =>
+      edit(
+        `${folder}/api/${exchangeIn(folder)}`,
+        (text) => text.replace('"content-type",', '"x-by","bob@acme.io"],["content-type",'),
+      ),
+    { said },
+  );
+  assertEquals(api.problems, ["An address of mail is left in api/KEY-0.json"]);
+  const meta = lint(
+    (folder) =>
+      edit(
+        `${folder}/meta.json`,
+        (text) => JSON.stringify({ ...JSON.parse(text), more: "/home/bob/x" }),
+      ),
+    { said },
+  );
+  assertEquals(meta.problems, ["A path is left in meta.json"]);
+  const named = lint(() => {}, { said, known: { words: ["it"] } });
+  assertEquals(named.problems[0], "A name is left in what it is called");
 });

@@ -7,11 +7,12 @@ import type { Exchange } from "../../src/relay/exchanges/exchange.ts";
 import { addExchange } from "../../src/relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../../src/relay/exchanges/request_key.ts";
 import { somebodys } from "../cassette/scrub/scrub_run.ts";
-import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
 
 export const REDACTOR = createRedactor({ env: {} });
 
-/** A folder of the test's own. */
+const RUNS = new URL("../../fixtures/recordings/runs/", import.meta.url).pathname;
+
+/** Runs a test with a new folder, and removes the folder. */
 export function inFolder(test: (folder: string) => void): void {
   const folder = Deno.makeTempDirSync();
   try {
@@ -21,19 +22,17 @@ export function inFolder(test: (folder: string) => void): void {
   }
 }
 
-/** Makes a cassette of a run as somebody has recorded it, with an exchange. */
+/** Makes a cassette of a run that names alice and acme, with one exchange of the API. */
 export function makeCassette(folder: string, name = "2.1.332/tools"): void {
-  const run = RECORDED_RUNS.find((each) => each.name === name);
-  if (run === undefined) throw new Error(`There is no recorded run ${name}`);
-  const { cast, tape } = somebodys(run.folder);
+  const { cast, tape } = somebodys(`${RUNS}${name}`);
   Deno.mkdirSync(folder, { recursive: true });
   Deno.writeTextFileSync(`${folder}/child.cast`, cast);
   Deno.writeTextFileSync(`${folder}/tape.jsonl`, tape);
-  Deno.copyFileSync(`${run.folder}/meta.json`, `${folder}/meta.json`);
+  Deno.copyFileSync(`${RUNS}${name}/meta.json`, `${folder}/meta.json`);
   makeExchange(`${folder}/api`);
 }
 
-/** Makes an exchange in a folder of them. */
+/** Adds an exchange to the folder of a cassette's exchanges; returns its name. */
 export function makeExchange(
   api: string,
   { answer = "data: /home/alice/x\n\n", headers = [] }: {
@@ -55,7 +54,7 @@ export function makeExchange(
   return addExchange(api, { exchange: { at: 0, request, response }, key: keyOf(request) });
 }
 
-/** Scrubs all that is found at a path; reports by name. */
+/** Scrubs all cassettes at a path; returns their reports by name. */
 export function scrubAt(
   path: string,
   { said = { prompts: false, answers: false }, inputName }: {
@@ -70,11 +69,14 @@ export function scrubAt(
   ]));
 }
 
-/** What is the matter with the one cassette at a path. */
-export function lintAt(path: string): ReturnType<typeof lintCassette> {
+/** Lints the only cassette at a path. */
+export function lintAt(
+  path: string,
+  known: Parameters<typeof lintCassette>[1]["known"] = {},
+): ReturnType<typeof lintCassette> {
   const [found] = findCassettes([path]);
   if (found === undefined) throw new Error(`There is no cassette at ${path}`);
-  return lintCassette(found, { redactor: REDACTOR, known: {} });
+  return lintCassette(found, { redactor: REDACTOR, known });
 }
 
 /** All files below a folder, by their paths from there. */

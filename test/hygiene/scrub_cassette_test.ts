@@ -1,9 +1,18 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { CliError } from "../../src/cli_error.ts";
 import { StagedFiles } from "../../src/hygiene/staged_files.ts";
-import { filesBelow, inFolder, lintAt, makeCassette, makeExchange, scrubAt } from "./scene.ts";
+import { scrubInto } from "../../src/hygiene/scrub_into.ts";
+import {
+  filesBelow,
+  inFolder,
+  lintAt,
+  makeCassette,
+  makeExchange,
+  REDACTOR,
+  scrubAt,
+} from "./scene.ts";
 
-Deno.test("a scrubbed cassette tells nothing of who recorded it, says so, and replays in each way", () => {
+Deno.test("a scrubbed cassette names nobody and replays in each way", () => {
   inFolder((folder) => {
     makeCassette(folder);
     assertMatch(JSON.stringify(filesBelow(folder)), /alice.*acme|acme.*alice/u);
@@ -26,7 +35,7 @@ Deno.test("a scrubbed cassette tells nothing of who recorded it, says so, and re
   });
 });
 
-Deno.test("tapes are scrubbed where they lie, flat and nested, and what belongs to them stays", () => {
+Deno.test("tapes are scrubbed in place, and neighbouring files stay", () => {
   inFolder((folder) => {
     const tape = '{"type":"system","cwd":"/home/alice/x"}\n';
     for (
@@ -54,30 +63,19 @@ Deno.test("tapes are scrubbed where they lie, flat and nested, and what belongs 
   });
 });
 
-Deno.test("what cannot be read leaves everything as it was", () => {
+Deno.test("a damaged cassette is refused and left as it was", () => {
   for (
-    const [damage, message] of [
-      [(folder: string) => append(`${folder}/tape.jsonl`, '{"dir":"re'), "was cut short"],
-      [(folder: string) => append(`${folder}/child.cast`, "[1]\n"), "is no event of a cast"],
-      [
-        (folder: string) => Deno.writeTextFileSync(`${folder}/meta.json`, '{"format":2}'),
-        "format 2",
-      ],
-      [
-        (folder: string) => Deno.writeTextFileSync(`${folder}/api/${"0".repeat(16)}-0.json`, "{"),
-        "is no JSON",
-      ],
-      [(folder: string) => append(`${folder}/child.cast`, `[9,"h","${"[".repeat(999)}"]\n`), ""],
+    const [name, text, message] of [
+      ["tape.jsonl", '{"dir":"re', "was cut short"],
+      ["child.cast", "[1]\n", "is no event of a cast"],
+      ["meta.json", "{", "meta.json"],
+      [`api/${"0".repeat(16)}-0.json`, "{", "is no JSON"],
     ] as const
   ) {
     inFolder((folder) => {
       makeCassette(folder);
-      damage(folder);
+      append(`${folder}/${name}`, text);
       const before = filesBelow(folder);
-      if (message === "") {
-        scrubAt(folder);
-        return;
-      }
       const error = assertThrows(() => scrubAt(folder), CliError, message);
       assert(error.suggestion !== undefined);
       assertEquals(filesBelow(folder), before);
@@ -85,34 +83,41 @@ Deno.test("what cannot be read leaves everything as it was", () => {
   }
 });
 
+Deno.test("a deeply nested event of a cast is scrubbed", () => {
+  inFolder((folder) => {
+    makeCassette(folder);
+    append(`${folder}/child.cast`, `[9,"h","${"[".repeat(999)}"]\n`);
+    scrubAt(folder);
+  });
+});
+
 function append(path: string, text: string): void {
   Deno.writeTextFileSync(path, text, { append: true });
 }
 
-Deno.test("what cannot be written leaves everything as it was, and nothing beside it", () => {
+Deno.test("files that cannot be written leave the cassette as it was", () => {
   inFolder((folder) => {
     makeCassette(folder);
     const before = filesBelow(folder);
-    const failed = () => {
+    const stage = () => {
       using staged = new StagedFiles("scrub it");
       staged.begin(`${folder}/child.cast`).write("new");
       staged.begin(`${folder}/tape.jsonl`).write("new");
       staged.begin(`${folder}/gone/meta.json`);
     };
-    const { message, suggestion } = assertThrows(failed, CliError);
+    const { message, suggestion } = assertThrows(stage, CliError);
     assertMatch(message, /^Cannot scrub it: No such file or directory/u);
     assertEquals(suggestion, "Give it folders of yours on a disk with room");
     assertEquals(filesBelow(folder), before);
-    // Whoever is stopped before the end has changed nothing.
     {
       using staged = new StagedFiles("scrub it");
       staged.begin(`${folder}/child.cast`).write("x".repeat(1_000_000));
     }
-    assertEquals(filesBelow(folder), before);
+    assertEquals(filesBelow(folder), before, "nothing was committed");
   });
 });
 
-Deno.test("one who is stopped while files are put in their places leaves each old or new, as a whole", () => {
+Deno.test("a failed commit leaves each file old or new", () => {
   inFolder((folder) => {
     makeCassette(folder);
     const before = filesBelow(folder);
@@ -142,7 +147,7 @@ Deno.test("more exchanges than files can be open are scrubbed", () => {
   });
 });
 
-Deno.test("what a writer that was killed has left is removed", () => {
+Deno.test("files that a killed writer left are removed", () => {
   inFolder((folder) => {
     makeCassette(folder);
     for (const place of ["", "/api"]) {
@@ -153,7 +158,7 @@ Deno.test("what a writer that was killed has left is removed", () => {
   });
 });
 
-Deno.test("nothing is written through a link, into whatever folder it leads", () => {
+Deno.test("nothing is written through a link", () => {
   inFolder((folder) => {
     makeCassette(`${folder}/one`);
     makeExchange(`${folder}/two`);
@@ -169,7 +174,7 @@ Deno.test("nothing is written through a link, into whatever folder it leads", ()
   });
 });
 
-Deno.test("exchanges that have become the same are all kept, and one that was placed before is not doubled", () => {
+Deno.test("exchanges that become equal are all kept, each once", () => {
   inFolder((folder) => {
     const names = ["1", "2"].map((digit) =>
       makeExchange(folder + "/api", { answer: `data: ${digit}\n\n` })
@@ -179,10 +184,109 @@ Deno.test("exchanges that have become the same are all kept, and one that was pl
     scrubAt(folder);
     const scrubbed = filesBelow(`${folder}/api`);
     assertEquals(Object.keys(scrubbed).length, 2);
-    // As if one had been killed after it had placed the first.
+    // As if a scrub had been killed after it placed the first exchange.
     const [name = "", text = ""] = before[0] ?? [];
     Deno.writeTextFileSync(`${folder}/api/${name}`, text);
     scrubAt(folder);
     assertEquals(filesBelow(`${folder}/api`), scrubbed);
+  });
+});
+
+const OPTIONS = {
+  said: { prompts: false, answers: false },
+  redactor: REDACTOR,
+  known: { homes: [], users: [], hosts: [] },
+};
+const TAPE = '{"type":"system","cwd":"/home/alice/x"}\n';
+const SCRUBBED = '{"type":"system","cwd":"/home/xxxxx/x"}\n';
+
+const write = (path: string, text = TAPE) => {
+  Deno.mkdirSync(path.replace(/[^/]*$/u, ""), { recursive: true });
+  Deno.writeTextFileSync(path, text);
+};
+
+/** The names of all files and folders in a folder, hidden or not. */
+const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+
+Deno.test("scrubInto() scrubs into a new folder and keeps the cassette", () => {
+  inFolder((folder) => {
+    const one = `${folder}/one`;
+    makeCassette(one);
+    makeCassette(`${one}/2`);
+    write(`${one}/notes.txt`);
+    const before = filesBelow(one);
+    const out = `${folder}/out`;
+    const { reports, leftOut } = scrubInto(`${out}/`, { ...OPTIONS, paths: [one] });
+    assertEquals(reports.map(([name, report]) => [name, report["api"]]), [
+      [one, 1],
+      [`${one}/2`, 1],
+    ]);
+    assertEquals(leftOut, [`${one}/notes.txt`]);
+    assertEquals(filesBelow(one), before);
+    assertEquals(/alice|acme/u.exec(JSON.stringify(filesBelow(out))), null);
+    assertEquals(namesIn(out), ["2", "api", "child.cast", "meta.json", "tape.jsonl"]);
+    assertEquals(Deno.statSync(out).mode! & 0o777, 0o700);
+    assertEquals(lintAt(out), { replays: ["world", "program", "api"], problems: [] });
+    // A scrubbed cassette is copied as it is, with its exchanges.
+    scrubInto(`${folder}/again`, { ...OPTIONS, paths: [out] });
+    assertEquals(filesBelow(`${folder}/again`), filesBelow(out));
+  });
+});
+
+Deno.test("scrubInto() keeps the places of tapes", () => {
+  inFolder((folder) => {
+    for (const path of ["flat/a.jsonl", "flat/a.fields.json", "nested/one/wire.jsonl"]) {
+      write(`${folder}/${path}`);
+    }
+    Deno.mkdirSync(`${folder}/empty`);
+    const into = (out: string, paths: readonly string[], inputName?: string) => {
+      scrubInto(`${folder}/${out}`, {
+        ...OPTIONS,
+        paths: paths.map((path) => `${folder}/${path}`),
+        ...(inputName === undefined ? {} : { inputName }),
+      });
+      return filesBelow(`${folder}/${out}`);
+    };
+    assertEquals(into("empty", ["flat"]), { "a.jsonl": SCRUBBED });
+    assertEquals(into("named", ["nested"], "wire.jsonl"), { "one/wire.jsonl": SCRUBBED });
+    assertEquals(into("single", ["flat/a.jsonl"]), { "a.jsonl": SCRUBBED });
+    assertEquals(into("both", ["flat", "nested/one/wire.jsonl", "flat/."]), {
+      "flat/a.jsonl": SCRUBBED,
+      "wire.jsonl": SCRUBBED,
+    });
+    assertThrows(
+      () => into("alike", ["flat/a.jsonl", "empty/a.jsonl"]),
+      CliError,
+      "are called alike",
+    );
+    assertEquals(namesIn(folder).includes("alike"), false);
+  });
+});
+
+Deno.test("scrubInto() refuses a folder that is used, and leaves nothing", () => {
+  inFolder((folder) => {
+    const one = `${folder}/one`;
+    makeCassette(one);
+    Deno.mkdirSync(`${folder}/full/.unfinished`, { recursive: true });
+    const before = namesIn(folder);
+    for (
+      const [out, reason] of [
+        ...["one", "one/api", "one/meta.json", "one/new"].map((out) =>
+          [out, "it is in /one, which is to stay as it is"] as const
+        ),
+        ["full", "there is something in it"],
+        ["no/new", "the folder above it does not exist"],
+      ] as const
+    ) {
+      const error = assertThrows(
+        () => scrubInto(`${folder}/${out}`, { ...OPTIONS, paths: [one] }),
+        CliError,
+      );
+      assertEquals(error.message.replaceAll(folder, ""), `Cannot scrub in /${out}: ${reason}`);
+    }
+    Deno.writeTextFileSync(`${one}/api/${"0".repeat(16)}-0.json`, "{");
+    assertThrows(() => scrubInto(`${folder}/out`, { ...OPTIONS, paths: [one] }), CliError);
+    assertEquals(namesIn(folder), before);
+    assertEquals(namesIn(one), ["api", "child.cast", "meta.json", "tape.jsonl"]);
   });
 });
