@@ -1,5 +1,17 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { UnsupportedError } from "../../../src/cli_error.ts";
+import {
+  childEnvironment,
+  contestedVariables,
+} from "../../../src/sandbox/child/child_environment.ts";
 import { childFiles, type ChildFilesOptions } from "../../../src/sandbox/child/child_files.ts";
+import {
+  mayHaveOtherHooks,
+  refuseSilencedHooks,
+  withoutScreenCommands,
+} from "../../../src/sandbox/child/foreign_settings.ts";
+import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
+import { seededClaudeJson } from "../../../src/sandbox/child/seeded_claude_json.ts";
 import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
 
 const PARTS = folderParts("/runs/1-2-00000000");
@@ -28,7 +40,11 @@ function filesOf(more: Partial<ChildFilesOptions> = {}): Readonly<Record<string,
   );
 }
 
-Deno.test("childFiles() has a file for the prompt and the user's settings only where there are some", () => {
+/** The settings among the files. */
+const settingsOf = (more: Partial<ChildFilesOptions>, path = "own/settings.json") =>
+  JSON.parse(filesOf(more)[path] ?? "");
+
+Deno.test("childFiles() writes prompt and user settings if given", () => {
   const always = [".claude/.claude.json", "own/hook", "own/settings.json"];
   assertEquals(Object.keys(filesOf()).toSorted(), always);
   const files = filesOf({ stdin: "prompt\n", userSettings: {} });
@@ -38,18 +54,16 @@ Deno.test("childFiles() has a file for the prompt and the user's settings only w
   assert(files["own/hook"]?.includes("s3cret"));
 });
 
-Deno.test("childFiles() keeps the user's settings but not the user's hooks, nor programs for the screen", () => {
+Deno.test("childFiles() drops the user's hooks and screen programs", () => {
   const drawn = { statusLine: {}, subagentStatusLine: {}, fileSuggestion: {} };
   const userSettings = { model: "opus", hooks: { Stop: [] }, ...drawn, env: { A: "1" } };
-  const kept = JSON.parse(filesOf({ userSettings })[".claude/settings.json"] ?? "");
+  const kept = settingsOf({ userSettings }, ".claude/settings.json");
   assertEquals(kept, { model: "opus", env: { A: "1" } });
 });
 
-Deno.test("childFiles() hides all runs from the Bash sandbox, but for what commands of this one need", () => {
+Deno.test("childFiles() hides other runs from the Bash sandbox", () => {
   const callerSettings = { sandbox: { filesystem: { denyRead: ["/x"], allowWrite: ["/"] } } };
-  const { sandbox } = JSON.parse(
-    filesOf({ hidden: ["/runs"], callerSettings })["own/settings.json"] ?? "",
-  );
+  const { sandbox } = settingsOf({ hidden: ["/runs"], callerSettings });
   assertEquals(sandbox.filesystem, {
     denyWrite: [PARTS.configDir],
     denyRead: ["/runs", "/x"],
@@ -58,19 +72,255 @@ Deno.test("childFiles() hides all runs from the Bash sandbox, but for what comma
   });
 });
 
-Deno.test("childFiles() closes what is any run's own where settings open the folder of runs by its name", () => {
-  const { permissions: { deny } } = JSON.parse(
-    filesOf({ hidden: ["/runs"], reopened: ["/runs"] })["own/settings.json"] ?? "",
+/** Rules that deny reading and editing below folders. */
+const denied = (...folders: readonly string[]) =>
+  ["Edit", "Read"].flatMap((tool) => folders.map((folder) => `${tool}(/${folder}/**)`));
+
+Deno.test("childFiles() denies tools the private folders of runs", () => {
+  const exposed = settingsOf({ exposed: ["/tmp/claude-print-1"] });
+  assertEquals(
+    exposed.permissions.deny,
+    denied("/runs/1-2-00000000/own", "/tmp/claude-print-1"),
   );
-  const closed = ["//runs/1-2-00000000/own/**", "//runs/*/own/**"];
-  assertEquals(deny, ["Edit", "Read"].flatMap((tool) => closed.map((each) => `${tool}(${each})`)));
+  assertEquals(exposed.sandbox.filesystem, { denyWrite: [PARTS.configDir] });
+  const reopened = settingsOf({ hidden: ["/runs"], reopened: ["/runs"] });
+  assertEquals(reopened.permissions.deny, denied("/runs/1-2-00000000/own", "/runs/*/own"));
 });
 
-Deno.test("childFiles() closes what is the run's own, and other folders of runs, to every tool", () => {
-  const { permissions: { deny }, sandbox } = JSON.parse(
-    filesOf({ exposed: ["/tmp/claude-print-1"] })["own/settings.json"] ?? "",
+const EXAMPLES_FOUND = {
+  hasClaudeMdExternalIncludesWarningShown: true,
+  exampleFiles: ["-"],
+  exampleFilesGeneratedAt: Number.MAX_SAFE_INTEGER,
+};
+
+Deno.test("seededClaudeJson() completes onboarding and trusts no folder", () => {
+  const apiKey = `sk-ant-${"x".repeat(40)}-the-last-20-chars-ab`;
+  const seeded = seededClaudeJson(undefined, { folders: ["/w", "/more"], apiKey });
+  assertEquals(seeded["hasCompletedOnboarding"], true);
+  for (
+    const name of [
+      "claudeInChromeDefaultEnabled",
+      "autoInstallIdeExtension",
+      "prStatusFooterEnabled",
+    ]
+  ) assertEquals(seeded[name], false, name);
+  assertEquals(seeded["projects"], { "/w": EXAMPLES_FOUND, "/more": EXAMPLES_FOUND });
+  const approval = { approved: [apiKey.slice(-20)], rejected: [] };
+  assertEquals(seeded["customApiKeyResponses"], approval);
+  const keyless = seededClaudeJson(undefined, { folders: [], apiKey: undefined });
+  assertEquals("customApiKeyResponses" in keyless, false);
+});
+
+Deno.test("seededClaudeJson() keeps the user's identity, trust and MCP servers", () => {
+  const user = {
+    userID: "u",
+    machineID: "m",
+    oauthAccount: { emailAddress: "e" },
+    mcpServers: { a: {} },
+    history: ["secret"],
+    numStartups: 5,
+    autoInstallIdeExtension: true,
+    projects: {
+      "/w": { mcpServers: { b: {} }, history: ["secret"], hasTrustDialogAccepted: false },
+      "/other": { mcpServers: { c: {} } },
+      "/trusted": { mcpServers: { d: {} }, hasTrustDialogAccepted: true },
+    },
+  };
+  const seeded = seededClaudeJson(user, { folders: ["/w"], apiKey: undefined });
+  assertEquals(seeded["userID"], "u");
+  assertEquals(seeded["machineID"], "m");
+  assertEquals(seeded["oauthAccount"], { emailAddress: "e" });
+  assertEquals(seeded["mcpServers"], { a: {} });
+  assertEquals(seeded["numStartups"], 5);
+  assertEquals(seeded["autoInstallIdeExtension"], false);
+  assertEquals("history" in seeded, false);
+  assertEquals(seeded["projects"], {
+    "/trusted": { hasTrustDialogAccepted: true },
+    "/w": {
+      mcpServers: { b: {} },
+      ...EXAMPLES_FOUND,
+    },
+  });
+});
+
+const PLACES = {
+  configDir: "/s/config",
+  tempDir: "/s/tmp",
+  userConfig: { dir: "/u", claudeJson: "/u/.claude.json", loginDir: "/u" },
+  scheduledTasks: false,
+};
+
+Deno.test("childEnvironment() keeps the caller's variables and moves Claude Code's folders", () => {
+  const kept = {
+    PATH: "/bin",
+    TMPDIR: "/t",
+    ANTHROPIC_BASE_URL: "http://x",
+    CLAUDE_AGENT_SDK_CLIENT_APP: "my-app/1.0",
+  };
+  const overridden = {
+    TERM: "xterm-256color",
+    CLAUDE_CODE_AUTO_CONNECT_IDE: "false",
+    CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
+    CLAUDE_CONFIG_DIR: "/s/config",
+    CLAUDE_CODE_TMPDIR: "/s/tmp",
+    CLAUDE_SECURESTORAGE_CONFIG_DIR: "/u",
+    CLAUDE_CODE_SANDBOXED: "1",
+  };
+  const others = Object.fromEntries(Object.keys(overridden).map((name) => [name, "other"]));
+  const { CLAUDE_PRINT_USER_CONFIG_DIR: _, ...env } = childEnvironment(
+    { ...kept, ...others },
+    PLACES,
   );
-  const closed = ["//runs/1-2-00000000/own/**", "//tmp/claude-print-1/**"];
-  assertEquals(deny, ["Edit", "Read"].flatMap((tool) => closed.map((each) => `${tool}(${each})`)));
-  assertEquals(sandbox.filesystem, { denyWrite: [PARTS.configDir] });
+  for (const [name, value] of Object.entries({ ...kept, ...overridden })) {
+    assertEquals(env[name], value, name);
+  }
+  for (const name of ["IS_SANDBOX", "CLAUDE_CODE_DISABLE_CRON"]) assertEquals(name in env, false);
+  const scheduled = childEnvironment({}, { ...PLACES, scheduledTasks: true });
+  assertEquals(scheduled["CLAUDE_CODE_DISABLE_CRON"], "1");
+});
+
+Deno.test("childEnvironment() sets the log level only to read it", () => {
+  const name = "CLAUDE_CODE_DEBUG_LOG_LEVEL";
+  assertEquals(childEnvironment({ [name]: "error" }, PLACES)[name], "error");
+  assertEquals(name in childEnvironment({}, PLACES), false);
+  const logged = { ...PLACES, logLevel: "warn" } as const;
+  assertEquals(childEnvironment({ [name]: "error" }, logged)[name], "warn");
+});
+
+Deno.test("childEnvironment() removes variables of a surrounding Claude Code", () => {
+  const inherited = {
+    CLAUDECODE: "1",
+    CLAUDE_CODE_CHILD_SESSION: "1",
+    CLAUDE_CODE_ENTRYPOINT: "sdk-ts",
+    CLAUDE_AGENT_SDK_VERSION: "0.3.332",
+    CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
+    CLAUDE_CODE_SESSION_ID: "x",
+    CLAUDE_CODE_SIMPLE: "1",
+    CLAUDE_CODE_ENABLE_CFC: "1",
+    CLAUDE_CODE_SSE_PORT: "1",
+    CLAUDE_PROJECT_DIR: "/",
+    CLAUDE_EFFORT: "low",
+    AI_AGENT: "x",
+  };
+  const env = childEnvironment(inherited, PLACES);
+  for (const name of Object.keys(inherited)) assertEquals(name in env, false, name);
+});
+
+Deno.test("childEnvironment() passes the user's config dir to nested runs", () => {
+  const name = "CLAUDE_PRINT_USER_CONFIG_DIR";
+  assertEquals(childEnvironment({}, PLACES)[name], "");
+  assertEquals(childEnvironment({ CLAUDE_CONFIG_DIR: "/cfg" }, PLACES)[name], "/cfg");
+  const nested = { CLAUDE_CONFIG_DIR: "/s0/config", [name]: "/cfg" };
+  assertEquals(childEnvironment(nested, PLACES)[name], "/cfg");
+});
+
+Deno.test("contestedVariables() lists settings that override variables of the run", () => {
+  const env = { CLAUDE_CONFIG_DIR: "/run/.claude", CLAUDE_CODE_DISABLE_CRON: "1", PATH: "/bin" };
+  const of = (...settings: readonly unknown[]) =>
+    contestedVariables(env, settings.map((env) => ({ env })));
+  assertEquals(of(undefined, "x", { PATH: "/evil", FOO: "1", CLAUDE_CODE_MAX_RETRIES: "1" }), {});
+  assertEquals(
+    of({ CLAUDE_CODE_SIMPLE: "1", CLAUDE_CONFIG_DIR: "/evil" }, { CLAUDE_CODE_DISABLE_CRON: "0" }),
+    {
+      CLAUDE_CODE_SIMPLE: "",
+      CLAUDE_CONFIG_DIR: "/run/.claude",
+      CLAUDE_CODE_DISABLE_CRON: "1",
+    },
+  );
+});
+
+const silent = { disableAllHooks: true };
+const hooked = { hooks: { Stop: [{ hooks: [] }] } };
+const plugged = { enabledPlugins: { "a@b": true } };
+
+Deno.test("refuseSilencedHooks() refuses plugins and managed settings", () => {
+  const none = { hasPlugins: false, isManaged: false };
+  for (
+    const [settings, found, what] of [
+      [[silent, plugged], none, "plugins"],
+      [[silent], { ...none, hasPlugins: true }, "plugins"],
+      [[silent], { ...none, isManaged: true }, "settings of an administrator"],
+    ] as const
+  ) {
+    assertThrows(
+      () => refuseSilencedHooks(settings, found),
+      UnsupportedError,
+      `Cannot honour "disableAllHooks" beside ${what}:`,
+    );
+  }
+  refuseSilencedHooks([silent, hooked], none);
+  refuseSilencedHooks([hooked, plugged], { hasPlugins: true, isManaged: true });
+});
+
+Deno.test("withoutScreenCommands() disables programs that draw on the screen", () => {
+  const nothing = { type: "command", command: "" };
+  const off = { statusLine: nothing, subagentStatusLine: nothing, fileSuggestion: nothing };
+  assertEquals(withoutScreenCommands({ model: "opus" }), { model: "opus", ...off });
+  assertEquals(withoutScreenCommands({ statusLine: { type: "command", command: "touch x" } }), off);
+});
+
+Deno.test("mayHaveOtherHooks() is true for hooks of an event and plugins", () => {
+  for (
+    const [settings, event, expected] of [
+      [[], "Stop", false],
+      [[{ model: "opus" }, { hooks: { PreToolUse: [] } }], "Stop", false],
+      [[{}, { hooks: { Stop: [] } }], "Stop", true],
+      [[{}, { hooks: { Stop: [] } }], "SessionEnd", false],
+      [[{ enabledPlugins: {} }], "Stop", false],
+      [[{ enabledPlugins: { "a@b": true } }], "SessionEnd", true],
+    ] as const
+  ) assertEquals(mayHaveOtherHooks(settings, event), expected);
+});
+
+Deno.test("only events that can be forbidden get exit code 2", () => {
+  const settings = hookSettings("/x", {
+    events: ["Stop", "PreToolUse", "SessionEnd"],
+    held: ["Stop"],
+    callbacks: [{ event: "PreToolUse" }, { event: "SubagentStop" }],
+  }) as Readonly<Record<string, readonly { readonly hooks: readonly Record<string, unknown>[] }[]>>;
+  const marks = Object.entries(settings).flatMap(([event, groups]) =>
+    groups.flatMap(({ hooks }) =>
+      hooks.map(({ command, onFailure }) => [event, `${command}`.slice(7, -8), onFailure])
+    )
+  );
+  assertEquals(marks, [
+    ["Stop", "asks - 0", undefined],
+    ["PreToolUse", "asks - 2", undefined],
+    ["PreToolUse", "asks 0 2", "block"],
+    ["SessionEnd", "asks end 0", undefined],
+    ["SubagentStop", "asks 1 0", undefined],
+  ]);
+});
+
+Deno.test("a compaction hook matches automatic compactions only", () => {
+  const settings = hookSettings("/x", { events: ["Stop", "PreCompact"], held: [] });
+  const hooks = [{ type: "command", command: ". '/x'", timeout: 60 }];
+  assertEquals(settings, { Stop: [{ hooks }], PreCompact: [{ matcher: "auto", hooks }] });
+});
+
+Deno.test("a hook of the caller has the status message callback", () => {
+  const settings = hookSettings("/x", {
+    events: [],
+    held: [],
+    callbacks: [{ event: "PostToolUse", matcher: "Bash" }],
+  });
+  const [{ hooks = [] } = {}] = settings["PostToolUse"] as readonly {
+    readonly hooks?: unknown[];
+  }[];
+  assertEquals(hooks.map((hook) => (hook as { statusMessage?: string }).statusMessage), [
+    "callback",
+  ]);
+});
+
+Deno.test("callers may name events like properties of objects", () => {
+  const events = ["constructor", "__proto__", "toString", "Stop"];
+  const settings = hookSettings("/h", {
+    events: ["Stop"],
+    held: [],
+    callbacks: [...events, ...events].map((event) => ({ event })),
+  });
+  assertEquals(
+    Object.entries(settings).map(([event, hooks]) => [event, (hooks as unknown[]).length]),
+    [["Stop", 3], ["constructor", 2], ["__proto__", 2], ["toString", 2]],
+  );
 });

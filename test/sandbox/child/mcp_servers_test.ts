@@ -1,8 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { faultyServers, listMcpServers } from "../../../src/sandbox/child/mcp_servers.ts";
 import { settingSources } from "../../../src/sandbox/child/read_settings.ts";
+import { serverFault } from "../../../src/sandbox/child/server_faults.ts";
 
-Deno.test("listMcpServers() names each server once, from every source that is read", () => {
+Deno.test("listMcpServers() lists each server once from all sources", () => {
   const root = Deno.makeTempDirSync();
   const cwd = `${root}/sub`;
   Deno.mkdirSync(cwd);
@@ -58,15 +59,83 @@ Deno.test("listMcpServers() names each server once, from every source that is re
   }
   const above = { cwd: "/", projectRoot: "/", configs: [] };
   assertEquals(shown({ ...above, root: "/" }), "d user");
-  // What is no configuration names none.
+  // Invalid configurations have no servers.
   for (const broken of [{ mcpServers: [] }, { projects: 7 }, { projects: { [root]: 7 } }]) {
     assertEquals(shown({ ...above, claudeJson: broken as never }), "");
   }
-  // Of those that are left out, only the command line's are told.
+  // Only skipped servers of the command line are reported.
   assertEquals(faultyServers({ cwd, configs }), [{
     name: "a",
     type: "unknown_type",
     message: 'Skipped — unknown MCP server type "x" for server "a"',
   }]);
   Deno.removeSync(root, { recursive: true });
+});
+
+/** A server that `claude -p` 2.1.330 skips, and the fault that it reports. */
+const INVALID: readonly (readonly [unknown, string])[] = [
+  [{ command: 3 }, "command: expected string, received number"],
+  [{}, "command: expected string, received undefined"],
+  [{ command: "" }, "command: Command cannot be empty"],
+  [{ command: "a", args: "x" }, "args: expected array, received string"],
+  [{ command: "a", args: null }, "args: expected array, received null"],
+  [{ command: "a", args: ["a", 3] }, "args.1: expected string, received number"],
+  [{ command: "a", env: { A: 3 } }, "env.A: expected string, received number"],
+  [{ command: "a", env: [] }, "env: expected record, received array"],
+  [{ command: "a", alwaysLoad: "x" }, "alwaysLoad: expected boolean, received string"],
+  [{ command: "a", timeout: "x" }, "timeout: expected number, received string"],
+  [{ command: "a", timeout: 1.5 }, "timeout: expected int, received number"],
+  [{ command: "a", timeout: 0 }, "timeout: Too small: expected number to be >0"],
+  [{ type: 3, command: "a" }, 'type: expected "stdio"'],
+  [{ type: null, command: "a" }, 'type: expected "stdio"'],
+  [{ type: "sse" }, "url: expected string, received undefined"],
+  [{ type: "streamable-http" }, "url: expected string, received undefined"],
+  [
+    { type: "http", url: "u", headersHelper: 3 },
+    "headersHelper: expected string, received number",
+  ],
+  [{ type: "http", url: "u", oauth: 3 }, "oauth: expected object, received number"],
+  [{ type: "http", url: "u", headers: { a: 1 } }, "headers.a: expected string, received number"],
+  [
+    { type: "http", url: 3, headers: "x" },
+    "url: expected string, received number; headers: expected record, received string",
+  ],
+  [
+    { type: "claudeai-proxy" },
+    "url: expected string, received undefined; id: expected string, received undefined",
+  ],
+  ["x", "(root): expected object, received string"],
+  [null, "(root): expected object, received null"],
+  [[], "(root): expected object, received array"],
+];
+
+Deno.test("a skipped server is reported as Claude Code does", () => {
+  for (const [config, fault] of INVALID) {
+    assertEquals(serverFault("it", config), {
+      type: "invalid_config",
+      message: `Skipped — invalid MCP server config for "it": ${fault}`,
+    });
+  }
+  assertEquals(serverFault("it", { type: "toString", command: "a" }), {
+    type: "unknown_type",
+    message: 'Skipped — unknown MCP server type "toString" for server "it"',
+  });
+  assertEquals(serverFault("it", { url: 3 })?.type, "url_missing_type");
+  assertEquals(serverFault("workspace", { command: "a" }), {
+    type: "reserved_name",
+    message: '"workspace" is a reserved MCP server name and was not loaded',
+  });
+});
+
+Deno.test("a server that only fails to connect is kept", () => {
+  const sound: readonly unknown[] = [
+    { command: "a" },
+    { type: "stdio", command: "  ", args: [], env: {}, timeout: 1, alwaysLoad: true },
+    { type: "http", url: "nonsense" },
+    { type: "streamable-http", url: "http://127.0.0.1:1" },
+    { type: "ws", url: "" },
+    { url: "http://127.0.0.1:1", command: "a" },
+    { command: "a", unknown: 3 },
+  ];
+  for (const config of sound) assertEquals(serverFault("bad name!", config), undefined);
 });

@@ -3,7 +3,7 @@ import { gitStatus } from "../../../src/sandbox/child/run_git.ts";
 import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { namesIn } from "../../../ffi/files/at_path.ts";
 
-/** A repository that names programs wherever git takes them from it to learn the state of its files. */
+/** Makes a repository that names a program for everything that git may run during `git status`. */
 const HOSTILE = `
 evil() { echo "touch $HOME/ran-$1; cat"; }
 author() { git config user.email a@b && git config user.name n; }
@@ -24,7 +24,7 @@ echo two > changed.txt
 echo two > sub/s
 `;
 
-Deno.test("no program of a repository is started to learn its state", async () => {
+Deno.test("git status runs no program that a repository names", async () => {
   await using home = await makeThrowawayHome();
   const cwd = home.project;
   const shell = async (script: string) => {
@@ -38,7 +38,7 @@ Deno.test("no program of a repository is started to learn its state", async () =
   };
   const ran = () => namesIn(home.path).filter((name) => name.startsWith("ran-"));
   await shell(HOSTILE);
-  // The same size, and another time: git has to look into the file.
+  // The file has its old size and a new time, so git reads it.
   const status = await gitStatus({ cwd, env: home.env });
   assertMatch(status ?? "", /^1 \.M .* changed\.txt$/mu);
   assertEquals(ran(), []);

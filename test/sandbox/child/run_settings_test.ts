@@ -1,12 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
-import { judgeFor } from "../../../src/settings/judged_settings.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import {
   parseCallerSettings,
   readingRules,
   runSettings,
 } from "../../../src/sandbox/child/run_settings.ts";
+import { withWholePaths } from "../../../src/sandbox/child/whole_paths.ts";
+import { judgeFor } from "../../../src/settings/judged_settings.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
 const HERE = { cwd: "/" };
@@ -20,7 +21,7 @@ const OURS = {
   asksCaller: true,
 };
 
-Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
+Deno.test("parseCallerSettings() reads JSON and files with comments", async () => {
   const values = async (value: string) => (await parseCallerSettings(value, HERE)).values;
   assertEquals(judgeFor(await parseCallerSettings('{"model":"opus"}', HERE), "2.1.332"), {
     source: "flags",
@@ -37,7 +38,7 @@ Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async 
   await Deno.remove(file);
 });
 
-Deno.test("parseCallerSettings() says what is wrong", async () => {
+Deno.test("parseCallerSettings() reports invalid settings", async () => {
   await assertRejects(
     () => parseCallerSettings("{nonsense", HERE),
     CliError,
@@ -91,36 +92,38 @@ Deno.test("runSettings() adds our hooks to the caller's", () => {
   assertEquals(merged["disableAllHooks"], false);
 });
 
-Deno.test("runSettings() has no tips looked for, whatever the caller says", () => {
-  for (const caller of [{}, { spinnerTipsOverride: { tips: [] }, spinnerTipsEnabled: true }]) {
-    const { spinnerTipsEnabled, spinnerTipsOverride } = runSettings(caller, OURS);
-    assertEquals(spinnerTipsEnabled, false);
-    assertEquals(spinnerTipsOverride, { excludeDefault: true, tips: ["-"] });
+Deno.test("runSettings() overrides settings that claude -p does not use", () => {
+  for (
+    const [caller, asksCaller, denies] of [
+      [{}, true, undefined],
+      [
+        {
+          enableAllProjectMcpServers: false,
+          spinnerTipsEnabled: true,
+          spinnerTipsOverride: { tips: [] },
+          permissions: { denyInsteadOfPrompting: false },
+        },
+        true,
+        false,
+      ],
+      [{ permissions: { denyInsteadOfPrompting: false } }, false, true],
+    ] as const
+  ) {
+    const settings = runSettings(caller, { ...OURS, asksCaller });
+    assertEquals(settings["enableAllProjectMcpServers"], true);
+    assertEquals(settings["spinnerTipsEnabled"], false);
+    assertEquals(settings["spinnerTipsOverride"], { excludeDefault: true, tips: ["-"] });
+    const permissions = settings["permissions"] as Record<string, unknown>;
+    assertEquals(permissions["denyInsteadOfPrompting"], denies);
   }
 });
 
-Deno.test("runSettings() starts the project's MCP servers as claude -p does, whatever the caller says", () => {
-  for (const caller of [{}, { enableAllProjectMcpServers: false }]) {
-    assertEquals(runSettings(caller, OURS)["enableAllProjectMcpServers"], true);
-  }
-});
-
-Deno.test("runSettings() denies what only a person may allow unless the caller answers", () => {
-  const denies = (asksCaller: boolean) => {
-    const caller = { permissions: { denyInsteadOfPrompting: false, deny: ["Bash"] } };
-    const { permissions } = runSettings(caller, { ...OURS, asksCaller });
-    return (permissions as Record<string, unknown>)["denyInsteadOfPrompting"];
-  };
-  assertEquals(denies(false), true);
-  assertEquals(denies(true), false);
-});
-
-Deno.test("runSettings() keeps memory in its place unless the caller names another", () => {
+Deno.test("runSettings() keeps the memory folder that the caller names", () => {
   assertEquals(runSettings({}, OURS)["autoMemoryDirectory"], "/m/");
   assertEquals(runSettings({ autoMemoryDirectory: "~/x" }, OURS)["autoMemoryDirectory"], "~/x");
 });
 
-Deno.test("runSettings() closes folders to every tool, whatever the caller's settings say", () => {
+Deno.test("runSettings() denies tools the run's own folders", () => {
   const deny = ["Edit(//t/own/**)", "Edit(//v/**)", "Read(//t/own/**)", "Read(//v/**)"];
   for (const odd of [undefined, "odd", { deny: "odd" }]) {
     const { permissions, sandbox } = runSettings({ permissions: odd, sandbox: odd }, OURS);
@@ -139,7 +142,7 @@ Deno.test("runSettings() closes folders to every tool, whatever the caller's set
   });
 });
 
-Deno.test("runSettings() names any folder by a pattern that fits it", () => {
+Deno.test("runSettings() escapes special characters of folders", () => {
   const outOfReach = ["/a b/(c)/x*[y]?\\z/{q},'\"#!$^.|+é"];
   const { permissions } = runSettings({}, { ...OURS, outOfReach });
   assertEquals(
@@ -148,7 +151,7 @@ Deno.test("runSettings() names any folder by a pattern that fits it", () => {
   );
 });
 
-Deno.test("readingRules() opens the outputs of one session, and nothing where a path is more than a path", () => {
+Deno.test("readingRules() allows the tool results of one session", () => {
   const session = "3b241101-e2bb-4255-8caf-4136c566a960";
   const of = (userConfigDir: string, id = session) => readingRules({ userConfigDir, session: id });
   assertEquals(of("/home/u/.claude"), [
@@ -160,4 +163,68 @@ Deno.test("readingRules() opens the outputs of one session, and nothing where a 
     assertEquals(of(odd), [], odd);
   }
   for (const odd of ["*", "../..", "a/b", ""]) assertEquals(of("/home/u", odd), [], odd);
+});
+
+Deno.test("withWholePaths() resolves paths of the Bash sandbox", () => {
+  const filesystem = {
+    allowWrite: ["..", "../../x/**", ".", "a", " ..", "", 1],
+    denyRead: ["/b/../c", "//d", "~", "~/e", "~f", " /g"],
+    disabled: false,
+  };
+  const more = { model: "opus", permissions: { additionalDirectories: [".."] } };
+  assertEquals(
+    withWholePaths({ ...more, sandbox: { enabled: true, filesystem } }, "/home/u/.claude"),
+    {
+      ...more,
+      sandbox: {
+        enabled: true,
+        filesystem: {
+          allowWrite: [
+            ...["/home/u", "/home/x/**", "/home/u/.claude", "/home/u/.claude/a", "/home/u"],
+            ...["/home/u/.claude", 1],
+          ],
+          denyRead: ["/b/../c", "//d", "~", "~/e", "/home/u/.claude/~f", "/g"],
+          disabled: false,
+        },
+      },
+    },
+  );
+  for (
+    const odd of [{}, { permissions: ["Edit(/x)"] }, { permissions: { allow: "Edit(/x)" } }, {
+      sandbox: 7,
+    }, { sandbox: { filesystem: ["x"] } }]
+  ) {
+    assertEquals(withWholePaths(odd, "/h"), odd);
+  }
+});
+
+Deno.test("withWholePaths() resolves rules that start at the settings", () => {
+  const rules = [
+    ...[
+      "Edit(/**)",
+      "Read(/x)",
+      " Write(/a/../b/) ",
+      "Edit(/../../s/**)",
+      "Edit(/)",
+      "Edit(/a(b))",
+    ],
+    ...["Edit(//t/**)", "Edit(~/x)", "Edit(x)", "Edit", "Bash(/bin/x)", "Edit(/x", 7],
+  ];
+  const whole = (permissions: unknown, rulesFrom?: string) =>
+    withWholePaths({ permissions }, "/w", rulesFrom === undefined ? {} : { rulesFrom });
+  const others = rules.slice(6);
+  assertEquals(whole({ allow: rules, ask: ["Edit(/x)"], defaultMode: "plan" }, "/u/.c(l)*"), {
+    permissions: {
+      allow: [
+        ...["Edit(//u/.c\\(l\\)?/**)", "Read(//u/.c\\(l\\)?/x)", " Write(//u/.c\\(l\\)?/b/) "],
+        ...["Edit(//s/**)", "Edit(//u/.c\\(l\\)?)", "Edit(//u/.c\\(l\\)?/a(b))", ...others],
+      ],
+      ask: ["Edit(//u/.c\\(l\\)?/x)"],
+      defaultMode: "plan",
+    },
+  });
+  // Settings on the command line have no folder.
+  assertEquals(whole({ allow: rules, deny: rules }), {
+    permissions: { allow: others, deny: rules },
+  });
 });
