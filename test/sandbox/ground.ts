@@ -1,3 +1,7 @@
+import { assert, assertEquals } from "@std/assert";
+import { closeFd } from "../../ffi/descriptors/fd.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { openPidfd } from "../../ffi/processes/process.ts";
 import { childFiles, type ChildFilesOptions } from "../../src/sandbox/child/child_files.ts";
 import type { Environment } from "../../src/sandbox/environment.ts";
 import { copyTranscripts } from "../../src/sandbox/folder/copy_transcripts.ts";
@@ -5,9 +9,12 @@ import type { FolderContents } from "../../src/sandbox/folder/folder_contents.ts
 import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
 import { makeRunFolder, type RunFolderOptions } from "../../src/sandbox/folder/run_folder.ts";
 import { places } from "../../src/sandbox/places/places.ts";
+import { type Owner, thisOwner, writeOwner } from "../../src/sandbox/folder/owner.ts";
+import { sweep, type SweptFolder } from "../../src/sandbox/folder/sweep.ts";
+import { folderOfRuns } from "../../src/sandbox/places/folder_of_runs.ts";
 import { Sandbox } from "../../src/sandbox/folder/sandbox.ts";
 
-/** What a sandbox may be made of in a test; what is left out is as plain as can be. */
+/** The parts of a sandbox that matter to a test; the others have plain defaults. */
 export interface SandboxWish
   extends
     Partial<Omit<ChildFilesOptions, "secret">>,
@@ -92,3 +99,94 @@ export class Ground implements Disposable {
     Deno.removeSync(this.path, { recursive: true });
   }
 }
+
+/** No process has this pid: it is over the kernel's limit (proc(5), pid_max). */
+export const NOBODY = 4_194_305;
+
+/** A temp folder with private folders of runs, and a user's config dir. */
+export class SweepGround implements Disposable {
+  readonly path = Deno.realPathSync(Deno.makeTempDirSync());
+  readonly tmp = `${this.path}/tmp`;
+  readonly runs = folderOfRuns(this.tmp);
+  readonly user = `${this.path}/user`;
+
+  constructor() {
+    Deno.mkdirSync(this.tmp);
+    Deno.mkdirSync(this.user);
+  }
+
+  /** Makes the private folder of a killed run, or of the given owner. */
+  leave(
+    owner: Partial<Owner> | "missing" | "broken" = {},
+    files: Readonly<Record<string, string>> = {},
+  ): string {
+    const { pid = NOBODY, startTime = "1" } = typeof owner === "object" ? owner : {};
+    const path = `${this.runs}/${pid}-${startTime}-0123abcd`;
+    const { own, configDir } = folderParts(path);
+    Deno.mkdirSync(this.runs, { recursive: true, mode: 0o700 });
+    Deno.mkdirSync(path, { mode: 0o700 });
+    this.write({ [`${own}/prompt`]: "Hello" });
+    if (owner === "broken") this.write({ [`${own}/owner.json`]: '{"pid":1' });
+    if (typeof owner === "object") {
+      const transcripts = { to: this.user, resumed: {} };
+      const dead = { ...thisOwner(), pid, startTime, path, transcripts };
+      writeOwner(path, { ...dead, ...owner });
+    }
+    for (const [name, text] of Object.entries(files)) {
+      this.write({ [`${configDir}/projects/${name}`]: text });
+    }
+    return path;
+  }
+
+  /** Writes transcripts of the user by their name, or other files by their absolute path. */
+  write(files: Readonly<Record<string, string>>): void {
+    for (const [name, text] of Object.entries(files)) {
+      const path = name.startsWith("/") ? name : `${this.user}/projects/${name}`;
+      Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      Deno.writeTextFileSync(path, text);
+    }
+  }
+
+  transcript(name: string): string {
+    return Deno.readTextFileSync(`${this.user}/projects/${name}`);
+  }
+
+  sweep(options: { readonly dryRun?: boolean } = {}): readonly SweptFolder[] {
+    return sweep({ places: [this.tmp], userConfigDir: this.user, ...options });
+  }
+
+  /** Sweeps the only folder. */
+  sweepOne(options: { readonly dryRun?: boolean } = {}): Omit<SweptFolder, "path"> {
+    const [swept, ...more] = this.sweep(options);
+    assertEquals(more, []);
+    assert(swept !== undefined, "nothing was found");
+    const { path: _, ...rest } = swept;
+    return rest;
+  }
+
+  get left(): readonly string[] {
+    const list = (folder: string) =>
+      [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`);
+    return list(this.tmp).flatMap((path) => path === this.runs ? list(path) : path);
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+/** Waits until a process has ended, reaped or not. */
+export async function untilEnded(pid: number): Promise<void> {
+  const fd = openPidfd(pid);
+  using poller = new Poller();
+  await poller.wait([{ fd, read: true }], -1);
+  closeFd(fd);
+}
+
+/** The results of sweeps. */
+export const REMOVED = { verdict: "removed", reason: "its run was killed", rescued: 0 } as const;
+export const RESCUED = {
+  verdict: "removed",
+  reason: "its run could not bring its transcript home",
+  rescued: 1,
+} as const;

@@ -5,10 +5,8 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { fileAt } from "../../../ffi/files/at_path.ts";
-import { openPidfd } from "../../../ffi/processes/process.ts";
 import { type HookCall, HookSource } from "../../../src/driver/sources/hook_source.ts";
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
 import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
@@ -17,7 +15,7 @@ import { shellQuote } from "../../../src/shell_quote.ts";
 import { lackOf } from "../../find_tool.ts";
 import { PID_NAMESPACE, PID_NAMESPACE_LACK } from "../../standin/pid_namespace.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
-import { Ground } from "../ground.ts";
+import { Ground, untilEnded } from "../ground.ts";
 
 /** The message of a hook that vetoes, which the model may read. */
 const REFUSAL = "claude-print cannot ask whether this may be done\n";
@@ -140,7 +138,7 @@ Deno.test("an asking hook vetoes once the program was killed", async () => {
   await writer.write(bytes("cat"));
   await reader.read();
   Deno.kill(zombie, "SIGKILL");
-  await untilZombie(zombie);
+  await untilEnded(zombie);
   for (const pid of [gone.pid, zombie]) {
     using sandbox = ground.sandbox({ pid });
     const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
@@ -276,11 +274,3 @@ Deno.test("a waiting hook vetoes when it gets no answer", async () => {
     if (index !== 2) hooks[Symbol.dispose]();
   }
 });
-
-/** Waits until a process has ended that nobody reaps. */
-async function untilZombie(pid: number): Promise<void> {
-  const fd = openPidfd(pid);
-  using poller = new Poller();
-  await poller.wait([{ fd, read: true }], -1);
-  closeFd(fd);
-}

@@ -1,3 +1,9 @@
+/**
+ * How processes of a run are found and ended: each test starts some.
+ *
+ * @module
+ */
+
 import { assert, assertEquals } from "@std/assert";
 import { readProcFile, readProcPids } from "../../../ffi/processes/proc.ts";
 import { readProcessStat } from "../../../src/sandbox/processes/process_stat.ts";
@@ -8,7 +14,7 @@ import {
 } from "../../../src/sandbox/processes/run_processes.ts";
 import { Crowd } from "./crowd.ts";
 
-/** A run of shell commands in the place of a child, with a folder that names all its processes. */
+/** A run whose child is a shell, with a private folder. */
 class Ground implements AsyncDisposable {
   readonly path = Deno.makeTempDirSync({ prefix: "run-" });
   readonly configDir = `${this.path}/config`;
@@ -18,7 +24,7 @@ class Ground implements AsyncDisposable {
     Deno.mkdirSync(this.configDir);
   }
 
-  /** Starts a script in a session of its own, which prints pids, one a line, and then waits for a line to go on. */
+  /** Starts a script in a new session; the script prints pids, one a line. */
   start(script: string, env: Record<string, string> = { CLAUDE_CONFIG_DIR: this.configDir }) {
     const child = new Deno.Command("setsid", {
       args: ["sh", "-c", script],
@@ -40,7 +46,7 @@ class Ground implements AsyncDisposable {
     return {
       pid: child.pid,
       status: child.status,
-      /** The next pid it prints. */
+      /** The next pid that the script prints. */
       next: async () => {
         while (!text.includes("\n")) {
           const { value } = await output.read();
@@ -56,7 +62,6 @@ class Ground implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    Deno.writeTextFileSync(`${this.path}/stop`, "");
     for (const end of this.#ends) await end();
     Deno.removeSync(this.path, { recursive: true });
   }
@@ -76,7 +81,33 @@ function isLiving(pid: number): boolean {
   return readProcessStat(pid)?.ended === false;
 }
 
-Deno.test("findRunProcesses() finds a process by its parent, by its environment and by its session", async () => {
+Deno.test("readProcessStat() reads command names with blanks and parentheses", async () => {
+  const folder = Deno.makeTempDirSync();
+  const program = `${folder}/a) Z 1 (b`;
+  Deno.copyFileSync("/bin/sleep", program);
+  const child = new Deno.Command(program, { args: ["1000"] }).spawn();
+  try {
+    const own = readProcessStat("self");
+    assertEquals(own?.pid, Deno.pid);
+    const { startTime, ...stat } = readProcessStat(child.pid) ?? {};
+    assertEquals(stat, {
+      pid: child.pid,
+      parent: Deno.pid,
+      group: own?.group,
+      session: own?.session,
+      ended: false,
+      stopped: false,
+    });
+    assertEquals(Number(startTime) >= Number(own?.startTime), true);
+  } finally {
+    child.kill("SIGKILL");
+    await child.status;
+    Deno.removeSync(folder, { recursive: true });
+  }
+  assertEquals(readProcessStat(child.pid), undefined);
+});
+
+Deno.test("findRunProcesses() searches by parent, environment and session", async () => {
   await using ground = new Ground();
   const { configDir } = ground;
   const cleared = "sh -c 'echo $$; exec sleep 1000'";
@@ -89,7 +120,7 @@ Deno.test("findRunProcesses() finds a process by its parent, by its environment 
   assertEquals(pids(findRunProcesses({ configDir })).toSorted(), [tool.pid, bySession].toSorted());
 });
 
-Deno.test("killRunProcesses() kills what was started after an earlier look by a process that has ended", async () => {
+Deno.test("killRunProcesses() kills a child of an ended process", async () => {
   await using ground = new Ground();
   const { configDir } = ground;
   const tool = ground.start("echo $$; read go; env -i sh -c 'echo $$; exec sleep 1000' &");
@@ -98,20 +129,20 @@ Deno.test("killRunProcesses() kills what was started after an earlier look by a 
   await tool.goOn();
   const orphan = await tool.next();
   assert(isLiving(orphan));
-  // Its parent is gone by the time of the kill, and there is nothing of the run in its environment.
+  // The parent is gone before the kill, and the environment does not name the run.
   await tool.status;
   assertEquals(pids(findRunProcesses({ configDir })), []);
   assertEquals(killRunProcesses({ configDir }, earlier), []);
   assertEquals(isLiving(orphan), false);
 });
 
-Deno.test("killRunProcesses() kills what is begun meanwhile, though nothing in it is of the run", async () => {
+Deno.test("killRunProcesses() kills processes that start during the kill", async () => {
   await using ground = new Ground();
   const { configDir } = ground;
   const program = `${ground.path}/nap`;
   Deno.symlinkSync("/bin/sleep", program);
   const busy = ground.start(
-    `i=0; while [ $i -lt 60 ]; do env -i setsid ${program} 1000 & i=$((i + 1)); echo $!; done; read end`,
+    `i=0; while [ $i -lt 30 ]; do env -i setsid ${program} 1000 & i=$((i + 1)); echo $!; done; read end`,
   );
   for (let begun = 0; begun < 5; begun++) await busy.next();
   assertEquals(killRunProcesses({ configDir }), []);
@@ -120,14 +151,14 @@ Deno.test("killRunProcesses() kills what is begun meanwhile, though nothing in i
   assertEquals(naps, []);
 });
 
-Deno.test("killRunProcesses() ends a run, and nothing of others", async () => {
+Deno.test("killRunProcesses() spares processes of others", async () => {
   await using crowd = await Crowd.gather();
   const { configDir, twinDir, child } = crowd;
   assertEquals(killRunProcesses({ configDir, twinDir, child }), []);
   crowd.check();
 });
 
-Deno.test("killRunProcesses() is not taken in by a session's number that another session has since", async () => {
+Deno.test("killRunProcesses() spares a session with a reused id", async () => {
   await using ground = new Ground();
   const { configDir } = ground;
   const neighbour = ground.start("echo $$; read end", {});

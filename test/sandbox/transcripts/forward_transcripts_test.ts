@@ -1,9 +1,12 @@
 import { assertEquals } from "@std/assert";
+import { copySession } from "../../../src/sandbox/transcripts/copy_session.ts";
 import {
   type Forwarded,
   forwardTranscripts,
 } from "../../../src/sandbox/transcripts/forward_transcripts.ts";
+import { homeNames, named, namedPortions } from "../../../src/sandbox/transcripts/home_names.ts";
 
+/** Two config dirs: `from` of a run, and `to` of the user. */
 class Ground implements Disposable {
   readonly path = Deno.makeTempDirSync();
   readonly from = `${this.path}/from`;
@@ -11,18 +14,21 @@ class Ground implements Disposable {
 
   constructor() {
     Deno.mkdirSync(`${this.from}/projects/-w/s1/subagents`, { recursive: true });
-    Deno.mkdirSync(this.to);
+    Deno.mkdirSync(`${this.to}/projects/-w`, { recursive: true });
   }
 
   write(path: string, text: string): void {
     Deno.writeTextFileSync(`${this.path}/${path}`, text);
   }
 
-  forward(resumed: Readonly<Record<string, number>> = {}): Forwarded {
-    return forwardTranscripts({ from: this.from, to: this.to, resumed });
+  forward(
+    resumed: Readonly<Record<string, number>> = {},
+    given: ReadonlyMap<string, string> = new Map(),
+  ): Forwarded {
+    return forwardTranscripts({ from: this.from, to: this.to, resumed, given });
   }
 
-  /** Each file below a folder of the ground, with its text. */
+  /** The text of each file below a folder, by its path. */
   texts(folder: string): Readonly<Record<string, string>> {
     const texts: Record<string, string> = {};
     const visit = (path: string) => {
@@ -41,21 +47,21 @@ class Ground implements Disposable {
   }
 }
 
-Deno.test("forwardTranscripts() copies everything below projects byte for byte, for the user alone", () => {
+Deno.test("forwardTranscripts() moves all files below projects for the user", () => {
   using ground = new Ground();
   const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => index % 256);
   Deno.writeFileSync(`${ground.from}/projects/-w/s1.jsonl`, bytes);
   ground.write("from/projects/-w/s1/subagents/a.jsonl", "sub\n");
   assertEquals(ground.forward(), { files: 2, left: 0, failures: [] });
-  assertEquals(ground.texts("from"), {}, "what is home is not here any more");
+  assertEquals(ground.texts("from"), {}, "moved");
   assertEquals(Deno.readFileSync(`${ground.to}/projects/-w/s1.jsonl`), bytes);
   assertEquals((Deno.statSync(`${ground.to}/projects/-w/s1.jsonl`).mode ?? 0) & 0o777, 0o600);
   assertEquals(Deno.readTextFileSync(`${ground.to}/projects/-w/s1/subagents/a.jsonl`), "sub\n");
   assertEquals([...Deno.readDirSync(`${ground.to}/projects/-w`)].length, 2);
 });
 
-Deno.test("forwardTranscripts() names what comes home as it is there, wherever a portion ends", () => {
-  for (const [before, known] of [[0, undefined], [0, 4], [127_950, undefined], [255_990, 4]]) {
+Deno.test("forwardTranscripts() renames the config dir in transcripts", () => {
+  for (const [before, known] of [[0, undefined], [127_950, 4]]) {
     using ground = new Ground();
     const line = (dir: string) =>
       JSON.stringify({ text: "é".repeat((before ?? 0) / 2), saved: `${dir}/projects/-w/s1/x.txt` });
@@ -63,7 +69,6 @@ Deno.test("forwardTranscripts() names what comes home as it is there, wherever a
     ground.write("from/projects/-w/s1.jsonl", `${begun}${`${line(ground.from)}\n`.repeat(3)}`);
     ground.write("from/projects/-w/s1/x.txt", `${ground.from}/projects/`);
     if (known !== undefined) {
-      Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
       ground.write("to/projects/-w/s1.jsonl", begun);
     }
     for (let time = 0; time < 2; time++) {
@@ -78,44 +83,63 @@ Deno.test("forwardTranscripts() names what comes home as it is there, wherever a
 
 const ID = "3b241101-e2bb-4255-8caf-4136c566a961";
 
-Deno.test("forwardTranscripts() gives prompts the ids that callers gave them, wherever a portion ends", () => {
+Deno.test("forwardTranscripts() gives prompts the ids of their callers", () => {
+  const lines = (id: string) => {
+    const quoted = `a text ends with "${ID}" and "${ID}"`;
+    return [
+      { uuid: id },
+      { parentUuid: id, snapshot: { messageId: id }, ids: [ID.replace("3b", "3c"), id] },
+      { text: `no value by itself: ${ID}`, quoted, more: JSON.stringify(quoted) },
+    ].map((line) => `${JSON.stringify(line)}\n`).join("");
+  };
   for (const given of [ID.toUpperCase().replace("3B", "4C"), 'the "first"', ""]) {
-    for (const [before, known] of [[0, undefined], [0, 4], [127_950, undefined]] as const) {
-      // That no end of a portion matters is tested where portions are named; here are some of them.
-      for (let shift = 0; shift < (before === 0 ? 1 : 90); shift += 9) {
-        using ground = new Ground();
-        const lines = (id: string) => {
-          const pad = { pad: "x".repeat(before + shift) };
-          const quoted = `a text ends with "${ID}" and "${ID}"`;
-          return [
-            { ...pad, uuid: id },
-            { parentUuid: id, snapshot: { messageId: id }, ids: [ID.replace("3b", "3c"), id] },
-            { text: `no value by itself: ${ID}`, quoted, more: JSON.stringify(quoted) },
-          ].map((line) => `${JSON.stringify(line)}\n`).join("");
-        };
-        const begun = known === undefined ? "" : "old\n";
-        ground.write("from/projects/-w/s1.jsonl", `${begun}${lines(ID)}`);
-        ground.write("from/projects/-w/s1/subagents/a.jsonl", lines(ID));
-        ground.write("from/projects/-w/s1/x.txt", `"${ID}"`);
-        if (known !== undefined) {
-          Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
-          ground.write("to/projects/-w/s1.jsonl", begun);
-        }
-        const { from, to } = ground;
-        const resumed: Record<string, number> = known === undefined ? {} : { "-w/s1.jsonl": known };
-        const forwarded = forwardTranscripts({ from, to, resumed, given: new Map([[ID, given]]) });
-        assertEquals(forwarded.failures, []);
-        assertEquals(ground.texts("to/projects"), {
-          "-w/s1.jsonl": `${begun}${lines(given)}`,
-          "-w/s1/subagents/a.jsonl": lines(given),
-          "-w/s1/x.txt": `"${ID}"`,
-        });
-      }
+    for (const resumed of [{}, { "-w/s1.jsonl": 4 }]) {
+      using ground = new Ground();
+      const begun = "-w/s1.jsonl" in resumed ? "old\n" : "";
+      if (begun !== "") ground.write("to/projects/-w/s1.jsonl", begun);
+      ground.write("from/projects/-w/s1.jsonl", `${begun}${lines(ID)}`);
+      ground.write("from/projects/-w/s1/subagents/a.jsonl", lines(ID));
+      ground.write("from/projects/-w/s1/x.txt", `"${ID}"`);
+      assertEquals(ground.forward(resumed, new Map([[ID, given]])).failures, []);
+      assertEquals(ground.texts("to/projects"), {
+        "-w/s1.jsonl": `${begun}${lines(given)}`,
+        "-w/s1/subagents/a.jsonl": lines(given),
+        "-w/s1/x.txt": `"${ID}"`,
+      });
     }
   }
 });
 
-Deno.test("forwardTranscripts() knows what comes home by the path that its folder had", () => {
+Deno.test("namedPortions() renames like named() wherever a portion ends", () => {
+  const quoting = {
+    uuid: ID,
+    parentUuid: ID,
+    text: `He says: "${ID}`,
+    path: "/run/.claude/projects/x",
+  };
+  const names = homeNames({ from: "/run/.claude", to: "/home", given: new Map([[ID, "given"]]) });
+  const bytes = new TextEncoder().encode(`${JSON.stringify(quoting)}\n`.repeat(2));
+  const expected = new TextDecoder().decode(named(bytes, names));
+  assertEquals(
+    expected,
+    `${
+      JSON.stringify({ ...quoting, uuid: "given", parentUuid: "given", path: "/home/projects/x" })
+    }\n`
+      .repeat(2),
+  );
+  for (let full = 1; full <= bytes.length + 1; full++) {
+    const portions: Uint8Array<ArrayBuffer>[] = [];
+    for (let from = 0; from <= bytes.length; from += full) {
+      portions.push(bytes.slice(from, from + full));
+    }
+    const decoder = new TextDecoder();
+    const said = [...namedPortions(portions, { names, full })]
+      .map((each) => decoder.decode(each, { stream: true })).join("");
+    assertEquals(said, expected, `${full} bytes a portion`);
+  }
+});
+
+Deno.test("forwardTranscripts() renames a former config dir", () => {
   using ground = new Ground();
   ground.write("from/projects/-w/s1.jsonl", '{"saved":"/before/.claude/projects/x"}\n');
   const { from, to } = ground;
@@ -123,9 +147,8 @@ Deno.test("forwardTranscripts() knows what comes home by the path that its folde
   assertEquals(ground.texts("to/projects"), { "-w/s1.jsonl": `{"saved":"${to}/projects/x"}\n` });
 });
 
-Deno.test("forwardTranscripts() appends to a resumed session, and keeps what others added to it", () => {
+Deno.test("forwardTranscripts() appends to a session that others extended", () => {
   using ground = new Ground();
-  Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
   ground.write("to/projects/-w/s1.jsonl", "old\nsomebody else's\n");
   ground.write("from/projects/-w/s1.jsonl", "old\nnew\n");
   assertEquals(ground.forward({ "-w/s1.jsonl": 4 }).failures, []);
@@ -135,7 +158,7 @@ Deno.test("forwardTranscripts() appends to a resumed session, and keeps what oth
   );
 });
 
-Deno.test("forwardTranscripts() writes anew what is noted of a resumed subagent that went on", () => {
+Deno.test("forwardTranscripts() replaces the notes of a resumed subagent", () => {
   using ground = new Ground();
   const dir = "projects/-w/s1/subagents";
   Deno.mkdirSync(`${ground.to}/${dir}`, { recursive: true });
@@ -160,9 +183,8 @@ Deno.test("forwardTranscripts() writes anew what is noted of a resumed subagent 
   }
 });
 
-Deno.test("forwardTranscripts() finishes what an earlier call did not, and brings nothing twice", () => {
+Deno.test("forwardTranscripts() completes an interrupted call, and copies nothing twice", () => {
   using ground = new Ground();
-  Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
   const names = ["old", "half", "others", "halfbehind"].map((name) => `-w/${name}.jsonl`);
   const resumed = Object.fromEntries(names.map((name) => [name, 4]));
   const write = () => {
@@ -188,10 +210,9 @@ Deno.test("forwardTranscripts() finishes what an earlier call did not, and bring
   }
 });
 
-Deno.test("forwardTranscripts() brings all home of a session that has a transcript there since", () => {
+Deno.test("forwardTranscripts() appends to a session that began elsewhere", () => {
   using ground = new Ground();
-  Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
-  // The second one was killed in the middle of a line.
+  // The second transcript ends in the middle of a line.
   for (const [theirs, both] of [["one\n", "one\nours\n"], ["tw", "tw\nours\n"]] as const) {
     ground.write("to/projects/-w/s1.jsonl", theirs);
     for (const files of [1, 0]) {
@@ -202,7 +223,7 @@ Deno.test("forwardTranscripts() brings all home of a session that has a transcri
   }
 });
 
-Deno.test("forwardTranscripts() moves a resumed session that was moved, and then appends to it", () => {
+Deno.test("forwardTranscripts() moves a resumed session to its new project", () => {
   using ground = new Ground();
   const old = `${ground.to}/projects/-w`;
   Deno.mkdirSync(`${old}/s1/subagents`, { recursive: true });
@@ -221,9 +242,8 @@ Deno.test("forwardTranscripts() moves a resumed session that was moved, and then
   });
 });
 
-Deno.test("forwardTranscripts() takes the place of nothing, follows no links, and leaves what it cannot bring home", () => {
+Deno.test("forwardTranscripts() replaces no other file and follows no link", () => {
   using ground = new Ground();
-  Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
   Deno.mkdirSync(`${ground.path}/memory`);
   ground.write("memory/MEMORY.md", "remember");
   Deno.symlinkSync(`${ground.path}/memory`, `${ground.from}/projects/-w/memory`);
@@ -246,15 +266,16 @@ Deno.test("forwardTranscripts() takes the place of nothing, follows no links, an
   assertEquals(ground.texts("from/projects"), ours);
 });
 
-Deno.test("forwardTranscripts() has nothing to do for a run without a prompt", () => {
+Deno.test("forwardTranscripts() without transcripts does nothing", () => {
   using ground = new Ground();
   Deno.removeSync(`${ground.from}/projects`, { recursive: true });
   assertEquals(ground.forward(), { files: 0, left: 0, failures: [] });
 });
 
-Deno.test("forwardTranscripts() names what it cannot copy, and goes on", () => {
+Deno.test("forwardTranscripts() reports files that it cannot copy", () => {
   using ground = new Ground();
   ground.write("from/projects/-w/s1.jsonl", "line\n");
+  Deno.removeSync(`${ground.to}/projects`, { recursive: true });
   ground.write("to/projects", "a file where a folder should be");
   assertEquals(ground.forward(), {
     files: 0,
@@ -265,47 +286,11 @@ Deno.test("forwardTranscripts() names what it cannot copy, and goes on", () => {
   });
 });
 
-Deno.test("forwardTranscripts() leaves no half of a file when the disk takes no more", async () => {
-  using ground = new Ground();
-  Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
-  ground.write("from/projects/-w/new.jsonl", "x".repeat(100_000));
-  ground.write("from/projects/-w/old.jsonl", `old\n${"y".repeat(100_000)}`);
-  ground.write("to/projects/-w/old.jsonl", "old\n");
-  // A file size limit fails writes as a full disk does, halfway through.
-  const script = `
-    import { forwardTranscripts } from ${
-    JSON.stringify(
-      new URL("../../../src/sandbox/transcripts/forward_transcripts.ts", import.meta.url).href,
-    )
-  };
-    const { failures } = forwardTranscripts({
-      from: ${JSON.stringify(ground.from)},
-      to: ${JSON.stringify(ground.to)},
-      resumed: { "-w/old.jsonl": 4 },
-    });
-    console.log(failures.length);
-  `;
-  const { stdout } = await new Deno.Command("sh", {
-    args: [
-      "-c",
-      `trap '' XFSZ; ulimit -f 20; exec "$0" eval --no-lock --no-config "$1"`,
-      Deno.execPath(),
-      script,
-    ],
-    env: { DENO_NO_UPDATE_CHECK: "1" },
-  }).output();
-  assertEquals(new TextDecoder().decode(stdout).trim(), "2");
-  assertEquals([...Deno.readDirSync(`${ground.to}/projects/-w`)].map(({ name }) => name), [
-    "old.jsonl",
-  ]);
-  assertEquals(Deno.readTextFileSync(`${ground.to}/projects/-w/old.jsonl`), "old\n");
-});
-
 const line = (id: string, more: Readonly<Record<string, unknown>> = {}) =>
   `${JSON.stringify({ uuid: id, ...more })}\n`;
 
-/** What is at home by what a child has written so far, and then by all. */
-class GoingOn extends Ground {
+/** Transcripts of a child that still writes. */
+class RunningGround extends Ground {
   brought: NonNullable<Forwarded["brought"]> = {};
 
   bring(upTo?: string, given: ReadonlyMap<string, string> = new Map()): Forwarded {
@@ -322,8 +307,8 @@ class GoingOn extends Ground {
   }
 }
 
-Deno.test("forwardTranscripts() brings home what a child has written that goes on, in whole lines, and the rest at its end", () => {
-  using ground = new GoingOn();
+Deno.test("forwardTranscripts() copies whole lines while the child writes", () => {
+  using ground = new RunningGround();
   const own = "-w/s1.jsonl";
   const inner = "-w/s1/subagents/agent-a";
   assertEquals(ground.bring("1").files, 0);
@@ -356,8 +341,8 @@ Deno.test("forwardTranscripts() brings home what a child has written that goes o
   assertEquals(ground.texts("from/projects"), {});
 });
 
-Deno.test("forwardTranscripts() names what comes home early as it is there, and keeps what others add meanwhile", () => {
-  using ground = new GoingOn();
+Deno.test("forwardTranscripts() keeps lines that others add meanwhile", () => {
+  using ground = new RunningGround();
   const own = "-w/s1.jsonl";
   const given = new Map([[ID, "the caller's"]]);
   const first = (id: string, dir: string) => line(id, { saved: `${dir}/projects/-w/s1/x.txt` });
@@ -371,7 +356,7 @@ Deno.test("forwardTranscripts() names what comes home early as it is there, and 
   const told = line("2", { parentUuid: "the caller's" });
   ground.bring("2", given);
   assertEquals(ground.texts("to/projects"), { [own]: there + line("others") + told });
-  // Whoever is killed between two steps has noted nothing of what is home.
+  // A killed run has not noted the lines that it copied.
   ground.brought = {};
   Deno.removeSync(`${ground.to}/projects/${own}`);
   ground.bring("2", given);
@@ -380,8 +365,8 @@ Deno.test("forwardTranscripts() names what comes home early as it is there, and 
   assertEquals(ground.texts("to/projects"), { [own]: there + told });
 });
 
-Deno.test("forwardTranscripts() brings a session home anew that somebody has removed there", () => {
-  using ground = new GoingOn();
+Deno.test("forwardTranscripts() copies a removed session again", () => {
+  using ground = new RunningGround();
   const own = "-w/s1.jsonl";
   ground.write(`from/projects/${own}`, line("1"));
   ground.bring("1");
@@ -389,4 +374,60 @@ Deno.test("forwardTranscripts() brings a session home anew that somebody has rem
   ground.write(`from/projects/${own}`, line("1") + line("2"));
   ground.bring("2");
   assertEquals(ground.texts("to/projects"), { [own]: line("1") + line("2") });
+});
+
+const SESSION = "123e4567-e89b-42d3-a456-426614174000";
+const PATH = `-w/${SESSION}.jsonl`;
+
+/** A user's config dir `to` with a session, which is copied to `from`. */
+class CopyGround extends Ground {
+  constructor() {
+    super();
+    for (const slug of ["-w", "-old"]) {
+      Deno.mkdirSync(`${this.to}/projects/${slug}/${SESSION}`, { recursive: true });
+      this.write(`to/projects/${slug}/${SESSION}.jsonl`, "1\n2\n3\n");
+    }
+    this.write(`to/projects/-w/${SESSION}/agent.jsonl`, "a\n");
+  }
+
+  copy(id: string, more: { readonly shortened?: { path: string; text: string } } = {}) {
+    return Object.fromEntries(copySession(id, { from: this.to, to: this.from, ...more }));
+  }
+
+  read(dir: "from" | "to"): string {
+    return Deno.readTextFileSync(`${this.path}/${dir}/projects/${PATH}`);
+  }
+}
+
+Deno.test("copySession() copies a session of any project, also large", () => {
+  using ground = new CopyGround();
+  const text = "0123456789\n".repeat(210_000);
+  ground.write("elsewhere.jsonl", text);
+  Deno.removeSync(`${ground.to}/projects/${PATH}`);
+  Deno.symlinkSync(`${ground.path}/elsewhere.jsonl`, `${ground.to}/projects/${PATH}`);
+  assertEquals(ground.copy(SESSION), {
+    [PATH]: text.length,
+    [`-old/${SESSION}.jsonl`]: 6,
+    [`-w/${SESSION}/agent.jsonl`]: 2,
+  });
+  assertEquals(ground.read("from"), text);
+  assertEquals(ground.copy("none"), {});
+});
+
+Deno.test("a session that was copied in part loses nothing", () => {
+  using ground = new CopyGround();
+  const resumed = ground.copy(SESSION, { shortened: { path: PATH, text: "1\n3\n" } });
+  assertEquals(resumed, { [PATH]: 4, [`-w/${SESSION}/agent.jsonl`]: 2 });
+  assertEquals(ground.read("from"), "1\n3\n");
+  assertEquals((Deno.statSync(`${ground.from}/projects/${PATH}`).mode ?? 0) & 0o777, 0o600);
+  // Nothing is new.
+  assertEquals(ground.forward(resumed), { files: 0, left: 0, failures: [] });
+  assertEquals(ground.read("to"), "1\n2\n3\n");
+  // New lines are appended once, also if another run brought some of them.
+  ground.write(`to/projects/${PATH}`, "1\n2\n3\n4\n");
+  for (const files of [1, 0]) {
+    ground.write(`from/projects/${PATH}`, "1\n3\n4\n5\n");
+    assertEquals(ground.forward(resumed), { files, left: 0, failures: [] });
+    assertEquals(ground.read("to"), "1\n2\n3\n4\n5\n");
+  }
 });
