@@ -1,10 +1,12 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { closeFd, readFd } from "../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
+import { Rendezvous } from "../../src/driver/hands/rendezvous.ts";
 import { HookSource } from "../../src/driver/sources/hook_source.ts";
-import { hookScript } from "../../src/sandbox/child/hooks.ts";
+import { hookScript, hookSettings } from "../../src/sandbox/child/hooks.ts";
+import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
 
-/** A FIFO, a folder for payloads, and what reads them. */
+/** A FIFO, a folder of payloads, and a source that reads them. */
 class Ground implements Disposable {
   readonly path = Deno.makeTempDirSync();
   readonly source: HookSource;
@@ -33,7 +35,7 @@ class Ground implements Disposable {
   }
 }
 
-Deno.test("HookSource reads announced payloads in order and removes them", () => {
+Deno.test("HookSource reads and removes announced payloads in order", () => {
   using ground = new Ground();
   ground.payload("1", '{"hook_event_name":"SessionStart","model":"m"}');
   ground.payload("2", '{"hook_event_name":"Stop"}');
@@ -45,7 +47,7 @@ Deno.test("HookSource reads announced payloads in order and removes them", () =>
   assertEquals([...Deno.readDirSync(`${ground.path}/payloads`)], []);
 });
 
-Deno.test("HookSource hears what hooks announce though somebody removes its FIFO, and makes it anew", () => {
+Deno.test("HookSource makes its FIFO again after it was removed", () => {
   using ground = new Ground();
   const { source, path } = ground;
   assertEquals(source.mend(), false);
@@ -72,7 +74,7 @@ Deno.test("HookSource hears what hooks announce though somebody removes its FIFO
   assertEquals(source.unheard, true);
 });
 
-Deno.test("HookSource puts a line together that comes in pieces", () => {
+Deno.test("HookSource joins a line that arrives in pieces", () => {
   using ground = new Ground();
   ground.payload("12", '{"hook_event_name":"Stop"}');
   for (const piece of ["s", "3 1", "2"]) {
@@ -83,7 +85,7 @@ Deno.test("HookSource puts a line together that comes in pieces", () => {
   assertEquals(ground.source.read().length, 1);
 });
 
-Deno.test("HookSource leaves out strangers, garbage and paths", () => {
+Deno.test("HookSource ignores wrong secrets, invalid payloads and paths", () => {
   using ground = new Ground();
   ground.payload("1", '{"hook_event_name":"Stop"}');
   ground.payload("2", "no json");
@@ -93,7 +95,7 @@ Deno.test("HookSource leaves out strangers, garbage and paths", () => {
   assertEquals(ground.source.read(), []);
 });
 
-Deno.test("HookSource takes as much at a time as a FIFO holds, and keeps no endless line", () => {
+Deno.test("HookSource ignores an endless line", () => {
   using ground = new Ground();
   ground.payload("1", '{"hook_event_name":"Stop"}');
   for (let written = 0; written < 10; written++) {
@@ -104,7 +106,7 @@ Deno.test("HookSource takes as much at a time as a FIFO holds, and keeps no endl
   assertEquals(ground.source.read().length, 1);
 });
 
-Deno.test("HookSource tells that payloads have no place any more", () => {
+Deno.test("HookSource notices that hooks cannot write payloads", () => {
   for (
     const lose of [
       (ground: Ground) => ground.announce("s3 unheard\n"),
@@ -119,7 +121,7 @@ Deno.test("HookSource tells that payloads have no place any more", () => {
   }
 });
 
-Deno.test("HookSource needs no room on the disk for a short answer, and a file for a long one", () => {
+Deno.test("HookSource answers shortly by FIFO and at length by file", () => {
   using ground = new Ground();
   const fifo = `${ground.path}/payloads/7.answer`;
   const answered = (reply: Readonly<Record<string, unknown>>) => {
@@ -141,26 +143,35 @@ Deno.test("HookSource needs no room on the disk for a short answer, and a file f
   );
 });
 
-Deno.test("HookSource lets hooks go that nobody has answered", async () => {
-  const ground = new Ground();
-  const script = `${ground.path}/hook`;
-  Deno.writeTextFileSync(
-    script,
-    hookScript({ own: ground.path, secret: "s3", pid: Deno.pid }).replaceAll("hooks.fifo", "fifo"),
-  );
-  const hook = new Deno.Command("/bin/sh", { args: [script, "asks"], stdin: "piped" }).spawn();
-  const stdin = hook.stdin.getWriter();
-  await stdin.write(new TextEncoder().encode('{"hook_event_name":"Stop"}'));
-  await stdin.close();
-  let calls = ground.source.read();
-  while (calls.length === 0) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    calls = ground.source.read();
+Deno.test("a long prompt is marked before it is delivered", () => {
+  const path = Deno.makeTempDirSync();
+  try {
+    const { own, hookPath, longPromptsPath, rendezvousPath } = folderParts(path);
+    Deno.mkdirSync(own);
+    const marked = () => [...Deno.readDirSync(own)].map(({ name }) => `${own}/${name}`);
+    using rendezvous = new Rendezvous({ path: rendezvousPath, secret: "s", longPromptsPath });
+    rendezvous.send("x".repeat(1500));
+    assertEquals(marked(), []);
+    for (const _ of [1, 2]) rendezvous.send("x".repeat(1501));
+    assertEquals(marked(), [longPromptsPath]);
+    const script = hookScript({ own, secret: "s", pid: Deno.pid });
+    assert(script.includes(`"$d/${longPromptsPath.slice(own.length + 1)}"`));
+    const settings = (marksLong: boolean) =>
+      JSON.stringify(hookSettings(hookPath, {
+        events: ["Stop", "UserPromptSubmit"],
+        held: ["Stop"],
+        marksLong,
+      }));
+    assert(settings(true).includes("set -- prompt; "));
+    assert(!settings(false).includes("set -- prompt; "), "an unmarked prompt may be long");
+  } finally {
+    Deno.removeSync(path, { recursive: true });
   }
-  assertEquals(calls.map(({ event }) => event), ["Stop"]);
-  // No FIFO, and nobody who waits: what else is there does no harm.
-  ground.payload("7.answer", "");
-  ground.source[Symbol.dispose]();
-  assertEquals((await hook.status).code, 0);
-  Deno.removeSync(ground.path, { recursive: true });
+});
+
+Deno.test("a long prompt is delivered if it cannot be marked", () => {
+  const longPromptsPath = "/proc/self/long-prompts";
+  using rendezvous = new Rendezvous({ path: "/proc/self/socket", secret: "s", longPromptsPath });
+  rendezvous.send("x".repeat(1501));
+  assert(!Deno.readDirSync("/proc/self").some(({ name }) => name === "long-prompts"));
 });

@@ -1,11 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import { calledCommand, shellCommands } from "../../src/driver/sources/shells/shell_commands.ts";
+import { calledCommand } from "../../src/driver/sources/shells/shell_commands.ts";
 import { type ShellNews, ShellSource } from "../../src/driver/sources/shells/shell_source.ts";
-import { shellScript } from "../../src/sandbox/child/split_shell.ts";
+import {
+  type ShellStream,
+  writtenParts,
+  type WrittenSince,
+} from "../../src/driver/sources/shells/written_parts.ts";
 
-/** The folder for temporary files of a session, and a source that looks at it. */
+/** The folder for temporary files of a session, and a source that reads it. */
 class Ground implements Disposable {
   readonly tempDir = Deno.makeTempDirSync();
   readonly source: ShellSource;
@@ -31,7 +36,7 @@ class Ground implements Disposable {
     Deno.removeSync(`${this.folder}/${id}.output`);
   }
 
-  /** What is told after so many milliseconds. */
+  /** The news after some milliseconds. */
   read(ms = 1000, more: { readonly paused?: boolean } = {}): readonly ShellNews[] {
     this.#now += ms;
     return this.source.read({ at: this.#now, child: Deno.pid, ...more });
@@ -43,44 +48,7 @@ class Ground implements Disposable {
   }
 }
 
-/** A shell that this process starts as Claude Code does, with a file as its stdout. */
-function startShell(path: string, command: string): Deno.ChildProcess {
-  const given = `source x || true && eval '${command}' < /dev/null && pwd -P >| /tmp/x-cwd`;
-  // Only then is it the one that is looked for.
-  const script = 'exec >> "$0" 2>&1; exec /bin/bash -c "$1"';
-  return new Deno.Command("/bin/sh", {
-    args: ["-c", script, path, given],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
-}
-
-async function until(found: () => boolean): Promise<void> {
-  using poller = new Poller();
-  for (let round = 0; !found(); round++) {
-    assert(round < 1000, "it is not seen");
-    await poller.wait([], 10);
-  }
-}
-
-Deno.test("ShellSource tells what a shell writes once it is seen to run", async () => {
-  using ground = new Ground();
-  makeFifo(`${ground.tempDir}/fifo`);
-  const command = `echo one; read x < "${ground.tempDir}/fifo"`;
-  const shell = startShell(`${ground.folder}/b1.output`, command);
-  await until(() => [...shellCommands(Deno.pid).values()].includes(command));
-  assertEquals(ground.read(0), []);
-  assertEquals(ground.read(150), [], "the calls may not be known yet");
-  assertEquals(ground.read(150).slice(0, 1), [{ type: "shell", id: "b1", command, running: true }]);
-  shell.kill();
-  await shell.status;
-  ground.source.leave("b1");
-  assertEquals(ground.read().at(-1), { type: "shell-over", id: "b1" });
-  assertEquals(ground.read(), []);
-});
-
-Deno.test("ShellSource holds a file whose name is gone, and tells when that was all", () => {
+Deno.test("ShellSource reads a removed file to its end", () => {
   using ground = new Ground();
   ground.write("b1", "one\n");
   assertEquals(ground.read(), []);
@@ -97,7 +65,7 @@ Deno.test("ShellSource holds a file whose name is gone, and tells when that was 
   assertEquals(ground.read(), []);
 });
 
-Deno.test("ShellSource follows a shell whose id it is told, whoever has its file", () => {
+Deno.test("ShellSource follows a shell by its id", () => {
   using ground = new Ground();
   ground.write("b1", "one\n");
   assertEquals(ground.read(), []);
@@ -117,7 +85,7 @@ Deno.test("ShellSource follows a shell whose id it is told, whoever has its file
   ]);
 });
 
-Deno.test("ShellSource cuts no character, and no BOM, and says what was never completed", () => {
+Deno.test("ShellSource cuts no character and keeps a BOM", () => {
   using ground = new Ground();
   const [first, second, third] = new TextEncoder().encode("€");
   ground.write("b1", new Uint8Array([0xef, 0xbb, 0xbf, 0x61, first ?? 0, second ?? 0]));
@@ -131,7 +99,7 @@ Deno.test("ShellSource cuts no character, and no BOM, and says what was never co
   assertEquals(texts(), ["\ufffd"]);
 });
 
-Deno.test("ShellSource tells what comes after a file was emptied", () => {
+Deno.test("ShellSource reads on after a file was emptied", () => {
   using ground = new Ground();
   ground.write("b1", "one\ntwo\n");
   ground.read();
@@ -142,7 +110,7 @@ Deno.test("ShellSource tells what comes after a file was emptied", () => {
   assertEquals(ground.read(), [{ type: "shell-output", id: "b1", text: "three\n" }]);
 });
 
-Deno.test("ShellSource tells of a strange shell only how it begins, and of a flood in portions", () => {
+Deno.test("ShellSource reads unknown shells briefly and floods in portions", () => {
   using ground = new Ground({ limit: 300_000 });
   ground.write("b1", "");
   ground.write("b2", "x".repeat(100_000));
@@ -167,7 +135,7 @@ Deno.test("ShellSource tells of a strange shell only how it begins, and of a flo
   ]);
 });
 
-Deno.test("ShellSource opens nothing that is no regular file, and follows no link", () => {
+Deno.test("ShellSource opens regular files only and no links", () => {
   using ground = new Ground();
   const outside = Deno.makeTempDirSync();
   Deno.writeTextFileSync(`${outside}/secret.output`, "secret");
@@ -206,7 +174,7 @@ Deno.test("ShellSource finds the folder of another working directory", () => {
   ]);
 });
 
-Deno.test("ShellSource lets the oldest files go that nobody has asked for", () => {
+Deno.test("ShellSource closes the oldest files that nobody follows", () => {
   using ground = new Ground();
   for (let number = 0; number < 200; number++) ground.write(`b${number}`, "x");
   ground.read();
@@ -214,14 +182,14 @@ Deno.test("ShellSource lets the oldest files go that nobody has asked for", () =
     try {
       return Deno.readLinkSync(`/proc/self/fd/${name}`).startsWith(ground.folder);
     } catch {
-      // Another test's, closed meanwhile.
+      // Another test closed it meanwhile.
       return false;
     }
   });
   assert(held.length < 200, `${held.length}`);
 });
 
-Deno.test("ShellSource wakes whoever waits for it", async () => {
+Deno.test("ShellSource wakes its poller", async () => {
   using ground = new Ground();
   using poller = new Poller();
   assertEquals(ground.source.interests.length, 1);
@@ -232,65 +200,7 @@ Deno.test("ShellSource wakes whoever waits for it", async () => {
   assertEquals(await poller.wait(ground.source.interests, 0), []);
 });
 
-/** The lines of a stream among what was told. */
-const linesOf = (news: readonly ShellNews[], stream?: "stdout" | "stderr") =>
-  news.flatMap((one) => one.type === "shell-output" && one.stream === stream ? [one.text] : [])
-    .join("");
-
-Deno.test("ShellSource tells stdout from stderr of a shell that stands in the place of the user's", async () => {
-  const tempDir = Deno.makeTempDirSync();
-  using ground = new Ground({ streamsDir: `${tempDir}/streams` });
-  const script = `${tempDir}/bash`;
-  const shell = { path: script, shell: "/bin/bash", named: undefined };
-  Deno.writeTextFileSync(script, shellScript({ ...shell, folder: `${tempDir}/streams` }), {
-    mode: 0o700,
-  });
-  const news: ShellNews[] = [];
-  const run = async (id: string, command: string) => {
-    const path = `${ground.folder}/${id}.output`;
-    const child = new Deno.Command("/bin/sh", {
-      args: ["-c", 'exec >> "$0" 2>&1; exec "$1" -c "$2"', path, script, command],
-      env: { CLAUDE_CODE_SHELL: script, SHELL: script },
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    let ended: Deno.CommandStatus | undefined;
-    child.status.then((status) => ended = status);
-    ground.source.follow(id);
-    await until(() => {
-      news.push(...ground.read(1));
-      ground.source.follow(id);
-      return ended !== undefined;
-    });
-    ground.source.leave(id);
-    news.push(...ground.read(), ...ground.read());
-    const told = news.filter((one) => one.id === id);
-    const text = Deno.readTextFileSync(path);
-    return { code: ended?.code, told, text };
-  };
-  const both = await run("b1", "echo out; echo err >&2; echo more >&2; exit 3");
-  assertEquals([both.code, both.text], [3, "out\nerr\nmore\n"]);
-  assertEquals([linesOf(both.told, "stdout"), linesOf(both.told, "stderr")], [
-    "out\n",
-    "err\nmore\n",
-  ]);
-  assertEquals(both.told.at(-1), { type: "shell-over", id: "b1" });
-  const same = await run("b3", '[ $SHELL = /bin/bash ] && echo "${CLAUDE_CODE_SHELL-unset}"');
-  assertEquals(linesOf(same.told, "stdout"), "unset\n");
-  // What others write on the FIFO is no shell of the child.
-  const fifo = Deno.openSync(`${tempDir}/streams/calls`, { write: true, read: true });
-  fifo.writeSync(new TextEncoder().encode(`1\n-1\nx\n${"9".repeat(4000)}\n\n${Deno.pid}\n`));
-  fifo.close();
-  assertEquals(ground.read(), []);
-  assertEquals(
-    [...Deno.readDirSync(`${tempDir}/streams`)].map(({ name }) => name).toSorted(),
-    ["calls", "idle"],
-  );
-  Deno.removeSync(tempDir, { recursive: true });
-});
-
-Deno.test("calledCommand() finds what the tool Bash was called with", () => {
+Deno.test("calledCommand() finds the command of the tool Bash", () => {
   const start = "source /x/snapshot.sh 2>/dev/null || true && shopt -u extglob || true && eval ";
   const end = " && pwd -P >| /x/claude-12-cwd";
   assertEquals(calledCommand(`${start}cat < /dev/null${end}`), "cat");
@@ -302,6 +212,89 @@ Deno.test("calledCommand() finds what the tool Bash was called with", () => {
     calledCommand(`${start}'x && eval y && pwd -P >| z' < /dev/null${end}`),
     "x && eval y && pwd -P >| z",
   );
-  const others = ["sleep 1", `x${end}${start}`, `${start}${end} y`, "&& eval ".repeat(1_000_000)];
+  const others = ["sleep 1", `x${end}${start}`, `${start}${end} y`, "&& eval ".repeat(100)];
   for (const other of others) assertEquals(calledCommand(other), other);
+});
+
+/** Writes as a text, with the facts that are known about it. */
+function since(
+  writes: readonly (readonly [ShellStream, string])[],
+  { known = true }: { readonly known?: boolean } = {},
+): { readonly text: string; readonly since: WrittenSince } {
+  const ends = { stdout: 0, stderr: 0 };
+  let text = "";
+  for (const [stream, piece] of writes) {
+    text += piece;
+    ends[stream] = text.length;
+  }
+  const runs = known ? { runs: writes.map(([stream]) => stream) } : {};
+  const lineEnds = (to: number) =>
+    [...text.slice(0, to)].flatMap((letter, index) => letter === "\n" ? [index + 1] : []);
+  return { text, since: { from: 0, size: text.length, ...ends, ...runs, lineEnds } };
+}
+
+/** The parts as texts, each with its stream. */
+function textsOf(...given: Parameters<typeof since>): readonly (readonly [string, string])[] {
+  const { text, since: facts } = since(...given);
+  let from = 0;
+  return writtenParts(facts).map(({ end, stream = "either" }) => {
+    const part = text.slice(from, end);
+    from = end;
+    return [stream, part] as const;
+  });
+}
+
+const OUT = "stdout";
+const ERR = "stderr";
+
+Deno.test("writtenParts() assigns parts to streams as far as known", () => {
+  const rows: readonly (readonly [
+    writes: readonly (readonly [ShellStream, string])[],
+    parts: readonly (readonly [string, string])[],
+    known?: boolean,
+  ])[] = [
+    [[], []],
+    [[[OUT, "a"], [OUT, "b\n"]], [[OUT, "ab\n"]]],
+    [[[OUT, "a"], [OUT, "b\n"]], [[OUT, "ab\n"]], false],
+    [[[ERR, "a"]], [[ERR, "a"]], false],
+    [[[OUT, "a"], [OUT, "b"], [ERR, "c"]], [[OUT, "ab"], [ERR, "c"]]],
+    [[[ERR, "a"], [OUT, "b"], [OUT, "c"]], [[ERR, "a"], [OUT, "bc"]]],
+    [[[OUT, "a"], [ERR, "b"], [OUT, "c"]], [["either", "ab"], [OUT, "c"]]],
+    [[[OUT, "a"], [ERR, "b"]], [["either", "a"], [ERR, "b"]], false],
+    [
+      [[OUT, "a\n"], [ERR, "b\n"], [OUT, "c\n"], [ERR, "d"]],
+      [[OUT, "a\n"], [ERR, "b\n"], [OUT, "c\n"], [ERR, "d"]],
+    ],
+    [[[OUT, "a\nb\n"], [ERR, "c\n"], [OUT, "d\n"]], [["either", "a\nb\nc\n"], [OUT, "d\n"]]],
+  ];
+  for (const [writes, parts, known = true] of rows) {
+    assertEquals(textsOf(writes, { known }), parts, JSON.stringify(writes));
+  }
+});
+
+Deno.test("writtenParts() without positions counts lines", () => {
+  const { since: facts } = since([[ERR, "a\n"], [OUT, "b\n"]]);
+  assertEquals(writtenParts({ ...facts, stderr: 0 }), [
+    { end: 2, stream: ERR },
+    { end: 4, stream: OUT },
+  ]);
+  const { since: long } = since([[ERR, "a\na\n"], [OUT, "b\n"]]);
+  assertEquals(writtenParts({ ...long, stderr: 0 }), [{ end: 6 }]);
+});
+
+Deno.test("writtenParts() assigns no line to the wrong stream", () => {
+  const line = fc.tuple(fc.constantFrom<ShellStream>(OUT, ERR), fc.constantFrom("a\n", "bc\n"));
+  const property = fc.property(fc.array(line), (writes) => {
+    const { text, since: facts } = since(writes);
+    const owners = writes.flatMap(([stream, piece]) => [...piece].map(() => stream));
+    let from = 0;
+    for (const { end, stream } of writtenParts(facts)) {
+      if (stream !== undefined) {
+        assertEquals(owners.slice(from, end).every((owner) => owner === stream), true);
+      }
+      from = end;
+    }
+    assertEquals(from, text.length);
+  });
+  fc.assert(property, { numRuns: 50 });
 });

@@ -1,4 +1,7 @@
 import { assertEquals } from "@std/assert";
+import { makeFifo } from "../../ffi/descriptors/pipe.ts";
+import { followLog } from "../../src/driver/sources/follow_lines.ts";
+import { RetrySource } from "../../src/driver/sources/retry_source.ts";
 import { StreamSource } from "../../src/driver/sources/stream_source.ts";
 
 const ID = "11111111-1111-4111-8111-111111111111";
@@ -16,7 +19,7 @@ const head = (type: string, status = 200) => ({
 });
 const STREAM = head("text/event-stream; charset=utf-8");
 
-Deno.test("requests of the conversation itself are heard, and no others", () => {
+Deno.test("StreamSource ignores requests of others than the conversation", () => {
   const source = new StreamSource({ sessionId: ID });
   for (
     const other of [
@@ -40,7 +43,7 @@ Deno.test("requests of the conversation itself are heard, and no others", () => 
   assertEquals(source.take(), []);
 });
 
-Deno.test("a request for the summary of a compaction is none of the conversation", () => {
+Deno.test("StreamSource ignores the request for a compaction summary", () => {
   const source = new StreamSource({ sessionId: ID });
   const words = "Your task is to create a detailed summary of the conversation so far";
   const asking = (...contents: readonly unknown[]) => ({
@@ -57,7 +60,7 @@ Deno.test("a request for the summary of a compaction is none of the conversation
   assertEquals(source.take().map((heard) => heard.request), [1, 2, 3]);
 });
 
-Deno.test("the first request tells what the model is offered, if it can be understood", () => {
+Deno.test("StreamSource reports the tools of the first request", () => {
   const offered = (body: object | string | null, headers = {}) => {
     const source = new StreamSource({ sessionId: ID });
     const text = typeof body === "string" ? body : JSON.stringify({ ...body, stream: true });
@@ -77,7 +80,7 @@ Deno.test("the first request tells what the model is offered, if it can be under
   }
 });
 
-Deno.test("what the API says of limits is heard for a subscription alone", () => {
+Deno.test("StreamSource reports limits for subscriptions only", () => {
   const limitsFor = (betas: string, status: number) => {
     const source = new StreamSource({ sessionId: ID });
     const { headers } = head("text/event-stream");
@@ -94,7 +97,7 @@ Deno.test("what the API says of limits is heard for a subscription alone", () =>
   assertEquals(limitsFor("a", 200), []);
 });
 
-Deno.test("the events of a stream are heard as they come, and what is none is left out", () => {
+Deno.test("StreamSource reports valid events as they arrive", () => {
   const source = new StreamSource({ sessionId: ID });
   let arrivals = 0;
   source.onArrival = () => arrivals++;
@@ -112,7 +115,7 @@ Deno.test("the events of a stream are heard as they come, and what is none is le
   assertEquals(arrivals, 4);
 });
 
-Deno.test("an event of an answer that is no JSON is the last one", () => {
+Deno.test("StreamSource stops at a content event that is not JSON", () => {
   const source = new StreamSource({ sessionId: ID });
   const watcher = source.watch(request());
   watcher?.onHead?.(STREAM);
@@ -129,7 +132,7 @@ Deno.test("an event of an answer that is no JSON is the last one", () => {
   ]);
 });
 
-Deno.test("a stream is heard that the API compresses though it is asked not to, up to where it breaks off", async () => {
+Deno.test("StreamSource reads compressed streams until they break off", async () => {
   const text = 'data: {"type":"x"}\n\n'.repeat(3);
   for (const [encoding, format] of [["gzip", "gzip"], ["br", "brotli"]] as const) {
     const stream = new Blob([text]).stream().pipeThrough(new CompressionStream(format));
@@ -155,7 +158,7 @@ Deno.test("a stream is heard that the API compresses though it is asked not to, 
   }
 });
 
-Deno.test("who wants no deltas hears neither those nor what is said of limits", () => {
+Deno.test("StreamSource without deltas reports neither deltas nor limits", () => {
   const source = new StreamSource({ sessionId: ID, whole: false });
   const watcher = source.watch(request({ "anthropic-beta": "oauth-2025-04-20" }));
   watcher?.onHead?.(STREAM);
@@ -169,7 +172,7 @@ Deno.test("who wants no deltas hears neither those nor what is said of limits", 
   );
 });
 
-Deno.test("of an answer that is no stream only its end is heard", () => {
+Deno.test("StreamSource reports only the end of other responses", () => {
   for (const other of [head("application/json"), head("text/event-stream", 529)]) {
     const source = new StreamSource({ sessionId: ID });
     const watcher = source.watch(request());
@@ -178,4 +181,131 @@ Deno.test("of an answer that is no stream only its end is heard", () => {
     watcher?.onEnd?.({ whole: false });
     assertEquals(source.take().map(({ part }) => part.kind), ["request", "end"]);
   }
+});
+
+const ERROR_500 = 'API error (attempt 1/11): 500 500 {"type":"error","error":{"type":"api_error"}}';
+
+/** A debug log and a screen. */
+class Ground implements Disposable {
+  readonly #dir = Deno.makeTempDirSync();
+  readonly logPath = `${this.#dir}/debug.log`;
+  /** Rows of the screen. */
+  rows: readonly string[] = [];
+  looks = 0;
+
+  source(): RetrySource {
+    return new RetrySource(followLog(this.logPath));
+  }
+
+  log(level: string, text: string): void {
+    const line = `2026-11-22T01:48:04.860Z [${level}] ${text}\n`;
+    Deno.writeTextFileSync(this.logPath, line, { append: true });
+  }
+
+  read(source: RetrySource, at: number) {
+    const look = () => {
+      this.looks++;
+      return Promise.resolve({ lines: this.rows, cursor: { row: 1, col: 1 } });
+    };
+    source.faults(at);
+    return source.announced({ at, look });
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.#dir, { recursive: true });
+  }
+}
+
+Deno.test("RetrySource joins log and screen to one retry", async () => {
+  using ground = new Ground();
+  const source = ground.source();
+  assertEquals(await ground.read(source, 0), undefined);
+  ground.log("ERROR", ERROR_500);
+  assertEquals(await ground.read(source, 50), undefined, "the screen does not say it yet");
+  ground.rows = ["❯ hello", "✻ API error · Retrying in 1s · attempt 1/10", ""];
+  assertEquals(await ground.read(source, 100), {
+    attempt: 1,
+    maxRetries: 10,
+    delayMs: 1000,
+    status: 500,
+  });
+  const { looks } = ground;
+  assertEquals(await ground.read(source, 150), undefined);
+  assertEquals(ground.looks, looks, "nothing to look for");
+});
+
+Deno.test("RetrySource reports failed requests of the log", () => {
+  using ground = new Ground();
+  const source = ground.source();
+  assertEquals(source.faults(0), []);
+  ground.log("ERROR", ERROR_500);
+  ground.log("ERROR", "API error (attempt 2/11): undefined Connection error.");
+  ground.log("WARN", "Stream connection error (ECONNRESET) — retrying streaming (1/3)");
+  assertEquals(source.faults(1), [
+    { attempt: 1, maxRetries: 10, status: 500 },
+    { attempt: 2, maxRetries: 10, status: null },
+    { attempt: 1, maxRetries: 3, status: null },
+  ]);
+  assertEquals(source.faults(2), []);
+});
+
+Deno.test("RetrySource waits for the screen to show the next retry", async () => {
+  using ground = new Ground();
+  const source = ground.source();
+  ground.rows = ["✻ API error · retrying… · attempt 1/10"];
+  ground.log("ERROR", "API error (attempt 2/11): 529 529 overloaded_error");
+  assertEquals(await ground.read(source, 0), undefined);
+  ground.rows = ["✻ API error · retrying in 0s · attempt 1/10"];
+  assertEquals(await ground.read(source, 50), undefined);
+  ground.rows = ["✻ 529 Overloaded · retrying in 1m 30s · attempt 2/10"];
+  assertEquals(await ground.read(source, 100), {
+    attempt: 2,
+    maxRetries: 10,
+    delayMs: 90_000,
+    status: 529,
+  });
+});
+
+Deno.test("RetrySource reads a wrapped notice and a lost connection", async () => {
+  using ground = new Ground();
+  const source = ground.source();
+  ground.log("ERROR", "API error (attempt 1/4): undefined Connection error.");
+  ground.rows = ["✻ Connection refused · retrying in 1s · attempt", "1/3"];
+  const expected = { attempt: 1, maxRetries: 3, delayMs: 1000, status: null };
+  assertEquals(await ground.read(source, 0), expected);
+  ground.log("WARN", "Stream connection error (ECONNRESET) — retrying streaming (1/3)");
+  assertEquals(await ground.read(source, 50), expected);
+});
+
+Deno.test("RetrySource gives up when no retry follows", async () => {
+  using ground = new Ground();
+  const source = ground.source();
+  ground.log("ERROR", 'API error (attempt 1/11): 400 400 {"type":"error"}');
+  ground.rows = ["● API Error: 400 Bad prompt"];
+  for (let at = 0; at <= 3000; at += 50) assertEquals(await ground.read(source, at), undefined);
+  const { looks } = ground;
+  await ground.read(source, 3050);
+  assertEquals(ground.looks, looks);
+});
+
+Deno.test("RetrySource ignores earlier lines, a missing log and a FIFO", async () => {
+  using ground = new Ground();
+  ground.rows = ["✻ API error · Retrying in 1s · attempt 1/10"];
+  assertEquals(await ground.read(ground.source(), 0), undefined);
+  ground.log("ERROR", ERROR_500);
+  assertEquals(await ground.read(ground.source(), 0), undefined);
+  Deno.removeSync(ground.logPath);
+  makeFifo(ground.logPath);
+  assertEquals(await ground.read(ground.source(), 0), undefined);
+});
+
+Deno.test("RetrySource does not look at the screen without a failure", async () => {
+  using ground = new Ground();
+  const source = ground.source();
+  ground.rows = ["● The log says: Retrying in 1s · attempt 1/10"];
+  ground.log("DEBUG", "[API REQUEST] /v1/messages source=repl_main_thread");
+  ground.log("ERROR", "OAuth refresh failed (expected): connect ECONNREFUSED");
+  ground.log("WARN", "Stream connection error ".repeat(1000));
+  assertEquals(await ground.read(source, 0), undefined);
+  assertEquals(ground.looks, 0);
 });
