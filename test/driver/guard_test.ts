@@ -16,7 +16,7 @@ import { until } from "../standin/stand_in.ts";
 import { OTHER_USER_LACK } from "../security/other_user.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 
-Deno.test("Guard counts as a leftover while it is there, and ends nothing when it is disposed", async () => {
+Deno.test("Guard is a process of the run, and dispose ends it", async () => {
   const folder = Deno.makeTempDirSync();
   const configDir = `${folder}/config`;
   const tool = new Deno.Command("sleep", {
@@ -25,7 +25,7 @@ Deno.test("Guard counts as a leftover while it is there, and ends nothing when i
   }).spawn();
   try {
     const guard = new Guard({ configDir, twinDir: `${folder}/twin` });
-    // A process that has just begun its program has no environment for a moment.
+    // A process has no environment while it starts its program.
     await until(() => Promise.resolve(processesOf(folder).length === 2), "both are there");
     guard[Symbol.dispose]();
     guard[Symbol.dispose]();
@@ -37,7 +37,7 @@ Deno.test("Guard counts as a leftover while it is there, and ends nothing when i
   }
 });
 
-/** Starts the script of a guard whose program lives until `programEnds()`. */
+/** Starts the script of a guard; the guarded program ends with `programEnds()`. */
 function startGuard(
   shell: readonly string[],
   { configDir, twinDir }: Pick<Crowd, "configDir" | "twinDir">,
@@ -74,7 +74,7 @@ function startGuard(
 for (const { name, command } of SHELLS.filter(({ name }) => name !== "sh")) {
   const [program = ""] = name.split(" ");
   Deno.test(unlessLacking(lackOf(program), {
-    name: `a guard under ${name} ends the run of a program that was killed, and nothing of others`,
+    name: `a guard under ${name} ends only its killed run`,
     fn: async () => {
       await using crowd = await Crowd.gather();
       await startGuard(command, crowd).programEnds(crowd.child);
@@ -83,7 +83,7 @@ for (const { name, command } of SHELLS.filter(({ name }) => name !== "sh")) {
   }));
 }
 
-Deno.test("a guard ends what a tool begins meanwhile, though nothing in it is of the run", async () => {
+Deno.test("a guard ends processes that a tool starts meanwhile", async () => {
   const folder = Deno.makeTempDirSync();
   const program = `${folder}/nap`;
   Deno.symlinkSync("/bin/sleep", program);
@@ -109,15 +109,15 @@ Deno.test("a guard ends what a tool begins meanwhile, though nothing in it is of
 });
 
 Deno.test(unlessLacking(OTHER_USER_LACK, {
-  name: "a guard ends a run whose tools have used up as many processes as there may be",
+  name: "a guard ends a run that reached the process limit",
   fn: async () => {
     const limit = 40;
-    // Somebody who has no other processes; root has no limit.
+    // A user without other processes; root has no limit.
     const user = `${60_000 + Deno.pid % 5000}`;
     const limited = ["setpriv", "--reuid", user, "--clear-groups", "prlimit", `--nproc=${limit}`];
     const dirs = { configDir: "/nonexistent/config", twinDir: "/nonexistent/twin" };
     const guard = startGuard([...limited, "sh"], dirs);
-    // With the guard and this shell there are as many as may be.
+    // With the guard and this shell, the limit is reached.
     const script = `n=2
       while [ $n -lt ${limit} ]; do
         sleep 60 &
@@ -143,7 +143,7 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
   },
 }));
 
-Deno.test("a guard that comes late finds what a child runs that its terminal would have ended by then", async () => {
+Deno.test("a late guard keeps the terminal until it knows the tools", async () => {
   const configDir = Deno.makeTempDirSync();
   const size = { rows: 24, cols: 80 };
   const pipe = new Pipe();
@@ -188,7 +188,7 @@ Deno.test("a guard that comes late finds what a child runs that its terminal wou
   }
 });
 
-/** How many processes of a user live, which is what the limit counts. */
+/** The number of a user's processes, which the limit counts. */
 function processesOfUser(user: string): number {
   return [...Deno.readDirSync("/proc")].filter(({ name }) => {
     if (!/^\d+$/u.test(name)) return false;

@@ -1,3 +1,9 @@
+/**
+ * The headless helper, with a shell script in the place of Claude Code: each test starts processes.
+ *
+ * @module
+ */
+
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { HeadlessTwin } from "../../src/driver/hands/headless_twin.ts";
 import { COMMAND } from "../../src/session/control/requests/asked_command.ts";
@@ -5,32 +11,50 @@ import type { ChildChanges } from "../../src/session/effect.ts";
 import type { Consulted } from "../../src/session/input.ts";
 import type { JsonObject } from "../../src/json_object.ts";
 
-/** A name in the child's config dir; below a path that is long enough it cannot be looked at, as if it were gone by then. */
+/** A name in the child's config dir. Below a long enough path it cannot be read, as if it were removed. */
 const UNSEEN = "x".repeat(250);
 
-/** What is asked of a program in the place of Claude Code, and what becomes of it. */
-async function asked(
+/**
+ * Functions of each script: `next` reads a line and writes it to `heard`; `reply` answers the request of that line;
+ * `write` appends lines to the transcript.
+ */
+const PRELUDE = `
+note() { printf '%s\\n' "$*" >> "$FOLDER/heard"; }
+next() { read -r line && note "$line"; }
+reply() {
+  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
+  echo '{"type":"control_response","response":{"subtype":"'"\${2:-success}"'","request_id":"'"$id"'",'"$1"'}}'
+}
+write() { tee -a "$FOLDER"/twin/projects/-w/*.jsonl > /dev/null; }
+`;
+
+const INIT = { type: "system", subtype: "init" };
+const PROMPT = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+const textsOf = (lines: readonly unknown[]) => lines.map((line) => JSON.stringify(line));
+
+/** Asks a shell script in the place of Claude Code; returns the answers, and what the script wrote down. */
+async function ask(
   script: string,
   { subtypes = ["get_settings"], written = false, body = { detail: true }, ...others }: {
     readonly subtypes?: readonly string[];
     readonly written?: boolean;
-    /** The session that the child has resumed. */
+    /** The session that the child resumed. */
     readonly resumed?: string;
-    /** Those of the session's transcript, if there is one. */
+    /** The lines of the transcript, if there is one. */
     readonly lines?: readonly object[];
     readonly body?: JsonObject;
     readonly notes?: true;
     readonly agents?: JsonObject;
     /** The child's config dir below the folder. */
     readonly below?: string;
-    /** What happens to the transcript before notes are brought. */
+    /** Changes the transcript before notes are copied. */
     readonly meanwhile?: (transcript: string) => void;
     readonly serversMs?: number;
-    /** What is noted of the conversation's cost. */
+    /** The note of the conversation's cost. */
     readonly costNote?: JsonObject;
-    /** What is otherwise by then, for each of what is asked. */
+    /** The changes of the child before each request. */
     readonly changes?: readonly ChildChanges[];
-    /** What is asked once all that has been answered, one after the other, and what happens to the transcript before that. */
+    /** Requests that follow one by one, after changes of the child and the transcript. */
     readonly later?: readonly {
       readonly subtype: string;
       readonly changes?: ChildChanges;
@@ -61,13 +85,12 @@ async function asked(
     Deno.writeTextFileSync(transcript, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   }
   const program = `${folder}/claude`;
-  Deno.writeTextFileSync(program, script);
+  Deno.writeTextFileSync(program, PRELUDE + script);
   const said = new Map<string, Consulted>();
   let all = Promise.withResolvers<void>();
-  let asked = subtypes.length;
+  let count = subtypes.length;
   const twin = new HeadlessTwin({
     plan: {
-      // A program that has just been written cannot always be started, while others are.
       args: [program, "-p"],
       serverArgs: ["--mcp-config=mine"],
       ...(resumed === undefined ? {} : { resumed }),
@@ -90,7 +113,7 @@ async function asked(
       for (const { id, said: one } of twin.take()) {
         if (!("isUndescribed" in one)) said.set(id, one);
       }
-      if (said.size === asked) all.resolve();
+      if (said.size === count) all.resolve();
     },
   });
   for (const [place, subtype] of subtypes.entries()) {
@@ -101,7 +124,7 @@ async function asked(
   for (const { subtype, changes, meanwhile } of later) {
     meanwhile?.(transcript ?? configDir);
     all = Promise.withResolvers();
-    twin.ask({ id: `id-${asked++}`, subtype, body: {} }, changes);
+    twin.ask({ id: `id-${count++}`, subtype, body: {} }, changes);
     await all.promise;
   }
   meanwhile(transcript ?? configDir);
@@ -122,37 +145,37 @@ const SUCCESS = (response: unknown, id = "0") =>
     response: { subtype: "success", request_id: id, response },
   });
 
-Deno.test("HeadlessTwin heeds nothing in the child's config dir that is gone once it is looked at", async () => {
+Deno.test("the helper ignores files that disappear", async () => {
   const below = Array(20).fill("d".repeat(195)).join("/");
-  const { said } = await asked(
-    `read line; echo "$line" > $FOLDER/heard; echo '${SUCCESS({ a: 1 })}'; exec sleep 60`,
+  const { said } = await ask(
+    `next; echo '${SUCCESS({ a: 1 })}'; exec sleep 60`,
     { below },
   );
   assertEquals(said, [{ response: { a: 1 } }]);
 });
 
-Deno.test("HeadlessTwin asks about MCP servers in time that Claude Code waits for", async () => {
+Deno.test("the helper asks about servers within their time", async () => {
   const told = { mcpServers: [{ name: "mute", status: "pending" }] };
-  const { said, heard } = await asked(
-    `read line; read line; echo "$line" > $FOLDER/heard; echo '${SUCCESS(told)}'; exec sleep 60`,
+  const { said, heard } = await ask(
+    `read -r line; next; echo '${SUCCESS(told)}'; exec sleep 60`,
     { subtypes: ["mcp_status"], serversMs: 0 },
   );
   assertEquals(said, [{ response: told }]);
   assertStringIncludes(heard.join(), "mcp_status");
 });
 
-Deno.test("HeadlessTwin goes on with what a fork is of until the fork has a transcript", async () => {
-  const script = `echo "$@" > $FOLDER/heard; read line; echo '${SUCCESS({})}'; exec sleep 60`;
+Deno.test("the helper resumes the origin of an unwritten fork", async () => {
+  const script = `note "$@"; read -r line; echo '${SUCCESS({})}'; exec sleep 60`;
   const resumed = "22222222-2222-4222-8222-222222222222";
-  const before = await asked(script, { written: true, resumed });
+  const before = await ask(script, { written: true, resumed });
   assertStringIncludes(before.heard[0] ?? "", `--resume=${resumed} `);
-  const after = await asked(script, { written: true, resumed, lines: [{ type: "x" }] });
+  const after = await ask(script, { written: true, resumed, lines: [{ type: "x" }] });
   assertStringIncludes(after.heard[0] ?? "", "--resume=11111111-1111-4111-8111-111111111111 ");
 });
 
-Deno.test("HeadlessTwin asks a Claude Code that is started like the child", async () => {
-  const { said, seen, heard } = await asked(
-    `echo "$@" >> $FOLDER/heard; read line; echo "$line" >> $FOLDER/heard
+Deno.test("the helper starts like the child and hides its settings", async () => {
+  const { said, seen, heard } = await ask(
+    `note "$@"; next
 echo 'no JSON "control_response"'; echo '${
       SUCCESS({ pid: 1, effective: { disableAllHooks: true, model: "m" } }, "9")
     }'
@@ -189,78 +212,57 @@ echo '${
   });
 });
 
-Deno.test("HeadlessTwin reads a transcript in order that 2.1.197 has not written so", async () => {
+Deno.test("the helper reads the unordered transcript of 2.1.197", async () => {
   const script = `ls $FOLDER/twin/projects/-w >> $FOLDER/heard
-cat $FOLDER/twin/projects/-w/*.jsonl >> $FOLDER/heard; read line
+cat $FOLDER/twin/projects/-w/*.jsonl >> $FOLDER/heard; read -r line
 echo '${SUCCESS({})}'`;
-  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
   const end = { type: "system", uuid: "2", parentUuid: "1", subtype: "turn_duration" };
   const id = "11111111-1111-4111-8111-111111111111.jsonl";
   const heardOf = async (lines: readonly object[]) => {
-    const { heard, seen } = await asked(script, { lines });
+    const { heard, seen } = await ask(script, { lines });
     assertEquals(seen, [".claude.json", "projects", "skills"]);
     return heard;
   };
-  const told = [id, "memory", JSON.stringify(prompt), JSON.stringify(end)];
-  assertEquals(await heardOf([end, prompt]), told);
-  assertEquals(await heardOf([prompt, end]), told);
+  const told = [id, "memory", JSON.stringify(PROMPT), JSON.stringify(end)];
+  assertEquals(await heardOf([end, PROMPT]), told);
+  assertEquals(await heardOf([PROMPT, end]), told);
 });
 
-Deno.test("HeadlessTwin asks at once what is asked at once, an initialization first", async () => {
-  const { said, heard } = await asked(
-    `echo started >> $FOLDER/heard
-while read line; do
-  echo "$line" >> $FOLDER/heard
-  case "$line" in *shouldQuery*) echo '{"type":"system","subtype":"init","tools":["A"]}'; continue;; esac
-  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
-  echo '{"type":"control_response","response":{"subtype":"error","request_id":"'"$id"'","error":"no"}}'
+Deno.test("the helper sends requests together, initialize first", async () => {
+  const { said, heard } = await ask(
+    `note started
+while next; do
+  case "$line" in *shouldQuery*) echo '${JSON.stringify(INIT)}'; continue;; esac
+  reply '"error":"no"' error
 done`,
-    { subtypes: ["first", "get_settings", "initialize"] },
+    { subtypes: ["first", "get_settings", "initialize", "initialize"] },
   );
-  assertEquals(said, [
-    { error: "no" },
-    { error: "no" },
-    { error: "no", init: { type: "system", subtype: "init", tools: ["A"] } },
-  ]);
+  const failed = { error: "no", init: INIT };
+  assertEquals(said, [{ error: "no" }, { error: "no" }, failed, failed]);
   const order = heard.map((line) => {
     const { request, shouldQuery } = line.startsWith("{") ? JSON.parse(line) : {};
     return request?.subtype ?? shouldQuery ?? line;
   });
-  // What asks the model for nothing makes Claude Code say what the session is like.
-  assertEquals(order, ["started", "initialize", "first", "get_settings", false]);
+  // A message that asks the model nothing makes Claude Code print system/init.
+  assertEquals(order, ["started", "initialize", "initialize", "first", "get_settings", false]);
 });
 
-Deno.test("HeadlessTwin answers each of several initializations that are asked for at once", async () => {
-  const { said } = await asked(
-    `while read line; do
-  echo "$line" >> $FOLDER/heard
-  case "$line" in *shouldQuery*) echo '{"type":"system","subtype":"init"}'; continue;; esac
-  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
-  echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'","response":{"n":'"$id"'}}}'
-done`,
-    { subtypes: ["first", "initialize", "initialize"] },
-  );
-  const init = { type: "system", subtype: "init" };
-  assertEquals(said.slice(1), [{ response: { n: 1 }, init }, { response: { n: 2 }, init }]);
-});
-
-Deno.test("HeadlessTwin asks the one that lives as long as it can answer", async () => {
-  const script = `echo started >> $FOLDER/heard; n=0; while read line; do
-  case "$line" in *shouldQuery*) echo '{"type":"system","subtype":"init"}'; continue;; esac
-  echo "$line" >> $FOLDER/heard; n=$((n + 1))
-  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
-  echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'","response":{"n":'$n'}}}'
+Deno.test("the helper lives as long as its answers are current", async () => {
+  const script = `note started
+while read -r line; do
+  case "$line" in *shouldQuery*) echo '${JSON.stringify(INIT)}'; continue;; esac
+  note "$line"; reply '"response":{}'
 done`;
   const grow = (transcript: string) =>
     Deno.writeTextFileSync(transcript, '{"type":"x"}\n', { append: true });
-  const { heard } = await asked(script, {
+  const { heard } = await ask(script, {
     subtypes: ["initialize"],
     lines: [{ type: "x" }],
     later: [
       { subtype: "get_settings" },
       { subtype: "set_model", changes: { permissionMode: "plan" } },
       { subtype: "generate_session_title" },
-      // What it was told at its start, or has been asked before, would be in its answers.
+      // Its answer would contain earlier requests and changes.
       { subtype: "get_context_usage" },
       { subtype: "get_settings", changes: { model: "opus" } },
       { subtype: "list_models", changes: { model: "opus" } },
@@ -277,37 +279,34 @@ done`;
   ]);
 });
 
-Deno.test("HeadlessTwin is told of agents as claude -p is, whatever it is asked", async () => {
+Deno.test("the helper receives agents with initialize, not as files", async () => {
   const agents = { a: { description: "d", prompt: "p" } };
-  const script = `while read line; do
-  echo "$line" >> $FOLDER/heard
+  const script = `while next; do
   ls "$FOLDER/twin/agents" | grep -c 0.md >> $FOLDER/heard
-  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
-  echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'"}}'
-  echo '{"type":"system","subtype":"init"}'
+  reply '"response":{}'; echo '${JSON.stringify(INIT)}'
 done`;
-  const requestsOf = (heard: readonly string[]) =>
-    heard.filter((line) => line.includes("control_request"))
-      .map((line) => JSON.parse(line).request);
-  const { seen, heard } = await asked(script, { agents });
-  assertEquals(requestsOf(heard), [
-    { subtype: "initialize", agents },
-    { subtype: "get_settings", detail: true },
-  ]);
-  // The user's own alone are in files.
-  assertEquals(seen, [".claude.json", "agents", "projects", "skills"]);
-  assertEquals([...new Set(heard.filter((line) => !line.startsWith("{")))], ["0"]);
-  const first = await asked(script, { agents, subtypes: ["initialize"] });
-  assertEquals(requestsOf(first.heard), [{ subtype: "initialize", agents }]);
+  const initialize = { subtype: "initialize", agents };
+  for (
+    const [subtype, requests] of [
+      ["get_settings", [initialize, { subtype: "get_settings", detail: true }]],
+      ["initialize", [initialize]],
+    ] as const
+  ) {
+    const { seen, heard } = await ask(script, { agents, subtypes: [subtype] });
+    const sent = heard.filter((line) => line.includes("control_request"));
+    assertEquals(sent.map((line) => JSON.parse(line).request), [...requests]);
+    // The user's own agents are files.
+    assertEquals(seen, [".claude.json", "agents", "projects", "skills"]);
+    assertEquals([...new Set(heard.filter((line) => !line.startsWith("{")))], ["0"]);
+  }
 });
 
-Deno.test("HeadlessTwin asks about MCP servers once they had time to connect", async () => {
-  const { said, heard } = await asked(
-    `echo "$@" >> $FOLDER/heard
-while read line; do
-  echo "$line" >> $FOLDER/heard
+Deno.test("the helper asks about servers once they could connect", async () => {
+  const { said, heard } = await ask(
+    `note "$@"
+while next; do
   case "$line" in
-    *shouldQuery*) echo '{"type":"system","subtype":"init"}';;
+    *shouldQuery*) echo '${JSON.stringify(INIT)}';;
     *mcp_status*) echo '${SUCCESS({ mcpServers: [] })}';;
   esac
 done`,
@@ -319,7 +318,7 @@ done`,
   assertEquals(lines.map((line) => JSON.parse(line).type), ["user", "control_request"]);
 });
 
-Deno.test("HeadlessTwin has a session begun that is kept, and says so once its transcript is whole", async () => {
+Deno.test("the helper reports a new session once it is written", async () => {
   const begun = "22222222-2222-4222-8222-222222222222";
   const resultOf = (session_id: string) =>
     JSON.stringify({
@@ -331,26 +330,25 @@ Deno.test("HeadlessTwin has a session begun that is kept, and says so once its t
       local_command: "clear",
     });
   const clearing = { subtypes: [COMMAND], written: true, body: { prompt: "/clear", clears: true } };
-  const { said, heard } = await asked(
-    `echo "$@" >> $FOLDER/heard; read line; echo "$line" >> $FOLDER/heard
-echo '${resultOf(begun)}'; read line; echo whole >> $FOLDER/heard`,
+  const { said, heard } = await ask(
+    `note "$@"; next
+echo '${resultOf(begun)}'; read -r line; note whole`,
     clearing,
   );
   assertEquals(said, [{ response: { text: "", name: "clear", begun } }]);
   const [args, message = "", last] = heard;
   assertEquals([args, last], ["-p --mcp-config=mine", "whole"]);
   assertEquals(JSON.parse(message).message.content, "/clear");
-  // It becomes a part of paths.
-  const { said: [hostile] } = await asked(
-    `echo x > $FOLDER/heard; echo '${resultOf("../../x")}'`,
+  // The id becomes a part of paths.
+  const { said: [hostile] } = await ask(
+    `note x; echo '${resultOf("../../x")}'`,
     clearing,
   );
   assertStringIncludes(JSON.stringify(hostile), "has not said which session");
 });
 
-Deno.test("HeadlessTwin brings home what a command notes, where the session has not gone on meanwhile", async () => {
+Deno.test("the helper copies a command's notes into an unchanged session", async () => {
   const result = { type: "result", result: "Set", num_turns: 0, is_error: false, session_id: "s" };
-  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
   const note = { type: "user", uuid: "2", parentUuid: "1", message: { content: "/model x" } };
   const left = [
     { type: "queue-operation" },
@@ -360,23 +358,21 @@ Deno.test("HeadlessTwin brings home what a command notes, where the session has 
     { type: "cost-state" },
   ];
   const title = { type: "system", subtype: "session_title_changed", title: "T" };
-  const script = `echo "$@" >> $FOLDER/heard
-read line; echo "$line" >> $FOLDER/heard; echo '${SUCCESS({ applied: { model: "a" } }, "before")}'
-read line; echo "$line" >> $FOLDER/heard
+  const script = `note "$@"
+next; echo '${SUCCESS({ applied: { model: "a" } }, "before")}'
+next
 echo '${JSON.stringify(title)}'; echo '${JSON.stringify(result)}'
-read line; echo "$line" >> $FOLDER/heard; echo '${SUCCESS({ applied: { model: "b" } }, "after")}'
-read line
-echo '${
-    left.map((line) => JSON.stringify(line)).join("\n")
-  }' | tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null`;
+next; echo '${SUCCESS({ applied: { model: "b" } }, "after")}'
+read -r line
+echo '${textsOf(left).join("\n")}' | write`;
   const noting = {
     subtypes: [COMMAND],
-    lines: [prompt],
+    lines: [PROMPT],
     body: { prompt: "/model x" },
     notes: true as const,
     written: true,
   };
-  const { said, heard, brought } = await asked(script, noting);
+  const { said, heard, brought } = await ask(script, noting);
   const applied = { before: { model: "a" }, after: { model: "b" } };
   assertEquals(said, [{ response: { text: "Set", title: "T", ...applied } }]);
   const [args = "", ...words] = heard;
@@ -385,37 +381,35 @@ echo '${
   assertEquals(words.map((word) => JSON.parse(word).type), [
     ...["control_request", "user", "control_request"],
   ]);
-  const lines = (entries: readonly object[]) => entries.map((entry) => JSON.stringify(entry));
-  assertEquals(brought, lines([prompt, note, ...left.slice(2, 4)]));
-  // The model would not hear of what was said meanwhile.
+  assertEquals(brought, textsOf([PROMPT, note, ...left.slice(2, 4)]));
+  // A message in the meantime is not an ancestor of the note.
   const answer = { type: "assistant", uuid: "3", parentUuid: "1", message: {} };
-  const late = { ...prompt, uuid: "3", parentUuid: "1" };
-  const goneOn = await asked(script, {
+  const late = { ...PROMPT, uuid: "3", parentUuid: "1" };
+  const goneOn = await ask(script, {
     ...noting,
     meanwhile: (path) =>
-      Deno.writeTextFileSync(path, lines([answer, late]).map((line) => `${line}\n`).join(""), {
+      Deno.writeTextFileSync(path, textsOf([answer, late]).map((line) => `${line}\n`).join(""), {
         append: true,
       }),
   });
-  assertEquals(goneOn.brought, lines([prompt, answer, late, ...left.slice(2, 3)]));
-  // What is noted of the end of the turn meanwhile is nothing that is said.
+  assertEquals(goneOn.brought, textsOf([PROMPT, answer, late, ...left.slice(2, 3)]));
+  // The end of a turn in the meantime is no message.
   const end = { type: "system", uuid: "4", parentUuid: "1", subtype: "turn_duration" };
-  const ended = await asked(script, {
+  const ended = await ask(script, {
     ...noting,
-    meanwhile: (path) => Deno.writeTextFileSync(path, `${lines([end])}\n`, { append: true }),
+    meanwhile: (path) => Deno.writeTextFileSync(path, `${textsOf([end])}\n`, { append: true }),
   });
   assertEquals(
     ended.brought,
-    lines([prompt, end, { ...note, parentUuid: "4" }, ...left.slice(2, 4)]),
+    textsOf([PROMPT, end, { ...note, parentUuid: "4" }, ...left.slice(2, 4)]),
   );
 });
 
-Deno.test("HeadlessTwin carries a command out with what those before it have changed and noted", async () => {
-  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+Deno.test("the helper sees changes and notes of earlier commands", async () => {
   const first = { type: "user", uuid: "2", parentUuid: "1", message: { content: "/model x" } };
   const second = { type: "user", uuid: "3", parentUuid: "2", message: { content: "/rename T" } };
   const result = { type: "result", result: "Set", num_turns: 0, is_error: false };
-  const script = `echo "$@" >> $FOLDER/heard
+  const script = `note "$@"
 cat $FOLDER/twin/projects/-w/*.jsonl > $FOLDER/seen
 cat $FOLDER/twin.json >> $FOLDER/heard; echo >> $FOLDER/heard
 read line; echo '${SUCCESS({ applied: {} }, "before")}'
@@ -423,10 +417,10 @@ read line; echo '${JSON.stringify(result)}'
 read line; echo '${SUCCESS({ applied: {} }, "after")}'
 read line
 if grep -q /model $FOLDER/seen; then echo '${JSON.stringify(second)}'
-else echo '${JSON.stringify(first)}'; fi | tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null`;
-  const { said, heard, brought } = await asked(script, {
+else echo '${JSON.stringify(first)}'; fi | write`;
+  const { said, heard, brought } = await ask(script, {
     subtypes: [COMMAND, COMMAND],
-    lines: [prompt],
+    lines: [PROMPT],
     written: true,
     body: { prompt: "/model x" },
     notes: true,
@@ -440,11 +434,10 @@ else echo '${JSON.stringify(first)}'; fi | tee -a $FOLDER/twin/projects/-w/*.jso
   ]);
   assertStringIncludes(args, "--model=model[1m]");
   assertStringIncludes(otherArgs, "--model=sonnet");
-  assertEquals(brought, [prompt, first, second].map((line) => JSON.stringify(line)));
+  assertEquals(brought, textsOf([PROMPT, first, second]));
 });
 
-Deno.test("HeadlessTwin notes that a model was chosen, and nothing of the message that has it written down", async () => {
-  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+Deno.test("the helper notes a chosen model without its message", async () => {
   const said = (uuid: number, content: string) => ({
     ...{ type: "user", uuid: `${uuid}`, parentUuid: `${uuid - 1}`, message: { content } },
   });
@@ -454,19 +447,16 @@ Deno.test("HeadlessTwin notes that a model was chosen, and nothing of the messag
     said(4, "<local-command-stdout>Set model</local-command-stdout>"),
   ];
   const written = [...told, said(5, "-"), { type: "last-prompt", leafUuid: "5" }];
-  const script = `while read line; do
-  echo "$line" >> $FOLDER/heard
+  const script = `while next; do
   case "$line" in *shouldQuery*)
-    echo '${written.map((line) => JSON.stringify(line)).join("\n")}' |
-      tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null
+    echo '${textsOf(written).join("\n")}' | write
     echo '{"type":"result"}'; continue;;
   esac
-  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
-  echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'","response":{"applied":{"model":"m"}}}}'
+  reply '"response":{"applied":{"model":"m"}}'
 done`;
-  const { heard, brought, said: answers } = await asked(script, {
+  const { heard, brought, said: answers } = await ask(script, {
     subtypes: ["set_model"],
-    lines: [prompt],
+    lines: [PROMPT],
     written: true,
     body: { model: "m" },
     notes: true,
@@ -479,72 +469,68 @@ done`;
     { subtype: "get_settings" },
     "message",
   ]);
-  assertEquals(brought, [prompt, ...told].map((line) => JSON.stringify(line)));
+  assertEquals(brought, textsOf([PROMPT, ...told]));
 });
 
-const TITLED = [
-  { subtype: "rename_session", body: { title: "T" }, title: { type: "custom-title" } },
-  { subtype: "generate_session_title", body: { persist: true }, title: { type: "ai-title" } },
-];
-
-for (const { subtype, body, title } of TITLED) {
-  Deno.test(`HeadlessTwin answers ${subtype} once the title is written down`, async () => {
-    const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
-    const { said, heard, brought } = await asked(
-      `echo "$@" >> $FOLDER/heard; read line; echo "$line" >> $FOLDER/heard
-echo '${SUCCESS(undefined)}'; read line
-echo '${JSON.stringify(title)}' | tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null`,
-      { subtypes: [subtype], lines: [prompt], written: true, body },
+for (
+  const { subtype, body, title } of [
+    { subtype: "rename_session", body: { title: "T" }, title: { type: "custom-title" } },
+    { subtype: "generate_session_title", body: { persist: true }, title: { type: "ai-title" } },
+  ]
+) {
+  Deno.test(`the helper answers ${subtype} once the title is written`, async () => {
+    const { said, heard, brought } = await ask(
+      `note "$@"; next
+echo '${SUCCESS(undefined)}'; read -r line; echo '${JSON.stringify(title)}' | write`,
+      { subtypes: [subtype], lines: [PROMPT], written: true, body },
     );
     assertEquals(said, [{ response: {} }]);
     assertEquals(heard[0]?.includes("--no-session-persistence"), false);
-    assertEquals(heard.length, 2);
-    assertEquals(brought, [prompt, title].map((line) => JSON.stringify(line)));
+    assertEquals([heard.length, brought], [2, textsOf([PROMPT, title])]);
   });
 }
 
-Deno.test("HeadlessTwin is told what the conversation has cost where a command needs that", async () => {
+Deno.test("the helper receives the cost if a command needs it", async () => {
   const script = `cat $FOLDER/twin/projects/-w/*.jsonl > $FOLDER/heard; read line
 echo '{"type":"result","result":"$1","num_turns":0}'; exec sleep 60`;
-  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
-  const asking = { subtypes: [COMMAND], lines: [prompt], costNote: { type: "cost-state" } };
+  const asking = { subtypes: [COMMAND], lines: [PROMPT], costNote: { type: "cost-state" } };
   const body = { prompt: "/cost", needsCost: true };
-  const { said, heard, brought } = await asked(script, { ...asking, body });
+  const { said, heard, brought } = await ask(script, { ...asking, body });
   assertEquals(said, [{ response: { text: "$1", hasCost: true } }]);
-  assertEquals(heard.map((line) => JSON.parse(line)), [prompt, { type: "cost-state" }]);
-  assertEquals(brought, [JSON.stringify(prompt)]);
-  const other = await asked(script, { ...asking, body: { prompt: "/context" } });
+  assertEquals(heard.map((line) => JSON.parse(line)), [PROMPT, { type: "cost-state" }]);
+  assertEquals(brought, textsOf([PROMPT]));
+  const other = await ask(script, { ...asking, body: { prompt: "/context" } });
   assertEquals(other.said, [{ response: { text: "$1" } }]);
-  assertEquals(other.heard.map((line) => JSON.parse(line)), [prompt]);
+  assertEquals(other.heard.map((line) => JSON.parse(line)), [PROMPT]);
 });
 
-Deno.test("HeadlessTwin says why there is no answer", async () => {
-  const { said: [crashed] } = await asked("echo x > $FOLDER/heard; echo broken >&2; exit 3");
-  assertEquals(crashed, { failure: "a headless Claude Code could not be asked: broken" });
-  const { said: [silent] } = await asked("echo x > $FOLDER/heard; exit 0");
-  assertEquals(silent, {
-    failure: "a headless Claude Code could not be asked: it ended before it answered",
+Deno.test("the helper says why there is no answer", async () => {
+  const failed = (reason: string) => ({
+    failure: `a headless Claude Code could not be asked: ${reason}`,
   });
-  // What it has started, and holds its pipes as long as this test's folder is there, is waited for no longer than a moment.
-  const { said: [held] } = await asked(
-    "echo x > $FOLDER/heard; (while [ -e $FOLDER ]; do sleep 0.1; done) & echo broken >&2; exit 3",
-  );
-  assertEquals(held, crashed);
   const deep = `${"[".repeat(2000)}${"]".repeat(2000)}`;
-  const { said: [hostile] } = await asked(
-    `echo x > $FOLDER/heard; echo '{"type":"control_response","response":${deep}}'`,
-  );
-  assertStringIncludes(JSON.stringify(hostile), "could not be asked");
+  for (
+    const [script, answer] of [
+      // A process that it leaves, and that holds its pipes, does not delay the answer.
+      ["(while [ -e $FOLDER ]; do sleep 0.1; done) & echo broken >&2; exit 3", failed("broken")],
+      ["exit 0", failed("it ended before it answered")],
+      [`echo '{"type":"control_response","response":${deep}}'`, undefined],
+    ] as const
+  ) {
+    const { said: [one] } = await ask(`note x; ${script}`);
+    if (answer === undefined) assertStringIncludes(JSON.stringify(one), "could not be asked");
+    else assertEquals(one, answer);
+  }
 });
 
-Deno.test("what is carried out is over with its program, whoever holds its output", async () => {
+Deno.test("a command ends with its program, whoever holds its output", async () => {
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
   Deno.mkdirSync(`${folder}/config/projects`, { recursive: true });
   Deno.writeTextFileSync(`${folder}/config/.claude.json`, "{}");
   const program = `${folder}/claude`;
   Deno.writeTextFileSync(
     program,
-    'while [ -e "$FOLDER/config" ]; do sleep 0.1; done &\necho $! > "$FOLDER/pid"\necho Done in "$1"\nexit 3\n',
+    'sleep 1000 &\necho $! > "$FOLDER/pid"\necho Done in "$1"\nexit 3\n',
   );
   try {
     await using twin = new HeadlessTwin({
@@ -568,9 +554,10 @@ Deno.test("what is carried out is over with its program, whoever holds its outpu
     });
     const said = await twin.carryOut([]);
     assertEquals(said, { code: 3, stdout: "Done in /home/me/.claude\n", stderr: "" });
-    // Nobody has killed it, so that nothing has waited for it.
-    const pid = Deno.readTextFileSync(`${folder}/pid`).trim();
-    assertStringIncludes(Deno.readTextFileSync(`/proc/${pid}/cmdline`), program);
+    // The process that holds the output still runs.
+    const pid = Number(Deno.readTextFileSync(`${folder}/pid`));
+    assertEquals(/\) Z /u.test(Deno.readTextFileSync(`/proc/${pid}/stat`)), false);
+    Deno.kill(pid, "SIGKILL");
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
