@@ -1,7 +1,7 @@
 /**
- * Starts 100 children, each on a pty of its own, fails to start more, and prints as JSON what this
- * process had open before and after, and how many of the fds it opens no child inherits. It is a
- * program of its own because tests in one process share their fds.
+ * Starts 20 children, each on a pty of its own, fails to start more, and prints as JSON the fds of this
+ * process before and after, and how many of the new fds no child inherits. It is a program of its own
+ * because tests in one process share their fds.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { LibcError } from "../../ffi/errno.ts";
 import { openPidfd, waitFor } from "../../ffi/processes/process.ts";
 import { spawn } from "../../ffi/processes/spawn.ts";
 import { openPty } from "../../ffi/terminal/pty.ts";
-import { PtyChild } from "./terminal/pty_child.ts";
+import { PtyChild } from "./pty_child.ts";
 import { MISSING } from "../nowhere.ts";
 
 async function runOne(): Promise<number> {
@@ -49,10 +49,7 @@ function isReaped(pid: number): boolean {
   }
 }
 
-/**
- * What an fd that this folder opens points to; Deno's own caches and /proc come and go on other
- * threads.
- */
+/** The targets of fds that this module opens. Deno opens and closes others on its threads. */
 const OPENED_HERE = /^(\/|\/dev\/null|\/dev\/pts?.*|\/.*\/fifo( \(deleted\))?|anon_inode:.*)$/;
 
 /** The numbers of the fds of such kinds. */
@@ -76,7 +73,7 @@ async function disposeDuringWait(): Promise<void> {
   await wait;
 }
 
-/** The fds of every kind that this folder opens, as the kernel's open(2) flags of each. */
+/** The open(2) flags of one new fd of each kind. */
 function flagsOfNewFds(): readonly number[] {
   const known = new Set(openFds());
   const folder = Deno.makeTempDirSync();
@@ -96,7 +93,7 @@ function flagsOfNewFds(): readonly number[] {
 await runOne();
 const before = openFds();
 const pids: number[] = [];
-for (let round = 0; round < 100; round++) {
+for (let round = 0; round < 20; round++) {
   pids.push(await runOne());
   failOne();
   await disposeDuringWait();

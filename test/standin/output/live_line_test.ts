@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { writeFd } from "../../../ffi/descriptors/fd.ts";
 import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
-import { PtyChild } from "../../ffi/terminal/pty_child.ts";
+import { PtyChild } from "../../ffi/pty_child.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../stand_in.ts";
 

@@ -1,16 +1,17 @@
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { cString } from "../../../ffi/c_string.ts";
-import { closeFd, drainFd, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
-import { Outlet } from "../../../ffi/descriptors/outlet.ts";
-import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
-import { Poller } from "../../../ffi/descriptors/poll.ts";
-import { LibcError } from "../../../ffi/errno.ts";
-import { libc } from "../../../ffi/libc.ts";
-import { openPty, type Pty } from "../../../ffi/terminal/pty.ts";
-import { silenceInput } from "../../../ffi/terminal/silent_input.ts";
-import { runScript } from "../terminal/pty_child.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { cString } from "../../ffi/c_string.ts";
+import { closeFd, drainFd, readFd } from "../../ffi/descriptors/fd.ts";
+import { Outlet } from "../../ffi/descriptors/outlet.ts";
+import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
+import { LibcError } from "../../ffi/errno.ts";
+import { libc } from "../../ffi/libc.ts";
+import { openPty, type Pty } from "../../ffi/terminal/pty.ts";
+import { silenceInput } from "../../ffi/terminal/silent_input.ts";
 
-/** A pseudo-terminal with its slave open, as this program's stderr would be. */
+/** A pseudo-terminal with its slave open, like the program's stderr. */
 function openTerminal(): { readonly pty: Pty; readonly slave: Deno.FsFile; readonly fd: number } {
   const pty = openPty({ rows: 24, cols: 80 });
   const slave = Deno.openSync(pty.path, { read: true, write: true });
@@ -26,12 +27,6 @@ function linkOf(fd: number): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Waits until the kernel has done with what was typed, which it does when it finds the time. */
-async function readable(fd: number): Promise<void> {
-  using poller = new Poller();
-  await poller.wait([{ fd, read: true }], 10_000);
 }
 
 function drained({ fd }: { readonly fd: number }): string {
@@ -53,7 +48,7 @@ function open(path: string, flags: number): number {
   return fd;
 }
 
-/** A FIFO in a folder of its own: whoever opens it for writing needs a reader, or gets ENXIO. */
+/** The path of a new FIFO. Opening it for writing needs a reader, or fails with ENXIO. */
 function fifo(stack: DisposableStack): string {
   const folder = Deno.makeTempDirSync();
   stack.defer(() => Deno.removeSync(folder, { recursive: true }));
@@ -61,7 +56,16 @@ function fifo(stack: DisposableStack): string {
   return `${folder}/fifo`;
 }
 
-/** An outlet, and the fd from which it is read. */
+/** Both ends of a FIFO, which is not full. */
+function openPair(stack: DisposableStack): { readonly reader: number; readonly writer: number } {
+  const path = fifo(stack);
+  const reader = open(path, READ | NONBLOCKING);
+  const writer = open(path, WRITE);
+  stack.defer(() => closeFd(writer));
+  return { reader, writer };
+}
+
+/** An outlet, and the fd that reads from it. */
 interface Line {
   readonly outlet: Outlet;
   readonly reader: { readonly fd: number };
@@ -75,11 +79,8 @@ const LINES: readonly (readonly [string, (stack: DisposableStack) => Line])[] = 
     return { outlet: stack.use(new Outlet(fd)), reader: pty };
   }],
   ["a pipe", (stack) => {
-    const path = fifo(stack);
-    const reader = open(path, READ | NONBLOCKING);
+    const { reader, writer } = openPair(stack);
     stack.defer(() => closeFd(reader));
-    const writer = open(path, WRITE);
-    stack.defer(() => closeFd(writer));
     return { outlet: stack.use(new Outlet(writer)), reader: { fd: reader } };
   }],
   ["a pipe that cannot be opened anew", (stack) => {
@@ -96,8 +97,8 @@ const LINES: readonly (readonly [string, (stack: DisposableStack) => Line])[] = 
   }],
 ];
 
-for (const [what, lay] of LINES) {
-  Deno.test(`an outlet on ${what} keeps what it does not take, and never waits`, () => {
+for (const [kind, lay] of LINES) {
+  Deno.test(`an outlet on ${kind} buffers text and never blocks`, () => {
     using stack = new DisposableStack();
     const { outlet, reader } = lay(stack);
     outlet.write("héllo");
@@ -107,7 +108,7 @@ for (const [what, lay] of LINES) {
     const { pending } = outlet;
     assert(pending > 0);
     outlet.write(text.slice(400_000));
-    // A terminal moves on what it holds in its own time, which makes room.
+    // A terminal makes room when it passes text on.
     assert(outlet.pending > 0 && outlet.pending <= pending + 100_000);
     let read = "";
     while (outlet.pending > 0) {
@@ -117,7 +118,7 @@ for (const [what, lay] of LINES) {
     assertEquals(read + drained(reader), text);
   });
 
-  Deno.test(`an outlet on ${what} forgets what it is told to, and all once it is disposed`, () => {
+  Deno.test(`an outlet on ${kind} drops its buffer`, () => {
     using stack = new DisposableStack();
     const { outlet, reader } = lay(stack);
     outlet.write("x".repeat(100_000));
@@ -134,18 +135,14 @@ for (const [what, lay] of LINES) {
   });
 }
 
-Deno.test("an outlet writes together what it gathers, once it is flushed", () => {
+Deno.test("an outlet writes gathered text when it is flushed", () => {
   using stack = new DisposableStack();
-  const path = fifo(stack);
-  const reader = open(path, READ | NONBLOCKING);
+  const { reader, writer } = openPair(stack);
   stack.defer(() => closeFd(reader));
-  const writer = open(path, WRITE);
-  stack.defer(() => closeFd(writer));
   const outlet = stack.use(new Outlet(writer));
   outlet.gather();
   outlet.write("one ");
   outlet.write("twö");
-  // Nobody takes them for written.
   assert(outlet.pending > 0);
   assertEquals(readFd(reader, new Uint8Array(64)), "again");
   outlet.flush();
@@ -159,25 +156,19 @@ Deno.test("an outlet writes together what it gathers, once it is flushed", () =>
   assertEquals(readFd(reader, new Uint8Array(64)), "again");
 });
 
-Deno.test("an outlet leaves the file that it shares with others as it is", () => {
+Deno.test("an outlet does not change flags of a shared file", () => {
   using stack = new DisposableStack();
-  const path = fifo(stack);
-  const reader = open(path, READ | NONBLOCKING);
+  const { reader, writer } = openPair(stack);
   stack.defer(() => closeFd(reader));
-  const writer = open(path, WRITE);
-  stack.defer(() => closeFd(writer));
   const flags = () => /flags:\s+(\d+)/u.exec(Deno.readTextFileSync(`/proc/self/fdinfo/${writer}`));
   const before = flags()?.[1];
   stack.use(new Outlet(writer)).write("x".repeat(100_000));
   assertEquals(flags()?.[1], before);
 });
 
-Deno.test("an outlet ends once, when its reader has gone or it can hold no more", async () => {
+Deno.test("an outlet ends once without a reader or room", async () => {
   using stack = new DisposableStack();
-  const path = fifo(stack);
-  const reader = open(path, READ | NONBLOCKING);
-  const writer = open(path, WRITE);
-  stack.defer(() => closeFd(writer));
+  const { reader, writer } = openPair(stack);
   const full = open("/dev/full", WRITE);
   stack.defer(() => closeFd(full));
   const pipe = stack.use(new Outlet(writer));
@@ -187,7 +178,7 @@ Deno.test("an outlet ends once, when its reader has gone or it can hold no more"
   pipe.write("x".repeat(100_000));
   assertEquals([pipe.end, ends], [undefined, 0]);
   closeFd(reader);
-  // A program that another test starts just then has its end, too, until it is started.
+  // A program that another test starts at that moment holds the reader, too.
   using poller = new Poller();
   await poller.wait([{ fd: writer, write: true }], 10_000);
   for (const outlet of [pipe, disk]) {
@@ -201,7 +192,7 @@ Deno.test("an outlet ends once, when its reader has gone or it can hold no more"
   assertEquals(ends, 2);
 });
 
-Deno.test("an outlet on a file or /dev/null takes everything at once", () => {
+Deno.test("an outlet on a file or /dev/null takes everything", () => {
   using stack = new DisposableStack();
   const folder = Deno.makeTempDirSync();
   stack.defer(() => Deno.removeSync(folder, { recursive: true }));
@@ -217,33 +208,86 @@ Deno.test("an outlet on a file or /dev/null takes everything at once", () => {
   assert(Deno.readTextFileSync(`${folder}/file`) === text);
 });
 
-Deno.test("an outlet says that an fd is not open", () => {
+Deno.test("an outlet and silenceInput() refuse a closed fd", () => {
   assertThrows(() => new Outlet(-1), LibcError, "Cannot look at fd -1");
-});
-
-Deno.test("silenceInput neither shows nor keeps what is typed, and undoes itself", async () => {
-  const { pty, slave, fd } = openTerminal();
-  using _pty = pty;
-  using _slave = slave;
-  const typed = new TextEncoder().encode("rm -rf x\n");
-  const settings = async () => (await runScript(`stty -g <${pty.path}`)).text;
-  const before = await settings();
-  {
-    using _silence = silenceInput(fd);
-    writeFd(pty.fd, typed);
-    await readable(fd);
-    assertEquals(readFd(pty.fd, new Uint8Array(64)), "again");
-    assertMatch((await runScript(`stty -a <${pty.path}`)).text, /; susp = <undef>;/);
-  }
-  assertEquals(await settings(), before);
-  // Whoever reads next would get the first line; the terminal is asked instead of waited for.
-  writeFd(pty.fd, new TextEncoder().encode("next\n"));
-  await readable(fd);
-  assertEquals(drained(pty), "next\r\n");
-  const line = new Uint8Array(64);
-  assertEquals(new TextDecoder().decode(line.subarray(0, slave.readSync(line) ?? 0)), "next\n");
-});
-
-Deno.test("silenceInput says that an fd is no terminal", () => {
   assertThrows(() => silenceInput(-1), LibcError, "Cannot silence the terminal");
+});
+
+Deno.test("WriteQueue delivers every byte in order", () => {
+  const folder = Deno.makeTempDirSync();
+  makeFifo(`${folder}/fifo`);
+  const fd = openFifo(`${folder}/fifo`);
+  const step = fc.record({
+    push: fc.integer({ min: 0, max: 50_000 }),
+    read: fc.integer({ min: 1, max: 70_000 }),
+  });
+  try {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
+        const queue = new WriteQueue();
+        let pushed = 0;
+        let read = 0;
+        const receive = (length: number): boolean => {
+          const buffer = new Uint8Array(length);
+          const count = readFd(fd, buffer);
+          if (typeof count !== "number") return false;
+          for (let index = 0; index < count; index++) {
+            if (buffer[index] !== (read + index) % 251) throw new Error(`Byte ${read + index}`);
+          }
+          read += count;
+          return true;
+        };
+        for (const { push, read: length } of steps) {
+          const bytes = new Uint8Array(push).map((_, index) => (pushed + index) % 251);
+          queue.push(bytes);
+          bytes.fill(255);
+          pushed += push;
+          const state = queue.flush(fd);
+          assertEquals(state, queue.pending === 0 ? "done" : "again");
+          receive(length);
+        }
+        while (queue.flush(fd) === "again") receive(65536);
+        while (receive(65536));
+        assertEquals({ read, pending: queue.pending }, { read: pushed, pending: 0 });
+      }),
+      { numRuns: 10 },
+    );
+  } finally {
+    closeFd(fd);
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("WriteQueue ends when its reader is gone", async () => {
+  const folder = Deno.makeTempDirSync();
+  const path = `${folder}/fifo`;
+  makeFifo(path);
+  const reader = openFifo(path);
+  const writeOnlyNonblocking = 0o4001;
+  const writer = libc().open(cString(path), writeOnlyNonblocking);
+  try {
+    const queue = new WriteQueue();
+    queue.push(new Uint8Array(1 << 20));
+    assertEquals(queue.flush(writer), "again");
+    assert(queue.pending > 0);
+    closeFd(reader);
+    using poller = new Poller();
+    let flushed: ReturnType<WriteQueue["flush"]> = "again";
+    // A program that another test starts at that moment holds the reader, too.
+    while (flushed === "again") {
+      await poller.wait([{ fd: writer, write: true }], -1);
+      flushed = queue.flush(writer);
+    }
+    assertEquals([flushed, queue.pending], ["end", 0]);
+    assertEquals(queue.flush(writer), "done");
+  } finally {
+    closeFd(writer);
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("WriteQueue ignores empty pushes", () => {
+  const queue = new WriteQueue();
+  queue.push(new Uint8Array());
+  assertEquals([queue.pending, queue.flush(-1)], [0, "done"]);
 });

@@ -1,13 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { closeFd, writeFd } from "../../../ffi/descriptors/fd.ts";
-import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
-import { Poller } from "../../../ffi/descriptors/poll.ts";
-import { LibcError } from "../../../ffi/errno.ts";
-import { cString } from "../../../ffi/c_string.ts";
-import { libc } from "../../../ffi/libc.ts";
-import { openPty } from "../../../ffi/terminal/pty.ts";
+import { cString } from "../../ffi/c_string.ts";
+import { closeFd, writeFd } from "../../ffi/descriptors/fd.ts";
+import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { LibcError } from "../../ffi/errno.ts";
+import { libc } from "../../ffi/libc.ts";
+import { openPty } from "../../ffi/terminal/pty.ts";
 
-/** A FIFO's fd is a pipe with both ends in one: what is written to it can be read from it. */
+/** An fd of a FIFO, which reads what is written to it. */
 function openLoop(): Disposable & { readonly fd: number } {
   const folder = Deno.makeTempDirSync();
   makeFifo(`${folder}/fifo`);
@@ -16,7 +16,7 @@ function openLoop(): Disposable & { readonly fd: number } {
   return { fd, [Symbol.dispose]: () => closeFd(fd) };
 }
 
-/** Registers a test of a wait that has a thread of its own, and of one that has none because many others wait. */
+/** Registers a test of a wait with a thread of its own, and of one without because 40 others wait. */
 function test(name: string, body: () => Promise<void>): void {
   Deno.test(name, body);
   Deno.test(`${name}, while many others wait`, async () => {
@@ -29,7 +29,7 @@ function test(name: string, body: () => Promise<void>): void {
   });
 }
 
-test("Poller.wait tells which of several fds is ready, and for what", async () => {
+test("Poller.wait() returns the fds that are ready", async () => {
   using poller = new Poller();
   using quiet = openLoop();
   using busy = openLoop();
@@ -46,14 +46,14 @@ test("Poller.wait tells which of several fds is ready, and for what", async () =
   assertEquals(await poller.wait([{ fd: busy.fd }], 0), []);
 });
 
-test("Poller.wait ends with nothing when the time is over", async () => {
+test("Poller.wait() returns nothing when the time is over", async () => {
   using poller = new Poller();
   using quiet = openLoop();
   assertEquals(await poller.wait([{ fd: quiet.fd, read: true }], 0.5), []);
   assertEquals(await poller.wait([], 0), []);
 });
 
-test("Poller.wake before a wait makes that wait return at once, and only that one", async () => {
+test("Poller.wake() before a wait ends that wait only", async () => {
   using poller = new Poller();
   poller.wake();
   poller.wake();
@@ -66,7 +66,7 @@ test("Poller.wake before a wait makes that wait return at once, and only that on
   assertEquals((await next).map(({ fd }) => fd), [busy.fd]);
 });
 
-test("Poller.wake during a wait makes it return", async () => {
+test("Poller.wake() during a wait ends it", async () => {
   using poller = new Poller();
   using quiet = openLoop();
   const wait = poller.wait([{ fd: quiet.fd, read: true }], -1);
@@ -74,7 +74,7 @@ test("Poller.wake during a wait makes it return", async () => {
   assertEquals(await wait, []);
 });
 
-test("Poller.wait still tells what is ready when it is woken", async () => {
+test("Poller.wait() returns ready fds when it is woken", async () => {
   using poller = new Poller();
   using busy = openLoop();
   writeFd(busy.fd, Uint8Array.of(1));
@@ -84,7 +84,7 @@ test("Poller.wait still tells what is ready when it is woken", async () => {
   ]);
 });
 
-test("Poller.wait reports a hang-up without being asked", async () => {
+test("Poller.wait() reports a hang-up without being asked", async () => {
   using poller = new Poller();
   using pty = openPty({ rows: 24, cols: 80 });
   Deno.openSync(pty.path, { read: true }).close();
@@ -93,7 +93,7 @@ test("Poller.wait reports a hang-up without being asked", async () => {
   ]);
 });
 
-test("Poller.wait rejects with EBADF for an fd that is not open", async () => {
+test("Poller.wait() rejects with EBADF for a closed fd", async () => {
   using poller = new Poller();
   const error = await assertRejects(
     () => poller.wait([{ fd: 0x7ffffff, read: true }], -1),
@@ -102,7 +102,7 @@ test("Poller.wait rejects with EBADF for an fd that is not open", async () => {
   assertEquals(error.code, "EBADF");
 });
 
-test("Poller.wait refuses a second wait while one is pending", async () => {
+test("Poller.wait() refuses a second wait", async () => {
   using poller = new Poller();
   const wait = poller.wait([], -1);
   await assertRejects(() => poller.wait([], 0), Error, "Cannot poll: another wait is pending");
@@ -111,7 +111,7 @@ test("Poller.wait refuses a second wait while one is pending", async () => {
   assertEquals(await poller.wait([], 0), []);
 });
 
-test("Poller can be disposed during a wait, which then returns", async () => {
+test("Poller can be disposed during a wait", async () => {
   const poller = new Poller();
   const wait = poller.wait([], -1);
   poller[Symbol.dispose]();
@@ -119,7 +119,7 @@ test("Poller can be disposed during a wait, which then returns", async () => {
   assertEquals(await wait, []);
 });
 
-test("Poller that is disposed refuses to wait and ignores wake", async () => {
+test("a disposed Poller refuses to wait", async () => {
   const poller = new Poller();
   poller[Symbol.dispose]();
   poller[Symbol.dispose]();
@@ -127,7 +127,19 @@ test("Poller that is disposed refuses to wait and ignores wake", async () => {
   await assertRejects(() => poller.wait([], 0), Error, "Cannot poll: the poller is disposed");
 });
 
-Deno.test("as many wait as like to, each for as long as it said, and files are read meanwhile", async () => {
+test("Poller.wait() finds a file ready at once", async () => {
+  using poller = new Poller();
+  using quiet = openLoop();
+  const fd = libc().open(cString("deno.json"), 0);
+  const ready = { readable: false, writable: false, hangup: false };
+  assertEquals(await poller.wait([{ fd, read: true }], -1), [{ ...ready, fd, readable: true }]);
+  const wait = poller.wait([{ fd }, { fd: quiet.fd, read: true }, { fd: quiet.fd }], -1);
+  writeFd(quiet.fd, Uint8Array.of(1));
+  assertEquals(await wait, [{ ...ready, fd: quiet.fd, readable: true }]);
+  closeFd(fd);
+});
+
+Deno.test("a hundred waits end in their time, beside file reads", async () => {
   const pollers = Array.from({ length: 100 }, () => new Poller());
   using busy = openLoop();
   const order: number[] = [];
@@ -143,16 +155,4 @@ Deno.test("as many wait as like to, each for as long as it said, and files are r
   writeFd(busy.fd, Uint8Array.of(1));
   assertEquals(await Promise.all(waits.slice(0, 50)), Array(50).fill(1));
   for (const each of pollers) each[Symbol.dispose]();
-});
-
-test("Poller.wait finds a file ready at once, and waits for others beside one of which nothing is wanted", async () => {
-  using poller = new Poller();
-  using quiet = openLoop();
-  const fd = libc().open(cString("deno.json"), 0);
-  const ready = { readable: false, writable: false, hangup: false };
-  assertEquals(await poller.wait([{ fd, read: true }], -1), [{ ...ready, fd, readable: true }]);
-  const wait = poller.wait([{ fd }, { fd: quiet.fd, read: true }, { fd: quiet.fd }], -1);
-  writeFd(quiet.fd, Uint8Array.of(1));
-  assertEquals(await wait, [{ ...ready, fd: quiet.fd, readable: true }]);
-  closeFd(fd);
 });

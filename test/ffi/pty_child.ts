@@ -1,15 +1,10 @@
-import { closeFd, drainFd } from "../../../ffi/descriptors/fd.ts";
-import { Poller } from "../../../ffi/descriptors/poll.ts";
-import { type ExitStatus, killGroup, openPidfd, waitFor } from "../../../ffi/processes/process.ts";
-import {
-  DEFAULT_WINDOW_SIZE,
-  openPty,
-  type Pty,
-  type WindowSize,
-} from "../../../ffi/terminal/pty.ts";
-import { spawn } from "../../../ffi/processes/spawn.ts";
+import { closeFd, drainFd } from "../../ffi/descriptors/fd.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { type ExitStatus, killGroup, openPidfd, waitFor } from "../../ffi/processes/process.ts";
+import { DEFAULT_WINDOW_SIZE, openPty, type Pty, type WindowSize } from "../../ffi/terminal/pty.ts";
+import { spawn } from "../../ffi/processes/spawn.ts";
 
-/** What a test may say of its child; the rest is the plainest that works. */
+/** The options of a child, with plain defaults. */
 export interface PtyChildOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -18,7 +13,7 @@ export interface PtyChildOptions {
   readonly size?: WindowSize;
 }
 
-/** How a child ended and everything it wrote to its terminal. */
+/** How a child ended, and all that it wrote to its terminal. */
 export interface PtyChildEnd {
   readonly status: ExitStatus;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -28,7 +23,7 @@ export interface PtyChildEnd {
 /** A wait that finds nothing for so long fails the test instead of hanging it. */
 const PATIENCE_MS = 60_000;
 
-/** A child on a pty of its own, read through the same calls as the program uses. */
+/** A child on a pty of its own, read with the calls that the program uses. */
 export class PtyChild implements AsyncDisposable {
   readonly pid: number;
   readonly pty: Pty;
