@@ -1,8 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { createExaminer, type Examiner } from "../../../src/drift/examine/examiner.ts";
-import type { Found } from "../../../src/drift/finding.ts";
-import { readKnown } from "../../../src/drift/known.ts";
-import type { JsonObject } from "../../../src/json_object.ts";
+import { createExaminer, type Examiner } from "../../src/drift/examine/examiner.ts";
+import type { Found } from "../../src/drift/finding.ts";
+import { readKnown } from "../../src/drift/known.ts";
+import { declaredCheck } from "../../src/drift/sdk/check_declared.ts";
+import { literalsIn, readDeclarations } from "../../src/drift/sdk/declarations.ts";
+import type { JsonObject } from "../../src/json_object.ts";
 
 const KNOWN = readKnown({
   version: "2.1.332",
@@ -36,17 +38,14 @@ const ANSWER = {
   message: { id: "m", model: "x", content: [{ type: "text", text: "hi" }] },
 };
 
-Deno.test("a frame that is as it is known is nothing to tell", () => {
-  const { frame } = examiner();
-  assertEquals([INIT, ANSWER].flatMap(frame), []);
-});
-
-Deno.test("what of a frame is not as it is known", () => {
+Deno.test("unknown types and fields of a frame are found", () => {
   const { frame } = examiner();
   const cases: readonly (readonly [JsonObject, readonly string[]])[] = [
+    [INIT, []],
+    [ANSWER, []],
     [{ type: "news", a: 1 }, ["type unknown | frame | news"]],
     [{ ...INIT, subtype: "fresh" }, ["type unknown | frame | system/fresh"]],
-    // This program prints it, though no recording has it here.
+    // This program prints the field, though no recording has it.
     [{ ...INIT, sandbox_enabled: false }, []],
     [{ ...INIT, mood: "good" }, ["field new | frame system/init | mood"]],
     [{ type: "system", subtype: "init", session_id: "s" }, [
@@ -79,7 +78,7 @@ Deno.test("what of a frame is not as it is known", () => {
   }
 });
 
-Deno.test("which fields have to be there depends on the version", () => {
+Deno.test("required fields depend on the version", () => {
   const old = { type: "system", subtype: "init", session_id: "s" };
   assertEquals(examiner("2.1.300").frame(old), []);
   assertEquals(words(examiner("99.0.0").frame(old)), ["field gone | frame system/init | cwd"]);
@@ -90,7 +89,7 @@ Deno.test("which fields have to be there depends on the version", () => {
   assertEquals(learning.version(), "2.1.300");
 });
 
-Deno.test("names of the prototype of objects are names like others", () => {
+Deno.test("names of Object.prototype are ordinary names", () => {
   const { frame } = examiner();
   assertEquals(words(frame(JSON.parse('{"type":"__proto__"}'))), [
     "type unknown | frame | __proto__",
@@ -101,7 +100,7 @@ Deno.test("names of the prototype of objects are names like others", () => {
   ]);
 });
 
-Deno.test("the events of hooks on a tape", () => {
+Deno.test("unknown events of hooks on a tape are found", () => {
   const known = readKnown({
     version: "2.1.332",
     probes: [],
@@ -112,10 +111,10 @@ Deno.test("the events of hooks on a tape", () => {
     },
   });
   const { frame } = createExaminer({ known });
-  const told = (hook_event: string) =>
+  const started = (hook_event: string) =>
     words(frame({ type: "system", subtype: "hook_started", session_id: "s", hook_event }));
-  assertEquals(told("Stop"), []);
-  assertEquals(told("Tea"), ["hook event new | hook | Tea"]);
+  assertEquals(started("Stop"), []);
+  assertEquals(started("Tea"), ["hook event new | hook | Tea"]);
   const called = (input: JsonObject) =>
     words(frame({
       type: "control_request",
@@ -127,45 +126,45 @@ Deno.test("the events of hooks on a tape", () => {
   assertEquals(called({ hook_event_name: "Tea" }), ["hook event new | hook | Tea"]);
 });
 
-Deno.test("hooks, lines, statuses and the API's events on a cast", () => {
+Deno.test("unknown parts of a cast are found", () => {
   const { event } = examiner();
-  const said = (value: unknown) => words(event(input(value)));
-  assertEquals(said({ type: "hook", event: "Stop", payload: { session_id: "s" } }), []);
-  assertEquals(said({ type: "hook", event: "Teatime", payload: {} }), [
+  const look = (value: unknown) => words(event(input(value)));
+  assertEquals(look({ type: "hook", event: "Stop", payload: { session_id: "s" } }), []);
+  assertEquals(look({ type: "hook", event: "Teatime", payload: {} }), [
     "hook event new | hook | Teatime",
   ]);
-  assertEquals(said({ type: "hook", event: "Stop", payload: { sugar: 1 } }), [
+  assertEquals(look({ type: "hook", event: "Stop", payload: { sugar: 1 } }), [
     "field new | hook Stop | sugar",
     "field gone | hook Stop | session_id",
   ]);
   assertEquals(
-    said({ type: "transcript", line: { type: "user", message: { content: "hi" } } }),
+    look({ type: "transcript", line: { type: "user", message: { content: "hi" } } }),
     [],
   );
-  assertEquals(said({ type: "transcript", line: { type: "diary" } }), [
+  assertEquals(look({ type: "transcript", line: { type: "diary" } }), [
     "type unknown | line | diary",
   ]);
-  assertEquals(said({ type: "earlier", lines: [{ type: "diary" }] }), [
+  assertEquals(look({ type: "earlier", lines: [{ type: "diary" }] }), [
     "type unknown | line | diary",
   ]);
-  assertEquals(said({ type: "subagent", line: { type: "user", message: 1 } }), [
+  assertEquals(look({ type: "subagent", line: { type: "user", message: 1 } }), [
     "frame rejected | line user | it does not look as such a line has to",
   ]);
   const attached = { type: "attachment", attachment: { type: "skill_listing", names: [] } };
-  assertEquals(said({ type: "transcript", line: { ...attached, uuid: "u" } }), []);
-  assertEquals(said({ type: "transcript", line: { ...attached, mood: "good" } }), [
+  assertEquals(look({ type: "transcript", line: { ...attached, uuid: "u" } }), []);
+  assertEquals(look({ type: "transcript", line: { ...attached, mood: "good" } }), [
     "field new | line attachment/skill_listing | mood",
   ]);
-  assertEquals(said({ type: "status", status: "idle" }), []);
-  assertEquals(said({ type: "status", status: "bored" }), ["type unknown | status | bored"]);
-  assertEquals(said({ type: "stream", part: { kind: "event", event: { type: "sigh" } } }), [
+  assertEquals(look({ type: "status", status: "idle" }), []);
+  assertEquals(look({ type: "status", status: "bored" }), ["type unknown | status | bored"]);
+  assertEquals(look({ type: "stream", part: { kind: "event", event: { type: "sigh" } } }), [
     "type unknown | event | sigh",
   ]);
   assertEquals(event({ at: 0, code: "h", data: "[".repeat(10_000) }), []);
   assertEquals(event({ at: 0, code: "h", data: "{" }), []);
 });
 
-Deno.test("a question to the terminal that no recording has, wherever its output is cut", () => {
+Deno.test("an unknown terminal query is found wherever it is cut", () => {
   const text =
     "\x1b[c words \x1b[?2026$p\x1b[>0q\x1b]11;?\x07\x1b]0;what?\x07\x1bP+q544e\x1b\\\x1b[31m\x1b[5n\x1b[14t\x1b[8;1t";
   const expected = ["CSI ?2026$p", "CSI >0q", "OSC 11;?", "DCS +q544e", "CSI 5n", "CSI 14t"]
@@ -181,19 +180,19 @@ const screen = (...lines: readonly string[]) => ({
 });
 const UNKNOWN = screen("Would you like tea?", "", "❯ 1. Yes, please", "  2. Never", "");
 
-Deno.test("a dialog that is not known and stands is told once", () => {
+Deno.test("a standing unknown dialog is reported once", () => {
   const { event } = examiner();
   const look = (at: number) => words(event(input(UNKNOWN, at)));
-  const told = "dialog unknown | screen | Yes, please / Never";
+  const dialog = "dialog unknown | screen | Yes, please / Never";
   assertEquals([0, 1000, 2999].flatMap(look), []);
-  assertEquals([3000, 5000].flatMap(look), [told]);
+  assertEquals([3000, 5000].flatMap(look), [dialog]);
   const end = { type: "end", ending: { kind: "dialog", screen: UNKNOWN.screen } };
   assertEquals(event({ at: 6000, code: "d", data: JSON.stringify(end) }), []);
   const other = examiner();
-  assertEquals(words(other.event({ at: 0, code: "d", data: JSON.stringify(end) })), [told]);
+  assertEquals(words(other.event({ at: 0, code: "d", data: JSON.stringify(end) })), [dialog]);
 });
 
-Deno.test("a list on the screen of a child that works is no dialog, and a known dialog is none that is unknown", () => {
+Deno.test("a list of a busy child is no dialog", () => {
   const busy = examiner();
   busy.event(input({ type: "status", status: "busy" }));
   assertEquals([0, 9000].flatMap((at) => busy.event(input(UNKNOWN, at))), []);
@@ -208,9 +207,92 @@ Deno.test("a list on the screen of a child that works is no dialog, and a known 
   assertEquals([0, 9000].flatMap((at) => event(input(known, at))), []);
 });
 
-Deno.test("a screen without what a screen has is passed over", () => {
+Deno.test("an invalid screen is ignored", () => {
   const { event } = examiner();
   for (const value of [1, {}, { lines: [1], cursor: {} }, { lines: [], cursor: { row: "a" } }]) {
     assertEquals(event(input({ type: "screen", screen: value }, 9000)), []);
   }
+});
+
+const TEXT = `
+import type { Elsewhere } from "elsewhere"; // declare type Comment = { no: 1; };
+/** What is printed: declare type Quoted = { no: 2; }; */
+declare type StdoutMessage = coreTypes.SDKMessage | Question;
+export declare type SDKMessage = Answer | Open | { type: 'odd;|}'; 'quoted name'?: Array<{ a: 1 }>; };
+export declare type Answer = {
+    type: 'answer';
+    subtype: 'good' | 'bad'; // which
+    readonly text: string;
+    /** Not there; before: string; */
+    later?: (a: string, b: { c: 1 }) => void;
+    map: Map<string, { deep: { er: "}" } }>;
+};
+export declare type Open = Elsewhere & { type: 'open'; };
+declare type Question = { type: 'control_request'; request_id: string; request: SDKControlRequestInner; };
+declare type SDKControlRequestInner = Ask;
+declare interface Ask { subtype: 'ask'; why: string }
+declare type Round = Round | Turn;
+declare type Turn = Round & Turn;
+export declare const HOOK_EVENTS: readonly ['Stop', 'Start'];
+`;
+
+Deno.test("object types are read from declarations", () => {
+  const { objects, list } = readDeclarations(TEXT);
+  const fields = (name: string) =>
+    objects(name).map((object) =>
+      [...object.fields].map(([field, { optional }]) => `${field}${optional ? "?" : ""}`).join(" ")
+    );
+  assertEquals(fields("SDKMessage"), [
+    "type subtype text later? map",
+    "type",
+    "type quoted name?",
+  ]);
+  assertEquals(objects("SDKMessage").map(({ open }) => open), [false, true, false]);
+  assertEquals(fields("Ask"), ["subtype why"]);
+  for (const none of ["Comment", "Quoted", "Nowhere", "Elsewhere"]) assertEquals(fields(none), []);
+  assertEquals(list("HOOK_EVENTS"), ["Stop", "Start"]);
+  assertEquals(list("NOTHING"), []);
+  assertEquals(literalsIn("'a' | \"b\" | string"), ["a", "b"]);
+});
+
+Deno.test("recursive types and unfinished declarations are read", () => {
+  assertEquals(readDeclarations(TEXT).objects("Round").length < 3000, true);
+  for (const start of ["declare type A = {", "declare type A = '", "/* declare type A = {};"]) {
+    readDeclarations(start).objects("A");
+  }
+});
+
+Deno.test("a frame is compared with its declaration", () => {
+  const known = readKnown({
+    version: "1.0.0",
+    probes: [],
+    shapes: { "frame answer/good": "undeclared?" },
+  });
+  const check = declaredCheck(readDeclarations(TEXT), known);
+  const found = (frame: JsonObject) =>
+    check?.(frame).map(({ check, where, what }) => `${check} | ${where} | ${what}`);
+  const good = { type: "answer", subtype: "good", text: "", map: {} };
+  assertEquals(found(good), []);
+  assertEquals(found({ ...good, later: 1, claude_version: "1", undeclared: 1 }), []);
+  assertEquals(found({ ...good, more: 1 }), ["field new | frame answer/good | more"]);
+  assertEquals(found({ type: "answer", subtype: "good", map: 1 }), [
+    "field gone | frame answer/good | text",
+  ]);
+  assertEquals(found({ ...good, subtype: "ugly" }), ["type unknown | frame | answer/ugly"]);
+  assertEquals(found({ type: "__proto__" }), ["type unknown | frame | __proto__"]);
+  assertEquals(found({ type: "open", more: 1 }), []);
+  assertEquals(found({ type: "result", subtype: "timeout" }), []);
+  assertEquals(found({ ...good, later: 1, hook_event: "Tea" }), [
+    "field new | frame answer/good | hook_event",
+    "hook event new | frame answer/good | Tea",
+  ]);
+  const asked = (request: JsonObject) =>
+    found({ type: "control_request", request_id: "1", request });
+  assertEquals(asked({ subtype: "ask", why: "" }), []);
+  assertEquals(asked({ subtype: "tell" }), ["type unknown | frame | control_request/tell"]);
+  assertEquals(asked({ subtype: "ask", how: "" }), [
+    "field new | frame control_request/ask | how",
+    "field gone | frame control_request/ask | why",
+  ]);
+  assertEquals(declaredCheck(readDeclarations("export {};"), known), undefined);
 });

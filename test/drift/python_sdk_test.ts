@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { CliError } from "../../../src/cli_error.ts";
-import { pythonVerdict } from "../../../src/drift/sdk/python_sdk.ts";
+import { CliError } from "../../src/cli_error.ts";
+import { pythonVerdict } from "../../src/drift/sdk/python_sdk.ts";
 
-/** What is an interpreter as far as somebody who starts it knows. */
+/** Runs a test with a shell script in the place of an interpreter. */
 async function withPython(script: string, use: (python: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
@@ -15,7 +15,7 @@ async function withPython(script: string, use: (python: string) => Promise<void>
   }
 }
 
-Deno.test("an interpreter that does not answer is ended, and named", async () => {
+Deno.test("an interpreter that does not answer is ended", async () => {
   await withPython("sleep 1000 & wait", async (python) => {
     const { message, suggestion } = await assertRejects(
       () => pythonVerdict(python, { tapes: [], limitMs: 1 }),
@@ -33,7 +33,7 @@ Deno.test("an interpreter that does not answer is ended, and named", async () =>
   });
 });
 
-Deno.test("an interpreter that answers nothing is told of by how it ended", async () => {
+Deno.test("an interpreter without an answer is reported by exit code", async () => {
   await withPython("echo nonsense >&2; exit 3", async (python) => {
     await assertRejects(
       () => pythonVerdict(python, { tapes: [] }),
