@@ -38,7 +38,7 @@ Deno.test("secrets of known shapes are redacted in any text", () => {
   }
 });
 
-/** What stands before a secret, how long it is at least, what stands after it, and whether the mark itself is redacted. */
+/** The text before a secret, the shortest length of the secret, and the text after it. */
 const SHORTEST: readonly (readonly [before: string, least: number, after?: string])[] = [
   ["sk-ant-", 8],
   ...[..."pousr"].map((kind) => [`gh${kind}_`, 20] as const),

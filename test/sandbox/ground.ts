@@ -122,7 +122,7 @@ export class SweepGround implements Disposable {
   ): string {
     const { pid = NOBODY, startTime = "1" } = typeof owner === "object" ? owner : {};
     const path = `${this.runs}/${pid}-${startTime}-0123abcd`;
-    const { own, configDir } = folderParts(path);
+    const { own } = folderParts(path);
     Deno.mkdirSync(this.runs, { recursive: true, mode: 0o700 });
     Deno.mkdirSync(path, { mode: 0o700 });
     this.write({ [`${own}/prompt`]: "Hello" });
@@ -132,10 +132,15 @@ export class SweepGround implements Disposable {
       const dead = { ...thisOwner(), pid, startTime, path, transcripts };
       writeOwner(path, { ...dead, ...owner });
     }
-    for (const [name, text] of Object.entries(files)) {
-      this.write({ [`${configDir}/projects/${name}`]: text });
-    }
+    this.leaveFiles(path, files);
     return path;
+  }
+
+  /** Writes transcripts into a private folder. */
+  leaveFiles(path: string, files: Readonly<Record<string, string>>): void {
+    for (const [name, text] of Object.entries(files)) {
+      this.write({ [`${folderParts(path).configDir}/projects/${name}`]: text });
+    }
   }
 
   /** Writes transcripts of the user by their name, or other files by their absolute path. */

@@ -193,7 +193,7 @@ Deno.test("gitRoot() is the nearest folder with a .git", () => {
   Deno.mkdirSync(`${root}/repo/sub/x`, { recursive: true });
   Deno.mkdirSync(`${root}/tree/sub`, { recursive: true });
   Deno.writeTextFileSync(`${root}/tree/.git`, "gitdir: /elsewhere\n");
-  // What others may have put there to be taken for one.
+  // Anyone may create such files.
   Deno.symlinkSync("/dev/zero", `${root}/repo/sub/.git`);
   Deno.symlinkSync("nowhere", `${root}/.git`);
   assertEquals(gitRoot(`${root}/repo/sub/x`), `${root}/repo`);

@@ -101,6 +101,10 @@ Deno.test("sweep() ends no process of another folder", async () => {
     assertEquals(ground.sweepOne(), REMOVED);
   }
   assertEquals((await other.end()).code, 0);
+  // No process of another boot is left, so the process that names the folder is not the run's.
+  const rebooted = await startIn(folderParts(ground.leave({ bootId: "another" })).configDir);
+  assertEquals(ground.sweepOne(), REMOVED);
+  assertEquals((await rebooted.end()).code, 0);
 });
 
 Deno.test("concurrent sweeps rescue and remove each folder once", async () => {

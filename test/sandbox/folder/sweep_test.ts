@@ -115,15 +115,17 @@ Deno.test("sweep() rescues new transcripts and new lines", () => {
   ground.write({ "-w/s1.jsonl": "old\n", "-w/s2.jsonl": "old\n" });
   const resumed = { "-w/s1.jsonl": 4, "-w/s2.jsonl": 4 };
   const transcripts = { to: ground.user, resumed };
-  ground.leave({ transcripts }, {
-    "-w/s1.jsonl": "old\nnew\n",
+  const path = ground.leave({ transcripts });
+  const named = (configDir: string) => `old\n{"saved":"${configDir}/projects/x"}\n`;
+  ground.leaveFiles(path, {
+    "-w/s1.jsonl": named(folderParts(path).configDir),
     // Copied to be forked: the fork is another file.
     "-w/s2.jsonl": "old\n",
     "-w/fork.jsonl": "old\nforked\n",
     "-w/fork/subagents/a.jsonl": "sub\n",
   });
   assertEquals(ground.sweepOne(), { ...REMOVED, rescued: 3 });
-  assertEquals(ground.transcript("-w/s1.jsonl"), "old\nnew\n");
+  assertEquals(ground.transcript("-w/s1.jsonl"), named(ground.user));
   assertEquals(ground.transcript("-w/s2.jsonl"), "old\n");
   assertEquals(ground.transcript("-w/fork.jsonl"), "old\nforked\n");
   assertEquals(ground.transcript("-w/fork/subagents/a.jsonl"), "sub\n");

@@ -3,11 +3,11 @@ import { readProcessStat } from "../../../src/sandbox/processes/process_stat.ts"
 import { OTHER_USER_LACK } from "../../security/other_user.ts";
 import { until } from "../../standin/stand_in.ts";
 
-/** A session of its own: a shell script, whose shell becomes a `sleep` unless it exits. */
+/** A session that runs a shell script; the shell becomes a `sleep` unless it exits. */
 interface Scene {
   /**
-   * Says the name and pid of each process, which is a `sleep` in the end. `$D` is a folder for all, `$C` the config dir in
-   * it of the run's child, and `$U` a command that makes another user of one, if that can be.
+   * Prints the name and pid of each process, which becomes a `sleep`. `$D` is the crowd's folder, `$C` the config dir of
+   * the run's child, and `$U` a command that changes the user, if that is possible.
    */
   readonly script: string;
   /** The config dir in the session's environment, by its name in `$D`. */
@@ -18,7 +18,7 @@ interface Scene {
 const CAN_BE_ANOTHER = OTHER_USER_LACK === undefined;
 const ANOTHER_USER = "setpriv --reuid 65534 --regid 65534 --clear-groups";
 
-/** The name of a program that makes an ended process of nobody's to who reads `/proc/<pid>/stat` without care. */
+/** The name of a program that looks like the end of an orphan's `/proc/<pid>/stat`. */
 const MISLEADING = ") Z 1 1 1\n(x) ";
 
 const CHILD: Scene = {
@@ -29,7 +29,7 @@ const CHILD: Scene = {
     if [ "$U" ]; then $U env -i setsid sleep 1000 & say 'its tool that became another user' $!; fi`,
 };
 
-/** A tool whose parent is gone, and one that starts a successor and ends, again and again. */
+/** A tool without a parent, and a tool that starts a successor and ends, again and again. */
 const TOOL: Scene = {
   configDir: "config",
   script: `say 'a tool without parent' $$
@@ -39,14 +39,14 @@ const TOOL: Scene = {
     env -i sh "$D/relay" "$D"`,
 };
 
-/** A headless Claude Code that is asked about the session, and what it runs. */
+/** The headless helper, and its server. */
 const TWIN: Scene = {
   configDir: "twin",
-  script: `say 'the headless one' $$
+  script: `say 'the headless helper' $$
     sleep 1000 & say 'its server' $!`,
 };
 
-/** Whoever is in a session that the run did not make is not the run's, unless it is this user's and says so. */
+/** Processes in sessions of others do not belong to the run, unless this user's environment says so. */
 const OTHERS: readonly Scene[] = [
   {
     script: `say 'SPARED: a shell' $$
@@ -67,22 +67,22 @@ const OTHERS: readonly Scene[] = [
   },
 ];
 
-/** Processes of a run side by side with those of others, which look like them. */
+/** Processes of a run, and similar processes of others. */
 export class Crowd implements AsyncDisposable {
   readonly path = Deno.makeTempDirSync({ prefix: "run-" });
   /** The config dir of the run's child. */
   readonly configDir = `${this.path}/config`;
-  /** That of the headless Claude Code. */
+  /** The config dir of the headless helper. */
   readonly twinDir = `${this.path}/twin`;
   readonly #members = new Map<string, { readonly pid: number; readonly startTime: string }>();
   readonly #ends: (() => Promise<unknown>)[] = [];
 
-  /** Starts all of them, and waits until each is what it is to be. */
+  /** Starts all processes, and waits until each is a `sleep`. */
   static async gather(): Promise<Crowd> {
     const crowd = new Crowd();
     Deno.chmodSync(crowd.path, 0o755);
     Deno.copyFileSync("/bin/sleep", `${crowd.path}/${MISLEADING}`);
-    // Ends by itself when the test has failed.
+    // The relay ends by itself when the test has failed.
     Deno.writeTextFileSync(`${crowd.path}/relay`, '[ -e "$1/stop" ] || sh "$0" "$1" &\n');
     const others = OTHERS.filter(({ isAnotherUsers }) => CAN_BE_ANOTHER || !isAnotherUsers);
     await Promise.all([CHILD, TOOL, TWIN, ...others].map((scene) => crowd.#play(scene)));
@@ -90,7 +90,7 @@ export class Crowd implements AsyncDisposable {
     const here = new Deno.Command("sleep", { args: ["1000"], env }).spawn();
     crowd.#ends.push(() => here.status);
     crowd.#enter("SPARED: a process in this program's session", here.pid);
-    await until(() => Promise.resolve(crowd.#isSettled()), "everybody sleeps");
+    await until(() => Promise.resolve(crowd.#isSettled()), "every process is a sleep");
     return crowd;
   }
 
@@ -99,7 +99,7 @@ export class Crowd implements AsyncDisposable {
     return this.#members.get("the child")?.pid ?? 0;
   }
 
-  /** Looks who lives: all that belong to others, and nobody else. */
+  /** Checks that exactly the processes of others live. */
   check(): void {
     const living = [...this.#members].filter(([, { pid, startTime }]) => {
       const stat = readProcessStat(pid);
@@ -108,7 +108,7 @@ export class Crowd implements AsyncDisposable {
     const spared = [...this.#members.keys()].filter((name) => name.startsWith("SPARED: "));
     assertEquals(living.map(([name]) => name).toSorted(), spared.toSorted());
     const relays = commandLines().filter((line) => line.includes(`${this.path}/relay`));
-    assertEquals(relays, [], "what starts a successor and ends");
+    assertEquals(relays, [], "a tool that starts a successor and ends");
   }
 
   async #play({ script, configDir, isAnotherUsers }: Scene): Promise<void> {
