@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { createSecretFinder } from "../../src/redaction/find_secrets.ts";
+import { lastAnswers } from "../../src/redaction/last_answers.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef01234567";
 /** Secrets that resemble each other, the layout of a screen and the texts below. */
@@ -140,4 +141,12 @@ Deno.test("a possible beginning of a secret is left open", () => {
   for (const text of ["", "Hello.", "for shortcuts", "a\n\n", "sk-", "see https://example.com/a"]) {
     assertEquals(find(text).openFrom, Infinity, text);
   }
+});
+
+Deno.test("the answers for the last two short texts are kept", () => {
+  const asked: number[] = [];
+  const answer = lastAnswers((text) => asked.push(text.length));
+  const long = "x".repeat(1024 * 1024 + 1);
+  for (const text of ["a", "bb", "a", "bb", "ccc", "bb", "a", long, long]) answer(text);
+  assertEquals(asked, [1, 2, 3, 1, long.length, long.length]);
 });

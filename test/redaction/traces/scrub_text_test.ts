@@ -52,6 +52,7 @@ const ROWS: readonly (readonly [text: string, alike: string, nobody: string])[] 
     "xxxxx on xxxxxxxxx, xxxxx xxxxxxx",
     "user on host, someone",
   ],
+  ["z@acme.io now", "x@xxxx.xx now", "user@example.com now"],
   ["mail a.b@acme.co.uk now", "mail x.x@xxxx.xx.xx now", "mail user@example.com now"],
   [
     `user_${"a1".repeat(32)}_account_${ID}_session_${ID}`,
