@@ -345,7 +345,7 @@ testIn("changes below watched folders are noticed, also after recreation", async
   assertEquals(folders.watch(["/etc/passwd"]), false, "a file");
 });
 
-testIn("taskOutput() reads the end of a shell's output in the session", (tempDir) => {
+testIn("taskOutput() reads the end of a shell's output", (tempDir) => {
   const read = (task: string) => taskOutput(tempDir, { sessionId: "s", task });
   const nothing = { output: "", total_bytes: 0, truncated: false };
   assertEquals(read("b1"), nothing);

@@ -16,7 +16,7 @@ import { until } from "../standin/stand_in.ts";
 import { OTHER_USER_LACK } from "../security/other_user.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 
-Deno.test("Guard is a process of the run, and dispose ends it", async () => {
+Deno.test("Guard is a process that dispose ends", async () => {
   const folder = Deno.makeTempDirSync();
   const configDir = `${folder}/config`;
   const tool = new Deno.Command("sleep", {
@@ -143,7 +143,7 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
   },
 }));
 
-Deno.test("a late guard keeps the terminal until it knows the tools", async () => {
+Deno.test("a late guard holds the terminal open", async () => {
   const configDir = Deno.makeTempDirSync();
   const size = { rows: 24, cols: 80 };
   const pipe = new Pipe();

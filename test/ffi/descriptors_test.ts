@@ -326,7 +326,7 @@ async function lineOf(fd: number, { limit = 100, patienceMs = 60_000 } = {}) {
   return line === undefined ? undefined : textOf(line);
 }
 
-Deno.test("readLineOf() ends at a line end, the end or the limit", async () => {
+Deno.test("readLineOf() ends at a line feed, end or limit", async () => {
   for (
     const [written, limit, expected] of [
       ["key\nmore", 100, "key"],

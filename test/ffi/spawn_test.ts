@@ -203,7 +203,7 @@ Deno.test("waitFor() returns the exit code or signal", async () => {
   assertEquals(status, { kind: "signaled", signal: SIGNALS.SIGPIPE });
 });
 
-Deno.test("a pidfd is readable from the child's end until it is reaped", async () => {
+Deno.test("a pidfd is readable once its child has ended", async () => {
   await using child = new PtyChild("/bin/cat");
   using poller = new Poller();
   const pidfd = openPidfd(child.pid);

@@ -18,7 +18,7 @@ const ON_A_FULL_DISK = `
 `;
 
 Deno.test(unlessLacking(MOUNT_LACK, {
-  name: "a full disk is reported and the cassette stays as it was",
+  name: "a full disk is reported and changes no cassette",
   fn: async () => {
     const folder = Deno.makeTempDirSync();
     try {

@@ -94,7 +94,7 @@ Deno.test("a missing answer of the caller is a problem", () => {
   });
 });
 
-Deno.test("an exchange that is damaged, renamed or missing is a problem", () => {
+Deno.test("a damaged, renamed or missing exchange is a problem", () => {
   const name = `${"0".repeat(16)}-0.json`;
   for (
     const [change, problem] of [
@@ -244,7 +244,7 @@ Deno.test("scrubbed recordings have no problems", () => {
   }
 });
 
-Deno.test("traces in a scrubbed tape are reported by kind and line", () => {
+Deno.test("traces in a tape are reported by kind and line", () => {
   const frames = [
     ...["at /home/bob/secret", "mail bob@acme.io", "zoe was here"].map((text) => ({
       type: "system",

@@ -95,7 +95,7 @@ function append(path: string, text: string): void {
   Deno.writeTextFileSync(path, text, { append: true });
 }
 
-Deno.test("files that cannot be written leave the cassette as it was", () => {
+Deno.test("failed writes leave the cassette as it was", () => {
   inFolder((folder) => {
     makeCassette(folder);
     const before = filesBelow(folder);

@@ -36,7 +36,7 @@ function written(pieces: readonly StreamPiece[]): string {
   return pieces.map(({ redacted }) => redacted ?? "").join("");
 }
 
-Deno.test("no part of a secret is printed, wherever the text is cut", () => {
+Deno.test("no part of a cut secret is printed", () => {
   const texts = [
     ...SECRETS.map((secret) => `a ${secret} b\n`),
     "a sword  \r\n  fish-42 b",
@@ -69,7 +69,7 @@ Deno.test("no part of a secret is printed, wherever the text is cut", () => {
   }
 });
 
-Deno.test("a piece is known unless a secret may begin in it", () => {
+Deno.test("a piece without a possible secret is known", () => {
   const add = plain();
   assertEquals(add("Hello there.\n").redacted, "Hello there.\n");
   const second = add("It is sk-ant-api03-01");
@@ -78,7 +78,7 @@ Deno.test("a piece is known unless a secret may begin in it", () => {
   assertEquals([second.redacted, third.redacted], ["It is [redacted]", " or so"]);
 });
 
-Deno.test("a settled piece is known, and the secret's rest is redacted", () => {
+Deno.test("after a settled piece the secret's rest is redacted", () => {
   const add = plain();
   const begun = add("-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n");
   assertEquals(begun.redacted, undefined);

@@ -133,7 +133,7 @@ Deno.test("wrapped base64 is redacted, also inside JSON", () => {
   }
 });
 
-Deno.test("a known secret is redacted in JSON, URLs and hexadecimal digits", () => {
+Deno.test("a known secret is redacted in JSON, URLs and hexadecimal", () => {
   const special = 'a"b\\c.*(d)[e]{2}+|^$/';
   assertEquals(
     redactWith(special)(`<${special}> ${JSON.stringify({ special })}`),
