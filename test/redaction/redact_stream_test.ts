@@ -188,6 +188,10 @@ Deno.test("queued items leave in order once earlier items are known", () => {
   pending.settle();
   queue.add("d");
   assertEquals(out, ["a", "b!", "c", "d"]);
+  const known = unknownPiece("known");
+  known.settle();
+  queue.addMade(known, (text) => text);
+  assertEquals(out.pop(), "known");
   queue.addMade(unknownPiece(""), () => undefined);
   queue.addMade(unknownPiece("e"), (text) => text);
   queue.end();

@@ -148,3 +148,89 @@ Deno.test("blanking a second time changes nothing", () => {
   const once = createSaidBlanker(BOTH)(value);
   assertEquals(createSaidBlanker(BOTH)(once), once);
 });
+
+Deno.test("prompts and answers are blanked in every field", () => {
+  const text = (word: string) => [{ type: "text", text: word }];
+  const thinking = (word: string) => [{ type: "thinking", thinking: word }];
+  /** Builders of values whose word is a prompt, and of those whose word is an answer. */
+  const prompts: readonly ((word: string) => unknown)[] = [
+    (word) => ({ role: "user", content: word }),
+    (word) => ({ role: "user", content: text(word) }),
+    (word) => ({ type: "message", message: { text: word, altered: word, content: text(word) } }),
+    (word) => ({ first: { text: word } }),
+    (word) => ({ hook_event_name: "UserPromptSubmit", prompt: word }),
+    (word) => ({ type: "deliver", prompt: word }),
+    (word) => ({ type: "queue-operation", content: word }),
+    (word) => ({ type: "queued_command", prompt: text(word) }),
+    (word) => ({ prompt: true, text: word }),
+    (word) => ({ lastPrompt: word, aiTitle: word, customTitle: word, last_user_message: word }),
+    (word) => ({ type: "summary", summary: word }),
+    (word) => ({ appendSystemPrompt: word }),
+    (word) => ({
+      subtype: "initialize",
+      agents: { a: { description: word, prompt: word, tools: ["Zoe"] } },
+    }),
+  ];
+  const answers: readonly ((word: string) => unknown)[] = [
+    (word) => ({ role: "assistant", content: text(word) }),
+    (word) => ({ role: "assistant", content: thinking(word) }),
+    (word) => ({ type: "result", result: word }),
+    (word) => ({ type: "content_block_delta", delta: { type: "text_delta", text: word } }),
+    (word) => ({ type: "content_block_delta", delta: { thinking: word } }),
+    (word) => ({ type: "content_block_start", content_block: { text: word } }),
+    (word) => ({ prompt: false, text: word }),
+    (word) => ({ last_assistant_message: word }),
+    (word) => ({ hook_event_name: "MessageDisplay", delta: word }),
+  ];
+  for (const [builders, part] of [[prompts, "prompts"], [answers, "answers"]] as const) {
+    const [only, other] = [part === "prompts", part !== "prompts"].map((prompts) =>
+      createSaidBlanker({ prompts, answers: !prompts })
+    );
+    for (const build of builders) {
+      assertEquals(only?.(build("Zoe")), build("xxx"));
+      assertEquals(other?.(build("Zoe")), build("Zoe"));
+    }
+  }
+});
+
+Deno.test("messages of Claude Code itself are not blanked", () => {
+  const blank = createSaidBlanker(BOTH);
+  const own = {
+    role: "assistant",
+    model: "<synthetic>",
+    content: [{ type: "text", text: "Own." }],
+  };
+  const value = [
+    own,
+    ...["Own.", "API Error: 500", "Not logged in · Please run /login"].map((result) => ({
+      type: "result",
+      result,
+    })),
+  ];
+  assertEquals(blank(value), value);
+});
+
+Deno.test("reports of skills and background tasks are blanked with answers", () => {
+  const call = (id: string, name: string) => ({ type: "tool_use", id, name, input: {} });
+  const result = (id: string, content: string) => ({
+    type: "tool_result",
+    tool_use_id: id,
+    content,
+  });
+  const skill = 'Skill "s" completed (forked execution).\n\nResult:\n';
+  const task = (word: string) => `<task_type>local_agent</task_type><output>${word}</output>`;
+  const value = (word: string) => [
+    { role: "assistant", content: [call("1", "Skill"), call("2", "TaskOutput")] },
+    {
+      role: "user",
+      content: [
+        result("1", skill + word),
+        result("1", "Launching skill: Zoe"),
+        result("2", task(word)),
+        result("2", "<task_type>local_bash</task_type><output>Zoe</output>"),
+      ],
+    },
+    { subtype: "task_notification", tool_use_id: "1", summary: "Zoe" },
+  ];
+  assertEquals(createSaidBlanker({ prompts: false, answers: true })(value("Zoe")), value("xxx"));
+});
