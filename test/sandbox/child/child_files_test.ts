@@ -111,6 +111,15 @@ Deno.test("seededClaudeJson() completes onboarding and trusts no folder", () => 
   assertEquals("customApiKeyResponses" in keyless, false);
 });
 
+Deno.test("seededClaudeJson() disables the servers that the caller disabled", () => {
+  const user = { projects: { "/w": { disabledMcpServers: ["a", "b", "c"] } } };
+  const switched = { a: true, b: false, d: false };
+  const { projects } = seededClaudeJson(user, { folders: ["/w"], apiKey: undefined, switched });
+  assertEquals(projects, {
+    "/w": { ...EXAMPLES_FOUND, disabledMcpServers: ["c", "b", "d"] },
+  });
+});
+
 Deno.test("seededClaudeJson() keeps the user's identity, trust and MCP servers", () => {
   const user = {
     userID: "u",
@@ -150,33 +159,46 @@ const PLACES = {
   scheduledTasks: false,
 };
 
-Deno.test("childEnvironment() keeps the caller's variables and moves Claude Code's folders", () => {
+Deno.test("childEnvironment() keeps the caller's variables and adds its own", () => {
   const kept = {
     PATH: "/bin",
     TMPDIR: "/t",
     ANTHROPIC_BASE_URL: "http://x",
     CLAUDE_AGENT_SDK_CLIENT_APP: "my-app/1.0",
   };
-  const overridden = {
-    TERM: "xterm-256color",
-    CLAUDE_CODE_AUTO_CONNECT_IDE: "false",
-    CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
+  const own = {
     CLAUDE_CONFIG_DIR: "/s/config",
-    CLAUDE_CODE_TMPDIR: "/s/tmp",
     CLAUDE_SECURESTORAGE_CONFIG_DIR: "/u",
+    CLAUDE_CODE_TMPDIR: "/s/tmp",
+    CLAUDE_CODE_AUTO_CONNECT_IDE: "false",
+    CLAUDE_CODE_DISABLE_TERMINAL_TITLE: "1",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN: "1",
+    CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
+    CLAUDE_CODE_FORK_SUBAGENT: "0",
     CLAUDE_CODE_SANDBOXED: "1",
+    DISABLE_AUTOUPDATER: "1",
+    DISABLE_INSTALLATION_CHECKS: "1",
+    TERM: "xterm-256color",
+    CLAUDE_PRINT_USER_CONFIG_DIR: "",
   };
-  const others = Object.fromEntries(Object.keys(overridden).map((name) => [name, "other"]));
-  const { CLAUDE_PRINT_USER_CONFIG_DIR: _, ...env } = childEnvironment(
-    { ...kept, ...others },
-    PLACES,
-  );
-  for (const [name, value] of Object.entries({ ...kept, ...overridden })) {
-    assertEquals(env[name], value, name);
-  }
-  for (const name of ["IS_SANDBOX", "CLAUDE_CODE_DISABLE_CRON"]) assertEquals(name in env, false);
-  const scheduled = childEnvironment({}, { ...PLACES, scheduledTasks: true });
-  assertEquals(scheduled["CLAUDE_CODE_DISABLE_CRON"], "1");
+  const others = Object.fromEntries(Object.keys(own).map((name) => [name, "other"]));
+  const caller = { ...kept, ...others, CLAUDE_PRINT_USER_CONFIG_DIR: "" };
+  assertEquals(childEnvironment(caller, PLACES), { ...kept, ...own });
+  const more = {
+    scheduledTasks: true,
+    splitShell: { path: "/s/bash" },
+    rendezvous: { path: "/s/socket", secret: "x" },
+  };
+  assertEquals(childEnvironment(kept, { ...PLACES, ...more }), {
+    ...kept,
+    ...own,
+    CLAUDE_CODE_DISABLE_CRON: "1",
+    CLAUDE_CODE_SHELL: "/s/bash",
+    CLAUDE_BG_BACKEND: "daemon",
+    CLAUDE_BG_RENDEZVOUS_SOCK: "/s/socket",
+    CLAUDE_BG_RV_AUTH: "x",
+  });
 });
 
 Deno.test("childEnvironment() sets the log level only to read it", () => {
@@ -188,22 +210,18 @@ Deno.test("childEnvironment() sets the log level only to read it", () => {
 });
 
 Deno.test("childEnvironment() removes variables of a surrounding Claude Code", () => {
-  const inherited = {
-    CLAUDECODE: "1",
-    CLAUDE_CODE_CHILD_SESSION: "1",
-    CLAUDE_CODE_ENTRYPOINT: "sdk-ts",
-    CLAUDE_AGENT_SDK_VERSION: "0.3.332",
-    CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
-    CLAUDE_CODE_SESSION_ID: "x",
-    CLAUDE_CODE_SIMPLE: "1",
-    CLAUDE_CODE_ENABLE_CFC: "1",
-    CLAUDE_CODE_SSE_PORT: "1",
-    CLAUDE_PROJECT_DIR: "/",
-    CLAUDE_EFFORT: "low",
-    AI_AGENT: "x",
-  };
-  const env = childEnvironment(inherited, PLACES);
-  for (const name of Object.keys(inherited)) assertEquals(name in env, false, name);
+  const names =
+    "AI_AGENT CLAUDE_BG_BACKEND CLAUDE_BG_RENDEZVOUS_SOCK CLAUDE_BG_RV_AUTH CLAUDECODE " +
+    "CLAUDE_AGENT_SDK_VERSION CLAUDE_CODE_ACTION CLAUDE_CODE_CHILD_NOTES_DIR " +
+    "CLAUDE_CODE_CHILD_SESSION CLAUDE_CODE_ENABLE_CFC CLAUDE_CODE_ENTRYPOINT " +
+    "CLAUDE_CODE_EXECPATH CLAUDE_CODE_MESSAGING_SOCKET CLAUDE_CODE_MESSAGING_TOKEN " +
+    "CLAUDE_CODE_SAFE_MODE CLAUDE_CODE_SDK_READS_SESSION_STATE CLAUDE_CODE_SESSION_ATTENDED " +
+    "CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SESSION_KIND CLAUDE_CODE_SIMPLE " +
+    "CLAUDE_CODE_SKIP_PROMPT_HISTORY CLAUDE_CODE_SSE_PORT CLAUDE_EFFORT CLAUDE_ENV_FILE " +
+    "CLAUDE_JOB_DIR CLAUDE_PID CLAUDE_PROJECT_DIR IS_DEMO";
+  for (const name of names.split(" ")) {
+    assertEquals(name in childEnvironment({ [name]: "1" }, PLACES), false, name);
+  }
 });
 
 Deno.test("childEnvironment() passes the user's config dir to nested runs", () => {
