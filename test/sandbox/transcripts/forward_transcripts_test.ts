@@ -240,6 +240,7 @@ Deno.test("forwardTranscripts() moves a resumed session to its new project", () 
     "-w-tree/s1/subagents/a.jsonl": "sub\nmore\n",
     "-w/s2.jsonl": "another\n",
   });
+  assertEquals((Deno.statSync(`${ground.to}/projects/-w-tree`).mode ?? 0) & 0o777, 0o700);
 });
 
 Deno.test("forwardTranscripts() replaces no other file and follows no link", () => {
@@ -247,6 +248,7 @@ Deno.test("forwardTranscripts() replaces no other file and follows no link", () 
   Deno.mkdirSync(`${ground.path}/memory`);
   ground.write("memory/MEMORY.md", "remember");
   Deno.symlinkSync(`${ground.path}/memory`, `${ground.from}/projects/-w/memory`);
+  Deno.symlinkSync("/etc/passwd", `${ground.from}/projects/-w/link.jsonl`);
   ground.write("to/projects/-w/note.md", "somebody else's\n");
   Deno.mkdirSync(`${ground.to}/projects/-w/folder.jsonl`);
   const ours = { "-w/folder.jsonl": "ours\n", "-w/note.md": "ours\n" };
@@ -255,6 +257,7 @@ Deno.test("forwardTranscripts() replaces no other file and follows no link", () 
   const { files, left, failures } = ground.forward();
   assertEquals([files, left], [1, 2]);
   assertEquals(failures.toSorted(), [
+    "Cannot bring the transcript -w/link.jsonl home: it is no regular file",
     `Cannot copy the transcript to ${ground.to}/projects/-w/folder.jsonl: there is something else than a file`,
     `Cannot copy the transcript to ${ground.to}/projects/-w/note.md: there is another file of this name`,
   ]);
@@ -263,6 +266,7 @@ Deno.test("forwardTranscripts() replaces no other file and follows no link", () 
     "-w/s1.jsonl": "ours\n",
   });
   Deno.removeSync(`${ground.from}/projects/-w/memory`);
+  Deno.removeSync(`${ground.from}/projects/-w/link.jsonl`);
   assertEquals(ground.texts("from/projects"), ours);
 });
 
@@ -270,6 +274,14 @@ Deno.test("forwardTranscripts() without transcripts does nothing", () => {
   using ground = new Ground();
   Deno.removeSync(`${ground.from}/projects`, { recursive: true });
   assertEquals(ground.forward(), { files: 0, left: 0, failures: [] });
+  Deno.mkdirSync(`${ground.path}/elsewhere/-w`, { recursive: true });
+  ground.write("elsewhere/-w/s1.jsonl", "theirs\n");
+  Deno.symlinkSync(`${ground.path}/elsewhere`, `${ground.from}/projects`);
+  assertEquals(ground.forward(), {
+    files: 0,
+    left: 0,
+    failures: ["Cannot read the child's transcripts: their folder is no folder"],
+  });
 });
 
 Deno.test("forwardTranscripts() reports files that it cannot copy", () => {
@@ -363,6 +375,16 @@ Deno.test("forwardTranscripts() keeps lines that others add meanwhile", () => {
   ground.brought = {};
   ground.end(given);
   assertEquals(ground.texts("to/projects"), { [own]: there + told });
+});
+
+Deno.test("forwardTranscripts() keeps the notes of others while the child writes", () => {
+  using ground = new RunningGround();
+  const note = "-w/s1/subagents/agent-b.meta.json";
+  Deno.mkdirSync(`${ground.to}/projects/-w/s1/subagents`, { recursive: true });
+  ground.write(`to/projects/${note}`, '{"of":"others"}');
+  ground.write(`from/projects/${note}`, '{"a":1}');
+  assertEquals(ground.bring().files, 0);
+  assertEquals(ground.texts("to/projects"), { [note]: '{"of":"others"}' });
 });
 
 Deno.test("forwardTranscripts() copies a removed session again", () => {
