@@ -87,6 +87,9 @@ Deno.test("required fields depend on the version", () => {
   learning.frame({ ...old, claude_code_version: "2.1.300" });
   learning.frame({ ...old, claude_code_version: "9.9.9" });
   assertEquals(learning.version(), "2.1.300");
+  const { event, version } = createExaminer({ known: KNOWN });
+  event(input({ type: "transcript", line: { type: "user", version: "2.1.332" } }));
+  assertEquals(version(), "2.1.332");
 });
 
 Deno.test("names of Object.prototype are ordinary names", () => {

@@ -47,6 +47,25 @@ Deno.test("HookSource reads and removes announced payloads in order", () => {
   assertEquals([...Deno.readDirSync(`${ground.path}/payloads`)], []);
 });
 
+Deno.test("HookSource reads the id, callback and event of a call", () => {
+  using ground = new Ground();
+  const stop = '{"hook_event_name":"Stop"}';
+  for (
+    const [name, marks, call] of [
+      ["1", " asks 4", { event: "Stop", id: "1", callback: 4 }],
+      ["2", " asks -", { event: "Stop", id: "2" }],
+      ["end", " asks end", { event: "Stop", id: "end" }],
+      ["3", " status-line", { event: "status-line" }],
+      ["4", "", { event: "Stop" }],
+    ] as const
+  ) {
+    ground.payload(name, stop);
+    ground.announce(`s3 ${name}${marks}\n`);
+    const [{ ranAt: _, payload, ...rest } = {}] = ground.source.read();
+    assertEquals([rest, payload], [call, JSON.parse(stop)]);
+  }
+});
+
 Deno.test("HookSource makes its FIFO again after it was removed", () => {
   using ground = new Ground();
   const { source, path } = ground;

@@ -383,7 +383,8 @@ Deno.test("forwardTranscripts() keeps the notes of others while the child writes
   Deno.mkdirSync(`${ground.to}/projects/-w/s1/subagents`, { recursive: true });
   ground.write(`to/projects/${note}`, '{"of":"others"}');
   ground.write(`from/projects/${note}`, '{"a":1}');
-  assertEquals(ground.bring().files, 0);
+  const { files, failures } = ground.bring();
+  assertEquals([files, failures], [0, []]);
   assertEquals(ground.texts("to/projects"), { [note]: '{"of":"others"}' });
 });
 
