@@ -97,39 +97,56 @@ Deno.test("StreamSource reports limits for subscriptions only", () => {
   assertEquals(limitsFor("a", 200), []);
 });
 
-Deno.test("StreamSource reports valid events as they arrive", () => {
-  const source = new StreamSource({ sessionId: ID });
+/** The parts that a source reports of a response with these bytes. */
+function partsOf(
+  texts: readonly string[],
+  { whole = true, response = STREAM, betas = "" } = {},
+): readonly unknown[] {
+  const source = new StreamSource({ sessionId: ID, whole });
   let arrivals = 0;
   source.onArrival = () => arrivals++;
-  const watcher = source.watch(request());
-  watcher?.onHead?.(STREAM);
-  watcher?.onBytes?.(encoder.encode('event: ping\ndata: {"type":"ping"}\n\ndata: {"ty'));
-  watcher?.onBytes?.(encoder.encode('pe":"x"}\n\ndata: no json\n\ndata: 1\n\ndata: {}\n\n'));
+  const watcher = source.watch(request({ "anthropic-beta": betas }));
+  watcher?.onHead?.(response);
+  for (const text of texts) watcher?.onBytes?.(encoder.encode(text));
   watcher?.onEnd?.({ whole: true });
-  assertEquals(source.take().map(({ part }) => part), [
-    { kind: "request" },
-    { kind: "event", event: { type: "ping" } },
-    { kind: "event", event: { type: "x" } },
-    { kind: "end" },
-  ]);
-  assertEquals(arrivals, 4);
+  const parts = source.take().map(({ part }) => part.kind === "event" ? part.event : part.kind);
+  assertEquals(arrivals, parts.length);
+  return parts;
+}
+
+Deno.test("StreamSource reports valid events until content is not JSON", () => {
+  assertEquals(
+    partsOf([
+      'event: ping\ndata: {"type":"ping"}\n\ndata: {"ty',
+      'pe":"x"}\n\ndata: no json\n\ndata: 1\n\ndata: {}\n\n',
+    ]),
+    ["request", { type: "ping" }, { type: "x" }, "end"],
+  );
+  assertEquals(
+    partsOf([
+      'event: odd\ndata: {\n\ndata: {"type":"x"}\n\n',
+      'event: content_block_delta\ndata: {\n\ndata: {"type":"y"}\n\n',
+      'data: {"type":"z"}\n\n',
+    ]),
+    ["request", { type: "x" }, "end"],
+  );
 });
 
-Deno.test("StreamSource stops at a content event that is not JSON", () => {
-  const source = new StreamSource({ sessionId: ID });
-  const watcher = source.watch(request());
-  watcher?.onHead?.(STREAM);
-  watcher?.onBytes?.(encoder.encode('event: odd\ndata: {\n\ndata: {"type":"x"}\n\n'));
-  watcher?.onBytes?.(
-    encoder.encode('event: content_block_delta\ndata: {\n\ndata: {"type":"y"}\n\n'),
-  );
-  watcher?.onBytes?.(encoder.encode('data: {"type":"z"}\n\n'));
-  watcher?.onEnd?.({ whole: true });
-  assertEquals(source.take().map(({ part }) => part), [
-    { kind: "request" },
-    { kind: "event", event: { type: "x" } },
-    { kind: "end" },
+Deno.test("StreamSource without deltas reports neither deltas nor limits", () => {
+  const types = ["message_start", "content_block_delta", "content_block_stop"];
+  const texts = types.map((type) => `event: ${type}\ndata: {"type":"${type}"}\n\n`);
+  assertEquals(partsOf(texts, { whole: false, betas: "oauth-2025-04-20" }), [
+    "request",
+    { type: "message_start" },
+    { type: "content_block_stop" },
+    "end",
   ]);
+});
+
+Deno.test("StreamSource reports only the end of other responses", () => {
+  for (const response of [head("application/json"), head("text/event-stream", 529)]) {
+    assertEquals(partsOf(['data: {"type":"x"}\n\n'], { response }), ["request", "end"]);
+  }
 });
 
 Deno.test("StreamSource reads compressed streams until they break off", async () => {
@@ -155,31 +172,6 @@ Deno.test("StreamSource reads compressed streams until they break off", async ()
       await ended.promise;
       assertEquals(heard, ["request", ...Array(events).fill("event"), "end"]);
     }
-  }
-});
-
-Deno.test("StreamSource without deltas reports neither deltas nor limits", () => {
-  const source = new StreamSource({ sessionId: ID, whole: false });
-  const watcher = source.watch(request({ "anthropic-beta": "oauth-2025-04-20" }));
-  watcher?.onHead?.(STREAM);
-  for (const type of ["message_start", "content_block_delta", "content_block_stop"]) {
-    watcher?.onBytes?.(encoder.encode(`event: ${type}\ndata: {"type":"${type}"}\n\n`));
-  }
-  watcher?.onEnd?.({ whole: true });
-  assertEquals(
-    source.take().map(({ part }) => part.kind === "event" ? part.event["type"] : part.kind),
-    ["request", "message_start", "content_block_stop", "end"],
-  );
-});
-
-Deno.test("StreamSource reports only the end of other responses", () => {
-  for (const other of [head("application/json"), head("text/event-stream", 529)]) {
-    const source = new StreamSource({ sessionId: ID });
-    const watcher = source.watch(request());
-    watcher?.onHead?.(other);
-    watcher?.onBytes?.(encoder.encode('data: {"type":"x"}\n\n'));
-    watcher?.onEnd?.({ whole: false });
-    assertEquals(source.take().map(({ part }) => part.kind), ["request", "end"]);
   }
 });
 
