@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { rejectedFrame } from "../../src/drift/checks/rejected_frame.ts";
 import { createExaminer, type Examiner } from "../../src/drift/examine/examiner.ts";
 import type { Found } from "../../src/drift/finding.ts";
 import { readKnown } from "../../src/drift/known.ts";
@@ -75,6 +76,64 @@ Deno.test("unknown types and fields of a frame are found", () => {
   for (const [value, expected] of cases) {
     const found = words(frame(value)).map((text) => text.replace(/(?<=: )Invalid input.*/u, "…"));
     assertEquals(found, expected);
+  }
+});
+
+Deno.test("a frame with a field of another type is rejected", () => {
+  const session_id = "s";
+  const parent_tool_use_id = null;
+  /** A valid frame, and its fields that cannot be a number, or a text. */
+  const rows: readonly (readonly [frame: JsonObject, noNumber: string, noText?: string])[] = [
+    [INIT, "subtype session_id"],
+    [{ ...ANSWER, parent_tool_use_id }, "message parent_tool_use_id session_id"],
+    [
+      { type: "user", message: { content: [{ type: "x" }] }, parent_tool_use_id },
+      "parent_tool_use_id",
+    ],
+    [
+      {
+        type: "result",
+        subtype: "success",
+        session_id,
+        is_error: false,
+        num_turns: 1,
+        result: "",
+        errors: [],
+        total_cost_usd: 0,
+        usage: {},
+        modelUsage: { m: {} },
+        permission_denials: [],
+      },
+      "subtype session_id is_error result errors usage modelUsage permission_denials",
+      "num_turns total_cost_usd",
+    ],
+    [
+      { type: "stream_event", event: { type: "x" }, parent_tool_use_id, session_id },
+      "event parent_tool_use_id session_id",
+    ],
+    [{ type: "rate_limit_event", rate_limit_info: {}, session_id }, "rate_limit_info session_id"],
+    [{ type: "control_response", response: { subtype: "success" } }, "response"],
+    [{ type: "control_response", response: { subtype: "error", error: "" } }, "response"],
+    [
+      { type: "control_request", request_id: "1", request: { subtype: "x" } },
+      "request_id request",
+    ],
+    [{ type: "control_cancel_request", request_id: "1" }, "request_id"],
+    [{ type: "command_lifecycle", command_uuid: "1", state: "" }, "command_uuid state"],
+    [{ type: "transcript_mirror", filePath: "/", entries: [{}] }, "filePath entries"],
+    [{ type: "future", session_id: 1 }, ""],
+  ];
+  for (const [frame, noNumber, noText = ""] of rows) {
+    assertEquals(rejectedFrame(frame), []);
+    for (const [names, value] of [[noNumber, 5], [noText, "5"]] as const) {
+      for (const name of names.split(" ").filter((name) => name !== "")) {
+        const [{ check, what } = { check: "", what: "" }] = rejectedFrame({
+          ...frame,
+          [name]: value,
+        });
+        assertEquals([check, what.split(/[.:]/u)[0]], ["frame rejected", name], `${frame["type"]}`);
+      }
+    }
   }
 });
 

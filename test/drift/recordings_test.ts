@@ -10,6 +10,7 @@ import {
 import { recordedTalk } from "../../src/drift/again/recorded_talk.ts";
 import { lookForDrift } from "../../src/drift/examine/look_for_drift.ts";
 import { Findings } from "../../src/drift/findings.ts";
+import { foundSdks } from "../../src/drift/sdk/installed_sdks.ts";
 import { needed } from "../../src/drift/known.ts";
 import { knownShapes } from "../../src/drift/known_shapes.ts";
 import { addExchange } from "../../src/relay/exchanges/exchange_folder.ts";
@@ -210,6 +211,58 @@ Deno.test("equal findings are counted, and their number is limited", () => {
   assertEquals(long?.what, `${"é".repeat(200)}…`);
   for (let at = 0; at < 2000; at++) findings.add({ ...found, what: `${at}` }, { place });
   assertEquals([findings.sorted().length, findings.left], [1000, 1003]);
+});
+
+Deno.test("findings are sorted by their check", () => {
+  const checks = [
+    "frame rejected",
+    "type unknown",
+    "block dropped",
+    "field new",
+    "field gone",
+    "dialog unknown",
+    "probe unknown",
+    "hook event new",
+    "answered otherwise",
+  ] as const;
+  const findings = new Findings();
+  for (const check of checks.toReversed()) {
+    findings.add({ check, where: "frame", what: "x" }, { place: { path: "a", line: 1 } });
+  }
+  assertEquals(findings.sorted().map(({ check }) => check), [...checks]);
+});
+
+Deno.test("foundSdks() finds Agent SDKs in PATH and node_modules", () => {
+  inFolder((folder) => {
+    const sdk = "@anthropic-ai/claude-agent-sdk";
+    for (const dir of ["venv/bin", "bin", `node_modules/${sdk}`, "sub"]) {
+      Deno.mkdirSync(`${folder}/${dir}`, { recursive: true });
+    }
+    const find = (env: Readonly<Record<string, string>>) =>
+      foundSdks({ env, cwd: `${folder}/sub` });
+    const PATH = `relative:${folder}/bin`;
+    assertEquals(find({ PATH }), []);
+    for (const dir of ["venv/bin", "bin"]) Deno.writeTextFileSync(`${folder}/${dir}/python3`, "");
+    const python = (dir: string) => ({
+      kind: "python",
+      python: `${folder}/${dir}/python3`,
+      isNamed: false,
+    });
+    assertEquals<unknown>(find({ PATH }), [python("bin")]);
+    const VIRTUAL_ENV = `${folder}/venv`;
+    Deno.writeTextFileSync(`${folder}/node_modules/${sdk}/sdk.d.ts`, "export {};");
+    const typescript = (version: string) => ({
+      kind: "typescript",
+      name: `${sdk} ${version}`,
+      declarations: "export {};",
+    });
+    assertEquals<unknown>(find({ PATH, VIRTUAL_ENV }), [
+      python("venv/bin"),
+      typescript("of an unknown version"),
+    ]);
+    Deno.writeTextFileSync(`${folder}/node_modules/${sdk}/package.json`, '{"version":"0.3.1"}');
+    assertEquals<unknown>(find({}), [typescript("0.3.1")]);
+  });
 });
 
 const talk = (name: string, ...allowed: readonly string[]) =>
