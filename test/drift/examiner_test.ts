@@ -188,6 +188,12 @@ Deno.test("unknown events of hooks on a tape are found", () => {
   assertEquals(called({ hook_event_name: "Tea" }), ["hook event new | hook | Tea"]);
 });
 
+Deno.test("a control request without a request is rejected", () => {
+  const [found] = words(examiner().frame({ type: "control_request", request_id: "1" }))
+    .filter((text) => text.startsWith("frame rejected"));
+  assertEquals(found?.includes("request: "), true);
+});
+
 Deno.test("unknown parts of a cast are found", () => {
   const { event } = examiner();
   const look = (value: unknown) => words(event(input(value)));

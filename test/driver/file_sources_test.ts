@@ -171,6 +171,7 @@ testIn("SubagentSource reads lines once the subagent's note is there", (folder) 
       ["old", NOTE, { toolUseId: "t" }],
       ["skill", UNCALLED, {}],
       ["apart", { ...UNCALLED, requestShape: "background" }, { background: true }],
+      ["called", { ...NOTE, requestShape: "background" }, { toolUseId: "t" }],
     ] as const
   ) {
     note(agentId, meta);

@@ -63,6 +63,19 @@ Deno.test("tapes are scrubbed in place, and neighbouring files stay", () => {
   });
 });
 
+Deno.test("names that only the tape reveals are scrubbed", () => {
+  inFolder((folder) => {
+    const frames = [{ type: "system", cwd: "/data/acme" }, {
+      type: "x",
+      text: "in /data/acme/a.ts",
+    }];
+    const tape = frames.map((frame) => JSON.stringify({ dir: "read", at: 0, frame })).join("\n");
+    Deno.writeTextFileSync(`${folder}/tape.jsonl`, `${tape}\n`);
+    scrubAt(folder);
+    assertEquals(filesBelow(folder)["tape.jsonl"]?.includes("acme"), false);
+  });
+});
+
 Deno.test("a damaged cassette is refused and left as it was", () => {
   for (
     const [name, text, message] of [
@@ -111,7 +124,9 @@ Deno.test("failed writes leave the cassette as it was", () => {
     assertEquals(filesBelow(folder), before);
     {
       using staged = new StagedFiles("scrub it");
-      staged.begin(`${folder}/child.cast`).write("x".repeat(1_000_000));
+      staged.begin(`${folder}/child.cast`).write("x".repeat(300_000));
+      const [part] = namesIn(folder).filter((name) => name.startsWith("."));
+      assertEquals(Deno.statSync(`${folder}/${part}`).size, 300_000, "written at once");
     }
     assertEquals(filesBelow(folder), before, "nothing was committed");
   });
