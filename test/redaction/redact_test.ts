@@ -102,7 +102,7 @@ Deno.test("values of variables with secret names are redacted", () => {
 });
 
 Deno.test("a known secret is redacted in base64 between other bytes", () => {
-  for (const secret of ["swordfish", "S3cr3t/value+of=mine?", "Pässwörter"]) {
+  for (const secret of ["swordfish", "~~>~~>~~?~~?", "Pässwörter"]) {
     const text = redactWith(secret);
     for (const before of ["", "u", "us", "user:x"]) {
       for (const after of ["", "\n", "12", "123"]) {

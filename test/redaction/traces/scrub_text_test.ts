@@ -140,6 +140,15 @@ Deno.test("values are scrubbed with all names of fields", () => {
   );
 });
 
+Deno.test("folders are learned from fields", () => {
+  const { value, known } = collectTraces();
+  const projects = "cwd originalCwd project_dir projectDir project".split(" ");
+  const homes = "home HOME".split(" ");
+  for (const name of [...projects, ...homes]) value([{ [name]: `/data/${name}` }]);
+  assertEquals(known().projects.toSorted(), projects.map((name) => `/data/${name}`).toSorted());
+  assertEquals(known().homes.toSorted(), homes.map((name) => `/data/${name}`).toSorted());
+});
+
 Deno.test("common words are not learned as names", () => {
   const { value, known } = collectTraces({
     users: ["root", "runner", "ab", "Will"],
