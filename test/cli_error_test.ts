@@ -39,3 +39,12 @@ Deno.test("asCliError() leaves other errors alone", () => {
   const error = new Deno.errors.PermissionDenied("no");
   assertEquals(asCliError(error), error);
 });
+
+Deno.test("CliError suggests ulimit where too many files are open", () => {
+  const suggestionOf = (message: string) =>
+    new CliError(message, { suggestion: "Wait" }).suggestion;
+  const allowMore = "Allow more of them in the shell that starts it: ulimit -n 4096";
+  assertEquals(suggestionOf("Cannot start: Too many open files"), allowMore);
+  assertEquals(suggestionOf("Cannot read it: Too many open files (os error 24)"), allowMore);
+  assertEquals(suggestionOf("Cannot read 'Too many open files': it is a folder"), "Wait");
+});

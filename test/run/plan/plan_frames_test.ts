@@ -1,0 +1,283 @@
+import { assertEquals } from "@std/assert";
+import type { Plan } from "../../../src/run/plan/plan.ts";
+import {
+  argsOf,
+  both,
+  CONVERSATION,
+  FACTS,
+  fileOf,
+  flags,
+  FOLDER,
+  FRESH,
+  local,
+  planOf,
+  project,
+  rule,
+  settingsOf,
+  user,
+} from "./plan_of.ts";
+
+const framesOf = <Name extends keyof Plan["conversation"]["frames"]>(name: Name) => (plan: Plan) =>
+  plan.conversation.frames[name];
+
+const hooks = (event: string) => ({ hooks: { [event]: [] } });
+const mode = (defaultMode: string) => ({ permissions: { defaultMode } });
+
+rule("the permission mode is in the arguments and frames", (planned) => {
+  const [argument] = argsOf(planned, "--permission-mode");
+  assertEquals([argument, planned.conversation.frames.permissionMode], [
+    planned.permissionMode,
+    planned.permissionMode,
+  ]);
+  return argument;
+}, [
+  ["default"],
+  ["plan", { permissionMode: "plan" }],
+  ["bypassPermissions", { permissionMode: "plan", dangerouslySkipPermissions: true }],
+  ["acceptEdits", {}, project(mode("acceptEdits"))],
+  ["default", {}, project(mode("bypassPermissions"))],
+  ["auto", {}, { version: "2.1.285" }],
+  ["default", { env: { CLAUDE_CODE_REMOTE: "true" } }, user(mode("dontAsk"))],
+]);
+
+rule("fast mode comes from flags or the caller's settings", framesOf("fastMode"), [
+  [undefined],
+  ["on", {}, { callerSettings: { fastMode: true } }],
+  [undefined, {}, user({ fastMode: true })],
+  [undefined, { forwarded: ["--fast-mode=on", "--fast-mode=off"] }, {
+    callerSettings: { fastMode: true },
+  }],
+  ["on", { forwarded: ["--fast-mode=on"] }],
+  ["disabled_by_env", {
+    forwarded: ["--fast-mode=on"],
+    env: { CLAUDE_CODE_DISABLE_FAST_MODE: "1" },
+  }],
+]);
+
+rule(
+  "paths in a kept session are printed as their later ones",
+  (planned) => framesOf("homes")(planned)?.child,
+  [[`${FOLDER}/.claude`], [undefined, { persistSession: false }]],
+);
+
+rule("the sandbox counts where it is installed", framesOf("sandboxed"), [
+  [undefined],
+  [true, {}, { sandboxLack: [] }],
+  [undefined, {}, { sandboxLack: ["socat"] }],
+]);
+
+const LIMIT = { env: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: "5000" } };
+
+rule("frames know the user's own output limit", framesOf("limitsOutput"), [
+  [undefined],
+  [true, LIMIT],
+  [true, {}, user(LIMIT)],
+]);
+
+const LEARNT = { "2.1.400": {}, "2.1.401": {} } as unknown as typeof FACTS.learnt & object;
+
+rule("frames know the learnt facts of the version", framesOf("learnt"), [
+  [undefined],
+  [LEARNT, {}, { learnt: LEARNT }],
+  [{ "2.1.401": {} }, {}, { learnt: LEARNT, version: "2.1.401" }],
+  [undefined, {}, { learnt: LEARNT, version: "2.1.332" }],
+]);
+
+const remembering = (path: unknown) => ({ autoMemoryDirectory: path });
+const MEMORY = "/u/.claude/projects/-w/memory/";
+
+rule("memory stays in its folder", (planned) => {
+  assertEquals(settingsOf(planned).autoMemoryDirectory, framesOf("memoryPath")(planned));
+  return framesOf("memoryPath")(planned);
+}, [
+  [MEMORY],
+  ["/m/", {}, user(remembering("/m/"))],
+  ["/c/", {}, { callerSettings: remembering("/c/"), ...user(remembering("/m/")) }],
+  [MEMORY, {}, project(remembering("/p/"))],
+  [MEMORY, {}, user(remembering(1))],
+]);
+
+const STORED = {
+  kind: "stored",
+  subscription: "max",
+  expiresAt: undefined,
+  refreshable: true,
+  refreshableUntil: undefined,
+} as const;
+const KEY_FD = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
+
+rule(
+  "frames name the source of the key, failures the variable",
+  ({ conversation: { frames, report } }) => [frames.apiKeySource, report.credential],
+  [
+    [["none", undefined], {}, { login: STORED }],
+    [
+      ["ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"],
+      { env: { ANTHROPIC_API_KEY: "k" } },
+      { login: { kind: "variable", name: "ANTHROPIC_API_KEY" } },
+    ],
+    [["ANTHROPIC_API_KEY", KEY_FD], {}, { login: { kind: "variable", name: KEY_FD } }],
+    [["apiKeyHelper", undefined], {}, user({ apiKeyHelper: "/bin/key" })],
+  ],
+);
+
+rule("the last output style counts", framesOf("outputStyle"), [
+  [undefined],
+  ["Mine", {}, user({ outputStyle: "Mine" })],
+  ["Ours", {}, both(user({ outputStyle: "Mine" }), local({ outputStyle: "Ours" }))],
+  ["Mine", {}, both(user({ outputStyle: "Mine" }), flags({ outputStyle: 7 }))],
+]);
+
+rule("frames know of hooks before tool calls", framesOf("callHooks"), [
+  [undefined],
+  // The user's hooks are not read, and few plugins have one.
+  [undefined, {}, user(hooks("PreToolUse"))],
+  [true, { inheritHooks: true }, user(hooks("PreToolUse"))],
+  [undefined, {}, user({ enabledPlugins: { p: true } })],
+  [true, {}, project(hooks("PreToolUse"))],
+  [undefined, {}, project(hooks("Stop"))],
+  [true, { maxBudgetUsd: 1 }],
+]);
+
+rule(
+  "a caller of a loose mode may choose a stricter one",
+  (planned) => [
+    settingsOf(planned).hooks.PreToolUse?.map(({ matcher }: { matcher?: string }) => matcher),
+    planned.conversation.session.loose,
+    planned.conversation.frames.callHooks,
+  ],
+  [
+    [[undefined, undefined, undefined], { ...CONVERSATION, asksCaller: true }],
+    [[undefined, undefined, undefined], { ...CONVERSATION, permissionMode: "acceptEdits" }],
+    [[[undefined], true, true], {
+      ...CONVERSATION,
+      asksCaller: true,
+      permissionMode: "acceptEdits",
+    }],
+  ],
+);
+
+rule(
+  "PreModelSwitch hooks that run are watched",
+  ({ conversation: { session: { caller } } }) => caller?.watchesModels,
+  [
+    [undefined, CONVERSATION],
+    [true, CONVERSATION, project(hooks("PreModelSwitch"))],
+    [undefined, CONVERSATION, user(hooks("PreModelSwitch"))],
+    [true, { ...CONVERSATION, inheritHooks: true }, user(hooks("PreModelSwitch"))],
+  ],
+);
+
+rule(
+  "conversation and report know whose run it is",
+  ({ conversation: { frames, report, session }, message }) => [
+    [frames.sessionId, frames.cwd, frames.seed, frames.startedAt, frames.servedByAnthropic],
+    [message?.text, message?.command, message?.altered, report.record, report.binary],
+    [session.conversation, session.size],
+  ],
+  [
+    [[
+      [FRESH, "/w/inner", FACTS.seed, FACTS.now, true],
+      ["hello there", undefined, undefined, undefined, "/bin/claude"],
+      [undefined, FACTS.terminalSize],
+    ]],
+    [
+      [
+        [FRESH, "/w/inner", FACTS.seed, FACTS.now, false],
+        ["/mine a b", "/mine", "a tab", "/r", "/bin/claude"],
+        [undefined, FACTS.terminalSize],
+      ],
+      {
+        prompt: "/mine a b",
+        env: { ANTHROPIC_BASE_URL: "http://localhost" },
+        altered: "a tab",
+        record: "/r",
+      },
+      { gated: { expands: true } },
+    ],
+  ],
+);
+
+rule(
+  "a child that reads no mentions is told so",
+  ({ env, conversation }) => [
+    env["CLAUDE_CODE_DISABLE_ATTACHMENTS"],
+    conversation.session.readsNoMentions,
+  ],
+  [[[undefined, undefined]], [["1", true], { readsNoMentions: true }]],
+);
+
+rule(
+  "a prompt for a subagent has no background tasks",
+  ({ env }) => env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"],
+  [
+    ["1", {}, { gated: { expands: true, forks: true } }],
+    [undefined, {}, { gated: { expands: true } }],
+  ],
+);
+
+const SDK = { CLAUDE_CODE_SDK_READS_SESSION_STATE: "1" };
+const ASKED = { CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "true" };
+
+rule("session states are printed for SDKs and on request", framesOf("activity"), [
+  [undefined, CONVERSATION],
+  [true, { ...CONVERSATION, env: SDK }],
+  ["shown", { ...CONVERSATION, env: ASKED }],
+  ["shown", { ...CONVERSATION, env: { ...SDK, ...ASKED } }],
+  [undefined, { env: ASKED }],
+]);
+
+const OFF = { CLAUDE_PRINT_SHELL_OUTPUT: "off" };
+
+rule("--shell-output needs its variable not to be off", framesOf("shellOutput"), [
+  [undefined],
+  ["joined", { shellOutput: "joined" }],
+  ["split", { shellOutput: "split" }],
+  [undefined, { shellOutput: "joined", env: OFF }],
+]);
+
+Deno.test("plan: joined shell output changes nothing for the child", () => {
+  const [plain, asked] = [planOf(), planOf({ shellOutput: "joined" })];
+  assertEquals([asked.args, asked.env, asked.contents], [plain.args, plain.env, plain.contents]);
+});
+
+const shell = (name: string) => `${FOLDER}/.claude/shell/${name}`;
+
+rule("split shell output puts a shell of ours before the user's", (planned) => {
+  const path = planned.env["CLAUDE_CODE_SHELL"];
+  const file = planned.contents.files.find((each) => each.path === path);
+  const [restored] = /^.*(?:unset|export) CLAUDE_CODE_SHELL.*$/mu.exec(file?.text ?? "") ?? [];
+  return [path, file?.runs, file?.text.trimEnd().split("\n").at(-1), restored?.trim()];
+}, [
+  [
+    [shell("bash"), true, `exec '/bin/bash' "$@"`, "unset CLAUDE_CODE_SHELL"],
+    { shellOutput: "split" },
+  ],
+  [
+    [shell("zsh"), true, `exec '/usr/bin/zsh' "$@"`, "unset CLAUDE_CODE_SHELL"],
+    { shellOutput: "split", env: { SHELL: "/usr/bin/zsh" } },
+  ],
+  // The tool of Claude Code uses bash or zsh.
+  [
+    [shell("bash"), true, `exec '/bin/bash' "$@"`, "unset CLAUDE_CODE_SHELL"],
+    { shellOutput: "split", env: { SHELL: "/bin/fish" } },
+  ],
+  [
+    [shell("bash"), true, `exec '/opt/bash' "$@"`, "export CLAUDE_CODE_SHELL='/opt/bash'"],
+    { shellOutput: "split", env: { SHELL: "/usr/bin/zsh", CLAUDE_CODE_SHELL: "/opt/bash" } },
+  ],
+  [[undefined, undefined, undefined, undefined], { shellOutput: "split", env: OFF }],
+]);
+
+Deno.test("plan: asks no clock and draws no random number", () => {
+  const fail = () => {
+    throw new Error("A plan depends on its order and facts alone");
+  };
+  const real = [Date.now, Math.random, crypto.randomUUID] as const;
+  [Date.now, Math.random, crypto.randomUUID] = [fail, fail, fail];
+  try {
+    assertEquals(fileOf(planOf(), "own/prompt"), "hello there");
+  } finally {
+    [Date.now, Math.random, crypto.randomUUID] = real;
+  }
+});
