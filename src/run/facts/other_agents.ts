@@ -97,8 +97,10 @@ function nameIn(text: string): string | undefined | null {
   return name === undefined || places.length > 1 || /^\s/u.test(next) ? null : name;
 }
 
-/** A name without quotes, perhaps with a comment behind it; looked for in a time that is in proportion to the text. */
+/** A name without quotes, perhaps with a comment after it. */
 function plainName(value: string): string | undefined {
-  const [, name, comment] = /^(\w[^#:]*)(#.*)?$/u.exec(value) ?? [];
-  return comment === undefined || /\s$/u.test(name ?? "") ? name?.trimEnd() : undefined;
+  const comment = value.indexOf("#");
+  const name = comment < 0 ? value : value.slice(0, comment);
+  if (!/^\w[^:]*$/u.test(name)) return undefined;
+  return comment < 0 || name.endsWith(" ") || name.endsWith("\t") ? name.trimEnd() : undefined;
 }

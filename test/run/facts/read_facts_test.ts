@@ -9,12 +9,15 @@ import { writeScript } from "../../write_script.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
 const VERSION = OLDEST_VERSION;
+const NEWER = "2.1.332";
+/** A path that tells the version. */
+const INSTALLED = `versions/${NEWER}`;
 
-/** An order in a home of its own, with a Claude Code that only tells its version and counts how often it did. */
+/** An order in a home of its own, with a Claude Code that notes each request for its version. */
 async function ordered(
   home: ThrowawayHome,
   more: Partial<RunOrder> = {},
-  name = "claude",
+  name = INSTALLED,
 ): Promise<RunOrder> {
   const claudeBinary = `${home.path}/${name}`;
   await Deno.mkdir(parentOf(claudeBinary), { recursive: true });
@@ -35,47 +38,37 @@ async function write(path: string, json: unknown): Promise<void> {
 
 const naming = (defaultMode: string) => ({ permissions: { defaultMode } });
 
-Deno.test("readFacts() asks once for the version, unless the path names a supported one", async () => {
-  const askedFor = async (more: Partial<RunOrder>, name?: string) => {
-    await using home = await makeThrowawayHome();
-    const { version } = await readFacts(await ordered(home, more, name));
-    return [version, await timesAsked(home)];
-  };
-  assertEquals(await askedFor({}), [VERSION, 1]);
-  assertEquals(await askedFor({}, "versions/2.1.332"), ["2.1.332", 0]);
-  for (
-    const [name, version, times] of [["claude", VERSION, 1], [
-      "versions/2.1.332",
-      "2.1.332",
-      0,
-    ]] as const
-  ) {
-    assertEquals(await askedFor({ prompt: "ümlaut" }, name), [version, times]);
-    assertEquals(await askedFor({ altered: "a tab" }, name), [version, times]);
+Deno.test("the version is asked for once, unless the path names it", async () => {
+  for (const more of [{}, { prompt: "ümlaut" }, { altered: "a tab" }]) {
+    for (const [name, version, times] of [["claude", VERSION, 1], [INSTALLED, NEWER, 0]] as const) {
+      await using home = await makeThrowawayHome();
+      const facts = await readFacts(await ordered(home, more, name));
+      assertEquals([facts.version, await timesAsked(home)], [version, times]);
+    }
   }
 });
 
-Deno.test("readFacts() refuses a version that is too old before anything else", async () => {
+Deno.test("a version that is too old is refused first", async () => {
   await using home = await makeThrowawayHome({ loggedIn: false });
-  const order = await ordered(home, { settings: "{" });
+  const order = await ordered(home, { settings: "{" }, "claude");
   await writeScript(`${order.claudeBinary}`, "#!/bin/sh\necho '2.1.197 (Claude Code)'\n");
   await assertRejects(() => readFacts(order), CliError, "Claude Code 2.1.197 is too old");
 });
 
-Deno.test("readFacts() refuses a flag that this version of Claude Code lacks", async () => {
+Deno.test("a flag that the version lacks is refused", async () => {
   await using home = await makeThrowawayHome();
   for (const flag of ["--fast-mode", "--include-unsupported-models"]) {
-    const order = await ordered(home, { forwarded: ["--model=opus", flag] });
+    const order = await ordered(home, { forwarded: ["--model=opus", flag] }, "claude");
     await assertRejects(
       () => readFacts(order),
       CliError,
       `Cannot honour ${flag}: Claude Code ${VERSION} lacks it`,
     );
-    await readFacts(order, { version: "2.1.332" });
+    await readFacts(order, { version: NEWER });
   }
 });
 
-Deno.test("readFacts() reads the settings that --setting-sources leaves, and the caller's", async () => {
+Deno.test("settings come from --setting-sources and the caller", async () => {
   await using home = await makeThrowawayHome();
   const { config, project } = home;
   await write(`${config}/settings.json`, naming("plan"));
@@ -92,7 +85,7 @@ Deno.test("readFacts() reads the settings that --setting-sources leaves, and the
   ]);
 });
 
-Deno.test("readFacts() names folders as they are without links, where they are there", async () => {
+Deno.test("folders are named without links", async () => {
   await using home = await makeThrowawayHome();
   const { path, project } = home;
   for (const dir of [`${project}/.git`, `${project}/inner`, `${path}/added`]) Deno.mkdirSync(dir);
@@ -107,7 +100,7 @@ Deno.test("readFacts() names folders as they are without links, where they are t
   assertEquals([mcpServers, scheduledTasks], [[], false]);
 });
 
-Deno.test("readFacts() names files of --add-dir where text is printed", async () => {
+Deno.test("files of --add-dir are named for text output", async () => {
   const named = async (more: Partial<RunOrder>) => {
     await using home = await makeThrowawayHome();
     await Deno.writeTextFile(`${home.project}/f.txt`, "");
@@ -122,7 +115,7 @@ Deno.test("readFacts() names files of --add-dir where text is printed", async ()
   assertEquals(await named({ addDirs }), undefined);
 });
 
-Deno.test("readFacts() reads of the folder of --project-config-root what is a project's, and nothing but that", async () => {
+Deno.test("--project-config-root replaces the project's settings, servers and agents", async () => {
   await using home = await makeThrowawayHome();
   const { path, project } = home;
   const server = (name: string) => ({
@@ -178,7 +171,7 @@ Deno.test("readFacts() reads of the folder of --project-config-root what is a pr
   assertEquals([scheduledTasks, facts.instructions.agents], [false, true]);
 });
 
-Deno.test("readFacts() takes what settings open to the Bash sandbox from where the settings are, not from the private folder", async () => {
+Deno.test("sandbox paths are relative to their settings file", async () => {
   await using home = await makeThrowawayHome();
   const { path, project } = home;
   const opening = (...allowWrite: readonly string[]) => ({
@@ -205,7 +198,7 @@ Deno.test("readFacts() takes what settings open to the Bash sandbox from where t
   }
 });
 
-Deno.test("readFacts() says of --project-config-root what Claude Code would say on its screen alone", async () => {
+Deno.test("an invalid --project-config-root is refused", async () => {
   await using home = await makeThrowawayHome();
   await Deno.writeTextFile(`${home.path}/file`, "");
   const wrong = {
@@ -224,7 +217,7 @@ Deno.test("readFacts() says of --project-config-root what Claude Code would say 
   }
 });
 
-Deno.test("readFacts() counts a run's time from its start", async () => {
+Deno.test("the time left counts from the run's start", async () => {
   await using home = await makeThrowawayHome();
   const leftOf = async (more: Partial<RunOrder>) =>
     (await readFacts(await ordered(home, more))).timeLeftMs;
@@ -233,14 +226,14 @@ Deno.test("readFacts() counts a run's time from its start", async () => {
   assertEquals(await leftOf({ startedAt }) > 9e8, true);
 });
 
-Deno.test("readFacts() tells first what is to be mended first", async () => {
+Deno.test("of several mistakes the first to mend is reported", async () => {
   await using home = await makeThrowawayHome({ loggedIn: false });
   const claude = `${home.path}/claude`;
   const silenced = JSON.stringify({ enabledPlugins: { p: true } });
   await write(`${home.project}/.claude/settings.json`, { disableAllHooks: true });
   const wrong = { settings: silenced, prompt: "/insights", claudeBinary: `${home.path}/none` };
   const refusal = async (more: Partial<RunOrder>) => {
-    const order = await ordered(home, { ...wrong, ...more });
+    const order = await ordered(home, { ...wrong, ...more }, "claude");
     return (await assertRejects(() => readFacts(order), Error)).message;
   };
   const begins = async (more: Partial<RunOrder>, text: string) =>
@@ -253,7 +246,7 @@ Deno.test("readFacts() tells first what is to be mended first", async () => {
   await begins({ claudeBinary: claude, settings: "{}", env }, 'Cannot send "/insights"');
 });
 
-Deno.test("readFacts() refuses --enable-auth-status where settings renew a login, and nowhere else", async () => {
+Deno.test("--enable-auth-status is refused where settings renew a login", async () => {
   await using home = await makeThrowawayHome();
   const order = await ordered(home, { authStatus: true });
   await readFacts(order);
@@ -266,7 +259,7 @@ Deno.test("readFacts() refuses --enable-auth-status where settings renew a login
   );
 });
 
-Deno.test("readFacts() refuses agents and schemas that are none", async () => {
+Deno.test("invalid agents and schemas are refused", async () => {
   await using home = await makeThrowawayHome();
   const no = async (more: Partial<RunOrder>) => {
     const read = readFacts(await ordered(home, more));

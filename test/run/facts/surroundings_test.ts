@@ -1,166 +1,198 @@
 import { assertEquals } from "@std/assert";
-import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
+import { makeThrowawayHome, type ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
 import { watchSurroundings } from "../../../src/run/facts/surroundings.ts";
+import type { RunOrder } from "../../../src/run/plan/run_order.ts";
+import { parentOf } from "../../../src/sandbox/paths.ts";
+import { lackOf } from "../../find_tool.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
-/** What stands around a Claude Code that waits, as a shell's commands in the project. */
-const BEFORE = `
-git init -q
-mkdir .claude ~/.claude/rules
-echo 'See @style.md' > CLAUDE.md
-echo 'and @~/more.md' > style.md
-echo 'One more' > ~/more.md
-echo one > a.txt
-git add .
-echo "{}" > agents.json
-git -c user.name=a -c user.email=a@b commit -qm First
-`;
-
-/** What may change then, and what does not matter. */
-const CHANGES: Readonly<Record<string, string>> = {
-  "instructions above the project": "echo Use spaces. > ../CLAUDE.md",
-  "the user's instructions": "echo Be kind. > ~/.claude/CLAUDE.md",
-  "what is named by what instructions name": "echo two > ~/more.md",
-  "what instructions name": "echo two > style.md",
-  "instructions": "echo Use spaces. > CLAUDE.md",
-  "a rule": "mkdir -p ~/.claude/rules/deep && echo More. > ~/.claude/rules/deep/more.md",
-  "memory": 'mkdir -p "$MEMORY" && echo remembered > "$MEMORY/MEMORY.md"',
-  "settings": `echo '{"outputStyle": "Explanatory"}' > .claude/settings.json`,
-  "MCP servers": `echo '{"mcpServers": {"a": {"command": "true"}}}' > .mcp.json`,
-  "files in the repository": "echo more >> a.txt",
-  "the branch": "git checkout -q -b other",
-  "who commits": "git config user.name Somebody",
-  "the file of a system prompt": "echo Be brief. > prompt.txt",
-  "the file of agents": `echo '{"a": {}}' > agents.json`,
-  "a plugin": "mkdir plugin && echo more > plugin/README.md",
-  "a skill": "mkdir -p .claude/skills/new && echo New. > .claude/skills/new/SKILL.md",
-  "an agent": "mkdir -p ~/.claude/agents && echo New. > ~/.claude/agents/new.md",
-  "a command": "mkdir -p .claude/commands && echo New. > .claude/commands/new.md",
-  "rules of the project in .claude.json":
-    `sed -i 's|"projects": {|&"'"$PWD"'": {"allowedTools": ["Bash"]}|' ~/.claude.json`,
-  "the program": "touch -d @1 ../claude",
-  "the account": "sed -i 's/1111-2222/3333-2222/' ~/.claude.json",
-  "the login": "rm ~/.claude/.credentials.json",
-};
-const UNSEEN = "files in the repository";
-const NOTHING: Readonly<Record<string, string>> = {
-  "nothing": "true",
-  "another name of the program": "ln ../claude ../another",
-  "a token that was renewed":
-    `sed -i 's/"accessToken": "[^"]*"/"accessToken": "another"/' ~/.claude/.credentials.json`,
-  "how often Claude Code was started": `sed -i 's/12/13/' ~/.claude.json`,
-};
-
-/** The same where the project's settings are those of another folder. */
-const CHANGES_ELSEWHERE: Readonly<Record<string, string>> = {
-  "its settings": `echo '{"outputStyle": "Explanatory"}' > settings.json`,
-  "its servers": `echo '{"mcpServers": {"a": {"command": "true"}}}' > ../.mcp.json`,
-  "its skills": "mkdir -p skills/new && echo New. > skills/new/SKILL.md",
-  "instructions": 'echo Use spaces. > "$PROJECT/CLAUDE.md"',
-  "another folder": "mv ~/trusted ~/before && cp -r ~/before ~/trusted",
-};
-const NOTHING_ELSEWHERE: Readonly<Record<string, string>> = {
-  "settings of the working directory":
-    `echo '{"model": "opus"}' > "$PROJECT/.claude/settings.json"`,
-  "its servers": `echo '{"mcpServers": {"b": {"command": "true"}}}' > "$PROJECT/.mcp.json"`,
-};
-
-/** A program that says which Claude Code it is. */
-async function installClaude(folder: string): Promise<string> {
-  const path = `${folder}/claude`;
-  await Deno.writeTextFile(path, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n", { mode: 0o755 });
-  return path;
+/** Writes a file, by its path below the home, and its folder. */
+function write(home: ThrowawayHome, name: string, text: string): void {
+  const path = `${home.path}/${name}`;
+  Deno.mkdirSync(parentOf(path), { recursive: true });
+  Deno.writeTextFileSync(path, text);
 }
 
-Deno.test("whatever Claude Code reads at its start alone is noticed when it changes, and nothing else", async () => {
+const replace = (name: string, text: string, by: string) => (home: ThrowawayHome) => {
+  const path = `${home.path}/${name}`;
+  const before = Deno.readTextFileSync(path);
+  assertEquals(before.includes(text), true, name);
+  Deno.writeTextFileSync(path, before.replace(text, by));
+};
+
+function setInClaudeJson({ path }: ThrowawayHome, fields: JsonObject): void {
+  const file = `${path}/.claude.json`;
+  const json = { ...JSON.parse(Deno.readTextFileSync(file)), ...fields };
+  Deno.writeTextFileSync(file, JSON.stringify(json));
+}
+
+/** A change: a file and its text, or what changes the home. */
+type Change = readonly [name: string, text: string] | ((home: ThrowawayHome) => unknown);
+
+function make(change: Change, home: ThrowawayHome): unknown {
+  return typeof change === "function" ? change(home) : write(home, ...change);
+}
+
+/** The path tells the version, so that nothing asks for it. */
+const CLAUDE = "versions/2.1.332";
+
+function orderIn(home: ThrowawayHome, more: Partial<RunOrder> = {}): RunOrder {
+  write(home, CLAUDE, "a program");
+  Deno.chmodSync(`${home.path}/${CLAUDE}`, 0o755);
+  const claudeBinary = `${home.path}/${CLAUDE}`;
+  return { ...PLAIN_ORDER, env: home.env, cwd: home.project, claudeBinary, ...more };
+}
+
+/** Makes changes one after the other; each has to be noticed, but for those of no matter. */
+async function assertNoticed(
+  home: ThrowawayHome,
+  { order, changes, harmless }: {
+    readonly order: RunOrder;
+    readonly changes: Readonly<Record<string, Change>>;
+    readonly harmless: Readonly<Record<string, Change>>;
+  },
+): Promise<void> {
+  for (const [name, change] of Object.entries({ ...harmless, ...changes })) {
+    const { isUpToDate, hasStirred } = await watchSurroundings(order);
+    await make(change, home);
+    const isHarmless = name in harmless;
+    // The cheap look may be wrong about harmless changes, and knows no other files of a repository.
+    if (!isHarmless && name !== "a file of the repository") assertEquals(hasStirred(), true, name);
+    assertEquals(await isUpToDate().catch(() => false), isHarmless, name);
+    assertEquals(hasStirred(), false, name);
+  }
+}
+
+const MCP = JSON.stringify({ mcpServers: { a: { command: "true" } } });
+const STYLE = JSON.stringify({ outputStyle: "Explanatory" });
+
+Deno.test("every file that Claude Code reads once is watched", async () => {
   await using home = await makeThrowawayHome();
-  const claudeBinary = await installClaude(home.path);
+  write(home, "project/CLAUDE.md", "See @style.md");
+  write(home, "project/style.md", "and @~/more.md");
+  write(home, "more.md", "One more");
+  write(home, "project/agents.json", "{}");
+  for (const dir of [".claude/rules", "project/.claude"]) {
+    Deno.mkdirSync(`${home.path}/${dir}`, { recursive: true });
+  }
   const slug = home.project.replaceAll(/[^a-zA-Z\d]/gu, "-");
-  const shell = async (script: string) => {
-    const { success, stderr } = await new Deno.Command("sh", {
-      args: ["-ec", script],
-      cwd: home.project,
-      env: { ...home.env, MEMORY: `${home.config}/projects/${slug}/memory` },
-      clearEnv: true,
-    }).output();
-    assertEquals([success, new TextDecoder().decode(stderr)], [true, ""], script);
-  };
-  await shell(BEFORE);
-  const order = {
-    ...PLAIN_ORDER,
-    env: home.env,
-    cwd: home.project,
-    claudeBinary,
-    forwarded: ["--system-prompt-file=prompt.txt", "--plugin-dir=plugin", "--agents=agents.json"],
-  };
-  for (const [what, command] of [...Object.entries(NOTHING), ...Object.entries(CHANGES)]) {
-    const { isUpToDate, hasStirred } = await watchSurroundings(order);
-    await shell(command);
-    // What git alone can tell of files costs more than a look.
-    if (!(what in NOTHING) && what !== UNSEEN) assertEquals(hasStirred(), true, what);
-    assertEquals(await isUpToDate().catch(() => false), what in NOTHING, what);
-    assertEquals(hasStirred(), false, what);
-  }
+  await assertNoticed(home, {
+    order: orderIn(home, {
+      forwarded: ["--system-prompt-file=prompt.txt", "--plugin-dir=plugin", "--agents=agents.json"],
+    }),
+    harmless: {
+      "nothing": () => {},
+      "another name of the program": ({ path }) =>
+        Deno.linkSync(`${path}/${CLAUDE}`, `${path}/another`),
+      "the count of starts": (home) => setInClaudeJson(home, { numStartups: 13 }),
+      "a renewed token": replace(".claude/.credentials.json", "throwaway-access", "another"),
+    },
+    changes: {
+      "instructions above the project": ["CLAUDE.md", "Use spaces."],
+      "the user's instructions": [".claude/CLAUDE.md", "Be kind."],
+      "a file that named instructions name": ["more.md", "two"],
+      "a file that instructions name": ["project/style.md", "two"],
+      "instructions": ["project/CLAUDE.md", "Use spaces."],
+      "a rule": [".claude/rules/deep/more.md", "More."],
+      "memory": [`.claude/projects/${slug}/memory/MEMORY.md`, "remembered"],
+      "settings": ["project/.claude/settings.json", STYLE],
+      "MCP servers": ["project/.mcp.json", MCP],
+      "the file of a system prompt": ["project/prompt.txt", "Be brief."],
+      "the file of agents": ["project/agents.json", '{"a": {}}'],
+      "a plugin": ["project/plugin/README.md", "more"],
+      "a skill": ["project/.claude/skills/new/SKILL.md", "New."],
+      "an agent": [".claude/agents/new.md", "New."],
+      "a command": ["project/.claude/commands/new.md", "New."],
+      "the project's rules in .claude.json": (home) =>
+        setInClaudeJson(home, { projects: { [home.project]: { allowedTools: ["Bash"] } } }),
+      "the program": ({ path }) => Deno.utimeSync(`${path}/${CLAUDE}`, 1, 1),
+      "the account": replace(".claude.json", "1111-2222", "3333-2222"),
+      "the login": ({ credentials }) => Deno.removeSync(credentials),
+    },
+  });
 });
 
-Deno.test("what Claude Code reads at its start of another folder than the working directory is noticed, too", async () => {
+Deno.test(unlessLacking(lackOf("git"), {
+  name: "the state of a repository is watched",
+  fn: async () => {
+    await using home = await makeThrowawayHome();
+    const git = async (...args: readonly string[]) => {
+      const user = ["-c", "user.name=a", "-c", "user.email=a@b"];
+      const { code } = await new Deno.Command("git", {
+        args: [...user, ...args],
+        cwd: home.project,
+        env: { ...home.env },
+        clearEnv: true,
+      }).output();
+      assertEquals(code, 0, args.join(" "));
+    };
+    write(home, "project/a.txt", "one");
+    for (const args of [["init", "-q"], ["add", "."], ["commit", "-qm", "First"]]) {
+      await git(...args);
+    }
+    await assertNoticed(home, {
+      order: orderIn(home),
+      harmless: { "nothing": () => {} },
+      changes: {
+        "a file of the repository": ["project/a.txt", "one\nmore"],
+        "the branch": () => git("checkout", "-q", "-b", "other"),
+        "who commits": () => git("config", "user.name", "Somebody"),
+      },
+    });
+  },
+}));
+
+Deno.test("the folder of --project-config-root is watched, too", async () => {
   await using home = await makeThrowawayHome();
-  const trusted = `${home.path}/trusted`;
-  for (const dir of [home.project, trusted]) Deno.mkdirSync(`${dir}/.claude`, { recursive: true });
-  const order = {
-    ...PLAIN_ORDER,
-    env: home.env,
-    cwd: home.project,
-    claudeBinary: await installClaude(home.path),
-    projectConfigRoot: trusted,
-  };
-  const changes = [
-    ...Object.entries(NOTHING_ELSEWHERE).map((each) => [...each, true] as const),
-    ...Object.entries(CHANGES_ELSEWHERE).map((each) => [...each, false] as const),
-  ];
-  for (const [what, command, isNothing] of changes) {
-    const { isUpToDate, hasStirred } = await watchSurroundings(order);
-    const { success } = await new Deno.Command("sh", {
-      args: ["-ec", command],
-      cwd: `${trusted}/.claude`,
-      env: { ...home.env, PROJECT: home.project },
-      clearEnv: true,
-    }).output();
-    assertEquals(success, true, what);
-    // A look that costs little may be had in vain.
-    assertEquals([isNothing || hasStirred(), await isUpToDate()], [true, isNothing], what);
+  for (const dir of [home.project, `${home.path}/trusted`]) {
+    Deno.mkdirSync(`${dir}/.claude`, { recursive: true });
   }
+  await assertNoticed(home, {
+    order: orderIn(home, { projectConfigRoot: `${home.path}/trusted` }),
+    harmless: {
+      "settings of the working directory": ["project/.claude/settings.json", '{"model": "opus"}'],
+      "servers of the working directory": ["project/.mcp.json", MCP],
+    },
+    changes: {
+      "settings": ["trusted/.claude/settings.json", STYLE],
+      "servers": ["trusted/.mcp.json", MCP],
+      "skills": ["trusted/.claude/skills/new/SKILL.md", "New."],
+      "instructions": ["project/CLAUDE.md", "Use spaces."],
+      "another folder": ({ path }) => {
+        Deno.renameSync(`${path}/trusted`, `${path}/before`);
+        Deno.mkdirSync(`${path}/trusted/.claude/skills/new`, { recursive: true });
+        for (const name of [".mcp.json", ".claude/settings.json", ".claude/skills/new/SKILL.md"]) {
+          Deno.copyFileSync(`${path}/before/${name}`, `${path}/trusted/${name}`);
+        }
+      },
+    },
+  });
 });
 
-Deno.test("instructions that name each other in circles, and folders that lead into themselves, come to an end", async () => {
+Deno.test("instructions in circles come to an end", async () => {
   await using home = await makeThrowawayHome();
-  const { project, env } = home;
-  const claudeBinary = await installClaude(home.path);
-  await Deno.mkdir(`${project}/.claude/rules`, { recursive: true });
+  const { project } = home;
+  Deno.mkdirSync(`${project}/.claude/rules`, { recursive: true });
   for (let count = 0; count < 30; count++) {
-    await Deno.symlink(".", `${project}/.claude/rules/r${count}`);
+    Deno.symlinkSync(".", `${project}/.claude/rules/r${count}`);
     const names = Array.from({ length: 30 }, (_, other) => `@c${other}.md @./c${other}.md`);
-    await Deno.writeTextFile(`${project}/c${count}.md`, names.join(" "));
+    Deno.writeTextFileSync(`${project}/c${count}.md`, names.join(" "));
   }
-  await Deno.rename(`${project}/c0.md`, `${project}/CLAUDE.md`);
-  await Deno.symlink("/dev/zero", `${project}/c0.md`);
-  const order = { ...PLAIN_ORDER, env, cwd: project, claudeBinary };
-  const { isUpToDate } = await watchSurroundings(order);
+  Deno.renameSync(`${project}/c0.md`, `${project}/CLAUDE.md`);
+  Deno.symlinkSync("/dev/zero", `${project}/c0.md`);
+  const { isUpToDate } = await watchSurroundings(orderIn(home));
   assertEquals(await isUpToDate(), true);
-  await Deno.writeTextFile(`${project}/c1.md`, "");
+  Deno.writeTextFileSync(`${project}/c1.md`, "");
   assertEquals(await isUpToDate(), false);
 });
 
-Deno.test("after midnight where the caller is, what was read before is another", async () => {
+Deno.test("midnight in the caller's time zone is noticed", async () => {
   await using home = await makeThrowawayHome();
-  const { isUpToDate, hasStirred } = await watchSurroundings({
-    ...PLAIN_ORDER,
-    env: { ...home.env, TZ: "Pacific/Kiritimati" },
-    cwd: home.project,
-    claudeBinary: await installClaude(home.path),
-  });
+  const env = { ...home.env, TZ: "Pacific/Kiritimati" };
+  const { isUpToDate, hasStirred } = await watchSurroundings(orderIn(home, { env }));
   const { toLocaleDateString } = Date.prototype;
-  // Midnight has passed where the caller is.
   Date.prototype.toLocaleDateString = function (
     _?: unknown,
     { timeZone }: Intl.DateTimeFormatOptions = {},

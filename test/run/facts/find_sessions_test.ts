@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { utimesSync } from "node:fs";
-import { makeFifo } from "../../../../ffi/descriptors/pipe.ts";
-import { findSessions } from "../../../../src/run/facts/sessions/find_sessions.ts";
-import type { Resumption } from "../../../../src/run/plan/run_order.ts";
-import { projectSlug } from "../../../../src/transcript/files/project_slug.ts";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
+import { findSessions } from "../../../src/run/facts/sessions/find_sessions.ts";
+import type { Resumption } from "../../../src/run/plan/run_order.ts";
+import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 
 const id = (digit: number) => `${digit}1111111-1111-4111-8111-111111111111`;
 const [FIRST, SECOND, THIRD] = [id(1), id(2), id(3)];
@@ -58,7 +58,7 @@ class Ground implements Disposable {
   }
 }
 
-Deno.test("the latest session is the one of the folder that was written to last", () => {
+Deno.test("the latest session is the folder's last written", () => {
   using ground = new Ground();
   assertEquals(ground.latest(), undefined, "no session at all");
   ground.write(FIRST, { text: line({ entrypoint: "cli", timestamp: "2030-01-01T00:00:00Z" }) });
@@ -73,7 +73,7 @@ Deno.test("the latest session is the one of the folder that was written to last"
   assertEquals(ground.latest(), THIRD.toUpperCase());
 });
 
-Deno.test("the latest session is none of a subagent's, and nothing that is no file", () => {
+Deno.test("the latest session is a file of a main agent", () => {
   using ground = new Ground();
   ground.write(FIRST);
   ground.write(SECOND, { text: line({ isSidechain: true }) });
@@ -86,7 +86,7 @@ Deno.test("the latest session is none of a subagent's, and nothing that is no fi
   assertEquals(ground.latest(), FIRST);
 });
 
-Deno.test("the latest session may be of the background, and none in which nothing was said", () => {
+Deno.test("the latest session may be of the background, not empty", () => {
   using ground = new Ground();
   ground.write(FIRST);
   ground.write(SECOND, { text: title("t") });
@@ -97,7 +97,7 @@ Deno.test("the latest session may be of the background, and none in which nothin
   assertEquals(ground.latest(), undefined);
 });
 
-Deno.test("the latest session is none that is at work in the background", () => {
+Deno.test("the latest session is not at work in the background", () => {
   using ground = new Ground();
   for (const session of [FIRST, SECOND]) {
     ground.write(session, { text: line({ sessionKind: "bg" }) });
@@ -120,14 +120,14 @@ Deno.test("the latest session is none that is at work in the background", () => 
   assertEquals(ground.latest(), FIRST);
 });
 
-Deno.test("a name is an id, or a title that one session has or several have", () => {
+Deno.test("a name is an id, or the title of sessions", () => {
   using ground = new Ground();
   assertEquals(ground.find({ latest: false }), {});
   assertEquals(ground.named(FIRST), [FIRST]);
   ground.write(FIRST, { text: line() + title("Old") + title("The title") });
   assertEquals(ground.named("the TITLE"), [FIRST]);
   assertEquals(ground.named("old"), []);
-  // In the middle of a long transcript nobody looks.
+  // The middle of a long transcript is not searched.
   const long = line({ pad: "x".repeat(70_000) });
   ground.write(SECOND, {
     text: line() + title("Old") + long + title("Else") + long + title("The title"),
@@ -139,7 +139,7 @@ Deno.test("a name is an id, or a title that one session has or several have", ()
   assertEquals(ground.named("else"), []);
 });
 
-Deno.test("titles are those of all worktrees of a repository, and of folders in them", () => {
+Deno.test("titles are found in all worktrees of a repository", () => {
   using ground = new Ground();
   const { cwd, path } = ground;
   const own = `${cwd}/.git/worktrees/tree`;
@@ -149,17 +149,17 @@ Deno.test("titles are those of all worktrees of a repository, and of folders in 
   ground.write(SECOND, { text: line() + title("elsewhere"), cwd: `${path}/else` });
   assertEquals(ground.named("there"), [FIRST]);
   assertEquals(ground.named("elsewhere"), []);
-  assertEquals((ground.find({ latest: true })).latest, undefined);
+  assertEquals(ground.latest(), undefined);
 });
 
-Deno.test("the transcript is read where a part of it is resumed, and the latest goes before a name", () => {
+Deno.test("a partly resumed transcript is read; the latest wins", () => {
   using ground = new Ground();
   const path = ground.write(FIRST, { text: line() });
   const part = { latest: false, named: FIRST, upTo: "m" };
   assertEquals(ground.find(part), { named: [FIRST], transcript: { path, text: line() } });
   assertEquals(ground.find({ ...part, named: SECOND }), { named: [SECOND] });
   const other = ground.write(SECOND, { text: line(), cwd: ground.path });
-  assertEquals((ground.find({ ...part, named: SECOND })).transcript?.path, other);
+  assertEquals(ground.find({ ...part, named: SECOND }).transcript?.path, other);
   assertEquals(ground.find({ ...part, latest: true, named: SECOND }), { latest: FIRST });
   ground.remove(FIRST);
   assertEquals(ground.find({ latest: true, named: SECOND }), { named: [SECOND] });
