@@ -1,81 +1,86 @@
 import { assertEquals } from "@std/assert";
 import { skippedHooks } from "../../src/settings/hook_faults.ts";
+import { readSettingsValue } from "../../src/settings/judged_settings.ts";
 import { settingsFaults } from "../../src/settings/settings_faults.ts";
 
 const OLDEST = "2.1.285";
 const NEWEST = "2.1.332";
 
-/** What the newest version says. */
-const faultsOf = (settings: unknown) => settingsFaults(settings, NEWEST);
+const faultsOf = (settings: unknown, version = NEWEST) =>
+  settingsFaults(settings, version).map(({ path, message }) => `${path}: ${message}`).toSorted();
 
-Deno.test("settingsFaults() tells what is wrong below the keys of sandbox, attribution and worktree", () => {
+const pathsOf = (settings: unknown, version = NEWEST) =>
+  settingsFaults(settings, version).map(({ path }) => path).toSorted();
+
+Deno.test("wrong types below known keys are named", () => {
   const sandbox = {
     enabled: "yes",
     excludedCommands: ["git", 1],
     network: { allowUnixSockets: "x", httpProxyPort: "80" },
     filesystem: [],
   };
-  const faults = faultsOf({ sandbox, attribution: { pr: 1 }, worktree: { sparsePaths: 2 } });
-  assertEquals(
-    faults.map(({ path, message }) => `${path}: ${message}`).toSorted(),
-    [
-      "attribution.pr: Expected string, but received number",
-      "sandbox.enabled: Expected boolean, but received string",
-      "sandbox.excludedCommands.1: Expected string, but received number",
-      "sandbox.filesystem: Expected object, but received array",
-      "sandbox.network.allowUnixSockets: Expected array, but received string",
-      "sandbox.network.httpProxyPort: Expected number, but received string",
-      "worktree.sparsePaths: Expected array, but received number",
-    ],
-  );
-});
-
-Deno.test("settingsFaults() takes what is right there, absent, or of keys that nobody knows", () => {
+  assertEquals(faultsOf({ sandbox, attribution: { pr: 1 }, worktree: { sparsePaths: 2 } }), [
+    "attribution.pr: Expected string, but received number",
+    "sandbox.enabled: Expected boolean, but received string",
+    "sandbox.excludedCommands.1: Expected string, but received number",
+    "sandbox.filesystem: Expected object, but received array",
+    "sandbox.network.allowUnixSockets: Expected array, but received string",
+    "sandbox.network.httpProxyPort: Expected number, but received string",
+    "worktree.sparsePaths: Expected array, but received number",
+  ]);
   const network = { allowUnixSockets: ["/a"], httpProxyPort: 80, nonesuch: 1 };
-  const right = { enabled: false, excludedCommands: [], network };
+  const valid = { enabled: false, excludedCommands: [], network };
   for (const attribution of [false, true, { commit: "" }]) {
-    assertEquals(faultsOf({ sandbox: right, attribution, worktree: {} }), []);
+    assertEquals(faultsOf({ sandbox: valid, attribution, worktree: {} }), []);
   }
-  assertEquals(faultsOf({ sandbox: 1 }).map(({ path }) => path), ["sandbox"]);
+  assertEquals(pathsOf({ sandbox: 1 }), ["sandbox"]);
 });
 
-Deno.test("settingsFaults() finds hooks for which nothing that stands beside them counts", () => {
+Deno.test("a broken guarding hook invalidates permissions", () => {
   const permissions = { defaultMode: "bypassPermissions" };
   for (const event of ["PreToolUse", "PermissionRequest"]) {
     for (const matchers of ["x", [5], [{ hooks: [{ type: "command" }] }]]) {
-      const faults = faultsOf({ permissions, hooks: { [event]: matchers } });
-      assertEquals(faults.length, 2);
+      assertEquals(faultsOf({ permissions, hooks: { [event]: matchers } }).length, 2);
     }
     const sound = [{ matcher: "Bash", hooks: [{ type: "command", command: "true", more: 5 }] }];
     assertEquals(faultsOf({ permissions, hooks: { [event]: sound, Stop: [5] } }), []);
   }
 });
 
-Deno.test("versions differ in what they take of settings", () => {
-  const paths = (settings: unknown) =>
-    [OLDEST, NEWEST].map((version) => settingsFaults(settings, version).map(({ path }) => path));
-  assertEquals(paths({ idleCompaction: 5 }), [[], ["idleCompaction"]]);
-  const earlier = { attribution: true, subagentStatusLine: {}, disableArtifact: null };
-  const [oldest = [], newest] = paths(earlier);
-  assertEquals(oldest.toSorted(), ["subagentStatusLine.command", "subagentStatusLine.type"]);
-  assertEquals(newest, []);
-  const same = { attribution: 3, disableArtifact: 5, tui: 5 };
-  assertEquals(paths(same).map((each) => each.length), [3, 3]);
+Deno.test("versions accept different settings", () => {
+  const command = [{ hooks: [{ type: "command", command: "true" }] }];
+  const rows: readonly (readonly [unknown, readonly string[], readonly string[]])[] = [
+    [{ idleCompaction: 5 }, [], ["idleCompaction"]],
+    [
+      { attribution: true, subagentStatusLine: {}, disableArtifact: null },
+      ["subagentStatusLine.command", "subagentStatusLine.type"],
+      [],
+    ],
+    ...[{ attribution: 3, disableArtifact: 5, tui: 5 }].map((settings) =>
+      [settings, Object.keys(settings), Object.keys(settings)] as const
+    ),
+    [{ hooks: { PreSkillShellCommand: command } }, [], []],
+  ];
+  for (const [settings, oldest, newest] of rows) {
+    assertEquals([pathsOf(settings, OLDEST), pathsOf(settings)], [[...oldest], [...newest]]);
+  }
+  const broken = { hooks: { PreSkillShellCommand: [5] } };
+  assertEquals([faultsOf(broken, OLDEST).length, faultsOf(broken).length], [0, 2]);
 });
 
-Deno.test("a hook for commands of skills guards since there is one", () => {
-  const count = (command: unknown) =>
-    [OLDEST, NEWEST].map((version) =>
-      settingsFaults({ hooks: { PreSkillShellCommand: command } }, version).length
-    );
-  assertEquals(count([5]), [0, 2]);
-  assertEquals(count([{ hooks: [{ type: "command", command: "true" }] }]), [0, 0]);
-});
-
-Deno.test("skippedHooks() knows the events of a version", () => {
-  const told = (version: string) =>
+Deno.test("hooks for unknown events are skipped", () => {
+  const skipped = (version: string) =>
     skippedHooks({ PreSkillShellCommand: [], Bogus: [] }, version)
       .map(({ path, message }) => [path, message.endsWith("MessageDisplay, PreSkillShellCommand")]);
-  assertEquals(told(OLDEST), [["hooks.PreSkillShellCommand", false], ["hooks.Bogus", false]]);
-  assertEquals(told(NEWEST), [["hooks.Bogus", true]]);
+  assertEquals(skipped(OLDEST), [["hooks.PreSkillShellCommand", false], ["hooks.Bogus", false]]);
+  assertEquals(skipped(NEWEST), [["hooks.Bogus", true]]);
+});
+
+Deno.test("deeply nested settings lose their depth, nothing else", () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`);
+  const settings = { ...deep, permissions: { deny: ["Bash", [deep]] }, env: { A: "1" } };
+  const { values, tooDeep } = readSettingsValue(settings);
+  const { permissions, env } = JSON.parse(JSON.stringify(values));
+  assertEquals([env, permissions.deny[0]], [{ A: "1" }, "Bash"]);
+  assertEquals(tooDeep?.map(({ path }) => path), ["a.a.a.a.a.a.…", "permissions.deny.1.0.a.a.…"]);
 });
