@@ -9,32 +9,34 @@ import { putFakeNpm, saysVersion } from "./fake_npm.ts";
 
 interface Scene {
   readonly folder: string;
-  /** The folder of temporary files, and that of the user's cache. */
   readonly tmp: string;
-  readonly cache: string;
+  /** The folder of kept releases. */
+  readonly releases: string;
   readonly env: Readonly<Record<string, string>>;
+  /** How often npm was called. */
   readonly calls: () => number;
 }
+
+const VERSIONS = ["5.5.4", "5.5.10", "5.5.5", "6.0.0-beta.1"];
 
 /** A home and a registry that has the versions 5.5.4, 5.5.5 and 5.5.10. */
 async function inScene(
   use: (scene: Scene) => Promise<void>,
-  { before, cwd = "" }: { readonly before?: string; readonly cwd?: string } = {},
+  { before }: { readonly before?: string } = {},
 ): Promise<void> {
   const folder = Deno.realPathSync(await Deno.makeTempDir());
   try {
-    for (const name of ["bin", "releases", "tmp", "home", "cache", cwd]) {
+    for (const name of ["bin", "releases", "tmp", "home", "cache"]) {
       await Deno.mkdir(`${folder}/${name}`, { recursive: true });
     }
-    const versions = ["5.5.4", "5.5.10", "5.5.5", "6.0.0-beta.1"];
-    for (const version of versions) {
+    for (const version of VERSIONS) {
       await writeScript(`${folder}/releases/${version}`, saysVersion(version));
     }
-    await putFakeNpm(folder, { versions, ...(before === undefined ? {} : { before }) });
+    await putFakeNpm(folder, { versions: VERSIONS, ...(before === undefined ? {} : { before }) });
     await use({
       folder,
       tmp: `${folder}/tmp`,
-      cache: `${folder}/cache`,
+      releases: `${folder}/cache/claude-print/releases`,
       env: {
         PATH: `${folder}/bin:/usr/bin:/bin`,
         HOME: `${folder}/home`,
@@ -62,14 +64,14 @@ Deno.test("the versions of the registry come in order, without prereleases", asy
 });
 
 Deno.test("a download is removed when it is disposed of", async () => {
-  await inScene(async ({ env, tmp, cache }) => {
+  await inScene(async ({ env, tmp, folder }) => {
     for (const [version, found] of [["5.5.5", "5.5.5"], ["latest", "6.0.0-beta.1"]] as const) {
       {
         using release = await fetchRelease(version, { env });
         assertEquals(release.version, found);
         assertStringIncludes(await Deno.readTextFile(release.binary), found);
       }
-      assertEquals([...namesIn(tmp), ...namesIn(cache)], []);
+      assertEquals([...namesIn(tmp), ...namesIn(`${folder}/cache`)], []);
     }
   });
 });
@@ -89,40 +91,29 @@ Deno.test("an installed version needs no download", async () => {
 });
 
 Deno.test("a kept release is reused while its SHA-512 holds", async () => {
-  await inScene(async ({ env, cache, tmp, calls }) => {
-    const kept = `${cache}/claude-print/releases/5.5.5`;
-    {
-      using release = await fetchRelease("5.5.5", { env, keep: true });
-      assertEquals(release, { ...release, version: "5.5.5", binary: `${kept}/claude` });
-    }
-    assertEquals(namesIn(`${cache}/claude-print/releases`), ["5.5.5"]);
+  await inScene(async ({ env, releases, tmp, calls }) => {
+    const kept = `${releases}/5.5.5/claude`;
+    const fetched = async (keep = false) => {
+      using release = await fetchRelease("5.5.5", { env, keep });
+      return [release.binary === kept, calls()];
+    };
+    assertEquals([await fetched(true), await fetched()], [[true, 1], [true, 1]]);
+    assertEquals(namesIn(releases), ["5.5.5"]);
     const { success } = await new Deno.Command("sha512sum", {
       args: ["--check", "--quiet", "claude.sha512"],
-      cwd: kept,
+      cwd: `${releases}/5.5.5`,
     }).output();
     assertEquals(success, true);
-    {
-      using again = await fetchRelease("5.5.5", { env });
-      assertEquals([again.binary, calls()], [`${kept}/claude`, 1]);
-    }
-    await Deno.writeTextFile(`${kept}/claude`, "# changed\n", { append: true });
-    {
-      using other = await fetchRelease("5.5.5", { env });
-      assertEquals([other.binary === `${kept}/claude`, calls()], [false, 2]);
-    }
-    using mended = await fetchRelease("5.5.5", { env, keep: true });
-    assertEquals([mended.binary, await Deno.readTextFile(mended.binary)], [
-      `${kept}/claude`,
-      saysVersion("5.5.5"),
-    ]);
+    await Deno.writeTextFile(kept, "# changed\n", { append: true });
+    assertEquals([await fetched(), await fetched(true)], [[false, 2], [true, 3]]);
+    assertEquals(await Deno.readTextFile(kept), saysVersion("5.5.5"));
     assertEquals(namesIn(tmp), []);
   });
 });
 
-Deno.test("a release in the cache that others may have written is not used", async () => {
-  await inScene(async ({ env, cache, folder }) => {
-    const program = `${cache}/claude-print`;
-    const [releases, kept] = [`${program}/releases`, `${program}/releases/5.5.5`];
+Deno.test("a kept release that others may have written is not used", async () => {
+  await inScene(async ({ env, releases, folder }) => {
+    const [program, kept] = [`${folder}/cache/claude-print`, `${releases}/5.5.5`];
     const isUsed = async () => {
       using release = await fetchRelease("5.5.5", { env });
       return release.binary === `${kept}/claude`;
@@ -134,9 +125,9 @@ Deno.test("a release in the cache that others may have written is not used", asy
       assertEquals([path, await isUsed()], [path, false]);
       await Deno.chmod(path, 0o700);
     }
-    await Deno.chmod(cache, 0o777);
+    await Deno.chmod(`${folder}/cache`, 0o777);
     assertEquals(await isUsed(), false);
-    await Deno.chmod(cache, 0o700);
+    await Deno.chmod(`${folder}/cache`, 0o700);
     for (const path of [`${kept}/claude`, kept, releases, program]) {
       await Deno.rename(path, `${folder}/elsewhere`);
       await Deno.symlink(`${folder}/elsewhere`, path);
@@ -151,18 +142,6 @@ Deno.test("a release in the cache that others may have written is not used", asy
       await failure(fetchRelease("5.5.4", { env, keep: true })),
       `others may write to ${releases}: Set XDG_CACHE_HOME to a folder of your own`,
     );
-  });
-});
-
-Deno.test("a cache that cannot be written to is named, and nothing is left", async () => {
-  await inScene(async ({ env, folder, tmp }) => {
-    const to = { ...env, XDG_CACHE_HOME: `${folder}/calls/below-a-file` };
-    await Deno.writeTextFile(`${folder}/calls`, "");
-    assertStringIncludes(
-      await failure(fetchRelease("5.5.5", { env: to, keep: true })),
-      "Set XDG_CACHE_HOME to a folder of your own",
-    );
-    assertEquals(namesIn(tmp), []);
   });
 });
 
@@ -207,26 +186,27 @@ const FAILURES = {
   },
 };
 
-for (const [what, { before, told }] of Object.entries(FAILURES)) {
-  Deno.test(`${what} is told with a remedy and leaves nothing`, async () => {
-    await inScene(async ({ env, tmp, cache }) => {
+Deno.test("a failed download has a remedy and leaves nothing", async () => {
+  for (const [name, { before, told }] of Object.entries(FAILURES)) {
+    await inScene(async ({ env, tmp, releases }) => {
       for (const keep of [false, true]) {
         const message = await failure(fetchRelease("5.5.5", { env, keep }));
-        assertStringIncludes(message, "Cannot fetch Claude Code 5.5.5: ");
+        assertStringIncludes(message, "Cannot fetch Claude Code 5.5.5: ", name);
         assertStringIncludes(message, told);
-        assertEquals(namesIn(tmp), []);
-        if (keep) assertEquals(namesIn(`${cache}/claude-print/releases`), []);
+        assertEquals([...namesIn(tmp), ...keep ? namesIn(releases) : []], [], name);
       }
     }, { before });
-  });
-}
-
-Deno.test("a list that npm cannot give is told with a remedy", async () => {
-  const lists = { [FAILURES["an unreachable registry"].before]: "check the registry" };
-  for (const answer of ["echo nonsense; exit", "echo '{\"error\":{}}'; exit", "echo '[]'; exit"]) {
-    lists[answer] = "npm named no version";
   }
-  lists["exec yes"] = "npm printed more than";
+});
+
+Deno.test("a failed list of versions has a remedy", async () => {
+  const lists = {
+    [FAILURES["an unreachable registry"].before]: "check the registry",
+    "echo nonsense; exit": "npm named no version",
+    "echo '{\"error\":{}}'; exit": "npm named no version",
+    "echo '[]'; exit": "npm named no version",
+    "exec yes": "npm printed more than",
+  };
   for (const [before, told] of Object.entries(lists)) {
     await inScene(async ({ env }) => {
       const message = await failure(listReleases({ env }));
@@ -236,23 +216,22 @@ Deno.test("a list that npm cannot give is told with a remedy", async () => {
   }
 });
 
-Deno.test("a version that the registry lacks is told apart", async () => {
-  await inScene(async ({ env }) => {
-    const { message } = await assertRejects(
-      () => fetchRelease("6.6.6", { env }),
-      UnusableReleaseError,
+Deno.test("a missing version, npm or cache is named", async () => {
+  await inScene(async ({ env, folder, tmp }) => {
+    assertEquals(
+      (await assertRejects(() => fetchRelease("6.6.6", { env }), UnusableReleaseError)).message,
+      "Cannot fetch Claude Code 6.6.6: No matching version found",
     );
-    assertEquals(message, "Cannot fetch Claude Code 6.6.6: No matching version found");
-  });
-});
-
-Deno.test("a missing npm is named", async () => {
-  await inScene(async ({ env }) => {
-    const without = { ...env, PATH: `${env["HOME"]}` };
     assertStringIncludes(
-      await failure(listReleases({ env: without })),
+      await failure(listReleases({ env: { ...env, PATH: `${folder}/home` } })),
       "npm is not on PATH: Install Node.js",
     );
+    const to = { ...env, XDG_CACHE_HOME: `${folder}/calls/below-a-file` };
+    assertStringIncludes(
+      await failure(fetchRelease("5.5.5", { env: to, keep: true })),
+      "Set XDG_CACHE_HOME to a folder of your own",
+    );
+    assertEquals(namesIn(tmp), []);
   });
 });
 
