@@ -15,7 +15,7 @@ const step = z.strictObject({
   env: z.optional(z.record(z.string(), z.string())),
 });
 
-/** What a workflow may have; what is not here would have to be thought about first. */
+/** All that a workflow may have. */
 const workflow = z.strictObject({
   name: z.string(),
   on: z.partialRecord(
@@ -45,49 +45,50 @@ const WORKFLOWS = [...Deno.readDirSync(FOLDER)].map(({ name }) => {
   return { text, ...workflow.parse(parse(text)) };
 });
 
-Deno.test("there is a workflow for changes, for releases and for new versions of Claude Code", () => {
-  const names = WORKFLOWS.map(({ name }) => name);
-  assertEquals(names.toSorted(), ["ci", "drift", "release"]);
+Deno.test("there are workflows for changes, releases and drift", () => {
+  assertEquals(WORKFLOWS.map(({ name }) => name).toSorted(), ["ci", "drift", "release"]);
 });
 
-for (const { name, text, permissions, jobs } of WORKFLOWS) {
-  const steps = Object.values(jobs).flatMap(({ steps }) => steps);
+const ALL_STEPS = WORKFLOWS.flatMap(({ jobs }) => Object.values(jobs).flatMap((job) => job.steps));
 
-  Deno.test(`${name} pins every action to a commit and says which version that is`, () => {
-    const uses = [...text.matchAll(/uses: (.*)$/gmu)].map(([, action = ""]) => action);
-    assertEquals(uses.length, steps.filter(({ uses }) => uses !== undefined).length);
-    for (const action of uses) {
-      assertMatch(action, /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/u);
-    }
-  });
+Deno.test("every action is pinned to a commit with its version", () => {
+  const uses = WORKFLOWS.flatMap(({ text }) => [...text.matchAll(/uses: (.*)$/gmu)]);
+  assertEquals(uses.length, ALL_STEPS.filter((step) => step.uses !== undefined).length);
+  for (const [, action = ""] of uses) {
+    assertMatch(action, /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/u);
+  }
+});
 
-  Deno.test(`${name} grants nothing to all jobs but to read the sources, and leaves no token there`, () => {
+Deno.test("a workflow may read the sources and keeps no token", () => {
+  for (const { permissions } of WORKFLOWS) {
     if (Object.keys(permissions).length > 0) assertEquals(permissions, { contents: "read" });
-    for (const { uses = "", with: inputs } of steps) {
-      if (uses.startsWith("actions/checkout@")) {
-        assertEquals(inputs, { "persist-credentials": false });
-      }
+  }
+  for (const { uses = "", with: inputs } of ALL_STEPS) {
+    if (uses.startsWith("actions/checkout@")) {
+      assertEquals(inputs, { "persist-credentials": false });
     }
-  });
+  }
+});
 
-  Deno.test(`${name} puts no text from elsewhere into a script, and no cache of another run into a build`, () => {
-    for (const { run = "", uses = "", with: inputs = {} } of steps) {
-      assert(!run.includes("${{"), run);
-      assert(!uses.includes("cache"), uses);
-      assertEquals(Object.keys(inputs).filter((input) => input.includes("cache")), []);
-    }
-  });
+Deno.test("no foreign text is in a script, no cache in a build", () => {
+  for (const { run = "", uses = "", with: inputs = {} } of ALL_STEPS) {
+    assert(!run.includes("${{"), run);
+    assert(!uses.includes("cache"), uses);
+    assertEquals(Object.keys(inputs).filter((input) => input.includes("cache")), []);
+  }
+});
 
-  Deno.test(`${name} runs tasks that there are, with the Deno that the README names`, () => {
+Deno.test("workflows run existing tasks with the Deno of the README", () => {
+  for (const { name, text } of WORKFLOWS) {
     for (const [, task = ""] of text.matchAll(/(?:\bdeno@[\d.]+|\bdeno) task ([\w:]+)/gu)) {
       assert(Object.hasOwn(deno.tasks, task), task);
     }
-    const versions = [...text.matchAll(/(?:deno-version: |[ "]deno@)([\d.]+)/gu)].map(([, v]) => v);
-    assertEquals(new Set(versions), new Set(["2.9.6"]));
-  });
-}
+    const versions = [...text.matchAll(/(?:deno-version: |[ "]deno@)([\d.]+)/gu)];
+    assertEquals(new Set(versions.map(([, version]) => version)), new Set(["2.9.6"]), name);
+  }
+});
 
-Deno.test("what drifts is told by a job that runs nothing else, and a version is seen once", () => {
+Deno.test("a job that reports drift runs nothing else", () => {
   const { jobs = {} } = WORKFLOWS.find(({ name }) => name === "drift") ?? {};
   const { newest, propose, tell } = jobs;
   assertEquals(Object.keys(jobs), ["newest", "propose", "tell"]);
@@ -98,14 +99,14 @@ Deno.test("what drifts is told by a job that runs nothing else, and a version is
   assertEquals([told.length, told[2]], [3, "exit 1"]);
   assertEquals(told[0], "actions/download-artifact");
   assertMatch(told[1] ?? "", /^gh issue create [^;&|]* --body-file table\.md$/u);
-  // The version is kept last, so that one that could not be looked at is looked at again.
+  // The version is kept last, so that a version whose check failed is checked again.
   const last = newest?.steps.at(-1);
   assertEquals([last?.with?.["name"], last?.if], ["version-seen", undefined]);
   const looks = newest?.steps.filter(({ if: when }) =>
     when === "steps.versions.outputs.new == 'true'"
   );
   assertEquals(looks?.length, 4);
-  // A profile comes from a program that nobody has looked at: beside a right to write, nothing of it runs.
+  // A profile comes from a program that was not reviewed: with a right to write, nothing of it runs.
   assertEquals(propose?.permissions, { contents: "write", "pull-requests": "write" });
   const proposes = propose?.steps.map(({ uses = "", run = "" }) => uses.replace(/@.*/u, "") + run);
   assertEquals(proposes?.slice(0, -1), ["actions/checkout", "actions/download-artifact"]);
@@ -125,14 +126,14 @@ const RELEASE_JOBS = {
   show: { contents: "write" },
 } as const;
 
-/** All that may run beside a right to write: nothing that others wrote, and of the project's own one script. */
+/** All that may run with a right to write: nothing that others wrote. */
 const BESIDE_RIGHTS: readonly RegExp[] = [
   /^actions\/(?:checkout|download-artifact|attest-build-provenance)@/u,
   /^echo "\$\{[A-Z]+%% \*\} {2}\S+" (?:\| sha256sum --check --strict|>"release\/\$ASSET\.sha256")$/u,
   /^gh release (?:create|edit) "\$GITHUB_REF_NAME" --draft[^;&|]*$/u,
 ];
 
-/** What may run beside the right to publish and no other: Deno, and of the project's own one script. */
+/** All that may run with the right to publish: Deno and one script of the project, too. */
 const BESIDE_PUBLISHING: readonly RegExp[] = [
   ...BESIDE_RIGHTS,
   /^denoland\/setup-deno@/u,
@@ -141,7 +142,7 @@ const BESIDE_PUBLISHING: readonly RegExp[] = [
   /^deno publish --allow-dirty$/u,
 ];
 
-Deno.test("a release is built and tested without a right, and what has one runs nothing else", () => {
+Deno.test("only release jobs without tests have rights", () => {
   const { permissions, jobs = {} } = WORKFLOWS.find(({ name }) => name === "release") ?? {};
   assertEquals(permissions, {});
   const granted = Object.entries(jobs).map(([name, { permissions }]) => [name, permissions]);
@@ -157,7 +158,7 @@ Deno.test("a release is built and tested without a right, and what has one runs 
   }
 });
 
-Deno.test("a release is what was built and passed the tests, by the checksums from before them", () => {
+Deno.test("a release has the checksums from before its tests", () => {
   const { jobs = {} } = WORKFLOWS.find(({ name }) => name === "release") ?? {};
   const needs = Object.entries(jobs).map(([name, { needs = [] }]) => [name, [needs].flat()]);
   assertEquals(Object.fromEntries(needs), {
@@ -178,7 +179,7 @@ Deno.test("a release is what was built and passed the tests, by the checksums fr
       assertMatch(sum, /^\$\{\{ needs\.build\.outputs\.(?:executable|lock) \}\}$/u);
     }
   }
-  // Tests run in another job, so that none can touch what is summed up.
+  // Tests run in another job, so that none can change the files with checksums.
   const built = jobs["build"]?.steps.map(({ run = "" }) => run).join("\n") ?? "";
   assert(!/deno (?:task )?(?:test|ok|bench)/u.test(built), built);
 });
