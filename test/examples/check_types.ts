@@ -6,8 +6,7 @@
  */
 import { resolve } from "node:path";
 import { PAGES } from "../readme/pages.ts";
-import { exampleBlocks } from "./example_blocks.ts";
-import { LIBRARY_SOURCES } from "./library_sources.ts";
+import { exampleBlocks, LIBRARY_SOURCES } from "./code_blocks.ts";
 import { writeExample } from "./run_example.ts";
 
 const ROOT = resolve(import.meta.dirname ?? ".", "..", "..");

@@ -1,4 +1,8 @@
-/** A block of code in a text for people. */
+/** The sources with examples in their doc comments, as paths from the root of the checkout. */
+export const LIBRARY_SOURCES: readonly string[] = ["converse", "mod", "replay", "run", "run_error"]
+  .map((name) => `src/library/${name}.ts`);
+
+/** A block of code in Markdown or in a doc comment. */
 export interface CodeBlock {
   readonly code: string;
   /** The line on which its first line of code stands, from 1. */
@@ -25,4 +29,21 @@ export function codeBlocks(text: string, language: string): readonly CodeBlock[]
     }
   }
   return blocks;
+}
+
+/** A `ts` block, and the file it stands in, as a path from the root of the checkout. */
+export interface ExampleBlock extends CodeBlock {
+  readonly path: string;
+}
+
+/**
+ * The `ts` blocks of Markdown files or of sources' doc comments, in order.
+ *
+ * @param paths from the root of the checkout
+ */
+export function exampleBlocks(paths: readonly string[]): readonly ExampleBlock[] {
+  return paths.flatMap((path) => {
+    const text = Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
+    return codeBlocks(text, "ts").map((block) => ({ ...block, path }));
+  });
 }

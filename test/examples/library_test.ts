@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { LIBRARY_SOURCES } from "./library_sources.ts";
+import { LIBRARY_SOURCES } from "./code_blocks.ts";
 import { testExamples } from "./test_examples.ts";
 
 const RECORDING = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;

@@ -3,7 +3,7 @@ import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import { leftovers } from "../leftovers.ts";
 import type { ProgramOutput } from "../start_program.ts";
 import { StandIn } from "../standin/stand_in.ts";
-import { exampleBlocks } from "./example_blocks.ts";
+import { exampleBlocks } from "./code_blocks.ts";
 import { runExample } from "./run_example.ts";
 
 /** What an example needs that others do not, known by words in its code. */
