@@ -33,6 +33,7 @@ const REQUESTS: readonly (readonly [Readonly<Record<string, unknown>>, unknown])
     appendSystemPrompt: "And more",
   }],
   [{ systemPrompt: "" }, { systemPrompt: "" }],
+  [{ systemPromptSnapshot: true }, { args: ["--system-prompt-snapshot=on"] }],
   [{ agents: { bob: AGENT }, title: "A title" }, {
     args: [`--agents=${JSON.stringify({ bob: AGENT })}`, "--name=A title"],
   }],

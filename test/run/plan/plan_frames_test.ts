@@ -1,5 +1,4 @@
 import { assertEquals } from "@std/assert";
-import type { Plan } from "../../../src/run/plan/plan.ts";
 import {
   argsOf,
   both,
@@ -16,9 +15,6 @@ import {
   settingsOf,
   user,
 } from "./plan_of.ts";
-
-const framesOf = <Name extends keyof Plan["conversation"]["frames"]>(name: Name) => (plan: Plan) =>
-  plan.conversation.frames[name];
 
 const hooks = (event: string) => ({ hooks: { [event]: [] } });
 const mode = (defaultMode: string) => ({ permissions: { defaultMode } });
@@ -40,7 +36,7 @@ rule("the permission mode is in the arguments and frames", (planned) => {
   ["default", { env: { CLAUDE_CODE_REMOTE: "true" } }, user(mode("dontAsk"))],
 ]);
 
-rule("fast mode comes from flags or the caller's settings", framesOf("fastMode"), [
+rule("fast mode comes from flags or the caller's settings", "frames.fastMode", [
   [undefined],
   ["on", {}, { callerSettings: { fastMode: true } }],
   [undefined, {}, user({ fastMode: true })],
@@ -54,13 +50,11 @@ rule("fast mode comes from flags or the caller's settings", framesOf("fastMode")
   }],
 ]);
 
-rule(
-  "paths in a kept session are printed as their later ones",
-  (planned) => framesOf("homes")(planned)?.child,
-  [[`${FOLDER}/.claude`], [undefined, { persistSession: false }]],
-);
+rule("paths in a kept session are printed as their later ones", "frames.homes.child", [[
+  `${FOLDER}/.claude`,
+], [undefined, { persistSession: false }]]);
 
-rule("the sandbox counts where it is installed", framesOf("sandboxed"), [
+rule("the sandbox counts where it is installed", "frames.sandboxed", [
   [undefined],
   [true, {}, { sandboxLack: [] }],
   [undefined, {}, { sandboxLack: ["socat"] }],
@@ -68,7 +62,7 @@ rule("the sandbox counts where it is installed", framesOf("sandboxed"), [
 
 const LIMIT = { env: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: "5000" } };
 
-rule("frames know the user's own output limit", framesOf("limitsOutput"), [
+rule("frames know the user's own output limit", "frames.limitsOutput", [
   [undefined],
   [true, LIMIT],
   [true, {}, user(LIMIT)],
@@ -76,7 +70,7 @@ rule("frames know the user's own output limit", framesOf("limitsOutput"), [
 
 const LEARNT = { "2.1.400": {}, "2.1.401": {} } as unknown as typeof FACTS.learnt & object;
 
-rule("frames know the learnt facts of the version", framesOf("learnt"), [
+rule("frames know the learnt facts of the version", "frames.learnt", [
   [undefined],
   [LEARNT, {}, { learnt: LEARNT }],
   [{ "2.1.401": {} }, {}, { learnt: LEARNT, version: "2.1.401" }],
@@ -87,8 +81,8 @@ const remembering = (path: unknown) => ({ autoMemoryDirectory: path });
 const MEMORY = "/u/.claude/projects/-w/memory/";
 
 rule("memory stays in its folder", (planned) => {
-  assertEquals(settingsOf(planned).autoMemoryDirectory, framesOf("memoryPath")(planned));
-  return framesOf("memoryPath")(planned);
+  assertEquals(settingsOf(planned).autoMemoryDirectory, planned.conversation.frames.memoryPath);
+  return planned.conversation.frames.memoryPath;
 }, [
   [MEMORY],
   ["/m/", {}, user(remembering("/m/"))],
@@ -108,7 +102,7 @@ const KEY_FD = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
 
 rule(
   "frames name the source of the key, failures the variable",
-  ({ conversation: { frames, report } }) => [frames.apiKeySource, report.credential],
+  "frames.apiKeySource report.credential",
   [
     [["none", undefined], {}, { login: STORED }],
     [
@@ -121,14 +115,14 @@ rule(
   ],
 );
 
-rule("the last output style counts", framesOf("outputStyle"), [
+rule("the last output style counts", "frames.outputStyle", [
   [undefined],
   ["Mine", {}, user({ outputStyle: "Mine" })],
   ["Ours", {}, both(user({ outputStyle: "Mine" }), local({ outputStyle: "Ours" }))],
   ["Mine", {}, both(user({ outputStyle: "Mine" }), flags({ outputStyle: 7 }))],
 ]);
 
-rule("frames know of hooks before tool calls", framesOf("callHooks"), [
+rule("frames know of hooks before tool calls", "frames.callHooks", [
   [undefined],
   // The user's hooks are not read, and few plugins have one.
   [undefined, {}, user(hooks("PreToolUse"))],
@@ -157,16 +151,12 @@ rule(
   ],
 );
 
-rule(
-  "PreModelSwitch hooks that run are watched",
-  ({ conversation: { session: { caller } } }) => caller?.watchesModels,
-  [
-    [undefined, CONVERSATION],
-    [true, CONVERSATION, project(hooks("PreModelSwitch"))],
-    [undefined, CONVERSATION, user(hooks("PreModelSwitch"))],
-    [true, { ...CONVERSATION, inheritHooks: true }, user(hooks("PreModelSwitch"))],
-  ],
-);
+rule("PreModelSwitch hooks that run are watched", "session.caller.watchesModels", [
+  [undefined, CONVERSATION],
+  [true, CONVERSATION, project(hooks("PreModelSwitch"))],
+  [undefined, CONVERSATION, user(hooks("PreModelSwitch"))],
+  [true, { ...CONVERSATION, inheritHooks: true }, user(hooks("PreModelSwitch"))],
+]);
 
 rule(
   "conversation and report know whose run it is",
@@ -200,16 +190,13 @@ rule(
 
 rule(
   "a child that reads no mentions is told so",
-  ({ env, conversation }) => [
-    env["CLAUDE_CODE_DISABLE_ATTACHMENTS"],
-    conversation.session.readsNoMentions,
-  ],
+  "env.CLAUDE_CODE_DISABLE_ATTACHMENTS session.readsNoMentions",
   [[[undefined, undefined]], [["1", true], { readsNoMentions: true }]],
 );
 
 rule(
   "a prompt for a subagent has no background tasks",
-  ({ env }) => env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"],
+  "env.CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
   [
     ["1", {}, { gated: { expands: true, forks: true } }],
     [undefined, {}, { gated: { expands: true } }],
@@ -219,7 +206,7 @@ rule(
 const SDK = { CLAUDE_CODE_SDK_READS_SESSION_STATE: "1" };
 const ASKED = { CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "true" };
 
-rule("session states are printed for SDKs and on request", framesOf("activity"), [
+rule("session states are printed for SDKs and on request", "frames.activity", [
   [undefined, CONVERSATION],
   [true, { ...CONVERSATION, env: SDK }],
   ["shown", { ...CONVERSATION, env: ASKED }],
@@ -229,7 +216,7 @@ rule("session states are printed for SDKs and on request", framesOf("activity"),
 
 const OFF = { CLAUDE_PRINT_SHELL_OUTPUT: "off" };
 
-rule("--shell-output needs its variable not to be off", framesOf("shellOutput"), [
+rule("--shell-output needs its variable not to be off", "frames.shellOutput", [
   [undefined],
   ["joined", { shellOutput: "joined" }],
   ["split", { shellOutput: "split" }],

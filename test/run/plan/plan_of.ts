@@ -73,13 +73,40 @@ export type Row = readonly [
   agents?: Agents,
 ];
 
-/** Registers a test that looks at the plan for each row, without any permission. */
-export function rule(name: string, see: (plan: Plan) => unknown, rows: readonly Row[]): void {
+/** The values of a plan at paths, such as "session.maxTurns env.PATH". */
+function at(planned: Plan, paths: string): readonly unknown[] {
+  const parts = { ...planned, ...planned.conversation, settings: settingsOf(planned) };
+  return paths.split(" ").map((path) =>
+    path.split(".").reduce((value: unknown, name) => Object(value)[name], parts)
+  );
+}
+
+/**
+ * Registers a test that looks at the plan for each row, without any permission.
+ *
+ * @param see what a row says of a plan, or the paths of its values; a path has to lead to a value in a row
+ */
+export function rule(
+  name: string,
+  see: ((plan: Plan) => unknown) | string,
+  rows: readonly Row[],
+): void {
   Deno.test({
     name: `plan: ${name}`,
     permissions: "none",
     fn: () => {
-      for (const [is, ...row] of rows) assertEquals(see(planOf(...row)), is, Deno.inspect(row));
+      const found: (readonly unknown[])[] = [];
+      for (const [is, ...row] of rows) {
+        const planned = planOf(...row);
+        const seen = typeof see === "string" ? at(planned, see) : [see(planned)];
+        assertEquals(seen.length === 1 ? seen[0] : seen, is, Deno.inspect(row));
+        found.push(seen);
+      }
+      if (typeof see !== "string") return;
+      const paths = see.split(" ").filter((_, place) =>
+        found.every((row) => row[place] === undefined)
+      );
+      assertEquals(paths, [], "no row has a value there");
     },
   });
 }

@@ -262,7 +262,7 @@ rule("a headless helper answers a conversation and some prompts", ({ twin }) =>
   ],
 ]);
 
-rule("a headless helper resumes what the child resumes", ({ twin }) => twin?.resumed, [
+rule("a headless helper resumes what the child resumes", "twin.resumed", [
   [undefined, CONVERSATION],
   [EARLIER, { ...CONVERSATION, resume: EARLIER }],
   [EARLIER, { ...CONVERSATION, resume: EARLIER, forkSession: true }],
@@ -290,63 +290,49 @@ rule(
 
 rule(
   "the child's credentials get descriptors of its own",
-  ({ env, twin, credentials }) => [
-    env["CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR"],
-    credentials.length,
-    // A headless helper inherits the descriptors of this program.
-    twin?.env["CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR"],
-  ],
+  "env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR credentials.length twin.env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
   [[["3", 1, "7"], { ...CONVERSATION, env: { CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR: "7" } }, {
     credentials: [{ variable: "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", fd: 7, secret: "s" }],
   }]],
 );
 
-rule("the session keeps the order's limits and the time left", ({
-  conversation: { session, report },
-}) => [
-  [session.timeoutMs, session.startTimeoutMs, session.deliveryTimeoutMs],
-  [session.drainTimeoutMs, session.exitTimeoutMs, session.idleTimeoutMs, session.maxTurns],
-  [report.limits.timeoutMs, report.limits.idleTimeoutMs, report.maxTurns],
-], [
-  [[[59_000, 1000, 2000], [3000, 4000, undefined, undefined], [60_000, undefined, undefined]]],
-  [[[59_000, 1000, 2000], [3000, 4000, 5000, 3], [60_000, 5000, 3]], {
-    idleTimeoutMs: 5000,
-    maxTurns: 3,
-  }],
-]);
+rule(
+  "the session keeps the order's limits and the time left",
+  "session.timeoutMs session.startTimeoutMs session.deliveryTimeoutMs session.drainTimeoutMs " +
+    "session.exitTimeoutMs session.idleTimeoutMs session.maxTurns report.limits.timeoutMs " +
+    "report.limits.idleTimeoutMs report.maxTurns",
+  [
+    [[59_000, 1000, 2000, 3000, 4000, undefined, undefined, 60_000, undefined, undefined]],
+    [[59_000, 1000, 2000, 3000, 4000, 5000, 3, 60_000, 5000, 3], {
+      ...{ idleTimeoutMs: 5000, maxTurns: 3 },
+    }],
+  ],
+);
 
 const turns = (limit: string) => ({ env: { CLAUDE_CODE_MAX_TURNS: limit } });
 
-rule(
-  "a flag limits turns, then settings, then a variable",
-  ({ conversation: { session, report } }) => [session.maxTurns, report.maxTurns],
-  [
-    [[2, 2], turns("2")],
-    [[4, 4], turns("2"), user(turns("4"))],
-    [[3, 3], { ...turns("2"), maxTurns: 3 }],
-    // Claude Code itself names the mistake.
-    [[undefined, undefined], turns("2.5")],
-  ],
-);
+rule("a flag limits turns, then settings, then a variable", "session.maxTurns report.maxTurns", [
+  [[2, 2], turns("2")],
+  [[4, 4], turns("2"), user(turns("4"))],
+  [[3, 3], { ...turns("2"), maxTurns: 3 }],
+  // Claude Code itself names the mistake.
+  [[undefined, undefined], turns("2.5")],
+]);
 
 const ceiling = (value: string) => ({ env: { CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: value } });
 
-rule(
-  "a variable limits the wait for background tasks",
-  ({ conversation }) => conversation.session.backgroundCeilingMs,
-  [
-    [undefined],
-    [1500, ceiling("1500")],
-    [0, ceiling("0")],
-    ...["-1", "1.5", ""].map((value) => [undefined, ceiling(value)] as const),
-  ],
-);
+rule("a variable limits the wait for background tasks", "session.backgroundCeilingMs", [
+  [undefined],
+  [1500, ceiling("1500")],
+  [0, ceiling("0")],
+  ...["-1", "1.5", ""].map((value) => [undefined, ceiling(value)] as const),
+]);
 
 const cron = (value: string) => ({ env: { CLAUDE_CODE_DISABLE_CRON: value } });
 
 rule(
   "the caller or scheduled prompts of the project prevent wake-ups",
-  ({ conversation: { session, report } }) => [session.wakeless, report.keptAsleep],
+  "session.wakeless report.keptAsleep",
   [
     [[undefined, undefined]],
     [[true, undefined], cron("1")],
@@ -392,22 +378,18 @@ rule(
 
 const hooks = (event: string) => ({ hooks: { [event]: [] } });
 
-rule(
-  "Stop ends a turn unless another hook may continue it",
-  ({ conversation }) => conversation.session.otherStopHooks,
-  [
-    [false],
-    // The user's hooks are not read, their plugins are.
-    [false, {}, user(hooks("Stop"))],
-    [true, {}, user({ enabledPlugins: { p: true } })],
-    [true, {}, project(hooks("Stop"))],
-    [false, {}, project(hooks("PreToolUse"))],
-    [true, {}, flags(hooks("Stop"))],
-    ...["--agent=a", "--agents={}", "--plugin-dir=p"].map((flag) =>
-      [true, { forwarded: [flag] }] as const
-    ),
-  ],
-);
+rule("Stop ends a turn unless another hook may continue it", "session.otherStopHooks", [
+  [false],
+  // The user's hooks are not read, their plugins are.
+  [false, {}, user(hooks("Stop"))],
+  [true, {}, user({ enabledPlugins: { p: true } })],
+  [true, {}, project(hooks("Stop"))],
+  [false, {}, project(hooks("PreToolUse"))],
+  [true, {}, flags(hooks("Stop"))],
+  ...["--agent=a", "--agents={}", "--plugin-dir=p"].map((flag) =>
+    [true, { forwarded: [flag] }] as const
+  ),
+]);
 
 rule(
   "Stop waits for an answer where a turn may continue",
@@ -425,30 +407,22 @@ rule(
   ],
 );
 
-rule(
-  "an exit waits for the user's programs that end with the child",
-  ({ endsAlone }) => endsAlone,
-  [
-    [true, {}, project(hooks("Stop"))],
-    [false, {}, project(hooks("SessionEnd"))],
-    [true, {}, user(hooks("SessionEnd"))],
-    [false, { inheritHooks: true }, user(hooks("SessionEnd"))],
-    [false, { forwarded: ["--plugin-dir=/p"] }],
-    [false, {}, { mcpServers: [SERVER] }],
-  ],
-);
+rule("an exit waits for the user's programs that end with the child", "endsAlone", [
+  [true, {}, project(hooks("Stop"))],
+  [false, {}, project(hooks("SessionEnd"))],
+  [true, {}, user(hooks("SessionEnd"))],
+  [false, { inheritHooks: true }, user(hooks("SessionEnd"))],
+  [false, { forwarded: ["--plugin-dir=/p"] }],
+  [false, {}, { mcpServers: [SERVER] }],
+]);
 
-rule(
-  "project settings beyond hooks need trust",
-  ({ conversation }) => conversation.session.needsTrust ?? false,
-  [
-    [false],
-    [false, {}, user({ model: "m" })],
-    [false, {}, project({ $schema: "s", hooks: {} })],
-    [true, {}, project({ hooks: {}, permissions: { allow: ["Bash"] } })],
-    [true, {}, local({ env: {} })],
-  ],
-);
+rule("project settings beyond hooks need trust", "session.needsTrust", [
+  [undefined],
+  [undefined, {}, user({ model: "m" })],
+  [undefined, {}, project({ $schema: "s", hooks: {} })],
+  [true, {}, project({ hooks: {}, permissions: { allow: ["Bash"] } })],
+  [true, {}, local({ env: {} })],
+]);
 
 rule(
   "a chosen set of skills makes the Skill tool ask",

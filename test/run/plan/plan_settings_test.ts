@@ -190,25 +190,30 @@ rule("structured output is a tool of ours", (planned) => {
     session: session.output,
     frames: frames.output,
     tries: report.outputTries,
+    printed: frames.servers?.map(({ name }) => name),
     error: session.caller?.initialized?.error,
   });
 }, [
-  [{ config: [], answered: [false, undefined] }],
+  [{ config: [], answered: [false, undefined], printed: [] }],
   [
     {
       config: [`${FOLDER}/own/mcp.json`],
-      servers: { "claude-print": { ...BRIDGE, alwaysLoad: true } },
+      servers: {
+        "claude-print": { ...BRIDGE, alwaysLoad: true },
+        mine: { ...BRIDGE, args: [...BRIDGE.args.slice(0, 1), "1"] },
+      },
       allowed: ["mcp__claude-print__StructuredOutput", "Bash"],
       answered: [true, true],
       session: { schema: OUTPUT.schema, maxTries: 7 },
       frames: true,
       tries: 7,
+      printed: ["mine"],
     },
-    { jsonSchema: "{}", env: { MAX_STRUCTURED_OUTPUT_RETRIES: "7.5" } },
+    { jsonSchema: "{}", callerServers: ["mine"], env: { MAX_STRUCTURED_OUTPUT_RETRIES: "7.5" } },
     { output: OUTPUT, callerSettings: { permissions: { allow: ["Bash"] } } },
   ],
   [
-    { config: [], answered: [true, undefined], error: "a; b" },
+    { config: [], answered: [true, undefined], error: "a; b", printed: [] },
     { ...CONVERSATION, ...initialized({ error: "a" }) },
     { outputProblem: "b" },
   ],
@@ -453,11 +458,22 @@ rule(
   ],
 );
 
+rule(
+  "a status line asks for the cost where it counts",
+  (planned) => settingsOf(planned).statusLine.command.includes("set -- status-line"),
+  [[false], [true, CONVERSATION], [true, { limitsTold: true }], [true, { maxBudgetUsd: 1 }]],
+);
+
+rule("servers that the caller has switched off stay off", (planned) => {
+  const { projects } = jsonOf(planned, ".claude/.claude.json");
+  return projects["/w/inner"].disabledMcpServers;
+}, [[undefined], [["a"], { ...CONVERSATION, switched: { a: false, b: true } }]]);
+
 const ALLOWING_BYPASS = ["--allow-dangerously-skip-permissions"];
 
 rule(
   "a child that may bypass permissions later does not do so yet",
-  (planned) => settingsOf(planned).permissions.disableBypassPermissionsMode,
+  "settings.permissions.disableBypassPermissionsMode",
   [
     [undefined],
     ["disable", { forwarded: ALLOWING_BYPASS }],
@@ -469,38 +485,26 @@ rule(
   ],
 );
 
-rule(
-  "a resumed session may read its earlier tool results",
-  (planned) => settingsOf(planned).permissions.allow,
-  [
-    [undefined],
-    [[`Read(//u/.claude/projects/*/${EARLIER}/tool-results/**)`], { resume: EARLIER }],
-  ],
-);
+rule("a resumed session may read its earlier tool results", "settings.permissions.allow", [
+  [undefined],
+  [[`Read(//u/.claude/projects/*/${EARLIER}/tool-results/**)`], { resume: EARLIER }],
+]);
 
-rule(
-  "settings cannot set the run's own variables",
-  (planned) => settingsOf(planned).env ?? {},
-  [
-    [{ CLAUDE_CODE_SIMPLE: "" }, {}, project({ env: { CLAUDE_CODE_SIMPLE: "1", OTHER: "1" } })],
-    [{ MINE: "1", CLAUDE_CONFIG_DIR: `${FOLDER}/.claude` }, {}, {
-      callerSettings: { env: { MINE: "1" } },
-      ...local({ env: { CLAUDE_CONFIG_DIR: "/evil" } }),
-    }],
-    // With this flag, Claude Code sets the variable itself.
-    [{}, { forwarded: ["--bare"] }, project({ env: { CLAUDE_CODE_SIMPLE: "1" } })],
-  ],
-);
+rule("settings cannot set the run's own variables", "settings.env", [
+  [{ CLAUDE_CODE_SIMPLE: "" }, {}, project({ env: { CLAUDE_CODE_SIMPLE: "1", OTHER: "1" } })],
+  [{ MINE: "1", CLAUDE_CONFIG_DIR: `${FOLDER}/.claude` }, {}, {
+    callerSettings: { env: { MINE: "1" } },
+    ...local({ env: { CLAUDE_CONFIG_DIR: "/evil" } }),
+  }],
+  // With this flag, Claude Code sets the variable itself.
+  [undefined, { forwarded: ["--bare"] }, project({ env: { CLAUDE_CODE_SIMPLE: "1" } })],
+]);
 
 const BETA = "context-1m-2025-08-07";
 
 rule(
   "--betas sets a variable, and the settings that name it",
-  (planned) => [
-    planned.env["ANTHROPIC_BETAS"],
-    settingsOf(planned).env,
-    planned.warnings.length,
-  ],
+  "env.ANTHROPIC_BETAS settings.env warnings.length",
   [
     [[undefined, undefined, 0]],
     [[BETA, undefined, 0], { betas: [BETA] }],
@@ -515,30 +519,29 @@ rule(
 
 const RELAY = { relayVariables: { ANTHROPIC_BASE_URL: "http://relay" } };
 
-rule("a relay's address wins over environment and settings", (planned) => [
-  planned.env["ANTHROPIC_BASE_URL"],
-  settingsOf(planned).env,
-  planned.conversation.frames.partial,
-  planned.conversation.frames.heard,
-], [
-  [[undefined, undefined, undefined, undefined]],
-  // Recording changes nothing that is printed.
-  [["http://relay", undefined, undefined, undefined], { record: "r" }, RELAY],
+rule(
+  "a relay's address wins over environment and settings",
+  "env.ANTHROPIC_BASE_URL settings.env frames.partial frames.heard",
   [
-    ["http://relay", undefined, true, true],
-    { partialMessages: true, deterministic: true },
-    RELAY,
+    [[undefined, undefined, undefined, undefined]],
+    // Recording changes nothing that is printed.
+    [["http://relay", undefined, undefined, undefined], { record: "r" }, RELAY],
+    [
+      ["http://relay", undefined, true, true],
+      { partialMessages: true, deterministic: true },
+      RELAY,
+    ],
+    [
+      ["http://relay", { ANTHROPIC_BASE_URL: "http://relay", OTHER: "1" }, "exact", undefined],
+      { partialMessages: true, exactStream: true, env: { ANTHROPIC_BASE_URL: "https://x" } },
+      {
+        ...RELAY,
+        callerSettings: { env: { OTHER: "1" } },
+        ...user({ env: { ANTHROPIC_BASE_URL: "https://y" } }),
+      },
+    ],
   ],
-  [
-    ["http://relay", { ANTHROPIC_BASE_URL: "http://relay", OTHER: "1" }, "exact", undefined],
-    { partialMessages: true, exactStream: true, env: { ANTHROPIC_BASE_URL: "https://x" } },
-    {
-      ...RELAY,
-      callerSettings: { env: { OTHER: "1" } },
-      ...user({ env: { ANTHROPIC_BASE_URL: "https://y" } }),
-    },
-  ],
-]);
+);
 
 rule("a deterministic run has no memory, git state or checksum", (planned) => [
   ...["DISABLE_AUTO_MEMORY", "DISABLE_GIT_INSTRUCTIONS", "ATTRIBUTION_HEADER"].map((name) =>
@@ -569,19 +572,20 @@ rule("a deterministic run has no memory, git state or checksum", (planned) => [
 
 rule(
   "the environment moves into the private folder",
-  ({ env }) => [
-    ...[env["PATH"], env["CLAUDE_CONFIG_DIR"], env["CLAUDE_CODE_TMPDIR"]],
-    ...[env["CLAUDE_SECURESTORAGE_CONFIG_DIR"], env["CLAUDE_CODE_DISABLE_CRON"], env["CLAUDECODE"]],
-  ],
+  "env.PATH env.CLAUDE_CONFIG_DIR env.CLAUDE_CODE_TMPDIR env.CLAUDE_SECURESTORAGE_CONFIG_DIR env.CLAUDE_CODE_DISABLE_CRON",
   [
-    [["/bin", `${FOLDER}/.claude`, `${FOLDER}/tmp`, "/u/.claude", undefined, undefined], {
+    [["/bin", `${FOLDER}/.claude`, `${FOLDER}/tmp`, "/u/.claude", undefined], {
       env: { PATH: "/bin", CLAUDECODE: "1" },
     }],
-    [["/bin", `${FOLDER}/.claude`, `${FOLDER}/tmp`, "/u/.claude", "1", undefined], {}, {
+    [["/bin", `${FOLDER}/.claude`, `${FOLDER}/tmp`, "/u/.claude", "1"], {}, {
       scheduledTasks: true,
     }],
   ],
 );
+
+rule("a run within Claude Code does not say so", ({ env }) => "CLAUDECODE" in env, [
+  [false, { env: { PATH: "/bin", CLAUDECODE: "1" } }],
+]);
 
 rule("the child gets the user's own files", (planned) => {
   const claudeJson = jsonOf(planned, ".claude/.claude.json");
@@ -650,7 +654,7 @@ const instructions = (claude: boolean, agents = false, skills = false) => ({
 const CLAUDE_MD = instructions(true);
 const BASH = { forwarded: ["--allowedTools=Bash"] };
 
-rule("idle builtin plugins are disabled", (planned) => settingsOf(planned).enabledPlugins, [
+rule("idle builtin plugins are disabled", "settings.enabledPlugins", [
   [NEITHER],
   // A tool may write an AGENTS.md.
   [AGENTS_MD, { permissionMode: "acceptEdits" }],
