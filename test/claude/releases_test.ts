@@ -111,7 +111,7 @@ Deno.test("a kept release is reused while its SHA-512 holds", async () => {
   });
 });
 
-Deno.test("a kept release that others may have written is not used", async () => {
+Deno.test("a kept release that others can write is unused", async () => {
   await inScene(async ({ env, releases, folder }) => {
     const [program, kept] = [`${folder}/cache/claude-print`, `${releases}/5.5.5`];
     const isUsed = async () => {

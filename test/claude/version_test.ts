@@ -139,7 +139,7 @@ try {
 const SIGNALLED = 128;
 
 Deno.test(unlessLacking(OTHER_USER_LACK, {
-  name: "the limit of processes is an error, not an unknown version",
+  name: "too many processes are an error, not an unknown version",
   fn: async () => {
     await inFolder(async (folder) => {
       await Deno.chmod(folder, 0o755);

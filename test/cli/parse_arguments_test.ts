@@ -148,7 +148,7 @@ testRequests("values that look like flags belong to their flag", [
   [["--system-prompt=a=b\n--c"], { forwarded: ["--system-prompt=a=b\n--c"] }],
 ]);
 
-testRequests("a variadic flag takes all arguments up to the next flag", [
+testRequests("a variadic flag takes arguments up to the next flag", [
   ["--allowedTools A B -p hi", {
     forwarded: ["--allowedTools=A", "--allowedTools=B"],
     promptArgument: "hi",
@@ -480,7 +480,7 @@ Deno.test("an unknown flag gets a suggestion", async () => {
   }
 });
 
-Deno.test("an input of a list is a prompt, or a prompt and flags", () => {
+Deno.test("an input of a list is a prompt with flags", () => {
   assertEquals(readListInput("two\nlines"), { prompt: "two\nlines", args: [] });
   const args = ["--model", "haiku"];
   assertEquals(readListInput({ id: 7, prompt: "hello", args }), { prompt: "hello", args });

@@ -296,7 +296,7 @@ Deno.test("a command takes every flag that its help names", async () => {
   }
 });
 
-Deno.test("the help of a command names its usage within 80 columns", async () => {
+Deno.test("a command's help names its usage within 80 columns", async () => {
   for (const command of COMMAND_NAMES) {
     for (const flag of ["--help", "-h"]) {
       assertEquals(await parseArguments([command, flag]), { kind: "help", command });

@@ -76,7 +76,7 @@ function testPrompts(
     for (const [source, parts, expected, warned = 0] of rows) {
       const { io, warnings, timers } = ioOf(parts);
       assertEquals(await read(source, io), expected);
-      assertEquals([warnings.length, timers.size], [warned, 0], expected);
+      assertEquals([warnings.length, timers.size, io.stdin.locked], [warned, 0, false], expected);
     }
   });
 }

@@ -72,7 +72,7 @@ Deno.test("a stop ends the check of the API", async () => {
   assertEquals([ok, skipped, detail], [true, true, "interrupted"]);
 });
 
-Deno.test("a version of Claude Code is supported, new, or too old", async () => {
+Deno.test("a version is supported, new, or too old", async () => {
   const newest = PROFILED_VERSIONS.at(-1) ?? "";
   const isNewer = `newer than the newest known version (${newest})`;
   const tooOld = `is too old: claude-print needs ${OLDEST_VERSION}`;

@@ -97,7 +97,7 @@ Deno.test("bytes and durations have fitting units", () => {
   for (const [ms, words] of durations) assertEquals(durationInWords(ms), words);
 });
 
-Deno.test("the clock of a run keeps the first time of each step", () => {
+Deno.test("the clock keeps the first time of each step", () => {
   const times = (inputs: readonly Input[]) => inputs.reduce(clockInput, RUN_CLOCK_START).times;
   const terminal = (at: number, text: string): Input => ({
     at,

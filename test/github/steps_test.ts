@@ -85,7 +85,7 @@ function step(called: string, programs: Readonly<Record<string, string>> = {}) {
   });
 }
 
-/** Two earlier runs, of which the older one has kept the version that it has seen. */
+/** Two earlier runs; the older one has kept the version that it has seen. */
 const seen = (version: string) =>
   `case "$*" in
 "run list"*) printf '2\\n1\\n' ;;

@@ -70,7 +70,7 @@ Deno.test("a workflow may read the sources and keeps no token", () => {
   }
 });
 
-Deno.test("no foreign text is in a script, no cache in a build", () => {
+Deno.test("scripts have no foreign text, builds no cache", () => {
   for (const { run = "", uses = "", with: inputs = {} } of ALL_STEPS) {
     assert(!run.includes("${{"), run);
     assert(!uses.includes("cache"), uses);

@@ -128,7 +128,7 @@ Deno.test("results that equal a success are listed once", () => {
   ]);
 });
 
-Deno.test("a constant is the same in every frame of every run", () => {
+Deno.test("a constant is equal in every frame and run", () => {
   const init = { ...INIT, view_mode: "default", list: ["a"] };
   const runs = [[init, { type: "user", same: 1 }], [{ ...init, cwd: "/b" }], [
     { ...init, mcp_servers: [] },

@@ -70,7 +70,7 @@ Deno.test("an abort kills what was started and removes the folder", async () => 
   await assertRejects(() => Deno.lstat(folder), Deno.errors.NotFound);
 });
 
-Deno.test("a run that does not end is killed, with an error that names it", async () => {
+Deno.test("an endless run is killed and named in the error", async () => {
   await withSubject(ENDLESS, async (subject) => {
     await assertRejects(
       () => runPrint(subject, { args: ["Hi"], deadlineMs: 1 }),

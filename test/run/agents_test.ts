@@ -26,7 +26,7 @@ Deno.test("agents are an argument up to its limit in bytes", () => {
   assertEquals(placedAgents({}, READS), { args: [], files: [] });
 });
 
-Deno.test("the file of an agent says the same as its definition", () => {
+Deno.test("an agent's file says the same as its definition", () => {
   const agents: Readonly<Record<string, JsonObject>> = {
     long: LONG,
     "../../etc/ü 😀": {
@@ -86,7 +86,7 @@ Deno.test("an agent that a file would change stays an argument", () => {
   kept("a", "no definition");
 });
 
-Deno.test("white space around a prompt is kept where there is room", () => {
+Deno.test("white space around a prompt survives where it fits", () => {
   const spaced = { description: "d", prompt: "\n p \n" };
   const { args, files } = placedAgents({ long: LONG, spaced }, READS);
   assertEquals([args, files.length], [[`--agents=${JSON.stringify({ spaced })}`], 1]);

@@ -1,6 +1,6 @@
 import type { RunOrder } from "../../src/run/plan/run_order.ts";
 
-/** A run of which nothing special is asked. */
+/** A run without special requests. */
 export const PLAIN_ORDER: RunOrder = {
   prompt: "hello there",
   env: { PATH: "/bin" },

@@ -29,7 +29,7 @@ const NEW = someProfile("2.1.105", {
   constants: { "system/init view_mode": "default" },
 });
 
-Deno.test("the newest profile that is not newer holds, else the oldest", () => {
+Deno.test("the newest profile up to the version holds", () => {
   const index = indexOf([NEW, OLD]);
   assertEquals(index.versions, "2.1.99 2.1.105");
   for (
@@ -51,7 +51,7 @@ Deno.test("an unchanged fact is in the index once", () => {
   assertEquals(constants.init, { "2.1.99": { view_mode: "default" } });
 });
 
-Deno.test("a key that some frames lack is known, and is no constant", () => {
+Deno.test("an optional key is known, but never a constant", () => {
   const { keys, constants } = factsOf(NEW);
   assertEquals(keys.init, "type new cwd view_mode");
   assertEquals(constants.init, {});
@@ -81,7 +81,7 @@ Deno.test("kinds of results share their keys and common constants", () => {
   assertEquals(constants.result, { uuid: 3 });
 });
 
-Deno.test("the index and the list of files are those of the profiles", async () => {
+Deno.test("the index and the file list match the profiles", async () => {
   const folder = new URL("../../../src/claude/versions/", import.meta.url);
   for (const [name, text] of Object.entries(deriveFiles(await readProfiles()))) {
     assertEquals(await Deno.readTextFile(new URL(name, folder)), text, name);
@@ -99,14 +99,14 @@ Deno.test("an unknown version or capability is no capability", () => {
   assertEquals(hasCapability(newest, "toString" as "exactSocket"), false);
 });
 
-Deno.test("a version between two profiles has one, a newer one has not", () => {
+Deno.test("versions between profiles have one, newer versions have none", () => {
   const [newest = ""] = PROFILED_VERSIONS.slice(-1);
   assertEquals([hasProfile("2.1.286"), isNewerThanProfiles("2.1.286")], [true, false]);
   assertEquals([hasProfile(newest), isNewerThanProfiles(newest)], [true, false]);
   assertEquals([hasProfile("99.0.0"), isNewerThanProfiles("99.0.0")], [false, true]);
 });
 
-Deno.test("a learnt profile only adds to what its own version prints", () => {
+Deno.test("a learnt profile only adds to its own version", () => {
   const [version, other] = ["98.0.0", "98.0.1"];
   const before = keysOfVersion(other, "init");
   assertEquals(hasProfile(version), false);
@@ -127,7 +127,7 @@ Deno.test("a learnt profile only adds to what its own version prints", () => {
   assertEquals(keysOfVersion(other, "init"), before);
 });
 
-Deno.test("no learnt profile has a capability that needs a shipped one", () => {
+Deno.test("a learnt profile lacks capabilities that need a shipped profile", () => {
   const learnable = Object.entries(CAPABILITIES).filter(([, kind]) => kind === "printed");
   const [newest = ""] = PROFILED_VERSIONS.slice(-1);
   const all = Object.keys(CAPABILITIES) as Capability[];

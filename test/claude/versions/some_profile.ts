@@ -1,6 +1,6 @@
 import type { VersionProfile } from "../../../src/claude/versions/profile.ts";
 
-/** A profile of which only the given parts matter. */
+/** A profile in which only the given parts matter. */
 export function someProfile(version: string, parts: Partial<VersionProfile> = {}): VersionProfile {
   return {
     version,

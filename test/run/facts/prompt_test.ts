@@ -107,7 +107,7 @@ Deno.test("the model learns that a message is not the user's", () => {
   );
 });
 
-Deno.test("malformed content is told from unsupported content", () => {
+Deno.test("malformed and unsupported content are distinguished", () => {
   const judged = [5, [{ type: "text" }], [{ type: "document" }]].map((content) => {
     const message = judgeOf()(messageLine(content, { ticket: "t" }));
     return message.way === undefined && message.settled.kind === "refused" &&

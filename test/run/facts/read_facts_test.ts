@@ -38,7 +38,7 @@ async function write(path: string, json: unknown): Promise<void> {
 
 const naming = (defaultMode: string) => ({ permissions: { defaultMode } });
 
-Deno.test("the version is asked for once, unless the path names it", async () => {
+Deno.test("the version is asked once unless the path names it", async () => {
   for (const more of [{}, { prompt: "ümlaut" }, { altered: "a tab" }]) {
     for (const [name, version, times] of [["claude", VERSION, 1], [INSTALLED, NEWER, 0]] as const) {
       await using home = await makeThrowawayHome();

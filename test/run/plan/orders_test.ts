@@ -228,6 +228,31 @@ Deno.test("a session that is not kept cannot continue", () => {
   );
 });
 
+Deno.test("changes of settings, servers and modes add up", () => {
+  const [sdk, program] = [{ type: "sdk" }, { command: "x" }];
+  const first = changedOrder(PLAIN_ORDER, {
+    flagSettings: { a: 1, b: 1 },
+    switched: { s: false, t: true },
+    setServers: { s: sdk },
+    unreached: ["s"],
+  });
+  const next = changedOrder(first, {
+    ...{ flagSettings: { b: 2 }, switched: { s: true }, setServers: { t: program } },
+  });
+  assertEquals([next.flagSettings, next.switched], [{ a: 1, b: 2 }, { s: true, t: true }]);
+  assertEquals([first.setServers, first.unreached], [{ s: sdk }, ["s"]]);
+  assertEquals([next.setServers, next.callerServers], [{ t: program }, []]);
+  const loose = { ...PLAIN_ORDER, dangerouslySkipPermissions: true, chosenModel: "m" };
+  const strict = changedOrder(loose, { permissionMode: "plan", readsNoMentions: true });
+  assertEquals([strict.dangerouslySkipPermissions, strict.readsNoMentions, strict.chosenModel], [
+    ...[false, true, "m"],
+  ]);
+  const { dangerouslySkipPermissions } = changedOrder(strict, {
+    permissionMode: "bypassPermissions",
+  });
+  assertEquals(dangerouslySkipPermissions, true);
+});
+
 Deno.test("a change replaces earlier flags", () => {
   const given = ["--model=opus", "--max-thinking-tokens=1", "--verbose"];
   const rows: readonly (readonly [readonly string[], ChildChanges, readonly string[], string?])[] =

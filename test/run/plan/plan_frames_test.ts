@@ -50,7 +50,7 @@ rule("fast mode comes from flags or the caller's settings", "frames.fastMode", [
   }],
 ]);
 
-rule("paths in a kept session are printed as their later ones", "frames.homes.child", [[
+rule("paths in a kept session have their final form", "frames.homes.child", [[
   `${FOLDER}/.claude`,
 ], [undefined, { persistSession: false }]]);
 
@@ -134,7 +134,7 @@ rule("frames know of hooks before tool calls", "frames.callHooks", [
 ]);
 
 rule(
-  "a caller of a loose mode may choose a stricter one",
+  "a caller may tighten a loose mode",
   (planned) => [
     settingsOf(planned).hooks.PreToolUse?.map(({ matcher }: { matcher?: string }) => matcher),
     planned.conversation.session.loose,
@@ -230,7 +230,7 @@ Deno.test("plan: joined shell output changes nothing for the child", () => {
 
 const shell = (name: string) => `${FOLDER}/.claude/shell/${name}`;
 
-rule("split shell output puts a shell of ours before the user's", (planned) => {
+rule("split shell output wraps the user's shell", (planned) => {
   const path = planned.env["CLAUDE_CODE_SHELL"];
   const file = planned.contents.files.find((each) => each.path === path);
   const [restored] = /^.*(?:unset|export) CLAUDE_CODE_SHELL.*$/mu.exec(file?.text ?? "") ?? [];

@@ -146,7 +146,7 @@ export const [user, project, local, flags] = [
   ...[read("user"), read("project"), read("local"), read("flags")],
 ] as const;
 
-/** Facts with the settings of several sources, the last of which wins. */
+/** Facts with the settings of several sources; the last source wins. */
 export function both(...parts: readonly Partial<PlanFacts>[]): Partial<PlanFacts> {
   return { settings: parts.flatMap(({ settings = [] }) => settings) };
 }

@@ -407,7 +407,7 @@ rule(
   ],
 );
 
-rule("an exit waits for the user's programs that end with the child", "endsAlone", [
+rule("an exit waits for programs that end with the child", "endsAlone", [
   [true, {}, project(hooks("Stop"))],
   [false, {}, project(hooks("SessionEnd"))],
   [true, {}, user(hooks("SessionEnd"))],

@@ -77,7 +77,7 @@ rule("prompts and server configurations become files", (planned) => ({
     { args: ["--mcp-config={a", "--mcp-config=[]", '--agents={"a":{}}'], files: [] },
     { forwarded: ["--mcp-config={a", "--mcp-config=[]", '--agents={"a":{}}'] },
   ],
-  // Claude Code refuses a text beside a file of the same kind.
+  // Claude Code refuses a text next to a file of the same kind.
   [
     {
       args: [
@@ -225,7 +225,7 @@ const PROMPT_SERVER = {
 };
 const THEIRS = { forwarded: ["--mcp-config=theirs.json"] };
 
-rule("the permission prompt tool is bridged and hidden from the model", (planned) =>
+rule("the permission prompt tool is bridged, hidden from the model", (planned) =>
   defined({
     hidden: argsOf(planned, "--disallowedTools").slice(0, -1),
     configs: argsOf(planned, "--mcp-config"),
@@ -472,7 +472,7 @@ rule("servers that the caller has switched off stay off", (planned) => {
 const ALLOWING_BYPASS = ["--allow-dangerously-skip-permissions"];
 
 rule(
-  "a child that may bypass permissions later does not do so yet",
+  "a child may bypass permissions only when told",
   "settings.permissions.disableBypassPermissionsMode",
   [
     [undefined],
