@@ -34,21 +34,26 @@ Deno.test("a completion has the commands and the flags that work", () => {
   }
 });
 
-const OPERANDS = { shim: "folders", cassette: "folders", drift: "files", bisect: "files" };
+/** The commands that take paths, and whether a word comes before these. */
+const OPERANDS = [
+  ...[["shim", true, "folders"], ["cassette", true, "folders"]],
+  ...[["drift", false, "files"], ["bisect", false, "files"]],
+];
 
 Deno.test("a completion offers paths after the commands that take them", () => {
-  const fish = completion("fish").split("\n").filter((line) => / (?:-f|-F)\b/u.test(line));
-  const zsh = completion("zsh").split(/^ {4}(?=[a-z]+\)$)/mu).slice(1);
-  const expected = Object.entries(OPERANDS);
-  const ofFish = fish.map((line) =>
-    /-n '__claude_print_command (\w+)(?: && not __claude_print_words 2)?' (?:-f -a '\(__fish_complete_(director)ies\)'|-F)$/u
-      .exec(line)
+  const condition = /-n '__claude_print_command (\w+)( && not __claude_print_words 2)?' /u.source;
+  const offer = /(?:-f -a '\(__fish_complete_(director)ies\)'|-F)$/u.source;
+  const fish = [...completion("fish").matchAll(new RegExp(condition + offer, "gmu"))];
+  const ofFish = fish.map(([, name, word, folder]) => [
+    ...[name, word !== undefined, folder === undefined ? "files" : "folders"],
+  ]);
+  const zsh = completion("zsh").split(/^ {4}(?=[a-z]+\)$)/mu).slice(1).map((part) =>
+    /^(\w+)\)\n([^]*?)'\*:[^:]*:_files( -\/)?'\n {6};;/u.exec(part.split(/(?<=;;)/u)[0] ?? "")
   ).filter((match) => match !== null);
-  assertEquals(ofFish.map(([, name, folder]) => [name, folder ? "folders" : "files"]), expected);
-  const ofZsh = zsh.map((part) =>
-    /^(\w+)\)\n[^]*?'\*:[^:]*:_files( -\/)?'\n {6};;/u.exec(part.split(/(?<=;;)/u)[0] ?? "")
-  ).filter((match) => match !== null);
-  assertEquals(ofZsh.map(([, name, folder]) => [name, folder ? "folders" : "files"]), expected);
+  const ofZsh = zsh.map(([, name, before, folder]) => [
+    ...[name, /'1:/u.test(`${before}`), folder === undefined ? "files" : "folders"],
+  ]);
+  assertEquals([ofFish, ofZsh], [OPERANDS, OPERANDS]);
 });
 
 const FOUND = { files: ["file.txt", "folder"], folders: ["folder"], nothing: [] } as const;

@@ -35,6 +35,11 @@ Deno.test("help and manual explain every flag that is not hidden", () => {
 
 Deno.test("help is plain text within 80 columns", () => {
   assert(HELP.endsWith("\n"));
+  assertStringIncludes(HELP, "\n  -d, --debug [filter]         Debug mode");
+  assertStringIncludes(
+    HELP,
+    "\n  --allowedTools, --allowed-tools <tools...>\n                     ",
+  );
   for (const line of HELP.split("\n")) {
     assert(/^(?:[\x20-\x7e]{0,79}[\x21-\x7e])?$/.test(line), line);
   }

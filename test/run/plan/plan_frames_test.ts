@@ -8,6 +8,7 @@ import {
   flags,
   FOLDER,
   FRESH,
+  initialized,
   local,
   planOf,
   project,
@@ -158,35 +159,119 @@ rule("PreModelSwitch hooks that run are watched", "session.caller.watchesModels"
   [true, { ...CONVERSATION, inheritHooks: true }, user(hooks("PreModelSwitch"))],
 ]);
 
-rule(
-  "conversation and report know whose run it is",
-  ({ conversation: { frames, report, session }, message }) => [
-    [frames.sessionId, frames.cwd, frames.seed, frames.startedAt, frames.servedByAnthropic],
-    [message?.text, message?.command, message?.altered, report.record, report.binary],
-    [session.conversation, session.size],
-  ],
+const TIMES = {
+  timeoutMs: 59_000,
+  startTimeoutMs: 1000,
+  deliveryTimeoutMs: 2000,
+  drainTimeoutMs: 3000,
+  exitTimeoutMs: 4000,
+};
+const SESSION = { size: FACTS.terminalSize, ...TIMES, otherStopHooks: false, keptAtEnd: true };
+const FRAMES = {
+  sessionId: FRESH,
+  cwd: "/w/inner",
+  permissionMode: "default",
+  apiKeySource: "none",
+  memoryPath: MEMORY,
+  servedByAnthropic: true,
+  seed: FACTS.seed,
+  startedAt: FACTS.now,
+  servers: [],
+  homes: { child: `${FOLDER}/.claude`, user: "/u/.claude" },
+};
+const LIMITS = { ...TIMES, timeoutMs: 60_000 };
+const before = { results: 1, totalUsd: 0.5, apiDurationMs: 7 };
+const asked = {
+  ...{ idleTimeoutMs: 5000, maxTurns: 3, requestsMade: 3, maxBudgetUsd: 2 },
+} as const;
+
+rule("orders and facts reach the conversation", ({ conversation }) => conversation, [
+  [{
+    session: SESSION,
+    frames: { ...FRAMES, subagentsUnread: true },
+    report: { limits: LIMITS, binary: "/bin/claude" },
+  }],
   [
-    [[
-      [FRESH, "/w/inner", FACTS.seed, FACTS.now, true],
-      ["hello there", undefined, undefined, undefined, "/bin/claude"],
-      [undefined, FACTS.terminalSize],
-    ]],
-    [
-      [
-        [FRESH, "/w/inner", FACTS.seed, FACTS.now, false],
-        ["/mine a b", "/mine", "a tab", "/r", "/bin/claude"],
-        [undefined, FACTS.terminalSize],
-      ],
-      {
-        prompt: "/mine a b",
-        env: { ANTHROPIC_BASE_URL: "http://localhost" },
-        altered: "a tab",
+    {
+      session: {
+        ...SESSION,
+        ...asked,
+        conversation: true,
+        timeoutMs: 60_000,
+        loose: true,
+        paidUsd: 0.5,
+        asksStatus: true,
+        imagesDir: `${FOLDER}/tmp/images`,
+        mcpServers: 1,
+        bridged: ["s"],
+        caller: {
+          idPrefix: FACTS.seed,
+          callbacks: [],
+          permissions: true,
+          servers: ["s"],
+          setServers: { s: { type: "sdk" } },
+          switched: { s: true },
+          mayBypass: true,
+          permissionMode: "bypassPermissions",
+          initialized: { id: "i" },
+        },
+        hasOnStdin: true,
+      },
+      frames: {
+        ...FRAMES,
+        conversation: true,
+        home: "/h",
+        permissionMode: "bypassPermissions",
+        servedByAnthropic: false,
+        servers: [{ name: "s", source: "sdk", disabled: false }],
+        faultyServers: [{ name: "f", error: "e" }],
+        before,
+        replay: true,
+        callHooks: true,
+        subagentText: true,
+        hookEvents: true,
+        title: "My title",
+        mirrorPath: `/u/.claude/projects/-w-inner/${FRESH}.jsonl`,
+        model: "m",
+      },
+      report: {
+        limits: { ...LIMITS, idleTimeoutMs: 5000 },
+        binary: "/bin/claude",
+        maxTurns: 3,
+        maxBudgetUsd: 2,
         record: "/r",
       },
-      { gated: { expands: true } },
-    ],
+    },
+    {
+      ...{ ...CONVERSATION, ...asked, before, limitsTold: true, onStdin: "x", asksCaller: true },
+      ...initialized({ servers: ["s"] }),
+      setServers: { s: { type: "sdk" } },
+      switched: { s: true },
+      ...{ replayMessages: true, subagentText: true, hookEvents: true, sessionMirror: true },
+      ...{ chosenModel: "m", record: "/r", dangerouslySkipPermissions: true },
+      forwarded: ["--name= My title "],
+      env: { HOME: "/h", ANTHROPIC_BASE_URL: "http://localhost" },
+    },
+    { faultyServers: [{ name: "f", error: "e" }] as never },
   ],
-);
+]);
+
+rule("a caller without a conversation is absent", "session.caller.isAbsent", [
+  [undefined],
+  [true, { asksCaller: true }],
+]);
+
+rule("without hooks nothing is kept at the end", "session.hookless session.keptAtEnd", [
+  [[undefined, true]],
+  [[true, undefined], { forwarded: ["--bare"] }],
+]);
+
+rule("a prompt is a message, perhaps a command", ({ message }) => message, [
+  [{ text: "hello there", way: "stdin" }],
+  [{ text: "/mine a b", way: "stdin", command: "/mine", altered: "a tab" }, {
+    ...{ prompt: "/mine a b", altered: "a tab" },
+  }, { gated: { expands: true } }],
+]);
 
 rule(
   "a child that reads no mentions is told so",

@@ -296,19 +296,6 @@ rule(
   }]],
 );
 
-rule(
-  "the session keeps the order's limits and the time left",
-  "session.timeoutMs session.startTimeoutMs session.deliveryTimeoutMs session.drainTimeoutMs " +
-    "session.exitTimeoutMs session.idleTimeoutMs session.maxTurns report.limits.timeoutMs " +
-    "report.limits.idleTimeoutMs report.maxTurns",
-  [
-    [[59_000, 1000, 2000, 3000, 4000, undefined, undefined, 60_000, undefined, undefined]],
-    [[59_000, 1000, 2000, 3000, 4000, 5000, 3, 60_000, 5000, 3], {
-      ...{ idleTimeoutMs: 5000, maxTurns: 3 },
-    }],
-  ],
-);
-
 const turns = (limit: string) => ({ env: { CLAUDE_CODE_MAX_TURNS: limit } });
 
 rule("a flag limits turns, then settings, then a variable", "session.maxTurns report.maxTurns", [

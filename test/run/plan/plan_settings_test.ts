@@ -1,3 +1,5 @@
+import { assertThrows } from "@std/assert";
+import { CliError } from "../../../src/cli_error.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import type { Plan } from "../../../src/run/plan/plan.ts";
 import {
@@ -14,6 +16,7 @@ import {
   isAnswered,
   jsonOf,
   local,
+  planOf,
   project,
   rule,
   SERVER,
@@ -175,6 +178,15 @@ rule("agents too long for a command line become files", (planned) => {
     { ...CONVERSATION, ...initialized({ longAgents: { a: LONG } }), forwarded: ["--restricted"] },
   ],
 ]);
+
+Deno.test("plan: a file of agents that fit nowhere is refused", () => {
+  const order = { forwarded: ["--agents=a.json", "--restricted"] };
+  assertThrows(
+    () => planOf(order, {}, { ofFile: JSON.stringify({ a: LONG }) }),
+    CliError,
+    "Cannot honour --agents: ",
+  );
+});
 
 const BRIDGE = { type: "stdio", command: "/bin/sh", args: [`${FOLDER}/own/mcp-bridge`, "0"] };
 const ownServers = (planned: Plan) => jsonOf(planned, "own/mcp.json").mcpServers;
