@@ -40,11 +40,13 @@ Deno.test("asCliError() leaves other errors alone", () => {
   assertEquals(asCliError(error), error);
 });
 
-Deno.test("CliError suggests ulimit where too many files are open", () => {
+Deno.test("CliError has an exit code and suggests ulimit", () => {
   const suggestionOf = (message: string) =>
     new CliError(message, { suggestion: "Wait" }).suggestion;
   const allowMore = "Allow more of them in the shell that starts it: ulimit -n 4096";
   assertEquals(suggestionOf("Cannot start: Too many open files"), allowMore);
   assertEquals(suggestionOf("Cannot read it: Too many open files (os error 24)"), allowMore);
   assertEquals(suggestionOf("Cannot read 'Too many open files': it is a folder"), "Wait");
+  assertEquals(new CliError("Cannot start").exitCode, 2);
+  assertEquals(new CliError("Cannot start", { isUnbegun: true }).exitCode, 1);
 });

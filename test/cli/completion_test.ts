@@ -54,6 +54,13 @@ Deno.test("a completion offers paths after the commands that take them", () => {
     ...[name, /'1:/u.test(`${before}`), folder === undefined ? "files" : "folders"],
   ]);
   assertEquals([ofFish, ofZsh], [OPERANDS, OPERANDS]);
+  // Zsh takes the value of a short flag without a sign.
+  assertStringIncludes(completion("zsh"), "'(-n --name)-n+[");
+  assertStringIncludes(completion("zsh"), "'(-n --name)--name=[");
+  const [, cases] = /case \$words\[i\] in\n([^]*?)esac/u.exec(completion("zsh")) ?? [];
+  assertEquals(cases?.trim().split(/\s*\n\s*/u), [
+    ...["--add-dir) _files -/ ;;", "--mcp-config) _files ;;", "*) _message prompt ;;"],
+  ]);
 });
 
 const FOUND = { files: ["file.txt", "folder"], folders: ["folder"], nothing: [] } as const;

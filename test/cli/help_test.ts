@@ -33,6 +33,13 @@ Deno.test("help and manual explain every flag that is not hidden", () => {
   }
 });
 
+Deno.test("help has a row for each flag that works", () => {
+  const [works = ""] = HELP.split("Without meaning here");
+  const rows = [...works.matchAll(/^ {2}(?:-\w+, )*(--[\w-]+)/gmu)].map(([, name]) => name);
+  const offered = FLAGS.filter((flag) => !flag.hidden && flag.class !== "refused");
+  assertEquals(rows.toSorted(), offered.map(({ name }) => name).toSorted());
+});
+
 Deno.test("help is plain text within 80 columns", () => {
   assert(HELP.endsWith("\n"));
   assertStringIncludes(HELP, "\n  -d, --debug [filter]         Debug mode");

@@ -389,6 +389,8 @@ testErrors("flags that contradict each other are refused", [
     ] as const
   ),
   ["--one-session", "--one-session needs --jsonl"],
+  ["--on-miss record", "--on-miss needs --api-cassette"],
+  ["--allow-upstream", "--allow-upstream needs --api-cassette"],
   [`--jsonl --session-id ${ID}`, "--jsonl with --session-id gives every run the same id"],
   ["--jsonl --output-format text", "--jsonl prints json, not text"],
   [`--jsonl ${FRAMES}`, "--jsonl prints json, not stream-json"],
@@ -402,6 +404,19 @@ function reasonOf(name: string): string {
   const flag = findFlag(name);
   return flag?.class === "refused" ? flag.reason : "";
 }
+
+testRequests("a cassette of the API fails on a miss unless told", [
+  ["hi", { apiCassette: undefined }],
+  ["--api-cassette x", { apiCassette: { folder: "x", onMiss: "fail", allowUpstream: false } }],
+  ["--api-cassette x --on-miss record --allow-upstream", {
+    apiCassette: { folder: "x", onMiss: "record", allowUpstream: true },
+  }],
+]);
+
+testRequests("a shim names the claude that it stands for", [
+  ["--shim-for /c", { claudeBinary: "/c", handsOn: true }],
+  ["--shim-for /c --claude-binary /d", { claudeBinary: "/d", handsOn: true }],
+]);
 
 testRequests("a conversation reads and prints stream-json", [
   [`${STREAMS} --replay-user-messages`, { inputFormat: "stream-json", replayMessages: true }],

@@ -253,6 +253,7 @@ testErrors("a command refuses what it does not know", [
   ["cassette lint", `cassette lint needs ${PATHS}`],
   ["cassette lint x --prompts", 'cassette lint does not take "--prompts"'],
   ["cassette lint x --input-name=a/b", '--input-name "a/b" is no name of a file'],
+  ["cassette svg", "cassette svg needs the folder of a cassette"],
   ["cassette diff x", "cassette diff needs the folders of two cassettes"],
   ["cassette svg --split 1 x", 'cassette svg does not take "--split"'],
 ]);

@@ -114,6 +114,7 @@ testPrompts("a prompt is the argument, stdin, or both joined", [
   [{ argument: "a" }, { stdin: stdinOf(["\uFEFFb\tc"]) }, "a\n\uFEFFb\tc"],
   [{ argument: "hi" }, { stdin: stdinOf([], "error") }, "hi", 1],
   [{ argument: "hi" }, { stdinIsTerminal: true, stdin: stdinOf(["typed"]) }, "hi"],
+  [{ argument: "hi" }, { stdinIsTerminal: true, stdinAtOnce: () => bytesOf("typed") }, "hi"],
   // What stdin has at once needs neither its stream nor a timer.
   [{ argument: "hi" }, { stdin: stdinOf([], false), stdinAtOnce: () => bytesOf("p\n") }, "hi\np\n"],
   [{}, { stdin: stdinOf([], false), stdinAtOnce: () => bytesOf("piped\n") }, "piped\n"],

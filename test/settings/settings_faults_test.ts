@@ -34,6 +34,13 @@ Deno.test("wrong types below known keys are named", () => {
     assertEquals(faultsOf({ sandbox: valid, attribution, worktree: {} }), []);
   }
   assertEquals(pathsOf({ sandbox: 1 }), ["sandbox"]);
+  const days = [5, 0, 1.5].map((cleanupPeriodDays) => faultsOf({ cleanupPeriodDays }));
+  assertEquals(days, [
+    [],
+    ["cleanupPeriodDays: Number must be greater than or equal to 0"],
+    ["cleanupPeriodDays: Expected int, but received number"],
+  ]);
+  assertEquals(readSettingsValue([1]).unjudged, [1]);
 });
 
 Deno.test("a broken guarding hook invalidates permissions", () => {
@@ -43,7 +50,11 @@ Deno.test("a broken guarding hook invalidates permissions", () => {
       assertEquals(faultsOf({ permissions, hooks: { [event]: matchers } }).length, 2);
     }
     const sound = [{ matcher: "Bash", hooks: [{ type: "command", command: "true", more: 5 }] }];
-    assertEquals(faultsOf({ permissions, hooks: { [event]: sound, Stop: [5] } }), []);
+    for (
+      const harmless of ["SessionEnd", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"]
+    ) {
+      assertEquals(faultsOf({ permissions, hooks: { [event]: sound, [harmless]: [5] } }), []);
+    }
   }
 });
 
@@ -76,11 +87,54 @@ Deno.test("hooks for unknown events are skipped", () => {
   assertEquals(skipped(NEWEST), [["hooks.Bogus", true]]);
 });
 
+Deno.test("a skipped hook is named with its mistake", () => {
+  const invalid = (expected: string, received: string) =>
+    `Invalid input: expected ${expected}, received ${received}`;
+  const matchers: readonly (readonly [unknown, string])[] = [
+    [5, "Hook matcher must be an object; received a number"],
+    [{ hooks: "x" }, 'Hook matcher "hooks" must be an array of hook entries; received a string'],
+    [{}, 'Hook matcher "hooks" must be an array of hook entries; received undefined'],
+    [{ matcher: 5, hooks: [] }, `Invalid hook matcher (matcher: ${invalid("string", "number")})`],
+  ];
+  const types = " Valid types: command, prompt, agent, http, mcp_tool";
+  const entries: readonly (readonly [unknown, string, string?])[] = [
+    [[], "Hook entry must be an object; received an array"],
+    [{}, 'Hook entry has no "type"', types],
+    [{ type: "bogus" }, 'Unknown hook type "bogus"', types],
+    [{ type: [] }, 'Hook entry "type" must be a string; received an array', types],
+    [{ type: "http" }, `Invalid http hook (url: ${invalid("string", "undefined")})`],
+    [{ type: "http", url: "x" }, "Invalid http hook (url: Invalid URL)"],
+    [{ type: "prompt", prompt: [] }, `Invalid prompt hook (prompt: ${invalid("string", "array")})`],
+    [
+      { type: "command", command: "x", timeout: "y", async: "z" },
+      `Invalid command hook (async: ${invalid("boolean", "string")}; timeout: ${
+        invalid("number", "string")
+      })`,
+    ],
+  ];
+  const messages = (Stop: readonly unknown[]) =>
+    skippedHooks({ Stop: [...Stop] }, NEWEST).map(({ message }) => message);
+  for (const [matcher, message] of matchers) {
+    assertEquals(messages([matcher]), [`${message}; matcher ignored.`]);
+  }
+  for (const [entry, message, hint = ""] of entries) {
+    const [found = ""] = messages([{ hooks: [entry] }]);
+    const sorted = (text: string) => text.split(/[(;)] ?/u).toSorted();
+    assertEquals(sorted(found), sorted(`${message}; entry ignored.${hint}`));
+  }
+  const url = "https://example.com";
+  assertEquals(messages([{ matcher: "Bash", hooks: [{ type: "http", url }] }]), []);
+});
+
 Deno.test("deeply nested settings lose their depth, nothing else", () => {
   const deep = JSON.parse(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`);
   const settings = { ...deep, permissions: { deny: ["Bash", [deep]] }, env: { A: "1" } };
   const { values, tooDeep } = readSettingsValue(settings);
   const { permissions, env } = JSON.parse(JSON.stringify(values));
   assertEquals([env, permissions.deny[0]], [{ A: "1" }, "Bash"]);
+  let depth = 0;
+  for (let at: unknown = values["a"]; at !== undefined; at = Object(at)["a"]) depth++;
+  assertEquals(depth > 10 && depth < 1000, true, `${depth}`);
+  assertEquals("tooDeep" in readSettingsValue({ env: { A: "1" } }), false);
   assertEquals(tooDeep?.map(({ path }) => path), ["a.a.a.a.a.a.…", "permissions.deny.1.0.a.a.…"]);
 });

@@ -93,7 +93,9 @@ Deno.test("the last settings with an address name the API", () => {
       [{}, [], anthropic],
       [{ ANTHROPIC_BASE_URL: "" }, [], anthropic],
       [{ ANTHROPIC_BASE_URL: "https://api.anthropic.com/" }, [], anthropic],
-      [{ CLAUDE_CODE_USE_BEDROCK: "0" }, [], anthropic],
+      ...["0", "false", "No", "off", ""].map((off) =>
+        [{ CLAUDE_CODE_USE_BEDROCK: off }, [], anthropic] as const
+      ),
       [url("a"), [], ["a.example", false]],
       [url("a"), [env("user", url("b"))], ["b.example", false]],
       [{}, [env("user", url("b")), env("project", url("c"))], ["c.example", false]],
@@ -126,6 +128,7 @@ Deno.test("requests to a relay use no proxy", () => {
   const at = "http://127.0.0.1:5/s";
   const variables = (given: Readonly<Record<string, string>>) =>
     relayVariables(upstreamOf({ env: given, settings: [], flag }), at);
+  assertEquals(variables({})["NO_PROXY"], "127.0.0.1");
   assertEquals(variables({ NO_PROXY: "a,b" }), {
     ANTHROPIC_BASE_URL: at,
     NO_PROXY: "a,b,127.0.0.1",

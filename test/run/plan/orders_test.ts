@@ -27,7 +27,15 @@ const REQUESTS: readonly (readonly [Readonly<Record<string, unknown>>, unknown])
   [{}, {}],
   [{ hooks: null, agents: {}, sdkMcpServers: [] }, {}],
   [{ hooks: {}, jsonSchema: null, promptSuggestions: true, title: "" }, {}],
-  [{ excludeDynamicSections: false, perTaskStopAffordance: true, skills: null }, {}],
+  [{ excludeDynamicSections: false, skills: null }, {}],
+  ...[
+    "agentProgressSummaries",
+    "promptSuggestions",
+    "supportedDialogKinds",
+    "sdkMcpServerManifests",
+  ]
+    .concat("sdkMcpServerManifestsOrigin", "perTaskStopAffordance")
+    .map((name) => [{ [name]: true }, {}] as const),
   [{ systemPrompt: ["You are", "two blocks"], appendSystemPrompt: "And more" }, {
     systemPrompt: "You are\n\ntwo blocks",
     appendSystemPrompt: "And more",
@@ -119,13 +127,14 @@ Deno.test("if one agent definition is invalid, no agent is loaded", () => {
   const valid: readonly unknown[] = [
     { ...AGENT, news: 7, effort: -1, maxTurns: 1, mcpServers: ["s", { t: {} }] },
     { ...AGENT, tools: [""], hooks: {}, memory: "user", autoCompactWindow: 100_000 },
+    { ...AGENT, background: true },
   ];
   const invalid: readonly unknown[] = [
     ...[null, 7, "text", {}, { description: "d" }, { prompt: "p" }],
     ...[{ ...AGENT, description: "" }, { ...AGENT, prompt: 7 }, { ...AGENT, tools: "a, b" }],
     ...[{ ...AGENT, model: " " }, { ...AGENT, maxTurns: 0 }, { ...AGENT, maxTurns: null }],
     ...[{ ...AGENT, effort: 1.5 }, { ...AGENT, memory: "x" }, { ...AGENT, skills: [7] }],
-    { ...AGENT, autoCompactWindow: 1 },
+    ...[{ ...AGENT, autoCompactWindow: 1 }, { ...AGENT, background: "true" }],
   ];
   for (const other of valid) {
     assertEquals(argsWith(other), [`--agents=${JSON.stringify({ good: AGENT, other })}`]);
@@ -196,12 +205,17 @@ Deno.test("the next child resumes an answered session", () => {
     const order = {
       ...PLAIN_ORDER,
       forwarded: ["--verbose"],
+      forkSession: true,
       ...(named === undefined ? {} : { resume: named }),
     };
     const next = nextOrder(order, { gone: gone(child), isKept: () => kept });
     assertEquals(
       [next.order.forwarded, next.order.before, next.isAnew, next.warning],
       [forwarded, BEFORE, false, warning],
+    );
+    assertEquals(
+      next.order.forkSession,
+      !forwarded.some((each) => /^--(?:resume|session-id)=/u.test(each)),
     );
   }
 });

@@ -373,6 +373,8 @@ rule("Stop ends a turn unless another hook may continue it", "session.otherStopH
   [true, {}, project(hooks("Stop"))],
   [false, {}, project(hooks("PreToolUse"))],
   [true, {}, flags(hooks("Stop"))],
+  [true, initialized({ callbacks: [{ event: "Stop", id: "c" }] })],
+  [false, initialized({ callbacks: [{ event: "PreToolUse", id: "c" }] })],
   ...["--agent=a", "--agents={}", "--plugin-dir=p"].map((flag) =>
     [true, { forwarded: [flag] }] as const
   ),

@@ -360,10 +360,15 @@ rule("the caller's choice of skills and server terms become settings", (planned)
   ],
   // Invalid timeouts.
   [
-    { denied: [], timeouts: [undefined, undefined, undefined], warnings: [] },
+    { denied: [], timeouts: [undefined, undefined, undefined, 1], warnings: [] },
     initialized({
-      servers: ["s", "t", "u"],
-      serverConfigs: { s: { timeout: -5 }, t: { timeout: 0 }, u: { timeout: 1e308 } },
+      servers: ["s", "t", "u", "v"],
+      serverConfigs: {
+        s: { timeout: -5 },
+        t: { timeout: 0 },
+        u: { timeout: 1e308 },
+        v: { timeout: 1 },
+      },
     }),
   ],
   // Servers that were set later win.
@@ -387,6 +392,7 @@ rule("hooks are registered where needed", (planned) => Object.keys(settingsOf(pl
   // The relay sees the API's stream.
   [ALWAYS, { partialMessages: true, exactStream: true }],
   [[...ALWAYS, "PostToolBatch"], { maxTurns: 3 }],
+  [[...ALWAYS, "PostToolBatch", "PreToolUse"], { maxBudgetUsd: 1 }],
   [[...ALWAYS, ...COMPACTION, "SessionStart", "UserPromptSubmit", "PostToolBatch"], {
     frames: true,
     inject: "paste",

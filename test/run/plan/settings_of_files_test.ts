@@ -183,6 +183,11 @@ Deno.test("unknown versions and tools of new versions cause no warnings", () => 
   assertEquals(settingsWarnings(ALONE, { documents, version: undefined }), []);
   const [line = "", ...others] = settingsWarnings(ALONE, { documents, version: "2.1.400" });
   assertEquals([line.split("\n").length, others], [5, []]);
+  const forwarded = ["--allowedTools=a*"];
+  const [ignored = ""] = settingsWarnings({ ...ALONE, forwarded }, {
+    ...{ documents: [], version: "99.0.0" },
+  });
+  assertEquals(ignored.slice(0, 34), 'Ignoring --allowedTools rule "a*":');
 });
 
 Deno.test("an unknown --effort causes a warning in every format", () => {
@@ -225,6 +230,7 @@ Deno.test("hostile settings cause one line for each warning", () => {
 Deno.test("a backslash escapes a parenthesis of a rule", () => {
   assertEquals(parseRule("Bash(a\\)b)"), { tool: "Bash", content: "a)b" });
   assertEquals(ruleProblem("Bash(a\\\\)", "deny"), undefined);
+  assertEquals(ruleProblem(")", "deny")?.slice(0, 9), "Malformed");
   assertEquals(ruleProblem("Bash(a\\)", "deny")?.slice(0, 9), "Malformed");
   assertEquals(ruleProblem("Bash(a\\\\\\)", "deny")?.slice(0, 9), "Malformed");
 });
