@@ -41,7 +41,7 @@ Deno.test("help has a row for each flag that works", () => {
 });
 
 Deno.test("help is plain text within 80 columns", () => {
-  assert(HELP.endsWith("\n"));
+  assert(HELP.startsWith("Usage: claude-print ") && HELP.endsWith("\n"));
   assertStringIncludes(HELP, "\n  -d, --debug [filter]         Debug mode");
   assertStringIncludes(
     HELP,
@@ -66,6 +66,9 @@ Deno.test("help and manual have their sections in order", () => {
   assertEquals([...PAGE.matchAll(/^\.SH (.*)$/gm)].map(([, name]) => name), [
     ...["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "EXIT STATUS", "ENVIRONMENT"],
     ...["FILES", "EXAMPLES", "SEE ALSO"],
+  ]);
+  assertEquals([...PAGE.matchAll(/^\.SS (.*)$/gm)].map(([, name]) => name).slice(0, 3), [
+    ...["Of its own", "About the output", "For Claude Code"],
   ]);
   assertStringIncludes(READABLE, `"claude-print ${deno.version}"`);
 });

@@ -8,15 +8,18 @@ import { PLAIN_ORDER } from "../plain_order.ts";
 
 /** What an `initialize` request adds to a plain order, without what is empty. */
 function asked(body: Readonly<Record<string, unknown>>) {
-  const { initialized, forwarded } = askedOrder(PLAIN_ORDER, {
+  const { initialized, forwarded, mcpConfigs, subagentText } = askedOrder(PLAIN_ORDER, {
     id: "r",
     subtype: "initialize",
     body,
   });
   const { id: _, ...fields } = initialized ?? { id: "" };
-  const added = Object.entries({ ...fields, args: forwarded }).filter(([name, value]) =>
-    !["callbacks", "servers", "args"].includes(name) || (value as readonly unknown[]).length > 0
-  );
+  const added = Object.entries({ ...fields, args: forwarded, mcpConfigs, subagentText })
+    .filter(([, value]) => value !== undefined)
+    .filter(([name, value]) =>
+      !["callbacks", "servers", "args", "mcpConfigs"].includes(name) ||
+      (value as readonly unknown[]).length > 0
+    );
   return Object.fromEntries(added);
 }
 
@@ -80,8 +83,12 @@ const REQUESTS: readonly (readonly [Readonly<Record<string, unknown>>, unknown])
         ...["--plugin-dir=/p", "--plugin-dir-no-mcp=/q", "--system-prompt-snapshot=off"],
         `--mcp-config=${JSON.stringify({ mcpServers: SERVERS })}`,
       ],
+      mcpConfigs: [JSON.stringify({ mcpServers: SERVERS })],
     },
   ],
+  [{ jsonSchema: { type: "object" }, forwardSubagentText: true }, {
+    ...{ jsonSchema: '{"type":"object"}', subagentText: true },
+  }],
   [{ sdkMcpServers: ["a", "b"] }, { servers: ["a", "b"] }],
   [{ skills: ["a"] }, { skills: ["a"] }],
   [{ skills: [] }, { skills: [] }],
