@@ -1,329 +1,438 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type EffectPart, partsOf } from "../../src/frames/conversation.ts";
-import { fold } from "../../src/frames/advance.ts";
-import type { Input } from "../../src/session/input.ts";
-import { line } from "../transcript/lines.ts";
+import {
+  noteCommands,
+  tellHookFailure,
+  tellMode,
+  tellPlanning,
+  tellReloaded,
+} from "../../src/frames/decisions.ts";
+import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
+import { toldBy } from "../../src/frames/turns/told_by.ts";
+import type { Exit } from "../../src/session/input.ts";
 import { onlyMessage } from "../session/only_message.ts";
 import { conversationOptions } from "./conversation_options.ts";
+import {
+  at,
+  call,
+  entryOf,
+  fieldsOf,
+  kinds,
+  type Line,
+  notification,
+  OVER,
+  prompt,
+  REQUEST,
+  result,
+  text,
+  VERSION,
+} from "./lines.ts";
+import { type ChangedOptions, ConversationRun, type News } from "./runs.ts";
 
 const RECORDED = new URL(
   "../../fixtures/transcripts/2.1.330/bash/transcript.jsonl",
   import.meta.url,
 );
-const LINES: readonly Input[] = Deno.readTextFileSync(RECORDED).trimEnd().split("\n")
-  .map((text) => ({ at: 10, ...line(JSON.parse(text)) }));
-const ANSWER = LINES.findLast(({ type, ...input }) =>
-  type === "transcript" && "entry" in input && input.entry.type === "assistant"
-);
-const [TEXT, SENT] = [
-  ANSWER,
-  LINES.find(({ type, ...input }) =>
-    type === "transcript" && "entry" in input && input.entry.type === "user"
-  ),
-].map((input) => {
-  assert(input?.type === "transcript" && input.entry.type !== "other");
-  const { content } = input.entry["message"] as { readonly content: string | readonly unknown[] };
-  return typeof content === "string"
-    ? content
-    : `${(content.at(-1) as { readonly text: string }).text}`;
-});
-const READ: Input = { at: 10, type: "read" };
-const SPAWNED: Input = { at: 0, type: "spawned" };
-const STOP: Input = {
-  at: 20,
-  type: "hook",
-  event: "Stop",
-  payload: { last_assistant_message: TEXT ?? "" },
-};
-const IDLE: Input = { at: 21, type: "status", status: "idle" };
-const exit = (code: number, at = 30): Input => ({
-  at,
-  type: "exit",
-  exit: { kind: "exited", code },
-});
-const RECORD: Input = { at: 2030, type: "deadline", name: "record" };
+const LINES: readonly Line[] = Deno.readTextFileSync(RECORDED).trimEnd().split("\n")
+  .map((line) => JSON.parse(line));
+const LAST = LINES.findLastIndex(({ type }) => type === "assistant");
 
-/** What becomes of a run. */
-function outcome(...inputs: readonly Input[]) {
-  const effects: EffectPart[] = [];
-  const begin = [...onlyMessage({ text: SENT ?? "" }), SPAWNED];
-  fold(conversationOptions(), [...begin, ...inputs], {
-    onEffect: (effect) => effects.push(...partsOf(effect)),
-  });
-  const report = effects.find((effect) => effect.type === "report")?.report;
-  return { effects, report, frames: effects.filter((effect) => effect.type === "frame") };
+/** The text of a recorded line. */
+function textOf(line: Line | undefined): string {
+  const { content } = line?.["message"] as { readonly content: string | readonly Line[] };
+  return typeof content === "string" ? content : `${content.at(-1)?.["text"]}`;
+}
+const SENT = textOf(LINES.find(({ type }) => type === "user"));
+const ANSWER = textOf(LINES[LAST]);
+
+const STOP: News = { type: "hook", event: "Stop", payload: { last_assistant_message: ANSWER } };
+const IDLE: News = { type: "status", status: "idle" };
+const exit = (exit: Exit, version?: string): News => ({
+  type: "exit",
+  exit,
+  ...(version === undefined ? {} : { remains: { version } }),
+});
+const ended = (code: number) => exit({ kind: "exited", code });
+const KILLED = exit({ kind: "signaled", signal: 9 });
+
+/** A run of one message. */
+class OneRun extends ConversationRun {
+  constructor(options: ChangedOptions = {}, sent = SENT) {
+    super(options);
+    this.give(...onlyMessage({ text: sent }).map(({ at: _, ...input }) => input as News));
+    this.give({ type: "spawned" });
+  }
+
+  get report() {
+    return this.of("report").at(-1)?.report;
+  }
+
+  /** The exit code, and the text or the subtype of the result. */
+  get outcome() {
+    const { exitCode, result } = this.report ?? {};
+    return [exitCode, result?.result ?? result?.subtype];
+  }
 }
 
-Deno.test("a run is told from its first frame to its result, and then ends", () => {
-  const { effects, report } = outcome(...LINES, READ, STOP, IDLE, exit(143));
-  const said = effects.map((effect) => effect.type === "frame" ? effect.frame.type : effect.type);
-  assertEquals(said.slice(-3), ["result", "report", "end"]);
-  assertEquals(said.filter((each) => each === "result").length, 1);
-  assertEquals([report?.exitCode, report?.problem, report?.result.result], [0, undefined, TEXT]);
-  assertEquals(typeof report?.result["total_cost_usd"], "number");
+/** A run whose child has answered, but for what it has not written down. */
+function answered(lines = LINES): OneRun {
+  const run = new OneRun();
+  run.push(...lines);
+  run.give(STOP, IDLE);
+  return run;
+}
+
+Deno.test("a run ends with its result, report and end", () => {
+  const run = answered();
+  run.give(ended(143));
+  const types = run.parts.map((part) => part.type === "frame" ? part.frame.type : part.type);
+  assertEquals(types.slice(-3), ["result", "report", "end"]);
+  assertEquals(types.filter((type) => type === "result").length, 1);
+  assertEquals([run.outcome, run.report?.problem, run.report?.warning], [
+    [0, ANSWER],
+    undefined,
+    undefined,
+  ]);
+  assertEquals(typeof run.report?.result["total_cost_usd"], "number");
 });
 
-Deno.test("the answer that Stop announced is waited for, though the child is gone", () => {
-  const last = LINES.indexOf(ANSWER as Input);
-  const early = [...LINES.slice(0, last), READ, STOP, IDLE, exit(143)];
-  assertEquals(outcome(...early).report, undefined);
-  const late = outcome(...early, ...LINES.slice(last), READ);
-  assertEquals([late.report?.exitCode, late.report?.result.result], [0, TEXT]);
-  const never = outcome(...early, RECORD);
-  assertEquals([never.report?.exitCode, never.report?.result.result], [0, TEXT]);
-  const hurried = outcome(...early, { at: 40, type: "signal", signal: "SIGINT" });
-  assertEquals(hurried.report?.exitCode, 0);
-});
-
-Deno.test("who has killed a child behind its answer is told, and that its cost is not known only where it is not", () => {
-  const killed: Input = { at: 9000, type: "exit", exit: { kind: "signaled", signal: 9 } };
-  const ignored = [1000, 2000, 3000, 4000, 5000].map((at): Input => ({
-    at: 21 + at,
-    type: "deadline",
-    name: "exit",
-  }));
-  const warning = (...inputs: readonly Input[]) => {
-    const { report } = outcome(...LINES, READ, STOP, IDLE, ...inputs);
-    assertEquals([report?.exitCode, report?.result.result], [0, TEXT]);
-    return report?.warning;
+Deno.test("a dead child's answer is waited for", () => {
+  const early = () => {
+    const run = answered(LINES.slice(0, LAST));
+    run.give(ended(143));
+    assertEquals(run.report, undefined);
+    return run;
   };
-  const unpriced = { ...killed, remains: { version: "2.1.332" } } as Input;
-  assertEquals(warning(exit(143)), undefined);
-  assertEquals(
-    [warning(killed), warning(...ignored, killed)],
-    [
-      "Claude Code was killed behind its answer by somebody else (SIGKILL)",
-      "Claude Code did not end within 5 s of its answer and was killed",
-    ],
-  );
-  const isPrice = (input: Input) =>
-    input.type === "transcript" && input.entry.type === "other" &&
-    input.entry.line["type"] === "cost-state";
-  const { report } = outcome(
-    ...LINES.filter((input) => !isPrice(input)),
-    READ,
-    STOP,
-    IDLE,
-    unpriced,
-  );
-  assertStringIncludes(
-    report?.warning ?? "",
-    "by somebody else (SIGKILL), so the cost is not known",
-  );
+  for (
+    const end of [
+      (run: OneRun) => run.push(...LINES.slice(LAST)),
+      (run: OneRun) => run.pass("record"),
+      (run: OneRun) => run.give({ type: "signal", signal: "SIGINT" }),
+    ]
+  ) {
+    const run = early();
+    end(run);
+    assertEquals(run.outcome, [0, ANSWER]);
+  }
 });
 
-Deno.test("a child that was killed before it had written its answer down has lost it to the session", () => {
-  const last = LINES.indexOf(ANSWER as Input);
-  const killed: Input = { at: 36_000, type: "exit", exit: { kind: "signaled", signal: 9 } };
-  const { report } = outcome(...LINES.slice(0, last), READ, STOP, IDLE, killed, RECORD);
-  assertEquals([report?.exitCode, report?.result.result], [0, TEXT]);
-  assertEquals(
-    report?.warning,
-    "Claude Code was killed before it had written its answer down: whoever resumes the session goes on without it",
-  );
+Deno.test("a child killed after its answer is a warning", () => {
+  const killed = answered();
+  killed.give(KILLED);
+  const slow = answered();
+  slow.waitUntil(9000);
+  slow.give(KILLED);
+  const unpriced = answered(LINES.filter(({ type }) => type !== "cost-state"));
+  unpriced.give({ ...KILLED, remains: { version: VERSION } } as News);
+  const unwritten = answered(LINES.slice(0, LAST));
+  unwritten.give(KILLED);
+  unwritten.pass("record");
+  const others = "Claude Code was killed behind its answer by somebody else (SIGKILL)";
+  for (
+    const [run, warning] of [
+      [killed, others],
+      [slow, "Claude Code did not end within 5 s of its answer and was killed"],
+      [unpriced, `${others}, so the cost is not known`],
+      [
+        unwritten,
+        "Claude Code was killed before it had written its answer down: " +
+        "whoever resumes the session goes on without it",
+      ],
+    ] as const
+  ) {
+    assertEquals(run.outcome, [0, ANSWER]);
+    assertStringIncludes(run.report?.warning ?? "", warning);
+  }
 });
 
-Deno.test("a conversation in which nothing was said has no beginning", () => {
-  const { frames, ...options } = conversationOptions({ conversation: true });
-  const said: EffectPart[] = [];
-  fold({ ...options, frames: { ...frames, conversation: true } }, [
-    SPAWNED,
-    IDLE,
-    { at: 22, type: "reachable" },
-    { ...exit(137), remains: { version: "2.1.332" } } as Input,
-  ], { onEffect: (effect) => said.push(...partsOf(effect)) });
-  assertEquals(said.filter(({ type }) => type === "frame" || type === "report"), []);
-  assertEquals(said.at(-1)?.type, "end");
+const CONVERSATION: ChangedOptions = {
+  session: { conversation: true, version: VERSION },
+  frames: { conversation: true, version: VERSION },
+};
+
+Deno.test("a conversation without messages prints nothing", () => {
+  const run = new ConversationRun(CONVERSATION);
+  run.give({ type: "spawned" }, IDLE, { type: "reachable" });
+  run.give(exit({ kind: "exited", code: 137 }, VERSION));
+  assertEquals([run.frames, run.of("report")], [[], []]);
+  assertEquals(run.parts.at(-1)?.type, "end");
 });
 
-Deno.test("a run without any line has a beginning, and a result that says why", () => {
-  const remains = { version: "2.1.332" };
-  const { frames, report } = outcome({ ...exit(7), remains } as Input);
-  assertEquals(frames.map(({ frame }) => frame.type), ["system", "result"]);
-  assertEquals([report?.exitCode, report?.result.subtype], [2, "internal_error"]);
-  assertStringIncludes(report?.problem?.message ?? "", "exit code 7");
-  const foreign = outcome(exit(7)).report;
-  assertStringIncludes(foreign?.problem?.message ?? "", "it is not Claude Code");
+Deno.test("a run without lines has a result that says why", () => {
+  for (
+    const [version, reason] of [[VERSION, "exit code 7"], [undefined, "it is not Claude Code"]]
+  ) {
+    const run = new OneRun();
+    run.give(exit({ kind: "exited", code: 7 }, version));
+    assertEquals([kinds(run.frames), run.outcome], ["init result", [2, "internal_error"]]);
+    assertStringIncludes(run.report?.problem?.message ?? "", reason ?? "");
+  }
 });
 
-const writes = (text: string): Input => ({
-  at: 5,
+const writes = (text: string): News => ({
   type: "terminal",
   bytes: new TextEncoder().encode(text),
 });
 
-Deno.test("a child that refuses to begin is told in its words, as claude -p tells it, and with nothing that was begun", () => {
+Deno.test("a child that refuses to start is quoted", () => {
   const red = "\x1b[0m\x1b[31m\x1b[31mError: Invalid MCP configuration:\x1b[39m\r\n" +
     "\x1b[31mno such file\x1b[39m\x1b[0m\r\n\x1b[?25h";
-  const { frames, report } = outcome(...[...red].map((each) => writes(each)), exit(1));
-  assertEquals(frames.map(({ frame }) => [frame.type, frame.subtype]), [["result", "refused"]]);
-  assertEquals([report?.exitCode, report?.problem], [1, {
+  const run = new OneRun();
+  run.give(...[...red].map(writes), ended(1));
+  assertEquals([kinds(run.frames), run.outcome], ["result", [1, "refused"]]);
+  assertEquals(run.report?.problem, {
     message: "Error: Invalid MCP configuration:\nno such file",
-  }]);
+  });
   for (
     const other of [
-      [writes(red), exit(2)],
-      [writes(""), exit(1)],
-      [writes("\x1b7\x1b[r\x1b8\x1b[?25hError"), exit(1)],
-      [writes(`Error: ${"x".repeat(9000)}`), writes("y"), exit(1)],
-      [writes(red), IDLE, exit(1)],
+      [writes(red), ended(2)],
+      [writes(""), ended(1)],
+      [writes("\x1b7\x1b[r\x1b8\x1b[?25hError"), ended(1)],
+      [writes(`Error: ${"x".repeat(9000)}`), writes("y"), ended(1)],
+      [writes(red), IDLE, ended(1)],
     ]
-  ) assertEquals(outcome(...other).report?.result.subtype, "internal_error");
-});
-
-Deno.test("a prompt that was changed is told so in the same words, whether its line or its hook is heard first", () => {
-  const written = line({
-    type: "user",
-    uuid: "p",
-    message: { role: "user", content: `<pasted_content id="1">${SENT}</pasted_content>` },
-  });
-  const taken: Input = {
-    at: 10,
-    type: "hook",
-    event: "UserPromptSubmit",
-    payload: { prompt: `<pasted_content id="1">${SENT}</pasted_content>` },
-  };
-  const rest = [...LINES.filter((input) => input === ANSWER), READ, STOP, IDLE, exit(143)];
-  for (const begun of [[taken], [{ at: 10, ...written }, READ, taken]]) {
-    const { report } = outcome(...begun, ...rest);
-    assertStringIncludes(report?.problem?.message ?? "", "wraps a text of this size in tags");
-    assertEquals([report?.exitCode, report?.result.result], [2, undefined]);
+  ) {
+    const run = new OneRun();
+    run.give(...other);
+    assertEquals(run.outcome, [2, "internal_error"]);
   }
 });
 
-Deno.test("turns that only the end of the run gave rise to are none of its turns", () => {
-  const notified = (status: string): Input => ({
-    at: 22,
-    ...line({
-      type: "user",
-      uuid: crypto.randomUUID(),
-      message: {
-        content:
-          `<task-notification><task-id>b</task-id><status>${status}</status></task-notification>`,
-      },
-    }),
-  });
-  const turns = (...statuses: readonly string[]) => {
-    const stop = { ...STOP, payload: { ...STOP.payload, background_tasks: [{ id: "b" }] } };
-    const signal: Input = { at: 21, type: "signal", signal: "SIGTERM" };
-    return outcome(
-      ...[...LINES, READ, stop as Input, signal, ...statuses.map(notified)],
-      ...[READ, exit(143)],
-    ).report?.result["result_index"];
-  };
-  assertEquals(turns("completed", "killed", "killed"), 1);
-  assertEquals(turns("killed"), 0);
+Deno.test("a changed prompt fails, whichever of line and hook comes first", () => {
+  const changed = `<pasted_content id="1">${SENT}</pasted_content>`;
+  const hook: News = { type: "hook", event: "UserPromptSubmit", payload: { prompt: changed } };
+  for (const isWritten of [false, true]) {
+    const run = new OneRun();
+    if (isWritten) run.push(prompt(changed));
+    run.give(hook);
+    run.push(LINES[LAST] ?? {});
+    run.give(STOP, IDLE, ended(143));
+    assertStringIncludes(run.report?.problem?.message ?? "", "wraps a text of this size in tags");
+    assertEquals([run.outcome[0], run.report?.result.result], [2, undefined]);
+  }
 });
 
-Deno.test("what an earlier run or another Claude Code wrote is not told", () => {
-  const entry = line({ type: "assistant", uuid: "old", entrypoint: "cli" }).entry;
-  const foreign: Input = {
-    at: 5,
-    ...line({
-      type: "assistant",
-      entrypoint: "sdk-cli",
-      version: "2.1.332",
-      message: { id: "x", model: "m", content: [{ type: "text", text: "not me" }] },
-    }),
-  };
-  const { frames } = outcome(
-    { at: 0, type: "earlier", entries: [entry] },
-    ...LINES,
-    foreign,
-    { at: 6, type: "transcript", entry },
-    READ,
-    STOP,
-    IDLE,
-    exit(0),
-  );
-  assert(!JSON.stringify(frames).includes("not me"));
-  assert(!JSON.stringify(frames).includes('"old"'));
+Deno.test("turns that the run's end started are not counted", () => {
+  for (const [statuses, index] of [[["completed", "killed"], 1], [["killed"], 0]] as const) {
+    const run = new OneRun();
+    run.push(...LINES);
+    const payload = { last_assistant_message: ANSWER, background_tasks: [{ id: "b" }] };
+    run.give({ type: "hook", event: "Stop", payload }, { type: "signal", signal: "SIGTERM" });
+    run.push(...statuses.map((status) => prompt(notification("b", status), { uuid: status })));
+    run.give(ended(143));
+    assertEquals(run.report?.result["result_index"], index);
+  }
 });
 
-Deno.test("what a caller is asked about a line that is held back waits for it too, and for no longer", () => {
-  const told = (...more: readonly Input[]) => {
-    const said: string[] = [];
-    const written: Input[] = [
-      {
-        type: "user",
-        uuid: "p",
-        message: { role: "user", content: "Hi" },
-      },
-      {
-        type: "assistant",
-        uuid: "a",
-        message: {
-          id: "m",
-          model: "m",
-          content: [{ type: "tool_use", id: "toolu_1", name: "add", input: {} }],
-        },
-      },
-    ].map((each) => ({ at: 10, ...line({ version: "2.1.332", ...each }) }));
-    const caller = { idPrefix: "q", callbacks: [] };
-    fold(conversationOptions({ conversation: true, version: "2.1.332", caller }), [
-      SPAWNED,
-      ...written,
-      READ,
-      {
-        at: 11,
-        type: "mcp-message",
-        server: "calc",
-        message: {
-          id: 1,
-          method: "tools/call",
-          params: { _meta: { "claudecode/toolUseId": "toolu_1" } },
-        },
-      },
-      ...more,
-    ], {
-      onEffect: (effect) => {
-        if (effect.type === "frame") said.push(effect.frame.type);
-      },
+Deno.test("lines of earlier runs and of claude -p are not printed", () => {
+  const old = entryOf(text("old", { uuid: "old", entrypoint: "cli" }));
+  const run = new OneRun();
+  run.give({ type: "earlier", entries: [old] });
+  run.push(...LINES, text("not me", { entrypoint: "sdk-cli" }));
+  run.give({ type: "transcript", entry: old }, { type: "read" }, STOP, IDLE, ended(0));
+  assert(!/not me|"old"/u.test(JSON.stringify(run.frames)));
+  assertEquals(run.outcome, [0, ANSWER]);
+});
+
+Deno.test("a question about a deferred line waits for it", () => {
+  const caller = { idPrefix: "q", callbacks: [] };
+  const params = { _meta: { "claudecode/toolUseId": "toolu_1" } };
+  const asked = () => {
+    const run = new ConversationRun({
+      session: { conversation: true, version: VERSION, caller },
     });
-    return said;
+    run.give({ type: "spawned" });
+    run.push(prompt(), call("toolu_1", "add", {}));
+    run.give({
+      type: "mcp-message",
+      server: "calc",
+      message: { id: 1, method: "tools/call", params },
+    });
+    assertEquals([run.frames, run.due("init"), run.due("told")], [[], 2000, 2000]);
+    return run;
   };
-  assertEquals(told(), []);
-  const request: Input = {
-    at: 12,
-    ...line({ type: "api-request", querySource: "repl_main_thread", shapeHash: "h" }),
-  };
-  const whole = ["system", "assistant", "control_request"];
-  assertEquals(told(request, { ...READ, at: 12 }), whole);
-  assertEquals(told({ at: 400, type: "deadline", name: "init" }), whole);
-  assertEquals(told({ at: 2011, type: "deadline", name: "told" }), ["control_request"]);
+  const requested = asked();
+  requested.push(REQUEST);
+  assertEquals(kinds(requested.frames), "init assistant control_request");
+  const late = asked();
+  late.waitUntil(2000);
+  assertEquals(kinds(late.frames), "init assistant control_request");
 });
 
-Deno.test("no turn begins with a prompt that the answer of another event's hook has ended", () => {
+Deno.test("a prompt that a misnamed answer ends begins no turn", () => {
   const caller = { idPrefix: "q", callbacks: [{ event: "UserPromptSubmit", id: "mine" }] };
-  const options = conversationOptions({ conversation: true, version: "2.1.332", caller });
-  const told: string[] = [];
-  const { frames } = options;
+  const run = new ConversationRun({
+    ...CONVERSATION,
+    session: { ...CONVERSATION.session, caller },
+  });
   const output = { hookEventName: "PreToolUse", additionalContext: "x" };
-  fold(
-    { ...options, frames: { ...frames, conversation: true, version: "2.1.332" } },
-    [
-      SPAWNED,
-      { at: 1, type: "reachable" },
-      { at: 2, type: "status", status: "idle" },
-      { at: 3, type: "message", message: { text: "Go", way: "rendezvous" } },
-      {
-        ...{ at: 4, type: "hook", event: "UserPromptSubmit", id: "7", callback: 0 },
-        payload: { prompt: "Go" },
-      },
-      {
-        ...{ at: 5, type: "answer" },
-        answer: { id: "q-1", response: { hookSpecificOutput: output } },
-      },
-      exit(143),
-    ] as const satisfies readonly Input[],
-    {
-      onEffect: (effect) =>
-        told.push(
-          ...partsOf(effect).flatMap((part) =>
-            part.type === "frame" ? [`${part.frame["subtype"] ?? part.frame.type}`] : []
-          ),
-        ),
-    },
+  const payload = { prompt: "Go" };
+  run.give(
+    { type: "spawned" },
+    { type: "reachable" },
+    IDLE,
+    { type: "message", message: { text: "Go", way: "rendezvous" } },
+    { type: "hook", event: "UserPromptSubmit", id: "7", callback: 0, payload },
+    { type: "answer", answer: { id: "q-1", response: { hookSpecificOutput: output } } },
+    ended(143),
   );
-  assertEquals(told, ["control_request", "error_during_execution"]);
+  assertEquals(run.frames.map(({ type, subtype }) => subtype ?? type), [
+    ...["control_request", "error_during_execution"],
+  ]);
+});
+
+const { frames: OPTIONS, report: REPORT } = conversationOptions();
+const BEGUN = startFrames(OPTIONS, REPORT);
+
+Deno.test("reloaded commands are printed if they have changed", () => {
+  const one = [{ name: "one" }];
+  const two = [...one, { name: "two" }];
+  const told = (state: FramesState, commands: readonly unknown[]) =>
+    tellReloaded(state, { commands }).frames.map((frame) => frame["commands"]);
+  const response = { commands: one };
+  const known = noteCommands(BEGUN, { subtype: "success", request_id: "1", response });
+  assertEquals([told(known, one), told(known, two)], [[], [two]]);
+  assertEquals(told(BEGUN, two), [], "what they were before is not known");
+  const { state } = tellReloaded(known, { commands: two });
+  assertEquals(told(state, two), []);
+  const next = startFrames({ ...OPTIONS, before: toldBy(state, []) }, REPORT);
+  assertEquals([told(next, two), told(next, one)], [[], [one]]);
+});
+
+Deno.test("a permission mode is printed when it changes", () => {
+  const modes = ({ frames }: ReturnType<typeof tellMode>) =>
+    frames.map(({ permissionMode }) => permissionMode);
+  assertEquals(modes(tellMode(BEGUN, OPTIONS.permissionMode)), []);
+  const planning = tellMode(BEGUN, "plan");
+  assertEquals([modes(planning), modes(tellMode(planning.state, "plan"))], [["plan"], []]);
+  assertEquals(modes(tellMode(planning.state, OPTIONS.permissionMode)), [OPTIONS.permissionMode]);
+  const toolUses = new Map(
+    ["EnterPlanMode", "Read"].map((name) => [name, { id: name, name, input: {} }]),
+  );
+  for (
+    const [id, block, told] of [
+      ["EnterPlanMode", {}, ["plan"]],
+      ["EnterPlanMode", { is_error: true }, []],
+      ["Read", {}, []],
+    ] as const
+  ) {
+    const entry = entryOf(result(id, undefined, block));
+    assertEquals<unknown>(modes(tellPlanning({ ...BEGUN, toolUses }, entry)), told);
+  }
+});
+
+Deno.test("a hook's failure is printed at once after the first prompt", () => {
+  const first = tellHookFailure(BEGUN, { text: "it failed" });
+  assertEquals([first.frames, first.state.early.length], [[], 1]);
+  const later = startFrames({ ...OPTIONS, before: toldBy(BEGUN, []) }, REPORT);
+  for (const state of [{ ...BEGUN, begun: true }, later]) {
+    const told = (more: object, ...fields: readonly string[]) =>
+      tellHookFailure(state, { text: "it failed", ...more }).frames
+        .map((frame) => fields.map((field) => (frame as Line)[field]));
+    assertEquals(told({}, "subtype", "content", "level", "tag"), [
+      ["informational", "it failed", "warning", "hook_callback_failed"],
+    ]);
+    assertEquals(told({ own: true }, "content", "tag"), [["it failed", undefined]]);
+    assertEquals(told({ ofStop: true }, "subtype", "key"), [
+      ["informational", undefined],
+      ["notification", "stop-hook-error"],
+    ]);
+  }
+});
+
+const SCHEDULED_FOR = Date.UTC(2026, 0, 1, 0, 2);
+const ONCE = [{ id: "a1b2c3d4", recurring: false, prompt: "Wake up" }];
+const COST: News = { type: "cost", totalUsd: 0.1, apiDurationMs: 5 };
+const stops = (words: string, session_crons: readonly object[] = []): News => ({
+  type: "hook",
+  event: "Stop",
+  payload: { last_assistant_message: words, background_tasks: [], session_crons },
+});
+const wakeup = (wakeupSource = "loop_wakeup") =>
+  prompt("Wake up", { uuid: "w1", isMeta: true, wakeupSource });
+
+/** A run whose model has asked to be woken, and has answered. */
+function scheduled(options: ChangedOptions = {}, isOver = true): OneRun {
+  const run = new OneRun(options, "hello there");
+  const wakeup = { scheduledFor: SCHEDULED_FOR, clampedDelaySeconds: 60, wasClamped: false };
+  run.push(prompt("hello there"), { ...result("t", wakeup), ...at(0) }, text("first"));
+  if (!isOver) return run;
+  run.give(stops("first", ONCE), COST, IDLE);
+  run.push(OVER);
+  return run;
+}
+
+/** The model is woken, answers, and the child ends. */
+function wake(run: OneRun, source?: string): OneRun {
+  run.push(wakeup(source), text("woken"));
+  run.give(stops("woken"), COST, IDLE);
+  run.push(OVER);
+  run.give(ended(143));
+  return run;
+}
+
+const words = (run: ConversationRun) =>
+  run.frames.map((frame) => frame.type === "result" ? `"${frame.result}"` : kinds([frame]))
+    .join(" ");
+const WOKEN = 'init user assistant "first" command_lifecycle init assistant "woken" ' +
+  "command_lifecycle";
+
+Deno.test("a woken model's turn has a lifecycle and a result", () => {
+  const run = wake(scheduled());
+  assertEquals([words(run), run.report?.warning], [WOKEN, undefined]);
+  const fields = ["command_uuid", "state", "wakeup_source", "scheduled_for"];
+  assertEquals(fieldsOf(run.frames, "command_lifecycle", ...fields), [
+    ["w1", "started", "loop_wakeup", SCHEDULED_FOR],
+    ["w1", "completed", undefined, undefined],
+  ]);
+  assertEquals(fieldsOf(run.frames, "result", "result_index", "num_turns"), [[0, 2], [1, 1]]);
+});
+
+Deno.test("the first result comes before an immediate wake-up", () => {
+  const run = scheduled({}, false);
+  run.give(stops("first", ONCE), COST);
+  run.push(OVER, wakeup(), text("woken"));
+  run.give(stops("woken"), COST, IDLE);
+  run.push(OVER);
+  run.give(ended(143));
+  assertEquals(words(run), WOKEN);
+});
+
+const WITH_STDIN: ChangedOptions = {
+  session: { conversation: true, hasOnStdin: true },
+  frames: { conversation: true },
+};
+
+Deno.test("a woken turn is no message's turn", () => {
+  const run = scheduled(WITH_STDIN);
+  run.push(wakeup());
+  run.give({ type: "message", message: { text: "Two", way: "rendezvous" } });
+  run.push(text("woken"));
+  run.give(stops("woken"), COST, IDLE);
+  run.push(OVER);
+  run.give(ended(143));
+  assertEquals(fieldsOf(run.frames, "result", "result").slice(0, 2), [["first"], ["woken"]]);
+});
+
+Deno.test("a prompt of a schedule keeps its source", () => {
+  const run = wake(scheduled(), "schedule_wakeup");
+  assertEquals(fieldsOf(run.frames, "command_lifecycle", "wakeup_source")[0], ["schedule_wakeup"]);
+});
+
+Deno.test("a model kept asleep by a project's prompts is a warning", () => {
+  for (const keptAsleep of [true, undefined]) {
+    const session = { wakeless: true } as const;
+    const run = scheduled({ session, report: keptAsleep ? { keptAsleep } : {} });
+    run.give(ended(143));
+    assertEquals(words(run), 'init user assistant "first"');
+    assertEquals(
+      run.report?.warning?.includes(".claude/scheduled_tasks.json"),
+      keptAsleep,
+    );
+  }
+});
+
+Deno.test("a signal before the wake-up has an interrupted result", () => {
+  const run = scheduled(WITH_STDIN);
+  run.give({ type: "signal", signal: "SIGTERM" }, ended(143));
+  assertEquals(fieldsOf(run.frames, "result", "subtype"), [["success"], ["interrupted"]]);
 });
