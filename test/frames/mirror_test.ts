@@ -1,146 +1,101 @@
-import { assert, assertEquals } from "@std/assert";
-import { castInputs } from "../cassette/cast_inputs.ts";
-import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
-import { fold } from "../../src/frames/advance.ts";
-import { partsOf } from "../../src/frames/conversation.ts";
-import { tellInput } from "../../src/frames/tell_input.ts";
-import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
-import { startFrames } from "../../src/frames/telling/frames_state.ts";
-import type { Input } from "../../src/session/input.ts";
-import { lineOf, readEntry } from "../../src/transcript/entry.ts";
-import type { Frame, TranscriptMirrorFrame } from "../../src/wire/frame.ts";
-import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
-import { conversationOptions } from "./conversation_options.ts";
+import { assertEquals } from "@std/assert";
+import type { TranscriptMirrorFrame } from "../../src/wire/frame.ts";
+import { answer, entryOf, fieldsOf, type Line, notice, prompt, VERSION } from "./lines.ts";
+import { ConversationRun, FramesRun, type News } from "./runs.ts";
 
-const { frames: FRAMES, report: REPORT } = conversationOptions();
+const PATH = "/u/s.jsonl";
+const SUBAGENT_PATH = "/u/s/subagents/agent-a1.jsonl";
 
-const isMirror = (frame: Frame): frame is TranscriptMirrorFrame =>
-  frame.type === "transcript_mirror";
-const entry = (line: object) => readEntry(line) ?? { type: "other" as const, line: { ...line } };
+const line = (line: Line): News => ({ type: "transcript", entry: entryOf(line) });
+const theirs = (line: Line): News => ({
+  type: "subagent",
+  line: { subagent: { agentId: "a1", type: "x", description: "" }, entry: entryOf(line) },
+});
+const READ: News = { type: "read" };
 
-/** The lines of transcripts that are told once some lines have been read. */
-function mirroredOf(
-  options: FramesOptions,
-  lines: readonly Input[],
-): readonly TranscriptMirrorFrame[] {
-  const inputs: readonly Input[] = [...lines, { type: "read", at: 1 }, { type: "read", at: 2 }];
-  let state = startFrames(options, REPORT);
-  return inputs.flatMap((input) => {
-    const step = tellInput(state, input);
-    state = step.state;
-    return step.frames.flatMap((frame) => isMirror(frame) ? [frame] : []);
-  });
-}
+/** The mirrored lines since the last time, by their files. */
+const mirrored = (run: FramesRun) =>
+  run.take().filter((frame): frame is TranscriptMirrorFrame => frame.type === "transcript_mirror")
+    .map(({ filePath, entries }) => [filePath, entries]);
 
-Deno.test("lines are told once, as they stand in their files, to whoever asked for them", () => {
-  const line = { type: "user", uuid: "u", message: { role: "user", content: "hi" } };
-  const inner = { type: "future", more: 1 };
-  const subagent = { agentId: "a1", toolUseId: "t", type: "x", description: "y" };
-  const inputs: readonly Input[] = [
-    { type: "transcript", at: 1, entry: entry(line) },
-    { type: "subagent", at: 1, line: { subagent, entry: entry(inner) } },
-  ];
-  const options = { ...FRAMES, mirrorPath: "/u/s.jsonl" };
-  assertEquals<readonly unknown[]>(mirroredOf(options, inputs), [
-    { type: "transcript_mirror", filePath: "/u/s.jsonl", entries: [line] },
-    { type: "transcript_mirror", filePath: "/u/s/subagents/agent-a1.jsonl", entries: [inner] },
-  ]);
-  assertEquals(mirroredOf(options, []), []);
-  assertEquals(mirroredOf(FRAMES, inputs), []);
+Deno.test("lines are mirrored once, by the files they are in", () => {
+  const [own, other] = [prompt("hi"), { type: "future", more: 1 }];
+  const run = new FramesRun({ mirrorPath: PATH });
+  run.give(line(own), theirs(other), READ, READ);
+  assertEquals<unknown>(mirrored(run), [[PATH, [own]], [SUBAGENT_PATH, [other]]]);
+  const unasked = new FramesRun();
+  unasked.give(line(own), theirs(other), READ);
+  assertEquals(mirrored(unasked), []);
 });
 
-Deno.test("a forked session is told whole, with the lines that it has of the one that it comes from", () => {
-  const message = { role: "user", content: "hi" };
-  const [before, copied] = ["old", "new"].map((sessionId) => ({
-    ...{ type: "user", version: "2.1.332", uuid: "u" },
-    sessionId,
-    message,
-  }));
+Deno.test("a forked session is mirrored with its copied lines", () => {
+  const [before, copied] = ["old", "new"].map((sessionId) =>
+    prompt("hi", { version: VERSION, uuid: "u", sessionId })
+  ) as readonly Line[];
   const own = { ...copied, uuid: "v", parentUuid: "u" };
-  const options = conversationOptions({ conversation: true, version: "2.1.332" });
-  const told: unknown[] = [];
-  fold({ ...options, frames: { ...options.frames, mirrorPath: "/u/s.jsonl" } }, [
-    { at: 0, type: "earlier", entries: [entry(before ?? {})] },
-    { at: 0, type: "spawned" },
-    { at: 1, type: "transcript", entry: entry(copied ?? {}) },
-    { at: 1, type: "transcript", entry: entry(own) },
-    // What somebody else adds to the session is nobody's here.
-    { at: 1, type: "transcript", entry: entry({ ...own, uuid: "w", entrypoint: "sdk-cli" }) },
-    { at: 1, type: "transcript", entry: entry({ ...own, uuid: "x", entrypoint: "cli" }) },
-    { at: 1, type: "read" },
-    { at: 2, type: "read" },
-  ], {
-    onEffect: (effect) =>
-      told.push(
-        ...partsOf(effect).flatMap((part) =>
-          part.type === "frame" && isMirror(part.frame) ? part.frame.entries : []
-        ),
-      ),
+  const run = new ConversationRun({
+    session: { conversation: true, version: VERSION },
+    frames: { mirrorPath: PATH },
   });
-  assertEquals(told.slice(0, 2), [copied, own]);
-  assertEquals(told.length, 3);
+  run.give({ type: "earlier", entries: [entryOf(before ?? {})] }, { type: "spawned" });
+  run.give(...[
+    ...[copied ?? {}, own],
+    // A line of another `claude -p`, and one of another interactive Claude Code.
+    { ...own, uuid: "w", entrypoint: "sdk-cli" },
+    { ...own, uuid: "x", entrypoint: "cli" },
+  ].map(line));
+  run.give(READ, READ);
+  const entries = fieldsOf(run.frames, "transcript_mirror", "entries").flat(2);
+  assertEquals<unknown>([entries.slice(0, 2), entries.length], [[copied, own], 3]);
 });
 
-Deno.test("lines that wait for those with which a run begins are told once too", () => {
-  const version = "2.1.332";
-  const prompt = { version, type: "user", uuid: "p", message: { role: "user", content: "hi" } };
-  const message = { id: "m", model: "m", role: "assistant", content: [] };
-  const answer = { version, type: "assistant", uuid: "a", message };
-  const told = mirroredOf({ ...FRAMES, mirrorPath: "/u/s.jsonl" }, [
-    { type: "transcript", at: 1, entry: entry(answer) },
-    { type: "read", at: 1 },
-    { type: "transcript", at: 2, entry: entry(prompt) },
-  ]);
-  assertEquals<readonly unknown[]>(told.map(({ entries }) => entries), [[answer], [prompt]]);
+Deno.test("lines that wait for the session's beginning are mirrored once", () => {
+  const [asked, answered] = [
+    prompt("hi", { version: VERSION }),
+    answer([], "m", {
+      version: VERSION,
+    }),
+  ];
+  const run = new FramesRun({ mirrorPath: PATH });
+  run.give(line(answered), READ);
+  assertEquals<unknown>(mirrored(run), [[PATH, [answered]]]);
+  run.give(line(asked), READ);
+  assertEquals<unknown>(mirrored(run), [[PATH, [asked]]]);
 });
 
-Deno.test("what is noted of a subagent is told by itself, as it will be at home, ahead of what it says", () => {
-  const said = { type: "user", uuid: "u", message: { role: "user", content: "hi" } };
-  const subagent = { agentId: "a1", type: "x", description: "" };
-  const homes = { child: "/run", user: "/home" };
+Deno.test("lines that wait for a subagent are mirrored at once", () => {
+  const run = new FramesRun({ mirrorPath: PATH });
+  run.push(prompt(), { ...notice("a1") });
+  run.pass("init");
+  run.take();
+  const end = { ...notice("a1"), timestamp: "2026-01-01T00:00:00.000Z" };
+  run.give(theirs(prompt("hi", { isSidechain: true })), line(end), READ);
+  assertEquals(run.due("subagent"), 1000);
+  assertEquals(mirrored(run).map(([path]) => path), [SUBAGENT_PATH, PATH]);
+  run.pass("subagent");
+  assertEquals(mirrored(run), []);
+});
+
+Deno.test("a note on a subagent is mirrored alone, with home's paths", () => {
+  const said = prompt("hi");
   const note = { type: "user", agentType: "x", output: "/run/projects/p" };
-  const frames = mirroredOf({ ...FRAMES, homes, mirrorPath: "/u/s.jsonl" }, [
-    { type: "subagent-note", at: 1, agentId: "a1", note },
-    { type: "subagent", at: 1, line: { subagent, entry: entry(said) } },
-    { type: "subagent-note", at: 1, agentId: "a1", note: { ...note, finished: true } },
-  ]);
-  const told = { type: "agent_metadata", agentType: "x", output: "/home/projects/p" };
-  assertEquals<readonly unknown[]>(
-    frames.map(({ filePath, entries }) => ({ filePath, entries })),
-    [[told], [said], [{ ...told, finished: true }]]
-      .map((entries) => ({ filePath: "/u/s/subagents/agent-a1.jsonl", entries })),
+  const homes = { child: "/run", user: "/home" };
+  const run = new FramesRun({ homes, mirrorPath: PATH });
+  run.give(
+    { type: "subagent-note", agentId: "a1", note },
+    theirs(said),
+    { type: "subagent-note", agentId: "a1", note: { ...note, finished: true } },
+    READ,
   );
+  const told = { type: "agent_metadata", agentType: "x", output: "/home/projects/p" };
+  assertEquals<unknown>(mirrored(run), [
+    [SUBAGENT_PATH, [told]],
+    [SUBAGENT_PATH, [said]],
+    [SUBAGENT_PATH, [{ ...told, finished: true }]],
+  ]);
 });
 
-Deno.test("every line of a recorded run is told once, and those of a turn ahead of its result", () => {
-  for (const { name, cassette: { cast } } of RECORDED_RUNS) {
-    const { conversation, ...rest } = cast.header.claude_print;
-    const frames = { ...conversation.frames, mirrorPath: "/u/s.jsonl" };
-    const claude_print = { ...rest, conversation: { ...conversation, frames } };
-    const told = replayCast({ ...cast, header: { ...cast.header, claude_print } }).frames;
-    const lines = castInputs(cast).flatMap((input) =>
-      input.type === "transcript"
-        ? [lineOf(input.entry)]
-        : input.type === "subagent"
-        ? [lineOf(input.line.entry)]
-        : []
-    );
-    assertEquals(
-      told.filter(isMirror).flatMap(({ entries }) => entries).length,
-      lines.length,
-      name,
-    );
-    const ids = new Set(lines.map(({ uuid }) => uuid));
-    const awaited = new Set<unknown>();
-    for (const frame of told) {
-      if (isMirror(frame)) { for (const { uuid } of frame.entries) ids.delete(uuid); }
-      if (frame.type === "assistant" && ids.has(frame.uuid)) awaited.add(frame.uuid);
-      if (frame.type === "result") assert(awaited.isDisjointFrom(ids), name);
-    }
-  }
-});
-
-Deno.test("messages have the ids there that the caller gave them, in lines ahead of their own too", () => {
+Deno.test("mirrored lines have the caller's message ids", () => {
   const snapshot = (id: string, more = {}) => ({
     type: "file-history-snapshot",
     messageId: id,
@@ -148,72 +103,45 @@ Deno.test("messages have the ids there that the caller gave them, in lines ahead
     isSnapshotUpdate: false,
     ...more,
   });
-  const version = "2.1.332";
-  const prompt = (uuid: string, content: string) => ({
-    version,
-    type: "user",
-    uuid,
-    message: { role: "user", content },
-  });
-  const boundary = {
-    version,
+  const asked = (uuid: string) => prompt("one", { version: VERSION, uuid });
+  const update = snapshot("a", { isSnapshotUpdate: true });
+  const boundary = (id: string) => ({
+    version: VERSION,
     type: "system",
     subtype: "compact_boundary",
     uuid: "b",
-    logicalParentUuid: "line-1",
-    compactMetadata: { preservedMessages: { uuids: ["line-1", "b"] } },
+    logicalParentUuid: id,
+    compactMetadata: { preservedMessages: { uuids: [id, "b"] } },
+  });
+  const run = new ConversationRun({
+    session: { conversation: true },
+    frames: { mirrorPath: PATH },
+  });
+  let read = 0;
+  const told = () => {
+    const entries = fieldsOf(run.frames, "transcript_mirror", "entries").flat(2);
+    return entries.slice(read, read = entries.length);
   };
-  const said = (at: number, text: string, uuid?: string): Input => ({
-    type: "message",
-    at,
-    message: { text, way: "rendezvous", ...(uuid === undefined ? {} : { uuid }) },
-  });
-  const heard = (at: number, ...lines: readonly object[]): readonly Input[] => [
-    ...lines.map((each): Input => ({ type: "transcript", at, entry: entry(each) })),
-    { type: "read", at },
-  ];
-  const { session, ...options } = conversationOptions({ conversation: true });
-  const told: (readonly unknown[])[] = [];
-  const frames: Frame[] = [];
-  let read: unknown[] = [];
-  fold({ ...options, session, frames: { ...FRAMES, mirrorPath: "/u/s.jsonl" } }, [
-    { type: "spawned", at: 0 },
-    { type: "status", at: 1, status: "idle" },
-    { type: "reachable", at: 1 },
-    said(2, "one", "given-1"),
-    ...heard(3, snapshot("line-1")),
-    ...heard(4, prompt("line-1", "one")),
-    ...heard(5, snapshot("a", { isSnapshotUpdate: true })),
-    ...heard(6, boundary),
-    // Nothing tells sooner whose it is.
-    said(7, "two", "given-2"),
-    ...heard(8, snapshot("line-2")),
-    { type: "exit", at: 9, exit: { kind: "exited", code: 1 } },
-  ], {
-    onInput: ({ type }) => {
-      if (type === "read" || type === "exit") told.push(read = []);
-    },
-    onEffect: (effect) => {
-      for (const part of partsOf(effect)) {
-        if (part.type !== "frame") continue;
-        if (isMirror(part.frame)) read.push(...part.frame.entries);
-        frames.push(part.frame);
-      }
-    },
-  });
-  const first = snapshot("given-1");
-  assertEquals(told, [
-    [],
-    [first, prompt("given-1", "one")],
-    [snapshot("a", { isSnapshotUpdate: true })],
-    [{
-      ...boundary,
-      logicalParentUuid: "given-1",
-      compactMetadata: { preservedMessages: { uuids: ["given-1", "b"] } },
-    }],
-    [],
-    [snapshot("line-2")],
-  ]);
-  const compacted = frames.find(({ subtype }) => subtype === "compact_boundary");
-  assertEquals(compacted?.["logical_parent_uuid"], "given-1");
+  const say = (text: string, uuid: string) =>
+    run.give({ type: "message", message: { text, way: "rendezvous", uuid } });
+  run.give({ type: "spawned" }, { type: "status", status: "idle" }, { type: "reachable" });
+  say("one", "given-1");
+  for (
+    const [written, entries] of [
+      [snapshot("line-1"), []],
+      [asked("line-1"), [snapshot("given-1"), asked("given-1")]],
+      [update, [update]],
+      [boundary("line-1"), [boundary("given-1")]],
+    ] as const
+  ) {
+    run.give(line(written), READ);
+    assertEquals<unknown>(told(), entries);
+  }
+  assertEquals(fieldsOf(run.frames, "compact_boundary", "logical_parent_uuid"), [["given-1"]]);
+  // Nothing tells sooner whose line it is.
+  say("two", "given-2");
+  run.give(line(snapshot("line-2")), READ);
+  assertEquals(told(), []);
+  run.give({ type: "exit", exit: { kind: "exited", code: 1 } });
+  assertEquals<unknown>(told(), [snapshot("line-2")]);
 });
