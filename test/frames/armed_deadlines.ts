@@ -10,16 +10,7 @@ import type { Input } from "../../src/session/input.ts";
 
 /** The deadlines that a conversation has armed, and when they are due, in milliseconds on the clock of its inputs. */
 export class ArmedDeadlines {
-  readonly #due: Map<DeadlineName, number>;
-
-  constructor(due: Iterable<readonly [DeadlineName, number]> = []) {
-    this.#due = new Map(due);
-  }
-
-  /** Copies the deadlines for another course of events. */
-  fork(): ArmedDeadlines {
-    return new ArmedDeadlines(this.#due);
-  }
+  readonly #due = new Map<DeadlineName, number>();
 
   /** Arms, disarms or postpones deadlines, if an effect asks for that. */
   apply(effect: ConversationEffect, now: number): void {

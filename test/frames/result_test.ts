@@ -206,8 +206,8 @@ Deno.test("a result names the first message with an id", () => {
   const synthetic = { ...first, synthetic: true } as const;
   const stopped = { kind: "error_during_execution", message: "stopped" } as const;
   const [all, none] = [[9, 15, 5], [undefined, undefined, undefined]];
-  const rows:
-    readonly (readonly [Partial<ResultFacts>, string | undefined, typeof all | typeof none])[] = [
+  const rows: readonly (readonly [Partial<ResultFacts>, string | undefined, readonly unknown[]])[] =
+    [
       [{ messages: [first] }, "one", all],
       [{ messages: [first, other] }, "other", all],
       [{ messages: [first, {}] }, "one", all],
