@@ -1,7 +1,16 @@
 import { assertEquals } from "@std/assert";
-import { noteAsked, noteDecided, untilBeat } from "../../src/frames/live/long_calls.ts";
 import type { ShellOutputFrame } from "../../src/wire/task_frames.ts";
-import { answer, call, kinds, notice, prompt, REQUEST, result } from "./lines.ts";
+import {
+  answer,
+  call,
+  fieldsOf,
+  kinds,
+  notice,
+  prompt,
+  REQUEST,
+  result,
+  VERSION,
+} from "./lines.ts";
 import { ConversationRun, FramesRun } from "./runs.ts";
 
 const second = (seconds: number) => ({ timestamp: new Date(seconds * 1000).toISOString() });
@@ -59,12 +68,32 @@ Deno.test("calls that wait for others do not work yet", () => {
 });
 
 Deno.test("a call works from the moment it is allowed", () => {
-  const { state } = calling(["a", "Bash"]);
-  const asked = noteAsked(state, "a");
-  assertEquals(untilBeat(asked, 1000), undefined);
-  assertEquals(untilBeat(noteDecided(asked, { id: "a", now: 50_000 }), 50_000), 30_000);
-  assertEquals(noteAsked(state, "other"), state);
-  assertEquals(noteDecided(state, { id: "a", now: 1 }), state);
+  const run = new ConversationRun({
+    session: {
+      ...{ conversation: true, version: VERSION, timeoutMs: 600_000 },
+      caller: { idPrefix: "q", permissions: true, callbacks: [] },
+    },
+    frames: { conversation: true, version: VERSION, startedAt: 0 },
+  });
+  run.give(
+    { type: "spawned" },
+    { type: "reachable" },
+    { type: "status", status: "idle" },
+    { type: "message", message: { text: "Hi", way: "rendezvous" } },
+    { type: "hook", event: "UserPromptSubmit", payload: { prompt: "Hi" } },
+    { type: "status", status: "busy" },
+  );
+  run.waitUntil(1000);
+  run.push(prompt(), REQUEST, { ...call("t"), ...second(1) });
+  assertEquals(run.due("beat"), 30_000);
+  const payload = { tool_name: "Bash", tool_input: { command: "x" }, cwd: "/w" };
+  run.give({ type: "hook", event: "PermissionRequest", id: "7", payload });
+  run.waitUntil(50_000);
+  assertEquals(fieldsOf(run.frames, "tool_progress", "tool_use_id"), []);
+  run.give({ type: "answer", answer: { id: "q-1", response: { behavior: "allow" } } });
+  assertEquals(run.due("beat"), 30_000);
+  run.waitUntil(80_000);
+  assertEquals(fieldsOf(run.frames, "tool_progress", "tool_use_id"), [["t-heartbeat-0"]]);
 });
 
 /** A run with `--shell-output` whose prompt has been read. */

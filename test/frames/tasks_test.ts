@@ -538,8 +538,12 @@ Deno.test("lines after a silent subagent's call wait a second", () => {
   assertEquals(words(run), ["t1"]);
   run.push({ ...result("t1", undefined, { is_error: true }), ...at(40) });
   assertEquals(words(run), ["t2"]);
+  // A further line does not put that off.
+  run.waitUntil(run.now + 500);
+  run.push(text("meanwhile", at(50)));
+  assertEquals(run.due("subagent"), 500);
   run.pass("subagent");
-  assertEquals(words(run), ["t1"]);
+  assertEquals(words(run), ["t1", "meanwhile"]);
   // Neither does the next line wait.
   run.push(text("so", at(2000)));
   assertEquals(words(run), ["so"]);
