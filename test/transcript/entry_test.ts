@@ -1,21 +1,54 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
+import { commandOutput } from "../../src/transcript/command_output.ts";
+import { isPrompt, lineOf, parseEntry, type UserMeaning } from "../../src/transcript/entry.ts";
+import { isGoal, isGoalTyped, isOfGoal, pursuesAfter } from "../../src/transcript/goal.ts";
+import { recalledEntry } from "../../src/transcript/recalled_entry.ts";
+import { scheduledWakeup } from "../../src/transcript/scheduled_wakeup.ts";
 import {
-  type Entry,
-  isPrompt,
-  lineOf,
-  parseEntry,
-  type UserMeaning,
-} from "../../src/transcript/entry.ts";
+  listingOf,
+  NO_NOTES,
+  type SessionListing,
+  withNoted,
+} from "../../src/transcript/session_listing.ts";
+import { skillDescription } from "../../src/transcript/skill_description.ts";
+import {
+  asOutputLine,
+  BRIDGED_OUTPUT_TOOL,
+  FEEDBACK,
+  OUTPUT_REMINDER,
+  OUTPUT_TOOL,
+  outputCallsIn,
+} from "../../src/transcript/structured_output.ts";
+import { parseTaskNotification } from "../../src/transcript/task_notification.ts";
+import {
+  attached,
+  call,
+  entryOf,
+  type Line,
+  prompt,
+  REQUEST,
+  result,
+  text,
+} from "../frames/lines.ts";
 import { OLD_TRANSCRIPTS, readTranscript, recordingNames } from "./recording.ts";
 
-Deno.test("parseEntry: takes what is not a JSON object for no entry", () => {
+Deno.test("parseEntry() reads JSON objects alone", () => {
   for (const line of ["", " ", "{", '{"type":"user","mess', "null", "1", '"a"', "[]"]) {
     assertEquals(parseEntry(line), undefined);
   }
+  const type = fc.constantFrom("user", "assistant", "system", "attachment", "other", "new");
+  const object = fc.record({ type, message: fc.jsonValue(), attachment: fc.jsonValue() });
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), object), (value) => {
+      const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+      assertEquals(parseEntry(JSON.stringify(value)) !== undefined, isObject);
+    }),
+    { numRuns: 50 },
+  );
 });
 
-Deno.test("parseEntry: passes unknown types and unexpected shapes as other", () => {
+Deno.test("parseEntry() passes on lines of unknown shape", () => {
   for (
     const line of [
       {},
@@ -27,70 +60,301 @@ Deno.test("parseEntry: passes unknown types and unexpected shapes as other", () 
       { type: "attachment", attachment: "none" },
       { type: "system", timestamp: 12 },
     ]
-  ) {
-    assertEquals(parseEntry(JSON.stringify(line)), { type: "other", line });
-  }
+  ) assertEquals(parseEntry(JSON.stringify(line)), { type: "other", line });
 });
 
-Deno.test("parseEntry: keeps every field of a recorded line", () => {
+Deno.test("parseEntry() keeps every field of a recorded line", () => {
   for (const name of [...OLD_TRANSCRIPTS, ...recordingNames()]) {
     const { entries, transcript } = readTranscript(name);
     const lines = new TextDecoder().decode(transcript).split("\n").slice(0, -1);
-    assertEquals(
-      entries.map((entry) => {
-        if (entry.type === "other") return entry.line;
-        const { meaning: _, ...line } = { meaning: undefined, ...entry };
-        return line;
-      }),
-      lines.map((line) => JSON.parse(line)),
-    );
+    assertEquals(entries.map(lineOf), lines.map((line) => JSON.parse(line)), name);
   }
 });
 
-Deno.test("parseEntry: says what a user line means", () => {
-  const meanings: readonly (readonly [object, UserMeaning])[] = [
-    [{ message: { content: "What is this?" } }, "prompt"],
-    [{ message: { content: [{ type: "text", text: "Look" }, { type: "image" }] } }, "prompt"],
-    [{ message: { content: [{ type: "tool_result", tool_use_id: "t" }] } }, "tool-result"],
-    [{ message: { content: "[Request interrupted by user]" } }, "interrupt"],
-    [
-      {
-        message: {
-          content: [{ type: "text", text: "[Request interrupted by user for tool use]" }],
-        },
-      },
-      "interrupt",
-    ],
-    [{ isMeta: true, message: { content: "Go on" } }, "remark"],
-    [{ isCompactSummary: true, message: { content: "Summary" } }, "remark"],
-    [{ message: { content: "<local-command-stdout>x</local-command-stdout>" } }, "local-command"],
+Deno.test("a user's line has a meaning", () => {
+  const interrupt = "[Request interrupted by user for tool use]";
+  const rows: readonly (readonly [UserMeaning, content: unknown, more?: Line])[] = [
+    ["prompt", "What is this?"],
+    ["prompt", [{ type: "text", text: "Look" }, { type: "image" }]],
+    ["tool-result", [{ type: "tool_result", tool_use_id: "t" }]],
+    ["interrupt", "[Request interrupted by user]"],
+    ["interrupt", [{ type: "text", text: interrupt }]],
+    ["remark", "Go on", { isMeta: true }],
+    ["remark", "Summary", { isCompactSummary: true }],
+    ["local-command", "<local-command-stdout>x</local-command-stdout>"],
   ];
-  for (const [line, meaning] of meanings) {
-    const entry = parseEntry(JSON.stringify({ type: "user", ...line }));
-    assertEquals(entry?.type === "user" ? entry.meaning : undefined, meaning);
+  for (const [meaning, content, more] of rows) {
+    const entry = entryOf(prompt(content, more));
+    assertEquals(entry.type === "user" && entry.meaning, meaning);
+    assertEquals(isPrompt(entry), meaning === "prompt");
   }
 });
 
-Deno.test("parseEntry: takes the line of the command that names a session for a prompt", () => {
-  const commands: readonly (readonly [string, string])[] = [
-    ["<command-name>/rename</command-name>", "user"],
-    ["<command-name>/name</command-name>\n  <command-args></command-args>", "user"],
-    ["<command-name>/mcp</command-name>", "system"],
-    ["<local-command-stdout>/rename</local-command-stdout>", "system"],
-  ];
-  for (const [content, type] of commands) {
+Deno.test("the command that names a session is a prompt", () => {
+  for (
+    const [content, type] of [
+      ["<command-name>/rename</command-name>", "user"],
+      ["<command-name>/name</command-name>\n  <command-args></command-args>", "user"],
+      ["<command-name>/mcp</command-name>", "system"],
+      ["<local-command-stdout>/rename</local-command-stdout>", "system"],
+    ] as const
+  ) {
     const line = { type: "system", subtype: "local_command", content, uuid: "u" };
-    const entry = parseEntry(JSON.stringify(line)) as Entry;
+    const entry = entryOf(line);
     assertEquals([entry.type, isPrompt(entry)], [type, type === "user"], content);
     assertEquals(lineOf(entry), line);
   }
 });
 
-Deno.test("parseEntry: gives an entry for every JSON object and nothing else", () => {
-  const type = fc.constantFrom("user", "assistant", "system", "attachment", "other", "new");
-  const object = fc.record({ type, message: fc.jsonValue(), attachment: fc.jsonValue() });
-  fc.assert(fc.property(fc.oneof(fc.jsonValue(), object), (value) => {
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    assertEquals(parseEntry(JSON.stringify(value)) !== undefined, isObject);
-  }));
+Deno.test("commandOutput() reads what a command has printed", () => {
+  const stdout = (text: string) => `<local-command-stdout>${text}</local-command-stdout>`;
+  const local = (content: unknown) => ({ type: "system", subtype: "local_command", content });
+  for (
+    const [line, output] of [
+      [local(stdout("a\nb")), "a\nb"],
+      [local("<local-command-stderr>no</local-command-stderr>"), "no"],
+      [prompt(stdout("x")), "x"],
+      [local(stdout("Running in the background as @x")), undefined],
+      [local(`${stdout("x")} more`), undefined],
+      [local(1), undefined],
+      [{ ...local(stdout("x")), subtype: "other" }, undefined],
+      [prompt(`see ${stdout("x")}`), undefined],
+    ] as const
+  ) assertEquals(commandOutput(entryOf(line)), output);
+});
+
+Deno.test("an earlier line is recalled without its words", () => {
+  const long = "x".repeat(1000);
+  const known = { isSidechain: undefined };
+  assertEquals<unknown>(recalledEntry(entryOf(text(long, { uuid: "a", requestId: long }))), {
+    ...{ type: "assistant", uuid: "a", ...known },
+    message: { id: long, model: "m", content: [] },
+  });
+  const returned = result("t", long, { content: long, is_error: true });
+  assertEquals<unknown>(recalledEntry(entryOf({ ...returned, uuid: "u" })), {
+    ...{ type: "user", uuid: "u", ...known, meaning: "tool-result" },
+    message: { content: "" },
+  });
+  for (
+    const line of [
+      attached("skill_listing", { names: ["s"], content: "- s: x" }),
+      REQUEST,
+      { type: "custom-title", customTitle: "Mine" },
+      { type: "cost-state", totalCostUSD: 1 },
+      { type: "system", subtype: "compact_boundary" },
+    ]
+  ) assertEquals(recalledEntry(entryOf(line)), entryOf(line));
+  const snapshot = { type: "file-history-snapshot", snapshot: {} };
+  assertEquals(recalledEntry(entryOf(snapshot)), undefined);
+});
+
+Deno.test("parseTaskNotification() reads how a task ended", () => {
+  const of = (...tags: readonly (readonly [name: string, content: string])[]) =>
+    `<task-notification>\n${
+      tags.map(([name, content]) => `<${name}>${content}</${name}>`).join("\n")
+    }\n</task-notification>`;
+  const summary = 'Background command "a < b" failed';
+  assertEquals(
+    parseTaskNotification(
+      of(["task-id", "b1"], ["tool-use-id", "t"], ["output-file", "/o"], ["status", "failed"], [
+        "summary",
+        summary,
+      ]),
+    ),
+    {
+      ...{ taskId: "b1", toolUseId: "t", status: "failed", outputFile: "/o", summary },
+      ...{ result: undefined, usage: undefined },
+    },
+  );
+  // A subagent's report may hold anything.
+  const report = "<status>failed</status></result><usage><tool_uses>99</tool_uses></usage>";
+  const usage = "<subagent_tokens>7</subagent_tokens><tool_uses>1</tool_uses>" +
+    "<duration_ms>3</duration_ms>";
+  const told = parseTaskNotification(
+    of(["task-id", "a1"], ["status", "completed"], ["result", report], ["usage", usage]),
+  );
+  assertEquals([told?.status, told?.result, told?.usage], [
+    ...["completed", report],
+    { totalTokens: 7, toolUses: 1, durationMs: 3 },
+  ]);
+  const others = ["", "Look at <task-notification>", "<task-notification>"];
+  for (const text of [undefined, 7, ...others, "<task-notification><task-id>b</task-id>"]) {
+    assertEquals(parseTaskNotification(text), undefined);
+  }
+});
+
+Deno.test("tags that are never closed are read in linear time", () => {
+  const begin = "<task-notification><task-id>b</task-id><status>x</status>";
+  const notification = parseTaskNotification(begin + "<summary>".repeat(100_000));
+  assertEquals(notification?.summary, undefined);
+});
+
+Deno.test("a call's outcome says when the model is woken", () => {
+  const outcome = { scheduledFor: 1_795_731_780_000, clampedDelaySeconds: 60, wasClamped: false };
+  for (
+    const [line, expected] of [
+      [{ toolUseResult: outcome }, outcome.scheduledFor],
+      [{ toolUseResult: outcome, isSidechain: true }, undefined],
+      [{ toolUseResult: { ...outcome, scheduledFor: 0, stopped: true } }, "never"],
+      // The loop has lasted too long.
+      [{ toolUseResult: { ...outcome, scheduledFor: 0 } }, "never"],
+      [{ toolUseResult: "Error: `prompt` is required" }, undefined],
+      [{ toolUseResult: { id: "a1b2c3d4", recurring: false } }, undefined],
+      [{ isMeta: true, wakeupSource: "loop_wakeup" }, "never"],
+      [{ isMeta: true, wakeupSource: "schedule_wakeup" }, undefined],
+      [{}, undefined],
+    ] as const
+  ) assertEquals(scheduledWakeup(entryOf(prompt("x", line))), expected);
+  assertEquals(scheduledWakeup(entryOf(text("x"))), undefined);
+});
+
+Deno.test("a goal is known by its command and its lines", () => {
+  for (
+    const [typed, expected] of [["/goal win", true], ["/goal\nwin", true], ["/goal", false], [
+      "/goals x",
+      false,
+    ], ["x /goal y", false]] as const
+  ) assertEquals(isGoalTyped(typed), expected, typed);
+  const user = (content: unknown, more: Line = {}) => {
+    const entry = entryOf(prompt(content, more));
+    assert(entry.type === "user");
+    return entry;
+  };
+  const goal = user("<command-name>/goal</command-name>");
+  assertEquals([isGoal(goal), isGoal(user("/goal x")), isGoal(undefined)], [true, false, false]);
+  const directive = "A session-scoped Stop hook is now active with condition: x";
+  for (
+    const [entry, expected] of [
+      [user("<local-command-stdout>Goal set</local-command-stdout>"), true],
+      [user(directive, { isMeta: true }), true],
+      [user(directive), false],
+      [user("Go on", { isMeta: true }), false],
+      [user([{ type: "text", text: directive }], { isMeta: true }), false],
+    ] as const
+  ) assertEquals([isOfGoal(entry, goal), isOfGoal(entry, user("x"))], [expected, false]);
+  const status = (met: unknown) => pursuesAfter(entryOf(attached("goal_status", { met })));
+  assertEquals([status(false), status(true)], [true, false]);
+  assertEquals(pursuesAfter(entryOf(attached("other", { met: false }))), undefined);
+});
+
+Deno.test("skillDescription() reads the last listing of a skill", () => {
+  const listing = (content: unknown, names: unknown) =>
+    entryOf(attached("skill_listing", { content, names }));
+  const content = "- a: One\nand more\n- a-b: Two\n- not: a name\n- c: Three";
+  const listed = [listing(content, ["a", "a-b", "c"])];
+  for (
+    const [name, description] of [
+      ["a", "One\nand more"],
+      ["a-b", "Two\n- not: a name"],
+      ["c", "Three"],
+      ["b", ""],
+    ] as const
+  ) assertEquals(skillDescription(listed, name), description);
+  const others = [listing(1, ["a"]), listing("- a: Bad", "a"), entryOf(attached("other"))];
+  assertEquals(skillDescription([...listed, ...others], "a"), "One\nand more");
+  assertEquals(skillDescription([...listed, listing("- a: New", ["a"])], "a"), "New");
+});
+
+Deno.test("a structured answer's lines are those of claude -p", () => {
+  const given = entryOf(call("t", BRIDGED_OUTPUT_TOOL, { n: 1 }));
+  assertEquals([outputCallsIn(given), outputCallsIn(entryOf(call("u")))], [["t"], []]);
+  const calls = new Set(["t"]);
+  const as = (line: Line) => lineOf(asOutputLine(entryOf(line), calls));
+  assertEquals(as(call("t", BRIDGED_OUTPUT_TOOL, { n: 1 })), call("t", OUTPUT_TOOL, { n: 1 }));
+  const decision = { decision: "accept", source: "config" };
+  const list = [{ type: "text", text: "Stru" }, { type: "text", text: "ctured" }];
+  assertEquals(
+    as({
+      ...result("t", list, { content: list }),
+      permissionDecision: { ...decision, reasonType: "rule" },
+    }),
+    { ...result("t", "Structured", { content: "Structured" }), permissionDecision: decision },
+  );
+  const remind = (content: unknown) => prompt(content, { isMeta: true });
+  const feedback = `${FEEDBACK}${OUTPUT_REMINDER}`;
+  assertEquals(as(remind(feedback)), remind(OUTPUT_REMINDER));
+  assertEquals(as(remind([{ type: "text", text: feedback }])), remind(OUTPUT_REMINDER));
+  for (
+    const line of [
+      call("u"),
+      result("u", list, { content: list }),
+      remind(`${feedback}!`),
+      prompt(feedback),
+      attached("x"),
+      REQUEST,
+    ]
+  ) assertEquals<unknown>(as(line), line);
+});
+
+/** What lines say of a session, the first of which an earlier run has written. */
+function listed(lines: readonly Line[], earlier = 0): SessionListing {
+  return listingOf(
+    lines.map(entryOf).reduce(
+      (notes, entry, place) => withNoted(notes, entry, { earlier: place < earlier }),
+      NO_NOTES,
+    ),
+  );
+}
+
+Deno.test("listingOf() reads what a session is offered", () => {
+  const { entries } = readTranscript("2.1.330/mcp");
+  const { maxOutputTokens, ...listing } = listed(entries.map(lineOf));
+  assert(listing.tools.includes("Agent") && listing.tools.includes("mcp__lab__hello"));
+  assert(!listing.tools.includes("DeferredToolPlaceholder"));
+  assertEquals(listing.mcpServers, [{ name: "lab", status: "connected" }]);
+  assertEquals([listing.model, listing.permissionMode], ["claude-opus-5-5", "default"]);
+  assertEquals([...maxOutputTokens], [["claude-opus-5-5", 128_000]]);
+  const old = listed(readTranscript("2.1.197/background").entries.map(lineOf));
+  assertEquals(old.tools, []);
+  assert(old.agents.includes("Explore") && old.skills.includes("deep-research"));
+});
+
+Deno.test("listingOf() prefers the run's first request", () => {
+  const shape = (shapeHash: string) => ({
+    type: "api-request-shape",
+    shapeHash,
+    shape: { tools: [{ name: shapeHash }] },
+  });
+  const request = (shapeHash: string) => ({ ...REQUEST, shapeHash });
+  const shaped = [shape("a"), request("a"), shape("b"), request("b"), request("a")];
+  // After the last line nothing is requested: what was offered last is known.
+  for (const [earlier, tool] of [[0, "a"], [3, "b"], [4, "a"], [5, "a"]] as const) {
+    assertEquals(listed(shaped, earlier).tools, [tool]);
+  }
+  const model = (modelId: string) => attached("model", { identity: { modelId } });
+  const asked = (model: string) => ({ ...REQUEST, params: { model, max_tokens: 1 } });
+  for (
+    const [lines, earlier, expected] of [
+      [[asked("a"), asked("b")], 0, "a"],
+      [[asked("a"), asked("b")], 1, "b"],
+      [[asked("a"), model("b[1m]")], 0, "b[1m]"],
+    ] as const
+  ) assertEquals(listed(lines, earlier).model, expected);
+});
+
+Deno.test("listingOf() accepts lines of any content", () => {
+  const names = fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue()));
+  const attachment = fc.record({
+    type: fc.constantFrom(
+      ...["deferred_tools_delta", "agent_listing_delta", "skill_listing", "environment", "model"],
+    ),
+    ...{ addedNames: names, addedTypes: names, names, snapshot: names },
+  });
+  const request = fc.record({
+    type: fc.constantFrom("api-request", "api-request-shape", "permission-mode"),
+    querySource: fc.constantFrom("repl_main_thread", 1),
+    shapeHash: names,
+    shape: fc.oneof(names, fc.record({ tools: names })),
+    params: names,
+  });
+  const line = fc.oneof(
+    request,
+    attachment.map((attachment) => ({ type: "attachment", attachment })),
+  );
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 5 }), (lines) => {
+      assert(listed(lines).tools.every((tool) => typeof tool === "string"));
+    }),
+    { numRuns: 40 },
+  );
 });

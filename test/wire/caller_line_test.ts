@@ -1,89 +1,82 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { lineText, messageLine, readCallerLine } from "../../src/wire/caller_line.ts";
 
 const read = (value: unknown) => readCallerLine(JSON.stringify(value));
 const user = (content: unknown, more = {}) =>
   read({ type: "user", message: { role: "user", content }, ...more });
 
-Deno.test("readCallerLine() takes a message's text and blocks of text, and what else it says", () => {
+Deno.test("readCallerLine() reads a message's text and fields", () => {
   assertEquals(user("hi"), { type: "user", text: "hi", content: "hi" });
   const blocks = ["a ", "", "b", ""].map((text) => ({ type: "text", text }));
   assertEquals(user(blocks), { type: "user", text: "a \nb", content: blocks });
-  assertEquals(user("x", { uuid: "u", priority: "later", session_id: "other" }), {
-    type: "user",
-    text: "x",
-    content: "x",
-    uuid: "u",
-    priority: "later",
-  });
   const written = { type: "user", text: "x", content: "x" } as const;
-  assertEquals(user("x", { origin: { kind: "human" } }), { ...written, human: true });
-  assertEquals(user("x", { origin: { kind: "channel", server: "s" } }), written);
-  assertEquals(user("x", { isSynthetic: true }), { ...written, synthetic: true });
-  assertEquals(user("x", { isSynthetic: false }), written);
-  assertEquals(user("x", { client_composed: true }), { ...written, literal: true });
-  assertEquals(user("x", { client_composed: false }), written);
-  assertEquals(user("x", { uuid: 1, priority: "soon" }), { type: "user", text: "x", content: "x" });
+  for (
+    const [fields, read] of [
+      [{ uuid: "u", priority: "later", session_id: "other" }, { uuid: "u", priority: "later" }],
+      [{ uuid: 1, priority: "soon" }, {}],
+      [{ origin: { kind: "human" } }, { human: true }],
+      [{ origin: { kind: "channel", server: "s" } }, {}],
+      [{ isSynthetic: true }, { synthetic: true }],
+      [{ isSynthetic: false }, {}],
+      [{ client_composed: true }, { literal: true }],
+      [{ client_composed: false }, {}],
+    ] as const
+  ) assertEquals<unknown>(user("x", fields), { ...written, ...read });
 });
 
-Deno.test("readCallerLine() takes images beside the text, or alone", () => {
+Deno.test("readCallerLine() reads images with or without a text", () => {
   const image = { type: "image", source: { type: "base64", data: "iVBORw0KGgo=" } };
   const both = [image, { type: "text", text: "What is this?" }];
   assertEquals(user(both), { type: "user", text: "What is this?", content: both, images: true });
   assertEquals(user([image]), { type: "user", text: "", content: [image], images: true });
 });
 
-Deno.test("readCallerLine() asks what Claude Code asks for nothing", () => {
+Deno.test("readCallerLine() reads an empty message as Claude Code does", () => {
   for (const nothing of [undefined, null, "", [{ type: "text", text: "" }]]) {
     const line = user(nothing);
     assertEquals(line?.type === "user" && [line.text, line.obstacle], ["(no content)", undefined]);
   }
 });
 
-Deno.test("readCallerLine() names what a message holds that cannot be sent", () => {
-  const obstacle = (content: unknown, more = {}) => {
-    const line = user(content, more);
-    return line?.type === "user" ? line.obstacle : undefined;
-  };
-  const image = (source: object) =>
-    obstacle([{ type: "text", text: "x" }, { type: "image", source }]);
-  assertEquals(
-    image({ type: "url", url: "x" }),
-    'claude-print passes images on as base64 data, not as "url"',
-  );
-  assertEquals(image({}), "claude-print passes images on as base64 data, not as undefined");
-  for (const data of [undefined, 5, "", "iVBORw0KGgo\n", "iVBORw0KGgo===", "../x"]) {
-    assertEquals(image({ type: "base64", data }), "an image in it is no base64 data");
+Deno.test("readCallerLine() names content that cannot be sent", () => {
+  const image = (source: object) => [{ type: "text", text: "x" }, { type: "image", source }];
+  const bytes = (data: unknown) => image({ type: "base64", data });
+  const notAs = "claude-print passes images on as base64 data, not as";
+  const rows: readonly (readonly [obstacle: string, ...contents: readonly unknown[]])[] = [
+    [`${notAs} "url"`, image({ type: "url", url: "x" })],
+    [`${notAs} undefined`, image({})],
+    ["an image in it is no PNG, JPEG, GIF or WebP", ...["aGVsbG8=", "JVBERi0="].map(bytes)],
+    ['claude-print passes no "document" blocks on', [{ type: "document", source: {} }]],
+    ["no block is in it, and the interactive Claude Code needs a text", []],
+  ];
+  const malformed: typeof rows = [
+    [
+      "an image in it is no base64 data",
+      ...[undefined, 5, "", "iVBORw0KGgo\n", "iVBORw0KGgo===", "../x"].map(bytes),
+    ],
+    ["a text block in it has no text", [{ type: "text" }], [{ type: "text", text: 5 }]],
+    ["one of its blocks is no object", [5]],
+    ["its content is neither text nor blocks", 5, {}],
+  ];
+  for (const [isMalformed, all] of [[undefined, rows], [true, malformed]] as const) {
+    for (const [obstacle, ...contents] of all) {
+      for (const content of contents) {
+        const line = user(content);
+        assertEquals(line?.type === "user" && [line.obstacle, line.malformed], [
+          obstacle,
+          isMalformed,
+        ]);
+      }
+    }
   }
-  for (const data of ["aGVsbG8=", "JVBERi0="]) {
-    assertEquals(image({ type: "base64", data }), "an image in it is no PNG, JPEG, GIF or WebP");
-  }
+  const line = user("x", { shouldQuery: false });
   assertEquals(
-    obstacle([{ type: "document", source: {} }]),
-    'claude-print passes no "document" blocks on',
-  );
-  assertEquals(obstacle([{ type: "text" }]), "a text block in it has no text");
-  assertEquals(
-    obstacle([]),
-    "no block is in it, and the interactive Claude Code needs a text",
-  );
-  assertEquals(obstacle([5]), "one of its blocks is no object");
-  assertEquals(obstacle(5), "its content is neither text nor blocks");
-  assertEquals(
-    obstacle("x", { shouldQuery: false }),
+    line?.type === "user" && line.obstacle,
     "one that asks nothing of the model has no place in the interactive Claude Code",
   );
-  const isMalformed = (content: unknown) => {
-    const line = user(content);
-    return line?.type === "user" && line.malformed === true;
-  };
-  for (const content of [5, {}, [5], [{ type: "text" }], [{ type: "text", text: 5 }]]) {
-    assert(isMalformed(content), JSON.stringify(content));
-  }
-  assert(!isMalformed([{ type: "document", source: {} }]));
 });
 
-Deno.test("readCallerLine() says that nobody can put words into the assistant's mouth", () => {
+Deno.test("readCallerLine() refuses messages of the assistant", () => {
   const content = [{ type: "text", text: "I said so" }];
   assertEquals(read({ type: "assistant", message: { role: "assistant", content }, uuid: "u" }), {
     type: "user",
@@ -94,7 +87,7 @@ Deno.test("readCallerLine() says that nobody can put words into the assistant's 
   assertEquals(read({ type: "assistant" })?.type, "user");
 });
 
-Deno.test("readCallerLine() skips what says nothing, and ends at what cannot be trusted", () => {
+Deno.test("readCallerLine() skips unknown lines and reports unreadable lines", () => {
   const nothing = [
     "",
     "  ",
@@ -120,7 +113,7 @@ Deno.test("readCallerLine() skips what says nothing, and ends at what cannot be 
   ]);
 });
 
-Deno.test("readCallerLine() takes a request with what it asks for", () => {
+Deno.test("readCallerLine() reads a request and its body", () => {
   const control = (request: unknown) => read({ type: "control_request", request_id: "r", request });
   assertEquals(control({ subtype: "interrupt" }), {
     type: "control",
@@ -150,7 +143,7 @@ Deno.test("readCallerLine() takes a request with what it asks for", () => {
   }
 });
 
-Deno.test("a request keeps an id that is no text, and lacks one that it lacks", () => {
+Deno.test("lineText() keeps a request's id of any type", () => {
   const request = { subtype: "interrupt" };
   for (const request_id of [7, 1.5, true, null, { a: 1 }, [1, "x"], undefined]) {
     const line = JSON.stringify({ type: "control_request", request_id, request });
@@ -159,7 +152,7 @@ Deno.test("a request keeps an id that is no text, and lacks one that it lacks", 
   }
 });
 
-Deno.test("readCallerLine() takes an answer, or the error in its place", () => {
+Deno.test("readCallerLine() reads an answer or its error", () => {
   const answer = (response: unknown) => read({ type: "control_response", response });
   assertEquals(answer({ subtype: "success", request_id: "q", response: { behavior: "deny" } }), {
     type: "answer",
@@ -178,22 +171,22 @@ Deno.test("readCallerLine() takes an answer, or the error in its place", () => {
   }
 });
 
-Deno.test("readCallerLine() does not follow a line into any depth", () => {
-  const deep = `{"type":"control_request","request_id":"r","request":${"[".repeat(1e6)}`;
-  const line = readCallerLine(deep + "]".repeat(1e6) + "}");
+Deno.test("readCallerLine() reports lines that are nested too deeply", () => {
+  const deep = `{"type":"control_request","request_id":"r","request":${"[".repeat(1e5)}`;
+  const line = readCallerLine(deep + "]".repeat(1e5) + "}");
   assertEquals(
     line?.type === "unreadable" && line.reason,
     "Cannot read a line of stdin: it is nested too deeply",
   );
 });
 
-Deno.test("readCallerLine() takes a line of 20 MB for what it is", () => {
-  const text = "x".repeat(20_000_000);
+Deno.test("readCallerLine() reads a line of 5 MB", () => {
+  const text = "x".repeat(5_000_000);
   const line = user(text);
   assertEquals(line?.type === "user" && line.text.length, text.length);
 });
 
-Deno.test("lineText() is the line that says on stdin what a program says", () => {
+Deno.test("lineText() is read back by readCallerLine()", () => {
   const blocks = [{ type: "text", text: "é\u2028" }];
   for (const content of ["hello", blocks]) {
     const said = messageLine(content, { uuid: "u", ticket: "t", priority: "now" });
