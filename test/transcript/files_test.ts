@@ -161,7 +161,7 @@ const TURNS: readonly Line[] = [
 ];
 const TITLE = TURNS.slice(-1);
 
-const cut = (upTo: string, lines = TURNS, dropsTurn?: string): CutTranscript =>
+const cut = (upTo: string, dropsTurn?: string, lines = TURNS): CutTranscript =>
   cutTranscript(textOf(lines), { upTo, dropsTurn });
 const kept = (...lines: readonly Line[]): CutTranscript => ({ kind: "cut", text: textOf(lines) });
 const refused = (by: "message" | "turn", reason: string): CutTranscript => ({
@@ -179,7 +179,7 @@ Deno.test("cutTranscript() keeps a message and all before it", () => {
   // Its ancestors may be written later.
   const [first = {}, date = {}, answered = {}, ...others] = TURNS;
   const late = [date, answered, first, ...others];
-  assertEquals(cut("a1", late), kept(date, first, answered, ...TITLE));
+  assertEquals(cut("a1", undefined, late), kept(date, first, answered, ...TITLE));
 });
 
 Deno.test("cutTranscript() refuses a message that ends no answer", () => {
@@ -196,24 +196,24 @@ Deno.test("cutTranscript() knows the messages of the last branch", () => {
   const compacted = [...TURNS, boundary, prompt("p4", "b"), answer("a5", "p4")];
   const aside = { ...answer("x", "a3"), isSidechain: true };
   assertEquals(cut("nobody"), ABSENT);
-  assertEquals(cut("a3", branched), ABSENT);
-  assertEquals(cut("a1", branched), kept(...TURNS.slice(0, 3), ...TITLE));
-  assertEquals(cut("a1", compacted), ABSENT);
-  assertEquals(cut("x", [...TURNS, aside]), ABSENT);
-  assertEquals(cut("q", [prompt("p", "q"), answer("q", "p")]).kind, "cut", "a circle");
+  assertEquals(cut("a3", undefined, branched), ABSENT);
+  assertEquals(cut("a1", undefined, branched), kept(...TURNS.slice(0, 3), ...TITLE));
+  assertEquals(cut("a1", undefined, compacted), ABSENT);
+  assertEquals(cut("x", undefined, [...TURNS, aside]), ABSENT);
+  assertEquals(cut("q", undefined, [prompt("p", "q"), answer("q", "p")]).kind, "cut", "a circle");
   const odd = `not json\n[]\n${textOf(TURNS)}{"half`;
   assertEquals(cutTranscript(odd, { upTo: "a1", dropsTurn: undefined }).kind, "cut");
-  assertEquals(cut("a1", []), ABSENT);
+  assertEquals(cut("a1", undefined, []), ABSENT);
 });
 
 Deno.test("cutTranscript() drops one named turn at most", () => {
-  assertEquals(cut("a1", TURNS, "p2"), cut("a1"));
-  assertEquals(cut("a3", TURNS, "p2"), cut("a3"), "nothing is dropped");
+  assertEquals(cut("a1", "p2"), cut("a1"));
+  assertEquals(cut("a3", "p2"), cut("a3"), "nothing is dropped");
   const more = (turn: string, why: string) =>
     refused("turn", `more than the turn "${turn}" would be left out: ${why}`);
-  assertEquals(cut("a1", TURNS, "p1"), more("p1", "the first of it is the user line p2"));
+  assertEquals(cut("a1", "p1"), more("p1", "the first of it is the user line p2"));
   const lines = [...TURNS, prompt("p3", "a3"), answer("a4", "p3")];
-  assertEquals(cut("a1", lines, "p2"), more("p2", "the user line p3 is among it"));
+  assertEquals(cut("a1", "p2", lines), more("p2", "the user line p3 is among it"));
 });
 
 Deno.test("strangerToTurn() finds lines that are not the turn's", () => {

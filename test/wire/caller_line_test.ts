@@ -25,10 +25,12 @@ Deno.test("readCallerLine() reads a message's text and fields", () => {
 });
 
 Deno.test("readCallerLine() reads images with or without a text", () => {
-  const image = { type: "image", source: { type: "base64", data: "iVBORw0KGgo=" } };
-  const both = [image, { type: "text", text: "What is this?" }];
-  assertEquals(user(both), { type: "user", text: "What is this?", content: both, images: true });
-  assertEquals(user([image]), { type: "user", text: "", content: [image], images: true });
+  for (const data of ["iVBORw0KGgo=", "/9j/AAAA", "R0lGODAA", "UklGRgAA"]) {
+    const image = { type: "image", source: { type: "base64", data } };
+    const both = [image, { type: "text", text: "What is this?" }];
+    assertEquals(user(both), { type: "user", text: "What is this?", content: both, images: true });
+    assertEquals(user([image]), { type: "user", text: "", content: [image], images: true });
+  }
 });
 
 Deno.test("readCallerLine() reads an empty message as Claude Code does", () => {
@@ -200,4 +202,14 @@ Deno.test("lineText() is read back by readCallerLine()", () => {
     type: "control",
     request,
   });
+  for (
+    const [answer, subtype] of [
+      [{ id: "q", response: { behavior: "deny" } }, "success"],
+      [{ id: "q", error: "gone" }, "error"],
+    ] as const
+  ) {
+    const text = lineText({ type: "answer", answer });
+    assertEquals(readCallerLine(text), { type: "answer", answer });
+    assertEquals(JSON.parse(text).response.subtype, subtype);
+  }
 });

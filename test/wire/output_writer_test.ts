@@ -167,7 +167,7 @@ function streamed(...frames: readonly Frame[]) {
 
 Deno.test("an answer is streamed from its second line on", () => {
   const deltas = ["One\n", "two", " and\nthree"].map(delta);
-  assertEquals(streamed(TEXT, ...deltas, result("One\ntwo and\nthree")), [
+  assertEquals(streamed(TEXT, ...deltas, FRAME, result("One\ntwo and\nthree")), [
     ["One\ntwo", " and\nthree", "\n"],
     0,
   ]);
@@ -218,6 +218,7 @@ Deno.test("a turn that is cut short streams each text once", () => {
     [[...texts, delta("\n"), cut()], "a\nb\n"],
     [[...texts, cut()], "a\nb\n"],
     [[...texts, TOOL, cut("a\nb")], "a\nb\n"],
+    [[...texts, TOOL, cut("b")], "a\nb\n"],
     [[...texts, TOOL, TEXT, delta("c"), cut("c")], "a\nb\n\nc\n"],
     [[TEXT, delta("a"), cut("a")], "a\n"],
     [[TEXT, delta("a"), cut()], ""],
