@@ -5,7 +5,7 @@ import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../src/transcript/structured_output.ts";
 import type { AssistantFrame, StreamEventFrame } from "../../src/wire/message_frames.ts";
 import type { Frame } from "../../src/wire/frame.ts";
-import { fieldsOf, type Line, prompt, result } from "./lines.ts";
+import { fieldsOf, type Line, OVER, prompt, result } from "./lines.ts";
 import { assertStreamGrammar } from "./live/stream_grammar.ts";
 import { FramesRun } from "./runs.ts";
 
@@ -202,6 +202,23 @@ Deno.test("an answer of the next turn waits for its beginning", () => {
   run.give({ type: "read" });
   run.push(line("n", text("b\nc")));
   assertEquals(outline(run.take()), `${REQUEST} start:0:text delta:0:b|c <b|c> stop:0 ${END}`);
+});
+
+Deno.test("a late hook of the turn before prints nothing", () => {
+  const run = begun({ conversation: true });
+  const say = (text: string) => run.give({ type: "message", message: { text, way: "rendezvous" } });
+  say("Hi");
+  for (const words of ["one", "two", "three", "four", "five"]) run.push(line(words, text(words)));
+  run.push(OVER);
+  run.endTurn({ kind: "answered", stop: {} }, { recorded: true });
+  say("Two");
+  run.push(prompt("Two", { uuid: "q" }));
+  run.take();
+  displays(run, 0, "four", { final: true });
+  displays(run, 0, "five", { message_id: "e", final: true });
+  assertEquals(run.take(), []);
+  displays(run, 0, "next\n", { message_id: "f", turn_id: "u" });
+  assertEquals(outline(run.take()), `${REQUEST} start:0:text delta:0:next|`);
 });
 
 Deno.test("texts that hooks join are one block and several frames", () => {
