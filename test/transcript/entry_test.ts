@@ -3,6 +3,8 @@ import * as fc from "fast-check";
 import { commandOutput } from "../../src/transcript/command_output.ts";
 import { isPrompt, lineOf, parseEntry, type UserMeaning } from "../../src/transcript/entry.ts";
 import { isGoal, isGoalTyped, isOfGoal, pursuesAfter } from "../../src/transcript/goal.ts";
+import { HALTED } from "../../src/transcript/halted.ts";
+import { keptEntry } from "../../src/transcript/kept_entry.ts";
 import { recalledEntry } from "../../src/transcript/recalled_entry.ts";
 import { scheduledWakeup } from "../../src/transcript/scheduled_wakeup.ts";
 import {
@@ -146,6 +148,34 @@ Deno.test("an earlier line is recalled without its words", () => {
   ) assertEquals(recalledEntry(entryOf(line)), entryOf(line));
   const snapshot = { type: "file-history-snapshot", snapshot: {} };
   assertEquals(recalledEntry(entryOf(snapshot)), undefined);
+});
+
+Deno.test("a printed line is kept without what tools were given and gave", () => {
+  const kept = (line: Line) => {
+    const entry = entryOf(line);
+    assert(entry.type !== "other");
+    return lineOf(keptEntry(entry));
+  };
+  const listings = "agent_listing_delta command_permissions deferred_tools_delta environment " +
+    "goal_status model queued_command skill_listing";
+  for (const type of [...listings.split(" "), HALTED]) {
+    assertEquals<unknown>(kept(attached(type, { more: 1 })), attached(type, { more: 1 }));
+  }
+  assertEquals<unknown>(kept(attached("other", { more: 1 })), attached("other"));
+  const long = "x".repeat(65);
+  assertEquals<unknown>(kept(call("t", OUTPUT_TOOL, { n: 1 })), call("t", OUTPUT_TOOL, { n: 1 }));
+  const { message: { content: [block] } } = kept(call("t")) as ReturnType<typeof call>;
+  assertEquals(block, { type: "tool_use", id: "t", name: "Bash" });
+  const contentOf = (line: Line) => (kept(line) as ReturnType<typeof result>).message.content[0];
+  const given = (content: unknown, more: Line = {}) => result("t", {}, { content, ...more });
+  assertEquals(contentOf(given(long))?.content, long.slice(1));
+  assertEquals(contentOf(given([{ type: "text", text: "a" }, { type: "image" }]))?.content, "a");
+  assertEquals(contentOf(given(long, { is_error: true }))?.content, long);
+  const agent = { agentId: "a", agentType: "x", isAsync: true, status: "completed" };
+  assertEquals(kept(result("t", { ...agent, content: long }))["toolUseResult"], agent);
+  assertEquals(kept(result("t", { content: long }))["toolUseResult"], undefined);
+  const image = { type: "image", source: long };
+  assertEquals<unknown>(kept(prompt([image])), prompt([{ type: "image" }]));
 });
 
 Deno.test("parseTaskNotification() reads how a task ended", () => {
