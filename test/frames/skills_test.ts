@@ -150,7 +150,7 @@ Deno.test("a typed review has the name of its command", () => {
 Deno.test("a skill that runs in the session has no subagent", () => {
   const run = begun();
   run.push(skill("busy", "s1"));
-  run.push(result("s1", { success: true }));
+  run.push(result("s1"));
   run.push(REMARK);
   run.take();
   // Somebody has typed it.

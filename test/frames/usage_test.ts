@@ -9,6 +9,7 @@ import { costNote } from "../../src/frames/turns/conversation_usage.ts";
 import { type CostState, usageBefore, usageSoFar } from "../../src/frames/turns/cost_so_far.ts";
 import { toldBy } from "../../src/frames/turns/told_by.ts";
 import type { JsonObject } from "../../src/json_object.ts";
+import type { Ending } from "../../src/session/effect.ts";
 import { turnsOf } from "../../src/transcript/turn/turn.ts";
 import { readRecording, recordingNames } from "../transcript/recording.ts";
 import { conversationOptions } from "./conversation_options.ts";
@@ -348,6 +349,26 @@ Deno.test("a turn has a cost before a status line has run", () => {
     const run = child(options);
     takeTurn(run, "One");
     assertEquals(fieldsOf(run.take(), "result", "total_cost_usd"), [[total]]);
+  }
+});
+
+Deno.test("a turn lasts as its lines say, or until it was ended", () => {
+  for (
+    const [ending, duration] of [
+      [{ kind: "answered", stop: {} }, 0],
+      [{ kind: "max-turns" }, 0],
+      [{ kind: "budget" }, 0],
+      [{ kind: "output-tries" }, 0],
+      [{ kind: "timeout" }, 5000],
+      [{ kind: "aborted" }, 5000],
+    ] as const satisfies readonly (readonly [Ending, number])[]
+  ) {
+    const run = child();
+    run.give({ type: "message", message: { text: "Hi", way: "rendezvous" } });
+    run.push(prompt(), REQUEST, text("x"));
+    run.waitUntil(5000);
+    run.endTurn(ending, { recorded: true });
+    assertEquals(fieldsOf(run.take(), "result", "duration_ms"), [[duration]], ending.kind);
   }
 });
 
