@@ -85,7 +85,7 @@ Deno.test("the next child does not repeat the session's state", () => {
   assertEquals(withStates(next, "started init").told, "started init");
 });
 
-Deno.test("only Agent SDKs read of the state, unless it is shown", () => {
+Deno.test("the state is for Agent SDKs, unless it is shown", () => {
   const [state] = tellActivity(BEGUN, "running").frames;
   assertEquals<unknown>({ ...state, uuid: "" }, {
     type: "system",
@@ -113,7 +113,7 @@ Deno.test("a session goes on once its last permission is decided", () => {
   assertEquals(isAnswered(asking(server), asking()), false);
 });
 
-Deno.test("a message's frames follow initialize, and the first of each kind names it", () => {
+Deno.test("the first frame of each kind names its message", () => {
   const uuid = "11111111-1111-4111-8111-111111111111";
   const run = new ConversationRun({
     session: {

@@ -279,7 +279,7 @@ const resultOf = (entry: ReturnType<typeof entryOf>) =>
     turn: turnsOf([entry])[0],
   });
 
-Deno.test("an API error has claude -p's words in frame and result", () => {
+Deno.test("an API error has the words of claude -p", () => {
   const words = "Please run /login · API Error: 401 x";
   const printed = "Failed to authenticate. API Error: 401 x";
   const said = (more: Line) => framesOf(errorLine(words, more)).map((frame) => frame["message"]);

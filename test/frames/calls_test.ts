@@ -221,7 +221,7 @@ Deno.test("results tell two calls of one command apart", () => {
   ]]);
 });
 
-Deno.test("the last of two calls of one command is printed live", () => {
+Deno.test("the last of two equal calls is printed live", () => {
   const run = new ShellRun();
   run.push(bash("t", "date"), bash("u", "date"));
   run.give(shell("b1", "date"), wrote("b1", "1\n"), over("b1"));
@@ -230,7 +230,7 @@ Deno.test("the last of two calls of one command is printed live", () => {
   assertEquals(run.told, [["t", "b1", "1\n"], ["t", "b1", ""], ["u", "b2", "2\n"]]);
 });
 
-Deno.test("a shell that ended at once belongs to a later call", () => {
+Deno.test("a shell that ended belongs to a later call", () => {
   const run = new ShellRun();
   run.push(bash("t", "true"));
   run.give(shell("b2", "seq 2", false), wrote("b2", "1\n2\n"), over("b2"));

@@ -232,7 +232,7 @@ Deno.test("lines written twice or late are printed once, in order", () => {
   assertEquals(runTurns(run.state).recent.map(({ numTurns }) => numTurns), [4]);
 });
 
-Deno.test("lines wait for a summary until the turn or run ends", () => {
+Deno.test("lines wait for a summary until the turn ends", () => {
   for (
     const [lines, before, after] of [
       [[answer("done", 600)], "init", "init done"],

@@ -197,7 +197,7 @@ Deno.test("a child that refuses to start is quoted", () => {
   }
 });
 
-Deno.test("a changed prompt fails, whichever of line and hook comes first", () => {
+Deno.test("a changed prompt fails by its line or hook", () => {
   const changed = `<pasted_content id="1">${SENT}</pasted_content>`;
   const hook: News = { type: "hook", event: "UserPromptSubmit", payload: { prompt: changed } };
   for (const isWritten of [false, true]) {
@@ -223,7 +223,7 @@ Deno.test("turns that the run's end started are not counted", () => {
   }
 });
 
-Deno.test("lines of earlier runs and of claude -p are not printed", () => {
+Deno.test("lines of other runs are not printed", () => {
   const old = entryOf(text("old", { uuid: "old", entrypoint: "cli" }));
   const run = new OneRun();
   run.give({ type: "earlier", entries: [old] });
@@ -320,7 +320,7 @@ Deno.test("a permission mode is printed when it changes", () => {
   }
 });
 
-Deno.test("a hook's failure is printed at once after the first prompt", () => {
+Deno.test("a hook's failure is printed after the first prompt", () => {
   const first = tellHookFailure(BEGUN, { text: "it failed" });
   assertEquals([first.frames, first.state.early.length], [[], 1]);
   const later = startFrames({ ...OPTIONS, before: toldBy(BEGUN, []) }, REPORT);
@@ -418,7 +418,7 @@ Deno.test("a prompt of a schedule keeps its source", () => {
   assertEquals(fieldsOf(run.frames, "command_lifecycle", "wakeup_source")[0], ["schedule_wakeup"]);
 });
 
-Deno.test("a model kept asleep by a project's prompts is a warning", () => {
+Deno.test("a model kept asleep by a project is a warning", () => {
   for (const keptAsleep of [true, undefined]) {
     const session = { wakeless: true } as const;
     const run = scheduled({ session, report: keptAsleep ? { keptAsleep } : {} });

@@ -65,7 +65,7 @@ const exact = (options: Partial<FramesOptions> = {}) => begun({ partial: "exact"
 const line = (id: string, content: Line, more: Line = {}) => answer([content], id, more);
 const texts = (id: string, text: string) => line(id, { type: "text", text });
 
-Deno.test("an answer is printed by event, its frame before its block's end", () => {
+Deno.test("an answer's frame comes before its block's end", () => {
   const run = exact();
   asks(run, 1);
   assertEquals(outline(run.take()), "status");

@@ -45,7 +45,7 @@ Deno.test("a transcript becomes init and a frame a block", () => {
   ]);
 });
 
-Deno.test("a session begins two seconds after its prompt at the latest", () => {
+Deno.test("a session begins two seconds after its prompt", () => {
   const run = new FramesRun();
   run.push(attached("x"));
   assertEquals(run.due("init"), undefined);
@@ -186,7 +186,7 @@ Deno.test("an answer written before the session's description is printed after",
   }
 });
 
-Deno.test("a run has the same ids each time, and none twice", () => {
+Deno.test("a run has the same unique ids each time", () => {
   const ids = () => {
     const run = new FramesRun();
     run.push(prompt(), ...Array.from({ length: 100 }, (_, at) => text(`${at}`)));
@@ -435,7 +435,7 @@ Deno.test("a command's remark to the model is not printed", () => {
   assertEquals(run.take(), []);
 });
 
-Deno.test("a goal is printed as set, and its answer is the result", () => {
+Deno.test("a goal is printed, and its answer has a result", () => {
   const run = new FramesRun();
   const message = { text: "/goal  win it ", way: "paste", command: "/goal" } as const;
   run.give({ type: "message", message });

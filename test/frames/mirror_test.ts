@@ -76,7 +76,7 @@ Deno.test("lines that wait for a subagent are mirrored at once", () => {
   assertEquals(mirrored(run), []);
 });
 
-Deno.test("a note on a subagent is mirrored alone, with home's paths", () => {
+Deno.test("a subagent's note is mirrored alone, with home's paths", () => {
   const said = prompt("hi");
   const note = { type: "user", agentType: "x", output: "/run/projects/p" };
   const homes = { child: "/run", user: "/home" };

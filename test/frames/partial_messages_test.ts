@@ -92,7 +92,7 @@ Deno.test("a late thought has a frame, and no events", () => {
   assertStreamGrammar(frames);
 });
 
-Deno.test("lines that no hook displayed are streamed, and late hooks ignored", () => {
+Deno.test("lines without a hook are streamed, late hooks ignored", () => {
   const run = begun();
   run.give({ type: "read" });
   for (const block of [THOUGHT, text("I look"), CALL]) run.push(line("m", block, null));

@@ -307,7 +307,7 @@ const costs = (frames: readonly AnyFrame[]) =>
     return [[total_cost_usd, ...Object.values(modelUsage ?? {}).map(({ costUSD }) => costUSD)]];
   });
 
-Deno.test("an early result keeps its place, and waits for its price", () => {
+Deno.test("an early result keeps its place and its price", () => {
   for (
     const [reading, expected] of [
       [{ early: true }, [[undefined]]],

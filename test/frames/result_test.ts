@@ -84,7 +84,7 @@ Deno.test("a failure keeps the text so far", () => {
   }
 });
 
-Deno.test("a deferred call ends its turn and is in the result", () => {
+Deno.test("a deferred call ends its turn and is printed", () => {
   const failed = (content: string) => result("t", undefined, { is_error: true, content });
   const hook = "PreToolUse:Bash hook error:";
   const deferred = { id: "t", name: "Bash", input: { command: "x" } };
@@ -104,7 +104,7 @@ Deno.test("a deferred call ends its turn and is in the result", () => {
   assertEquals(told({ turn }, "deferred_tool_use"), [undefined]);
 });
 
-Deno.test("an interrupt during a tool has a reason of its own", () => {
+Deno.test("an interrupt during a tool has its own reason", () => {
   const outcome = { kind: "interrupted", signal: "SIGINT", message: "Interrupted" } as const;
   const reason = (line: Line) =>
     told({ outcome, turn: turnOf(prompt(), line) }, "terminal_reason")[0];
@@ -140,7 +140,7 @@ Deno.test("an answer to another prompt is not printed", () => {
   assertEquals(told({ outcome, turn, isForeign: true }, "result"), [undefined]);
 });
 
-Deno.test("a result prices each model as far as it is known", () => {
+Deno.test("a result prices each known model", () => {
   const fields = ["total_cost_usd", "duration_api_ms", "modelUsage"];
   assertEquals(told({}, ...fields), [undefined, 0, {}]);
   assertEquals(told({ cost: COST }, "modelUsage"), [{

@@ -57,7 +57,7 @@ const DONE = text("It is done");
 const ofSkill = (id: string, frames = "") =>
   `task_started user@${id} ${frames}task_notification user`;
 
-Deno.test("a skill that runs as a subagent is printed as it works", () => {
+Deno.test("a skill's subagent is printed as it works", () => {
   const run = begun();
   // Its first line may be read before that of the call.
   run.pushSubagent(fork("a1"), BUSY);
@@ -105,7 +105,7 @@ const OUTPUT = {
   content: "<local-command-stdout>It is done</local-command-stdout>",
 };
 
-Deno.test("a typed skill is printed with its output at its end", () => {
+Deno.test("a typed skill is printed at its end", () => {
   const run = new FramesRun();
   const listing = attached("skill_listing", { names: ["busy"], content: "- busy: Works" });
   run.pushSubagent(fork("a1"), BUSY, listing, SHELL, result("b"));
@@ -124,7 +124,7 @@ Deno.test("a typed skill is printed with its output at its end", () => {
   assertEquals(run.state.typed, { command: "custom", result: "It is done" });
 });
 
-Deno.test("an older version prints no words of a typed skill's subagent", () => {
+Deno.test("an older version prints no words of typed skills", () => {
   const run = new FramesRun();
   const old = (line: Line) => ({ ...line, version: "2.1.285" });
   run.pushSubagent(fork("a1"), ...[BUSY, DONE].map(old));
@@ -178,7 +178,7 @@ Deno.test("the result of a skill waits for its subagent's words", () => {
   assertEquals(kinds(run.take()), "user", "nothing has been read of it");
 });
 
-Deno.test("a skill's task is ambient and fails with an API error", () => {
+Deno.test("a skill's task is ambient and may fail", () => {
   const run = begun({ subagentText: true });
   run.push(skill("busy", "s1"));
   run.pushSubagent(fork("a1"), BUSY, REMARK, { ...text("API Error"), isApiErrorMessage: true });
@@ -333,7 +333,7 @@ Deno.test("a typed skill's result waits a second for its subagent", () => {
   assertEquals([unread.told, unread.due("subagent")], [BARE, undefined]);
 });
 
-Deno.test("the next turn waits for the result of a typed skill", () => {
+Deno.test("the next turn waits for a typed skill's result", () => {
   const asked = () => {
     const run = typed();
     run.push(...TYPED);

@@ -177,7 +177,7 @@ function tryOrders(
   for (const order of ordersOf(streams)) check(begin().hear(...order), names(order));
 }
 
-Deno.test("a message after a stopped turn has its turn, in any order", () => {
+Deno.test("a message after a stopped turn has its turn", () => {
   for (const stallMs of [0, 25_000]) {
     const stalled = () => {
       const run = stopped().wait(stallMs);
@@ -198,7 +198,7 @@ Deno.test("a message after a stopped turn has its turn, in any order", () => {
   }
 });
 
-Deno.test("a message lost with a stopped turn goes to the next child", () => {
+Deno.test("a lost message goes to the next child", () => {
   const popped = written({ type: "queue-operation", operation: "popAll", content: "Three" });
   for (
     const fate of [
@@ -242,7 +242,7 @@ Deno.test("an Escape that hits the next turn stops it", () => {
   }
 });
 
-Deno.test("an early interrupt stops the turn once its prompt is written", () => {
+Deno.test("an early interrupt waits for the prompt's line", () => {
   for (const stallMs of [0, 25_000]) {
     for (const begin of ordersOf([[submit("Two")], [status("busy")], [prompt("Two")]])) {
       const begun = () => {
@@ -260,7 +260,7 @@ Deno.test("an early interrupt stops the turn once its prompt is written", () => 
   }
 });
 
-Deno.test("a turn with a queued message is stopped after its first request", () => {
+Deno.test("an interrupt with a queue waits for the request", () => {
   for (const queued of [[], [say("Two")]]) {
     const asked = () =>
       new StoppedRun(...START, say("One"), submit("One"), status("busy"))
@@ -283,7 +283,7 @@ function unwritten(...texts: readonly string[]): StoppedRun {
   return run;
 }
 
-Deno.test("a stopped turn written late has one result, in any order", () => {
+Deno.test("a stopped turn written late has one result", () => {
   for (const texts of [["Two"], ["Two", "Another"]]) {
     const late = texts.flatMap((text) => [prompt(text), INTERRUPTED]);
     const streams = [
@@ -299,7 +299,7 @@ Deno.test("a stopped turn written late has one result, in any order", () => {
   }
 });
 
-Deno.test("a late mark of a stopped turn stops no other turn", () => {
+Deno.test("a late mark stops no other turn", () => {
   const run = rested().hear(say("Two"), ...taken("Two"), INTERRUPT, DRAWN, status("idle"));
   assertEquals(run.wait(SOON_MS).results, ["first", ABORTED]);
   run.hear(say("Three"), submit("Three"), status("busy"), INTERRUPT, INTERRUPTED);
@@ -309,7 +309,7 @@ Deno.test("a late mark of a stopped turn stops no other turn", () => {
   assertEquals(run.typed, ".\x1b\x7f.\x1b\x7f");
 });
 
-Deno.test("a message with a stopped one's words has its own turn", () => {
+Deno.test("a repeated message after a stop has a turn", () => {
   const run = unwritten("Two");
   const timestamp = new Date(run.state.options.frames.startedAt + run.now + 1).toISOString();
   run.hear(say("Two"), submit("Two"), status("busy"), prompt("Two", { uuid: "again", timestamp }));
@@ -317,7 +317,7 @@ Deno.test("a message with a stopped one's words has its own turn", () => {
   assertEquals(run.wait(SOON_MS, 3).results, ["first", ABORTED, "second"]);
 });
 
-Deno.test("an interrupt that cancels the queue keeps what the child has", () => {
+Deno.test("cancelling the queue keeps the child's messages", () => {
   const later = message({ text: "Four", way: "rendezvous", priority: "later" });
   const run = new StoppedRun(...START, say("One"), ...taken("One"), REQUESTED, say("Three"), later);
   run.hear(control("interrupt", { cancel_queued: true }), DRAWN, INTERRUPTED, ...taken("Three"));

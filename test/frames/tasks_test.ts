@@ -88,7 +88,7 @@ Deno.test("a foreground subagent is printed as it works", () => {
   ]);
 });
 
-Deno.test("the result of a subagent waits a second for its lines", () => {
+Deno.test("a subagent's result waits a second for its lines", () => {
   const run = begun();
   run.push(agent());
   run.push({ ...result("t", DONE), ...at(9000) });
@@ -105,7 +105,7 @@ Deno.test("the result of a subagent waits a second for its lines", () => {
   assertEquals(fieldsOf(run.take(), "task_started", "task_id"), [["a2"]]);
 });
 
-Deno.test("the result of a subagent waits for no other one's words", () => {
+Deno.test("a subagent's result waits for its own words", () => {
   const run = begun();
   run.push(agent(), agent("t2"));
   run.pushSubagent(SUBAGENT, LOOK);
@@ -161,7 +161,7 @@ Deno.test("a hook of one subagent begins no later call", () => {
   assertEquals(kinds(run.take()), "assistant");
 });
 
-Deno.test("a hook counts for the call after a turn's late last line", () => {
+Deno.test("a hook counts for a call after a late line", () => {
   const run = begun();
   run.give({ ...starts("a1"), ranAt: Date.UTC(2026, 0, 1, 0, 1) });
   run.push({ ...OVER, ...at(0) });
@@ -258,7 +258,7 @@ Deno.test("a shell's three seconds count from its own start", () => {
   assertEquals(fieldsOf(run.take(), "task_started", "description"), [["make test"]]);
 });
 
-Deno.test("no shell is a task while calls and shells do not match", () => {
+Deno.test("shells that match no calls are no tasks", () => {
   const run = begun();
   run.push(make());
   run.waitUntil(CALLED + 10_000);
@@ -555,7 +555,7 @@ Deno.test("lines after a silent subagent's call wait a second", () => {
   assertEquals(words(run).slice(0, 1), ["t4"]);
 });
 
-Deno.test("a call waits for its subagent from the session's start on", () => {
+Deno.test("a session's first call waits for its subagent", () => {
   const run = new FramesRun();
   run.push(prompt(), agent("t1", FOREGROUND, at(10)), agent("t2", FOREGROUND, at(30)));
   run.pass("init");
@@ -563,7 +563,7 @@ Deno.test("a call waits for its subagent from the session's start on", () => {
   assertEquals(run.due("subagent"), 1000);
 });
 
-Deno.test("calls do not wait where hooks or nothing tell of subagents", () => {
+Deno.test("calls do not wait for hooked or unread subagents", () => {
   for (
     const [options, input] of [
       [{ callHooks: true }, FOREGROUND],
@@ -578,7 +578,7 @@ Deno.test("calls do not wait where hooks or nothing tell of subagents", () => {
   }
 });
 
-Deno.test("of two ends told together the first has an empty result", () => {
+Deno.test("the first of two joined ends has an empty result", () => {
   const run = begun();
   run.push(text("started"));
   run.give({ type: "hook", event: "Stop", payload: { background_tasks: [{ type: "shell" }] } });

@@ -72,7 +72,7 @@ Deno.test("modelLimits() has the limits that claude -p prints", () => {
   }
 });
 
-Deno.test("totals of turns do not depend on how they are taken", () => {
+Deno.test("totals do not depend on how turns are taken", () => {
   const counts = recordingNames().map((name) => {
     const turns = turnsOf(readRecording(name).entries);
     const all = withTurns(NO_TURNS, turns);
@@ -344,7 +344,7 @@ const spawned = (run: FramesRun) =>
     return [spawned, completed, by_type];
   });
 
-Deno.test("a turn has a cost before a status line has run", () => {
+Deno.test("a turn has a cost before the first status line", () => {
   for (const [options, total] of [[{}, 0], [{ before: { ...BEFORE, results: 0 } }, 0.5]] as const) {
     const run = child(options);
     takeTurn(run, "One");
@@ -352,7 +352,7 @@ Deno.test("a turn has a cost before a status line has run", () => {
   }
 });
 
-Deno.test("a turn lasts as its lines say, or until it was ended", () => {
+Deno.test("a turn lasts until its last line or its end", () => {
   for (
     const [ending, duration] of [
       [{ kind: "answered", stop: {} }, 0],

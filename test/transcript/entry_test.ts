@@ -150,7 +150,7 @@ Deno.test("an earlier line is recalled without its words", () => {
   assertEquals(recalledEntry(entryOf(snapshot)), undefined);
 });
 
-Deno.test("a printed line is kept without what tools were given and gave", () => {
+Deno.test("a printed line is kept without inputs and outputs", () => {
   const kept = (line: Line) => {
     const entry = entryOf(line);
     assert(entry.type !== "other");

@@ -62,7 +62,7 @@ Deno.test("an answer without a prompt's line is a turn", () => {
   ]);
 });
 
-Deno.test("lines of a claude -p that resumed the session are left out", () => {
+Deno.test("lines of another claude -p are left out", () => {
   const [cli, print] = ["cli", "sdk-cli"].map((entrypoint) => ({ entrypoint }));
   const turns = turnsIn(
     prompt("Hi", cli),
@@ -107,7 +107,7 @@ Deno.test("each message counts once, with its last usage", () => {
   assertEquals([turn?.usage, turn?.answers], [{ input_tokens: 7, new_count: 1 }, 2]);
 });
 
-Deno.test("lines of earlier runs are no turn of a resumed run", () => {
+Deno.test("lines of earlier runs are no turn", () => {
   for (const old of ["2.1.330/plain", "2.1.168/denied"]) {
     const before = readTranscript(old).entries;
     const ids = before.flatMap((entry) => entry.type === "other" ? [] : entry.uuid ?? []);

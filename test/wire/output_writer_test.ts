@@ -86,7 +86,7 @@ Deno.test("text prints errors as claude -p does", () => {
   }
 });
 
-Deno.test("a turn that is cut short keeps the turns before it", () => {
+Deno.test("a cut turn keeps the turns before it", () => {
   for (const subtype of ["interrupted", "idle_timeout", "timeout"]) {
     assertEquals(written("text", [RESULT, failed(subtype)]), ["Done\n", "", ""]);
     const half = failed(subtype, { result: "Half" });
@@ -175,7 +175,7 @@ Deno.test("an answer is streamed from its second line on", () => {
   assertEquals(streamed(TEXT, delta("\n\nOne"), result("\n\nOne")), [["\n\nOne\n"], 0]);
 });
 
-Deno.test("a remark before a call is streamed if it is longer than a line", () => {
+Deno.test("remarks longer than a line are streamed", () => {
   const done = [TEXT, delta("Done"), RESULT];
   const short = [TEXT, delta("I look\n"), TOOL];
   const long = [TEXT, delta("I look\nat it"), TOOL];
@@ -190,7 +190,7 @@ Deno.test("a remark before a call is streamed if it is longer than a line", () =
   ]);
 });
 
-Deno.test("the last of two texts in a block is streamed once", () => {
+Deno.test("the last text of a block is streamed once", () => {
   const texts = [TEXT, delta("Four\nand a half. "), delta("Five")];
   for (const last of ["Five", "a half. Five", "Five\n"]) {
     const end = last.endsWith("\n") ? [delta("\n")] : [];
