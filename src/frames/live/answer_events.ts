@@ -20,7 +20,7 @@ import type { ContentBlock } from "../../transcript/entry.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { StreamEvent } from "../../wire/message_frames.ts";
 
-/** Hooks that are late are late by milliseconds: these are more messages than can have been told meanwhile. */
+/** A late hook is late by milliseconds: no more messages than these can be emitted in that time. */
 const MOST_CLOSED = 64;
 
 /** Begins an answer: with the id of the API where it is known. */
@@ -213,7 +213,8 @@ function close(state: FramesState, { displayId, text }: OpenAnswer): FramesState
   if (text === "") return next;
   const [first] = partial.displayed;
   const isFirst = first !== undefined && areOneText(text, takeText(first).texts.join(""));
-  return isFirst ? closed(next, first.id) : changed(next, { unheard: [...partial.unheard, text] });
+  if (isFirst) return closed(next, first.id);
+  return changed(next, { unheard: [...partial.unheard, text].slice(-MOST_CLOSED) });
 }
 
 /** Forgets a message that a hook tells of, and whatever a hook that is late still tells of it. */
