@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import {
   blankedFlags,
+  flagsToTakeOver,
   recordedFlags,
   withSystemPrompts,
 } from "../../src/cassette/recorded_flags.ts";
@@ -71,4 +72,12 @@ Deno.test("system prompts are recorded as texts, whether a flag, its file or the
     assertEquals(recorded([`--system-prompt-file=${other}`]), ["--system-prompt-file"]);
   }
   assertEquals(recorded(["--system-prompt=Be"]), ["--system-prompt=Be"]);
+});
+
+Deno.test("a fork takes over no more than 200 recorded flags", () => {
+  const many = [...Array(199).fill("--settings"), "--model=haiku", "--effort=low"];
+  assertEquals(flagsToTakeOver(many, { given: new Set(), blanked: [] }), {
+    taken: ["--model=haiku"],
+    left: ["--settings"],
+  });
 });

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { foreignNames } from "../../fixtures/foreign_names.ts";
 import { CLAUDE_VERSIONS } from "../../fixtures/programs/claude_binary.ts";
 import { FIXTURE_DIALOGS } from "../../fixtures/record/fixture_dialogs.ts";
@@ -174,6 +174,27 @@ for (const [kind, { run, index }] of firstOfEachKind()) {
     assertNames(difference, { frame, index, place });
   });
 }
+
+Deno.test("a replay makes the frames anew from the options and inputs of the cast", () => {
+  const { cast, tape } = runOf("2.1.332/answer").cassette;
+  const { claude_print: ours } = cast.header;
+  const { conversation } = ours;
+  const frames = { ...conversation.frames, cwd: "/elsewhere" };
+  const header = {
+    ...cast.header,
+    claude_print: { ...ours, conversation: { ...conversation, frames } },
+  };
+  assertMatch(
+    only(replayCassette({ cast: { ...cast, header }, tape })),
+    / \(system\/init\): .* as cwd, /u,
+  );
+  const answer = '"text":"Hello there."';
+  const events = cast.events.map((event) =>
+    event.code === "h" ? { ...event, data: event.data.replace(answer, '"text":"Bye."') } : event
+  );
+  const { differences } = replayCassette({ cast: { ...cast, events }, tape });
+  assertMatch(differences.join("\n"), / \(assistant\): .* as message\.content\.0\.text, /u);
+});
 
 Deno.test("a replay notices a frame that is missing, and one that was not there", () => {
   // How frames are compared depends on neither version nor run.

@@ -77,7 +77,6 @@ export function recordedTurns(cast: PlayedCast): RecordedTurns {
       }
     }
   }
-  if (unreported < turns.length) answer([...unanswered]);
   const entries = entriesOf(arrivals, turns);
   return {
     earlier,

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
@@ -12,6 +12,14 @@ import { encodeCast } from "../../../fixtures/encode_whole.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
 import { castInputs } from "../cast_inputs.ts";
 import type { Input } from "../../../src/session/input.ts";
+import type {
+  AskedCommand,
+  CarriedOut,
+  Message,
+  NotedChanges,
+  Prompt,
+  SettledMessage,
+} from "../../../src/session/message.ts";
 import { recordSession } from "../record_session.ts";
 
 const { header } = recordSession([{ at: 0, type: "spawned" }]).cast;
@@ -186,6 +194,89 @@ Deno.test("a cast keeps all that a run was told", () => {
   const full = { ...header, claude_print: { version: "1", conversation, output } };
   const cast: Cast = { header: full, events: [] };
   assertEquals(parse(encodeCast(cast)), cast);
+});
+
+const FIELDS: Required<Omit<SettledMessage, "way" | "settled">> = {
+  text: "Hi",
+  uuid: "u",
+  ticket: "1",
+  repeated: "before",
+  namesake: true,
+  timeLeftMs: 1,
+  priority: "later",
+  human: true,
+  synthetic: true,
+  stopped: true,
+  unread: true,
+  content: [{ type: "text", text: "Hi" }],
+  hasContext: true,
+};
+const PROMPT: Required<Prompt> = {
+  ...FIELDS,
+  way: "rendezvous",
+  command: "/init",
+  altered: "a tab",
+  images: true,
+};
+const CHANGES: Required<NotedChanges> = {
+  model: "opus",
+  chosenModel: "claude-opus",
+  effort: null,
+  flagSettings: { a: 1 },
+};
+const CARRIED: Required<CarriedOut> = {
+  name: "model",
+  words: "Set",
+  fields: { local_command_run: 1 },
+  begun: "s",
+  title: "Mine",
+  commands: [{ name: "c" }],
+  changes: CHANGES,
+};
+const ASKED: Required<AskedCommand> = {
+  kind: "asked",
+  version: "2.1.330",
+  clears: true,
+  notes: true,
+  alone: true,
+  unavailable: true,
+};
+
+const MESSAGES: readonly Message[] = [
+  PROMPT,
+  ...([
+    { kind: "local", text: "Done", version: "2.1.330", blank: true, carried: CARRIED },
+    ASKED,
+    { kind: "refused", message: "No", suggestion: "Ask", malformed: true },
+    { kind: "unaffordable" },
+  ] as const).map((settled) => ({ ...FIELDS, settled })),
+];
+
+/** The fields of a message that hold any JSON value. */
+const ANY_VALUE = ["content", "fields", "commands", "flagSettings"];
+
+/** A value with another one in the place of each leaf in turn. */
+function spoiled(value: unknown): readonly unknown[] {
+  if (typeof value !== "object" || value === null) return [{ spoiled: true }];
+  return Object.entries(value).filter(([key]) => !ANY_VALUE.includes(key))
+    .flatMap(([key, item]) => spoiled(item).map((other) => ({ ...value, [key]: other })));
+}
+
+Deno.test("a cast keeps all fields of messages and refuses impossible values", () => {
+  const event = (message: unknown): CastEvent => (
+    { at: 0, code: "h", data: JSON.stringify({ type: "message", message }) }
+  );
+  const inputs = MESSAGES.map((message): Input => ({ at: 0, type: "message", message }));
+  assertEquals(castInputs(parse(encodeCast({ header, events: MESSAGES.map(event) }))), inputs);
+  const broken = MESSAGES.flatMap(spoiled);
+  assert(broken.length > 80);
+  for (const message of broken) {
+    const { at, code, data } = event(message);
+    assertStringIncludes(
+      complaint(JSON.stringify([at, code, data])),
+      "it is no input of a session",
+    );
+  }
 });
 
 Deno.test("a cast keeps what was noted of subagents, and what one said whom no call had started", () => {

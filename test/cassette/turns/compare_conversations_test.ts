@@ -140,6 +140,19 @@ Deno.test("a command is the one that was typed, however Claude Code has it, and 
   assertEquals(compareConversations(newest, onTape).parting, undefined);
 });
 
+Deno.test("a call of another tool is where two tapes part", () => {
+  const steps = (name: string) =>
+    stepsOnTape([
+      wrote(user("Look")),
+      read({
+        type: "assistant",
+        message: { id: "m", model: "m", content: [{ type: "tool_use", id: "t", name, input: {} }] },
+      }),
+    ]);
+  const { parting } = compareConversations(steps("Read"), steps("Grep"));
+  assertEquals(parting?.difference, { pointer: "/tool", one: '"Read"', other: '"Grep"' });
+});
+
 const SAID_BY_ITSELF = { kind: "local", text: "", version: "2.1.330" } as const;
 
 function entryOf(line: JsonObject): Entry {

@@ -3,7 +3,15 @@ import type { TapeEntry } from "../../../src/cassette/cassette.ts";
 import { startPlay } from "../../../src/cassette/program/play_state.ts";
 import { recordedProgram } from "../../../src/cassette/program/recorded_program.ts";
 import { playToCaller, type PlayWorld } from "../../../src/commands/cassette/play_to_caller.ts";
-import { read, request, RESULT, says, user, wrote } from "../../cassette/program/played_tape.ts";
+import {
+  read,
+  reply,
+  request,
+  RESULT,
+  says,
+  user,
+  wrote,
+} from "../../cassette/program/played_tape.ts";
 
 const TAPE = [
   wrote(user("One"), { at: 100 }),
@@ -77,6 +85,21 @@ Deno.test("a caller that does not do what is its turn has its time, and no more"
     "The caller has not written request 1 (interrupt), as it did when it was recorded",
   ]);
   assertEquals(end?.type, "end");
+});
+
+Deno.test("a caller that waits for a reply has its time before its next message", async () => {
+  const tape = [
+    wrote(request("r", { subtype: "interrupt" })),
+    wrote(user("One")),
+    read(says("first")),
+    read(reply("r")),
+    read(RESULT),
+  ];
+  const line = JSON.stringify(request("live", { subtype: "interrupt" }));
+  const { divergences } = await played(tape, [line], { patienceMs: 1 });
+  assertEquals(divergences, [
+    "The caller has not written message 1, as it did when it was recorded",
+  ]);
 });
 
 Deno.test("a play that is stopped, and one that nobody reads, end with what has differed so far", async () => {

@@ -134,32 +134,55 @@ Deno.test("the nearest is what has most in common at its beginning, by the same 
   });
 });
 
-Deno.test("the nearest is looked for among the latest, and no more of them is read than is worth it", () => {
-  const large = bytes("x".repeat(1024 * 1024));
-  let read = 0;
-  const known = Array.from({ length: 1000 }, (_, at) => ({
+/** Finds the nearest of exchanges again and again, and counts how many of their files were read each time. */
+function readsFor(
+  count: number,
+  { requestBytes = 0, answerBytes = 0 }: {
+    readonly requestBytes?: number;
+    readonly answerBytes?: number;
+  },
+) {
+  let reads = 0;
+  const answer = new Uint8Array(answerBytes);
+  const filler = "x".repeat(requestBytes);
+  const known = Array.from({ length: count }, (_, at) => ({
     name: `${at}.json`,
     exchange: {
       at,
-      request: request(`{"number":${at}}`),
-      response: { status: 200, headers: [], chunks: [{ ms: 0, bytes: large }], whole: true },
+      request: request(`{"number":${at},"text":"${filler}"}`),
+      response: { status: 200, headers: [], chunks: [{ ms: 0, bytes: answer }], whole: true },
     } satisfies Exchange,
   }));
   const finder = new ExchangeFinder(known, {
     match: "exact",
     ignored: [],
     read: (name) => {
-      read++;
-      return known.find((one) => one.name === name)?.exchange;
+      reads++;
+      return known[Number.parseInt(name)]?.exchange;
     },
   });
-  const identified = finder.identify({ request: request('{"number":9}'), conversation: undefined });
-  assertEquals([finder.nearest(identified)?.name, read], ["936.json", 64]);
+  const asked = finder.identify({ request: request('{"number":9}'), conversation: undefined });
+  return [1, 2].map(() => {
+    reads = 0;
+    return { name: finder.nearest(asked)?.name, reads };
+  });
+}
+
+Deno.test("the nearest is looked for in the latest 64 MiB of exchanges", () => {
+  const [first] = readsFor(1000, { answerBytes: 1024 * 1024 });
+  assertEquals(first, { name: "936.json", reads: 64 });
 });
 
-Deno.test("very many conversations each take the place of one that was recorded", () => {
-  // With time that grows with the square of this, this would take long.
-  const many = 12_000;
+Deno.test("the finder keeps at most 16 Mi characters of requests to compare", () => {
+  // The exchange that is read last is read once more: it is the nearest, and its path is compared.
+  const small = readsFor(20, { requestBytes: 1024 });
+  const large = readsFor(20, { requestBytes: 1024 * 1024 });
+  assertEquals(small.map(({ reads }) => reads), [20, 0]);
+  assertEquals(large.map(({ reads }) => reads), [20, 20]);
+});
+
+Deno.test("the finder forgets the oldest of more than 10,000 conversations", () => {
+  const many = 10_100;
   const conversations = Array.from(
     { length: many },
     (_, number) =>

@@ -64,7 +64,7 @@ Deno.test("docs/relay.md lists what is masked", () => {
   for (const { what } of MASKS) assertStringIncludes(page, `- ${what}\n`);
 });
 
-Deno.test("masks take time in proportion to a text, whatever it is", () => {
+Deno.test("a masked text stays the same when it is masked again", () => {
   for (const hostile of ["1.1.1.", "2026-", "/tmp/", "a".repeat(64) + "-", "Mon", "Jan ", "/tmp"]) {
     const text = hostile.repeat(100_000 / hostile.length);
     assertEquals(masked(masked(text)), masked(text));
