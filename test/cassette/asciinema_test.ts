@@ -1,62 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { z } from "zod/mini";
 import { CAST_FILE } from "../../src/cassette/cassette.ts";
-import { encodeCast } from "../../fixtures/encode_whole.ts";
 import { findTool } from "../find_tool.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { RECORDED_RUNS } from "./recorded_runs.ts";
-
-/** The header of docs.asciinema.org/manual/asciicast/v2, and what is written there besides. */
-const header = z.strictObject({
-  version: z.literal(2),
-  width: z.int().check(z.positive()),
-  height: z.int().check(z.positive()),
-  timestamp: z.int().check(z.positive()),
-  env: z.record(z.string(), z.string()),
-  claude_print: z.looseObject({ conversation: z.looseObject({}) }),
-});
-
-/** Its events; a player ignores codes that it does not know. */
-const event = z.tuple([z.number().check(z.nonnegative()), z.string(), z.string()]);
-
-/** What the data of an event may be, by its code. */
-const DATA: Readonly<Record<string, RegExp>> = {
-  o: /^[^]+$/u,
-  i: /^[^]+$/u,
-  r: /^[1-9]\d*x[1-9]\d*$/u,
-  m: /^[^]*$/u,
-  // Of version 3, which players of version 2 ignore.
-  x: /^\d+$/u,
-  // Our own.
-  h: /^\{"type":.*\}$/u,
-  d: /^\{"type":.*\}$/u,
-};
 
 type Line = readonly [number, string, string];
 
 const linesOf = (text: string): readonly unknown[] =>
   text.trimEnd().split("\n").map((line) => JSON.parse(line));
-
-for (const { name, cassette: { cast } } of RECORDED_RUNS) {
-  Deno.test(`${name} is an asciicast of version 2`, () => {
-    const text = encodeCast(cast);
-    assert(text.endsWith("\n"));
-    const [first, ...rest] = linesOf(text);
-    header.parse(first);
-    const events = rest.map((line) => event.parse(line));
-    let before = 0;
-    for (const [at, code, data] of events) {
-      assert(at >= before, `${at} is earlier than ${before}`);
-      before = at;
-      const known = DATA[code];
-      assert(known !== undefined, `${code} is no code of a cast`);
-      assert(known.test(data), `${code} has the data ${data}`);
-    }
-    // Once, as the very end of what a player shows.
-    const shown = events.map(([, code]) => code).filter((code) => "oirmx".includes(code));
-    assertEquals([shown.indexOf("x"), shown.at(-1)], [shown.length - 1, "x"]);
-  });
-}
 
 /** What of asciinema this machine lacks: only version 3 converts recordings. */
 function asciinemaLack(): string | undefined {

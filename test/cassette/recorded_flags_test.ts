@@ -9,7 +9,7 @@ import { parseMeta } from "../../src/cassette/read/parse_meta.ts";
 import { encodeMeta } from "../../src/cassette/record/encode_cassette.ts";
 import { filesBelow, inFolder, makeCassette, scrubAt } from "../hygiene/scene.ts";
 
-Deno.test("of flags that say what the model is told the values are recorded, of others their names", () => {
+Deno.test("values are recorded only of harmless flags", () => {
   assertEquals(
     recordedFlags([
       "--model=haiku",
@@ -31,7 +31,7 @@ Deno.test("of flags that say what the model is told the values are recorded, of 
   );
 });
 
-Deno.test("what the user wrote in flags is blanked with prompts", () => {
+Deno.test("the user's words in flags are blanked with prompts", () => {
   const flags = ["--model=haiku", "--system-prompt=Be Zoe", "--allowedTools"];
   assertEquals(blankedFlags(flags, () => "x"), [
     "--model=haiku",
@@ -52,7 +52,7 @@ Deno.test("what the user wrote in flags is blanked with prompts", () => {
   });
 });
 
-Deno.test("system prompts are recorded as texts, whether a flag, its file or the caller says them", () => {
+Deno.test("system prompts of flags, files and callers are recorded", () => {
   const read = (path: string) =>
     ({ kind: "Be kind", long: "x".repeat(120_001), odd: "a\0b" })[path];
   const recorded = (given: readonly string[], said = {}) =>

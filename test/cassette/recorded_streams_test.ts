@@ -32,12 +32,12 @@ for (const { name, cassette } of RECORDED_RUNS) {
         fc.infiniteStream(fc.nat({ max: 99 })),
         (numbers) => assertWith(() => numbers.next().value ?? 0),
       ),
-      { numRuns: 3, seed: 1 },
+      { numRuns: 1, seed: 1 },
     );
   });
 }
 
-Deno.test("what callers of the SDKs read keeps the API's grammar", () => {
+Deno.test("frames for SDK callers keep the API's grammar", () => {
   for (const sdk of ["python", "typescript"]) {
     const { tape } = readProgram(`${SDKS}${sdk}/partial-messages/1.jsonl`);
     assertStreamGrammar(framesOn(tape).map(({ frame }) => frame));

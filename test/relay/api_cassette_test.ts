@@ -80,7 +80,7 @@ const ask = (
     },
   });
 
-Deno.test("what was answered once is answered again without the API: status, headers and bytes", async () => {
+Deno.test("recorded status, headers and bytes are played", async () => {
   const binary = new Uint8Array([0x1f, 0x8b, 0, 255, 10]);
   await using stage = new Stage((_, body) =>
     body === "packed"
@@ -117,7 +117,7 @@ Deno.test("what was answered once is answered again without the API: status, hea
   assertEquals([stage.asked.length, played.stats().hits, stage.told], [3, 3, []]);
 });
 
-Deno.test("no key of a request or an answer is written down, and with another key the same is found", async () => {
+Deno.test("no key is recorded, and another key matches", async () => {
   await using stage = new Stage(() => new Response("the key is sk-secret"));
   const recording = stage.open({ record: true });
   assertEquals(
@@ -134,7 +134,7 @@ Deno.test("no key of a request or an answer is written down, and with another ke
   assertEquals(await answer.text(), "the key is [redacted]");
 });
 
-Deno.test("a stream is played piece by piece, and with its pauses where they are wanted", async () => {
+Deno.test("a stream is recorded and played in pieces", async () => {
   const pieces = ["event: a\n\n", "event: b\n\n"];
   const { promise: second, resolve } = Promise.withResolvers<void>();
   await using stage = new Stage(() =>
@@ -158,7 +158,7 @@ Deno.test("a stream is played piece by piece, and with its pauses where they are
   }
 });
 
-Deno.test("an answer that broke off breaks off again, after the same bytes", async () => {
+Deno.test("an answer that broke off breaks off again", async () => {
   await using stage = new Stage(halfAnswer);
   const half = async (url: string) => {
     const reader = (await ask(url, "{}")).body?.getReader();
@@ -169,7 +169,7 @@ Deno.test("an answer that broke off breaks off again, after the same bytes", asy
   await half(stage.open().url);
 });
 
-Deno.test("a request that is made again after a failure is asked again, and played in that order", async () => {
+Deno.test("a failed request is repeated and played in order", async () => {
   await using stage: Stage = new Stage(() =>
     stage.asked.length === 1 ? new Response("busy", { status: 529 }) : new Response("done")
   );
@@ -191,7 +191,7 @@ Deno.test("a request that is made again after a failure is asked again, and play
   assertEquals(await statuses(stage.open().url, "b"), [529, 200, 200]);
 });
 
-Deno.test("requests for the same at once are one for the API", async () => {
+Deno.test("concurrent equal requests reach the API once", async () => {
   const { promise: let_go, resolve } = Promise.withResolvers<void>();
   await using stage = new Stage(async () => {
     await let_go;
@@ -208,7 +208,7 @@ Deno.test("requests for the same at once are one for the API", async () => {
   assertEquals([stage.asked.length, stats().recorded, stats().hits], [1, 1, 7]);
 });
 
-Deno.test("what is not recorded is 503, which says what comes nearest and where it is different", async () => {
+Deno.test("an unrecorded request gets 503 with the nearest recording", async () => {
   await using stage = new Stage(() => new Response("done"));
   await (await ask(stage.open({ record: true }).url, '{"a":[1,2]}')).text();
   const { url, stats } = stage.open();
@@ -224,7 +224,7 @@ Deno.test("what is not recorded is 503, which says what comes nearest and where 
   assertEquals([stats().misses, stage.asked.length], [2, 1]);
 });
 
-Deno.test("what is to go wrong goes wrong, and counts requests of the model alone", async () => {
+Deno.test("injected faults count model requests only", async () => {
   await using stage = new Stage(() => new Response("done"));
   const { url, stats } = stage.open({
     record: true,
@@ -238,7 +238,7 @@ Deno.test("what is to go wrong goes wrong, and counts requests of the model alon
   assertEquals([stats().injected, stats().recorded], [3, 2]);
 });
 
-Deno.test("who gives up an answer that is recorded leaves what has come, and an API that is down nothing", async () => {
+Deno.test("an abandoned answer is recorded as far as it came", async () => {
   await using stage = new Stage(() =>
     new Response(
       new ReadableStream({
@@ -274,7 +274,7 @@ Deno.test("who gives up an answer that is recorded leaves what has come, and an 
   assertEquals([down.stats().recorded, down.stats().unanswered], [0, 1]);
 });
 
-Deno.test("a folder that cannot be written loses no answer, and a broken file is no miss", async () => {
+Deno.test("an unwritable folder loses no answer", async () => {
   await using stage = new Stage(() => new Response("done"));
   const { url, stats } = stage.open({ folder: `${stage.folder}/api`, record: true });
   Deno.removeSync(stage.folder, { recursive: true });
@@ -296,7 +296,7 @@ Deno.test("a folder that cannot be written loses no answer, and a broken file is
   assertThrows(() => stage.open(), Error, "no regular file");
 });
 
-Deno.test("two that record in one folder keep what each of them was answered", async () => {
+Deno.test("two recorders can share a folder", async () => {
   await using stage: Stage = new Stage(() => new Response(`${stage.asked.length}`));
   const relays = [stage.open({ record: true }), stage.open({ record: true })];
   const texts = await Promise.all(
@@ -307,7 +307,7 @@ Deno.test("two that record in one folder keep what each of them was answered", a
   assertEquals(names.map((name) => name.slice(16)), ["-0.json", "-1.json"]);
 });
 
-Deno.test("of what is recorded no more is remembered than what it is found by: its file is read when it is played", async () => {
+Deno.test("a recorded answer is read when it is played", async () => {
   await using stage = new Stage((_, body) => new Response(`to ${body}`));
   const recording = stage.open({ record: true });
   await (await ask(recording.url, "one")).text();
@@ -327,7 +327,7 @@ Deno.test("of what is recorded no more is remembered than what it is found by: i
   assertEquals([hits, misses], [2, 1]);
 });
 
-Deno.test("who records removes what a killed recorder has left half written, and who plays nothing", async () => {
+Deno.test("recording removes unfinished files, playing does not", async () => {
   await using stage = new Stage(() => new Response("fine"));
   await Deno.mkdir(stage.folder);
   const lost = `${stage.folder}/.${crypto.randomUUID()}`;
@@ -338,7 +338,7 @@ Deno.test("who records removes what a killed recorder has left half written, and
   assertEquals([...Deno.readDirSync(stage.folder)], []);
 });
 
-Deno.test("a cassette that is not there is refused unless it is recorded", async () => {
+Deno.test("a missing cassette is refused unless it is recorded", async () => {
   await using stage = new Stage(() => new Response());
   assertThrows(
     () => stage.open(),
@@ -350,7 +350,7 @@ Deno.test("a cassette that is not there is refused unless it is recorded", async
 });
 
 for (const match of ["exact", "normalized"] as const) {
-  Deno.test(`${match}: a request that is made again and again is forwarded, played and missed with all of its body`, async () => {
+  Deno.test(`${match}: bodies with equal checksums are told apart`, async () => {
     await using stage: Stage = new Stage((): Response =>
       stage.asked.length === 1
         ? new Response("not yet", { status: 529 })

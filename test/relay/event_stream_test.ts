@@ -1,6 +1,11 @@
-import { assertEquals } from "@std/assert";
-import fc from "fast-check";
+import { assert, assertEquals } from "@std/assert";
 import { eventReader, type ServerSentEvent } from "../../src/relay/event_stream.ts";
+import { createRedactor } from "../../src/redaction/redact.ts";
+import { secretScrub } from "../../src/redaction/secret_scrub.ts";
+import { atOnce } from "../../src/relay/exchanges/at_once.ts";
+import { scrubEventStream } from "../../src/relay/exchanges/scrub_event_stream.ts";
+import { createLiveEvents } from "../../src/relay/live_events.ts";
+import fc from "fast-check";
 
 const encoder = new TextEncoder();
 
@@ -9,7 +14,7 @@ function read(...pieces: readonly string[]): readonly ServerSentEvent[] {
   return pieces.flatMap((piece) => reader(encoder.encode(piece)));
 }
 
-Deno.test("eventReader() reads names, data of several lines, and skips what is neither", () => {
+Deno.test("events have a name and lines of data", () => {
   assertEquals(read(": remark\nevent: a\nid: 1\ndata: x\ndata:y\ndata\n\n\ndata:  z\n\n"), [
     { name: "a", data: "x\ny\n" },
     { name: "message", data: " z" },
@@ -17,7 +22,7 @@ Deno.test("eventReader() reads names, data of several lines, and skips what is n
   assertEquals(read("event: a\n\ndata: x"), []);
 });
 
-Deno.test("eventReader() takes every end of a line, however it is cut", () => {
+Deno.test("every kind of line end works wherever it is cut", () => {
   const events = [{ name: "a", data: "é 👩‍👩‍👧‍👦" }, { name: "message", data: "2" }];
   for (const end of ["\n", "\r\n", "\r"]) {
     const text = ["event: a", "data: é 👩‍👩‍👧‍👦", "", "data: 2", "", ""].join(end);
@@ -32,3 +37,68 @@ Deno.test("eventReader() takes every end of a line, however it is cut", () => {
     }));
   }
 });
+
+const SECRET = "swordfish-42";
+const { text: redact, openFrom } = createRedactor({ env: { DOOR_PASSWORD: SECRET } });
+
+const delta = (index: number, type: string, text: string) =>
+  `event: content_block_delta\r\ndata: ${
+    JSON.stringify({ type: "content_block_delta", index, delta: { type: "d", [type]: text } })
+  }\r\n\r\n`;
+const STREAM = [
+  'event: message_start\ndata: {"type":"message_start","message":{"id":"swordfish-42"}}\n\n',
+  ": a comment\n\n",
+  delta(0, "thinking", "It is swor"),
+  delta(1, "partial_json", '{"door":"swordfish'),
+  delta(0, "thinking", "dfi"),
+  delta(0, "thinking", "sh-42, says ü"),
+  'data: {"type":"content_block_stop","index":0}\n\n',
+  delta(1, "partial_json", '-42"}'),
+  'data: {"type":"content_block_stop","index":1}\n\n',
+  "data: no JSON\n\n",
+].join("");
+
+for (const size of [1, 7, 64, 10_000]) {
+  Deno.test(`pieces of ${size} bytes: long waits show no secret`, () => {
+    const redact = (text: string) => text.replaceAll("sk-secret", "[redacted]");
+    const stream = delta(0, "text", "It is s") + delta(0, "text", "k-sec") +
+      delta(0, "text", "ret, and ") + delta(0, "text", "so on. ".repeat(100)) +
+      delta(0, "text", "Not s") + delta(0, "text", "k-") +
+      'data: {"type":"content_block_stop","index":0}\n\ndata: it is cut off, sk-secret';
+    let [before, after] = ["", ""];
+    const decoder = new TextDecoder();
+    const { push, end } = createLiveEvents({
+      redact,
+      openFrom: () => Infinity,
+      take: (one, other) => {
+        before += decoder.decode(one);
+        after += decoder.decode(other);
+      },
+      waits: 64,
+    });
+    const bytes = new TextEncoder().encode(stream);
+    for (let at = 0; at < bytes.length; at += size) push(bytes.subarray(at, at + size));
+    end();
+    assertEquals(before, stream);
+    const whole = atOnce(scrubEventStream(stream, secretScrub(redact))).map(([, after]) => after);
+    assertEquals(after, whole.join(""));
+  });
+
+  Deno.test(`pieces of ${size} bytes: no secret ever shows`, () => {
+    let known = "";
+    const decoder = new TextDecoder();
+    const { push, end } = createLiveEvents({
+      redact,
+      openFrom,
+      take: (_, after) => known += decoder.decode(after),
+    });
+    const bytes = new TextEncoder().encode(STREAM);
+    for (let at = 0; at < bytes.length; at += size) {
+      push(bytes.subarray(at, at + size));
+      assert(!known.includes("swor"), known);
+    }
+    end();
+    const whole = atOnce(scrubEventStream(STREAM, secretScrub(redact))).map(([, after]) => after);
+    assertEquals(known, whole.join(""));
+  });
+}

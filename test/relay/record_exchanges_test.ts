@@ -1,120 +1,263 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createRedactor } from "../../src/redaction/redact.ts";
-import { readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
+import { openApiCassette } from "../../src/relay/api_cassette.ts";
+import type { Exchange } from "../../src/relay/exchanges/exchange.ts";
+import { addExchange, readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
+import { keyOf } from "../../src/relay/exchanges/request_key.ts";
 import { recordExchanges } from "../../src/relay/record_exchanges.ts";
-import { createSlices } from "../../src/relay/sliced_work.ts";
-import type { RelayedRequest } from "../../src/relay/relay.ts";
+import { recorderOf } from "../../src/relay/recorded_answer.ts";
+import type { RelayAnswer, RelayedRequest } from "../../src/relay/relay.ts";
+import { createSlices, type Slices } from "../../src/relay/sliced_work.ts";
 
-const asked: RelayedRequest = {
+const { text: redact, openFrom } = createRedactor({ env: { DOOR_PASSWORD: "swordfish-42" } });
+const never = new AbortController();
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const request = (body: string): RelayedRequest => ({
   method: "POST",
   path: "/v1/messages",
-  headers: new Headers({ "authorization": "sk-secret", "x-claude-code-session-id": "s" }),
-  body: new TextEncoder().encode('{"key":"sk-secret"}'),
-};
-const redact = (text: string) => text.replaceAll("sk-secret", "[redacted]");
+  headers: new Headers({ "authorization": "swordfish-42", "x-claude-code-session-id": "s" }),
+  body: encoder.encode(body),
+});
 
-/** Knows a word for a secret. */
-function createRedactorOf(secret: string) {
-  const { text, openFrom } = createRedactor({ env: { A_TOKEN: secret } });
-  return { redact: text, openFrom };
+const delta = (text: string) =>
+  `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`;
+const STREAM_HEADERS = { "content-type": "text/event-stream" };
+
+/** A folder for exchanges that does not exist yet. */
+function scene() {
+  const home = Deno.makeTempDirSync();
+  const folder = `${home}/api`;
+  return {
+    home,
+    folder,
+    /** What is recorded: the request's body, the status, the answer and whether it is complete. */
+    recorded: () =>
+      [...readExchanges(folder)].map(({ exchange: { request, response } }) => ({
+        asked: decoder.decode(request.body),
+        status: response.status,
+        said: response.chunks.map(({ bytes }) => decoder.decode(bytes)).join(""),
+        whole: response.whole,
+      })),
+    [Symbol.dispose]: () => Deno.removeSync(home, { recursive: true }),
+  };
 }
 
-/** Asks several times, and says what was answered, what was told, and what is recorded. */
-async function recorded(folder: string) {
-  let count = 0;
+/** Records beside a run what an API answers. */
+function recorder(folder: string, answer: RelayAnswer, { slices = createSlices() } = {}) {
   const told: string[] = [];
   const taken: number[] = [];
-  const answer = recordExchanges(
-    () =>
-      Promise.resolve(new Response(`${++count}: sk-secret`, { status: count === 1 ? 529 : 200 })),
-    {
-      folder,
-      slices: createSlices(),
-      redact,
-      openFrom: () => Infinity,
-      taken: (secrets) => void taken.push(secrets),
-      tell: (line) => void told.push(line),
-    },
-  );
+  const answerTo = recordExchanges(answer, {
+    folder,
+    slices,
+    redact,
+    openFrom,
+    taken: (secrets) => void taken.push(secrets),
+    tell: (line) => void told.push(line),
+  });
+  return { answerTo, told, taken };
+}
+
+/** Asks three times; the first answer is a failure, and all of them hold a secret. */
+async function threeAnswers(folder: string) {
+  let count = 0;
+  const { answerTo, told, taken } = recorder(folder, () => {
+    const status = ++count === 1 ? 529 : 200;
+    return Promise.resolve(new Response(`${count}: swordfish-42`, { status }));
+  });
   const answers: string[] = [];
   for (let time = 0; time < 3; time++) {
-    answers.push(await (await answer(asked, new AbortController())).text());
+    answers.push(await (await answerTo(request('{"key":"swordfish-42"}'), never)).text());
   }
   return { answers, told, taken };
 }
 
-Deno.test("what is recorded beside a run is asked anew each time, and kept in its order, without secrets", async () => {
-  const home = Deno.makeTempDirSync();
-  const folder = `${home}/api`;
-  const { answers, told, taken } = await recorded(folder);
+Deno.test("equal requests are recorded each time, in order and without secrets", async () => {
+  using there = scene();
+  const { answers, told, taken } = await threeAnswers(there.folder);
   assertEquals([told, taken], [[], [2, 2, 2]]);
-  assertEquals(answers, ["1: sk-secret", "2: sk-secret", "3: sk-secret"]);
-  const text = new TextDecoder();
-  assertEquals(
-    [...readExchanges(folder)].map(({ exchange: { request, response, conversation } }) => [
-      text.decode(request.body),
-      response.status,
-      response.chunks.map(({ bytes }) => text.decode(bytes)).join(""),
-      conversation,
-    ]),
-    [
-      ['{"key":"[redacted]"}', 529, "1: [redacted]", "s"],
-      ['{"key":"[redacted]"}', 200, "2: [redacted]", "s"],
-      ['{"key":"[redacted]"}', 200, "3: [redacted]", "s"],
-    ],
-  );
-  Deno.removeSync(home, { recursive: true });
+  assertEquals(answers, ["1: swordfish-42", "2: swordfish-42", "3: swordfish-42"]);
+  const asked = '{"key":"[redacted]"}';
+  assertEquals(there.recorded(), [
+    { asked, status: 529, said: "1: [redacted]", whole: true },
+    { asked, status: 200, said: "2: [redacted]", whole: true },
+    { asked, status: 200, said: "3: [redacted]", whole: true },
+  ]);
+  const sessions = [...readExchanges(there.folder)].map(({ exchange }) => exchange.conversation);
+  assertEquals(sessions, ["s", "s", "s"]);
 });
 
-Deno.test("of a stream of events there is at each moment what has come of it, as one that has broken off", async () => {
-  const home = Deno.makeTempDirSync();
-  const folder = `${home}/api`;
+Deno.test("a folder that cannot be written costs no answer", async () => {
+  using there = scene();
+  Deno.writeTextFileSync(`${there.home}/file`, "");
+  const { answers, told, taken } = await threeAnswers(`${there.home}/file/api`);
+  assertEquals([answers.length, told.length, taken], [3, 3, []]);
+  assertStringIncludes(told[0] ?? "", "Cannot write the exchange");
+});
+
+Deno.test("a stream is recorded as it comes, as an answer that broke off", async () => {
+  using there = scene();
   let stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start: (controller) => void (stream = controller),
   });
-  const headers = { "content-type": "text/event-stream" };
-  const answer = recordExchanges(() => Promise.resolve(new Response(body, { headers })), {
-    folder,
-    slices: createSlices(),
-    ...createRedactorOf("swordfish-42"),
-    taken: () => {},
-    tell: (line) => assertEquals(line, ""),
-  });
-  const response = await answer(asked, new AbortController());
-  const reader = response.body?.getReader();
-  const text = new TextDecoder();
-  const seen = () =>
-    [...readExchanges(folder)].map(({ exchange: { response: { chunks, whole } } }) => [
-      chunks.map(({ bytes }) => text.decode(bytes)).join(""),
-      whole,
-    ]);
-  const delta = (text: string) =>
-    `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`;
-  const [one, two, three] = [delta("Never say swordfi"), delta("sh-42"), delta(" again")];
-  const now = async (piece: string) => {
-    stream?.enqueue(new TextEncoder().encode(piece));
+  const { answerTo, told } = recorder(
+    there.folder,
+    () => Promise.resolve(new Response(body, { headers: STREAM_HEADERS })),
+  );
+  const reader = (await answerTo(request("{}"), never)).body?.getReader();
+  const seen = () => there.recorded().map(({ said, whole }) => [said, whole]);
+  const after = async (piece: string) => {
+    stream?.enqueue(encoder.encode(piece));
     await reader?.read();
     return seen();
   };
   assertEquals(seen(), [["", false]]);
-  assertEquals(await now("event: ping\nda"), [["event: ping\n", false]]);
-  assertEquals(await now(`ta: {}\n\n${one}`), [["event: ping\ndata: {}\n\n", false]]);
-  const all = `event: ping\ndata: {}\n\n${delta("Never say [redacted]")}${delta("")}${three}`;
-  await now(two);
-  assertEquals(await now(three), [[all, false]]);
+  assertEquals(await after("event: ping\nda"), [["event: ping\n", false]]);
+  assertEquals(await after(`ta: {}\n\n${delta("Never say swordfi")}`), [
+    ["event: ping\ndata: {}\n\n", false],
+  ]);
+  await after(delta("sh-42"));
+  const all = `event: ping\ndata: {}\n\n${delta("Never say [redacted]")}${delta("")}${
+    delta(" again")
+  }`;
+  assertEquals(await after(delta(" again")), [[all, false]]);
   stream?.close();
   await reader?.read();
-  assertEquals(seen(), [[all, true]]);
-  assertEquals([...Deno.readDirSync(folder)].length, 1);
-  Deno.removeSync(home, { recursive: true });
+  assertEquals([seen(), told], [[[all, true]], []]);
+  assertEquals([...Deno.readDirSync(there.folder)].length, 1);
 });
 
-Deno.test("who cannot be recorded is answered all the same", async () => {
-  const home = Deno.makeTempDirSync();
-  Deno.writeTextFileSync(`${home}/file`, "");
-  const { answers, told, taken } = await recorded(`${home}/file/api`);
-  assertEquals([answers.length, told.length, taken], [3, 3, []]);
-  assertStringIncludes(told[0] ?? "", "Cannot write the exchange");
-  Deno.removeSync(home, { recursive: true });
+/** Gives an answer of these pieces to a recorder, and says what it did. */
+function happens(
+  pieces: readonly string[],
+  more: Partial<Parameters<typeof recorderOf>[1]>,
+): readonly string[] {
+  const happened: string[] = [];
+  const { onHead, onBytes, onEnd } = recorderOf({
+    request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
+    conversation: undefined,
+  }, {
+    redact: (text) => text,
+    openFrom: () => Infinity,
+    slices: createSlices(),
+    keep: ({ response: { chunks } }) => {
+      happened.push(`kept ${chunks.length}`);
+      return [];
+    },
+    lose: ({ message }) => void happened.push(message),
+    end: () => void happened.push("end"),
+    ...more,
+  });
+  onHead?.({ status: 200, headers: new Headers() });
+  for (const piece of pieces) onBytes?.(encoder.encode(piece));
+  onEnd?.({ whole: true });
+  return happened;
+}
+
+Deno.test("an answer that is too long, or that fails, is reported and not kept", () => {
+  const pieces = ["an", "sw", "er"];
+  assertEquals(happens(pieces, { most: 6 }), ["kept 3", "end"]);
+  assertEquals(happens(pieces, { most: 5 }), [
+    "Cannot write the exchange: its answer has more than 5 bytes",
+    "end",
+  ]);
+  const fail = () => {
+    throw new Error("no such secret");
+  };
+  assertEquals(happens(pieces, { redact: fail }), [
+    "Cannot write the exchange: no such secret",
+    "end",
+  ]);
 });
+
+/** An answer of so many events that its secrets cannot be taken out at once. */
+const LONG = [
+  ...Array.from({ length: 3_000 }, (_, index) => delta(`word ${index}`)),
+  ...["It is swor", "dfish-42", "In /ho", "me/alice/acme."].map(delta),
+].join("");
+const CLEAN = LONG.replace("It is swor", "It is [redacted]").replace('"dfish-42"', '""');
+const SCRUBBED = CLEAN.replace("alice/acme.", "user/xxxx.");
+
+const longOrShort: RelayAnswer = ({ body }) =>
+  Promise.resolve(
+    decoder.decode(body) === "long"
+      ? new Response(LONG, { headers: STREAM_HEADERS })
+      : new Response("short"),
+  );
+
+const openCassette = (folder: string, slices: Slices) =>
+  openApiCassette({
+    folder,
+    match: "exact",
+    ignored: [],
+    record: longOrShort,
+    speed: 0,
+    faults: new Map(),
+    redact,
+    openFrom,
+    slices,
+    tell: (line) => assertEquals(line, ""),
+  }).answer;
+
+/** Ways to record, with what is recorded of the long answer and the fewest slices of work it takes. */
+const WAYS: Readonly<
+  Record<string, readonly [(folder: string, slices: Slices) => RelayAnswer, string, number]>
+> = {
+  "--record": [
+    (folder, slices) => recorder(folder, longOrShort, { slices }).answerTo,
+    CLEAN,
+    5,
+  ],
+  "--api-cassette": [openCassette, CLEAN, 5],
+  "a scrubbed --api-cassette": [
+    (folder, slices) => {
+      const { method, path, body } = request("scrubbed");
+      const exchange: Exchange = {
+        at: 0,
+        request: { method, path, body },
+        response: { status: 200, headers: [], chunks: [], whole: true },
+        scrubbed: ["traces"],
+      };
+      addExchange(folder, { exchange, key: keyOf(exchange.request) });
+      return openCassette(folder, slices);
+    },
+    SCRUBBED,
+    20,
+  ],
+};
+
+for (const [way, [begin, expected, fewest]] of Object.entries(WAYS)) {
+  for (const finishes of [false, true]) {
+    const how = finishes ? "is complete on disk after finish()" : "is scrubbed while others ask";
+    Deno.test(`${way}: a long answer ${how}`, async () => {
+      using there = scene();
+      const slices = createSlices();
+      const answer = begin(there.folder, slices);
+      const ask = async (body: string) => await (await answer(request(body), never)).text();
+      // Files of exchanges that are under way end otherwise.
+      const recorded = () =>
+        [...readExchanges(there.folder)].filter(({ name, exchange: { request } }) =>
+          name.endsWith(".json") && decoder.decode(request.body) === "long"
+        ).map(({ exchange: { response: { chunks } } }) =>
+          chunks.map(({ bytes }) => decoder.decode(bytes)).join("")
+        );
+      assertEquals(await ask("long"), LONG);
+      if (finishes) {
+        slices.finish();
+      } else {
+        assertEquals(recorded(), []);
+        assertEquals(await ask("other"), "short");
+        assertEquals(recorded(), []);
+        let turns = 0;
+        for (; recorded().length === 0; turns++) await new Promise((done) => setTimeout(done, 0));
+        assert(turns > fewest, `${turns}`);
+        await slices.settled();
+      }
+      assertEquals(recorded(), [expected]);
+      const names = Array.from(Deno.readDirSync(there.folder), ({ name }) => name);
+      assertEquals(names.filter((name) => !name.endsWith(".json")), []);
+    });
+  }
+}

@@ -10,6 +10,8 @@ import { type RelayedRequest, startRelay } from "../../src/relay/relay.ts";
 import { RequestBodies } from "../../src/relay/request_bodies.ts";
 import { watched } from "../../src/relay/watched.ts";
 import { halfAnswer } from "./half_answer.ts";
+import { startHttpsProxy } from "../../fixtures/api/https_proxy.ts";
+import { proxyFor, upstreamClient } from "../../src/relay/upstream_client.ts";
 
 /** A relay in front of a server of the test's own, and what has been seen of the exchanges. */
 function relayed(answer: (request: Request) => Response | Promise<Response>, base = "") {
@@ -41,7 +43,7 @@ function relayed(answer: (request: Request) => Response | Promise<Response>, bas
   };
 }
 
-Deno.test("a request and its answer pass through a relay as they are, login and query included", async () => {
+Deno.test("a request and its answer pass unchanged", async () => {
   const got: unknown[] = [];
   const names = [
     "authorization",
@@ -104,7 +106,7 @@ const unfinished = (url: string, sent: string) =>
       `Content-Length: 1000\r\n\r\n${sent}`,
   );
 
-Deno.test("who does not know the relay's secret reaches nobody", async () => {
+Deno.test("a request without the secret path gets 404", async () => {
   let asked = 0;
   await using there = relayed(() => new Response(`${++asked}`));
   const { origin, pathname } = new URL(there.url);
@@ -138,7 +140,7 @@ Deno.test("without a secret no page of the web is answered", async () => {
   assertStringIncludes(await rebound.answer(), " 403 ");
 });
 
-Deno.test("bodies of requests have a limit, each and all of them together", async () => {
+Deno.test("request bodies have a limit, singly and together", async () => {
   const reading = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();
   const bodies = new RequestBodies({ bytes: 1500, bytesOfAll: 1200, idleMs: 60_000 });
@@ -191,7 +193,7 @@ Deno.test("a body that stops arriving is refused and its memory is free", async 
   assertEquals(await complete.text(), "ok");
 });
 
-Deno.test("each piece of an answer passes before the next one is there", async () => {
+Deno.test("each piece of an answer passes at once", async () => {
   const next = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using there = relayed(() =>
     new Response(
@@ -217,7 +219,7 @@ Deno.test("each piece of an answer passes before the next one is there", async (
   assertEquals(there.seen, ["head 200", "piece 0", "piece 1", "whole"]);
 });
 
-Deno.test("what an upstream compresses stays compressed, and nothing asks for it", async () => {
+Deno.test("a compressed answer stays compressed", async () => {
   let accepted: string | null = "";
   const packed = new Uint8Array(
     await new Response(new Blob(["hello"]).stream().pipeThrough(new CompressionStream("gzip")))
@@ -232,7 +234,7 @@ Deno.test("what an upstream compresses stays compressed, and nothing asks for it
   assertEquals(answer.headers.get("content-encoding"), "gzip");
 });
 
-Deno.test("a redirection is followed for the asker, who does not know where the upstream is", async () => {
+Deno.test("the relay follows redirections", async () => {
   await using there = relayed(async (request) => {
     const { pathname } = new URL(request.url);
     return pathname.endsWith("/x")
@@ -243,7 +245,7 @@ Deno.test("a redirection is followed for the asker, who does not know where the 
   assertEquals([answer.status, await answer.text()], [200, "POST /y {}"]);
 });
 
-Deno.test("an upstream that is down is a connection that breaks off", async () => {
+Deno.test("an unreachable upstream breaks the connection off", async () => {
   await using there = relayed(() => new Response());
   // A port that was just given back may be another test's by now; this one nobody can have without being root.
   const upstream = new URL("http://127.0.0.1:2");
@@ -272,7 +274,7 @@ Deno.test("an answer that breaks off breaks off", async () => {
   assertEquals(there.seen.slice(-1), ["broken"]);
 });
 
-Deno.test("who gives up an answer ends it upstream too, and so does the end of the relay", async () => {
+Deno.test("an abandoned answer ends upstream too", async () => {
   for (const how of ["client", "relay"] as const) {
     const ended = Promise.withResolvers<void>();
     await using there = relayed(() =>
@@ -295,4 +297,56 @@ Deno.test("who gives up an answer ends it upstream too, and so does the end of t
     await ended.promise;
     assertEquals(there.seen, ["head 200", "first", "broken"]);
   }
+});
+
+Deno.test("proxy variables count as for Claude Code", () => {
+  const api = new URL("https://api.example.com/x");
+  const P = "http://proxy:1";
+  for (
+    const [env, proxy] of [
+      [{}, undefined],
+      [{ HTTPS_PROXY: P }, P],
+      [{ HTTP_PROXY: P }, P],
+      [{ HTTPS_PROXY: "http://other:1", https_proxy: P }, P],
+      [{ HTTPS_PROXY: "" }, undefined],
+      [{ HTTPS_PROXY: P, NO_PROXY: "*" }, undefined],
+      [{ HTTPS_PROXY: P, NO_PROXY: "a.b, api.example.com" }, undefined],
+      [{ HTTPS_PROXY: P, NO_PROXY: ".example.com" }, undefined],
+      [{ HTTPS_PROXY: P, NO_PROXY: "EXAMPLE.com:443" }, undefined],
+      [{ HTTPS_PROXY: P, NO_PROXY: "example.com:8443" }, P],
+      [{ HTTPS_PROXY: P, NO_PROXY: "ample.com" }, P],
+      [{ HTTPS_PROXY: P, NO_PROXY: "*", no_proxy: "localhost" }, P],
+    ] as const
+  ) {
+    assertEquals(proxyFor(api, env), proxy, JSON.stringify(env));
+  }
+});
+
+Deno.test("the proxy is used and the certificate verified", async () => {
+  const hosts = ["api.example"];
+  await using proxy = startHttpsProxy({ hosts, answer: () => new Response("there") });
+  const upstream = new URL("https://api.example");
+  const env = { HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: "/ca.pem" };
+  const read = (path: string) => path === "/ca.pem" ? proxy.certificate : undefined;
+  using known = upstreamClient(upstream, { env, read });
+  assertEquals(await (await fetch(upstream, { client: known })).text(), "there");
+  using unknown = upstreamClient(upstream, { env, read: () => undefined });
+  await assertRejects(() => fetch(upstream, { client: unknown }), TypeError);
+  assertEquals(proxy.tunnels, ["api.example:443", "api.example:443"]);
+});
+
+Deno.test("a proxy receives the login of its address", async () => {
+  const heads: (string | null)[] = [];
+  await using proxy = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    ({ headers }) => {
+      heads.push(headers.get("proxy-authorization"));
+      return new Response("there");
+    },
+  );
+  const env = { HTTP_PROXY: `http://me:p%40ss@127.0.0.1:${proxy.addr.port}` };
+  const upstream = new URL("http://api.example");
+  using client = upstreamClient(upstream, { env, read: () => undefined });
+  assertEquals(await (await fetch(upstream, { client })).text(), "there");
+  assertEquals(heads, [`Basic ${btoa("me:p@ss")}`]);
 });

@@ -1,6 +1,8 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { steadyRequest } from "../../src/relay/steady_request.ts";
 import type { RelayedRequest } from "../../src/relay/relay.ts";
+import { CliError } from "../../src/cli_error.ts";
+import { parseFaults } from "../../src/relay/faults.ts";
 
 function requestOf(body: unknown, method = "POST"): RelayedRequest {
   const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -45,7 +47,7 @@ function asked(day: string, month: string, { device, session }: Record<string, s
   };
 }
 
-Deno.test("a steady request is the same on another day, on another device and in another session", () => {
+Deno.test("a steady request hides day, device and session", () => {
   const one = asked("2026-11-25", "November 2026", { device: "1f", session: "one" });
   const other = asked("2027-12-01", "December 2027", { device: "2e", session: "two" });
   assertEquals(
@@ -61,7 +63,7 @@ Deno.test("a steady request is the same on another day, on another device and in
   );
 });
 
-Deno.test("what the user, the model and tools have said stays as it is", () => {
+Deno.test("words of user, model and tools stay unchanged", () => {
   const text = "Today's date is 2026-11-25. The current month is November 2026";
   const said = {
     messages: [
@@ -76,7 +78,7 @@ Deno.test("what the user, the model and tools have said stays as it is", () => {
   assert(steadyRequest(request) === request);
 });
 
-Deno.test("what is no request of Claude Code stays as it is", () => {
+Deno.test("requests of other programs stay unchanged", () => {
   const today = "Today's date is 2026-11-25";
   for (
     const request of [
@@ -93,5 +95,25 @@ Deno.test("what is no request of Claude Code stays as it is", () => {
   assertEquals(
     JSON.stringify(steady(`{"__proto__":1,"system":"${today}"}`)),
     `{"__proto__":1,"system":"Today's date is 2026-01-01"}`,
+  );
+});
+
+Deno.test("faults are parsed by request number", () => {
+  assertEquals([...parseFaults("529@2,reset@3,stall=5s@4,stall=20ms@5,stall=1m@1")], [
+    [2, { kind: "status", status: 529 }],
+    [3, { kind: "reset" }],
+    [4, { kind: "stall", ms: 5000 }],
+    [5, { kind: "stall", ms: 20 }],
+    [1, { kind: "stall", ms: 60_000 }],
+  ]);
+  for (
+    const text of ["", "529", "529@0", "200@1", "529@-1", "stall@1", "stall=5@1", "529@2,", "a@1"]
+  ) {
+    assertThrows(() => parseFaults(text), CliError, "--inject does not take", text);
+  }
+  assertThrows(
+    () => parseFaults("reset@1,529@01"),
+    CliError,
+    "says twice what happens to request 1",
   );
 });

@@ -24,14 +24,14 @@ const TWO_TURNS = [
 ];
 const FRAMES = TWO_TURNS.flatMap((entry) => entry.dir === "read" ? [entry.frame] : []);
 
-Deno.test("a conversation is played turn by turn, and nothing is said ahead of its message", () => {
+Deno.test("a conversation is played turn by turn", () => {
   const { said, counts, divergences, end } = playedTape(TWO_TURNS, [user("One"), user("Two")]);
   assertEquals(said, FRAMES);
   assertEquals(counts, [0, 3, 6, 6]);
   assertEquals([divergences, end?.code], [[], 0]);
 });
 
-Deno.test("a block of text says the same as the text alone, and what an SDK adds does not count", () => {
+Deno.test("a text block equals plain text", () => {
   const blocks = user([{ type: "text", text: "One" }], {
     session_id: "",
     parent_tool_use_id: null,
@@ -39,7 +39,7 @@ Deno.test("a block of text says the same as the text alone, and what an SDK adds
   assertEquals(playedTape(TWO_TURNS, [blocks, user("Two")]).divergences, []);
 });
 
-Deno.test("another prompt is named with the first difference, and the play goes on", () => {
+Deno.test("another prompt is a divergence, and the play continues", () => {
   const { said, divergences, end } = playedTape(TWO_TURNS, [user("Eins"), user("Zwei")]);
   assertEquals(divergences, [
     'Message 1: the tape has "One" as /content/0/text, and the caller wrote "Eins"',
@@ -48,7 +48,7 @@ Deno.test("another prompt is named with the first difference, and the play goes 
   assertEquals([said, end?.code], [FRAMES, 0]);
 });
 
-Deno.test("where a secret was taken out of the tape, any secret can stand", () => {
+Deno.test("a redacted place matches any secret", () => {
   const tape = [wrote(user("Use [redacted] twice: [redacted].")), ...TWO_TURNS.slice(1, 4)];
   const { divergences, uncompared } = playedTape(tape, [user("Use sk-1 twice: sk-1.")]);
   assertEquals([divergences, uncompared], [[], [
@@ -57,7 +57,7 @@ Deno.test("where a secret was taken out of the tape, any secret can stand", () =
   assertEquals(playedTape(tape, [user("Use sk-1 once.")]).divergences.length, 1);
 });
 
-Deno.test("where prompts were blanked, what has the same shape passes, and is told not to have been compared", () => {
+Deno.test("blanked prompts match any text of the same shape", () => {
   const tape = [wrote(user("xxxx xx /xxxx/xxx x.")), ...TWO_TURNS.slice(1, 4)];
   const blanked = (text: string) =>
     playedTape(tape, [user(text)], { blanked: ["traces", "prompts"] });
@@ -70,7 +70,7 @@ Deno.test("where prompts were blanked, what has the same shape passes, and is to
   assertEquals(playedTape(tape, [user("Look at /home/bob 1.")]).divergences.length, 1);
 });
 
-Deno.test("the same is taken out of what the caller writes as of the tape, whoever it is and wherever", () => {
+Deno.test("the caller's lines are scrubbed as the tape was", () => {
   const tape = [
     wrote(user("Mail xxxxx@xxxx.xx of /work/xxxx-xxxxxxx/a.ts in /home/xxxxx/xxxxx, xxxxx: go.")),
     read({ type: "system", subtype: "init", cwd: "/work/xxxx-xxxxxxx" }),
@@ -112,7 +112,7 @@ Deno.test("the same is taken out of what the caller writes as of the tape, whoev
   assertEquals(elsewhere("Read /srv/other/b.ts for bob@b.org").divergences.length, 1);
 });
 
-Deno.test("a secret of the caller's is taken out before it is compared", () => {
+Deno.test("the caller's secret is redacted before the comparison", () => {
   const tape = [wrote(user("Use [redacted] now.")), ...TWO_TURNS.slice(1, 4)];
   const redaction = createLiveRedaction(tape, {
     blanked: [],
@@ -125,7 +125,7 @@ Deno.test("a secret of the caller's is taken out before it is compared", () => {
   assertEquals([other.divergences.length, other.uncompared.length], [0, 1]);
 });
 
-Deno.test("who ends the input too early is told what is missing", () => {
+Deno.test("an early end of input names the missing messages", () => {
   assertEquals(playedTape(TWO_TURNS, [user("One")]).divergences, [
     "The caller ended its input before message 2",
   ]);
@@ -154,7 +154,7 @@ const CONTROL = [
   ...[INIT, RESULT].map((frame) => read(frame)),
 ];
 
-Deno.test("control requests are answered from the tape, with the caller's ids", () => {
+Deno.test("control requests are answered with the caller's ids", () => {
   const { said, divergences } = playedTape(CONTROL, [
     request("a", { subtype: "initialize", hooks: {} }),
     user("One"),
@@ -168,7 +168,7 @@ Deno.test("control requests are answered from the tape, with the caller's ids", 
   ]);
 });
 
-Deno.test("a request with other arguments, and one that is not on the tape, are refused and named", () => {
+Deno.test("a different or unrecorded request is refused", () => {
   const { said, divergences } = playedTape(CONTROL, [
     request("a", { subtype: "initialize" }),
     request("x", { subtype: "interrupt" }),
@@ -190,7 +190,7 @@ Deno.test("a request with other arguments, and one that is not on the tape, are 
   assertEquals(said.at(-2), RESULT);
 });
 
-Deno.test("who begins without initialize is told so, and who begins with one that was not recorded is answered", () => {
+Deno.test("a missing initialize diverges, an unrecorded initialize is answered", () => {
   const { divergences } = playedTape(CONTROL, [user("One"), request("b", MODEL), user("Two")]);
   assertEquals(divergences, [
     "The caller does not begin with initialize, as the one that was recorded did",
@@ -203,7 +203,7 @@ Deno.test("who begins without initialize is told so, and who begins with one tha
   assertEquals((said[0]?.["response"] as { request_id: string }).request_id, "a");
 });
 
-Deno.test("who waits for a reply before writing on has it, though the recorded caller wrote on at once", () => {
+Deno.test("a caller that waits for a reply receives it early", () => {
   const interrupt = { subtype: "interrupt" };
   const tape = [
     wrote(request("req_1", { subtype: "initialize" })),
@@ -234,7 +234,7 @@ const INTERRUPTED = [
   read({ type: "result", subtype: "error_during_execution", is_error: true }),
 ];
 
-Deno.test("what an interrupt leads to is said after it, however early that comes", () => {
+Deno.test("an interrupt's effects follow it, even if it comes early", () => {
   const interrupt = request("a", { subtype: "interrupt" });
   const late = playedTape(INTERRUPTED, [user("One"), interrupt]);
   assertEquals([late.counts, late.divergences, late.end?.code], [[0, 2, 4, 4], [], 1]);
@@ -276,7 +276,7 @@ const ASKED = [
 ];
 const SAME_HOOKS = request("a", hooks({ PreToolUse: ["hook_0"], Stop: ["hook_1"] }));
 
-Deno.test("the caller is asked what was asked, and the play waits for what it answers", () => {
+Deno.test("the play asks recorded questions and waits for answers", () => {
   const { said, counts, divergences } = playedTape(ASKED, [
     SAME_HOOKS,
     user("One"),
@@ -288,7 +288,7 @@ Deno.test("the caller is asked what was asked, and the play waits for what it an
   assertEquals(said.slice(1), [ask("q1", TOOL), says("meanwhile"), ask("q2", HOOK), RESULT]);
 });
 
-Deno.test("another decision, an error in its place and none at all are named", () => {
+Deno.test("another decision, an error or no answer diverges", () => {
   const error = { subtype: "error", request_id: "q2", error: "It broke" };
   const { divergences } = playedTape(ASKED, [
     SAME_HOOKS,
@@ -305,7 +305,7 @@ Deno.test("another decision, an error in its place and none at all are named", (
   ]);
 });
 
-Deno.test("hooks are called by the names that this caller has for them, and a missing one is named", () => {
+Deno.test("hooks are called by the caller's ids", () => {
   const added = request(
     "a",
     hooks({ UserPromptSubmit: ["hook_0"], PreToolUse: ["hook_1"], Stop: ["hook_2"] }),
@@ -337,7 +337,7 @@ Deno.test("answers may come in another order than on the tape", () => {
   assertEquals([divergences, said.at(-1)], [[], RESULT]);
 });
 
-Deno.test("who answers a question twice may do so at once, and no answer counts for the other one", () => {
+Deno.test("two answers to one question may arrive together", () => {
   const denied = { behavior: "deny", message: "No" };
   const tape = [
     wrote(user("One")),
@@ -360,7 +360,7 @@ Deno.test("who answers a question twice may do so at once, and no answer counts 
   ]);
 });
 
-Deno.test("a question that was taken back may be answered all the same, one that was not may not", () => {
+Deno.test("a cancelled question may still be answered", () => {
   const tape = (cancelled: boolean) => [
     wrote(user("One")),
     read(ask("q1", TOOL)),
@@ -381,7 +381,7 @@ Deno.test("inert and stub ask nothing, and wait for no answer", () => {
   }
 });
 
-Deno.test("ids of messages and the session that the caller decides are those of this run", () => {
+Deno.test("message ids and session id are the caller's", () => {
   const uuid = "11111111-2222-4333-8444-555555555555";
   const other = "99999999-2222-4333-8444-555555555555";
   const tape = [
@@ -396,7 +396,7 @@ Deno.test("ids of messages and the session that the caller decides are those of 
   assertEquals(said[1], { type: "command_lifecycle", command_uuid: other });
 });
 
-Deno.test("a program ends as the tape says: on purpose, in the middle of a turn, or as its result does", () => {
+Deno.test("a program exits as recorded", () => {
   const failing = { at: 0, dir: "write", data: "", exit: { code: 3, stderr: "boom\n" } } as const;
   const onPurpose = playedTape([...TWO_TURNS.slice(0, 2), failing], [user("One")], {
     last: "nothing",
@@ -411,7 +411,7 @@ Deno.test("a program ends as the tape says: on purpose, in the middle of a turn,
   assertEquals(known.end, { type: "end", code: 75, stderr: "later\n" });
 });
 
-Deno.test("a tape without its caller's lines waits for a message a turn", () => {
+Deno.test("a tape of frames waits for a message each turn", () => {
   const frames = TWO_TURNS.filter(({ dir }) => dir === "read");
   const initialize = request("a", { subtype: "initialize" });
   const { counts, divergences } = playedTape(frames, [initialize, user("Any"), user("Other")]);
@@ -422,12 +422,12 @@ Deno.test("a tape without its caller's lines waits for a message a turn", () => 
   ]);
 });
 
-Deno.test("who sends a prompt and reads is not asked and answers nothing", () => {
+Deno.test("a plain caller is asked nothing", () => {
   const { said, divergences } = playedTape(ASKED, [user("One")], { plain: true });
   assertEquals([said, divergences], [[says("meanwhile"), RESULT], []]);
 });
 
-Deno.test("what the caller writes that is nothing is named, and what means nothing is passed over", () => {
+Deno.test("invalid lines are divergences, keep-alives and blank lines are not", () => {
   const { divergences } = playedTape(TWO_TURNS, [
     user("One"),
     "",
@@ -450,7 +450,7 @@ Deno.test("what the caller writes that is nothing is named, and what means nothi
   ]);
 });
 
-Deno.test("a program that a signal ended waits for one, also behind the end of its input", () => {
+Deno.test("a program that a signal ended waits for a signal", () => {
   const interrupted = { ...RESULT, subtype: "interrupted", is_error: true };
   const tape = [wrote(user("hello")), read(INIT), read(interrupted), read(says("bye"))];
   const waiting = playedTape(tape, [user("hello")]);
@@ -466,7 +466,7 @@ Deno.test("a program that a signal ended waits for one, also behind the end of i
   assertEquals(playedTape(tape, [user("hello")], { plain: true }).said.length, 3);
 });
 
-Deno.test("requests are answered by the ids that their caller gives them, whatever those are and were", () => {
+Deno.test("request ids may be missing, equal or no strings", () => {
   const ids = (given: readonly unknown[]) =>
     given.map((id) => id === NONE ? {} : { request_id: id });
   const asked = (given: readonly unknown[]) =>

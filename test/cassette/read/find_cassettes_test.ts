@@ -42,7 +42,7 @@ function refused(files: readonly string[], at: readonly string[] = [""]): string
   return said;
 }
 
-Deno.test("a folder is a cassette by its parts, and so are those of the Claude Codes that came after", () => {
+Deno.test("a folder with any part is a cassette", () => {
   const parts = ["child.cast", "tape.jsonl", "meta.json", "api/0.json"];
   assertEquals(found(parts), ["folder "]);
   assertEquals(found(["api/0.json"]), ["folder "]);
@@ -61,7 +61,7 @@ Deno.test("a folder is a cassette by its parts, and so are those of the Claude C
   ]);
 });
 
-Deno.test("tapes are found alone, in a folder, and with what belongs to them beside", () => {
+Deno.test("tapes are found alone, in flat and in nested folders", () => {
   const flat = ["b.jsonl", "a.jsonl", "a.fields.json", "notes/more.txt"];
   assertEquals(found(flat), ["tape a.jsonl", "tape b.jsonl"]);
   assertEquals(found(flat, { at: ["b.jsonl", "", "a.jsonl"] }), ["tape b.jsonl", "tape a.jsonl"]);
@@ -87,7 +87,7 @@ Deno.test("tapes are found alone, in a folder, and with what belongs to them bes
   assertEquals(found(["notes.txt", "empty/"]), []);
 });
 
-Deno.test("a folder that is laid out in two ways is refused by its name", () => {
+Deno.test("a folder of two layouts is refused", () => {
   assertEquals(
     refused(["a.jsonl", "one/input.jsonl"]),
     "Cannot tell what is a cassette in it: it holds cassettes in folders (one) and tapes (a.jsonl) at once",
@@ -106,7 +106,7 @@ Deno.test("a folder that is laid out in two ways is refused by its name", () => 
   );
 });
 
-Deno.test("what is no cassette is refused: nothing, a part of one, a link that leads out", () => {
+Deno.test("missing paths, parts and outward links are refused", () => {
   assertEquals(refused([], ["gone.jsonl"]), "Cannot read it/gone.jsonl: it does not exist");
   assertEquals(
     refused(["child.cast"], ["child.cast"]),

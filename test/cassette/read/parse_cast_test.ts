@@ -36,7 +36,7 @@ function complaint(line: string, { first = JSON.stringify(header) } = {}): strin
   return error.message;
 }
 
-Deno.test("a cast is written and read again without loss", () => {
+Deno.test("a cast survives writing and reading", () => {
   const text = fc.string({ unit: "grapheme" });
   const event = fc.record({
     step: fc.nat({ max: 10_000_000_000 }),
@@ -188,7 +188,7 @@ const REPORT: Required<ReportOptions> = {
   record: "/r",
 };
 
-Deno.test("a cast keeps all that a run was told", () => {
+Deno.test("a cast keeps every option of a run", () => {
   const conversation = { session: SESSION, frames: FRAMES, report: REPORT };
   const output = { format: "json", verbose: true } as const;
   const full = { ...header, claude_print: { version: "1", conversation, output } };
@@ -279,7 +279,7 @@ Deno.test("a cast keeps all fields of messages and refuses impossible values", (
   }
 });
 
-Deno.test("a cast keeps what was noted of subagents, and what one said whom no call had started", () => {
+Deno.test("a cast keeps lines and notes of subagents", () => {
   const inputs: readonly Input[] = [
     { at: 0, type: "spawned" },
     { at: 1, type: "subagent-note", agentId: "a", note: { agentType: "x", finished: true } },
@@ -297,14 +297,14 @@ Deno.test("a cast keeps what was noted of subagents, and what one said whom no c
   assertEquals(played.slice(-inputs.length), inputs);
 });
 
-Deno.test("times are kept to the microsecond, in seconds as players want them", () => {
+Deno.test("times are seconds, kept to the microsecond", () => {
   const cast: Cast = { header, events: [{ at: 1234.5678, code: "o", data: "\u2028" }] };
   const [, line] = encodeCast(cast).split("\n");
   assertEquals(line, '[1.234568,"o","\\u2028"]');
   assertEquals(parse(encodeCast(cast)).events[0]?.at, 1234.568);
 });
 
-Deno.test("events with a code of somebody else are left out", () => {
+Deno.test("events with an unknown code are ignored", () => {
   assertEquals(parse(`${JSON.stringify(header)}\n[0.5, "q", "?"]\n`).events, []);
 });
 
@@ -341,7 +341,7 @@ Deno.test("a damaged cast is refused by the line", () => {
   }
 });
 
-Deno.test("what no run has is refused: a terminal of a million columns, times and nesting without end", () => {
+Deno.test("impossible sizes, times and nesting are refused", () => {
   const problem = (event: unknown) =>
     complaint(JSON.stringify(event)).replace("Cannot read line 2 of run/child.cast: ", "");
   assertEquals(problem([1, "r", "1001x24"]), "it names no size of a terminal");

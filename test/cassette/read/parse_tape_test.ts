@@ -3,6 +3,7 @@ import { encodeTape } from "../../../fixtures/encode_whole.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import type { TapeEntry } from "../../../src/cassette/cassette.ts";
 import { parseTape } from "../../../src/cassette/read/parse_tape.ts";
+import { readTape } from "../../../src/cassette/read/read_tape.ts";
 
 const options = { path: "run/tape.jsonl" };
 
@@ -20,7 +21,7 @@ Deno.test("a tape is written and read again without loss", () => {
   assertEquals(parseTape("", options), []);
 });
 
-Deno.test("a tape is in ASCII, which no reader of lines cuts anywhere else", () => {
+Deno.test("a tape is written in ASCII", () => {
   const text = encodeTape([{ at: 1, dir: "read", frame: { type: "é\u2028\u2029\x85\x7f👩" } }]);
   assertEquals(
     text,
@@ -28,7 +29,7 @@ Deno.test("a tape is in ASCII, which no reader of lines cuts anywhere else", () 
   );
 });
 
-Deno.test("a tape is read as claude-agent-cassette writes it, as it was at first, and as frames alone", () => {
+Deno.test("all three forms of tape lines are read", () => {
   const lines = [
     '{"dir": "write", "data": "{}\\n"}',
     '{"dir": "read", "frame": {"type": "system"}, "at": 2.5}',
@@ -73,8 +74,22 @@ Deno.test("a damaged tape is refused by the line", () => {
   }
 });
 
-Deno.test("of a time at which there can be nothing no more is made than of one that is missing", () => {
+Deno.test("impossible times count as missing", () => {
   const lines = ["5", "1e999", "-1", "1e300", "6"]
     .map((at) => `{"dir":"write","data":"","at":${at}}\n`);
   assertEquals(parseTape(lines.join(""), options).map(({ at }) => at), [5, 5, 5, 5, 6]);
+});
+
+Deno.test("a tape that is too large is refused", () => {
+  const path = Deno.makeTempFileSync();
+  try {
+    const line = '{"dir":"write","data":"hello"}\n';
+    Deno.writeTextFileSync(path, line.repeat(3));
+    assertEquals(readTape(path, { largest: 3 * line.length })?.length, 3);
+    const error = assertThrows(() => readTape(path, { largest: 3 * line.length - 1 }), CliError);
+    assertEquals(error.message, `Cannot read ${path}: it is larger than 0.000092 MB`);
+    assertEquals(readTape(`${path}.gone`), undefined);
+  } finally {
+    Deno.removeSync(path);
+  }
 });

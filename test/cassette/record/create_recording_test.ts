@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import fc from "fast-check";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { collectCassette } from "../../../fixtures/collected_cassette.ts";
 import { type Cassette, framesOn } from "../../../src/cassette/cassette.ts";
@@ -16,6 +15,9 @@ import { readEntry } from "../../../src/transcript/entry.ts";
 import { readRecording } from "../../session/recording.ts";
 import { conversationOptions } from "../../frames/conversation_options.ts";
 import { recordSession } from "../record_session.ts";
+import { createHeldStreams } from "../../../src/cassette/record/held_streams.ts";
+import { redactTerminal } from "../../../src/cassette/record/redact_terminal.ts";
+import fc from "fast-check";
 
 const encoder = new TextEncoder();
 const SECRET = "sk-ant-api03-0123456789abcdefghij";
@@ -40,7 +42,7 @@ function chunks(text: string, ends: readonly number[]): readonly Input[] {
   }));
 }
 
-Deno.test("createRecording() keeps every input, its time and what was done about it", () => {
+Deno.test("a recording keeps inputs, times and effects", () => {
   const all = readRecording("2.1.332/dialog-settings-warning");
   const recorded = recordSession(all);
   const { header, events } = recorded.cast;
@@ -91,7 +93,7 @@ Deno.test("createRecording() keeps characters whole, wherever a chunk ends", () 
   }));
 });
 
-Deno.test("createRecording() takes out a secret of the output, wherever a chunk ends", () => {
+Deno.test("a secret is redacted wherever output is cut", () => {
   const text = `Key: ${SECRET} and swordfish-42.\r\n`;
   fc.assert(fc.property(fc.array(fc.nat()), (ends) => {
     const recorded = output(recordSession(chunks(text, ends), { redactor }));
@@ -101,7 +103,7 @@ Deno.test("createRecording() takes out a secret of the output, wherever a chunk 
   }));
 });
 
-Deno.test("createRecording() takes out a secret in base64, wherever a chunk ends", () => {
+Deno.test("a secret in base64 is redacted wherever output is cut", () => {
   const rows = Buffer.from("user:swordfish-42").toString("base64").replace(/.{12}/u, "$&\r\n");
   fc.assert(fc.property(fc.array(fc.nat()), (ends) => {
     const recorded = output(recordSession(chunks(`Basic ${rows} .\r\n`, ends), { redactor }));
@@ -110,7 +112,7 @@ Deno.test("createRecording() takes out a secret in base64, wherever a chunk ends
   }));
 });
 
-Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens and frames", () => {
+Deno.test("secrets are redacted in prompt, keys, hooks, screens and frames", () => {
   const prompt = `Is ${SECRET} a key?`;
   const screen = {
     lines: [`Is sword`, `fish-42 the password?`, `{"api_key": "${SECRET}"}`, "❯ 1. Yes", "  2. No"],
@@ -160,7 +162,7 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
   assertEquals([ending?.kind, differences], ["dialog", []]);
 });
 
-Deno.test("createRecording() takes out a secret that a shell has written in pieces", () => {
+Deno.test("a secret is redacted across pieces of shell output", () => {
   const line = (type: string, more: object): Input => ({
     at: 1,
     type: "transcript",
@@ -195,7 +197,7 @@ Deno.test("createRecording() takes out a secret that a shell has written in piec
   assertEquals(differences, []);
 });
 
-Deno.test("createRecording() takes out a secret that the API streams in pieces, of an answer and of a call", () => {
+Deno.test("a secret is redacted across deltas of answers and calls", () => {
   const pieces = [`It is ${SECRET.slice(0, 9)}`, SECRET.slice(9, 20), `${SECRET.slice(20)} there`];
   const redacted = ["It is [redacted]", "[redacted]", " there"];
   const events = pieces.flatMap((text, at) => [
@@ -255,7 +257,7 @@ const ENDLESS: readonly (readonly [unit: string, before: string, behind: string]
   ],
 ];
 
-Deno.test("createRecording() takes out the secrets of any output, and comes to an end", () => {
+Deno.test("secrets are redacted in hostile output", () => {
   for (const [unit, before, behind] of ENDLESS) {
     const text = before + unit.repeat(50_000 / unit.length) + `${behind}\n${SECRET}`;
     const pieces = text.match(/[^]{1,200}/gu) ?? [];
@@ -269,9 +271,98 @@ Deno.test("createRecording() takes out the secrets of any output, and comes to a
   }
 });
 
-Deno.test("createRecording() leaves a recording without secrets as it is", () => {
+Deno.test("a recording without secrets is unchanged", () => {
   for (const name of ["2.1.285/answer", "2.1.285/dialog-settings-warning", "2.1.332/paste"]) {
     const all = readRecording(name);
     assertEquals(recordSession(all, { redactor }), recordSession(all));
   }
+});
+
+/** Streams whose pieces are known once they are settled, and which were begun. */
+function streams() {
+  const begun: (string | undefined)[] = [];
+  const settled: string[] = [];
+  const held = createHeldStreams((tool) => {
+    begun.push(tool);
+    return (text) => ({ redacted: undefined, settle: () => void settled.push(text) });
+  });
+  return { ...held, begun, settled };
+}
+
+function streamEvent(streamEvent: Readonly<Record<string, unknown>>) {
+  return { type: "stream_event", session_id: "s", parent_tool_use_id: "p", event: streamEvent };
+}
+
+Deno.test("a streamed text ends with its block", () => {
+  const { take, heed, begun, settled } = streams();
+  const stream = "frame s p 1 partial_json";
+  const block = { type: "tool_use", name: "Bash" };
+  heed(streamEvent({ type: "content_block_start", index: 1, content_block: block }));
+  take({ stream, text: "one" });
+  take({ stream: "frame s p 2 text", text: "other" });
+  take({ stream, text: "two" });
+  heed(streamEvent({ type: "content_block_stop", index: 1 }));
+  take({ stream, text: "three" });
+  assertEquals([begun, settled], [["Bash", undefined, undefined], ["two"]]);
+});
+
+Deno.test("the oldest of many unfinished texts are settled", () => {
+  const { take, begun, settled } = streams();
+  for (let number = 0; number < 3000; number++) take({ stream: `${number}`, text: `${number}` });
+  assertEquals([begun.length, settled.length, settled.at(-1)], [3000, 1000, "999"]);
+  take({ stream: "1000", text: "more" });
+  assertEquals(begun.length, 3000);
+});
+
+const redacted = (...pieces: readonly string[]) => redactTerminal(pieces, redactor.text);
+
+Deno.test("a secret in several colours is redacted", () => {
+  assertEquals(
+    redacted("\x1b[1msk-ant-\x1b[31mapi03-0123\x1b[0m456789abcdefghij \x1b[2mis it"),
+    ["\x1b[1m[redacted]\x1b[31m\x1b[0m \x1b[2mis it"],
+  );
+});
+
+Deno.test("a secret across rows of a box is redacted", () => {
+  assertEquals(
+    redacted("│ sword", "\x1b[20G│\r\n\x1b[2m│ \x1b[22mfish-42 │"),
+    ["│ [redacted]", "\x1b[20G│\r\n\x1b[2m│ \x1b[22m │"],
+  );
+  assertEquals(redacted("sword\x1b[5;1Hfish-42"), ["[redacted]\x1b[5;1H"]);
+});
+
+Deno.test("a secret after a cursor move is redacted", () => {
+  const [text = ""] = redacted(`Authorization:\x1b[1CBearer\x1b[22Gabcdef0123456789abcdef`);
+  assertEquals(text, "Authorization:\x1b[1CBearer\x1b[22G[redacted]");
+});
+
+Deno.test("a secret in a title is redacted", () => {
+  assertEquals(redacted(`\x1b]0;Using ${SECRET}\x07ok`), ["\x1b]0;Using [redacted]\x07ok"]);
+});
+
+Deno.test("a secret is redacted wherever terminal output is cut", () => {
+  const text = `\x1b[1mThe key\x1b[9G${SECRET}\x1b[22m!`;
+  for (let cut = 1; cut < text.length; cut++) {
+    const pieces = redacted(text.slice(0, cut), text.slice(cut));
+    assert(!pieces.join("").includes("0123456789"), `cut at ${cut}`);
+    assertEquals(pieces.length, 2);
+  }
+});
+
+Deno.test("output without secrets is unchanged", () => {
+  const pieces = [
+    "\x1b[?25l\x1b[38;5;174m ▐▛███▜▌\x1b[39m",
+    "\x1b7\x1b[r\x1b8\r\n\x1b]0;title\x07 plain",
+  ];
+  assertEquals(redactTerminal(pieces, redactor.text), pieces);
+});
+
+Deno.test("cursor moves do not blow up the searched text", () => {
+  const lengths: number[] = [];
+  const output = "\x1b[80C\x1b[9;9H".repeat(1000);
+  redactTerminal([output], (text) => {
+    lengths.push(text.length);
+    return text;
+  });
+  assertEquals(lengths.every((length) => length <= output.length), true);
 });

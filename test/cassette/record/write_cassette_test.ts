@@ -1,14 +1,114 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { readCassette } from "../read_cassette.ts";
 import { claimFolder } from "../../../src/cassette/record/claim_folder.ts";
+import { readCassette } from "../read_cassette.ts";
 import { writeCassette } from "../../../src/cassette/record/write_cassette.ts";
 import { recordSession } from "../record_session.ts";
+
+async function inTempFolder(test: (path: string) => void | Promise<void>): Promise<void> {
+  const path = await Deno.makeTempDir();
+  try {
+    await test(path);
+  } finally {
+    await Deno.remove(path, { recursive: true });
+  }
+}
+
+Deno.test("a recording's folder is private", () =>
+  inTempFolder((path) => {
+    const folder = `${path}/run/`;
+    claimFolder(folder).cast.close();
+    assertEquals((Deno.statSync(folder).mode ?? 0) & 0o777, 0o700);
+  }));
+
+Deno.test("giving up removes only what was made", () =>
+  inTempFolder((path) => {
+    claimFolder(`${path}/new`).giveUp();
+    claimFolder(path).giveUp();
+    assertEquals([...Deno.readDirSync(path)], []);
+    const begun = claimFolder(`${path}/begun`);
+    Deno.writeTextFileSync(`${path}/begun/child.cast`, "theirs");
+    begun.giveUp();
+    assertEquals(Deno.readTextFileSync(`${path}/begun/child.cast`), "theirs");
+  }));
+
+Deno.test("one of two concurrent runs gets the folder", () =>
+  inTempFolder((path) => {
+    const [one, other] = [`${path}/made`, `${path}/there`] as const;
+    Deno.mkdirSync(other);
+    for (const folder of [one, other]) {
+      const first = claimFolder(folder);
+      const { message } = assertThrows(() => claimFolder(folder), CliError);
+      assertEquals(
+        message,
+        `Cannot record in ${folder}: another run has just begun to record there`,
+      );
+      first.giveUp();
+      claimFolder(folder).giveUp();
+    }
+  }));
+
+Deno.test("used folders, files and missing parents are refused", () =>
+  inTempFolder((path) => {
+    Deno.writeTextFileSync(`${path}/file`, "");
+    const refused = (folder: string) => {
+      const { message, suggestion } = assertThrows(() => claimFolder(folder), CliError);
+      return [message.replaceAll(path, ""), suggestion?.replaceAll(path, "")];
+    };
+    const suggestion = "Give --record a folder that does not exist yet, or an empty one";
+    assertEquals(refused(path), ["Cannot record in : there is something in it", suggestion]);
+    assertEquals(refused(`${path}/file`), [
+      "Cannot record in /file: it is not a folder",
+      suggestion,
+    ]);
+    assertEquals(refused(`${path}/none/run`), [
+      "Cannot record in /none/run: the folder above it does not exist",
+      "Make it first: mkdir -p /none/",
+    ]);
+    assertEquals([...Deno.readDirSync(path)].map(({ name }) => name), ["file"]);
+  }));
+
+Deno.test("the folder of a killed recorder is reused", () =>
+  inTempFolder((path) => {
+    const folder = `${path}/left`;
+    claimFolder(folder).cast.close();
+    Deno.mkdirSync(`${folder}/api`);
+    const next = claimFolder(folder);
+    assertThrows(() => claimFolder(folder), CliError, "another run has just begun");
+    next.cast.writeSync(new TextEncoder().encode("recorded"));
+    next.cast.close();
+    assertThrows(() => claimFolder(folder), CliError, "there is something in it");
+  }));
+
+Deno.test("a folder with anything else in it is refused", () =>
+  inTempFolder((path) => {
+    const refused = (name: string, fill: (folder: string) => void) => {
+      const folder = `${path}/${name}`;
+      Deno.mkdirSync(folder);
+      fill(folder);
+      const before = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+      assertThrows(() => claimFolder(folder), CliError, "there is something in it");
+      assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), before);
+    };
+    Deno.writeTextFileSync(`${path}/empty`, "");
+    const cast = (folder: string) => Deno.writeTextFileSync(`${folder}/child.cast`, "");
+    refused("link", (folder) => Deno.symlinkSync(`${path}/empty`, `${folder}/child.cast`));
+    refused("beside", (folder) => {
+      cast(folder);
+      Deno.writeTextFileSync(`${folder}/notes`, "");
+    });
+    refused("exchange", (folder) => {
+      cast(folder);
+      Deno.mkdirSync(`${folder}/api`);
+      Deno.writeTextFileSync(`${folder}/api/one.json`, "{}");
+    });
+    refused("api", (folder) => Deno.mkdirSync(`${folder}/api`));
+  }));
 
 const recorded = recordSession([{ at: 0.5, type: "spawned" }]);
 const program = { version: "1.2.3", platform: "linux-x86_64" };
 
-Deno.test("writeCassette() has everything in files of the user's alone before it returns", () => {
+Deno.test("everything is written at once, in private files", () => {
   const folder = Deno.makeTempDirSync();
   const writer = writeCassette(claimFolder(folder), program);
   assertEquals(writer.isBegun, false);
@@ -44,7 +144,7 @@ Deno.test("writeCassette() has everything in files of the user's alone before it
   Deno.removeSync(folder, { recursive: true });
 });
 
-Deno.test("writeCassette() writes through no link that somebody else has put into its folder", () => {
+Deno.test("nothing is written through planted links", () => {
   const folder = Deno.makeTempDirSync();
   const theirs = Deno.makeTempFileSync();
   const writer = writeCassette(claimFolder(folder), program);
@@ -61,7 +161,7 @@ Deno.test("writeCassette() writes through no link that somebody else has put int
   Deno.removeSync(theirs);
 });
 
-Deno.test("writeCassette() tells at the end what could not be written, and takes the rest all the same", () => {
+Deno.test("a failed write is reported at the end", () => {
   const folder = Deno.makeTempDirSync();
   const claimed = claimFolder(`${folder}/gone`);
   Deno.removeSync(claimed.path, { recursive: true });

@@ -1,14 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
 import { encodeCast } from "../../../fixtures/encode_whole.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
 import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
 import type { Prompt } from "../../../src/session/message.ts";
 import { readRecording } from "../../session/recording.ts";
-import { cutAnew } from "../cut_anew.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";
 import { recordSession } from "../record_session.ts";
+import { castSteps } from "../../../src/cassette/replay/cast_steps.ts";
+import { joinShellOutput } from "../../../src/cassette/replay/join_shell_output.ts";
+import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
+import { splitSteps } from "../../../src/cassette/replay/split_steps.ts";
+import fc from "fast-check";
 
 const SESSIONS: Readonly<Record<string, Partial<Prompt>>> = {
   answer: { text: "Greet me. [[think hm]] [[say Hello there.]]" },
@@ -32,7 +35,7 @@ function changed(
 for (const version of ["2.1.285", "2.1.332"]) {
   for (const what of Object.keys(SESSIONS)) {
     const name = `${version}/${what}`;
-    Deno.test(`a cassette of ${name} replays without a difference, however it is cut`, () => {
+    Deno.test(`${name} replays equally however its output is cut`, () => {
       const cast = recorded(name);
       const replayed = replayCast(cast);
       assertEquals([replayed.ending?.kind, replayed.differences], ["answered", []]);
@@ -48,7 +51,7 @@ for (const version of ["2.1.285", "2.1.332"]) {
   }
 }
 
-Deno.test("replayCast() says when, what was recorded and what happens now", () => {
+Deno.test("a difference names the time and both actions", () => {
   const cast = recorded("2.1.332/dialog-settings-warning");
   const keys = cast.events.find(({ code, data }) => code === "i" && data === "\x1b[B");
   const at = `At ${((keys?.at ?? 0) / 1000).toFixed(3)} s`;
@@ -67,7 +70,7 @@ Deno.test("replayCast() says when, what was recorded and what happens now", () =
   ]);
 });
 
-Deno.test("replayCast() tells of signals, looks, sizes and another ending", () => {
+Deno.test("differences name signals, looks, sizes and endings", () => {
   const cast = recorded("2.1.332/dialog-settings-warning");
   const effects = cast.events.filter(({ code }) => code === "d");
   const [look, kill, end] = ["look", "kill", "end"].map((type) =>
@@ -91,7 +94,7 @@ Deno.test("replayCast() tells of signals, looks, sizes and another ending", () =
   assert(replayCast(resized).differences[0]?.includes("made the terminal 80x24 cells"));
 });
 
-Deno.test("replayCast() names an ending that differs in its details", () => {
+Deno.test("an ending that differs in details is a difference", () => {
   const cast = changed(
     recorded("2.1.332/answer"),
     (event) =>
@@ -106,7 +109,7 @@ Deno.test("replayCast() names an ending that differs in its details", () => {
   );
 });
 
-Deno.test("replayCast() of a recording that stops early has no ending and no difference", () => {
+Deno.test("a recording that stops early has no difference", () => {
   const cast = recorded("2.1.332/answer");
   for (let length = 0; length < cast.events.length; length++) {
     // What was done belongs to the input before it.
@@ -116,7 +119,7 @@ Deno.test("replayCast() of a recording that stops early has no ending and no dif
   }
 });
 
-Deno.test("a prompt with a secret in it replays as it was recorded, by paste too", () => {
+Deno.test("a pasted prompt with a secret replays", () => {
   const prompt = `hello ${"0123456789 ".repeat(80)}swordfish-42 paste`;
   const redactor = createRedactor({ env: { DOOR_PASSWORD: "swordfish-42" } });
   const encoder = new TextEncoder();
@@ -130,4 +133,114 @@ Deno.test("a prompt with a secret in it replays as it was recorded, by paste too
   assert(!encodeCast(cast).includes("swordfish"));
   const { ending, differences } = replayCast(cast);
   assertEquals([ending?.kind, differences], ["exited", []]);
+});
+
+/** A cast whose output is cut at other places: each number cuts one event, counted over all characters. */
+function cutAnew({ header, events }: Cast, cuts: readonly number[]): Cast {
+  const length = events.reduce((sum, { code, data }) => sum + (code === "o" ? data.length : 0), 0);
+  const places = new Set(cuts.map((cut) => cut % length));
+  let place = 0;
+  const cut = (event: CastEvent): readonly CastEvent[] => {
+    if (event.code !== "o") return [event];
+    const parts = [""];
+    for (const character of event.data) {
+      if (places.has(place)) parts.push("");
+      parts.push(`${parts.pop()}${character}`);
+      place += character.length;
+    }
+    return parts.filter((data) => data !== "").map((data) => ({ ...event, data }));
+  };
+  return { header, events: events.flatMap(cut) };
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** A session with output in three chunks, two of which follow one another, and what a shell wrote. */
+const SESSION = recordSession([
+  { at: 1, type: "spawned" },
+  { at: 2, type: "terminal", bytes: bytes("é\x1b[") },
+  { at: 3, type: "terminal", bytes: bytes("c") },
+  { at: 4, type: "shell-output", id: "b", text: "äöü!" },
+  { at: 5, type: "terminal", bytes: bytes("end") },
+  { at: 6, type: "exit", exit: { kind: "exited", code: 1 } },
+]);
+
+/** What splitting makes of the session's output: when, what, and whether it goes on. */
+function piecesOf(size: number) {
+  return [...splitSteps(castSteps(SESSION.cast), size)].flatMap(({ input, goesOn }) => {
+    if (input.type === "terminal") {
+      return [[input.at, new TextDecoder("latin1").decode(input.bytes), goesOn]];
+    }
+    return input.type === "shell-output" ? [[input.at, input.text, goesOn]] : [];
+  });
+}
+
+Deno.test("output is cut into pieces of a given size", () => {
+  assertEquals(piecesOf(1), [
+    ...["Ã", "©", "\x1b", "["].map((byte, index) => [2, byte, index > 0]),
+    [3, "c", true],
+    [4, "ä", false],
+    [4, "ö", true],
+    [4, "ü", true],
+    [4, "!", true],
+    ...["e", "n", "d"].map((byte, index) => [5, byte, index > 0]),
+  ]);
+  assertEquals(piecesOf(3), [
+    [2, "Ã©\x1b", false],
+    [3, "[c", true],
+    [4, "ä", false],
+    [4, "ö", true],
+    [4, "ü!", true],
+    [5, "end", false],
+  ]);
+  assertEquals(piecesOf(1_000_000), [[3, "Ã©\x1b[c", false], [4, "äöü!", false], [
+    5,
+    "end",
+    false,
+  ]]);
+});
+
+Deno.test("cut output keeps all effects", () => {
+  const done = (size: number) =>
+    [...splitSteps(castSteps(SESSION.cast), size)].flatMap(({ effects }) => effects);
+  const effects = [...castSteps(SESSION.cast)].flatMap((step) => step.effects);
+  assertEquals(effects.filter(({ type }) => type === "write").length, 1);
+  for (const size of [1, 2, 3, 4, 5, 100]) assertEquals(done(size), effects);
+});
+
+Deno.test("shell output in pieces compares as joined", () => {
+  const delta = (text: string, id: string) => ({
+    type: "system",
+    subtype: "shell_output_delta",
+    tool_use_id: "t",
+    task_id: "b",
+    stream: "output",
+    text,
+    uuid: `00000000-0000-4000-8000-00000000000${id}`,
+  });
+  const whole = [delta("one\n", "1"), delta("", "2"), { ...delta("two", "3"), tool_use_id: "u" }];
+  const cut = [delta("o", "1"), delta("ne\n", "2"), delta("", "3"), {
+    ...delta("two", "4"),
+    tool_use_id: "u",
+  }];
+  assertEquals(joinShellOutput(cut), joinShellOutput(whole));
+  const [first, ...others] = whole.map((frame) => ({ ...frame, text: "another" }));
+  assertEquals(joinShellOutput([...others, ...first === undefined ? [] : [first]]).length, 3);
+  const silent = [{ type: "system", uuid: "00000000-0000-4000-8000-000000000001" }];
+  assertEquals(joinShellOutput(silent), silent);
+});
+
+Deno.test("a replay in pieces notices other keys", () => {
+  const { cast, tape } = SESSION;
+  const events = cast.events.map((event) => event.code === "i" ? { ...event, data: "x" } : event);
+  for (const split of [1, 3, 64, 1_000_000]) {
+    assertEquals(replayCassette({ cast, tape }, { split }).differences, []);
+    const [difference = "", ...more] =
+      replayCassette({ cast: { ...cast, events }, tape }, { split }).differences;
+    assertEquals(
+      difference.replace(/^At \S+ s/u, ""),
+      ' the recorded run typed "x", and this one types "\\u001b[?6c"',
+    );
+    assertEquals(more, []);
+  }
 });

@@ -7,6 +7,7 @@ import { scrubTape } from "../../../src/cassette/scrub/scrub_tape.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";
 import { RECORDED_RUNS } from "../recorded_runs.ts";
 import { cassetteOf, type RunFiles, scrubbedRun, somebodys } from "./scrub_run.ts";
+import { createExchangeScrubber } from "../../../src/relay/exchanges/scrub_alike.ts";
 
 const BOTH = { prompts: true, answers: true };
 
@@ -20,28 +21,35 @@ function outline(cast: string): readonly string[] {
 
 const NEWEST = RECORDED_RUNS.filter(({ name }) => name.startsWith("2.1.332/"));
 
-Deno.test("a scrubbed run does and says the same as before, and tells nothing of who recorded it", () => {
-  for (const { name, folder } of RECORDED_RUNS) {
+Deno.test("a scrubbed run replays equally and names nobody", () => {
+  for (const { name, folder } of NEWEST) {
     const files = somebodys(folder);
     assert(/alice|acme/u.test(files.cast), name);
-    // What is said is taken out of the same lines, and of some more.
-    // Its dialogs have no list whose caret the cursor stands on, and are blanked.
-    const isBlanked = name.startsWith("2.1.332/") && !name.endsWith("/dialog-auto-mode-unchecked");
-    const scrubbed = scrubbedRun(files, isBlanked ? BOTH : undefined);
+    // This dialog has no list whose caret the cursor stands on, so that a blanked screen cannot be read.
+    const said = name.endsWith("/dialog-auto-mode-unchecked") ? undefined : BOTH;
+    const scrubbed = scrubbedRun(files, said);
     assertEquals(/alice|acme/u.exec(scrubbed.cast + scrubbed.tape), null, name);
     assertEquals(outline(scrubbed.cast), outline(files.cast), name);
     assertEquals(replayCassette(cassetteOf(scrubbed)).differences, [], name);
   }
 });
 
-Deno.test("what was scrubbed is scrubbed to the same", () => {
-  for (const { folder, name } of NEWEST.slice(0, 10)) {
+Deno.test("a run replays equally without traces alone", () => {
+  for (const { name, folder } of RECORDED_RUNS.slice(0, 10)) {
+    const scrubbed = scrubbedRun(somebodys(folder));
+    assertEquals(/alice|acme/u.exec(scrubbed.cast + scrubbed.tape), null, name);
+    assertEquals(replayCassette(cassetteOf(scrubbed)).differences, [], name);
+  }
+});
+
+Deno.test("scrubbing twice changes nothing more", () => {
+  for (const { folder, name } of NEWEST.slice(0, 5)) {
     const once = scrubbedRun(somebodys(folder), BOTH);
     assertEquals(scrubbedRun(once, BOTH), once, name);
   }
 });
 
-Deno.test("prompts and answers say nothing any more, each by itself", () => {
+Deno.test("prompts and answers are blanked independently", () => {
   const run = RECORDED_RUNS.find(({ name }) => name === "2.1.332/conversation");
   const files = somebodys(run?.folder ?? "");
   const { result } = replayCassette(cassetteOf(files));
@@ -80,7 +88,7 @@ function scrubbedEvents(
   return lines.slice(1).map((line) => JSON.parse(line));
 }
 
-Deno.test("with answers, output is blanked once the session may hold an answer", () => {
+Deno.test("output is blanked once an answer may be shown", () => {
   const hook = (event: string, payload = {}) => ({ type: "hook", event, payload });
   const start = (source: string) => hook("SessionStart", { source });
   const rows: readonly (readonly [string, readonly unknown[], string])[] = [
@@ -108,7 +116,7 @@ Deno.test("with answers, output is blanked once the session may hold an answer",
   }
 });
 
-Deno.test("a path is found though the terminal draws it in pieces, colours and rows", () => {
+Deno.test("a path is scrubbed across pieces, colours and rows", () => {
   const pieces = [
     "at /wo",
     "rk/a\x1b[1",
@@ -126,7 +134,7 @@ Deno.test("a path is found though the terminal draws it in pieces, colours and r
   ]);
 });
 
-Deno.test("a path is found though it is told in four deltas, of answers, thoughts, calls and shells", () => {
+Deno.test("a path is scrubbed across deltas", () => {
   const delta = (index: number, field: string, text: string) => ({
     type: "stream",
     request: 1,
@@ -164,7 +172,7 @@ Deno.test("a path is found though it is told in four deltas, of answers, thought
   assertMatch(events.at(-1)?.[2] ?? "", /"\/home\/x"/u);
 });
 
-Deno.test("keys, screens, moments and what is not known of keep their shape", () => {
+Deno.test("keys, screens, markers and unknown events keep their shape", () => {
   const screen = { lines: ["/home/bo", "b/x  Yes"], cursor: { row: 0, col: 0 } };
   const events = scrubbedEvents([
     [1, "i", "\x1b[200~/home/bob\r/work/acme/a\x1b[201~\x1b[A\r"],
@@ -185,7 +193,7 @@ Deno.test("keys, screens, moments and what is not known of keep their shape", ()
   ]);
 });
 
-Deno.test("a tape of any format keeps it, with the fields that this program does not know", () => {
+Deno.test("a scrubbed tape keeps its format and unknown fields", () => {
   const tape = [
     {
       dir: "write",
@@ -226,4 +234,131 @@ Deno.test("a tape of any format keeps it, with the fields that this program does
     '{"dir":"read","frame":{"type":"system","cwd":"/work/xxxx"},"at":5}',
     String.raw`{"type":"assistant","text":"xxxxx \u00e9"}`,
   ]);
+});
+
+const WORDS = /Look (?:around|left|right)|(?:Look|Left|Right)\. |There are|Nothing/u;
+
+Deno.test("words of subagents are blanked, and the run replays", () => {
+  for (const { name, folder } of RECORDED_RUNS.filter(({ name }) => /subagents?$/u.test(name))) {
+    const files = somebodys(folder);
+    assert(WORDS.test(files.cast) && WORDS.test(files.tape), name);
+    const scrubbed = scrubbedRun(files, { prompts: true, answers: true });
+    assertEquals(WORDS.exec(scrubbed.cast), null, name);
+    assertEquals(WORDS.exec(scrubbed.tape), null, name);
+    for (const [prompts, answers] of [[true, true], [true, false], [false, true]] as const) {
+      const { differences } = replayCassette(cassetteOf(scrubbedRun(files, { prompts, answers })));
+      assertEquals(differences, [], name);
+    }
+  }
+});
+
+const INPUT = { description: "Find Zoe", prompt: "Ask <b>Zoe</b>\nwhy.", run: "Zoe" };
+const BLANK = { description: "xxxx xxx", prompt: "xxx <b>xxx</b>\nxxx.", run: "Zoe" };
+const START = { type: "tool_use", id: "toolu_1", name: "Agent", input: {} };
+
+/** The events with which a call of a subagent is told, in pieces of so many characters. */
+function eventsOf(size: number) {
+  const json = JSON.stringify(INPUT);
+  const pieces = json.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? [];
+  return [
+    { type: "content_block_start", index: 1, content_block: START },
+    ...pieces.map((partial_json) => ({
+      type: "content_block_delta",
+      index: 1,
+      delta: { type: "input_json_delta", partial_json },
+    })),
+    { type: "content_block_stop", index: 1 },
+  ];
+}
+
+const joined = (events: readonly { readonly delta?: { readonly partial_json: string } }[]) =>
+  JSON.parse(events.map(({ delta }) => delta?.partial_json ?? "").join(""));
+
+Deno.test("a subagent's prompt is blanked across deltas", () => {
+  const scrubbed = (events: readonly unknown[]) => {
+    const lines: string[] = [];
+    const frames = events.map((event) => ({
+      dir: "read",
+      frame: { type: "stream_event", session_id: "s", event },
+    }));
+    scrubTape(parseLines(frames.map((frame) => JSON.stringify(frame)).join("\n"), { path: "it" }), {
+      path: "it",
+      scrubber: createPartScrubber({
+        redactor: createRedactor({ env: {} }),
+        said: { prompts: true, answers: false },
+      }),
+      take: ({ text }) => void lines.push(text),
+    });
+    return lines.map((line) => JSON.parse(line).frame.event);
+  };
+  for (const size of [1, 7, 1000]) {
+    const events = eventsOf(size);
+    const told = scrubbed(events);
+    assertEquals(joined(told), BLANK);
+    assertEquals(told.length, events.length);
+  }
+  const [start, , stop] = eventsOf(1000);
+  const long = scrubbed([
+    start,
+    ...Array.from({ length: 300 }, (_, at) => ({
+      type: "content_block_delta",
+      index: 1,
+      delta: {
+        type: "input_json_delta",
+        partial_json: `${at === 0 ? '{"prompt":"' : ""}${"Zoe\\n".repeat(100)}`,
+      },
+    })),
+    stop,
+  ]);
+  assertEquals(long.length, 302);
+  assertEquals(/Zoe/u.exec(JSON.stringify(long)), null);
+});
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+Deno.test("a scrubbed call leads to the subagent's scrubbed request", () => {
+  const parts = ["traces", "prompts", "answers"] as const;
+  const bodyOf = (prompt: string) => ({
+    messages: [{ role: "user", content: [{ type: "text", text: prompt }] }],
+  });
+  const request = (body: unknown) => ({
+    method: "POST",
+    path: "/v1/messages",
+    body: encoder.encode(JSON.stringify(body)),
+  });
+  const stream = eventsOf(3).map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  const { response } = createExchangeScrubber({ parts, known: {} }).exchange({
+    at: 0,
+    request: request({}),
+    response: {
+      status: 200,
+      headers: [["content-type", "text/event-stream"]],
+      chunks: [{ ms: 0, bytes: encoder.encode(stream) }],
+      whole: true,
+    },
+  });
+  const told = decoder.decode(response.chunks[0]?.bytes).match(/(?<=data: ).*/gu) ?? [];
+  const input = joined(told.map((data) => JSON.parse(data)));
+  assertEquals(input, BLANK);
+  const asked = (body: unknown) =>
+    decoder.decode(createExchangeScrubber({ parts, known: {} }).request(request(body)).body);
+  assertEquals(asked(bodyOf(input.prompt)), asked(bodyOf(INPUT.prompt)));
+  const resultOf = (given: unknown, said: string, took: number) => ({
+    messages: [
+      { role: "assistant", content: [{ ...START, input: given }] },
+      {
+        role: "user",
+        content: [{
+          type: "tool_result",
+          tool_use_id: "toolu_1",
+          content: `[Subagent hand-back]\n  ${said}\n<usage>duration_ms: ${took}</usage>`,
+        }],
+      },
+    ],
+  });
+  assertEquals(
+    asked(resultOf(input, "xxx xxxx.", 1191)),
+    asked(resultOf(INPUT, "Zoe left.", 1191)),
+  );
 });

@@ -1,8 +1,12 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import type { Exchange } from "../../../src/relay/exchanges/exchange.ts";
+import type { Exchange, ScrubbedPart } from "../../../src/relay/exchanges/exchange.ts";
 import { createExchangeScrubber } from "../../../src/relay/exchanges/scrub_alike.ts";
+import { addExchange, readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
+import { keyOf } from "../../../src/relay/exchanges/request_key.ts";
+import { openApiCassette } from "../../../src/relay/api_cassette.ts";
+import type { RelayAnswer } from "../../../src/relay/relay.ts";
+import fc from "fast-check";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -59,7 +63,7 @@ function told(stream: string): Readonly<Record<string, string>> {
   return texts;
 }
 
-Deno.test("a path that is told in four deltas is found, and the deltas are cut where they were", () => {
+Deno.test("a path is scrubbed across deltas of a stream", () => {
   const stream = [
     'event: ping\ndata: {"type": "ping"}\n\n',
     delta(0, "text", "It is /home/al"),
@@ -82,7 +86,7 @@ Deno.test("a path that is told in four deltas is found, and the deltas are cut w
   assertEquals(texts[3], delta(0, "text", "er/xxx"));
 });
 
-Deno.test("pieces of the answer stay as many, wherever they were cut", () => {
+Deno.test("an answer keeps its number of pieces", () => {
   const stream = [
     delta(0, "text", "é /home/al"),
     delta(0, "text", "ice/x"),
@@ -106,7 +110,7 @@ Deno.test("pieces of the answer stay as many, wherever they were cut", () => {
   );
 });
 
-Deno.test("a request is that of nobody, whoever made it, and so is an answer that is no stream", () => {
+Deno.test("requests and plain answers name nobody", () => {
   const exchange = exchangeOf(['{"id":"1","error":{"message":"bad /home/al', 'ice"}}'], {
     type: "application/json",
   });
@@ -129,7 +133,7 @@ Deno.test("a request is that of nobody, whoever made it, and so is an answer tha
   assertEquals(again, scrubbed(exchange));
 });
 
-Deno.test("prompts and answers are blanked where the API has them, and tools keep what they were given", () => {
+Deno.test("prompts and answers are blanked, tool calls are not", () => {
   const body = JSON.stringify({
     messages: [
       { role: "user", content: [{ type: "text", text: "Pay Bob" }] },
@@ -161,7 +165,7 @@ Deno.test("prompts and answers are blanked where the API has them, and tools kee
   });
 });
 
-Deno.test("with prompts nothing of what the model is told of itself is left, and it is known again", () => {
+Deno.test("system prompts are blanked with prompts", () => {
   const billing = { type: "text", text: "x-anthropic-billing-header: cc_version=2.1.330.548;" };
   const bodyOf = (text: string) => JSON.stringify({ system: [billing, { type: "text", text }] });
   const asked = (text: string) => {
@@ -181,7 +185,7 @@ Deno.test("with prompts nothing of what the model is told of itself is left, and
   ]);
 });
 
-Deno.test("a header that says whose account it is says so no more", () => {
+Deno.test("account headers are blanked", () => {
   const one = exchangeOf([]);
   const headers = [
     ["anthropic-organization-id", "66666666-7777-4888-8999-0000000000ab"],
@@ -193,7 +197,7 @@ Deno.test("a header that says whose account it is says so no more", () => {
   ]);
 });
 
-Deno.test("what was compressed is looked through, also where it has broken off", () => {
+Deno.test("compressed answers are scrubbed, broken ones too", () => {
   const text = JSON.stringify({ text: "at /home/alice", more: "x".repeat(2000) });
   for (const [encoding, pack] of [["gzip", gzipSync], ["br", brotliCompressSync]] as const) {
     const one = exchangeOf([]);
@@ -218,7 +222,7 @@ Deno.test("what was compressed is looked through, also where it has broken off",
   }
 });
 
-Deno.test("no request or answer is too deep, too strange or too long", () => {
+Deno.test("hostile requests and answers are scrubbed", () => {
   const deep = "[".repeat(100_000);
   for (const body of [deep, `${deep}1${"]".repeat(100_000)}`, "", "\ufeff{}", '{"__proto__":1}']) {
     for (const type of ["application/json", "text/event-stream"]) {
@@ -231,4 +235,139 @@ Deno.test("no request or answer is too deep, too strange or too long", () => {
   const one = exchangeOf([]);
   const chunks = [{ ms: 0, bytes: binary }];
   assertEquals(scrubbed({ ...one, response: { ...one.response, chunks } }).response.chunks, chunks);
+});
+
+const HEADERS = [["content-type", "text/event-stream"]] as const;
+
+/** What Claude Code asks in a folder of somebody's. */
+function asked(cwd: string, home: string, prompt = "Look around"): string {
+  return JSON.stringify({
+    model: "claude",
+    system: [{ type: "text", text: `Primary working directory: ${cwd}\nMemory: ${home}/.claude/` }],
+    messages: [{ role: "user", content: prompt }, { role: "user", content: `${cwd}/src/a.ts` }],
+  });
+}
+
+function recordedExchange(body: string, answer: string): Exchange {
+  const bytes = new TextEncoder();
+  return {
+    at: 0,
+    request: { method: "POST", path: "/v1/messages", body: bytes.encode(body) },
+    response: {
+      status: 200,
+      headers: HEADERS,
+      chunks: [{ ms: 0, bytes: bytes.encode(answer) }],
+      whole: true,
+    },
+  };
+}
+
+/** A folder of exchanges without these parts, and what it says to a request of somebody in a folder. */
+async function scene(
+  parts: readonly ScrubbedPart[],
+  use: (
+    ask: (body: string, of: { readonly cwd?: string; readonly home: string }) => Promise<string>,
+    folder: string,
+  ) => Promise<void>,
+  record?: RelayAnswer,
+): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const scrubber = createExchangeScrubber({ parts, known: {} });
+    const recorded = recordedExchange(asked("/work/acme", "/home/alice"), "data: 1\n\n");
+    scrubber.learn(recorded);
+    const exchange = scrubber.exchange(recorded);
+    addExchange(folder, { exchange, key: keyOf(exchange.request) });
+    await use(async (body, { cwd, home }) => {
+      const { answer } = openApiCassette({
+        folder,
+        match: "normalized",
+        ignored: [],
+        speed: 0,
+        faults: new Map(),
+        redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
+        openFrom: () => Infinity,
+        known: { homes: [home], ...(cwd === undefined ? {} : { projects: [cwd] }) },
+        tell: () => {},
+        ...(record === undefined ? {} : { record }),
+      });
+      const request = {
+        method: "POST",
+        path: "/v1/messages",
+        headers: new Headers(),
+        body: new TextEncoder().encode(body),
+      };
+      const response = await answer(request, new AbortController());
+      return `${response.status} ${await response.text()}`;
+    }, folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+Deno.test("a scrubbed cassette answers other users in other folders", async () => {
+  await scene(["traces"], async (ask) => {
+    const bob = { cwd: "/builds/42/app", home: "/Users/bob" };
+    assertEquals(
+      await ask(asked("/work/acme", "/home/alice"), { home: "/home/alice" }),
+      "200 data: 1\n\n",
+    );
+    assertEquals(await ask(asked(bob.cwd, bob.home), bob), "200 data: 1\n\n");
+    assertEquals(await ask(asked(bob.cwd, "/root"), { home: "/root" }), "200 data: 1\n\n");
+    assertMatch(await ask(asked(bob.cwd, bob.home, "Look away"), bob), /^503 .*Look a/u);
+    assertMatch(await ask(asked(bob.cwd, `${bob.home}/else`), bob), /^503 /u);
+  });
+});
+
+Deno.test("a cassette without prompts answers prompts of equal shape", async () => {
+  await scene(["traces", "prompts"], async (ask) => {
+    const bob = { cwd: "/builds/42/app", home: "/Users/bob" };
+    assertEquals(await ask(asked(bob.cwd, bob.home, "Jump abroad"), bob), "200 data: 1\n\n");
+    assertMatch(await ask(asked(bob.cwd, bob.home, "Look"), bob), /^503 /u);
+  });
+});
+
+Deno.test("an unscrubbed cassette distinguishes folders", async () => {
+  await scene([], async (ask) => {
+    assertMatch(await ask(asked("/work/other", "/home/alice"), { home: "/home/alice" }), /^503 /u);
+  });
+});
+
+Deno.test("an exchange added to a scrubbed cassette is scrubbed", async () => {
+  const record: RelayAnswer = () =>
+    Promise.resolve(
+      new Response("data: /home/bob/x sk-secret\n\n", {
+        headers: { "content-type": "text/event-stream" },
+      }),
+    );
+  await scene(["traces"], async (ask, folder) => {
+    const bob = { cwd: "/builds/42/app", home: "/home/bob" };
+    await ask(asked(bob.cwd, bob.home, "More"), bob);
+    const files = [...readExchanges(folder)].map(({ name }) =>
+      Deno.readTextFileSync(`${folder}/${name}`)
+    );
+    assertEquals(files.length, 2);
+    assertEquals(files.filter((text) => /bob|builds|sk-secret/u.test(text)), []);
+    assertEquals(files.every((text) => text.includes('"traces"')), true);
+  }, record);
+});
+
+Deno.test("a secret in deltas is not recorded", async () => {
+  const delta = (text: string) =>
+    `data: ${
+      JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
+    }\n\n`;
+  const said = [delta("the key is sk-"), delta("sec"), delta("ret, keep it")];
+  const record: RelayAnswer = () =>
+    Promise.resolve(
+      new Response(said.join(""), { headers: { "content-type": "text/event-stream" } }),
+    );
+  await scene([], async (ask, folder) => {
+    assertEquals(await ask("{}", { home: "/home/bob" }), `200 ${said.join("")}`);
+    const [recorded] = readExchanges(folder).filter(({ exchange }) =>
+      exchange.request.body.length === 2
+    );
+    const text = new TextDecoder().decode(recorded?.exchange.response.chunks[0]?.bytes);
+    assertEquals(text, [delta("the key is [redacted]"), delta(""), delta(", keep it")].join(""));
+  }, record);
 });

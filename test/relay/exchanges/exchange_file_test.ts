@@ -1,5 +1,4 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import fc from "fast-check";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import {
   encodeChunk,
@@ -9,6 +8,10 @@ import {
   parseExchange,
   parsePart,
 } from "../../../src/relay/exchanges/exchange.ts";
+import { addExchange } from "../../../src/relay/exchanges/exchange_folder.ts";
+import { createPart, removeLostParts } from "../../../src/relay/exchanges/part_file.ts";
+import { apiFolder } from "../../../src/relay/api_folder.ts";
+import fc from "fast-check";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -24,7 +27,7 @@ const EXCHANGE: Exchange = {
   },
 };
 
-Deno.test("an exchange is what was written, byte for byte, whatever its bodies are", () => {
+Deno.test("an exchange survives writing and reading", () => {
   const body = fc.oneof(
     fc.uint8Array().map((array) => new Uint8Array(array)),
     fc.json().map(bytes),
@@ -48,7 +51,7 @@ Deno.test("the file of an exchange can be read by people", () => {
   assertStringIncludes(text, '"at": "2026-11-23T02:13:20.000Z"');
 });
 
-Deno.test("a request may be nested as deeply as anybody likes", () => {
+Deno.test("a deeply nested request is kept", () => {
   const body = new TextEncoder().encode("[".repeat(100_000) + "]".repeat(100_000));
   const deep = { ...EXCHANGE, request: { ...EXCHANGE.request, body } };
   assertEquals(parseExchange(encodeExchange(deep), "api/x.json").request, deep.request);
@@ -63,7 +66,7 @@ Deno.test("a request may be nested as deeply as anybody likes", () => {
 
 const BODY = new TextEncoder().encode('{"is":"deep"}');
 
-Deno.test("what is no exchange is an error that names the file and what is wrong", () => {
+Deno.test("an invalid file names the path and the fault", () => {
   const good = JSON.parse(encodeExchange(EXCHANGE));
   const cases: readonly (readonly [string, string])[] = [
     ["", "it is no JSON"],
@@ -91,7 +94,7 @@ Deno.test("what is no exchange is an error that names the file and what is wrong
   }
 });
 
-Deno.test("an exchange that was under way is read as far as it was written, as one that has broken off", () => {
+Deno.test("an unfinished file is read as a broken answer", () => {
   const exchange: Exchange = {
     at: 1_700_000_000_000,
     conversation: "s",
@@ -111,4 +114,97 @@ Deno.test("an exchange that was under way is read as far as it was written, as o
   for (const broken of ["{}\n", "[]\n", "null\n", "no\n", `${head}{}\n`, `${head}null\n`]) {
     assertThrows(() => read(broken), CliError, "Cannot read the exchange part: ");
   }
+});
+
+Deno.test("an exchange takes the first free number", () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const key = "0123456789abcdef";
+    const add = () =>
+      addExchange(folder, {
+        exchange: {
+          at: 0,
+          request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
+          response: { status: 529, headers: [], chunks: [], whole: true },
+        },
+        key,
+      });
+    assertEquals([add(), add(), add()], [`${key}-0.json`, `${key}-1.json`, `${key}-2.json`]);
+    Deno.removeSync(`${folder}/${key}-1.json`);
+    assertEquals([add(), add()], [`${key}-1.json`, `${key}-3.json`]);
+    for (let number = 4; number < 300; number++) {
+      Deno.symlinkSync("nowhere", `${folder}/${key}-${number}.json`);
+    }
+    for (let number = 300; number < 305; number++) assertEquals(add(), `${key}-${number}.json`);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+
+Deno.test("a part file is private and goes when disposed", () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    {
+      using part = createPart(folder);
+      part.file.writeSync(new TextEncoder().encode("half"));
+      assertEquals(Deno.readTextFileSync(part.path), "half");
+      assertEquals((Deno.statSync(part.path).mode ?? 0) & 0o777, 0o600);
+      using open = createPart(folder, { mode: 0o640 });
+      assertEquals((Deno.statSync(open.path).mode ?? 0) & 0o777, 0o640 & ~(Deno.umask()));
+      open[Symbol.dispose]();
+      // Somebody writes it.
+      removeLostParts(folder);
+      assert(part.path.endsWith(namesIn(folder)[0] ?? "none"));
+    }
+    assertEquals(namesIn(folder), []);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("only part files without a writer are removed", () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const part = createPart(folder);
+    // As the end of a program that is killed.
+    part.file.close();
+    const elsewhere = Deno.makeTempFileSync({ dir: folder, prefix: "kept" });
+    const link = `.${crypto.randomUUID()}`;
+    Deno.symlinkSync(elsewhere, `${folder}/${link}`);
+    Deno.mkdirSync(`${folder}/.${crypto.randomUUID().replace(/^./u, "0")}`);
+    Deno.writeTextFileSync(`${folder}/.hidden`, "somebody's");
+    const before = namesIn(folder);
+    removeLostParts(folder);
+    const gone = before.filter((name) => !namesIn(folder).includes(name));
+    assertEquals(gone, [part.path.split("/").at(-1)]);
+    removeLostParts(`${folder}/none`);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("a further child shares the first child's exchanges", () => {
+  const home = Deno.realPathSync(Deno.makeTempDirSync());
+  const made = (path: string) => {
+    Deno.mkdirSync(`${home}/${path}`, { recursive: true });
+    return `${home}/${path}`;
+  };
+  made("one/api");
+  made("two/api");
+  assertEquals(apiFolder(made("two/2")), `${home}/two/2/api`);
+  Deno.writeTextFileSync(`${home}/one/child.cast`, "");
+  assertEquals(apiFolder(`${home}/one`), `${home}/one/api`);
+  assertEquals(apiFolder(made("one/2")), `${home}/one/api`);
+  assertEquals(apiFolder(`${made("one/13")}/`), `${home}/one/api`);
+  for (const name of ["one/1", "one/02", "one/2/3", "one/two", "alone/2"]) {
+    assertEquals(apiFolder(made(name)), `${home}/${name}/api`, name);
+  }
+  const own = made("one/4/api");
+  assertEquals(apiFolder(`${home}/one/4`), own);
+  assertEquals(apiFolder(`${home}/none`), `${home}/none/api`);
+  Deno.symlinkSync(`${home}/one/2`, `${home}/link`);
+  assertEquals(apiFolder(`${home}/link`), `${home}/one/api`);
+  Deno.removeSync(home, { recursive: true });
 });
