@@ -13,6 +13,7 @@ import { serve, type Served } from "../serve/runs/served.ts";
 import { StandIn, until } from "../standin/stand_in.ts";
 import { leftovers } from "../leftovers.ts";
 import { startProgram } from "../start_program.ts";
+import { isOurUnit } from "../../src/serve/unit/unit_files.ts";
 
 /** A folder for everything of a server's, and servers in it. */
 async function scene() {
@@ -40,7 +41,7 @@ async function ask(socket: string, path: string): Promise<readonly [number, unkn
   return [answer.status, await answer.json()];
 }
 
-Deno.test("serve is reached on its socket, is one, and takes the place of one that was killed", async () => {
+Deno.test("one server listens and replaces a killed one", async () => {
   await using there = await scene();
   const first = await there.start();
   assertEquals(first.socket, `${there.folder}/claude-print-${Deno.uid()}/serve/http.sock`);
@@ -63,7 +64,7 @@ Deno.test("serve is reached on its socket, is one, and takes the place of one th
   assertEquals([...Deno.readDirSync(there.folder)], []);
 });
 
-Deno.test("serve speaks HTTP on loopback with those who know the token, and ends with a drain", async () => {
+Deno.test("serve answers on loopback only with the token", async () => {
   await using there = await scene();
   const { child, ended, socket } = await there.start("--port", "0", "--warm", "0");
   const [path = "", line = ""] = socket.split("\n");
@@ -116,7 +117,7 @@ async function talking(claude: StandIn) {
   };
 }
 
-Deno.test("serve that is told to stop lets turns come to their end, and a second time or by SIGQUIT ends them", async () => {
+Deno.test("SIGTERM waits for turns, a second signal ends them", async () => {
   {
     await using claude = await StandIn.set({ turns: [[{ text: "Slowly.", ms: 300 }]] });
     await using talk = await talking(claude);
@@ -148,7 +149,7 @@ Deno.test("serve that is told to stop lets turns come to their end, and a second
   }
 });
 
-Deno.test("what a server that was killed has left is gone once another one has started", async () => {
+Deno.test("the next server removes a killed server's leftovers", async () => {
   await using claude = await StandIn.set({ hang: "stream", turns: [[{ text: "Never said." }]] });
   {
     await using talk = await talking(claude);
@@ -164,7 +165,7 @@ Deno.test("what a server that was killed has left is gone once another one has s
   assertEquals(claude.transcripts().size, 1);
 });
 
-Deno.test("children wait for what a file of profiles names, and a file that names none is refused", async () => {
+Deno.test("children wait for the profiles of a file", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
   const file = `${claude.home.path}/profiles`;
   const print = (server: Served, more: readonly string[]) =>
@@ -221,4 +222,45 @@ Deno.test("children wait for what a file of profiles names, and a file that name
     assertStringIncludes(refused.message, why);
   }
   assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("serve --install writes units, --uninstall removes them", async () => {
+  const home = await Deno.makeTempDir();
+  const serve = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    await startProgram([...CLAUDE_PRINT, "serve", ...args], {
+      env: {
+        HOME: home,
+        PATH: "/usr/bin:/bin",
+        DENO_DIR: await denoDir(),
+        ANTHROPIC_API_KEY: "sk-ant-secret",
+        ...env,
+      },
+      cwd: "/",
+    }).ended;
+  try {
+    const nowhere = await serve(["--install"]);
+    assertEquals([nowhere.code, nowhere.stdout], [2, ""]);
+    assertMatch(nowhere.stderr, /XDG_RUNTIME_DIR is not set/u);
+    const installed = await serve(["--install"], { XDG_RUNTIME_DIR: home });
+    assertEquals([installed.code, installed.stderr], [0, ""]);
+    assertMatch(installed.stdout, /systemctl --user enable --now claude-print\.socket/u);
+    const path = `${home}/.config/systemd/user/claude-print.service`;
+    const text = await Deno.readTextFile(path);
+    assert(isOurUnit(text), text);
+    assertMatch(text, /^ExecStart=".+" "serve"$/mu);
+    assertMatch(text, /^Environment="PATH=\/usr\/bin:\/bin"$/mu);
+    assert(!text.includes("sk-ant-secret"));
+    await Deno.writeTextFile(path, "# mine\n", { append: true });
+    const refused = await serve(["--uninstall"]);
+    assertEquals([refused.code, refused.stdout], [2, ""]);
+    assertMatch(refused.stderr, /claude-print\.service" was written or changed by somebody else/u);
+    await Deno.writeTextFile(path, text);
+    assertEquals((await serve(["--uninstall"])).code, 0);
+    assertEquals([...Deno.readDirSync(`${home}/.config/systemd/user`)], []);
+    assertMatch((await serve(["--uninstall"])).stdout, /^There is nothing to remove in /u);
+    const both = await serve(["--uninstall", "--install"]);
+    assertMatch(both.stderr, /--install and --uninstall were both given/u);
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
 });

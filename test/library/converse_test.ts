@@ -3,6 +3,9 @@ import { type Frame, RunError } from "../../src/library/mod.ts";
 import { leftovers } from "../leftovers.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import { converseHere } from "./converse_here.ts";
+import { holdConversation } from "../../src/library/hold_conversation.ts";
+import { openConversation } from "../../src/library/open_conversation.ts";
+import { StoppedError } from "../../src/run/stopped_error.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 
@@ -14,7 +17,7 @@ function killAt(prompt: number) {
   return { at: "prompt" as const, run: `${count} != ${prompt} ] || kill -9 $CLAUDE` };
 }
 
-Deno.test("converse() holds several turns with one Claude Code, and gives the frames of all", async () => {
+Deno.test("one child holds several turns", async () => {
   await using claude = await StandIn.set(ECHO);
   const conversation = converseHere(claude);
   const first = await conversation.send("one").result;
@@ -35,7 +38,7 @@ Deno.test("converse() holds several turns with one Claude Code, and gives the fr
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("converse() goes on after a break of its loop, and after a turn that was interrupted", async () => {
+Deno.test("a conversation survives break and interrupt", async () => {
   await using claude = await StandIn.set({
     hang: "stream",
     turns: [[{ text: "Half an answer and its end" }]],
@@ -59,7 +62,7 @@ Deno.test("converse() goes on after a break of its loop, and after a turn that w
   assertEquals((await claude.journal("start")).length, 1);
 });
 
-Deno.test("converse() gives a message that was sent before the result that it has", async () => {
+Deno.test("a repeated message has the first one's result", async () => {
   await using claude = await StandIn.set(ECHO);
   await using conversation = converseHere(claude);
   const uuid = crypto.randomUUID();
@@ -74,7 +77,7 @@ Deno.test("converse() gives a message that was sent before the result that it ha
   assertEquals(ids, [uuid, uuid, uuid]);
 });
 
-Deno.test("converse() tells the turn of a Claude Code that died, and goes on with another one", async () => {
+Deno.test("a conversation continues after its child dies", async () => {
   await using claude = await StandIn.set({ ...ECHO, sabotage: [killAt(2)] });
   await using conversation = converseHere(claude);
   assertEquals((await conversation.send("one").result).exitCode, 0);
@@ -90,7 +93,7 @@ Deno.test("converse() tells the turn of a Claude Code that died, and goes on wit
   assert(second?.args.includes(`--resume=${id}`));
 });
 
-Deno.test("converse() goes on after a turn that took too long, and after a Claude Code that takes nothing", async () => {
+Deno.test("a conversation survives timeouts of turn and start", async () => {
   await using claude = await StandIn.set({ ...ECHO, hang: "prompt" });
   await using slow = converseHere(claude, { args: ["--timeout", "0.5"] });
   const [late, queued] = [slow.send("one"), slow.send("two", { priority: "later" })];
@@ -106,7 +109,7 @@ Deno.test("converse() goes on after a turn that took too long, and after a Claud
   assertEquals((await deaf.journal("start")).length, 2);
 });
 
-Deno.test("the end of its scope ends a conversation and answers or refuses what was sent", async () => {
+Deno.test("the end of its scope ends a conversation", async () => {
   await using claude = await StandIn.set({ ...ECHO, hang: "prompt" });
   const conversation = converseHere(claude);
   const first = conversation.send("one");
@@ -123,7 +126,7 @@ Deno.test("the end of its scope ends a conversation and answers or refuses what 
   await conversation.close();
 });
 
-Deno.test("a conversation in which nothing is said starts nothing, and can be ended in every way", async () => {
+Deno.test("an unused conversation starts nothing", async () => {
   await using claude = await StandIn.set();
   {
     await using _unused = converseHere(claude);
@@ -144,7 +147,7 @@ Deno.test("a conversation in which nothing is said starts nothing, and can be en
   assertEquals(await claude.journal("start"), []);
 });
 
-Deno.test("converse() ends when its signal is aborted, with the text so far", async () => {
+Deno.test("an aborted conversation keeps the text so far", async () => {
   await using claude = await StandIn.set({
     hang: "stream",
     turns: [[{ text: "Half an answer and its end" }]],
@@ -161,7 +164,7 @@ Deno.test("converse() ends when its signal is aborted, with the text so far", as
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("converse() refuses what it cannot send or honour, with what to do about it", async () => {
+Deno.test("impossible messages and flags are refused", async () => {
   await using claude = await StandIn.set(ECHO);
   {
     await using conversation = converseHere(claude);
@@ -190,4 +193,82 @@ Deno.test("converse() refuses what it cannot send or honour, with what to do abo
   const error = await assertRejects(() => nowhere.send("hello").result, RunError);
   assertStringIncludes(error.message, "Cannot start claude");
   assert(error.suggestion !== undefined);
+});
+
+Deno.test("a warm conversation asks, answers and shows its terminal", async () => {
+  const tool = { name: "Edit", input: { file_path: "a" }, result: "edited", asks: true };
+  await using claude = await StandIn.set({
+    turns: [[{ text: "I ask.", tools: [tool] }, { text: "You said {prompt}" }]],
+  });
+  const ready = Promise.withResolvers<void>();
+  let shown = "";
+  await using conversation = openConversation({
+    cwd: claude.home.project,
+    env: claude.home.env,
+    args: ["--claude-binary", claude.binary],
+    warm: true,
+    asks: true,
+    onReady: ready.resolve,
+    onTerminal: (terminal) => {
+      shown = "";
+      void ready.promise.then(() => {
+        for (const chunk of terminal.chunks()) shown += new TextDecoder().decode(chunk);
+      });
+    },
+  });
+  await ready.promise;
+  const answer = await conversation.ask("set_model", { model: "haiku" });
+  assertEquals(answer?.subtype, "success");
+  assertEquals(shown.length > 0, true);
+  const outcomes: unknown[] = [];
+  for (const behavior of ["allow", "deny"]) {
+    const { result } = conversation.send("go");
+    for await (const frame of conversation as AsyncIterable<Frame>) {
+      if (frame.type === "control_request") {
+        assertEquals(frame.request.subtype, "can_use_tool");
+        conversation.answer({ id: frame.request_id, response: { behavior, message: "no" } });
+      }
+      if (frame.type === "result") break;
+    }
+    outcomes.push((await result).frame.permission_denials?.length);
+  }
+  assertEquals(outcomes, [0, 1]);
+});
+
+Deno.test("a conversation remembers the last 1000 ids", async () => {
+  const over = Promise.withResolvers<number>();
+  await using conversation = openConversation({ hold: () => over.promise });
+  const send = (index: number) => conversation.send("go", { uuid: `${index}` });
+  const sent = Array.from({ length: 1001 }, (_, index) => send(index));
+  assertEquals([1000, 1, 0].map((index) => send(index) === sent[index]), [true, true, false]);
+  over.resolve(0);
+});
+
+Deno.test("an end during the turn's end is one end", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
+  const gone = new AbortController();
+  const ended = Promise.withResolvers<number>();
+  await using conversation = openConversation({
+    cwd: claude.home.project,
+    env: claude.home.env,
+    args: ["--claude-binary", claude.binary],
+    signal: gone.signal,
+    hold: async (request, options) => {
+      let child: Parameters<NonNullable<typeof options.onChild>>[0] | undefined;
+      const holding = holdConversation(request, {
+        ...options,
+        onChild: (started) => child = started,
+        onInput: (input) => {
+          if (input.type !== "hook" || input.event !== "Stop") return;
+          // It tells of its turn's end, and is not idle before the signal is heard.
+          child?.signal("SIGSTOP");
+          gone.abort();
+        },
+      });
+      holding.then(ended.resolve, ended.reject);
+      return await holding;
+    },
+  });
+  assertEquals((await conversation.send("go").result).text, "You said go");
+  await assertRejects(() => ended.promise, StoppedError, "interrupted by SIGINT");
 });

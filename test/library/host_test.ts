@@ -77,7 +77,7 @@ Deno.test("runs leave no open file in their program", async () => {
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("a program that runs a prompt listens to no signal because of it", async () => {
+Deno.test("a run installs no signal handlers", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   const { child, ended } = await startHost(claude, "await hello.result;");
   await claude.untilNoted("prompt");
@@ -114,8 +114,7 @@ Deno.test("a program's own listener has a signal for itself", async () => {
 // One of those that Deno takes for itself, and one that it does not.
 for (const signal of ["SIGINT", "SIGQUIT"] as const) {
   Deno.test(unlessLacking(heardLack(signal), {
-    name:
-      `${signal} ends a program that does not listen, a guard its run, and the next run its folder`,
+    name: `${signal} ends a program, its run and folder`,
     fn: async () => {
       await using claude = await StandIn.set({ hang: "prompt" });
       const { child, ended } = await startHost(claude, "await hello.result;");

@@ -21,12 +21,12 @@ Deno.test("the package exports the program and the library", () => {
   assertEquals(deno.exports, { ".": "./src/main.ts", "./library": "./src/library/mod.ts" });
 });
 
-Deno.test("the program exports nothing, and does not run when it is imported", async () => {
+Deno.test("importing the program does nothing", async () => {
   assertEquals(Object.keys(main), []);
   assertEquals(await exportsOf(deno.exports["."]), []);
 });
 
-Deno.test("the library exports what it always has", async () => {
+Deno.test("the library's exports are stable", async () => {
   assertEquals(Object.keys(library).toSorted(), [
     "RunError",
     "converse",
@@ -101,7 +101,7 @@ Deno.test("the library exports what it always has", async () => {
   ]);
 });
 
-Deno.test("a run does without what programs import", async () => {
+Deno.test("a run loads no modules of other commands", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", "src/commands/run/run.ts"],
     cwd: ROOT,

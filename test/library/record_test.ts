@@ -69,7 +69,7 @@ Deno.test("record() has an interrupt and its answer on the tape", async () => {
   assertEquals((await replay(folder)).differences, []);
 });
 
-Deno.test("record() goes on with a cassette for each Claude Code of a conversation", async () => {
+Deno.test("each child has a cassette of its own", async () => {
   await using claude = await StandIn.set({
     ...ECHO,
     sabotage: [{

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { type Frame, replay, run, RunError } from "../../src/library/mod.ts";
 import { leftovers } from "../leftovers.ts";
 import { StandIn } from "../standin/stand_in.ts";
@@ -17,7 +23,7 @@ async function assertNothingLeft(
   assertEquals(claude.transcripts().size, transcripts);
 }
 
-Deno.test("run() gives the frames as they happen, and then the result", async () => {
+Deno.test("run() yields frames, then the result", async () => {
   await using claude = await StandIn.set({
     turns: [[{ text: "One moment", tools: [{ name: "Bash", input: { command: "echo 1" } }] }, {
       text: "It said 1 to {prompt}",
@@ -40,7 +46,7 @@ Deno.test("run() gives the frames as they happen, and then the result", async ()
   assertEquals(userFiles(claude.home), before);
 });
 
-Deno.test("run() needs nobody who iterates, and keeps the frames for later", async () => {
+Deno.test("run() needs no iteration and keeps frames", async () => {
   await using claude = await StandIn.set();
   const run = runHere(claude, { prompt: "hello" });
   assertEquals((await run.result).text, "Hello from the stand-in.");
@@ -62,7 +68,7 @@ Deno.test("run() takes several runs at once", async () => {
   await assertNothingLeft(claude, { transcripts: 3 });
 });
 
-Deno.test("run() keeps the text so far when its signal is aborted", async () => {
+Deno.test("an aborted run keeps the text so far", async () => {
   await using claude = await StandIn.set({
     hang: "stream",
     turns: [[{ text: "Half an answer and its end" }]],
@@ -111,7 +117,7 @@ Deno.test("leaving the loop at the result changes nothing about it", async () =>
   assertEquals((await run.result).exitCode, 0);
 });
 
-Deno.test("the end of its scope ends a run, even before it has begun", async () => {
+Deno.test("the end of its scope ends a run", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   {
     await using _begun = runHere(claude, { prompt: "hello" });
@@ -127,7 +133,7 @@ Deno.test("the end of its scope ends a run, even before it has begun", async () 
   await assertNothingLeft(claude);
 });
 
-Deno.test("an abort and the end of the loop are one end, not two signals", async () => {
+Deno.test("abort and break send one signal", async () => {
   await using claude = await StandIn.set({
     hang: "stream",
     turns: [[{ text: "Half an answer and its end" }]],
@@ -142,7 +148,7 @@ Deno.test("an abort and the end of the loop are one end, not two signals", async
   assertEquals((await claude.journal("signal")).map(({ name }) => name), ["SIGTERM"]);
 });
 
-Deno.test("what a run tells of a failure is a result", async () => {
+Deno.test("a failure is a result", async () => {
   await using claude = await StandIn.set({
     turns: [[{ failure: { error: "rate_limit", status: 429, message: "API Error: 429" } }]],
   });
@@ -159,7 +165,7 @@ Deno.test("what a run tells of a failure is a result", async () => {
   await assertNothingLeft(claude, { transcripts: 2 });
 });
 
-Deno.test("a dialog that nobody knows is a result with the screen, as visible text without secrets", async () => {
+Deno.test("an unknown dialog's result shows the redacted screen", async () => {
   const key = `sk-ant-api03-${"x".repeat(20)}`;
   await using claude = await StandIn.set({
     dialogs: [{
@@ -209,7 +215,7 @@ const REFUSED: readonly (readonly [prompt: string, args: readonly string[], mess
   ["hi", ["--settings", "none.json"], /^Error: Settings file not found: .*none\.json$/u],
 ];
 
-Deno.test("what keeps a run from starting rejects, with what to do about it", async () => {
+Deno.test("a run that cannot start rejects with a remedy", async () => {
   await using claude = await StandIn.set();
   for (const [prompt, args, message] of REFUSED) {
     const run = runHere(claude, { prompt, args });
@@ -233,7 +239,7 @@ Deno.test("a run without a login does not start", async () => {
   await assertRejects(() => runHere(claude, { prompt: "hi" }).result, RunError, "login");
 });
 
-Deno.test("run() and converse() refuse a Claude Code that is too old", async () => {
+Deno.test("run() and converse() refuse an old Claude Code", async () => {
   await using claude = await StandIn.set({ version: "2.1.197" });
   const held = converseHere(claude).send("hi").result;
   for (const result of [runHere(claude, { prompt: "hi" }).result, held]) {
@@ -242,7 +248,7 @@ Deno.test("run() and converse() refuse a Claude Code that is too old", async () 
   }
 });
 
-Deno.test("a run that fails and that nobody asks about bothers nobody", async () => {
+Deno.test("an unobserved failure raises no unhandled rejection", async () => {
   await using claude = await StandIn.set();
   // A rejection that nobody handles would fail this test.
   const run = runHere(claude, { prompt: "" });
@@ -279,4 +285,51 @@ Deno.test("a run can be recorded, and its recording replayed", async () => {
   const again = runHere(claude, { prompt: "hello", args: ["--record", "cassette"] });
   await assertRejects(() => again.result, RunError, "Cannot record in ");
   await assertNothingLeft(claude);
+});
+
+const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
+
+const starts = async (claude: StandIn) => (await claude.journal("start")).length;
+
+Deno.test("a warm conversation starts Claude Code before its first message", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const conversation = converseHere(claude, { warm: true });
+  await claude.untilNoted("start");
+  const { text, warnings } = await conversation.send("one").result;
+  assertEquals([text, warnings], ["You said one, 1", []]);
+  assertEquals((await conversation.send("two").result).text, "You said two, 2");
+  assertEquals(await conversation.close(), { exitCode: 0, warnings: [] });
+  assertEquals(await starts(claude), 1);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("a warm child that is outdated is replaced", async () => {
+  await using claude = await StandIn.set(ECHO);
+  await using conversation = converseHere(claude, { warm: true });
+  await claude.untilNoted("start");
+  await Deno.writeTextFile(`${claude.home.project}/CLAUDE.md`, "Use spaces.\n");
+  const { text, warnings } = await conversation.send("one").result;
+  assertEquals([text, warnings], ["You said one, 1", []]);
+  assertEquals(await starts(claude), 2);
+});
+
+Deno.test("a warm conversation ends unused and survives its child", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const unused = converseHere(claude, { warm: true });
+  await claude.untilNoted("start");
+  assertEquals(await unused.close(), { exitCode: 0, warnings: [] });
+  {
+    await using dropped = converseHere(claude, { warm: true });
+    await claude.untilNoted("start", 2);
+    await Promise.race([dropped[Symbol.asyncIterator]().next(), Promise.resolve()]);
+  }
+  const killed = converseHere(claude, { warm: true });
+  await claude.untilNoted("start", 3);
+  Deno.kill((await claude.journal("start"))[2]?.pid ?? 0, "SIGKILL");
+  const { text, warnings } = await killed.send("one").result;
+  assertEquals(text, "You said one, 1");
+  assertStringIncludes(warnings.join(), "Claude Code is gone");
+  assertEquals((await killed.close()).exitCode, 0);
+  assertEquals(await starts(claude), 4);
+  assertEquals(await leftovers(claude.home), []);
 });

@@ -22,7 +22,7 @@ async function crowd(path: string) {
   };
 }
 
-Deno.test("a server that has no room for more connections is there again once they have gone", async () => {
+Deno.test("a crowded server recovers", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
   await using server = await serve({ wrap: (command) => [...FEW_FILES, ...command] });
   const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
@@ -57,7 +57,7 @@ Deno.test("a server that has no room for more connections is there again once th
   }
 });
 
-Deno.test("what is under way goes on where connections take all that may be open, and those that ask for nothing are cut", async () => {
+Deno.test("running work survives a crowd of connections", async () => {
   const waits = { name: "Bash", input: { command: "until [ -e go ]; do sleep 0.05; done" } };
   await using claude = await StandIn.set({
     turns: [[{ text: "I wait.", tools: [waits] }, { text: "It is there." }]],
@@ -91,7 +91,7 @@ Deno.test("what is under way goes on where connections take all that may be open
   );
 });
 
-Deno.test("those who hand runs over and say nothing take no more than their part, and nothing of HTTP", async () => {
+Deno.test("silent run connections are limited", async () => {
   await using server = await serve();
   const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
   using idle = await Deno.connect({ transport: "unix", path: `${folder}/http.sock` });

@@ -21,7 +21,7 @@ const leaveDead = (path: string) => closeFd(listenUnix(path, { backlog: 1 }));
 
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name);
 
-Deno.test("a server is in the runtime directory if that is the user's, and else in the temp folder", () => {
+Deno.test("the server's folder is in the runtime directory", () => {
   using there = scene();
   const { folder } = there;
   const inTemp = `${folder}/claude-print-${Deno.uid()}/serve`;
@@ -36,7 +36,7 @@ Deno.test("a server is in the runtime directory if that is the user's, and else 
   assertEquals(namesIn(folder), ["run"]);
 });
 
-Deno.test("a server's folder is private, held by one server, rid of what a dead one has left, and gone at the end", () => {
+Deno.test("a server's folder is private, exclusive and removed", () => {
   using there = scene();
   for (const env of [there.env, { ...there.env, XDG_RUNTIME_DIR: there.folder }]) {
     const places = serverPlaces(env);
@@ -66,7 +66,7 @@ Deno.test("a server's folder is private, held by one server, rid of what a dead 
   }
 });
 
-Deno.test("what a server cannot make in its folder is told of, and nothing unfinished stays once it has ended", () => {
+Deno.test("a failed file in the server's folder is reported", () => {
   using there = scene();
   const places = serverPlaces({ ...there.env, XDG_RUNTIME_DIR: there.folder });
   {
@@ -84,7 +84,7 @@ Deno.test("what a server cannot make in its folder is told of, and nothing unfin
   assertEquals(namesIn(there.folder), []);
 });
 
-Deno.test("a server's folder that is not to be trusted is refused, and nothing in it touched", () => {
+Deno.test("an untrusted server folder is refused untouched", () => {
   using there = scene();
   const { folder } = there;
   const why = (env: Readonly<Record<string, string>>) => {
@@ -124,7 +124,7 @@ Deno.test("a server's folder that is not to be trusted is refused, and nothing i
   );
 });
 
-Deno.test("what no server has made is in the way, whatever it is called, and stays where and as it is", () => {
+Deno.test("foreign files in the server's folder stay", () => {
   using there = scene();
   const places = serverPlaces({ TMPDIR: there.folder, XDG_RUNTIME_DIR: there.folder });
   const { folder, runSocket, httpSocket, token, lock } = places;
@@ -164,7 +164,7 @@ Deno.test("what no server has made is in the way, whatever it is called, and sta
 });
 
 Deno.test(unlessLacking(Deno.uid() === 0 ? undefined : "root's rights", {
-  name: "what is another user's is in the way, and stays",
+  name: "another user's file in the folder stays",
   fn() {
     using there = scene();
     const places = serverPlaces({ TMPDIR: there.folder, XDG_RUNTIME_DIR: there.folder });

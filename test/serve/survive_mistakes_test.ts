@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { surviveMistakes } from "../../src/serve/survive_mistakes.ts";
 
-Deno.test("what nobody catches is told, and ends no program", async () => {
+Deno.test("uncaught errors are reported and end nothing", async () => {
   const mistakes: string[] = [];
   const { promise: told, resolve } = Promise.withResolvers<void>();
   using _ = surviveMistakes((error) => {

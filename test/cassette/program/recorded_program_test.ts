@@ -109,7 +109,7 @@ function programOf(files: Readonly<Record<string, readonly TapeEntry[] | string>
   const folder = Deno.makeTempDirSync();
   try {
     for (const [name, content] of Object.entries(files)) {
-      if (name.includes("/")) Deno.mkdirSync(`${folder}/${name.replace(/\/[^/]*$/u, "")}`);
+      Deno.mkdirSync(`${folder}/${name}`.replace(/\/[^/]*$/u, ""), { recursive: true });
       const text = typeof content === "string" ? content : encodeTape(content);
       Deno.writeTextFileSync(`${folder}/${name}`, text);
     }
@@ -149,6 +149,17 @@ Deno.test("tapes of further children are appended", () => {
     wrote(user("Two"), { at: 105 }),
     read(RESULT, { at: 110 }),
   ]);
+});
+
+Deno.test("prompts of further children are appended", () => {
+  const partsOf = (run: string, folder: string) =>
+    ["child.cast", "tape.jsonl"].map((name) =>
+      [`${folder}${name}`, Deno.readTextFileSync(`${RUNS}/${run}/${name}`)] as const
+    );
+  const { prompts } = programOf(
+    Object.fromEntries([...partsOf("resumed", ""), ...partsOf("api-error", "2/")]),
+  );
+  assertEquals(prompts, ["And again [[say again]]", "Hi [[error 529]]"]);
 });
 
 Deno.test("a link in a cassette is no further tape", () => {

@@ -75,9 +75,9 @@ Deno.test("a damaged tape is refused by the line", () => {
 });
 
 Deno.test("impossible times count as missing", () => {
-  const lines = ["5", "1e999", "-1", "1e300", "6"]
+  const lines = ["5", "1e999", "-1", "1e300", '"7"', "6"]
     .map((at) => `{"dir":"write","data":"","at":${at}}\n`);
-  assertEquals(parseTape(lines.join(""), options).map(({ at }) => at), [5, 5, 5, 5, 6]);
+  assertEquals(parseTape(lines.join(""), options).map(({ at }) => at), [5, 5, 5, 5, 5, 6]);
 });
 
 Deno.test("a tape that is too large is refused", () => {

@@ -339,17 +339,34 @@ Deno.test("a command compares as it was typed", () => {
   assertEquals(compareConversations(newest, onTape).parting, undefined);
 });
 
-Deno.test("a call of another tool is where two tapes part", () => {
-  const steps = (name: string) =>
-    stepsOnTape([
-      wrote(user("Look")),
-      read({
-        type: "assistant",
-        message: { id: "m", model: "m", content: [{ type: "tool_use", id: "t", name, input: {} }] },
-      }),
-    ]);
-  const { parting } = compareConversations(steps("Read"), steps("Grep"));
-  assertEquals(parting?.difference, { pointer: "/tool", one: '"Read"', other: '"Grep"' });
+Deno.test("steps of every kind come from lines", () => {
+  const answered = (...content: readonly JsonObject[]) =>
+    entryOf({ type: "assistant", message: { id: "m", role: "assistant", model: "m", content } });
+  const wrote = (content: unknown) => entryOf({ type: "user", message: { role: "user", content } });
+  const returned = { type: "tool_result", tool_use_id: "t", content: "a.ts" };
+  const entries = [
+    wrote("Look"),
+    answered({ type: "thinking", thinking: "Hm" }),
+    answered({ type: "tool_use", id: "t", name: "Glob", input: { pattern: "*" } }),
+    wrote([returned, { ...returned, is_error: true }, { type: "text", text: "a remark" }]),
+    entryOf({ type: "system", subtype: "compact_boundary" }),
+    answered({ type: "text", text: "It" }, { type: "server_tool_use" }),
+    wrote([{ type: "text", text: "[Request interrupted by user]" }]),
+  ];
+  const result = { type: "result", subtype: "success", result: "" } as ResultFrame;
+  const turns = [{ prompts: [], entries, result }];
+  const steps = conversationSteps([{ earlier: [], turns, unanswered: [] }]);
+  assertEquals(steps.map(({ content }) => content), [
+    { kind: "prompt", content: "Look" },
+    { kind: "thinking", text: "Hm" },
+    { kind: "call", tool: "Glob", input: { pattern: "*" } },
+    { kind: "result", content: "a.ts", failed: false },
+    { kind: "result", content: "a.ts", failed: true },
+    { kind: "compaction" },
+    { kind: "answer", text: "It" },
+    { kind: "block", type: "server_tool_use" },
+    { kind: "interrupt" },
+  ]);
 });
 
 const SAID_BY_ITSELF = { kind: "local", text: "", version: "2.1.330" } as const;

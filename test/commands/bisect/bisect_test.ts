@@ -1,4 +1,5 @@
-import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { findBoundary, type Verdict } from "../../../src/commands/bisect/search.ts";
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { installMockClaude } from "../../../fixtures/mock/install_mock_claude.ts";
 import { makeThrowawayHome, type ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
@@ -12,6 +13,52 @@ import { until } from "../../standin/stand_in.ts";
 import { startProgram } from "../../start_program.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
 import { writeScript } from "../../write_script.ts";
+
+/** Searches verdicts such as "ggsb", a letter a version, and counts the tests. */
+async function search(letters: string) {
+  const tested: number[] = [];
+  const found = await findBoundary(letters.length, (index): Promise<Verdict> => {
+    tested.push(index);
+    const verdicts: Record<string, Verdict> = { g: "good", b: "bad", s: "skipped" };
+    return Promise.resolve(verdicts[letters[index] ?? ""] ?? "skipped");
+  });
+  return { ...found, tested };
+}
+
+Deno.test("every boundary is found with few tests", async () => {
+  for (let good = 1; good < 60; good++) {
+    const { lastGood, firstBad, undecided, tested } = await search(
+      "g".repeat(good) + "b".repeat(60 - good),
+    );
+    assertEquals([lastGood, firstBad, undecided], [good - 1, good, []]);
+    assert(tested.length <= 6, `${tested.length} tests`);
+    assertEquals(new Set(tested).size, tested.length);
+    assert(!tested.includes(0) && !tested.includes(59), "the ends are known");
+  }
+});
+
+Deno.test("two versions need no test", async () => {
+  assertEquals(await search("gb"), { lastGood: 0, firstBad: 1, undecided: [], tested: [] });
+});
+
+Deno.test("versions that cannot be tested are passed over", async () => {
+  const { lastGood, firstBad, undecided } = await search("gggsssgbb");
+  assertEquals([lastGood, firstBad, undecided], [6, 7, []]);
+});
+
+Deno.test("untestable versions at the boundary stay undecided", async () => {
+  const { lastGood, firstBad, undecided } = await search("ggssbb");
+  assertEquals([lastGood, firstBad, undecided], [1, 4, [2, 3]]);
+  assertEquals((await search("gsssb")).undecided, [1, 2, 3]);
+});
+
+Deno.test("with several changes one of them is found", async () => {
+  for (const letters of ["gbgbgbgb", "ggbbggbb", "gbbbbbgb"]) {
+    const { lastGood, firstBad } = await search(letters);
+    assertEquals([letters[lastGood], letters[firstBad]], ["g", "b"]);
+    assertEquals(firstBad, lastGood + 1);
+  }
+});
 
 const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).pathname;
 /** Seven versions that are newer than any real one, and as many as a search needs to halve them twice. */
@@ -112,7 +159,7 @@ Deno.test("bisect says that two versions do the same", async () => {
   });
 });
 
-Deno.test("what differs between two runs of the good version is ignored", async () => {
+Deno.test("differences between runs of the good version are ignored", async () => {
   await inScene(async ({ home, bisect }) => {
     const answering = (text: string, name: string, version: string) =>
       installMockClaude(home.path, { name, scenario: { version, turns: [[{ text }]] } });
@@ -261,7 +308,7 @@ mkdir -p "$to/node_modules/part"; sleep 1000 & : > "$HOME/reached"; wait; fi`;
   }, { before });
 });
 
-Deno.test("the next command sweeps what SIGKILL leaves of a download", async () => {
+Deno.test("the next command removes a killed download", async () => {
   const before = `if [ "$version" = 2.99.0 ]; then
 chmod 755 "$to"; sleep 1000 & : > "$HOME/reached"; wait; fi`;
   await inScene(async ({ home, env, start }) => {
@@ -279,7 +326,7 @@ chmod 755 "$to"; sleep 1000 & : > "$HOME/reached"; wait; fi`;
   }, { before });
 });
 
-Deno.test("SIGINT while a command runs ends it, though it ignores SIGTERM", async () => {
+Deno.test("SIGINT ends a command that ignores SIGTERM", async () => {
   await inScene(async ({ home, start }) => {
     const command = `trap '' TERM; : > "$HOME/reached"; sleep 1000; sleep 1000`;
     const { child, ended } = start(...ENDS, "--run", command);
@@ -324,7 +371,7 @@ env > '${home.path}/seen'
   });
 });
 
-Deno.test("the good and the bad version are on the registry, in this order", () => {
+Deno.test("the registry must list good before bad", () => {
   const all = ["2.1.285", "2.1.286", "2.1.299"];
   assertEquals(versionsBetween(all, { good: "2.1.286" }), ["2.1.286", "2.1.299"]);
   assertEquals(versionsBetween(all, { good: "2.1.285", bad: "2.1.286" }), all.slice(0, 2));

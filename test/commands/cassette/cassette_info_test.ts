@@ -2,10 +2,11 @@ import { assertEquals } from "@std/assert";
 import { readCassette } from "../../cassette/read_cassette.ts";
 import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";
 import { cassetteInfo } from "../../../src/commands/cassette/cassette_info.ts";
+import { conversationDifference } from "../../../src/commands/cassette/conversation_difference.ts";
 
 const README = new URL("../../../fixtures/recordings/readme", import.meta.url).pathname;
 
-Deno.test("cassetteInfo() tells what is inside a recording of the first format", () => {
+Deno.test("info describes a recording of the first format", () => {
   const { cast: { header, ...cast }, tape } = readCassette(README);
   const folder = Deno.makeTempDirSync();
   try {
@@ -55,7 +56,7 @@ Deno.test("cassetteInfo() tells what is inside a recording of the first format",
   }
 });
 
-Deno.test("cassetteInfo() tells what is known, and nothing in it drives a terminal", () => {
+Deno.test("info prints no control characters", () => {
   const lines = cassetteInfo({
     meta: {
       format: 1,
@@ -90,7 +91,7 @@ Deno.test("cassetteInfo() tells what is known, and nothing in it drives a termin
   ]);
 });
 
-Deno.test("cassetteInfo() tells of answers of the API alone how many there are, and of what is without them where they are", () => {
+Deno.test("info counts exchanges and names the folder without them", () => {
   const survey = {
     meta: {},
     parts: { api: { exchanges: 2 } },
@@ -111,4 +112,53 @@ Deno.test("cassetteInfo() tells of answers of the API alone how many there are, 
     "part of     /a, Claude Code 2",
     "replays     as the API",
   ]);
+});
+
+const NAMES = ["one", "other"] as const;
+const MODELS = [["a"], ["a"]] as const;
+
+Deno.test("conversationDifference() says where two conversations part", () => {
+  const said = conversationDifference({
+    common: { turns: 1, steps: 3 },
+    turns: [2, 3],
+    models: MODELS,
+    parting: {
+      turn: 2,
+      one: { kind: "call", tool: "Bash", input: { command: "ls" } },
+      other: { kind: "call", tool: "Bash", input: { command: "\x1b[2J" } },
+      difference: { pointer: "/input/command", one: '"ls"', other: '"\x1b[2J"' },
+    },
+  }, NAMES);
+  assertEquals(said.split("\n"), [
+    "The conversations are the same for 1 turn and 3 steps, and part in turn 2, at a call of a tool (/input/command):",
+    '  one: "ls"',
+    '  other: "<U+001B>[2J"',
+    "Turns in all: 2 and 3",
+  ]);
+});
+
+Deno.test("a difference shows how each conversation continues", () => {
+  const said = conversationDifference({
+    common: { turns: 0, steps: 1 },
+    turns: [1, 1],
+    models: [["a"], []],
+    parting: { turn: 1, one: { kind: "answer", text: "x".repeat(1000) } },
+  }, NAMES);
+  assertEquals(said.split("\n"), [
+    "The conversations are the same for 0 turns and 1 step, and part in turn 1:",
+    `  one: an answer, {"text":"${"x".repeat(191)}…`,
+    "  other: is over",
+    "Turns in all: 1 and 1",
+    "Their models, which do not count:",
+    "  one: a",
+    "  other: none",
+  ]);
+});
+
+Deno.test("conversationDifference() says that there is none", () => {
+  const same = { common: { turns: 2, steps: 4 }, turns: [2, 2], models: MODELS } as const;
+  assertEquals(
+    conversationDifference(same, NAMES),
+    "Both conversations are the same, for 2 turns and 4 steps",
+  );
 });

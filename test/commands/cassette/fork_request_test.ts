@@ -1,8 +1,15 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { forkRequest } from "../../../src/commands/cassette/fork_request.ts";
+import { promptLines } from "../../../src/commands/cassette/prompt_lines.ts";
+import { linesOfStdin } from "../../../src/commands/cassette/lines_of_stdin.ts";
+import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
+import { whyNoConversation } from "../../../src/commands/run/hold_prompt.ts";
+import { checkDelivery } from "../../../src/run/facts/prompt/check_delivery.ts";
+import { PLAIN_ORDER } from "../../run/plain_order.ts";
+import { writeScript } from "../../write_script.ts";
 
-Deno.test("forkRequest() adds what a fork has flags for to those of a run", async () => {
+Deno.test("a fork adds its flags to those of a run", async () => {
   const { request: { record, apiCassette, model, timeoutMs, forwarded } } = await forkRequest({
     model: "haiku",
     apiCassette: "a",
@@ -13,7 +20,7 @@ Deno.test("forkRequest() adds what a fork has flags for to those of a run", asyn
   assertEquals(forwarded, ["--model=haiku", "--allowedTools=Bash"]);
 });
 
-Deno.test("forkRequest() refuses what says something else than a fork does", async () => {
+Deno.test("flags that contradict a fork are refused", async () => {
   for (
     const [flags, message] of [
       [["--resume", "x"], "Cannot honour --resume: a fork goes on in a session of its own"],
@@ -29,7 +36,7 @@ Deno.test("forkRequest() refuses what says something else than a fork does", asy
   }
 });
 
-Deno.test("forkRequest() takes over what the recorded model was told, unless something else is given", async () => {
+Deno.test("a fork takes over the recorded model's flags", async () => {
   const recorded = ["--model=haiku", "--append-system-prompt=Be kind", "--tools=Read,Grep"];
   const { request, taken, left } = await forkRequest({ flags: [] }, { flags: recorded });
   assertEquals([taken, left, request.forwarded], [recorded, [], recorded]);
@@ -44,7 +51,7 @@ Deno.test("forkRequest() takes over what the recorded model was told, unless som
   ]);
 });
 
-Deno.test("forkRequest() takes nothing over that lets whoever made the cassette do more", async () => {
+Deno.test("a fork takes no rights over from the cassette", async () => {
   const hostile = [
     ...["--dangerously-skip-permissions", "--permission-mode=bypassPermissions", "--settings={}"],
     ...["--allowedTools=Bash", "--mcp-config={}", "--add-dir=/", "--agents={}", "--plugin-dir=x"],
@@ -63,4 +70,132 @@ Deno.test("forkRequest() takes nothing over that lets whoever made the cassette 
     flags: ["--append-system-prompt=x --dangerously-skip-permissions\n--settings={}"],
   });
   assertEquals([forwarded.length, dangerouslySkipPermissions], [1, false]);
+});
+
+Deno.test("recorded prompts are sent again unchanged", () => {
+  const content = [{ type: "text", text: "Two" }, { type: "text", text: "parts" }];
+  const lines = promptLines([
+    "One",
+    { text: "Two\nparts", content, way: "rendezvous" },
+    { text: "Three", way: "stdin" },
+    { text: "[MARK]\nFour", content: "Four", way: "rendezvous", synthetic: true },
+  ]);
+  assertEquals(lines.map(({ text, content, ticket }) => [ticket, text, content]), [
+    ["0", "One", "One"],
+    ["1", "Two\nparts", content],
+    ["2", "Three", "Three"],
+    ["3", "Four", "Four"],
+  ]);
+  // What was not the user's is not the user's then either.
+  assertEquals(lines.map(({ synthetic }) => synthetic), [undefined, undefined, undefined, true]);
+});
+
+Deno.test("an impossible prompt is refused before any is sent", () => {
+  assertThrows(() => promptLines(["fine", " "]), CliError, "nothing but white space");
+  const content = [{ type: "document" }];
+  assertThrows(
+    () => promptLines([{ text: "", content, way: "rendezvous" }]),
+    CliError,
+    'Cannot send the recorded prompt: claude-print passes no "document" blocks on',
+  );
+});
+
+const encoder = new TextEncoder();
+
+/** A stdin of some pieces, and how many of them have been read. */
+function stdinOf(pieces: Iterable<string>) {
+  const iterator = pieces[Symbol.iterator]();
+  const seen = { read: 0 };
+  const readable = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      const { done, value } = iterator.next();
+      if (done) return controller.close();
+      seen.read++;
+      controller.enqueue(encoder.encode(value));
+    },
+  }, { highWaterMark: 0 });
+  return { readable, seen };
+}
+
+async function allOf(next: () => Promise<string | undefined>): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (let line = await next(); line !== undefined; line = await next()) lines.push(line);
+  return lines;
+}
+
+Deno.test("stdin is cut into lines, the last without its end", async () => {
+  const { readable } = stdinOf(["one\ntw", "o\n\nthr", "ee"]);
+  assertEquals(await allOf(linesOfStdin({ readable })), ["one", "two", "", "three"]);
+});
+
+Deno.test("a line that is too long is refused in turn", async () => {
+  const pieces = function* () {
+    yield "one\ntwo\n";
+    for (;;) yield "x".repeat(1000);
+  };
+  const { readable, seen } = stdinOf(pieces());
+  const next = linesOfStdin({ readable, longest: 10_000 });
+  assertEquals([await next(), await next()], ["one", "two"]);
+  const { message } = await assertRejects(next, CliError);
+  assertEquals(
+    message,
+    "Cannot read line 3 of stdin: it is longer than any run writes, 10000 bytes and more",
+  );
+  assertEquals(seen.read, 12);
+});
+
+Deno.test("stdin is read only as far as it fits", async () => {
+  const pieces = function* () {
+    for (let number = 0;; number++) yield `${number}\n`;
+  };
+  const { readable, seen } = stdinOf(pieces());
+  const next = linesOfStdin({ readable, mostKept: 1000 });
+  for (let number = 0; number < 10_000; number++) {
+    assertEquals(await next(), `${number}`);
+    if (seen.read > number + 1002) throw new Error(`${seen.read} lines were read`);
+  }
+});
+
+Deno.test("very many lines of stdin are taken one by one", async () => {
+  const { readable } = stdinOf(Array.from({ length: 30 }, () => "{}\n".repeat(10_000)));
+  assertEquals((await allOf(linesOfStdin({ readable }))).length, 300_000);
+});
+
+/** Which of some prompts a Claude Code of a version that waits can have. */
+async function held(version: string, prompts: readonly string[]): Promise<readonly string[]> {
+  await using home = await makeThrowawayHome();
+  const commands = `${home.project}/.claude/commands`;
+  await Deno.mkdir(commands, { recursive: true });
+  await Deno.writeTextFile(`${commands}/greet.md`, "Greet $ARGUMENTS\n");
+  const claudeBinary = `${home.path}/claude`;
+  await writeScript(claudeBinary, `#!/bin/sh\necho '${version} (Claude Code)'\n`);
+  const fits: string[] = [];
+  for (const prompt of prompts) {
+    const altered = await checkDelivery({ prompt, inject: "stdin" });
+    const order = {
+      ...PLAIN_ORDER,
+      ...{ prompt, altered, claudeBinary, env: home.env, cwd: home.project },
+    };
+    if (await whyNoConversation({}, order) === undefined) fits.push(prompt);
+  }
+  return fits;
+}
+
+const WORDS = ["hello there", "ümlaut"];
+const COMMAND = "/greet you";
+const VERBATIM = [
+  "!ls",
+  " /logout",
+  "/nonsense",
+  "/",
+  "exit",
+  '<pasted_content id="1">',
+  "a\u200b",
+];
+const NEVER = [" ", "/logout", "/cost", "/insights"];
+
+Deno.test("an ambiguous prompt goes to a warm child", async () => {
+  const typed = ["/greet you\tall", `/greet ${"x".repeat(1000)}`];
+  const prompts = [...WORDS, COMMAND, ...VERBATIM, ...NEVER, ...typed];
+  assertEquals(await held("2.1.332", prompts), [...WORDS, COMMAND, ...VERBATIM]);
 });

@@ -54,12 +54,12 @@ async function played(
 
 const ONE = JSON.stringify(user("One"));
 
-Deno.test("what is said at once is written at once", async () => {
+Deno.test("frames without a pause are written together", async () => {
   const { done, divergences, end } = await played(TAPE, [ONE, undefined]);
   assertEquals([done, divergences, end?.code], [["assistant", "result", "flush"], [], 0]);
 });
 
-Deno.test("with a speed, what comes before a pause is written before it", async () => {
+Deno.test("with a speed, frames are written before each pause", async () => {
   const { done } = await played(TAPE, [ONE, undefined], { speed: 10 });
   assertEquals(done, [20, "assistant", "flush", 5, "result", "flush"]);
 });
@@ -78,7 +78,7 @@ Deno.test("much that is said at once is written in pieces", async () => {
   assertEquals(done.filter((each) => each === "flush").length, 2);
 });
 
-Deno.test("a caller that does not do what is its turn has its time, and no more", async () => {
+Deno.test("an idle caller's time ends", async () => {
   const tape = [wrote(request("r", { subtype: "interrupt" })), read(RESULT)];
   const { divergences, end } = await played(tape, [], { patienceMs: 1 });
   assertEquals(divergences, [
@@ -87,7 +87,7 @@ Deno.test("a caller that does not do what is its turn has its time, and no more"
   assertEquals(end?.type, "end");
 });
 
-Deno.test("a caller that waits for a reply has its time before its next message", async () => {
+Deno.test("a caller that waits for a reply has limited time", async () => {
   const tape = [
     wrote(request("r", { subtype: "interrupt" })),
     wrote(user("One")),
@@ -102,7 +102,7 @@ Deno.test("a caller that waits for a reply has its time before its next message"
   ]);
 });
 
-Deno.test("a play that is stopped, and one that nobody reads, end with what has differed so far", async () => {
+Deno.test("a stopped or unread play ends with its differences", async () => {
   const written = [JSON.stringify(user("Eins"))];
   const difference =
     'Message 1: the tape has "One" as /content/0/text, and the caller wrote "Eins"';
@@ -121,7 +121,7 @@ Deno.test("a play that is stopped, and one that nobody reads, end with what has 
   }
 });
 
-Deno.test("of very many differences so many are told, each in short", async () => {
+Deno.test("at most 10,000 differences are reported, each shortened", async () => {
   const line = JSON.stringify({ type: "x".repeat(5000) });
   const { divergences } = await played(TAPE, [...Array(10_010).fill(line), ONE, undefined]);
   assertEquals([divergences.length, divergences.at(-1)], [10_001, "And 10 more"]);

@@ -3,7 +3,7 @@ import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
 import { readProgram } from "../../../src/cassette/program/read_program.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
-import { startProgram } from "../../start_program.ts";
+import { type ProgramOutput, startProgram } from "../../start_program.ts";
 
 const RUNS = new URL("../../../fixtures/recordings/runs/2.1.332", import.meta.url).pathname;
 const STREAMS = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
@@ -29,7 +29,7 @@ function tapeOf(run: string): readonly Readonly<Record<string, unknown>>[] {
 
 const PROMPT = "Work. [[say I look]] [[bash echo one]] [[also bash echo two; exit 3]] [[say done]]";
 
-Deno.test("a run of one prompt answers in the format that is asked for, whichever way the prompt comes", async () => {
+Deno.test("a replayed prompt answers in the requested format", async () => {
   const [text, json, stream] = await Promise.all([
     replay(["tools", "--", "-p", PROMPT]),
     replay(["tools", "--", "-p", "--output-format", "json"], { stdin: PROMPT }),
@@ -43,7 +43,7 @@ Deno.test("a run of one prompt answers in the format that is asked for, whicheve
   assertEquals(stream.stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), frames);
 });
 
-Deno.test("a run that failed fails again, with its words and its exit code", async () => {
+Deno.test("a failed run fails again with message and code", async () => {
   const { code, stdout, stderr } = await replay(["api-error", "--", "-p", "Hi [[error 529]]"]);
   assertEquals(code, 75);
   assertStringIncludes(stdout, "API Error: 529 Overloaded");
@@ -89,7 +89,7 @@ Deno.test("cassette program prints an executable that is the recorded conversati
   }
 });
 
-Deno.test("a replay that is told to stop says what has differed by then", async () => {
+Deno.test("a stopped replay reports its differences", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const report = `${folder}/report`;
@@ -125,7 +125,7 @@ Deno.test("a replay that is told to stop says what has differed by then", async 
   }
 });
 
-Deno.test("what cannot be replayed is refused before anything is said", async () => {
+Deno.test("an unplayable tape is refused before any output", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const files = {
@@ -170,5 +170,64 @@ Deno.test("what cannot be replayed is refused before anything is said", async ()
     );
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** What `cassette` says in a folder, in which it is somebody's. */
+async function cassette(cwd: string, ...args: readonly string[]): Promise<ProgramOutput> {
+  const env = {
+    PATH: "/usr/bin:/bin",
+    DENO_DIR: await denoDir(),
+    HOME: "/elsewhere/alice",
+    USER: "alice",
+    SERVICE_TOKEN: "open-sesame-1",
+  };
+  return await startProgram([...CLAUDE_PRINT, "cassette", ...args], { env, cwd }).ended;
+}
+
+Deno.test("several tapes are linted and scrubbed at once", async () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const line = (text: string) => `${JSON.stringify({ type: "assistant", text })}\n`;
+    Deno.writeTextFileSync(`${folder}/a.jsonl`, line("alice at /elsewhere/alice/x of Acme"));
+    Deno.writeTextFileSync(`${folder}/b.jsonl`, line("it is open-sesame-1"));
+    assertEquals(await cassette(folder, "lint", "a.jsonl", "b.jsonl"), {
+      code: 1,
+      stdout: [
+        "ok    a.jsonl replays as the program",
+        "wrong b.jsonl replays as the program",
+        "      A secret is left in line 1 of b.jsonl",
+        "2 checked, 1 wrong",
+        "",
+      ].join("\n"),
+      stderr: "",
+    });
+    assertEquals(await cassette(folder, "scrub", ".", "--name", "Acme"), {
+      code: 0,
+      stdout: "./a.jsonl: changed 1 line of a.jsonl\n./b.jsonl: changed 1 line of b.jsonl\n",
+      stderr: "",
+    });
+    assertEquals(
+      ["a", "b"].map((name) => Deno.readTextFileSync(`${folder}/${name}.jsonl`)),
+      [line("xxxxx at /xxxxxxxxx/xxxxx/x of xxxx"), line("it is [redacted]")],
+    );
+    assertEquals((await cassette(folder, "lint", ".")).code, 0);
+    Deno.mkdirSync(`${folder}/hostile`);
+    Deno.writeTextFileSync(`${folder}/hostile/\u001b[2J.jsonl`, line("x"));
+    assertEquals(
+      (await cassette(folder, "scrub", "hostile")).stdout,
+      "hostile/<U+001B>[2J.jsonl: nothing to take out\n",
+    );
+    Deno.mkdirSync(`${folder}/empty`);
+    const { code, stderr } = await cassette(folder, "lint", "empty");
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "Cannot check empty: there is no cassette, and no tape\n  Name ");
+    Deno.mkdirSync(`${folder}/nested/one`, { recursive: true });
+    Deno.writeTextFileSync(`${folder}/nested/one/input.jsonl`, line("x"));
+    const mistyped = await cassette(folder, "scrub", "nested", "--input-name", "inptu.jsonl");
+    assertEquals(mistyped.code, 2);
+    assertStringIncludes(mistyped.stderr, "nor a folder with inptu.jsonl");
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
   }
 });

@@ -24,7 +24,7 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-Deno.test("what is as it is known is well, and nothing to check is not", async () => {
+Deno.test("known recordings pass, an empty folder fails", async () => {
   await inFolder(async (folder) => {
     const [well, empty, allowed, missing] = await Promise.all([
       drift([RUN]),
@@ -39,7 +39,7 @@ Deno.test("what is as it is known is well, and nothing to check is not", async (
   });
 });
 
-Deno.test("under GITHUB_ACTIONS differences are annotations, and a table in the summary of the step", async () => {
+Deno.test("under GITHUB_ACTIONS differences are annotations and a summary", async () => {
   await inFolder(async (folder) => {
     const env = { GITHUB_ACTIONS: "true", GITHUB_STEP_SUMMARY: `${folder}/summary.md` };
     await Deno.writeTextFile(env.GITHUB_STEP_SUMMARY, "Before\n");

@@ -1,6 +1,10 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { print, reportJson, visible } from "../../../src/commands/report/print.ts";
+import type { DriftReport } from "../../../src/commands/drift/drift_report.ts";
+import { driftTable } from "../../../src/commands/drift/drift_table.ts";
+import { githubAnnotations, markdownReport } from "../../../src/commands/drift/github_report.ts";
+import type { Finding } from "../../../src/drift/finding.ts";
 
 /** A stream that takes some bytes a write, or throws; when its turns are over it takes everything. */
 function streamOf(turns: readonly (number | Error)[]) {
@@ -21,7 +25,7 @@ function textOf({ written }: { readonly written: readonly number[] }): string {
   return new TextDecoder().decode(Uint8Array.from(written));
 }
 
-Deno.test("print() goes on where a write stopped, in the middle of a character too", () => {
+Deno.test("print() continues after a partial write", () => {
   const stream = streamOf([1, 2, 0, 1]);
   print(stream, "ünïcödé 👍🏽\n");
   assertEquals(textOf(stream), "ünïcödé 👍🏽\n");
@@ -40,7 +44,7 @@ Deno.test("print() stops without a word when the reader is gone", () => {
   assertEquals(textOf(stream), "012");
 });
 
-Deno.test("print() says what else keeps it from writing", () => {
+Deno.test("print() names other write errors", () => {
   const cause = new Error("No space left on device (os error 28)");
   const error = assertThrows(
     () => print(streamOf([cause]), "text"),
@@ -50,7 +54,7 @@ Deno.test("print() says what else keeps it from writing", () => {
   assertEquals([error.exitCode, error.cause], [2, cause]);
 });
 
-Deno.test("visible() names what could move a cursor, reorder or hide, and keeps the rest", () => {
+Deno.test("visible() names control, order and hidden characters", () => {
   assertEquals(visible("plain\tünï 漢字 ❤️ \u{1f44d}\n"), "plain\tünï 漢字 ❤️ \u{1f44d}\n");
   assertEquals(visible("\x1b]52;c;eA==\x07"), "<U+001B>]52;c;eA==<U+0007>");
   assertEquals(visible("a\rb\x9bc\x7f"), "a<U+000D>b<U+009B>c<U+007F>");
@@ -75,7 +79,7 @@ const UNSEEN: Readonly<Record<string, readonly number[]>> = {
 };
 
 for (const [family, codes] of Object.entries(UNSEEN)) {
-  Deno.test(`visible() names what nobody sees: ${family}`, () => {
+  Deno.test(`visible() names invisible characters: ${family}`, () => {
     for (const code of codes) {
       const name = `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
       const character = String.fromCodePoint(code);
@@ -88,7 +92,7 @@ for (const [family, codes] of Object.entries(UNSEEN)) {
   });
 }
 
-Deno.test("visible() keeps what is seen, of any script", () => {
+Deno.test("visible() keeps every script", () => {
   for (
     const text of [
       "e\u0301 ệ नि क्षि 한국어 \u1112\u1161 ไทย עברית ﷺ",
@@ -98,8 +102,95 @@ Deno.test("visible() keeps what is seen, of any script", () => {
   assertEquals(visible("❤\ufe0f\ufe0f a\ufe0f"), "❤\ufe0f<U+FE0F> a<U+FE0F>");
 });
 
-Deno.test("visible() piles up no marks, and tells no line without end", () => {
+Deno.test("visible() limits marks and length", () => {
   assertEquals(visible(`a${"\u0301".repeat(1000)}b`), `a${"\u0301".repeat(8)}<992 marks>b`);
   const long = "x".repeat(40_000);
   assertEquals(visible(`${long}\nshort`), `${long.slice(0, 32_768)}<7232 more characters>\nshort`);
+});
+
+const FINDING: Finding = {
+  by: "claude-print",
+  check: "field new",
+  where: "frame result/success",
+  what: "mood",
+  count: 2,
+  first: { path: "a/tape.jsonl", line: 3 },
+};
+const REPORT: DriftReport = {
+  recordings: 2,
+  frames: 10,
+  events: 1,
+  answers: 0,
+  empty: [],
+  versions: { "2.1.330": 1, "": 1 },
+  sdks: [],
+  findings: [FINDING],
+  left: 0,
+};
+/** What a recording may call a field, or a folder a file. */
+const HOSTILE =
+  "a|b`c`\n::error::x\r##[error]y\x1b[31m<img src=x> @somebody #1 [l](http://x) \\| \u202e*z*";
+
+Deno.test("the table for a person", () => {
+  assertEquals(
+    driftTable(REPORT),
+    `by            check      in                    what  times  first
+claude-print  field new  frame result/success  mood  2      a/tape.jsonl:3
+
+Checked 2 recordings (1 of an unknown version, 1 of 2.1.330); 10 frames, 1 event of terminals, 0 answers of the API: 1 difference
+`,
+  );
+  assertEquals(
+    driftTable({ ...REPORT, recordings: 0, empty: ["a"], findings: [] }),
+    "Nothing to check in a\nNothing was found to check\n",
+  );
+  const skipped = [{ path: "a", why: "it has no result" }];
+  const against = { version: "2.1.330", again: 0, skipped };
+  assertEquals(
+    driftTable({ ...REPORT, findings: [], against }),
+    "Not run again: a: it has no result\n" +
+      "Checked 2 recordings (1 of an unknown version, 1 of 2.1.330); 10 frames, 1 event of terminals, 0 answers of the API; " +
+      "0 of them run again by Claude Code 2.1.330: nothing could be run again\n",
+  );
+});
+
+Deno.test("an annotation of GitHub's for each difference", () => {
+  assertEquals(githubAnnotations(REPORT), [
+    "::error file=a/tape.jsonl,line=3,title=drift%3A field new::" +
+    "claude-print: field new in frame result/success: mood (2 times)",
+  ]);
+  assertEquals(githubAnnotations({ ...REPORT, recordings: 0, findings: [] }), [
+    "::error title=drift::Nothing was found to check",
+  ]);
+  const many = { ...REPORT, findings: Array<Finding>(50).fill(FINDING) };
+  assertEquals(githubAnnotations(many).length, 10);
+});
+
+Deno.test("hostile names stay text", () => {
+  const finding = { ...FINDING, where: HOSTILE, what: HOSTILE, first: { path: HOSTILE, line: 0 } };
+  const report = { ...REPORT, findings: [finding] };
+  const lines = driftTable(report).split("\n");
+  assertEquals(lines.length, 5);
+  const [annotation = "", ...more] = githubAnnotations(report);
+  assertEquals(more, []);
+  assertMatch(annotation, /^::error file=[^:,]*,title=[^:,]*::[^\n\r]*$/u);
+  assert(!annotation.includes("##["));
+  const markdown = markdownReport(report);
+  const row = markdown.split("\n").find((line) => line.startsWith("| <code>")) ?? "";
+  assertEquals(row.split("|").length, 8);
+  assertMatch(row.replaceAll(/<\/?code>/gu, ""), /^[\p{L}\p{N} |&#;]*$/u);
+  for (const text of [lines.join(""), annotation, markdown.replaceAll("\n", "")]) {
+    assert(!/[\p{Cc}\u202e]/u.test(text));
+  }
+});
+
+Deno.test("the summary shows no more rows than GitHub takes", () => {
+  const findings = Array<Finding>(1000).fill({
+    ...FINDING,
+    what: "|".repeat(200),
+    where: "|".repeat(200),
+  });
+  const markdown = markdownReport({ ...REPORT, findings });
+  assert(markdown.includes("800 more are not shown."));
+  assert(markdown.length < 1024 * 1024);
 });

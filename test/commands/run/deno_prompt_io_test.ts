@@ -29,7 +29,7 @@ Deno.test("denoPromptIo reads real files and says why it cannot", async () => {
   }
 });
 
-Deno.test("denoPromptIo has a clock that rings once or not at all", async () => {
+Deno.test("a clock rings once or never", async () => {
   const { startTimer } = denoPromptIo(PATIENT);
   let rung = 0;
   const stop = startTimer(1, () => rung += 100);
@@ -84,7 +84,7 @@ Deno.test("denoPromptIo reads real stdin to its end", async () => {
   assertEquals([exitCode, prompt, warnings], [0, '"hi\\na\\r\\nb\\n"\n', ""]);
 });
 
-Deno.test("denoPromptIo lets the program end while a silent stdin stays open", async () => {
+Deno.test("a silent stdin does not keep the program alive", async () => {
   const { exitCode, prompt, warnings } = await readInProcess({
     patienceMs: 20,
     feed: () => Promise.resolve(),
@@ -93,7 +93,7 @@ Deno.test("denoPromptIo lets the program end while a silent stdin stays open", a
   assertStringIncludes(warnings, "Nothing came in on stdin");
 });
 
-Deno.test("denoPromptIo reads a file on stdin at once, from where it stands", async () => {
+Deno.test("a file on stdin is read from its position", async () => {
   const code = `
     import { denoPromptIo } from "${new URL(
     "../../../src/commands/run/",

@@ -50,7 +50,7 @@ async function scene() {
 }
 
 Deno.test(unlessLacking(lackOf("curl"), {
-  name: "curl talks by agentapi's endpoints, on the socket and with the token, and not without",
+  name: "curl needs the socket or the token",
   async fn() {
     await using server = await scene();
     const curl = async (...args: string[]) => {
@@ -101,7 +101,7 @@ Deno.test(unlessLacking(python === undefined ? "python3" : undefined, {
 }));
 
 Deno.test(unlessLacking(lackOfBrowser(), {
-  name: "a browser shows a conversation of the server's, and its EventSource has agentapi's events",
+  name: "a browser shows a conversation and receives events",
   async fn() {
     await using server = await scene();
     await using page = await openPage(server.url);

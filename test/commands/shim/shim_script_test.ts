@@ -151,7 +151,7 @@ Deno.test("CLAUDE_PRINT_SHIM=off turns the shim off, and nothing else does", asy
   ]);
 });
 
-Deno.test("the shim takes no shim for the real claude, wherever it stands", async () => {
+Deno.test("the shim never takes a shim for claude", async () => {
   await using claude = await ground();
   await Deno.mkdir(`${claude.path}/second`);
   await Deno.copyFile(`${claude.path}/shim/claude`, `${claude.path}/second/claude`);
@@ -172,7 +172,7 @@ Deno.test("the shim takes a binary for the real claude", async () => {
   assertEquals((await ended).stdout, "interactive\n");
 });
 
-Deno.test("the shim passes variables on that are called as its own are", async () => {
+Deno.test("the shim passes on variables named as its own", async () => {
   await using claude = await ground();
   const teller = '#!/bin/sh\necho "$print $claude $first $rest $folder $input"\n';
   await Deno.writeTextFile(`${claude.path}/real/claude`, teller, { mode: 0o755 });

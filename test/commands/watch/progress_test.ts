@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   followProgress,
   outputTokens,
@@ -6,7 +6,11 @@ import {
   PROGRESS_START,
 } from "../../../src/commands/watch/progress.ts";
 import type { Input } from "../../../src/session/input.ts";
+import { LiveLine } from "../../../src/commands/watch/live_line.ts";
+import { renderLiveLine } from "../../../src/commands/watch/render_live_line.ts";
+import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
 import * as lines from "../../transcript/lines.ts";
+import fc from "fast-check";
 
 function after(...signs: readonly Input[]): Progress {
   return signs.reduce(followProgress, PROGRESS_START);
@@ -65,7 +69,7 @@ for (
   });
 }
 
-Deno.test("the failure of an agent beside the turn ends no tools", () => {
+Deno.test("another agent's failure ends no tools", () => {
   const failed = hook("StopFailure", { agent_id: "a" });
   const progress = after(BUSY, answer("m1", [call("t1", "Bash")]), failed);
   assertEquals([progress.phase, progress.tools.length], ["working", 1]);
@@ -75,7 +79,7 @@ Deno.test("other deadlines change nothing", () => {
   assertEquals(after({ at, type: "deadline", name: "look" }), PROGRESS_START);
 });
 
-Deno.test("tasks in the background are waited for until they start another turn", () => {
+Deno.test("background tasks are awaited until they start a turn", () => {
   const stop = hook("Stop", { background_tasks: [{ id: "a" }, { id: "b" }] });
   const waiting = after(BUSY, stop, answer("m1", [{ type: "text", text: "late" }]));
   assertEquals([waiting.phase, waiting.count], ["waiting", 2]);
@@ -88,12 +92,12 @@ Deno.test("a Stop that another hook overrules was not the end", () => {
   assertEquals(after(BUSY, hook("Stop"), BUSY).phase, "working");
 });
 
-Deno.test("the lines of an answer come after its Stop and do not begin anew", () => {
+Deno.test("lines after Stop begin no new answer", () => {
   const progress = after(BUSY, hook("Stop"), PROMPT, answer("m1", [call("t1", "Bash")]));
   assertEquals([progress.phase, progress.tools], ["ending", []]);
 });
 
-Deno.test("a repeated request is told with its number until an answer comes", () => {
+Deno.test("a repeated request shows its number until the answer", () => {
   const retrying = after(BUSY, {
     at,
     type: "retry",
@@ -143,4 +147,180 @@ Deno.test("lines that are no answer as expected change nothing", () => {
       { type: "system" },
     ]
   ) assertEquals(after({ at, ...lines.line(line) }), PROGRESS_START, JSON.stringify(line));
+});
+
+/** A live line on a terminal that keeps what it is given, and whose clock and size the test moves. */
+function liveLine() {
+  const world = { elapsedMs: 0, columns: 80, isOurs: true, pending: 0, flushes: 0 };
+  const written: string[] = [];
+  const line = new LiveLine({
+    output: {
+      get pending() {
+        return world.pending;
+      },
+      write: (text) => written.push(text),
+      flush: () => world.flushes++,
+    },
+    elapsedMs: () => world.elapsedMs,
+    columns: () => world.columns,
+    isOurs: () => world.isOurs,
+    color: false,
+    cwd: "/",
+  });
+  return { line, world, take: () => written.splice(0) };
+}
+
+Deno.test("a live line is redrawn on change and erased", () => {
+  const { line, world, take } = liveLine();
+  line.draw();
+  world.elapsedMs = 900;
+  line.draw();
+  assertEquals(take(), ["\rstarting · 0 s\x1b[K\r"]);
+  line.observe({ at: 0, type: "status", status: "busy" });
+  line.draw();
+  assertEquals(take(), ["\rworking · 0 s\x1b[K\r"]);
+  line[Symbol.dispose]();
+  assertEquals(take(), ["\r\x1b[K"]);
+});
+
+Deno.test("an undrawn or erased live line erases nothing", () => {
+  const { line, take } = liveLine();
+  line[Symbol.dispose]();
+  line[Symbol.dispose]();
+  assertEquals(take(), []);
+});
+
+Deno.test("a live line fits a terminal that has become narrower", () => {
+  const { line, world, take } = liveLine();
+  line.draw();
+  world.columns = 10;
+  line.draw();
+  line[Symbol.dispose]();
+  assertEquals(take().slice(1), ["\rstarting…\x1b[K\r", "\r\x1b[K"]);
+});
+
+Deno.test("a live line leaves a shell's prompt alone", () => {
+  const { line, world, take } = liveLine();
+  line.draw();
+  take();
+  world.isOurs = false;
+  world.elapsedMs = 5000;
+  line.draw();
+  assertEquals(take(), []);
+  world.isOurs = true;
+  line.draw();
+  assertEquals(take(), ["\rstarting · 5 s\x1b[K\r"]);
+  world.isOurs = false;
+  line[Symbol.dispose]();
+  assertEquals(take(), []);
+});
+
+Deno.test("a terminal that takes nothing gets nothing more", () => {
+  const { line, world, take } = liveLine();
+  world.pending = 7;
+  line.draw();
+  assertEquals([take(), world.flushes], [[], 1]);
+  world.pending = 0;
+  line.draw();
+  assertEquals(take().length, 1);
+  line[Symbol.dispose]();
+});
+
+const STYLE = { columns: 80, color: false, elapsedMs: 12_345, cwd: "/home/user/project" };
+
+function working(subject?: string, name = "Bash"): Progress {
+  const tool = { id: "t1", name, ...(subject === undefined ? {} : { subject }) };
+  return { ...PROGRESS_START, phase: "working", tools: [tool] };
+}
+
+Deno.test("a live line tells phase, tool, time and tokens", () => {
+  const last = { id: "m1", tokens: 1234 };
+  assertEquals(renderLiveLine(PROGRESS_START, STYLE), "starting · 12 s");
+  assertEquals(
+    renderLiveLine({ ...working("npm test"), last }, STYLE),
+    "working · Bash npm test · 12 s · 1.2k tokens",
+  );
+  assertEquals(renderLiveLine(working(), STYLE), "working · Bash · 12 s");
+});
+
+Deno.test("a live line counts tasks, attempts and further tools", () => {
+  const [tool] = working("npm test").tools;
+  assert(tool !== undefined);
+  const lines = [
+    { ...PROGRESS_START, phase: "waiting", count: 1 },
+    { ...PROGRESS_START, phase: "waiting", count: 2 },
+    { ...PROGRESS_START, phase: "retrying", count: 4 },
+    { ...PROGRESS_START, phase: "working", tools: [tool, tool, tool] },
+  ] as const;
+  assertEquals(lines.map((progress) => renderLiveLine(progress, STYLE)), [
+    "waiting for a background task · 12 s",
+    "waiting for 2 background tasks · 12 s",
+    "retrying (attempt 4) · 12 s",
+    "working · (+2) Bash npm test · 12 s",
+  ]);
+});
+
+Deno.test("times and tokens have fitting units", () => {
+  const render = (elapsedMs: number, tokens: number) =>
+    renderLiveLine({ ...PROGRESS_START, last: { id: "", tokens } }, { ...STYLE, elapsedMs });
+  assertEquals(render(59_999, 1), "starting · 59 s · 1 token");
+  assertEquals(render(65_000, 999), "starting · 1 min 05 s · 999 tokens");
+  assertEquals(render(3_725_000, 12_345), "starting · 1 h 02 min · 12k tokens");
+});
+
+Deno.test("files are named relative to the run's folder", () => {
+  const line = renderLiveLine(working("/home/user/project/src/a.ts", "Read"), STYLE);
+  assertEquals(line, "working · Read src/a.ts · 12 s");
+  const other = renderLiveLine(working("/home/user/project2/a.ts", "Read"), STYLE);
+  assertEquals(other, "working · Read /home/user/project2/a.ts · 12 s");
+});
+
+Deno.test("the tool is shortened to the columns", () => {
+  const columns = 40;
+  const render = (subject: string) => renderLiveLine(working(subject), { ...STYLE, columns });
+  assertEquals(render("a".repeat(99)), "working · Bash aaaaaaaaaaaaaaaa… · 12 s");
+  assertEquals(render("日".repeat(99)), "working · Bash 日日日日日日日日… · 12 s");
+  assertEquals(render("e\u0301".repeat(99)), `working · Bash ${"e\u0301".repeat(16)}… · 12 s`);
+  assertEquals(render("👍".repeat(99)), "working · Bash 👍👍👍👍👍👍👍👍… · 12 s");
+});
+
+Deno.test("a narrow terminal shows no tool", () => {
+  const render = (columns: number) => renderLiveLine(working("npm test"), { ...STYLE, columns });
+  assertEquals(render(25), "working · 12 s");
+  assertEquals(render(10), "working…");
+  assertEquals([render(2), render(1), render(0)], ["…", "", ""]);
+});
+
+Deno.test("a live line may be dim", () => {
+  const line = renderLiveLine(PROGRESS_START, { ...STYLE, color: true });
+  assertEquals(line, "\x1b[2mstarting · 12 s\x1b[22m");
+});
+
+Deno.test("a tool's input is one line without control characters", () => {
+  const line = renderLiveLine(working("a\n\tb\x1b[31m\x07\u009b6n\u202e\ud800 c"), STYLE);
+  assertEquals(line, "working · Bash a b[31m6n c · 12 s");
+  assertEquals(
+    renderLiveLine(working("rm \u3164 \u2800\ufe0f\u034f ☎\ufe0f"), STYLE),
+    "working · Bash rm <U+3164> <U+2800><U+FE0F><U+034F> ☎\ufe0f · 12 s",
+  );
+});
+
+Deno.test("no input makes a live line wrap, scroll or move", async () => {
+  const subject = fc.oneof(
+    fc.string({ unit: "grapheme", maxLength: 120 }),
+    fc.array(fc.nat(0x10ffff), { maxLength: 120 }).map((codes) => String.fromCodePoint(...codes)),
+  );
+  for (const columns of [2, 17, 40, 41, 80]) {
+    const rendered = fc.sample(subject, 60)
+      .map((subject) => renderLiveLine(working(subject), { ...STYLE, columns }));
+    for (const line of rendered) assertMatch(line, /^[^\p{Cc}\p{Cf}\p{Cs}]*$/u);
+    // One below the other, each erased from where the cursor was left: nothing of any may stay.
+    const text = rendered.map((line) => `${line}\r\x1b[K\n`).join("");
+    const { lines, cursor } = await renderScreen([new TextEncoder().encode(text)], {
+      rows: 100,
+      cols: columns,
+    });
+    assertEquals(cursor, { row: 61, col: 1 }, JSON.stringify(rendered));
+    assertEquals(lines.filter((line) => line !== ""), [], JSON.stringify(rendered));
+  }
 });

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import {
   encodeChunk,
@@ -12,6 +12,7 @@ import { addExchange } from "../../../src/relay/exchanges/exchange_folder.ts";
 import { createPart, removeLostParts } from "../../../src/relay/exchanges/part_file.ts";
 import { apiFolder } from "../../../src/relay/api_folder.ts";
 import fc from "fast-check";
+import { tempFolder } from "../../temp_folder.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -117,94 +118,78 @@ Deno.test("an unfinished file is read as a broken answer", () => {
 });
 
 Deno.test("an exchange takes the first free number", () => {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const key = "0123456789abcdef";
-    const add = () =>
-      addExchange(folder, {
-        exchange: {
-          at: 0,
-          request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
-          response: { status: 529, headers: [], chunks: [], whole: true },
-        },
-        key,
-      });
-    assertEquals([add(), add(), add()], [`${key}-0.json`, `${key}-1.json`, `${key}-2.json`]);
-    Deno.removeSync(`${folder}/${key}-1.json`);
-    assertEquals([add(), add()], [`${key}-1.json`, `${key}-3.json`]);
-    for (let number = 4; number < 300; number++) {
-      Deno.symlinkSync("nowhere", `${folder}/${key}-${number}.json`);
-    }
-    for (let number = 300; number < 305; number++) assertEquals(add(), `${key}-${number}.json`);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
+  using folder = tempFolder();
+  const key = "0123456789abcdef";
+  const exchange: Exchange = {
+    at: 0,
+    request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
+    response: { status: 529, headers: [], chunks: [], whole: true },
+  };
+  const add = () => addExchange(folder.path, { exchange, key });
+  assertEquals([add(), add(), add()], [`${key}-0.json`, `${key}-1.json`, `${key}-2.json`]);
+  Deno.removeSync(`${folder.path}/${key}-1.json`);
+  assertEquals([add(), add()], [`${key}-1.json`, `${key}-3.json`]);
+  for (let number = 4; number < 100; number++) {
+    Deno.symlinkSync("nowhere", `${folder.path}/${key}-${number}.json`);
   }
+  for (let number = 100; number < 105; number++) assertEquals(add(), `${key}-${number}.json`);
 });
 
-const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-
 Deno.test("a part file is private and goes when disposed", () => {
-  const folder = Deno.makeTempDirSync();
-  try {
-    {
-      using part = createPart(folder);
-      part.file.writeSync(new TextEncoder().encode("half"));
-      assertEquals(Deno.readTextFileSync(part.path), "half");
-      assertEquals((Deno.statSync(part.path).mode ?? 0) & 0o777, 0o600);
-      using open = createPart(folder, { mode: 0o640 });
-      assertEquals((Deno.statSync(open.path).mode ?? 0) & 0o777, 0o640 & ~(Deno.umask()));
-      open[Symbol.dispose]();
-      // Somebody writes it.
-      removeLostParts(folder);
-      assert(part.path.endsWith(namesIn(folder)[0] ?? "none"));
-    }
-    assertEquals(namesIn(folder), []);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
+  using folder = tempFolder();
+  const modeOf = (path: string) => (Deno.statSync(path).mode ?? 0) & 0o777;
+  {
+    using part = createPart(folder.path);
+    part.file.writeSync(new TextEncoder().encode("half"));
+    assertEquals([Deno.readTextFileSync(part.path), modeOf(part.path)], ["half", 0o600]);
+    using open = createPart(folder.path, { mode: 0o640 });
+    assertEquals(modeOf(open.path), 0o640 & ~Deno.umask());
+    open[Symbol.dispose]();
+    // This process still writes it.
+    removeLostParts(folder.path);
+    assertEquals(folder.names(), [part.path.split("/").at(-1) ?? ""]);
   }
+  assertEquals(folder.names(), []);
 });
 
 Deno.test("only part files without a writer are removed", () => {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const part = createPart(folder);
-    // As the end of a program that is killed.
-    part.file.close();
-    const elsewhere = Deno.makeTempFileSync({ dir: folder, prefix: "kept" });
-    const link = `.${crypto.randomUUID()}`;
-    Deno.symlinkSync(elsewhere, `${folder}/${link}`);
-    Deno.mkdirSync(`${folder}/.${crypto.randomUUID().replace(/^./u, "0")}`);
-    Deno.writeTextFileSync(`${folder}/.hidden`, "somebody's");
-    const before = namesIn(folder);
-    removeLostParts(folder);
-    const gone = before.filter((name) => !namesIn(folder).includes(name));
-    assertEquals(gone, [part.path.split("/").at(-1)]);
-    removeLostParts(`${folder}/none`);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using folder = tempFolder({
+    ".hidden": "",
+    kept: "",
+    [`.${crypto.randomUUID().replace(/^./u, "0")}/`]: "",
+  });
+  Deno.symlinkSync(`${folder.path}/kept`, `${folder.path}/.${crypto.randomUUID()}`);
+  const before = folder.names();
+  // A killed program leaves its file.
+  createPart(folder.path).file.close();
+  removeLostParts(folder.path);
+  assertEquals(folder.names(), before);
+  removeLostParts(`${folder.path}/none`);
 });
 
 Deno.test("a further child shares the first child's exchanges", () => {
-  const home = Deno.realPathSync(Deno.makeTempDirSync());
-  const made = (path: string) => {
-    Deno.mkdirSync(`${home}/${path}`, { recursive: true });
-    return `${home}/${path}`;
-  };
-  made("one/api");
-  made("two/api");
-  assertEquals(apiFolder(made("two/2")), `${home}/two/2/api`);
-  Deno.writeTextFileSync(`${home}/one/child.cast`, "");
-  assertEquals(apiFolder(`${home}/one`), `${home}/one/api`);
-  assertEquals(apiFolder(made("one/2")), `${home}/one/api`);
-  assertEquals(apiFolder(`${made("one/13")}/`), `${home}/one/api`);
-  for (const name of ["one/1", "one/02", "one/2/3", "one/two", "alone/2"]) {
-    assertEquals(apiFolder(made(name)), `${home}/${name}/api`, name);
+  using home = tempFolder({
+    "one/child.cast": "",
+    "one/api/": "",
+    "one/4/api/": "",
+    "two/api/": "",
+    "two/2/": "",
+  });
+  const rows: readonly (readonly [string, string])[] = [
+    ["one", "one/api"],
+    ["one/2", "one/api"],
+    ["one/13/", "one/api"],
+    ["one/4", "one/4/api"],
+    ["two/2", "two/2/api"],
+    ["none", "none/api"],
+    ...["one/1", "one/02", "one/2/3", "one/two", "alone/2"].map((name) =>
+      [name, `${name}/api`] as const
+    ),
+  ];
+  for (const [name, expected] of rows) {
+    if (name !== "none") Deno.mkdirSync(`${home.path}/${name}`, { recursive: true });
+    assertEquals(apiFolder(`${home.path}/${name}`), `${home.path}/${expected}`, name);
   }
-  const own = made("one/4/api");
-  assertEquals(apiFolder(`${home}/one/4`), own);
-  assertEquals(apiFolder(`${home}/none`), `${home}/none/api`);
-  Deno.symlinkSync(`${home}/one/2`, `${home}/link`);
-  assertEquals(apiFolder(`${home}/link`), `${home}/one/api`);
-  Deno.removeSync(home, { recursive: true });
+  Deno.symlinkSync(`${home.path}/one/2`, `${home.path}/link`);
+  assertEquals(apiFolder(`${home.path}/link`), `${home.path}/one/api`);
 });

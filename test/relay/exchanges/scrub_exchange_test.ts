@@ -72,8 +72,7 @@ Deno.test("a path is scrubbed across deltas of a stream", () => {
     delta(1, "partial_json", 'me-billing/a.ts"}'),
     delta(0, "text", "tes/to"),
     delta(0, "text", "day.md."),
-    event({ type: "content_block_stop", index: 0 }),
-    event({ type: "content_block_stop", index: 1 }),
+    ...[0, 1, 2].map((index) => event({ type: "content_block_stop", index })),
   ];
   const texts = textsOf(scrubbed(exchangeOf(stream)));
   assertEquals(texts.length, stream.length);

@@ -50,7 +50,7 @@ function play(news: readonly AgentNews[]) {
   return { messages, changed };
 }
 
-Deno.test("a turn is one message of the agent, with its tools and how it ended", () => {
+Deno.test("a turn is one message with tools and ending", () => {
   const { messages, changed } = play([
     sent("Count."),
     frame({ type: "system", subtype: "init", ...SESSION }),
@@ -85,7 +85,7 @@ Deno.test("a turn is one message of the agent, with its tools and how it ended",
   ]);
 });
 
-Deno.test("a turn that failed before a word says why, and the next one has a message of its own", () => {
+Deno.test("a turn that failed early says why", () => {
   const { messages } = play([
     sent("One."),
     over({ subtype: "error_timeout", is_error: true, errors: ["It took too long", "Sorry"] }),
@@ -103,7 +103,7 @@ Deno.test("a turn that failed before a word says why, and the next one has a mes
   assertEquals(messages[1]?.claude_print?.turn?.subtype, "error_timeout");
 });
 
-Deno.test("a tool that comes back once something else was sent is noted where it was called", () => {
+Deno.test("a late tool result is noted at its call", () => {
   const { messages, changed } = play([
     said(tool("a")),
     said(tool("b")),
@@ -119,7 +119,7 @@ Deno.test("a tool that comes back once something else was sent is noted where it
   ]);
 });
 
-Deno.test("blocks that were sent are their text, and the output of a command was not sent", () => {
+Deno.test("sent blocks are shown as text", () => {
   const image = { type: "image", source: {} };
   const { messages } = play([
     sent([text("a"), image, text("b")]),
@@ -128,7 +128,7 @@ Deno.test("blocks that were sent are their text, and the output of a command was
   assertEquals(messages.map(({ content }) => content), ["a\nb"]);
 });
 
-Deno.test("what a subagent says is no message", () => {
+Deno.test("a subagent's words are no message", () => {
   assertEquals(play([said(text("inner"), "call")]).messages, []);
 });
 

@@ -6,7 +6,53 @@ import { PROFILE_SCHEMA } from "../../../src/serve/conversations/profile.ts";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { StandIn } from "../../standin/stand_in.ts";
 import { eventsOf, type SentEvent, serveHere } from "../http/serve_here.ts";
-import { PUBLISHED_SHAPES } from "./published_shapes.ts";
+
+/**
+ * The shapes of what agentapi 0.11 answers, by its published OpenAPI file: JSON schemas in words of our own.
+ *
+ * That file closes each of its objects; what is said here beyond it stands in `claude_print`, which is taken out first.
+ */
+
+const closed = (
+  properties: Readonly<Record<string, unknown>>,
+  optional: readonly string[] = [],
+) => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  additionalProperties: false,
+});
+
+const text = { type: "string" };
+const whole = { type: "integer" };
+const role = { enum: ["agent", "user"] };
+const status = { enum: ["running", "stable"] };
+const time = {
+  type: "string",
+  pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`,
+};
+
+/** The bodies of the answers, and the data of the events by their names. */
+const PUBLISHED_SHAPES = {
+  status: closed({ agent_type: text, status }),
+  messages: closed({
+    messages: { type: "array", items: closed({ id: whole, role, content: text, time }) },
+  }),
+  message: closed({ ok: { type: "boolean" } }),
+  message_update: closed({ id: whole, role, message: text, time }),
+  status_change: closed({ agent_type: text, status }),
+  problem: closed({
+    type: text,
+    title: text,
+    status: whole,
+    detail: text,
+    instance: text,
+    errors: {
+      type: "array",
+      items: closed({ location: text, message: text, value: {} }, ["location", "message", "value"]),
+    },
+  }, ["type", "title", "status", "detail", "instance", "errors"]),
+} as const;
 
 const ajv = new Ajv();
 
@@ -56,7 +102,7 @@ async function until(
 const isStable = ({ event, data }: SentEvent) =>
   event === "status_change" && data.status === "stable";
 
-Deno.test("a client of agentapi has its conversation, in the shapes that it knows, and more beside them", async () => {
+Deno.test("an agentapi client receives the published shapes", async () => {
   await using there = await scene({
     turns: [
       [{ text: "Let me see.", tools: [{ name: "Bash", input: { command: "true" } }] }, {
@@ -116,7 +162,7 @@ Deno.test("a client of agentapi has its conversation, in the shapes that it know
   await events.return(undefined);
 });
 
-Deno.test("a message is refused while the agent runs, and keys end its turn", async () => {
+Deno.test("a running agent refuses messages and takes keys", async () => {
   await using there = await scene({ turns: [[{ text: "Never.", ms: 3_600_000 }]] });
   const { server, say } = there;
   const events = eventsOf(await server.request("GET", "/events"));
@@ -134,7 +180,7 @@ Deno.test("a message is refused while the agent runs, and keys end its turn", as
   await events.return(undefined);
 });
 
-Deno.test("what is no message is refused in the shape of a problem", async () => {
+Deno.test("an invalid message gets a problem document", async () => {
   await using there = await scene();
   const { server } = there;
   for (const body of [{}, { content: 7, type: "user" }, { content: "x", type: "loud" }, [], "x"]) {
@@ -145,7 +191,7 @@ Deno.test("what is no message is refused in the shape of a problem", async () =>
   assertEquals((await server.ask("POST", "/messages")).status, 405);
 });
 
-Deno.test("a conversation that was ended is opened anew with the next message, and its messages go on", async () => {
+Deno.test("the next message reopens an ended conversation", async () => {
   await using there = await scene({ turns: [[{ text: "Again." }]] });
   const { server, say } = there;
   const events = eventsOf(await server.request("GET", "/events"));

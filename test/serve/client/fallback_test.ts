@@ -83,7 +83,7 @@ const EARLY: Readonly<Record<string, Plan & { readonly why: string }>> = {
 };
 
 for (const [what, plan] of Object.entries(EARLY)) {
-  Deno.test(`a server that ${what} costs nothing but the start of a Claude Code`, async () => {
+  Deno.test(`a server that ${what} falls back to a run here`, async () => {
     await using claude = await StandIn.set(ECHO);
     await using server = await fakeServer(plan);
     const { code, stdout, stderr } = await claude.print(["--trace"], {
@@ -98,7 +98,7 @@ for (const [what, plan] of Object.entries(EARLY)) {
   });
 }
 
-Deno.test("a server that goes once a run is its own has it fail with a result, and never twice", async () => {
+Deno.test("a server that dies mid-run yields one error result", async () => {
   await using claude = await StandIn.set(ECHO);
   for (const says of [[TAKEN, READY], [TAKEN, READY, ["go", { type: "later" }]]] as const) {
     await using server = await fakeServer({ says: [...says], goes: says.length === 2 });
@@ -114,7 +114,7 @@ Deno.test("a server that goes once a run is its own has it fail with a result, a
   assertEquals(await claude.journal("start"), []);
 });
 
-Deno.test("a signal that no server hears any more ends the program all the same", async () => {
+Deno.test("a signal ends the program without its server", async () => {
   await using claude = await StandIn.set(ECHO);
   await using server = await fakeServer({
     says: [TAKEN, READY, ["signal", { type: "exit", code: 143 }]],
@@ -127,7 +127,7 @@ Deno.test("a signal that no server hears any more ends the program all the same"
   assertEquals(server.heard.filter((type) => type === "signal").length, 1);
 });
 
-Deno.test("a mistake while a server has the run ends the wait for it, and is no end of the program", async () => {
+Deno.test("an internal error ends the wait, not the program", async () => {
   await using server = await fakeServer({ says: [TAKEN, READY], goes: false });
   const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
   const connection = connectToServer({ folder, runSocket: `${folder}/run.sock` });

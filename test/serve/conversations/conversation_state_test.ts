@@ -6,6 +6,7 @@ import {
   openedState,
 } from "../../../src/serve/conversations/conversation_state.ts";
 import type { Frame } from "../../../src/wire/frame.ts";
+import { serverEvents } from "../../../src/serve/asking/server_events.ts";
 
 /** What is known after some news, a second after each other. */
 function after(...news: readonly ConversationNews[]): KnownConversation {
@@ -31,7 +32,7 @@ const asks = (request_id: string, tool_name: string, more: object = {}) =>
   });
 const told = ({ activity, since }: KnownConversation) => [activity.kind, since];
 
-Deno.test("what a conversation is at, and since when", () => {
+Deno.test("the state of a conversation and its time", () => {
   assertEquals(told(after()), ["starting", 0]);
   assertEquals(told(after({ kind: "ready" })), ["idle", 1000]);
   // A message that comes before Claude Code is there waits for it.
@@ -50,7 +51,7 @@ Deno.test("what a conversation is at, and since when", () => {
   assertEquals(told(advanceState(second, { at: 9500, ...cancelled })), ["working", 9500]);
 });
 
-Deno.test("what a conversation waits for, and for what reason", () => {
+Deno.test("a waiting conversation names its question", () => {
   const question = (...news: readonly ConversationNews[]) => {
     const { activity } = after(INIT, ...news);
     return activity.kind === "waiting" ? [activity.question.kind, activity.question.cause] : [];
@@ -75,7 +76,7 @@ Deno.test("what a conversation waits for, and for what reason", () => {
   assertEquals(question(dialog, asks("1", "ExitPlanMode"))[0], "plan");
 });
 
-Deno.test("turns and costs are those of all Claude Codes of a conversation", () => {
+Deno.test("turns and costs count all children", () => {
   const { turns, costUsd } = after(result(1), result(3), result(), result(2), result(4));
   assertEquals([turns, costUsd], [5, 7]);
   const limits = {
@@ -88,4 +89,25 @@ Deno.test("turns and costs are those of all Claude Codes of a conversation", () 
     limits.rate_limits,
     limits.context_window,
   ]);
+});
+
+/** What comes of a stream in pieces of so many bytes. */
+async function eventsIn(text: string, size: number) {
+  const bytes = new TextEncoder().encode(text);
+  const pieces = Array.from(
+    { length: Math.ceil(bytes.length / size) },
+    (_, at) => bytes.slice(at * size, (at + 1) * size),
+  );
+  return await Array.fromAsync(serverEvents(ReadableStream.from(pieces)));
+}
+
+Deno.test("events are taken from a stream, wherever it is cut", async () => {
+  const text = ': hello\n\nid: 1\ndata: {"a":"ü"}\n\nevent: end\r\ndata:x\r\ndata: y\r\n\r\n' +
+    "id: 2\n\ndata\n\ndata: cut off";
+  const expected = [
+    { id: "1", event: "message", data: '{"a":"ü"}' },
+    { id: "1", event: "end", data: "x\ny" },
+    { id: "2", event: "message", data: "" },
+  ];
+  for (const size of [1, 2, 3, 7, 1000]) assertEquals(await eventsIn(text, size), expected);
 });

@@ -28,7 +28,7 @@ const EVENTS = Array.from(
   (_, at) => `{"event":${at + 1},"x":"${"é".repeat(at)}"}`,
 );
 
-Deno.test("every reader of a log has all events from where it likes, however slow it is", async () => {
+Deno.test("every reader receives all events from its start", async () => {
   using there = scene();
   const { log } = there;
   const slow = there.read();
@@ -50,7 +50,7 @@ Deno.test("every reader of a log has all events from where it likes, however slo
   assertEquals(rest.map(({ id }) => id), EVENTS.map((_, at) => at + 1).slice(1));
 });
 
-Deno.test("a reader that is gone reads no more, and one of no events ends with the log", async () => {
+Deno.test("readers end when aborted or with the log", async () => {
   using there = scene();
   const gone = new AbortController();
   const [leaving, staying] = [there.read(0, gone.signal).next(), there.read().next()];
@@ -62,7 +62,7 @@ Deno.test("a reader that is gone reads no more, and one of no events ends with t
   assertEquals([there.log.last, await there.texts()], [0, []]);
 });
 
-Deno.test("what there is no room for waits, and then ends the log with its reason", async () => {
+Deno.test("a full log waits, then ends with its reason", async () => {
   using there = scene({ onDisk: 20, inMemory: 12 });
   const { log } = there;
   for (const text of ["123456789", "123456789"]) log.append(text);
@@ -75,8 +75,7 @@ Deno.test("what there is no room for waits, and then ends the log with its reaso
 });
 
 Deno.test(unlessLacking(MOUNT_LACK, {
-  name:
-    "on a full disk events wait for room, and none is cut, lost or told twice until they are too many",
+  name: "a full disk delays events and loses none",
   fn: async () => {
     const folder = Deno.makeTempDirSync();
     const script = new URL("log_on_full_disk.ts", import.meta.url).pathname;

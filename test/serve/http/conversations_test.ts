@@ -4,7 +4,7 @@ import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
 import { eventsOf, serveHere } from "./serve_here.ts";
 
-Deno.test("a conversation over HTTP: messages, events, answers, what it is at, and its end", async () => {
+Deno.test("a conversation over HTTP", async () => {
   const tool = { name: "Edit", input: { file_path: "a" }, result: "edited", asks: true };
   await using claude = await StandIn.set({
     turns: [
@@ -82,7 +82,7 @@ Deno.test("a conversation over HTTP: messages, events, answers, what it is at, a
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("POST /v1/run answers a line of --jsonl, and says what keeps it from running", async () => {
+Deno.test("POST /v1/run answers as --jsonl does", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
   await using server = await serveHere(claude);
   const args = ["--claude-binary", claude.binary];
@@ -206,7 +206,7 @@ Deno.test("an interrupting message stops a running command", async () => {
   assertEquals(results.at(-1), "You said two");
 });
 
-Deno.test("a conversation that is held by a pool waits for its first message without a Claude Code of its own", async () => {
+Deno.test("a pooled conversation starts its child late", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
   {
     await using pool = new Pool({ warm: 1, max: 2, idleMs: 60_000, tell: () => {} });
@@ -242,7 +242,7 @@ Deno.test("a conversation that is held by a pool waits for its first message wit
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("a conversation with a Claude Code before the support window fails, and says so", async () => {
+Deno.test("an old Claude Code fails the conversation", async () => {
   await using claude = await StandIn.set({ version: "2.1.197" });
   await using server = await serveHere(claude);
   const path = await server.open();
@@ -252,4 +252,108 @@ Deno.test("a conversation with a Claude Code before the support window fails, an
   assertMatch(problem.detail, /^Claude Code 2\.1\.197 is too old: claude-print needs /u);
   assertMatch(problem.suggestion, /claude update/u);
   assertEquals(await claude.journal("start"), []);
+});
+
+const encoder = new TextEncoder();
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** Says something to a socket, and goes away. */
+async function blurt(path: string, text: string): Promise<void> {
+  using connection = await Deno.connect({ transport: "unix", path });
+  await connection.write(encoder.encode(text));
+}
+
+Deno.test("slow readers lose nothing, nonsense does no harm", async () => {
+  const text = "x".repeat(100_000);
+  await using claude = await StandIn.set({ turns: [[{ text: `${text} {turn}` }]] });
+  await using server = await serveHere(claude);
+  const path = await server.open();
+  using slow = await Deno.connect({ transport: "unix", path: server.socket });
+  await slow.write(encoder.encode(`GET ${path}/events HTTP/1.0\r\nHost: localhost\r\n\r\n`));
+  for (let turn = 1; turn <= 12; turn++) {
+    await server.ask("POST", `${path}/messages`, { content: `${turn}` });
+  }
+  const fast = eventsOf(await server.request("GET", `${path}/events`));
+  const results: string[] = [];
+  for await (const { data } of fast) {
+    if (data.type === "result") results.push(data.result);
+    if (results.length === 12 || data.result?.endsWith(" 12")) break;
+  }
+  assertEquals(results.at(-1), `${text} 12`);
+
+  // Requests that are cut off, that are none, and so many at once that some have to come again.
+  const head = `POST ${path}/messages HTTP/1.1\r\nHost: localhost\r\n`;
+  await Promise.all(
+    Array.from({ length: 50 }, (_, at) =>
+      [
+        "GET / HT",
+        head,
+        `${head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"content":`,
+        `${head}Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n`,
+        "\0\x01\xff".repeat(1000),
+        `GET /${"x".repeat(100_000)} HTTP/1.1\r\n`,
+        "GET /healthz HTTP/1.1\r\nHost: [[\r\n\r\n",
+      ][at % 7] ?? "").map((text) => blurt(server.socket, text)),
+  );
+  const statuses = new Map<number, number>();
+  const asked = [
+    () => server.request("GET", "/healthz"),
+    () => server.request("GET", "/v1/conversations/none"),
+    () => server.request("POST", `${path}/answers`, { body: "{", headers: JSON_TYPE }),
+    () => server.request("PUT", path, { body: "{}", headers: JSON_TYPE }),
+    () => server.request("GET", `${path}/events`, { headers: { "last-event-id": "-1" } }),
+  ];
+  await Promise.all(Array.from({ length: 800 }, async (_, at) => {
+    const answer = await asked[at % asked.length]?.();
+    await answer?.body?.cancel();
+    const status = answer?.status ?? 0;
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }));
+  const known = [200, 400, 404, 405, 503];
+  assert([...statuses.keys()].every((status) => known.includes(status)), `${[...statuses]}`);
+  assertEquals((await server.ask("GET", path)).body.turns > 0, true);
+
+  // What was said to the slow one is all there.
+  await server.registry.get(path.split("/").at(-1) ?? "")?.close();
+  const read = await new Response(slow.readable).text();
+  const ids = [...read.matchAll(/^id: (\d+)$/gmu)].map(([, id]) => Number(id));
+  assertEquals(ids, ids.map((_, at) => at + 1));
+  assert(read.includes(`${text} 12`) && read.endsWith("event: end\ndata: {}\n\n"));
+  assertEquals(server.mistakes, []);
+});
+
+Deno.test("a run ends when its request is gone", async () => {
+  await using claude = await StandIn.set({ hang: "stream", turns: [[{ text: "Never said." }]] });
+  {
+    await using server = await serveHere(claude);
+    const gone = new AbortController();
+    const run = server.request("POST", "/v1/run", {
+      body: JSON.stringify({ prompt: "x", args: ["--claude-binary", claude.binary] }),
+      headers: JSON_TYPE,
+      signal: gone.signal,
+    });
+    await claude.untilNoted("prompt");
+    assertEquals(server.registry.busy, 1);
+    await run;
+    gone.abort();
+    await (await run).text().then(() => assert(false), () => {});
+    await server.registry.drain();
+    assertEquals(server.registry.busy, 0);
+  }
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("eventsOf() releases its body", async () => {
+  for (const count of [0, 1]) {
+    let isGivenBack = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new TextEncoder().encode("data: 1\n\n")),
+      cancel: () => void (isGivenBack = true),
+    });
+    {
+      await using events = eventsOf(new Response(body));
+      for (let read = 0; read < count; read++) await events.next();
+    }
+    assert(isGivenBack, `${count}`);
+  }
 });

@@ -35,7 +35,7 @@ function scene() {
   return { conversations, asked, server, origin: `127.0.0.1:${server.addr.port}` };
 }
 
-Deno.test("the page needs nothing from elsewhere, and may do nothing that it does not", () => {
+Deno.test("the page loads nothing from elsewhere", () => {
   assertEquals([...PAGE.matchAll(/\b(?:src|href)=["'][^"']*/gu)].map(([all]) => all), [
     'href="data:,',
   ]);
@@ -44,7 +44,7 @@ Deno.test("the page needs nothing from elsewhere, and may do nothing that it doe
 });
 
 Deno.test(unlessLacking(lackOfBrowser(), {
-  name: "the page shows conversations and a screen in a browser, and nothing in them is HTML",
+  name: "the page shows conversations and a screen as text",
   async fn() {
     const { conversations, server, origin } = scene();
     {
@@ -86,7 +86,7 @@ Deno.test(unlessLacking(lackOfBrowser(), {
 }));
 
 Deno.test(unlessLacking(lackOfBrowser(), {
-  name: "the page says that the server is gone, and goes on once it is back",
+  name: "the page reports a lost server and recovers",
   async fn() {
     const { conversations, server, origin } = scene();
     conversations[0] = { id: "one", state: "idle" };

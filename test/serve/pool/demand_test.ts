@@ -1,6 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { Demand } from "../../../src/serve/pool/demand.ts";
 import type { ChildProfile } from "../../../src/serve/pool/child_profile.ts";
+import { CliError } from "../../../src/cli_error.ts";
+import { readProfiles } from "../../../src/serve/conversations/read_profiles.ts";
 
 const profile = (digest: string) => ({ digest }) as ChildProfile;
 const [A, B, C] = [profile("a"), profile("b"), profile("c")];
@@ -8,7 +10,7 @@ const SUPPLY = { warm: 2, max: 3, idleMs: 1000 };
 
 const waiting = (counts: Readonly<Record<string, number>> = {}) => new Map(Object.entries(counts));
 
-Deno.test("what was asked for last is started first, as many of it as are to wait", () => {
+Deno.test("the latest profile is started first", () => {
   const demand = new Demand(SUPPLY);
   assertEquals(demand.next(waiting(), 0), undefined);
   demand.ask(A, 1);
@@ -19,7 +21,7 @@ Deno.test("what was asked for last is started first, as many of it as are to wai
   assertEquals(demand.next(waiting({ b: 2, a: 1 }), 3), undefined);
 });
 
-Deno.test("for what is asked for again, what was asked for longest ago has to go; for what was asked for once, nothing", () => {
+Deno.test("a repeated demand evicts the oldest profile", () => {
   const demand = new Demand({ ...SUPPLY, warm: 1, max: 2 });
   demand.ask(A, 1);
   demand.ask(B, 2);
@@ -31,7 +33,7 @@ Deno.test("for what is asked for again, what was asked for longest ago has to go
   assertEquals(new Demand({ ...SUPPLY, max: 0 }).next(waiting(), 7), undefined);
 });
 
-Deno.test("a profile is forgotten when nobody has asked for it for long enough", () => {
+Deno.test("an idle profile is forgotten", () => {
   const demand = new Demand(SUPPLY);
   demand.ask(A, 0);
   demand.ask(B, 500);
@@ -43,7 +45,7 @@ Deno.test("a profile is forgotten when nobody has asked for it for long enough",
   assertEquals(demand.dueAt(1600), Infinity);
 });
 
-Deno.test("children that are no good come after longer and longer pauses, and only the first in a row is told of", () => {
+Deno.test("failing children restart after growing pauses", () => {
   const demand = new Demand({ ...SUPPLY, idleMs: 10 ** 9 });
   demand.ask(A, 0);
   let now = 0;
@@ -63,7 +65,7 @@ Deno.test("children that are no good come after longer and longer pauses, and on
   assertEquals(demand.failed("b", now), true);
 });
 
-Deno.test("what is outdated again and again before anybody asks is started less and less often, until somebody does", () => {
+Deno.test("unused outdated children restart less and less often", () => {
   const demand = new Demand({ ...SUPPLY, idleMs: 10 ** 9 });
   demand.ask(A, 0);
   demand.outdated("a", 0);
@@ -76,10 +78,38 @@ Deno.test("what is outdated again and again before anybody asks is started less 
   assertEquals(demand.failed("a", 4001), true);
 });
 
-Deno.test("what is kept waits whether or not anybody asks for it, and nothing has to be looked at for that", () => {
+Deno.test("a kept profile waits without demand", () => {
   const demand = new Demand(SUPPLY);
   demand.keep(A, 0);
   demand.ask(A, 1);
   assertEquals([demand.dueAt(10 ** 9), demand.forget(10 ** 9)], [Infinity, []]);
   assertEquals(demand.next(waiting(), 10 ** 9), { start: A });
+});
+
+Deno.test("an invalid profile line is named", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/profiles`;
+  const refused = (lines: string) => {
+    Deno.writeTextFileSync(path, lines);
+    return assertThrows(() => readProfiles(path), CliError).message.replace(
+      "Cannot have Claude Codes wait for ",
+      "",
+    );
+  };
+  try {
+    for (
+      const [lines, why] of [
+        ["{", `line 1 of ${path}: it is no object with a profile`],
+        ["{}\n\n[]", `line 3 of ${path}: it is no object with a profile`],
+        ['{"args": [1]}', `line 1 of ${path}: args.0 is none of one`],
+        ['{"arg": []}', `line 1 of ${path}: it is no object with a profile`],
+        ['{"text": 1}', `line 1 of ${path}: text is none of one`],
+      ] as const
+    ) assertEquals(refused(lines), why);
+    await Deno.remove(path);
+    const gone = assertThrows(() => readProfiles(path), CliError);
+    assertEquals(gone.message, `Cannot have Claude Codes wait for ${path}: it does not exist`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

@@ -36,7 +36,7 @@ const untilReady = (pool: Pool, count = 1) =>
 
 const pids = async (claude: StandIn) => (await claude.journal("start")).map(({ pid }) => pid);
 
-Deno.test("whoever asks for the same has a Claude Code that has waited, and the next one another", async () => {
+Deno.test("equal requests each get a warm child", async () => {
   await using claude = await StandIn.set(ECHO);
   {
     const { pool, told } = poolOf();
@@ -60,7 +60,7 @@ Deno.test("whoever asks for the same has a Claude Code that has waited, and the 
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("what is heeded by who prints, and limits, are each caller's own with a Claude Code that has waited for all", async () => {
+Deno.test("output flags and limits stay the caller's own", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "a", ms: 600_000 }]] });
   const { pool } = poolOf();
   await using _ = pool;
@@ -86,7 +86,7 @@ Deno.test("what is heeded by who prints, and limits, are each caller's own with 
   assertEquals([exitCode, frames.at(-1)?.["subtype"]], [124, "timeout"]);
 });
 
-Deno.test("who asks for something else, or for what no other can have, has a Claude Code of their own", async () => {
+Deno.test("a different or unshareable request gets its own child", async () => {
   await using claude = await StandIn.set(ECHO);
   const { pool } = poolOf();
   await using _ = pool;
@@ -116,7 +116,7 @@ const asSdk = (body: JsonObject, id: string) => (caller: ProgramCaller) => {
   caller.close();
 };
 
-Deno.test("who initializes with the same has a Claude Code that has waited with it, and an answer to their own request", async () => {
+Deno.test("an equal initialize gets a warm child", async () => {
   await using claude = await StandIn.set(ECHO);
   const { pool } = poolOf();
   await using _ = pool;
@@ -139,7 +139,7 @@ Deno.test("who initializes with the same has a Claude Code that has waited with 
   assertStringIncludes(other.told, ": no child waits");
 });
 
-Deno.test("who would be asked before they are there has a Claude Code of their own", async () => {
+Deno.test("a child with an open question is not shared", async () => {
   const why = (body: JsonObject) => whyOfInitialize({ id: "1", subtype: "initialize", body });
   const hooksOf = (event: string) => ({ hooks: { [event]: [{ hookCallbackIds: ["hook_0"] }] } });
   assertEquals(why({ ...hooksOf("Stop"), sdkMcpServers: [], agents: {} }), undefined);
@@ -150,7 +150,7 @@ Deno.test("who would be asked before they are there has a Claude Code of their o
   assertStringIncludes(whyCold(request) ?? "", "MCP servers");
 });
 
-Deno.test("a Claude Code that dies while it waits is replaced after a pause and told of, and one that is outdated is given to nobody", async () => {
+Deno.test("dead and outdated warm children are replaced", async () => {
   await using claude = await StandIn.set(ECHO);
   const { pool, told } = poolOf();
   await using _ = pool;
@@ -173,7 +173,7 @@ Deno.test("a Claude Code that dies while it waits is replaced after a pause and 
   assertEquals([(await pids(claude)).length, told.length], [6, 1]);
 });
 
-Deno.test("a script in the place of claude that starts another version by now has nobody given what it has started", async () => {
+Deno.test("a changed claude script outdates its warm children", async () => {
   await using claude = await StandIn.set(ECHO);
   const { pool, told } = poolOf();
   await using _ = pool;
@@ -195,7 +195,7 @@ Deno.test("a script in the place of claude that starts another version by now ha
   assertEquals(told, []);
 });
 
-Deno.test("a Claude Code that has read what is another by now is replaced before anybody asks", async () => {
+Deno.test("a child that read changed files is replaced", async () => {
   await using claude = await StandIn.set(ECHO);
   const { pool, told } = poolOf({ lookMs: 20 });
   await using _ = pool;
@@ -209,7 +209,7 @@ Deno.test("a Claude Code that has read what is another by now is replaced before
   assertEquals(told, []);
 });
 
-Deno.test("one that asks something nobody knows is told of once, and another one does not follow at once", async () => {
+Deno.test("an unknown dialog pauses a profile", async () => {
   const dialog = {
     lines: ["Do you want to go on?"],
     choices: [{ label: "By all means" }, { label: "Never" }],

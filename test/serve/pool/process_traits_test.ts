@@ -18,7 +18,7 @@ async function after(script: string): Promise<string> {
   return traits;
 }
 
-Deno.test("a process that was started by this one hands down the same, unless it has changed something of it", async () => {
+Deno.test("a child process inherits equal traits", async () => {
   const own = processTraits("self");
   assertEquals(await after(":"), own);
   for (const change of ["umask 0123", "ulimit -f 1000", "ulimit -Sn 64", "ulimit -v 90000000"]) {
@@ -31,6 +31,6 @@ Deno.test("a process that was started by this one hands down the same, unless it
   }
 });
 
-Deno.test("of a process that is gone there is nothing to compare", () => {
+Deno.test("a gone process has no traits", () => {
   assertThrows(() => processTraits(0x3fffffff), LibcError);
 });

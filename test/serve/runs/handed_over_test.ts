@@ -5,13 +5,14 @@ import { writeScript } from "../../write_script.ts";
 import { poolCounts } from "./pool_counts.ts";
 import { serve } from "./served.ts";
 
+const JSON_FORMAT = ["--output-format", "json"];
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 const MESSAGES = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
 const SIGNALLED = [["SIGINT", 130], ["SIGTERM", 143], ["SIGUSR1", 138]] as const;
 const message = (text: string) =>
   `${JSON.stringify({ type: "user", message: { role: "user", content: text } })}\n`;
 
-Deno.test("a run is carried out by a server where one listens, and without it where that is asked", async () => {
+Deno.test("a run is delegated unless it asks otherwise", async () => {
   await using claude = await StandIn.set(ECHO);
   await using server = await serve();
   const { env } = server;
@@ -44,9 +45,7 @@ Deno.test("a run is carried out by a server where one listens, and without it wh
   assertStringIncludes(talk.stderr, `/${server.pid}-`);
 });
 
-const JSON_FORMAT = ["--output-format", "json"];
-
-Deno.test("a client that is killed ends its run in the server, and its transcript is at home", async () => {
+Deno.test("a killed client ends its run in the server", async () => {
   await using claude = await StandIn.set({ hang: "answer" });
   await using server = await serve();
   const run = claude.start(["hello"], { env: server.env, killed: true });
@@ -60,7 +59,7 @@ Deno.test("a client that is killed ends its run in the server, and its transcrip
   assertEquals(claude.transcripts().size, 1);
 });
 
-Deno.test("a server that is killed in a run has it fail with a result, and takes its Claude Code along", async () => {
+Deno.test("a killed server fails its run with a result", async () => {
   await using claude = await StandIn.set({ hang: "answer" });
   await using server = await serve();
   const run = claude.start([...JSON_FORMAT, "hello"], { env: server.env, killed: true });
@@ -73,7 +72,7 @@ Deno.test("a server that is killed in a run has it fail with a result, and takes
   assertEquals((await claude.journal("start")).length, 1);
 });
 
-Deno.test("signals and --timeout end a run in a server as they end one without", async () => {
+Deno.test("signals and --timeout end a delegated run", async () => {
   await using claude = await StandIn.set({ hang: "answer" });
   await using server = await serve();
   const { env } = server;
@@ -106,7 +105,7 @@ Deno.test("signals and --timeout end a run in a server as they end one without",
   assertEquals([late.code, late.result["subtype"]], [124, "timeout"]);
 });
 
-Deno.test("a server that is stopped, dead or another's is passed by", async () => {
+Deno.test("a stopped, dead or foreign server is ignored", async () => {
   await using claude = await StandIn.set(ECHO);
   await using server = await serve();
   const print = async () => {
@@ -134,7 +133,7 @@ Deno.test("a server that is stopped, dead or another's is passed by", async () =
   assertEquals((await claude.journal("start")).length, 5);
 });
 
-Deno.test("a run with limits of its own is none of the server's", async () => {
+Deno.test("a run with its own limits is not delegated", async () => {
   await using claude = await StandIn.set(ECHO);
   await using server = await serve();
   for (const limit of ["umask 027", "ulimit -f 100000"]) {
@@ -151,7 +150,7 @@ Deno.test("a run with limits of its own is none of the server's", async () => {
   }
 });
 
-Deno.test("a run goes by its caller's folder where the server has none of its own any more, or another", async () => {
+Deno.test("a delegated run uses its caller's folder", async () => {
   await using claude = await StandIn.set(ECHO);
   const folder = await Deno.makeTempDir();
   await using server = await serve({ args: ["--warm", "1"], cwd: folder });
@@ -167,4 +166,85 @@ Deno.test("a run goes by its caller's folder where the server has none of its ow
   );
   assertEquals([code, stdout], [0, "You said hello, 1\n"]);
   assertStringIncludes(stderr, ": no child waits\n");
+});
+
+/** The stand-in is about to end for as long as any test may take. */
+const LINGERS = { ...ECHO, exitMs: 600_000 };
+/** What a run leaves is looked at while its Claude Code is still there. */
+const AT_ONCE = { killed: true };
+
+Deno.test("a run ends before its child does", async () => {
+  await using claude = await StandIn.set(LINGERS);
+  await using server = await serve();
+  const print = (args: readonly string[]) =>
+    claude.print(["--exit-timeout", "60", ...args], { env: server.env, ...AT_ONCE });
+  const { code, stdout } = await print([...JSON_FORMAT, "one"]);
+  const { session_id, result, total_cost_usd } = JSON.parse(stdout);
+  assertEquals([code, result, typeof total_cost_usd], [0, "You said one, 1", "number"]);
+  assertEquals(await claude.journal("exit"), []);
+  const [[path, lines] = ["", ""], ...others] = claude.transcripts();
+  assertEquals([path.endsWith(`/${session_id}.jsonl`), others], [true, []]);
+  assertEquals(JSON.parse(lines.trimEnd().split("\n").at(-1) ?? "").type, "cost-state");
+  // Its session is nobody's any more.
+  const next = await print(["--resume", session_id, "two"]);
+  assertEquals([next.code, next.stdout, next.stderr], [0, "You said two, 1\n", ""]);
+  assertStringIncludes(claude.transcripts().get(path) ?? "", lines);
+  for (const { pid } of await claude.journal("start")) Deno.kill(pid, "SIGKILL");
+  server.kill("SIGTERM");
+  const { stderr } = await server.ended;
+  // Whoever runs the server is told.
+  const told = "Claude Code was killed behind its answer by somebody else (SIGKILL)";
+  assertEquals(stderr, `claude-print: ${told}\n`.repeat(2));
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("an ending server waits for leftover children", async () => {
+  await using claude = await StandIn.set({ ...ECHO, exitMs: 300 });
+  await using server = await serve();
+  const { code } = await claude.print(["hello"], { env: server.env, ...AT_ONCE });
+  server.kill("SIGTERM");
+  const { code: ended, stderr } = await server.ended;
+  assertEquals([code, ended, stderr], [0, 0, ""]);
+  assertEquals((await claude.journal("exit")).length, 1);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("recordings and hooks wait for the child's end", async () => {
+  await using claude = await StandIn.set({ ...ECHO, exitMs: 300 });
+  await using server = await serve();
+  const { config, project } = claude.home;
+  const ends = async (args: readonly string[]) => {
+    const before = (await claude.journal("exit")).length;
+    const { code } = await claude.print(args, { env: server.env, ...AT_ONCE });
+    assertEquals(code, 0, args.join(" "));
+    return (await claude.journal("exit")).length - before;
+  };
+  assertEquals(await ends(["--record", "own", "hello"]), 1);
+  const command = { type: "command", command: "true" };
+  const hooks = { SessionEnd: [{ hooks: [command] }] };
+  assertEquals(await ends(["--settings", JSON.stringify({ hooks }), "hello"]), 1);
+  // Nowhere to bring the transcript home to: it is told as at every end.
+  await Deno.remove(`${config}/projects`, { recursive: true });
+  await Deno.writeTextFile(`${config}/projects`, "");
+  const { code, stderr } = await claude.print(["hello"], { env: server.env, ...AT_ONCE });
+  assertEquals(code, 0);
+  assertStringIncludes(stderr, "Cannot copy the transcript to ");
+  assertEquals((await claude.journal("exit")).length, 3);
+  await Deno.remove(`${project}/own`, { recursive: true });
+});
+
+const FAILS = { failure: { error: "invalid_request", status: 400, message: "No" } };
+const MESSAGE = `${JSON.stringify({ type: "user", message: { role: "user", content: "one" } })}\n`;
+
+Deno.test("conversations and failed runs end before the child", async () => {
+  await using claude = await StandIn.set({ ...LINGERS, turns: [[FAILS], [FAILS]] });
+  await using server = await serve();
+  const { env } = server;
+  const told = await claude.print([...JSON_FORMAT, "one"], { env, ...AT_ONCE });
+  assertEquals([told.code, JSON.parse(told.stdout).is_error], [1, true]);
+  assertMatch(told.stderr, /^claude-print: /u);
+  const said = await claude.print(MESSAGES, { env, stdin: MESSAGE, ...AT_ONCE });
+  assertEquals(said.code, 1);
+  assertEquals(await claude.journal("exit"), []);
+  for (const { pid } of await claude.journal("start")) Deno.kill(pid, "SIGKILL");
 });
