@@ -279,6 +279,50 @@ Deno.test("a cast keeps all fields of messages and refuses impossible values", (
   }
 });
 
+Deno.test("summaries of lines in the first casts become lines", () => {
+  const rows: readonly (readonly [object, object])[] = [
+    [{ prompt: true }, { type: "user", meaning: "prompt", message: { content: [] } }],
+    [{ prompt: false, end: "interrupted" }, {
+      type: "user",
+      meaning: "interrupt",
+      message: { content: [] },
+    }],
+    [{ prompt: false, returned: ["t"] }, {
+      type: "user",
+      meaning: "tool-result",
+      message: { content: [{ type: "tool_result", tool_use_id: "t" }] },
+    }],
+    [{ type: "assistant", prompt: false, text: "Hi", called: ["t"], shellLimitMs: 5 }, {
+      type: "assistant",
+      message: {
+        id: "",
+        model: "",
+        content: [
+          { type: "text", text: "Hi" },
+          {
+            type: "tool_use",
+            id: "t",
+            name: "",
+            input: { run_in_background: true, timeout: 5 },
+          },
+        ],
+      },
+    }],
+    [{ type: "system", prompt: false, subtype: "x", version: "2.1.330" }, {
+      type: "system",
+      subtype: "x",
+      version: "2.1.330",
+    }],
+    [{ type: "future", prompt: false }, { type: "other", line: { type: "future" } }],
+  ];
+  for (const [summary, entry] of rows) {
+    const recorded = { type: "transcript", entry: { type: "user", ...summary } };
+    const cast: Cast = { header, events: [{ at: 0, code: "h", data: JSON.stringify(recorded) }] };
+    const inputs: readonly unknown[] = castInputs(parse(encodeCast(cast)));
+    assertEquals(inputs, [{ at: 0, type: "transcript", entry }]);
+  }
+});
+
 Deno.test("a cast keeps lines and notes of subagents", () => {
   const inputs: readonly Input[] = [
     { at: 0, type: "spawned" },
