@@ -107,6 +107,12 @@ Deno.test("sequence ignores the text of requests", () => {
   assertEquals(finder.nearest(beyond), { name: "203.json", difference: undefined });
 });
 
+Deno.test("sequence spreads live conversations over equal recorded beginnings", () => {
+  const finder = finderOf("sequence", exchange(201, "{}", "a"), exchange(202, "{}", "b"));
+  const taken = ["x", "y", "z"].map((conversation) => asked(finder, ["{}"], { conversation })[0]);
+  assertEquals(taken, [201, 202, 201]);
+});
+
 Deno.test("sequence gives new conversations nothing under recording", () => {
   const text = (text: string) => `{"model":"opus","text":"${text}"}`;
   const read = () => undefined;
@@ -171,7 +177,9 @@ function readsFor(
   });
 }
 
-Deno.test("the nearest is looked for in the latest 64 MiB of exchanges", () => {
+Deno.test("the nearest is among the latest 500 exchanges and 64 MiB", () => {
+  const [among] = readsFor(1000, {});
+  assertEquals(among, { name: "900.json", reads: 500 });
   const [first] = readsFor(1000, { answerBytes: 1024 * 1024 });
   assertEquals(first, { name: "936.json", reads: 64 });
 });
