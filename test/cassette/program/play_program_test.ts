@@ -140,6 +140,8 @@ Deno.test("a message beyond the tape ends the play", () => {
   });
   assertEquals(divergences, ['Message 3 is not on the tape: [{"type":"text","text":"Three"}]']);
   assertEquals(end?.code, 0);
+  const long = playedTape(TWO_TURNS.slice(0, 4), [user("One"), user("x".repeat(1000))]);
+  assertEquals(long.divergences[0]?.length, "Message 2 is not on the tape: ".length + 120);
 });
 
 const MODEL = { subtype: "set_model", model: "haiku" };
@@ -322,6 +324,15 @@ Deno.test("hooks are called by the caller's ids", () => {
     'The tape calls a hook "hook_1" for Stop, which the caller does not have',
   ]);
   assertEquals(none.said.at(-1), RESULT);
+});
+
+Deno.test("the cancellation of an unasked question is not emitted", () => {
+  const cancel = { type: "control_cancel_request", request_id: "q2" };
+  const tape = [...ASKED.slice(0, 3), read(ask("q2", HOOK)), read(cancel), read(RESULT)];
+  const written = [request("a", { subtype: "initialize" }), user("One")];
+  assertEquals(playedTape(tape, written).said.slice(1), [RESULT]);
+  const asked = playedTape(tape, [SAME_HOOKS, user("One")]);
+  assertEquals(asked.said.slice(1), [ask("q2", HOOK), cancel, RESULT]);
 });
 
 Deno.test("answers may come in another order than on the tape", () => {
