@@ -167,7 +167,7 @@ Deno.test("a survey counts what a full read counts", () => {
   }
 });
 
-const RESULT = '{"dir": "read", "frame": {"type": "result", "subtype": "success"}}\n';
+const RESULT = '{"dir":"read","at":5,"frame":{"type":"result","subtype":"success"}}\n';
 
 Deno.test("a survey reads a tape of another program", () => {
   using folder = tempFolder({
@@ -175,8 +175,8 @@ Deno.test("a survey reads a tape of another program", () => {
       '{"dir": "read", "frame": {"type": "__proto__"}}\n' +
       `{"dir": "read", "frame": {"type": "\\u001b[2J"}}\n${RESULT}`,
   });
-  const { turns, parts, ended, frames } = surveyCassette(folder.path);
-  assertEquals([turns, parts["tape.jsonl"]?.lines, ended], [1, 1, undefined]);
+  const { turns, parts, ended, frames, durationMs } = surveyCassette(folder.path);
+  assertEquals([turns, parts["tape.jsonl"]?.lines, ended, durationMs], [1, 1, undefined, 5]);
   assertEquals(Object.entries(frames), [["__proto__", 1], ["\x1b[2J", 1], ["result/success", 1]]);
 });
 
@@ -194,14 +194,15 @@ Deno.test("a survey reads a tape alone, but no folder of tapes", () => {
 
 Deno.test("a survey counts broken exchanges and further children", () => {
   const exchanges = ["a-0.json", "b-1.part", ".c", "notes"].map((name) => [`api/${name}`, ""]);
-  const children = ["2", "10", "1"].map((number) => [`${number}/child.cast`, ""]);
+  const numbers = Array.from({ length: 12 }, (_, index) => `${index + 1}`);
+  const children = numbers.map((number) => [`${number}/child.cast`, ""]);
   using folder = tempFolder({
     "tape.jsonl": RESULT,
     "notes/": "",
     ...Object.fromEntries([...exchanges, ...children]),
   });
   const { parts, further } = surveyCassette(folder.path);
-  assertEquals([parts.api, further], [{ exchanges: 2, broken: 1 }, ["2", "10"]]);
+  assertEquals([parts.api, further], [{ exchanges: 2, broken: 1 }, numbers.slice(1)]);
 });
 
 Deno.test("a survey refuses other folders, formats and damaged parts", () => {

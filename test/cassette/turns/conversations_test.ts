@@ -292,6 +292,9 @@ Deno.test("a tape without a prompt begins with turn 1", () => {
   );
   assertEquals(new Set(stepsOnTape(tape).map(({ turn }) => turn)), new Set([1]));
   assertEquals(stepsOnTape([]), []);
+  const content = [{ type: "text", text: "Look" }, { type: "image" }];
+  const [prompt] = stepsOnTape([wrote(user(content))]);
+  assertEquals(prompt?.content, { kind: "prompt", content });
 });
 
 Deno.test("a command compares as it was typed", () => {
