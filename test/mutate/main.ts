@@ -1,0 +1,196 @@
+/**
+ * `deno task mutate [MODULE|PATH…]`: changes the pure modules of `src` in one place at a time and runs the pure tests that
+ * load the changed file. A mutant that no test notices survives, and is listed.
+ *
+ * ```sh
+ * deno task mutate                       # a sample of every pure module
+ * deno task mutate frames run/plan       # of these modules
+ * deno task mutate src/wire/json_text.ts # of this file
+ * deno task mutate src/wire/json_text.ts:41 --count 100 # all mutants of a line
+ * ```
+ *
+ * `--count N` takes N mutants of each module (10), `--seed N` another sample (1), `--minutes N` stops after that time (10),
+ * and `--list` prints the mutants without running a test. The exit code is 0 if at least 85 % of the mutants are killed,
+ * 1 if fewer are, and 2 if the tests fail without any mutant.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli/parse-args";
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { sourcesBelow } from "../import_graph.ts";
+import { type Mutant, mutantsOf } from "./mutants_of.ts";
+import { testsFor } from "./tests_for.ts";
+import { makeWorker, type TestRun, type Worker } from "./worker.ts";
+
+const ROOT = resolve(import.meta.dirname ?? ".", "../..");
+
+/** The modules whose tests start no process; `test` has a folder with the tests of each. */
+const MODULES: readonly string[] = [
+  ...["cassette", "cli", "drift", "frames", "hygiene", "redaction", "relay/exchanges"],
+  ...["run/plan", "session", "settings", "transcript", "wire"],
+];
+
+/** The share of mutants that tests have to kill. */
+const THRESHOLD = 0.85;
+
+/** How many mutants run at a time. */
+const WORKERS = 2;
+
+type Fate = "killed" | "survived" | "not loaded";
+
+interface Outcome {
+  readonly mutant: Mutant;
+  readonly fate: Fate;
+  /** The test files that ran. */
+  readonly tests: readonly string[];
+}
+
+/** The module of a file: its row in MODULES, or its folder in `src`. */
+function moduleOf(path: string): string {
+  return MODULES.find((each) => path.startsWith(`src/${each}/`)) ?? path.split("/")[1] ?? path;
+}
+
+/** Whether an argument names a mutant, by its module, its file or folder, its place, or its id. */
+function names(argument: string, { id }: Mutant): boolean {
+  return [argument, `src/${argument}`].some((each) =>
+    id === each || id.startsWith(`${each}:`) || id.startsWith(`${each.replace(/\/$/u, "")}/`)
+  );
+}
+
+/** Returns a sample of each module, the modules in turns, so that a run that is cut short has some of each. */
+function sampleOf(
+  mutants: readonly Mutant[],
+  { seed, count }: { readonly seed: string; readonly count: number },
+): readonly Mutant[] {
+  const key = ({ id }: Mutant) => createHash("sha256").update(`${seed} ${id}`).digest("hex");
+  const modules = Map.groupBy(mutants, ({ path }) => moduleOf(path));
+  return [...modules.values()].flatMap((ofModule) =>
+    ofModule.map((mutant) => ({ mutant, key: key(mutant) }))
+      .toSorted((one, other) => one.key < other.key ? -1 : 1)
+      .slice(0, count)
+      .map(({ mutant }, turn) => ({ mutant, turn }))
+  ).toSorted((one, other) => one.turn - other.turn).map(({ mutant }) => mutant);
+}
+
+/** Runs tests without a mutant, a folder at a time, and returns how many milliseconds a file of each folder takes. */
+async function measure(tests: ReadonlySet<string>, workers: readonly Worker[]) {
+  const folders = [...Map.groupBy(tests, moduleOf)];
+  const times = new Map<string, number>();
+  await Promise.all(workers.map(async (worker) => {
+    for (let next = folders.shift(); next !== undefined; next = folders.shift()) {
+      const [folder, files] = next;
+      const before = performance.now();
+      const { result, output } = await worker.run(files, { limit: 900_000 });
+      if (result !== "passed") throw new Error(`The tests fail without a mutant:\n${output}`);
+      times.set(folder, (performance.now() - before) / files.length);
+    }
+  }));
+  return times;
+}
+
+async function tryMutant(
+  mutant: Mutant,
+  { worker, stages, limitOf }: {
+    readonly worker: Worker;
+    /** The nearest tests, and the others. */
+    readonly stages: readonly (readonly string[])[];
+    readonly limitOf: (tests: readonly string[]) => number;
+  },
+): Promise<Outcome> {
+  using _changed = worker.change(mutant);
+  for (const tests of stages) {
+    const run: TestRun = await worker.run(tests, { limit: limitOf(tests) });
+    if (run.result === "passed") continue;
+    // Tests that call the code while they load end in the same way as a module that does not load.
+    const isLoaded = run.result !== "not loaded" || await worker.loads(mutant.path);
+    return { mutant, fate: isLoaded ? "killed" : "not loaded", tests };
+  }
+  return { mutant, fate: "survived", tests: stages.flat() };
+}
+
+function describe({ id, before, after }: Mutant): string {
+  return `${id}\n  - ${before}\n  + ${after}`;
+}
+
+function print(text: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
+}
+
+function scoreOf(outcomes: readonly Outcome[]): { readonly score: number; readonly text: string } {
+  const count = (fate: Fate) => outcomes.filter((each) => each.fate === fate).length;
+  const [killed, survived, unloaded] = [count("killed"), count("survived"), count("not loaded")];
+  const score = killed + survived === 0 ? 1 : killed / (killed + survived);
+  const percent = `${Math.floor(100 * score)} %`.padStart(5);
+  const aside = unloaded === 0 ? "" : `, ${unloaded} did not load`;
+  return { score, text: `${percent}  ${killed} of ${killed + survived} killed${aside}` };
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { _: given, ...options } = parseArgs([...args], {
+    string: ["seed", "count", "minutes"],
+    boolean: ["list"],
+  });
+  const { seed = "1", count = "10", minutes = "10" } = options;
+  const until = performance.now() + Number(minutes) * 60_000;
+  const wanted = given.length === 0 ? MODULES : given.map(String);
+  const sources = sourcesBelow("src").filter((path) =>
+    wanted.some((each) =>
+      `${path}:`.startsWith(`${/^src\b/u.test(each) ? "" : "src/"}${each.replace(/:.*/u, "")}`)
+    )
+  );
+  const mutants = (await mutantsOf(sources)).filter((mutant) =>
+    wanted.some((each) => names(each, mutant))
+  );
+  const sample = sampleOf(mutants, { seed, count: Number(count) });
+  if (options.list) {
+    for (const mutant of sample) print(describe(mutant));
+    return 0;
+  }
+  const plans = sample.map((mutant) => ({
+    mutant,
+    stages: testsFor(mutant.path, { modules: MODULES, module: moduleOf(mutant.path) }),
+  }));
+  await using stack = new AsyncDisposableStack();
+  const workers: Worker[] = [];
+  for (let made = 0; made < WORKERS; made++) workers.push(stack.use(await makeWorker(ROOT)));
+  const times = await measure(new Set(plans.flatMap(({ stages }) => stages.flat())), workers);
+  const limitOf = (tests: readonly string[]) =>
+    tests.reduce((sum, test) => sum + 5 * (times.get(moduleOf(test)) ?? 0), 30_000);
+  const outcomes: Outcome[] = [];
+  await Promise.all(workers.map(async (worker) => {
+    for (let next = plans.shift(); next !== undefined; next = plans.shift()) {
+      if (performance.now() > until) return;
+      outcomes.push(await tryMutant(next.mutant, { worker, stages: next.stages, limitOf }));
+    }
+  }));
+  for (const { mutant, fate, tests } of outcomes.toSorted(byId)) {
+    if (fate !== "survived") continue;
+    print(
+      `${describe(mutant)}\n  tests: ${
+        tests.join(" ") || "none"
+      }\n  again: deno task mutate ${mutant.id}\n`,
+    );
+  }
+  const modules = Map.groupBy(outcomes.toSorted(byId), ({ mutant }) => moduleOf(mutant.path));
+  for (const [module, of] of modules) print(`${module.padEnd(16)} ${scoreOf(of).text}`);
+  const { score, text } = scoreOf(outcomes);
+  print(
+    `${"all".padEnd(16)} ${text}; at least ${100 * THRESHOLD} % have to be (seed ${seed})`,
+  );
+  if (outcomes.length < sample.length) {
+    print(`${sample.length - outcomes.length} more did not run in time: see --minutes`);
+  }
+  return score >= THRESHOLD ? 0 : 1;
+}
+
+function byId({ mutant: { id: one } }: Outcome, { mutant: { id: other } }: Outcome): number {
+  return one.localeCompare(other, "en", { numeric: true });
+}
+
+try {
+  Deno.exitCode = await main(Deno.args);
+} catch (error) {
+  print(error instanceof Error ? error.message : `${error}`);
+  Deno.exitCode = 2;
+}
