@@ -52,12 +52,23 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
   const replace = (rule: string, node: Node, text: string) => {
     if (!isLeftOut(node)) report(rule, node.range, text);
   };
+  const remove = (rule: string, node: Node, range: readonly [number, number]) => {
+    if (!isLeftOut(node)) report(rule, range, "");
+  };
+  /** The range of a node with the parentheses around it, which are no nodes. */
+  const outer = ([start, end]: readonly [number, number]): [number, number] => {
+    const before = /\(\s*$/u.exec(source.slice(0, start))?.[0].length;
+    const after = /^\s*\)/u.exec(source.slice(end))?.[0].length;
+    if (before === undefined || after === undefined) return [start, end];
+    return outer([start - before, end + after]);
+  };
   /** Leaves an item of a list out, with the comma after it. */
   const drop = (rule: string, node: Node) => {
-    if (isLeftOut(node)) return;
-    const [start, end] = node.range;
+    const [start] = node.range;
+    // Deno takes the dots alone for the range of a spread.
+    const end = node.type === "SpreadElement" ? outer(node.argument.range)[1] : node.range[1];
     const comma = /^\s*,/u.exec(source.slice(end))?.[0].length ?? 0;
-    report(rule, [start, end + comma], "");
+    remove(rule, node, [start, end + comma]);
   };
   const returnAtOnce = ({ body, returnType, generator, async }: FunctionNode) => {
     if (body?.type !== "BlockStatement" || returnType === undefined || generator) return;
@@ -80,16 +91,16 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
       report("operator", between, source.slice(...between).replace(operator, other));
     },
     LogicalExpression(node) {
-      const { left, right, operator } = node;
-      if (operator !== "??") replace("right-alone", node, `(${textOf(right)})`);
+      const { left, right, operator, range: [start, end] } = node;
       // A default that only the types ask for: an index is known to be there.
-      else if (isIndexed(left) && right.type !== "CallExpression") return;
-      replace("left-alone", node, `(${textOf(left)})`);
+      if (operator === "??" && isIndexed(left) && right.type !== "CallExpression") return;
+      remove("drop-right", node, [outer(left.range)[1], end]);
+      const isChain = left.type === "LogicalExpression" && left.operator === operator;
+      if (operator !== "??" && !isChain) remove("drop-left", node, [start, outer(right.range)[0]]);
     },
     UnaryExpression(node) {
-      if (node.operator === "!" && !isTest(node)) {
-        replace("not", node, `(${textOf(node.argument)})`);
-      }
+      const { operator, range: [start] } = node;
+      if (operator === "!" && !isTest(node)) remove("drop-not", node, [start, start + 1]);
     },
     IfStatement({ test, consequent, alternate }) {
       const [only = consequent, ...more] = consequent.type === "BlockStatement"
@@ -129,7 +140,7 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
     ArrayExpression({ elements, parent }) {
       // The key and the value of an entry.
       const isPair = elements.length === 2 &&
-        /^(?:Array|ArrowFunction)Expression$/u.test(parent.type);
+        /^(?:Array|ArrowFunction|TSAs)Expression$/u.test(parent.type);
       if (!isPair) { for (const element of elements) if (element) drop("drop-element", element); }
     },
     ObjectExpression({ properties: [first, ...others] }) {
@@ -147,7 +158,7 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
       if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return;
       const other = METHODS[callee.property.name];
       if (other === undefined || callee.optional) return;
-      if (other === "") replace("drop-method", node, textOf(callee.object));
+      if (other === "") remove("drop-method", node, [outer(callee.object.range)[1], node.range[1]]);
       else replace("method", callee.property, other);
     },
     MemberExpression(node) {
@@ -168,7 +179,7 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
       } else if (typeof value === "number") {
         if (parent.type === "BinaryExpression" && /^(?:<<|>>|\*\*)/u.test(parent.operator)) return;
         // A small number counts something; a big one is a limit that no test meets exactly.
-        replace("number", node, value < 100 ? `${value + 1}` : "0");
+        replace("number", node, value < 32 ? `${value + 1}` : "0");
       } else if (typeof value === "string" && WORD.test(value)) {
         const shows = parent.type === "Property" || parent.type === "ReturnStatement" ||
           parent.type === "ArrowFunctionExpression" || parent.type === "ConditionalExpression";

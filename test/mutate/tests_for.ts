@@ -4,7 +4,7 @@ import { loadedWith, testsReaching } from "../import_graph.ts";
 const NEAREST = 6;
 
 /** How many tests of other modules run at most. */
-const OTHERS = 30;
+const OTHERS = 12;
 
 const cache = new Map<string, boolean>();
 

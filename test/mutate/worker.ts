@@ -12,8 +12,11 @@ export interface TestRun {
 export interface Worker extends AsyncDisposable {
   /** Changes a file of the copy until the result is disposed of. */
   change(mutant: Mutant): Disposable;
-  /** Runs test files in one process until one fails, for so many milliseconds at most. */
-  run(tests: readonly string[], options: { readonly limit: number }): Promise<TestRun>;
+  /** Runs test files in one process, for so many milliseconds at most, and by default until a test fails. */
+  run(
+    tests: readonly string[],
+    options: { readonly limit: number; readonly more?: readonly string[] },
+  ): Promise<TestRun>;
   /** Whether a module loads by itself. */
   loads(path: string): Promise<boolean>;
 }
@@ -22,6 +25,10 @@ export interface Worker extends AsyncDisposable {
 const LEFT_OUT = /^(?:\.git|\.cache|\.ci|dist|coverage)$/u;
 
 const ONLY = "test/of_mutant_test.ts";
+
+/** Properties are tried with the same values each time, or a mutant would be killed by chance. */
+const SAME_VALUES =
+  'import { configureGlobal } from "fast-check";\nconfigureGlobal({ seed: 1 });\n';
 
 /** Copies the checkout. */
 export async function makeWorker(root: string): Promise<Worker> {
@@ -51,14 +58,17 @@ export async function makeWorker(root: string): Promise<Worker> {
       Deno.writeTextFileSync(file, changed);
       return { [Symbol.dispose]: () => Deno.writeTextFileSync(file, text) };
     },
-    async run(tests, { limit }) {
+    async run(tests, { limit, more = ["--fail-fast"] }) {
       const imports = tests.map((test) => `import "../${test}";\n`.replace("../test/", "./"));
-      await Deno.writeTextFile(`${folder}/${ONLY}`, imports.join(""));
-      const how = ["-A", "--no-check", "--frozen", "--fail-fast", "--config", "deno.json"];
+      await Deno.writeTextFile(`${folder}/${ONLY}`, SAME_VALUES + imports.join(""));
+      const how = ["-A", "--no-check", "--frozen", "--config", "deno.json"];
       const sane = ["--sanitize-ops", "--sanitize-resources"];
       // A mutant may fill the memory in an endless loop.
       const memory = "--v8-flags=--max-old-space-size=2048";
-      const { success, output } = await deno(["test", ...how, ...sane, memory, ONLY], limit);
+      const { success, output } = await deno(
+        ["test", ...how, ...sane, memory, ...more, ONLY],
+        limit,
+      );
       if (success) return { result: "passed", output };
       const isLoaded = / \.\.\. (?:ok|FAILED|ignored)|\b[1-9]\d* passed/u.test(output);
       return { result: isLoaded ? "failed" : "not loaded", output };
