@@ -6,6 +6,7 @@ const ROOT = resolve(import.meta.dirname ?? ".", "..");
 export interface Import {
   /** The imported file as a path from the root, or the package as the file names it. */
   readonly to: string;
+  readonly isPackage: boolean;
   /** `type` for imports that Deno does not load. */
   readonly kind: "static" | "dynamic" | "type";
 }
@@ -34,17 +35,17 @@ export function importsOf(path: string): readonly Import[] {
 
 function readImports(path: string): readonly Import[] {
   const text = path.endsWith(".ts") ? textOf(path) : "";
-  const resolved = (to: string) =>
-    to.startsWith(".") ? relative(ROOT, resolve(ROOT, path, "..", to)) : to;
+  const imported = (to: string, kind: Import["kind"]): Import => {
+    const isPackage = !to.startsWith(".");
+    return { to: isPackage ? to : relative(ROOT, resolve(ROOT, path, "..", to)), isPackage, kind };
+  };
   return [
-    ...[...text.matchAll(STATIC)].map(([, type, names = "", to = ""]) => ({
-      to: resolved(to),
-      kind: type !== undefined || TYPES.test(names) ? "type" as const : "static" as const,
-    })),
-    ...[...text.matchAll(DYNAMIC)].map(([, module, url = ""]) => ({
-      to: resolved(module ?? url),
-      kind: "dynamic" as const,
-    })),
+    ...[...text.matchAll(STATIC)].map(([, type, names = "", to = ""]) =>
+      imported(to, type !== undefined || TYPES.test(names) ? "type" : "static")
+    ),
+    ...[...text.matchAll(DYNAMIC)].map(([, module, url = ""]) =>
+      imported(module ?? url, "dynamic")
+    ),
   ];
 }
 

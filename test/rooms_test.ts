@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { importsOf, loadedWith, sourcesBelow } from "./import_graph.ts";
 
 const ROOT = new URL("..", import.meta.url);
 const TABLE = Deno.readTextFileSync(new URL("src/README.md", ROOT));
@@ -37,37 +38,30 @@ function mayImport(room: string, other: string): boolean {
     (outerOf(room) !== outerOf(other) && allowed.includes(outerOf(other)));
 }
 
-function* sources(folder: string): Generator<string> {
-  for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, ROOT))) {
-    if (isDirectory) yield* sources(`${folder}${name}/`);
-    else if (name.endsWith(".ts")) yield `${folder}${name}`;
-  }
-}
+const SOURCES: readonly string[] = [...sourcesBelow("src"), ...sourcesBelow("ffi")];
 
-/** What a file imports of this project, by paths from the root. */
-function importsOf(path: string): readonly string[] {
-  const text = Deno.readTextFileSync(new URL(path, ROOT));
-  return [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/gu)]
-    .map(([, to = ""]) => new URL(to, new URL(path, ROOT)).href.slice(ROOT.href.length));
+/** The files of this project that a file imports, types included. */
+function filesImportedBy(path: string): readonly string[] {
+  return importsOf(path).filter(({ isPackage }) => !isPackage).map(({ to }) => to);
 }
 
 Deno.test("every room is in the table of src/README.md, and every room there is one", () => {
-  const found = new Set([...sources("src/"), ...sources("ffi/")].map(roomOf));
+  const found = new Set(SOURCES.map(roomOf));
   assertEquals([...ROOMS.keys()].toSorted(), [...found].toSorted());
 });
 
 Deno.test("no module takes itself for a promise: await import() of it would never return", () => {
   const then = /^export (?:async )?(?:function\*?|const|let|class) then\b|\bas then\b/mu;
-  for (const path of [...sources("src/"), ...sources("ffi/")]) {
+  for (const path of SOURCES) {
     assert(!then.test(Deno.readTextFileSync(new URL(path, ROOT))), path);
   }
 });
 
 Deno.test("no room imports what the table does not let it", () => {
   let seen = 0;
-  for (const path of [...sources("src/"), ...sources("ffi/")]) {
+  for (const path of SOURCES) {
     const room = roomOf(path);
-    for (const to of importsOf(path)) {
+    for (const to of filesImportedBy(path)) {
       seen++;
       const other = roomOf(to);
       if (other === room || EVERYBODYS.includes(other)) continue;
@@ -79,14 +73,14 @@ Deno.test("no room imports what the table does not let it", () => {
 
 Deno.test("no folder is a drawer for what has no place", () => {
   const drawers = /(?:^|\/)(?:utils?|helpers?|types|common|misc|shared)(?:\.ts|\/)/u;
-  for (const path of [...sources("src/"), ...sources("ffi/"), ...sources("test/")]) {
+  for (const path of [...SOURCES, ...sourcesBelow("test")]) {
     assert(!drawers.test(path), path);
   }
 });
 
 Deno.test("what is told on stderr goes through the one function that names what nobody sees", () => {
   // Those who draw on a terminal filter for themselves: the live line and the mirror.
-  const writers = [...sources("src/")].filter((path) =>
+  const writers = sourcesBelow("src").filter((path) =>
     /new Outlet\(|Deno\.stderr\.w/u.test(
       Deno.readTextFileSync(new URL(path, ROOT)),
     )
@@ -105,16 +99,16 @@ Deno.test("no files import each other in a circle", () => {
     assert(!open.includes(path), `A circle: ${[...open, path].join(" -> ")}`);
     if (done.has(path)) return;
     open.push(path);
-    for (const to of importsOf(path)) visit(to);
+    for (const to of filesImportedBy(path)) visit(to);
     open.pop();
     done.add(path);
   };
-  for (const path of [...sources("src/"), ...sources("ffi/")]) visit(path);
+  for (const path of SOURCES) visit(path);
   assert(done.size > 100);
 });
 
 Deno.test("paths are put together in one way, that of src/sandbox/paths.ts and src/whole_path.ts", () => {
-  const others = [...sources("src/"), ...sources("ffi/")].filter((path) =>
+  const others = SOURCES.filter((path) =>
     /"(?:node:path|@std\/path)/u.test(Deno.readTextFileSync(new URL(path, ROOT)))
   );
   assertEquals(others, []);
@@ -124,20 +118,14 @@ Deno.test("what each run loads is of this project alone: for Node's modules Deno
   const roots = ["main.ts", "commands/run/run.ts", "commands/run/run_here.ts"].map((path) =>
     `src/${path}`
   );
-  const loaded = new Set([...roots, "src/driver/run_session.ts", "src/driver/child_terminal.ts"]);
+  const first = [...roots, "src/driver/run_session.ts", "src/driver/child_terminal.ts"];
+  const loaded = new Set(
+    first.flatMap((path) => [...loadedWith(path, { kinds: ["static"] }).keys()]),
+  );
   for (const path of loaded) {
-    for (const to of loadedBy(path)) {
-      assert(to.startsWith("."), `${path} loads ${to}`);
-      loaded.add(new URL(to, new URL(path, ROOT)).href.slice(ROOT.href.length));
+    for (const { to, isPackage, kind } of importsOf(path)) {
+      assert(!isPackage || kind !== "static", `${path} loads ${to}`);
     }
   }
   assert(loaded.size > 300, `${loaded.size} modules are too few to be all`);
 });
-
-/** What a file imports when it is loaded itself, types aside, as it names it. */
-function loadedBy(path: string): readonly string[] {
-  const text = Deno.readTextFileSync(new URL(path, ROOT));
-  return [...text.matchAll(/^(?:import|export) (?!type )(?:([^;"]*?) from )?"([^"]+)";$/gmu)]
-    .filter(([, names = ""]) => !/^\{(?:\s*type \w+(?: as \w+)?,?)+\s*\}$/u.test(names))
-    .map(([, , to = ""]) => to);
-}
