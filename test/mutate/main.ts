@@ -133,6 +133,12 @@ function print(text: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
 }
 
+/** Shows a person how far the run is; what follows is printed over it. */
+function showProgress(text: string): void {
+  if (!Deno.stderr.isTerminal()) return;
+  Deno.stderr.writeSync(new TextEncoder().encode(`${text}\r`));
+}
+
 function scoreOf(outcomes: readonly Outcome[]): { readonly score: number; readonly text: string } {
   const count = (fate: Fate) => outcomes.filter((each) => each.fate === fate).length;
   const [killed, survived, unloaded] = [count("killed"), count("survived"), count("not loaded")];
@@ -179,6 +185,7 @@ async function main(args: readonly string[]): Promise<number> {
         .filter((tests) => tests.length > 0);
       const outcome = await tryMutant(next.mutant, { worker, stages, times });
       outcomes.push(outcome);
+      showProgress(`${outcomes.length} of ${sample.length}`);
       if (outcome.fate === "survived") print(describeSurvivor(outcome));
     }
   }));

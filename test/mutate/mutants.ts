@@ -138,10 +138,13 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
       if (!/^super\b/u.test(textOf(node))) replace("drop-statement", node, ";");
     },
     ArrayExpression({ elements, parent }) {
-      // The key and the value of an entry.
       const isPair = elements.length === 2 &&
         /^(?:Array|ArrowFunction|TSAs)Expression$/u.test(parent.type);
-      if (!isPair) { for (const element of elements) if (element) drop("drop-element", element); }
+      // Without its only element it is the other branch, which `always` or `never` takes.
+      const isBranch = elements.length === 1 && parent.type === "ConditionalExpression" &&
+        [parent.consequent, parent.alternate].some((each) => textOf(each) === "[]");
+      if (isPair || isBranch) return;
+      for (const element of elements) if (element !== null) drop("drop-element", element);
     },
     ObjectExpression({ properties: [first, ...others] }) {
       for (const each of others) {
