@@ -37,7 +37,8 @@ const THRESHOLD = 0.85;
 /** How many mutants run at a time. */
 const WORKERS = 2;
 
-type Fate = "killed" | "survived" | "not loaded";
+/** A mutant is invalid if it does not load, or if the compiler notices what no test does. */
+type Fate = "killed" | "survived" | "invalid";
 
 interface Outcome {
   readonly mutant: Mutant;
@@ -100,11 +101,13 @@ async function measure(tests: ReadonlySet<string>, workers: readonly Worker[]): 
 
 async function tryMutant(
   mutant: Mutant,
-  { worker, stages, times }: {
+  { worker, stages, times, checks }: {
     readonly worker: Worker;
     /** The nearest tests, and the others. */
     readonly stages: readonly (readonly string[])[];
     readonly times: Times;
+    /** Whether the compiler finds nothing without a mutant. */
+    readonly checks: boolean;
   },
 ): Promise<Outcome> {
   using _changed = worker.change(mutant);
@@ -115,9 +118,10 @@ async function tryMutant(
     if (run.result === "passed") continue;
     // Tests that call the code while they load end in the same way as a module that does not load.
     const isLoaded = run.result !== "not loaded" || await worker.loads(mutant.path);
-    return { mutant, fate: isLoaded ? "killed" : "not loaded", tests };
+    return { mutant, fate: isLoaded ? "killed" : "invalid", tests };
   }
-  return { mutant, fate: "survived", tests: stages.flat() };
+  const isValid = !checks || await worker.compiles([mutant.path]);
+  return { mutant, fate: isValid ? "survived" : "invalid", tests: stages.flat() };
 }
 
 function describe({ id, before, after }: Mutant): string {
@@ -141,10 +145,10 @@ function showProgress(text: string): void {
 
 function scoreOf(outcomes: readonly Outcome[]): { readonly score: number; readonly text: string } {
   const count = (fate: Fate) => outcomes.filter((each) => each.fate === fate).length;
-  const [killed, survived, unloaded] = [count("killed"), count("survived"), count("not loaded")];
+  const [killed, survived, invalid] = [count("killed"), count("survived"), count("invalid")];
   const score = killed + survived === 0 ? 1 : killed / (killed + survived);
   const percent = `${Math.floor(100 * score)} %`.padStart(5);
-  const aside = unloaded === 0 ? "" : `, ${unloaded} did not load`;
+  const aside = invalid === 0 ? "" : `, ${invalid} invalid`;
   return { score, text: `${percent}  ${killed} of ${killed + survived} killed${aside}` };
 }
 
@@ -177,13 +181,15 @@ async function main(args: readonly string[]): Promise<number> {
   const workers: Worker[] = [];
   for (let made = 0; made < WORKERS; made++) workers.push(stack.use(await makeWorker(ROOT)));
   const times = await measure(new Set(plans.flatMap(({ stages }) => stages.flat())), workers);
+  const checks = await workers[0]?.compiles([...new Set(sample.map(({ path }) => path))]) === true;
+  if (!checks) print("without types: deno task check fails without a mutant");
   const outcomes: Outcome[] = [];
   await Promise.all(workers.map(async (worker) => {
     for (let next = plans.shift(); next !== undefined; next = plans.shift()) {
       if (performance.now() > until) return;
       const stages = next.stages.map((tests) => tests.filter((test) => times.has(test)))
         .filter((tests) => tests.length > 0);
-      const outcome = await tryMutant(next.mutant, { worker, stages, times });
+      const outcome = await tryMutant(next.mutant, { worker, stages, times, checks });
       outcomes.push(outcome);
       showProgress(`${outcomes.length} of ${sample.length}`);
       if (outcome.fate === "survived") print(describeSurvivor(outcome));

@@ -128,7 +128,7 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
       const last = rest.find(({ consequent }) => consequent.length > 0);
       // A case that the default would take, too.
       const isDefault = rest.slice(0, last && rest.indexOf(last) + 1).some((each) => !each.test);
-      if (test !== null && !isDefault) replace("no-case", test, "NaN");
+      if (test !== null && !isDefault) replace("no-case", test, "undefined as never");
     },
     ExpressionStatement(node) {
       const { expression } = node;

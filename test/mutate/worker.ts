@@ -19,12 +19,16 @@ export interface Worker extends AsyncDisposable {
   ): Promise<TestRun>;
   /** Whether a module loads by itself. */
   loads(path: string): Promise<boolean>;
+  /** Whether modules have the right types; names may be unused. */
+  compiles(paths: readonly string[]): Promise<boolean>;
 }
 
 /** What the copy does without. */
 const LEFT_OUT = /^(?:\.git|\.cache|\.ci|dist|coverage)$/u;
 
 const ONLY = "test/of_mutant_test.ts";
+
+const LENIENT = "lenient.json";
 
 /** Properties are tried with the same values each time, or a mutant would be killed by chance. */
 const SAME_VALUES =
@@ -36,6 +40,10 @@ export async function makeWorker(root: string): Promise<Worker> {
   const entries = [...Deno.readDirSync(root)].map(({ name }) => name);
   const copied = entries.filter((name) => !LEFT_OUT.test(name)).map((name) => `${root}/${name}`);
   await new Deno.Command("cp", { args: ["-r", ...copied, folder] }).output();
+  const { compilerOptions, ...config } = JSON.parse(Deno.readTextFileSync(`${root}/deno.json`));
+  const lenient = { ...compilerOptions, noUnusedLocals: false, noUnusedParameters: false };
+  const text = JSON.stringify({ ...config, compilerOptions: lenient });
+  await Deno.writeTextFile(`${folder}/${LENIENT}`, text);
   const deno = async (args: readonly string[], limit: number) => {
     const child = new Deno.Command(Deno.execPath(), {
       args: [...args],
@@ -76,6 +84,9 @@ export async function makeWorker(root: string): Promise<Worker> {
     async loads(path) {
       const load = `await import("./${path}")`;
       return (await deno(["eval", "--no-check", "--config", "deno.json", load], 60_000)).success;
+    },
+    async compiles(paths) {
+      return (await deno(["check", "--frozen", "--config", LENIENT, ...paths], 600_000)).success;
     },
     async [Symbol.asyncDispose]() {
       await Deno.remove(folder, { recursive: true });
