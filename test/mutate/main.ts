@@ -9,9 +9,9 @@
  * deno task mutate src/wire/json_text.ts:41 --count 100 # all mutants of a line
  * ```
  *
- * `--count N` takes N mutants of each module (10), `--seed N` another sample (1), `--minutes N` stops after that time (10),
- * and `--list` prints the mutants without running a test. The exit code is 0 if at least 85 % of the mutants are killed,
- * 1 if fewer are, and 2 if the tests fail without any mutant.
+ * `--count N` takes N mutants of each module (10), `--seed N` takes others (1), `--minutes N` stops after that time (10), and
+ * `--list` prints the mutants without running a test. Mutants that do not load, or that survive and do not compile, do not
+ * count. The exit code is 0 if at least 85 % of the others are killed, 1 if fewer are, and 2 if nothing could be run.
  *
  * @module
  */
