@@ -21,7 +21,8 @@ import { resolve } from "node:path";
 import { sourcesBelow } from "../import_graph.ts";
 import { type Mutant, mutantsOf } from "./mutants_of.ts";
 import { testsFor } from "./tests_for.ts";
-import { makeWorker, type TestRun, type Worker } from "./worker.ts";
+import { type Fate, type Outcome, Trial } from "./trial.ts";
+import { makeWorker, type Worker } from "./worker.ts";
 
 const ROOT = resolve(import.meta.dirname ?? ".", "../..");
 
@@ -36,16 +37,6 @@ const THRESHOLD = 0.85;
 
 /** How many mutants run at a time. */
 const WORKERS = 2;
-
-/** A mutant is invalid if it does not load, or if the compiler notices what no test does. */
-type Fate = "killed" | "survived" | "invalid";
-
-interface Outcome {
-  readonly mutant: Mutant;
-  readonly fate: Fate;
-  /** The test files that ran. */
-  readonly tests: readonly string[];
-}
 
 /** The module of a file: its row in MODULES, or its folder in `src`. */
 function moduleOf(path: string): string {
@@ -72,56 +63,6 @@ function sampleOf(
       .slice(0, count)
       .map(({ mutant }, turn) => ({ mutant, turn }))
   ).toSorted((one, other) => one.turn - other.turn).map(({ mutant }) => mutant);
-}
-
-/** Test files that pass without a mutant, with the milliseconds that each takes. */
-type Times = ReadonlyMap<string, number>;
-
-/** Runs tests without a mutant, a module at a time. */
-async function measure(tests: ReadonlySet<string>, workers: readonly Worker[]): Promise<Times> {
-  const modules = [...Map.groupBy(tests, moduleOf).values()];
-  const times = new Map<string, number>();
-  await Promise.all(workers.map(async (worker) => {
-    for (let files = modules.shift(); files !== undefined; files = modules.shift()) {
-      const before = performance.now();
-      const { result, output } = await worker.run(files, { limit: 900_000, more: [] });
-      const failed = new Set(
-        [...output.matchAll(/ => \.\/(test\/\S+?):/gu)].map(([, file]) => file),
-      );
-      if (result !== "passed" && failed.size === 0) throw new Error(`Cannot run tests:\n${output}`);
-      if (failed.size > 0) {
-        print(`left out, as they fail without a mutant: ${[...failed].join(" ")}`);
-      }
-      const each = (performance.now() - before) / files.length;
-      for (const file of files) if (!failed.has(file)) times.set(file, each);
-    }
-  }));
-  return times;
-}
-
-async function tryMutant(
-  mutant: Mutant,
-  { worker, stages, times, checks }: {
-    readonly worker: Worker;
-    /** The nearest tests, and the others. */
-    readonly stages: readonly (readonly string[])[];
-    readonly times: Times;
-    /** Whether the compiler finds nothing without a mutant. */
-    readonly checks: boolean;
-  },
-): Promise<Outcome> {
-  using _changed = worker.change(mutant);
-  for (const tests of stages) {
-    // A mutant that loops has failed; one that meets a busy machine shall not.
-    const limit = tests.reduce((sum, test) => sum + 5 * (times.get(test) ?? 0), 30_000);
-    const run: TestRun = await worker.run(tests, { limit });
-    if (run.result === "passed") continue;
-    // Tests that call the code while they load end in the same way as a module that does not load.
-    const isLoaded = run.result !== "not loaded" || await worker.loads(mutant.path);
-    return { mutant, fate: isLoaded ? "killed" : "invalid", tests };
-  }
-  const isValid = !checks || await worker.compiles([mutant.path]);
-  return { mutant, fate: isValid ? "survived" : "invalid", tests: stages.flat() };
 }
 
 function describe({ id, before, after }: Mutant): string {
@@ -173,28 +114,24 @@ async function main(args: readonly string[]): Promise<number> {
     for (const mutant of sample) print(describe(mutant));
     return 0;
   }
-  const plans = sample.map((mutant) => ({
-    mutant,
-    stages: testsFor(mutant.path, { modules: MODULES, module: moduleOf(mutant.path) }),
-  }));
   await using stack = new AsyncDisposableStack();
   const workers: Worker[] = [];
   for (let made = 0; made < WORKERS; made++) workers.push(stack.use(await makeWorker(ROOT)));
-  const times = await measure(new Set(plans.flatMap(({ stages }) => stages.flat())), workers);
-  const checks = await workers[0]?.compiles([...new Set(sample.map(({ path }) => path))]) === true;
-  if (!checks) print("without types: deno task check fails without a mutant");
+  const trial = new Trial();
   const outcomes: Outcome[] = [];
+  const left = [...sample];
   await Promise.all(workers.map(async (worker) => {
-    for (let next = plans.shift(); next !== undefined; next = plans.shift()) {
+    for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) {
       if (performance.now() > until) return;
-      const stages = next.stages.map((tests) => tests.filter((test) => times.has(test)))
-        .filter((tests) => tests.length > 0);
-      const outcome = await tryMutant(next.mutant, { worker, stages, times, checks });
+      const { path } = mutant;
+      const stages = testsFor(path, { modules: MODULES, module: moduleOf(path) });
+      const outcome = await trial.try(mutant, { worker, stages });
       outcomes.push(outcome);
       showProgress(`${outcomes.length} of ${sample.length}`);
       if (outcome.fate === "survived") print(describeSurvivor(outcome));
     }
   }));
+  for (const test of trial.failing) print(`left out, as it fails without a mutant: ${test}`);
   const modules = Map.groupBy(outcomes.toSorted(byId), ({ mutant }) => moduleOf(mutant.path));
   for (const [module, of] of modules) print(`${module.padEnd(16)} ${scoreOf(of).text}`);
   const { score, text } = scoreOf(outcomes);

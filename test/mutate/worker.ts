@@ -2,25 +2,25 @@ import { dirname } from "node:path";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 import type { Mutant } from "./mutants_of.ts";
 
-/** How a run of tests ended; one that took too long has failed. */
+/** How a run of tests ended. */
 export interface TestRun {
-  readonly result: "passed" | "failed" | "not loaded";
+  readonly result: "passed" | "failed" | "late" | "not loaded";
+  /** A test file that failed, if the output names one. */
+  readonly failed?: string | undefined;
   readonly output: string;
+  readonly milliseconds: number;
 }
 
 /** A copy of the checkout in which mutants are tried. */
 export interface Worker extends AsyncDisposable {
-  /** Changes a file of the copy until the result is disposed of. */
-  change(mutant: Mutant): Disposable;
-  /** Runs test files in one process, for so many milliseconds at most, and by default until a test fails. */
-  run(
-    tests: readonly string[],
-    options: { readonly limit: number; readonly more?: readonly string[] },
-  ): Promise<TestRun>;
+  /** Does something while a file of the copy is changed; without a mutant no file is. */
+  within<T>(mutant: Mutant | undefined, action: () => Promise<T>): Promise<T>;
+  /** Runs test files in one process until a test fails, for so many milliseconds at most. */
+  run(tests: readonly string[], limit: number): Promise<TestRun>;
   /** Whether a module loads by itself. */
   loads(path: string): Promise<boolean>;
-  /** Whether modules have the right types; names may be unused. */
-  compiles(paths: readonly string[]): Promise<boolean>;
+  /** Whether a module has the right types; names may be unused. */
+  compiles(path: string): Promise<boolean>;
 }
 
 /** What the copy does without. */
@@ -53,40 +53,53 @@ export async function makeWorker(root: string): Promise<Worker> {
       stdout: "piped",
       stderr: "piped",
     }).spawn();
-    const timer = setTimeout(() => child.kill("SIGKILL"), limit);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      child.kill("SIGKILL");
+    }, limit);
     const { success, stdout, stderr } = await child.output();
     clearTimeout(timer);
     const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-    return { success, output: `${out}${err}` };
+    return { success, isLate, output: `${out}${err}` };
   };
   return {
-    change({ path, changed }) {
-      const file = `${folder}/${path}`;
-      const text = Deno.readTextFileSync(file);
-      Deno.writeTextFileSync(file, changed);
-      return { [Symbol.dispose]: () => Deno.writeTextFileSync(file, text) };
+    async within(mutant, action) {
+      if (mutant === undefined) return await action();
+      const file = `${folder}/${mutant.path}`;
+      const text = await Deno.readTextFile(file);
+      await Deno.writeTextFile(file, mutant.changed);
+      try {
+        return await action();
+      } finally {
+        await Deno.writeTextFile(file, text);
+      }
     },
-    async run(tests, { limit, more = ["--fail-fast"] }) {
+    async run(tests, limit) {
       const imports = tests.map((test) => `import "../${test}";\n`.replace("../test/", "./"));
       await Deno.writeTextFile(`${folder}/${ONLY}`, SAME_VALUES + imports.join(""));
-      const how = ["-A", "--no-check", "--frozen", "--config", "deno.json"];
+      const how = ["-A", "--no-check", "--frozen", "--fail-fast", "--config", "deno.json"];
       const sane = ["--sanitize-ops", "--sanitize-resources"];
       // A mutant may fill the memory in an endless loop.
       const memory = "--v8-flags=--max-old-space-size=2048";
-      const { success, output } = await deno(
-        ["test", ...how, ...sane, memory, ...more, ONLY],
-        limit,
-      );
-      if (success) return { result: "passed", output };
+      const before = performance.now();
+      const run = await deno(["test", ...how, ...sane, memory, ONLY], limit);
+      const { output, isLate, success } = run;
       const isLoaded = / \.\.\. (?:ok|FAILED|ignored)|\b[1-9]\d* passed/u.test(output);
-      return { result: isLoaded ? "failed" : "not loaded", output };
+      const failure = isLoaded ? "failed" : "not loaded";
+      return {
+        result: success ? "passed" : isLate ? "late" : failure,
+        failed: / => \.\/(test\/\S+?):/u.exec(output)?.[1],
+        output,
+        milliseconds: performance.now() - before,
+      };
     },
     async loads(path) {
       const load = `await import("./${path}")`;
       return (await deno(["eval", "--no-check", "--config", "deno.json", load], 60_000)).success;
     },
-    async compiles(paths) {
-      return (await deno(["check", "--frozen", "--config", LENIENT, ...paths], 600_000)).success;
+    async compiles(path) {
+      return (await deno(["check", "--frozen", "--config", LENIENT, path], 600_000)).success;
     },
     async [Symbol.asyncDispose]() {
       await Deno.remove(folder, { recursive: true });
