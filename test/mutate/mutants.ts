@@ -52,6 +52,11 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
   const replace = (rule: string, node: Node, text: string) => {
     if (!isLeftOut(node)) report(rule, node.range, text);
   };
+  /** Makes a condition always or never true; where it is true or not, types are what it makes of them. */
+  const force = (rule: "always" | "never", test: Node) => {
+    const known = rule === "always" ? "(true as boolean) ||" : "(false as boolean) &&";
+    replace(rule, test, `${known} (${textOf(test)})`);
+  };
   const remove = (rule: string, node: Node, range: readonly [number, number]) => {
     if (!isLeftOut(node)) report(rule, range, "");
   };
@@ -76,7 +81,9 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
     const value = /\| undefined$/u.test(type) ? "undefined" : /\[\]$/u.test(type) ? "[]" : "";
     const at = body.range[0] + 1;
     // An async function is often a wait, for which nothing is to be had in the pure modules.
-    if (value !== "" && !async) report("return-at-once", [at, at], ` return ${value};`);
+    if (value !== "" && !async) {
+      report("return-at-once", [at, at], ` if (true as boolean) return ${value};`);
+    }
   };
   return {
     BinaryExpression(node) {
@@ -109,19 +116,18 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
       const asserts = only.type === "ThrowStatement" && more.length === 0 && alternate === null &&
         /^throw new (?:Type|Range)?Error\(/u.test(textOf(only));
       if (asserts) return;
-      replace("always", test, "true");
-      replace("never", test, "false");
+      force("always", test);
+      force("never", test);
     },
     WhileStatement({ test }) {
-      replace("never", test, "false");
+      force("never", test);
     },
-    ConditionalExpression(node) {
-      const { test, consequent, alternate, parent } = node;
+    ConditionalExpression({ test, consequent, alternate, parent }) {
       const isEmpty = [consequent, alternate].some((each) => textOf(each) === "{}");
       // Without the spread it is dropped, and with `undefined` in place of nothing it is nearly the same.
       if (parent.type === "SpreadElement" && isEmpty && /undefined/u.test(textOf(test))) return;
-      replace("always", node, `(${textOf(consequent)})`);
-      replace("never", node, `(${textOf(alternate)})`);
+      force("always", test);
+      force("never", test);
     },
     SwitchCase({ test, parent, range }) {
       const rest = parent.cases.filter((each) => each.range[0] >= range[0]);
@@ -135,7 +141,7 @@ function visitor(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
       const { type } = expression.type === "AwaitExpression" ? expression.argument : expression;
       if (type === "AssignmentExpression" && isLooped(node)) return;
       if (!/^(?:Call|Assignment|Yield)Expression$/u.test(type)) return;
-      if (!/^super\b/u.test(textOf(node))) replace("drop-statement", node, ";");
+      if (!/^super\b/u.test(textOf(node))) replace("drop-statement", node, "{}");
     },
     ArrayExpression({ elements, parent }) {
       const isPair = elements.length === 2 &&
