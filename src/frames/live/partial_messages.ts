@@ -33,9 +33,6 @@ import type { AssistantEntry, ContentBlock, UserEntry } from "../../transcript/e
 import type { AssistantFrame } from "../../wire/message_frames.ts";
 import { asText } from "../../json_object.ts";
 
-/** How many texts of a turn that is over are remembered, whose hooks may still come. */
-const LATE_TEXTS = 4;
-
 /** Takes a piece of text as a hook tells it. */
 export function hearText(state: FramesState, payload: HookPayload): FramesState {
   const { partial, options } = state;
@@ -265,9 +262,7 @@ export function endParts(state: FramesState): Told {
     const { displayed = [] } = state.partial ?? {};
     const next = displayed.reduce((state, { id }) => closed(state, id), state);
     const { calls, returned } = NO_PARTS;
-    // The hooks of its last answers may come in the next turn.
-    const unheard = next.partial?.unheard.slice(-LATE_TEXTS) ?? [];
-    return told(forgetRequest(changed(next, { calls, returned, rests: false, unheard })));
+    return told(forgetRequest(changed(next, { calls, returned, rests: false })));
   });
 }
 
