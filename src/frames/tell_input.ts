@@ -33,10 +33,10 @@ import { noLines } from "./telling/kept_lines.ts";
 import { isPriced, noteStop, tellEarly } from "./turns/early_results.ts";
 
 /**
- * How long after the prompt's line `system/init` waits for the lines that describe the session, if the last of them does
- * not come: on a busy machine they take a second.
+ * How long after the prompt's line `system/init` waits for the lines that describe the session. They come in a second; on a
+ * machine with 30 busy processes they took more than two, and `system/init` had no tools.
  */
-const INIT_DELAY = { type: "deadline", name: "init", afterMs: 2000 } as const;
+const INIT_DELAY = { type: "deadline", name: "init", afterMs: 10_000 } as const;
 /**
  * How long the lines before a compaction may take to be read, unless its outcome comes sooner: they are held back for
  * 0.1 s, and on a busy machine for more than 0.3 s. The model takes many seconds for a summary.
