@@ -1,250 +1,144 @@
 /**
- * `deno task test`: fetches what the tests need of npm, so that a download that fails is told of once, removes the homes
- * that earlier tests left which were killed, runs the tests, and says in one line what this machine lacks for those that
- * were left out.
+ * `deno task test`, see {@linkcode HELP}: downloads what the tests need from npm, removes the homes of tests that were
+ * killed, bundles the programs that tests start hundreds of times, and runs `deno test`.
  *
  * @module
  */
-import { TextLineStream } from "@std/streams/text-line-stream";
-import { resolve } from "node:path";
-import { pythonCassette } from "../fixtures/programs/agent_cassette.ts";
-import { pythonSdk, typescriptSdk } from "../fixtures/programs/agent_sdk.ts";
-import { usablePython } from "../fixtures/programs/python_packages.ts";
-import { CLAUDE_VERSIONS, claudeBinary } from "../fixtures/programs/claude_binary.ts";
 import { bundledPrograms } from "../fixtures/programs/bundled_programs.ts";
-import { denoBundler } from "../fixtures/programs/deno_bundler.ts";
-import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
+import { CLAUDE_VERSIONS, claudeBinary } from "../fixtures/programs/claude_binary.ts";
 import { denoDir } from "../fixtures/programs/deno_dir.ts";
-import { SERVED_IN, sweepHomes } from "../fixtures/throwaway_home.ts";
-import { claudePrint } from "./claude_print.ts";
-import { groupTests } from "./group_tests.ts";
+import { sweepHomes } from "../fixtures/throwaway_home.ts";
 
-const ROOT = resolve(import.meta.dirname ?? ".", "..");
+const HELP = `deno task test [OPTION…] [PATH…] [FLAG of deno test…]
 
-const HOW = [
-  ...["test", "-A", "--frozen", "--no-check", "--parallel"],
-  // What a file does not run it need not load.
-  "--unstable-lazy-dynamic-imports",
-  // Groups of files are elsewhere.
-  ...["--sanitize-ops", "--sanitize-resources", "--config", "deno.json"],
-];
+Runs the default suite: all tests but those below test/daily.
 
-/** How many files are tested at a time, unless DENO_JOBS says: tests wait for other programs half of their time. */
-const JOBS = `${2 * navigator.hardwareConcurrency}`;
+  --fast            run the pure tests alone, which start no program
+  --all             run the tests below test/daily too
+  --changed [BASE]  run the pure tests that import a file which differs from BASE, a git revision (default: HEAD)
+  --repeat N        run each test N times
+`;
 
-/**
- * The test files that take longest, the longest first: they begin before the others, so that none is still at work when
- * those are done, and those that wait do so beside those that compute. Deno takes files in the order in which they are
- * named, and each once. The others are put into groups: a thread for a file costs as much as some of its tests.
- */
-const LONGEST: readonly string[] = [
-  "test/live/parity/rows_test.ts",
-  "test/real/callers/control_test.ts",
-  "test/live/sdk/scenarios_test.ts",
-  "test/real/turns/conversation_test.ts",
-  "test/live/sdk/warm_test.ts",
-  "test/real/turns/noted_test.ts",
-  "test/real/live/deterministic_test.ts",
-  "test/live/sdk/testing_recipes_test.ts",
-  "test/real/turns/slash_test.ts",
-  "test/real/turns/compaction_test.ts",
-  "test/faults/faults_test.ts",
-  "test/security/project_test.ts",
-  "test/security/reach_test.ts",
-  "test/real/results/structured_output_test.ts",
-  "test/real/surroundings/prompt_tool_test.ts",
-  "test/real/results/fork_test.ts",
-  "test/real/live/split_output_test.ts",
-  "test/readme/commands_test.ts",
-  "test/executable/executable_test.ts",
-  "test/cassette/recorded_runs_test.ts",
-  "test/cassette/scrub/scrub_cast_test.ts",
-  "test/package/package_test.ts",
-  "test/install/install_test.ts",
-  "test/library/host_test.ts",
-  "test/library/run_test.ts",
-  "test/library/converse_test.ts",
-  "test/standin/child/record_test.ts",
-  "test/standin/child/dialogs_test.ts",
-  "test/standin/prompts/bad_input_test.ts",
-  "test/examples/library_test.ts",
-];
+const ROOT = new URL("..", import.meta.url).pathname;
 
-/** What a path names whose tests do with the Claude Code that CLAUDE_CODE names, if it names one. */
-const REAL = "test/real/";
+/** Folders whose tests start programs, the slowest first. The tests of all other folders are pure. */
+const PROGRAMS = ["test/daily", "test/real", "test/program"];
 
-/** Where most tests wait for other programs: in groups of few files, of which one waits after the other. */
-const WAITING: readonly string[] = [
-  REAL,
-  "test/live/",
-  "test/faults/",
-  "test/security/",
-  "test/serve/",
-  "test/standin/",
-];
-
-/** A test that was left out, by its name's end, as `unlessLacking` makes it. */
-const LEFT_OUT = / \(lacks (?<lack>[^()]+)\) \.\.\. ignored \(/u;
-
-// deno-lint-ignore no-control-regex -- colours
-const COLOURS = /\x1b\[[\d;]*m/gu;
-
-/** What tests start hundreds of times, by the variables that tell them where it is. */
-const BUNDLED = {
+/** The programs that tests start, and the variable that names the bundle of each. */
+const BUNDLES = {
   CLAUDE_PRINT_BUNDLE: "src/main.ts",
   LIBRARY_BUNDLE: "src/library/mod.ts",
   MOCK_CLAUDE_BUNDLE: "fixtures/mock-claude.ts",
 };
 
-/** Brings into `.cache` what the tests below some paths need; what single files need, they fetch themselves. */
-async function download(paths: readonly string[]): Promise<void> {
-  const all = paths.includes("test/");
-  const real = paths.includes(REAL);
-  if (all || (real && (Deno.env.get("CLAUDE_CODE") ?? "") === "")) {
-    for (const version of CLAUDE_VERSIONS) await claudeBinary(version);
-  }
-  if (all || real) {
-    await typescriptSdk();
-    await typescriptSdk("sdk.d.ts");
-    const python = usablePython();
-    if (python !== undefined) await Promise.all([pythonSdk(python), pythonCassette(python)]);
-  }
-  if (!all) return;
-  await npmRuntime();
-  await denoBundler();
+const DENO_TEST = [
+  ...["test", "-A", "--frozen", "--no-check", "--parallel", "--config", "deno.json"],
+  // A file loads only what it runs.
+  "--unstable-lazy-dynamic-imports",
+  ...["--sanitize-ops", "--sanitize-resources"],
+];
+
+/** How many files run at the same time, unless DENO_JOBS says: tests wait for other programs two thirds of their time. */
+const JOBS = Deno.env.get("DENO_JOBS") ?? `${3 * navigator.hardwareConcurrency}`;
+
+/** Test files below a folder, by their paths from the root. */
+function testFiles(folder: string): readonly string[] {
+  return [...Deno.readDirSync(`${ROOT}${folder}`)]
+    .toSorted((one, other) => one.name < other.name ? -1 : 1)
+    .flatMap(({ name, isDirectory }) => {
+      if (isDirectory) return testFiles(`${folder}/${name}`);
+      return name.endsWith("_test.ts") ? [`${folder}/${name}`] : [];
+    });
 }
 
-/** Runs the tests and passes on what they print, less those left out; returns their exit code. */
-async function runTests(
-  args: readonly string[],
-  { env, named = (line) => line }: {
-    readonly env: Readonly<Record<string, string>>;
-    /** Makes a line that can be read of one of Deno's. */
-    readonly named?: ((line: string) => string) | undefined;
-  },
-): Promise<number> {
-  const isTerminal = Deno.stdout.isTerminal() && Deno.env.get("NO_COLOR") === undefined;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...HOW, ...args],
-    cwd: ROOT,
-    env: {
-      ...env,
-      // Asked for once: each file would start a Deno of its own to know it.
-      DENO_DIR: await denoDir(),
-      DENO_JOBS: Deno.env.get("DENO_JOBS") ?? JOBS,
-      ...(isTerminal ? { FORCE_COLOR: "1" } : {}),
-    },
-    stdout: "piped",
-  }).spawn();
-  const lacks = new Map<string, number>();
-  const lines = child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream());
-  for await (const line of lines) {
-    const lack = LEFT_OUT.exec(line.replaceAll(COLOURS, ""))?.groups?.["lack"];
-    if (lack === undefined) print(Deno.stdout, `${named(line)}\n`);
-    else lacks.set(lack, (lacks.get(lack) ?? 0) + 1);
-  }
-  for (const [lack, count] of lacks) {
-    print(Deno.stdout, `${count} ${count === 1 ? "test" : "tests"} left out, lacking ${lack}\n`);
-  }
-  return (await child.status).code;
+/** Makes one module of the test files of each folder: Deno starts a thread and loads all imports for each file it is given. */
+async function groupByFolder(files: readonly string[], into: string): Promise<readonly string[]> {
+  const groups = Map.groupBy(files, (file) => file.split("/").slice(1, -1)[0] ?? "checkout");
+  return await Promise.all([...groups].map(async ([folder, files]) => {
+    const path = `${into}/${folder}_test.ts`;
+    await Deno.writeTextFile(path, files.map((file) => `import "${ROOT}${file}";\n`).join(""));
+    return path;
+  }));
 }
 
 function print(stream: { writeSync(bytes: Uint8Array): number }, text: string): void {
-  const bytes = new TextEncoder().encode(text);
-  for (let written = 0; written < bytes.length;) {
-    written += stream.writeSync(bytes.subarray(written));
+  stream.writeSync(new TextEncoder().encode(text));
+}
+
+/** Says in a line each what the machine lacks, and for how many tests. */
+async function reportLacks(path: string): Promise<void> {
+  const lacks = (await Deno.readTextFile(path).catch(() => "")).split("\n").filter(Boolean);
+  for (const [lack, tests] of Map.groupBy(lacks, (lack) => lack)) {
+    print(
+      Deno.stdout,
+      `${tests.length} ${tests.length === 1 ? "test" : "tests"} left out, lacking ${lack}\n`,
+    );
   }
 }
 
-/** A server that carries out the runs of all tests, with a home of its own of which they know nothing. */
-async function serve(
-  bundles: Readonly<Record<string, string>>,
-): Promise<AsyncDisposable & { readonly folder: string }> {
-  const folder = await Deno.makeTempDir({ prefix: "x" });
-  const [program = "", ...args] = claudePrint(bundles["CLAUDE_PRINT_BUNDLE"]);
-  const child = new Deno.Command(program, {
-    // A child that waits in a home would be what a test finds left.
-    args: [...args, "serve", "--warm", "0"],
-    clearEnv: true,
-    env: {
-      PATH: "/usr/bin:/bin",
-      DENO_DIR: await denoDir(),
-      HOME: folder,
-      TMPDIR: folder,
-      XDG_RUNTIME_DIR: folder,
-    },
-    cwd: "/",
-    stdout: "piped",
-  }).spawn();
-  const reader = child.stdout.getReader();
-  await reader.read();
-  return {
-    folder,
-    [Symbol.asyncDispose]: async () => {
-      child.kill("SIGTERM");
-      await child.status;
-      await reader.cancel();
-      await Deno.remove(folder, { recursive: true });
-    },
-  };
+/** Takes a flag out of the arguments, and says whether it was there. */
+function takeFlag(args: string[], flag: string): boolean {
+  const at = args.indexOf(flag);
+  if (at >= 0) args.splice(at, 1);
+  return at >= 0;
 }
 
-/** The test files below a folder of the checkout, by name. */
-function testFiles(folder: string): readonly string[] {
-  return [...Deno.readDirSync(`${ROOT}/${folder}`)]
-    .toSorted((one, other) => one.name < other.name ? -1 : 1)
-    .flatMap(({ name, isDirectory }) => {
-      const path = `${folder}/${name}`;
-      if (isDirectory) return testFiles(path);
-      return name.endsWith("_test.ts") ? [path] : [];
-    });
+/** Takes a flag with its value out of the arguments; undefined if it is not there, empty if it has no value. */
+function takeOption(args: string[], flag: string): string | undefined {
+  const at = args.indexOf(flag);
+  if (at < 0) return undefined;
+  const [, value = ""] = args.splice(at, /^(?:-|$|\.?\/?test\/)/u.test(args[at + 1] ?? "") ? 1 : 2);
+  return value;
 }
 
-/** Whether most of a file's tests wait for other programs. */
-function isWaiting(file: string): boolean {
-  return WAITING.some((folder) => file.startsWith(folder));
-}
-
-async function main(args: readonly string[]): Promise<number> {
-  const paths = args.filter((argument) =>
-    !argument.startsWith("-") && /^\.?\/?test\//u.test(argument)
+async function main(args: string[]): Promise<number> {
+  if (takeFlag(args, "--help")) {
+    print(Deno.stdout, HELP);
+    return 0;
+  }
+  const isAll = takeFlag(args, "--all");
+  const layers = isAll ? PROGRAMS : takeFlag(args, "--fast") ? [] : PROGRAMS.slice(1);
+  const base = takeOption(args, "--changed");
+  const repeat = takeOption(args, "--repeat");
+  const hasPaths = args.some((word) => /^\.?\/?test\//u.test(word));
+  const pure = testFiles("test").filter((file) =>
+    !PROGRAMS.some((folder) => file.startsWith(`${folder}/`))
   );
+  await sweepHomes();
+  const folder = await Deno.makeTempDir({ prefix: "tests-" });
+  await using _ = { [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }) };
   const bundles: Record<string, string> = {};
-  try {
-    await download(paths.length > 0 ? args : ["test/"]);
-    // A single file has them made no sooner than it is through.
-    if (paths.length === 0) {
-      const paths = await bundledPrograms(Object.values(BUNDLED));
-      for (const [index, name] of Object.keys(BUNDLED).entries()) {
+  if (repeat !== undefined) args.push("--repeats", `${Number(repeat) - 1}`);
+  if (base !== undefined) args.push(`--changed=${base || "HEAD"}`, ...pure);
+  else if (!hasPaths) {
+    const programs = layers.flatMap(testFiles);
+    if (programs.length > 0) {
+      const isNamed = (Deno.env.get("CLAUDE_CODE") ?? "") !== "";
+      if (!isNamed) { for (const version of CLAUDE_VERSIONS) await claudeBinary(version); }
+      const paths = await bundledPrograms(Object.values(BUNDLES));
+      for (const [index, name] of Object.keys(BUNDLES).entries()) {
         bundles[name] = paths[index] ?? "";
       }
     }
-  } catch (error) {
-    print(Deno.stderr, `${error instanceof Error ? error.message : error}\n`);
-    return 1;
+    args.push(...programs, ...await groupByFolder(pure, folder));
   }
-  await sweepHomes();
-  await using groups = paths.length > 0
-    ? undefined
-    : await groupTests(testFiles("test").filter((file) => !LONGEST.includes(file)), {
-      root: ROOT,
-      isWaiting,
-    });
-  const all = groups === undefined ? args : [...args, ...LONGEST, ...groups.paths];
-  const named = groups?.named;
-  if (Deno.env.get("CLAUDE_PRINT_TEST_SERVE") !== "1") {
-    return await runTests(all, { env: bundles, named });
-  }
-  await using server = await serve(bundles);
-  const code = await runTests(all, {
-    env: { ...bundles, [SERVED_IN]: server.folder },
-    named,
-  });
-  const { poolCounts } = await import("./serve/runs/pool_counts.ts");
-  const { handedOver } = await poolCounts({ XDG_RUNTIME_DIR: server.folder });
-  if (handedOver > 0) return code;
-  print(Deno.stderr, "The server has carried nothing out\n");
-  return 1;
+  const lacks = `${folder}/lacks`;
+  const { code } = await new Deno.Command(Deno.execPath(), {
+    args: [...DENO_TEST, ...args],
+    cwd: ROOT,
+    env: {
+      ...bundles,
+      ...(isAll ? { TEST_ALL: "1" } : {}),
+      DENO_DIR: await denoDir(),
+      DENO_JOBS: JOBS,
+      TEST_LACKS: lacks,
+    },
+  }).spawn().status;
+  await reportLacks(lacks);
+  return code;
 }
 
-Deno.exitCode = await main(Deno.args);
+Deno.exitCode = await main([...Deno.args]).catch((error) => {
+  print(Deno.stderr, `${error instanceof Error ? error.message : error}\n`);
+  return 1;
+});

@@ -1,7 +1,6 @@
 /**
- * A test, or a step of one, that is left out where the machine lacks what it needs.
- *
- * Its name then ends with what is lacking, from which `deno task test` makes one line for each lack.
+ * A test, or a step of one, that is left out where the machine lacks what it needs. `deno task test` says so at its end;
+ * with TEST_NEEDS_ALL=1 a lack is an error.
  *
  * @param lack what the machine lacks, such as "busybox"; undefined if nothing
  */
@@ -10,5 +9,9 @@ export function unlessLacking<T extends { readonly name: string }>(
   test: T,
 ): T & { readonly ignore: boolean } {
   if (lack === undefined) return { ...test, ignore: false };
-  return { ...test, name: `${test.name} (lacks ${lack})`, ignore: true };
+  const name = `${test.name} (lacks ${lack})`;
+  if (Deno.env.get("TEST_NEEDS_ALL") === "1") throw new Error(`Cannot test "${name}"`);
+  const lacks = Deno.env.get("TEST_LACKS");
+  if (lacks !== undefined) Deno.writeTextFileSync(lacks, `${lack}\n`, { append: true });
+  return { ...test, name, ignore: true };
 }

@@ -1,4 +1,4 @@
-import { StandIn } from "../standin/stand_in.ts";
+import { StandIn } from "../program/stand_in.ts";
 import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import { leftovers } from "../leftovers.ts";
 import type { ProgramOutput } from "../start_program.ts";
-import { StandIn } from "../standin/stand_in.ts";
+import { StandIn } from "../program/stand_in.ts";
 import { exampleBlocks } from "./code_blocks.ts";
 import { runExample } from "./run_example.ts";
 

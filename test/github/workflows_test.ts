@@ -46,7 +46,7 @@ const WORKFLOWS = [...Deno.readDirSync(FOLDER)].map(({ name }) => {
 });
 
 Deno.test("there are workflows for changes, releases and drift", () => {
-  assertEquals(WORKFLOWS.map(({ name }) => name).toSorted(), ["ci", "drift", "release"]);
+  assertEquals(WORKFLOWS.map(({ name }) => name).toSorted(), ["ci", "daily", "drift", "release"]);
 });
 
 const ALL_STEPS = WORKFLOWS.flatMap(({ jobs }) => Object.values(jobs).flatMap((job) => job.steps));

@@ -4,7 +4,7 @@ import { joined } from "../../../src/relay/exchanges/exchange.ts";
 import { readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
 import { readCassette } from "../../cassette/read_cassette.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
-import { until } from "../../standin/stand_in.ts";
+import { until } from "../../program/stand_in.ts";
 import { startProgram } from "../../start_program.ts";
 import { LIMIT_S, timeOut } from "../../time_out.ts";
 import { forNewestVersion } from "../for_each_version.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { setVariables, spoilJson, withoutPermissionHook } from "../../../fixtures/spoil_run.ts";
-import { concurrently } from "../../faults/concurrently.ts";
+import { concurrently } from "../../concurrently.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
 import { parseFrames } from "../print_mode_facts.ts";

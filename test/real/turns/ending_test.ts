@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { processesOf } from "../../leftovers.ts";
-import { until } from "../../standin/stand_in.ts";
+import { until } from "../../program/stand_in.ts";
 import { startProgram } from "../../start_program.ts";
 import { filesBelow } from "../files_below.ts";
 import { forNewestVersion } from "../for_each_version.ts";

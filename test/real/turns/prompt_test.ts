@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forEachVersion, forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude, StartOptions } from "../real_claude.ts";
 import { textsIn } from "../texts_in.ts";
@@ -41,11 +41,11 @@ const AWKWARD_BEGINNINGS = ["//x", "!touch pressed"];
 forEachVersion("a prompt of 1 MB reaches the API exactly", async (real) => {
   const prompt = `# remember this${awkward(1024 * 1024)}`;
   assertEquals(await received(real, { stdin: prompt }) === prompt, true);
-});
+}, { versions: REAL_VERSIONS });
 
 forNewestVersion("a prompt that begins like a command reaches the API", async (real) => {
   const [first = "", ...others] = AWKWARD_BEGINNINGS;
-  // A path at the beginning of a prompt is in test/real/turns/slash_test.ts.
+  // A path at the beginning of a prompt is in test/daily/real/turns/slash_test.ts.
   for (const prompt of others) assertEquals(await received(real, { stdin: prompt }), prompt);
   const file = `${real.home.path}/prompt.txt`;
   await Deno.writeTextFile(file, `${first}\nfrom a file\n`);

@@ -1,0 +1,81 @@
+import { assert, assertEquals } from "@std/assert";
+import deno from "../../../deno.json" with { type: "json" };
+import { PERMISSIONS } from "../../../.github/scripts/permissions.ts";
+import { CAPABILITIES } from "../../../src/claude/versions/capabilities.ts";
+import { FLAGS } from "../../../src/cli/flags.ts";
+import { PAGES } from "./pages.ts";
+
+const read = (path: string) => Deno.readTextFileSync(new URL(`../../../${path}`, import.meta.url));
+const README = read("README.md");
+
+Deno.test("the commands of the pages and of CONTRIBUTING.md are tasks of the project", () => {
+  const texts = [...PAGES.map(({ text }) => text), read("CONTRIBUTING.md")].join("");
+  const tasks = [...texts.matchAll(/(?:npx -y deno@2\.9\.6|deno) task\s([\w:-]+)/gu)]
+    .map(([, name]) => name);
+  assert(tasks.length >= 6);
+  for (const task of tasks) assert(Object.hasOwn(deno.tasks, task as string), `deno task ${task}`);
+});
+
+Deno.test("CI begins with README's test command", () => {
+  const [command] = /npx -y deno@2\.9\.6 task test/u.exec(README) ?? [];
+  const lines = read(".ci/run").split("\n");
+  assertEquals(lines.find((line) => /^(?:npx|deno) /u.test(line)), command);
+});
+
+Deno.test("wherever the package is run, the folder that it is run in has no say", () => {
+  const paths = [...PAGES.map(({ path }) => path), "install.sh", ...sourcesBelow("src")];
+  const found = paths.flatMap((path) =>
+    [...read(path).matchAll(/deno run\b.*jsr:@claude-print\/cli/gu)].map(([command]) => command)
+  );
+  assert(found.length >= 4);
+  const safe = "deno run -A --no-config --no-lock jsr:@claude-print/cli";
+  assertEquals([...new Set(found)], [safe]);
+});
+
+Deno.test("docs/flags.md lists claude-print's own flags, all of them", () => {
+  const [, table = ""] = /^## Flags\n(.*?)^#/msu.exec(read("docs/flags.md")) ?? [];
+  const listed = [...table.matchAll(/^\| `(--[\w-]+)[^|]*\|/gmu)].map(([, name]) => name);
+  const own = FLAGS.filter((flag) => flag.class === "own" && !flag.hidden).map(({ name }) => name)
+    .filter((name) => name !== "--help" && name !== "--version");
+  assertEquals(listed.toSorted(), own.toSorted());
+});
+
+Deno.test("docs/security.md lists the capabilities that can be learnt", () => {
+  const [, table = ""] = /^\| can be learnt +\|.*?\n(.*?)\n\n/msu.exec(read("docs/security.md")) ??
+    [];
+  const learnt = table.split("\n").map((row) => row.split("|")[1] ?? "").join("");
+  const printed = Object.entries(CAPABILITIES).filter(([, kind]) => kind === "printed")
+    .map(([name]) => name);
+  assertEquals(
+    [...learnt.matchAll(/`(\w+)`/gu)].map(([, name]) => name).toSorted(),
+    printed.toSorted(),
+  );
+});
+
+Deno.test("every error text of the README is one of the program's", () => {
+  const [, table = ""] = /^\| it says +\|.*?\n(.*?)\n\n/msu.exec(README) ?? [];
+  const texts = [...table.matchAll(/^\| (`.*?`) +\|/gmu)]
+    .flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/gu)].map(([, text = ""]) => text));
+  assert(texts.length >= 12);
+  const sources = [...sourcesBelow("src")].map(read).join("");
+  for (const text of texts) {
+    // A name in quotes is put in when the program runs.
+    const found = sources.includes(text) || sources.includes(text.replace('"claude"', '"${name}"'));
+    assert(found, text);
+  }
+});
+
+function* sourcesBelow(folder: string): Generator<string> {
+  for (
+    const { name, isDirectory } of Deno.readDirSync(new URL(`../../../${folder}`, import.meta.url))
+  ) {
+    if (isDirectory) yield* sourcesBelow(`${folder}/${name}`);
+    else yield `${folder}/${name}`;
+  }
+}
+
+Deno.test("docs/executable.md lists the executable's permissions and what for, all of them", () => {
+  const rows = [...read("docs/executable.md").matchAll(/^\| `(--allow-[^`]+)` +\| (.*?) +\|$/gmu)]
+    .map(([, flag = "", reason = ""]) => ({ flag, reason }));
+  assertEquals(rows, PERMISSIONS.map(({ flag, reason }) => ({ flag, reason })));
+});

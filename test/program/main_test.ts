@@ -1,0 +1,72 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { denoDir } from "../../fixtures/programs/deno_dir.ts";
+import { startProgram } from "../start_program.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+
+/** A checkout with nothing in its `.cache`, and one test file. */
+async function freshCheckout(test: string) {
+  const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "checkout-" }));
+  const tests = ["main.ts", "claude_print.ts", "unless_lacking.ts"];
+  // Without the recordings.
+  const fixtures = ["programs", "std", "throwaway_home.ts"];
+  for (const folder of ["daily", "program", "real"]) {
+    await Deno.mkdir(`${path}/test/${folder}`, { recursive: true });
+  }
+  await Deno.mkdir(`${path}/fixtures`);
+  await Deno.mkdir(`${path}/src/learn`, { recursive: true });
+  for (
+    const name of [
+      ...["deno.json", "deno.lock", "src/learn/home.ts"],
+      ...fixtures.map((name) => `fixtures/${name}`),
+      ...tests.map((name) => `test/${name}`),
+    ]
+  ) {
+    const { success } = await new Deno.Command("cp", {
+      args: ["-r", `${ROOT}${name}`, `${path}/${name}`],
+    }).output();
+    assertEquals(success, true, name);
+  }
+  await Deno.writeTextFile(`${path}/test/real/a_test.ts`, test);
+  // What npx says of its own configuration would come before a file's.
+  const own = Object.entries(Deno.env.toObject()).filter(([name]) => !/^npm_/iu.test(name));
+  const env = { ...Object.fromEntries(own), DENO_DIR: await denoDir(), NO_COLOR: "1" };
+  return {
+    path,
+    test: async (args: readonly string[], added: Readonly<Record<string, string>>) =>
+      await startProgram([Deno.execPath(), "task", "--quiet", "test", ...args], {
+        env: { ...env, ...added },
+        cwd: path,
+      }).ended,
+    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
+  };
+}
+
+Deno.test("deno task test says once that a download failed, and runs nothing", async () => {
+  await using checkout = await freshCheckout("throw new Error('ran')");
+  // Deno's own packages are there.
+  const npmrc = "@anthropic-ai:registry=http://127.0.0.1:1/\n";
+  await Deno.writeTextFile(`${checkout.path}/.npmrc`, npmrc);
+  const run = await checkout.test([], { HOME: checkout.path });
+  assertEquals([run.code, run.stdout], [1, ""]);
+  assertMatch(
+    run.stderr,
+    /^Downloading Claude Code 2\.1\.\d+ from npm \(\d+ MB, once\) …\nCannot download @anthropic-ai\/\S+ from npm: .*Connection refused.*\n$/u,
+  );
+});
+
+Deno.test("deno task test has one line for each thing that a machine lacks", async () => {
+  await using checkout = await freshCheckout(`
+    import { unlessLacking } from "../unless_lacking.ts";
+    for (const [lack, name] of [["busybox", "a"], ["fish", "b"], ["busybox", "c"], [, "d"]]) {
+      Deno.test(unlessLacking(lack, { name, fn: () => {} }));
+    }
+    Deno.test("e", async (t) => void await t.step(unlessLacking("jq", { name: "f", fn() {} })));
+  `);
+  const run = await checkout.test(["test/real/a_test.ts"], {});
+  assertEquals(run.code, 0, run.stderr);
+  assertMatch(
+    run.stdout,
+    /^ok \| 2 passed .*\n\n2 tests left out, lacking busybox\n1 test left out, lacking fish\n1 test left out, lacking jq\n$/mu,
+  );
+});

@@ -1,0 +1,126 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { writeFd } from "../../../ffi/descriptors/fd.ts";
+import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { PtyChild } from "../ffi/pty_child.ts";
+import { leftovers } from "../../leftovers.ts";
+import { StandIn } from "../stand_in.ts";
+
+const SIZE = { rows: 24, cols: 80 };
+
+/** A tool that runs until the test lets it end. */
+const WAIT = "until [ -e go ]; do sleep 0.02; done";
+const TURNS = [[{ tools: [{ name: "Bash", input: { command: WAIT } }] }, { text: "Done." }]];
+
+/** Starts `claude-print` in a terminal. */
+function startInTerminal(
+  claude: StandIn,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): PtyChild {
+  const [program = "", ...rest] = CLAUDE_PRINT;
+  return new PtyChild(program, {
+    args: [...rest, "--claude-binary", claude.binary, ...args],
+    env: { ...claude.home.env, ...env },
+    cwd: claude.home.project,
+    size: SIZE,
+  });
+}
+
+async function letGo(claude: StandIn): Promise<void> {
+  await Deno.writeTextFile(`${claude.home.project}/go`, "");
+}
+
+/** The rows that are not empty once a terminal has shown all of an output. */
+async function rowsOf(bytes: Uint8Array): Promise<readonly string[]> {
+  return (await renderScreen([bytes], SIZE)).lines.filter((line) => line !== "");
+}
+
+Deno.test("the live line shows the tool, then the answer remains", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["hello"]);
+  const meanwhile = await run.readUntil("Bash until");
+  const [row] = await rowsOf(encode(meanwhile));
+  assertMatch(
+    row ?? "",
+    /^working · Bash until \[ -e go \]; do sleep 0\.02; done · \d+ s( · .+)?$/,
+  );
+  assertStringIncludes(meanwhile, "\x1b[2mworking");
+  await letGo(claude);
+  const { status, bytes } = await run.end();
+  assertEquals(status, { kind: "exited", code: 0 });
+  assertEquals(await rowsOf(bytes), ["Done."]);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("Ctrl-C erases the live line and reports the interrupt", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["hello"]);
+  await run.readUntil("Bash until");
+  writeFd(run.pty.fd, encode("\x03"));
+  const { status, bytes } = await run.end();
+  assertEquals(status, { kind: "exited", code: 130 });
+  assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
+});
+
+Deno.test("--show mirrors the screen and restores the terminal", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["--show", "hello"]);
+  const meanwhile = await run.readUntil("Bash(");
+  assertStringIncludes((await rowsOf(encode(meanwhile))).join("\n"), "hello");
+  writeFd(run.pty.fd, encode("typed\r"));
+  await letGo(claude);
+  const { status, bytes, text } = await run.end();
+  assertEquals(status, { kind: "exited", code: 0 });
+  assertEquals(await rowsOf(bytes), ["Done."]);
+  assert(!text.includes("typed"), text);
+  assertEquals(await touched(bytes), await touched(encode("")));
+  assertEquals(await claude.keys(), []);
+  assertEquals((await claude.journal("start")).map(({ size }) => size), [
+    { rows: SIZE.rows, columns: SIZE.cols },
+  ]);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("Ctrl-C under --show restores the terminal", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["--show", "hello"]);
+  await run.readUntil("Bash(");
+  writeFd(run.pty.fd, encode("\x03"));
+  const { status, bytes } = await run.end();
+  assertEquals(status, { kind: "exited", code: 130 });
+  assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
+  assertEquals(await touched(bytes), await touched(encode("")));
+});
+
+Deno.test("--show without a terminal is refused", async () => {
+  await using claude = await StandIn.set();
+  const { code, stderr } = await claude.print(["--show", "hello"]);
+  assertEquals(code, 2);
+  assertEquals(
+    stderr,
+    "claude-print: Cannot show Claude Code's screen: stderr is not a terminal\n" +
+      "  Leave out --show, or run claude-print in a terminal\n",
+  );
+  assertEquals(await claude.journal("start"), []);
+});
+
+/** Replies, titles, bells and modes that an output leaves in a terminal. */
+async function touched(bytes: Uint8Array): Promise<unknown> {
+  const { default: { Terminal } } = await import("@xterm/headless");
+  const terminal = new Terminal({ ...SIZE, allowProposedApi: true });
+  const said: string[] = [];
+  terminal.onData((data) => said.push(data));
+  terminal.onTitleChange((title) => said.push(title));
+  terminal.onBell(() => said.push("bell"));
+  terminal.write(bytes);
+  await new Promise<void>((done) => terminal.write("", done));
+  const { modes, buffer } = terminal;
+  const state = { said, modes: { ...modes }, screen: buffer.active.type };
+  terminal.dispose();
+  return state;
+}
+
+function encode(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}

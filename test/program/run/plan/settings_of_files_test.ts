@@ -1,0 +1,368 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { IGNORED_CELLS, layIgnoredCell } from "../../../../fixtures/permissions/ignored_cells.ts";
+import ignored from "../../../../fixtures/permissions/ignored_rules.json" with { type: "json" };
+import {
+  layPermissionCell,
+  PERMISSION_CELLS,
+  type PermissionCell,
+} from "../../../../fixtures/permissions/permission_cells.ts";
+import modes from "../../../../fixtures/permissions/permission_modes.json" with { type: "json" };
+import { SETTINGS_CELLS } from "../../../../fixtures/permissions/settings_cells.ts";
+import warned from "../../../../fixtures/permissions/settings_warnings.json" with { type: "json" };
+import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
+import { parseArguments } from "../../../../src/cli/parse_arguments.ts";
+import { CliError } from "../../../../src/cli_error.ts";
+import { distrustOf } from "../../../../src/run/facts/distrust_of.ts";
+import { permissionMode } from "../../../../src/run/plan/decisions/permission_mode.ts";
+import {
+  hooklessFlag,
+  modeWithoutHooks,
+} from "../../../../src/run/plan/decisions/without_hooks.ts";
+import { factWarnings, type ToldFacts } from "../../../../src/run/plan/warnings/fact_warnings.ts";
+import { ignoredRules } from "../../../../src/run/plan/warnings/ignored_rules.ts";
+import { parseRule, ruleProblem } from "../../../../src/run/plan/warnings/permission_rule.ts";
+import { settingsWarnings } from "../../../../src/run/plan/warnings/settings_warnings.ts";
+import {
+  readSettings,
+  type Settings,
+  type SettingsDocument,
+  settingSources,
+  soundSettings,
+} from "../../../../src/sandbox/child/read_settings.ts";
+import { parseCallerSettings } from "../../../../src/sandbox/child/run_settings.ts";
+import { readOwnJsonObject } from "../../../../src/sandbox/read_json_object.ts";
+import { judgeFor, readSettingsValue } from "../../../../src/settings/judged_settings.ts";
+import { lackOf } from "../../../find_tool.ts";
+import { unlessLacking } from "../../../unless_lacking.ts";
+import { PLAIN_ORDER } from "../../../run/plain_order.ts";
+
+const OLDEST = "2.1.285";
+const NEWEST = "2.1.332";
+
+/** Reads the settings for a run in surroundings that have been laid. */
+async function readCell(
+  { args, ...cell }: Pick<PermissionCell, "args" | "cwd">,
+  home: ThrowawayHome,
+) {
+  const command = await parseArguments([...args, "hello"]);
+  if (command.kind !== "run") throw new Error(`${args} is no run`);
+  const { request } = command;
+  const cwd = `${home.path}/${cell.cwd}`.replace(/\/$/u, "");
+  const read = await readSettings({
+    projectRoot: cwd,
+    home: home.path,
+    userDir: home.config,
+    sources: settingSources(request.settingSources),
+    flags: await parseCallerSettings(request.settings ?? "{}", { cwd }),
+    sharesLocal: true,
+  });
+  const documentsFor = (version: string) => read.map((document) => judgeFor(document, version));
+  return { request, cwd, documentsFor };
+}
+
+async function assertModes(cells: readonly PermissionCell[]): Promise<void> {
+  for (const cell of cells) {
+    await using home = await makeThrowawayHome({ loggedIn: false });
+    await layPermissionCell(home, cell);
+    const { request, documentsFor } = await readCell(cell, home);
+    const found = [OLDEST, NEWEST].map((version) =>
+      permissionMode({
+        asked: request.permissionMode,
+        skipped: request.dangerouslySkipPermissions,
+        settings: soundSettings(documentsFor(version)),
+        remote: false,
+        version,
+      })
+    );
+    // One word where both versions have the same mode.
+    const [oldest = "", newest = oldest] = modes[cell.name as keyof typeof modes].split(" ");
+    assertEquals(found, [oldest, newest], cell.name);
+  }
+}
+
+const isForeign = ({ foreign }: PermissionCell) => foreign !== undefined;
+
+Deno.test("the permission mode is that of claude -p", async () => {
+  await assertModes(PERMISSION_CELLS.filter((cell) => !isForeign(cell)));
+});
+
+Deno.test(unlessLacking(Deno.uid() === 0 ? undefined : "root's rights", {
+  name: "the permission mode ignores settings of other users",
+  fn: async () => {
+    await assertModes(PERMISSION_CELLS.filter(isForeign));
+  },
+}));
+
+const modeOf = (source: Settings["source"], defaultMode: string, more = {}) =>
+  permissionMode({
+    skipped: false,
+    remote: false,
+    settings: [{ source, values: { permissions: { defaultMode } } }],
+    ...more,
+  });
+
+Deno.test("administrators and the web decide about modes", () => {
+  const managed = { source: "managed", values: { permissions: { defaultMode: "auto" } } };
+  assertEquals(modeOf("flags", "", { settings: [managed] }), "auto");
+  assertEquals(modeOf("project", "bypassPermissions"), "default");
+  assertEquals(modeOf("user", "manual"), "default");
+  const onTheWeb = ["acceptEdits", "auto", "plan", "default", "dontAsk", "bypassPermissions"]
+    .map((mode) => modeOf("user", mode, { remote: true }));
+  assertEquals(onTheWeb, ["acceptEdits", "auto", "plan", "default", "default", "default"]);
+});
+
+Deno.test("flags and variables without hooks are known", () => {
+  const flagOf = (forwarded: readonly string[], env = {}) => hooklessFlag({ forwarded, env });
+  assertEquals(flagOf([]), undefined);
+  assertEquals(flagOf(["--model=x", "--safe-mode"]), "--safe-mode");
+  assertEquals(flagOf([], { CLAUDE_CODE_SIMPLE: "1" }), "--bare");
+  assertEquals(flagOf([], { CLAUDE_CODE_SAFE_MODE: "true" }), "--safe-mode");
+  assertEquals(flagOf([], { CLAUDE_CODE_SIMPLE: "0", CLAUDE_CODE_SAFE_MODE: "" }), undefined);
+});
+
+Deno.test("without hooks, features that need hooks are refused", () => {
+  const without = (mode: string, order = {}) =>
+    modeWithoutHooks({ ...PLAIN_ORDER, ...order }, { flag: "--bare", mode });
+  const noTools = { forwarded: ["--bare", "--tools="], maxTurns: 1 };
+  assertEquals(without("default"), "dontAsk");
+  assertEquals(without("dontAsk"), "dontAsk");
+  assertEquals(without("bypassPermissions"), "bypassPermissions");
+  assertEquals(without("default", { partialMessages: true, exactStream: true }), "dontAsk");
+  assertEquals(without("default", noTools), "dontAsk");
+  const refusals: readonly (readonly [string, Parameters<typeof without>[1], string])[] = [
+    ["default", { ...noTools, maxTurns: 0.5 }, "--max-turns"],
+    ["default", { ...noTools, forwarded: ["--tools=", "--tools=Bash"] }, "--max-turns"],
+    ["default", { ...noTools, forwarded: ["--tools=", "--plugin-dir=x"] }, "--max-turns"],
+    ["default", { maxTurns: 2 }, "--max-turns"],
+    ["acceptEdits", {}, "the permission mode acceptEdits"],
+    ["constructor", {}, "the permission mode constructor"],
+    ["plan", {}, "the permission mode plan"],
+    ["default", { prompt: undefined }, "a conversation"],
+    ["default", { jsonSchema: {} }, "--json-schema"],
+    ["default", { promptTool: "mcp__a__b" }, "--permission-prompt-tool"],
+    ["default", { partialMessages: true }, "live text without --exact-stream"],
+    ["default", { maxBudgetUsd: 1 }, "--max-budget-usd"],
+    ["default", { mcpConfigs: ["{}"] }, "--mcp-config"],
+    ["default", { inheritHooks: true }, "--inherit-hooks"],
+  ];
+  for (const [mode, order, what] of refusals) {
+    const { message } = assertThrows(() => without(mode, order), CliError);
+    assertEquals(message.split(":")[0], `Cannot honour --bare with ${what}`);
+  }
+});
+
+/** The only warnings of the oldest version among those of the newest. */
+const OLD = /^(?:Permission (?:deny|ask) rule .* matches no known|Ignoring .*: Wildcard )/u;
+
+Deno.test("warnings about settings are those of claude -p", async () => {
+  for (const cell of SETTINGS_CELLS) {
+    await using home = await makeThrowawayHome({ loggedIn: false });
+    await layIgnoredCell(home, cell);
+    const { request, documentsFor } = await readCell(cell, home);
+    const answerAlone = request.outputFormat === "text";
+    const expected: readonly string[] = warned[cell.name as keyof typeof warned];
+    for (const [version, isPrinted] of [[OLDEST, OLD], [NEWEST, /^/u]] as const) {
+      const documents = documentsFor(version);
+      // Mistakes in one document have an order of their own.
+      assertEquals(
+        settingsWarnings({ ...request, answerAlone }, { documents, version })
+          .flatMap((text) => text.replaceAll(home.path, "HOME").split("\n")).toSorted(),
+        expected.filter((line) => isPrinted.test(line)).toSorted(),
+        `${cell.name}, ${version}`,
+      );
+    }
+  }
+});
+
+const user = (settings: unknown): SettingsDocument => ({
+  source: "user",
+  name: "/h/settings.json",
+  ...judgeFor(readSettingsValue(settings), NEWEST),
+});
+const ALONE = { answerAlone: true, disallowedTools: [], forwarded: [] };
+
+Deno.test("unknown versions and tools of new versions cause no warnings", () => {
+  const documents = [user({ permissions: { deny: ["Bogus", "x"] } }), user({ model: 5 })];
+  assertEquals(settingsWarnings(ALONE, { documents, version: undefined }), []);
+  const [line = "", ...others] = settingsWarnings(ALONE, { documents, version: "2.1.400" });
+  assertEquals([line.split("\n").length, others], [5, []]);
+  const forwarded = ["--allowedTools=a*"];
+  const [ignored = ""] = settingsWarnings({ ...ALONE, forwarded }, {
+    ...{ documents: [], version: "99.0.0" },
+  });
+  assertEquals(ignored.slice(0, 34), 'Ignoring --allowedTools rule "a*":');
+});
+
+Deno.test("an unknown --effort causes a warning in every format", () => {
+  const warnings = (effort: string) =>
+    settingsWarnings({ ...ALONE, answerAlone: false, forwarded: [`--effort=${effort}`] }, {
+      documents: [],
+      version: NEWEST,
+    });
+  for (const known of ["low", "med", " HIGH ", "max", "ultracode"]) {
+    assertEquals(warnings(known), []);
+  }
+  for (const [unknown, named] of [["", ""], ["auto", "auto"], ["a\nb", "a b"]] as const) {
+    assertEquals(warnings(unknown), [
+      `Unknown --effort value '${named}' — ignoring it and using the default effort. ` +
+      "Valid values: low, medium, high, xhigh, max.",
+    ]);
+  }
+});
+
+Deno.test("hostile settings cause one line for each warning", () => {
+  const rules = [
+    ...["(", ")", "\\", "*", "_", "\n", "mcp__"].flatMap((each) => {
+      const many = each.repeat(1000);
+      return [many, `X${many}`, `Bash(${many}`, `Bash(${many})`, `mcp__${many}(`];
+    }),
+    ...Array.from({ length: 20 }, () => 5),
+  ];
+  const hooks = { ["x\n".repeat(1000)]: 5 };
+  const documents = [user({ permissions: { deny: rules, allow: rules, ask: rules }, hooks })];
+  const lists = rules.filter((rule) => typeof rule === "string");
+  const lines = settingsWarnings({
+    answerAlone: true,
+    disallowedTools: lists,
+    forwarded: lists.map((list) => `--allowedTools=${list}`),
+  }, { documents, version: NEWEST }).flatMap((text) => text.split("\n"));
+  const known = /^(?:Permission|Ignoring|--|These settings|Fix| {2}\S)/u;
+  assertEquals(lines.filter((line) => !known.test(line)), []);
+});
+
+Deno.test("a backslash escapes a parenthesis of a rule", () => {
+  assertEquals(parseRule("Bash(a\\)b)"), { tool: "Bash", content: "a)b" });
+  assertEquals(ruleProblem("Bash(a\\\\)", "deny"), undefined);
+  assertEquals(ruleProblem(")", "deny")?.slice(0, 9), "Malformed");
+  assertEquals(ruleProblem("Bash(a\\)", "deny")?.slice(0, 9), "Malformed");
+  assertEquals(ruleProblem("Bash(a\\\\\\)", "deny")?.slice(0, 9), "Malformed");
+});
+
+const FACTS: ToldFacts = {
+  settings: [],
+  documents: [],
+  version: undefined,
+  userConfig: { dir: "/u/.claude", claudeJson: "/u/.claude.json", loginDir: "/u/.claude" },
+};
+
+/** The first line of each warning. */
+const warnings = (facts: Partial<ToldFacts>, order = {}) =>
+  factWarnings({ ...ALONE, ...order }, { ...FACTS, ...facts }).map((text) => text.split("\n")[0]);
+
+Deno.test("warnings name ignored rules of an untrusted project", () => {
+  const permissions = { allow: ["Edit"], additionalDirectories: ["/a"] };
+  const settings: readonly Settings[] = [
+    { source: "project", values: { permissions } },
+    { source: "local", values: { permissions: { allow: ["Edit", "Write"] } } },
+  ];
+  assertEquals(warnings({ settings, sandboxLack: [] }), []);
+  const distrust = { folder: "/w", sources: ["project"] } as const;
+  assertEquals(warnings({ settings, distrust }).map((line = "") => line.split(":")[0]), [
+    "Ignoring 1 permissions.allow entry from .claude/settings.json",
+    "Ignoring 1 permissions.additionalDirectories entry from .claude/settings.json",
+  ]);
+  const allow = ["mcp__", "mcp__a__b", "mcp__a__*", "mcp__*", "mcp__a(b)", "Bash(x)", "bash"];
+  const [line = ""] = ignoredRules([{ source: "project", values: { permissions: { allow } } }], {
+    distrust,
+    claudeJson: "/home/.claude.json",
+  });
+  assertEquals(line.split(" from ")[0], "Ignoring 4 permissions.allow entries");
+});
+
+Deno.test("warnings have a fixed order", () => {
+  const facts: Partial<ToldFacts> = {
+    version: NEWEST,
+    documents: [user({ model: 5 })],
+    addedFiles: [{ path: "../g", parent: "/w" }],
+    sandboxLack: ["socat"],
+  };
+  assertEquals(warnings(facts, { disallowedTools: ["Bogus"] }), [
+    'Permission deny rule "Bogus" matches no known tool — check for typos.',
+    "These settings did not load, so nothing in them is in effect, including hooks, permission rules and sandbox settings, though environment variables they already set can stay:",
+    "../g is not a directory. Did you mean to add the parent directory /w?",
+    "Commands run without the sandbox that settings ask for, which takes socat: nothing restricts what they do with files and the network",
+  ]);
+});
+
+const RULES = { permissions: { allow: ["Edit"] } };
+
+/** The distrust of a home's project, and where it differs from the usual. */
+const distrustIn = (
+  home: ThrowawayHome,
+  source: Settings["source"],
+  { path, trusts = false, ...more }: {
+    readonly path?: string;
+    readonly trusts?: boolean;
+    readonly projectRoot?: string;
+    readonly isAlone?: boolean;
+  } = {},
+) =>
+  distrustOf([{ source, values: RULES }], {
+    cwd: home.project,
+    projectRoot: home.project,
+    isAlone: false,
+    env: { ...home.env, ...(path === undefined ? {} : { PATH: path }) },
+    userDir: home.config,
+    claudeJson: { projects: { [home.project]: { hasTrustDialogAccepted: trusts } } },
+    ...more,
+  });
+
+Deno.test("a project with rules needs trust", async () => {
+  await using home = await makeThrowawayHome({ loggedIn: false });
+  assertEquals(await distrustIn(home, "user"), undefined);
+  assertEquals(await distrustIn(home, "project", { trusts: true }), undefined);
+  assertEquals(await distrustIn(home, "project"), { folder: home.project, sources: ["project"] });
+  // Without git, local settings are the user's; if git fails, they may be the project's.
+  const path = `bin:${home.path}`;
+  assertEquals((await distrustIn(home, "local", { path }))?.sources, []);
+  await Deno.writeTextFile(`${home.path}/git`, "#!/bin/sh\nexit 128\n", { mode: 0o755 });
+  assertEquals((await distrustIn(home, "local", { path }))?.sources, ["local"]);
+});
+
+Deno.test(unlessLacking(lackOf("git"), {
+  name: "ignored rules are those of claude -p",
+  fn: async () => {
+    for (const cell of IGNORED_CELLS) {
+      await using home = await makeThrowawayHome({ loggedIn: false });
+      await layIgnoredCell(home, cell);
+      const { cwd, documentsFor } = await readCell(cell, home);
+      const settings = soundSettings(documentsFor(NEWEST));
+      const claudeJson = `${home.path}/.claude.json`;
+      const distrust = await distrustOf(settings, {
+        cwd,
+        projectRoot: cwd,
+        isAlone: false,
+        env: home.env,
+        userDir: home.config,
+        claudeJson: readOwnJsonObject(claudeJson),
+      });
+      const lines = ignoredRules(settings, { distrust, claudeJson })
+        .map((line) => line.replaceAll(home.path, "HOME"));
+      assertEquals(lines, ignored[cell.name as keyof typeof ignored], cell.name);
+    }
+    assertEquals(Object.keys(ignored).toSorted(), IGNORED_CELLS.map(({ name }) => name).toSorted());
+  },
+}));
+
+Deno.test(unlessLacking(lackOf("git"), {
+  name: "tracked local settings belong to the project",
+  fn: async () => {
+    await using home = await makeThrowawayHome({ loggedIn: false });
+    const trusted = `${home.path}/trusted`;
+    for (const dir of [trusted, `${trusted}/sub`]) {
+      Deno.mkdirSync(`${dir}/.claude`, { recursive: true });
+      Deno.writeTextFileSync(`${dir}/.claude/settings.local.json`, "{}");
+    }
+    for (const args of [["init", "-q"], ["add", "-f", ".claude"]]) {
+      await new Deno.Command("git", { args, cwd: trusted }).output();
+    }
+    const rows = [["", true, ["local"]], ["/sub", true, []], ["/sub", false, ["local"]]] as const;
+    for (const [sub, isAlone, sources] of rows) {
+      const projectRoot = `${trusted}${sub}`;
+      assertEquals(await distrustIn(home, "local", { projectRoot, isAlone }), {
+        folder: home.project,
+        sources: [...sources],
+      });
+    }
+  },
+}));

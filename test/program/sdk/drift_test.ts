@@ -1,0 +1,127 @@
+import { assert, assertEquals } from "@std/assert";
+import { dirname } from "node:path";
+import { pythonSdk, SDK_VERSIONS } from "../../../fixtures/programs/agent_sdk.ts";
+import { usablePython } from "../../../fixtures/programs/python_packages.ts";
+import { findCassettes } from "../../../src/cassette/read/find_cassettes.ts";
+import { askSdks } from "../../../src/commands/drift/ask_sdks.ts";
+import { lookForDrift } from "../../../src/drift/examine/look_for_drift.ts";
+import { Findings } from "../../../src/drift/findings.ts";
+import { knownShapes } from "../../../src/drift/known_shapes.ts";
+import { foundSdks, type InstalledSdk, namedSdk } from "../../../src/drift/sdk/installed_sdks.ts";
+import { pythonVerdict } from "../../../src/drift/sdk/python_sdk.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+
+const python = usablePython();
+const NO_PYTHON = python === undefined ? "python3 with venv, 3.10 or later" : undefined;
+
+/** Returns the findings of an SDK about recordings. */
+async function look(sdk: InstalledSdk, paths: readonly string[]) {
+  const known = knownShapes();
+  const findings = new Findings();
+  const cassettes = findCassettes(paths);
+  const sdks = askSdks([sdk], { known, findings });
+  lookForDrift(cassettes, { known, findings, onFrame: sdks.onFrame });
+  const names = await sdks.asked(cassettes);
+  const found = findings.sorted().filter(({ by }) => names.includes(by));
+  return {
+    names,
+    found: found.map(({ check, where, what, first }) =>
+      `${check} | ${where} | ${what} | ${first.line}`
+    ),
+  };
+}
+
+/** Writes a tape and removes it after use. */
+async function onTape(lines: readonly unknown[], use: (path: string) => Promise<void>) {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/tape.jsonl`;
+    await Deno.writeTextFile(
+      path,
+      lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""),
+    );
+    await use(path);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const message = (...content: readonly unknown[]) => ({
+  type: "assistant",
+  session_id: "s",
+  parent_tool_use_id: null,
+  uuid: "u",
+  message: { id: "m", model: "x", content },
+});
+
+Deno.test(unlessLacking(NO_PYTHON, {
+  name: "drift lists everything that the SDK for Python rejects",
+  fn: async () => {
+    if (python === undefined) return;
+    const sdk = namedSdk(await pythonSdk(python));
+    assertEquals(sdk, namedSdk(dirname(dirname(await pythonSdk(python)))));
+    await onTape([
+      { dir: "read", frame: { type: "news", subtype: "good" } },
+      "nonsense",
+      { dir: "write", data: "x" },
+      message({ type: "text", text: "a" }, { type: "poem" }, { type: "poem" }),
+      { type: "result", subtype: "success" },
+      { dir: "read", frame: { ...message(), message: { model: "x", content: "text" } } },
+      { type: "control_request", request_id: "1", request: { subtype: "x" } },
+      { type: "system", subtype: "init", session_id: "s" },
+    ], async (path) => {
+      const { names, found } = await look(sdk, [path]);
+      assertEquals(names, [`claude-agent-sdk ${SDK_VERSIONS.python} (Python)`]);
+      assertEquals(found, [
+        "frame rejected | frame assistant | Invalid assistant content (expected list, got str) | 6",
+        "type unknown | frame | news/good | 1",
+        "block dropped | block | poem | 4",
+        "field gone | frame result/success | duration_ms | 5",
+      ]);
+    });
+  },
+}));
+
+Deno.test(unlessLacking(NO_PYTHON, {
+  name: "the SDK's interpreter loads no module beside a tape",
+  fn: async () => {
+    if (python === undefined) return;
+    await onTape([], async (path) => {
+      const trap = `${dirname(path)}/claude_agent_sdk.py`;
+      await Deno.writeTextFile(trap, `open(${JSON.stringify(`${path}.trapped`)}, "w")\n`);
+      const verdict = await pythonVerdict(python.path, { tapes: [path] });
+      assertEquals(verdict, undefined);
+      const names = [...Deno.readDirSync(dirname(path))].map(({ name }) => name);
+      assert(!names.includes("tape.jsonl.trapped"));
+    });
+  },
+}));
+
+Deno.test("SDKs are found in node_modules and the virtual environment", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const own = `${folder}/node_modules/@anthropic-ai/claude-agent-sdk`;
+    await Deno.mkdir(own, { recursive: true });
+    await Deno.mkdir(`${folder}/a/b`, { recursive: true });
+    await Deno.mkdir(`${folder}/venv/bin`, { recursive: true });
+    await Deno.writeTextFile(`${own}/sdk.d.ts`, "export {};");
+    await Deno.writeTextFile(`${own}/package.json`, '{"version":"1.2.3"}');
+    await Deno.writeTextFile(`${folder}/venv/bin/python3`, "");
+    const env = { VIRTUAL_ENV: `${folder}/venv`, PATH: `bin:${folder}/bin` };
+    assertEquals(foundSdks({ env, cwd: `${folder}/a/b` }), [
+      { kind: "python", python: `${folder}/venv/bin/python3`, isNamed: false },
+      {
+        kind: "typescript",
+        name: "@anthropic-ai/claude-agent-sdk 1.2.3",
+        declarations: "export {};",
+      },
+    ]);
+    assertEquals(foundSdks({ env: { PATH: "." }, cwd: "/" }), []);
+    await Deno.remove(`${own}/package.json`);
+    const unnamed = namedSdk(own);
+    assert(unnamed.kind === "typescript");
+    assertEquals(unnamed.name, "@anthropic-ai/claude-agent-sdk of an unknown version");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
