@@ -9,7 +9,7 @@ const STEP = fc.record({
   value: fc.option(fc.integer({ min: 0, max: 2 }), { nil: undefined }),
 });
 
-Deno.test("a map that grows is what a copy of one would be, whatever grows out of it", () => {
+Deno.test("a growing map equals a copy, however it grows", () => {
   fc.assert(fc.property(fc.array(STEP), (steps) => {
     const maps = [{ grown: growingMap<number, number>(), copied: new Map<number, number>() }];
     for (const { of, key, value } of steps) {
@@ -31,7 +31,7 @@ Deno.test("a map that grows is what a copy of one would be, whatever grows out o
   }));
 });
 
-Deno.test("a map that grows has what it is given at first, and is the same where nothing changes", () => {
+Deno.test("a growing map keeps its first entries and its identity", () => {
   const map: GrowingMap<string, number> = growingMap([["a", 1], ["b", 2], ["a", 3]]);
   assertEquals([map.size, map.get("a"), map.values()], [2, 3, [3, 2]]);
   assertEquals(map.with("b", 2) === map, true);

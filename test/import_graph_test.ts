@@ -9,7 +9,7 @@ Deno.test("imports are static, dynamic, or of types alone", () => {
   assertEquals(kinds("src/wire/output_writer.ts").get("src/wire/frame.ts"), "type");
 });
 
-Deno.test("tests that import a file come before those that reach it", () => {
+Deno.test("direct importers of a file come before indirect ones", () => {
   const tests = testsReaching(["src/growing_map.ts"]);
   const distances = tests.map((test) => loadedWith(test).get("src/growing_map.ts") ?? Infinity);
   assertEquals(distances, distances.toSorted((one, other) => one - other));

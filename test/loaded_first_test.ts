@@ -6,7 +6,7 @@ function loadedFirst(path: string): readonly string[] {
   return [...loadedWith(path, { kinds: ["static"] }).keys()];
 }
 
-Deno.test("what follows a child is loaded once it has been started", () => {
+Deno.test("the core is loaded after the child has started", () => {
   const first = loadedFirst("src/commands/run/run_here.ts");
   assert(first.includes("src/driver/start_child.ts"));
   const machines = /^src\/(?:frames|session\/machine|cassette|library|commands\/watch)\//u;
@@ -31,7 +31,7 @@ Deno.test("what only some runs need is loaded by those", () => {
   assertEquals(first.filter((path) => rare.some((each) => each.test(path))), []);
 });
 
-Deno.test("what a run needs is loaded once its command line has been read", () => {
+Deno.test("a run loads its modules after reading the command line", () => {
   const others = /^(?:ffi|src\/(?:run|driver|sandbox|session|frames|commands\/run))\//u;
   assertEquals(loadedFirst("src/main.ts").filter((path) => others.test(path)), []);
 });

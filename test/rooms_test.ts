@@ -45,12 +45,12 @@ function filesImportedBy(path: string): readonly string[] {
   return importsOf(path).filter(({ isPackage }) => !isPackage).map(({ to }) => to);
 }
 
-Deno.test("every room is in the table of src/README.md, and every room there is one", () => {
+Deno.test("the table of src/README.md has exactly the modules", () => {
   const found = new Set(SOURCES.map(roomOf));
   assertEquals([...ROOMS.keys()].toSorted(), [...found].toSorted());
 });
 
-Deno.test("no module takes itself for a promise: await import() of it would never return", () => {
+Deno.test("no module exports then(), which await import() would call", () => {
   const then = /^export (?:async )?(?:function\*?|const|let|class) then\b|\bas then\b/mu;
   for (const path of SOURCES) {
     assert(!then.test(Deno.readTextFileSync(new URL(path, ROOT))), path);
@@ -78,7 +78,7 @@ Deno.test("no folder is a drawer for what has no place", () => {
   }
 });
 
-Deno.test("what is told on stderr goes through the one function that names what nobody sees", () => {
+Deno.test("one function writes to stderr", () => {
   // Those who draw on a terminal filter for themselves: the live line and the mirror.
   const writers = sourcesBelow("src").filter((path) =>
     /new Outlet\(|Deno\.stderr\.w/u.test(
@@ -107,14 +107,14 @@ Deno.test("no files import each other in a circle", () => {
   assert(done.size > 100);
 });
 
-Deno.test("paths are put together in one way, that of src/sandbox/paths.ts and src/whole_path.ts", () => {
+Deno.test("only src/sandbox/paths.ts and src/whole_path.ts join paths", () => {
   const others = SOURCES.filter((path) =>
     /"(?:node:path|@std\/path)/u.test(Deno.readTextFileSync(new URL(path, ROOT)))
   );
   assertEquals(others, []);
 });
 
-Deno.test("what each run loads is of this project alone: for Node's modules Deno takes 6 ms, and for packages more", () => {
+Deno.test("a run loads no module of Node and no package", () => {
   const roots = ["main.ts", "commands/run/run.ts", "commands/run/run_here.ts"].map((path) =>
     `src/${path}`
   );

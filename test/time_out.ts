@@ -1,11 +1,11 @@
-import { IS_ELSEWHERE } from "./inside.ts";
+import { STARTS_PROGRAM } from "./in_process.ts";
 import { leap } from "./leaping_clock.ts";
 
 /**
  * What runs have as `--timeout`, in seconds: after a leap they give every other limit its time again, as after a stop.
  * Another process than this one has to wait for it, for longer than it takes to come to where the limit is tested.
  */
-export const LIMIT_S = IS_ELSEWHERE ? 20 : 600;
+export const LIMIT_S = STARTS_PROGRAM ? 20 : 600;
 
 /**
  * Has the time of a run inside this process be up as soon as it has come far enough: on a busy machine no limit that is
@@ -14,14 +14,14 @@ export const LIMIT_S = IS_ELSEWHERE ? 20 : 600;
 export async function timeOut<Run>(run: Promise<Run>, reached: Promise<void>): Promise<Run> {
   const up = async () => {
     await reached;
-    if (!IS_ELSEWHERE) leap(LIMIT_S * 1000);
+    if (!STARTS_PROGRAM) leap(LIMIT_S * 1000);
   };
   const [output] = await Promise.all([run, up()]);
   return output;
 }
 
 /** What runs have as another limit than `--timeout`, in seconds, whose time is let pass: of another process it passes by itself. */
-export const PASSING_S = IS_ELSEWHERE ? 1 : 60;
+export const PASSING_S = STARTS_PROGRAM ? 1 : 60;
 
 /** A step of time, in milliseconds: a longer one would be a stop of this program, for which limits are put off. */
 const STEP_MS = 1500;
@@ -36,7 +36,7 @@ export async function passTime<Run>(run: Promise<Run>, reached: Promise<void>): 
   let isOver = false;
   const pass = async () => {
     await reached;
-    while (!isOver && !IS_ELSEWHERE) {
+    while (!isOver && !STARTS_PROGRAM) {
       leap(STEP_MS);
       await new Promise((noticed) => setTimeout(noticed, NOTICE_MS));
     }

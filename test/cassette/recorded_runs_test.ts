@@ -125,7 +125,7 @@ Deno.test("all runs of each version are recorded", () => {
   assertEquals([...firstOfEachKind().keys()].sort(), KINDS);
 });
 
-Deno.test("every dialog that a run can meet is in a recorded one", () => {
+Deno.test("every dialog is in a recorded run", () => {
   const met = RECORDED_RUNS.filter(({ name }) => name.split("/")[1] as string in FIXTURE_DIALOGS)
     .flatMap(({ cassette }) => dialogsOf(cassette));
   const all = DIALOGS.map(({ name }) => name).filter((name) => !UNMET.includes(name));
@@ -317,7 +317,7 @@ Deno.test("the README's cassette replays without a difference", () => {
   assertEquals([ending?.kind, result?.subtype, differences], ["answered", "success", []]);
 });
 
-Deno.test("the README's cassette names no machine, no user and no secret", async () => {
+Deno.test("the README's cassette names no machine, user or secret", async () => {
   for (const name of ["child.cast", "tape.jsonl", "meta.json"]) {
     const text = await Deno.readTextFile(`${CASSETTE}/${name}`);
     assertEquals(foreignNames(text), []);

@@ -45,7 +45,7 @@ Deno.test("a transcript becomes init and a frame a block", () => {
   ]);
 });
 
-Deno.test("a session begins ten seconds after its prompt at the latest", () => {
+Deno.test("a session begins at most ten seconds after its prompt", () => {
   const run = new FramesRun();
   run.push(attached("x"));
   assertEquals(run.due("init"), undefined);

@@ -7,7 +7,7 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 /** A checkout with nothing in its `.cache`, and one test file. */
 async function freshCheckout(test: string) {
   const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "checkout-" }));
-  const tests = ["main.ts", "claude_print.ts", "unless_lacking.ts"];
+  const tests = ["main.ts", "claude_print.ts", "skip_if_lacking.ts"];
   // Without the recordings.
   const fixtures = ["programs", "std", "throwaway_home.ts"];
   for (const folder of ["daily", "program", "real"]) {
@@ -42,7 +42,7 @@ async function freshCheckout(test: string) {
   };
 }
 
-Deno.test("deno task test says once that a download failed, and runs nothing", async () => {
+Deno.test("deno task test reports a failed download and runs nothing", async () => {
   await using checkout = await freshCheckout("throw new Error('ran')");
   // Deno's own packages are there.
   const npmrc = "@anthropic-ai:registry=http://127.0.0.1:1/\n";
@@ -55,13 +55,13 @@ Deno.test("deno task test says once that a download failed, and runs nothing", a
   );
 });
 
-Deno.test("deno task test has one line for each thing that a machine lacks", async () => {
+Deno.test("deno task test lists what the machine lacks", async () => {
   await using checkout = await freshCheckout(`
-    import { unlessLacking } from "../unless_lacking.ts";
+    import { skipIfLacking } from "../skip_if_lacking.ts";
     for (const [lack, name] of [["busybox", "a"], ["fish", "b"], ["busybox", "c"], [, "d"]]) {
-      Deno.test(unlessLacking(lack, { name, fn: () => {} }));
+      Deno.test(skipIfLacking(lack, { name, fn: () => {} }));
     }
-    Deno.test("e", async (t) => void await t.step(unlessLacking("jq", { name: "f", fn() {} })));
+    Deno.test("e", async (t) => void await t.step(skipIfLacking("jq", { name: "f", fn() {} })));
   `);
   const run = await checkout.test(["test/real/a_test.ts"], {});
   assertEquals(run.code, 0, run.stderr);

@@ -8,7 +8,7 @@ import {
   type ThrowawayHomeOptions,
 } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
-import { inside, IS_ELSEWHERE } from "../inside.ts";
+import { loadInProcess, STARTS_PROGRAM } from "../in_process.ts";
 import { leftovers } from "../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
 import { checkOutput, parseOutput, type Run } from "./run.ts";
@@ -92,24 +92,24 @@ export class StandIn implements AsyncDisposable {
   }
 
   /**
-   * The same inside this process, see `runInside`: for a run of one prompt of which the program itself is not asked, its
+   * The same inside this process, see `runCommandInProcess`: for a run of one prompt of which the program itself is not asked, its
    * signals, its streams and what surrounds it.
    */
-  async printHere(
+  async printInProcess(
     args: readonly string[],
     options: Pick<
       StartOptions,
       "stdin" | "env" | "cwd" | "namesBinary" | "warns" | "wakes" | "keeps"
     > = {},
   ): Promise<Run> {
-    if (IS_ELSEWHERE) return await this.print(args, options);
+    if (STARTS_PROGRAM) return await this.print(args, options);
     const { stdin, env, cwd = this.home.project, namesBinary = true } = options;
     const named = namesBinary ? ["--claude-binary", this.binary] : [];
     this.#noteFiles();
     const run = Symbol();
     this.#inside.add(run);
-    const { runInside } = await inside();
-    const output = await runInside([...named, ...args], {
+    const { runCommandInProcess } = await loadInProcess();
+    const output = await runCommandInProcess([...named, ...args], {
       env: { ...this.home.env, ...env },
       cwd,
       ...(stdin === undefined ? {} : { stdin }),

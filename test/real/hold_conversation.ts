@@ -1,6 +1,6 @@
 import { CLAUDE_PRINT } from "../claude_print.ts";
-import { inside, IS_ELSEWHERE } from "../inside.ts";
-import type { ConversationInside } from "../run_inside.ts";
+import { loadInProcess, STARTS_PROGRAM } from "../in_process.ts";
+import type { ConversationInside } from "../run_in_process.ts";
 import type { ProgramOutput } from "../start_program.ts";
 import { type JsonObject, parseFrames } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
@@ -49,11 +49,11 @@ export async function hold(
   script: Script,
   args: readonly string[] = [],
 ): Promise<ProgramOutput> {
-  if (IS_ELSEWHERE) return await holdWithProgram(real, script, args);
-  const { converseInside } = await inside();
+  if (STARTS_PROGRAM) return await holdWithProgram(real, script, args);
+  const { converseInProcess } = await loadInProcess();
   const { home: { env, project: cwd } } = real;
   const words = ["--claude-binary", real.binary, ...FORMATS, ...args];
-  const spoken = await converseInside(words, { env, cwd });
+  const spoken = await converseInProcess(words, { env, cwd });
   return await speak({ ...spoken, pid: Deno.pid }, { real, script });
 }
 

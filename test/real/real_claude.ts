@@ -11,7 +11,7 @@ import {
   type ThrowawayHomeOptions,
 } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
-import { inside, IS_ELSEWHERE } from "../inside.ts";
+import { loadInProcess, STARTS_PROGRAM } from "../in_process.ts";
 import { leftovers } from "../leftovers.ts";
 import { type ProgramOptions, type ProgramOutput, startProgram } from "../start_program.ts";
 import { asRecorded, type RecordedName } from "./as_recorded.ts";
@@ -104,17 +104,17 @@ export class RealClaude implements AsyncDisposable {
   }
 
   /**
-   * The same inside this process, see `runInside`: for a run of one prompt of which the program itself is not asked, its
+   * The same inside this process, see `runCommandInProcess`: for a run of one prompt of which the program itself is not asked, its
    * signals, its streams and what surrounds it.
    */
-  async printHere(
+  async printInProcess(
     args: readonly string[],
     options: Pick<StartOptions, "stdin" | "env" | "cwd"> = {},
   ): Promise<ProgramOutput> {
-    if (IS_ELSEWHERE) return await this.print(args, options);
+    if (STARTS_PROGRAM) return await this.print(args, options);
     const { stdin, env, cwd = this.home.project } = options;
-    const { runInside } = await inside();
-    return await runInside(this.#completed(args), {
+    const { runCommandInProcess } = await loadInProcess();
+    return await runCommandInProcess(this.#completed(args), {
       stdin,
       env: { ...this.home.env, ...env },
       cwd,

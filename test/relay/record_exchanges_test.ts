@@ -73,7 +73,7 @@ async function threeAnswers(folder: string) {
   return { answers, told, taken };
 }
 
-Deno.test("equal requests are recorded each time, in order and without secrets", async () => {
+Deno.test("equal requests are recorded in order, without secrets", async () => {
   using there = scene();
   const { answers, told, taken } = await threeAnswers(there.folder);
   assertEquals([told, taken], [[], [2, 2, 2]]);
@@ -96,7 +96,7 @@ Deno.test("a folder that cannot be written costs no answer", async () => {
   assertStringIncludes(told[0] ?? "", "Cannot write the exchange");
 });
 
-Deno.test("a stream is recorded as it comes, as an answer that broke off", async () => {
+Deno.test("a broken stream is recorded as it came", async () => {
   using there = scene();
   let stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -156,7 +156,7 @@ function happens(
   return happened;
 }
 
-Deno.test("an answer that is too long, or that fails, is reported and not kept", () => {
+Deno.test("a long or failed answer is reported and not kept", () => {
   const pieces = ["an", "sw", "er"];
   assertEquals(happens(pieces, { most: 6 }), ["kept 3", "end"]);
   assertEquals(happens(pieces, { most: 5 }), [

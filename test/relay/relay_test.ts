@@ -180,7 +180,7 @@ Deno.test("request bodies have a limit, singly and together", async () => {
   assertEquals(await postOnceFree(700), [200, "700"]);
 });
 
-Deno.test("a body that stops arriving is refused and its memory is free", async () => {
+Deno.test("a stalled body is refused and its memory freed", async () => {
   const bodies = new RequestBodies({ bytes: 1000, bytesOfAll: 1000, idleMs: 50 });
   using relay = startRelay({ bodies, answer: () => Promise.resolve(new Response("ok")) });
   for (let round = 0; round < 3; round++) {

@@ -7,7 +7,7 @@ import {
 import { placesFor } from "../../src/sandbox/places/places.ts";
 import { exposedRuns, writableFolders } from "../../src/sandbox/places/writable_folders.ts";
 import { OTHER_USER_LACK } from "../daily/security/other_user.ts";
-import { unlessLacking } from "../unless_lacking.ts";
+import { skipIfLacking } from "../skip_if_lacking.ts";
 
 const ALL = ["/srv/tmp", "/tmp", "/var/tmp"] as const;
 const placesFrom = (...folders: readonly string[]) =>
@@ -86,7 +86,7 @@ Deno.test("exposedRuns() omits the folder that the run works in", () => {
   assertEquals(exposedRuns(RUNS, { writable: ["/"], inside: [FOLDER, work] }), []);
 });
 
-Deno.test(unlessLacking(OTHER_USER_LACK, {
+Deno.test(skipIfLacking(OTHER_USER_LACK, {
   name: "makeFolderIn() refuses a folder that another user swapped in",
   fn: () => {
     const place = Deno.makeTempDirSync();

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { closeFd } from "../../ffi/descriptors/fd.ts";
 import { listenUnix } from "../../ffi/descriptors/unix_socket.ts";
 import { CliError } from "../../src/cli_error.ts";
-import { unlessLacking } from "../unless_lacking.ts";
+import { skipIfLacking } from "../skip_if_lacking.ts";
 import { serverPlaces } from "../../src/serve/places.ts";
 import { holdServerFolder, inServerFolder } from "../../src/serve/server_folder.ts";
 import { writeToken } from "../../src/serve/token.ts";
@@ -163,7 +163,7 @@ Deno.test("foreign files in the server's folder stay", () => {
   assertEquals(namesIn(folder).toSorted(), ["run.sock", "token"]);
 });
 
-Deno.test(unlessLacking(Deno.uid() === 0 ? undefined : "root's rights", {
+Deno.test(skipIfLacking(Deno.uid() === 0 ? undefined : "root's rights", {
   name: "another user's file in the folder stays",
   fn() {
     using there = scene();

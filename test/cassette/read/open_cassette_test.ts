@@ -74,7 +74,7 @@ Deno.test("openRecorded() says why a folder is no recording", () => {
   assertThrows(() => read(folder.path), CliError, "Cannot read");
 });
 
-Deno.test("a missing cast, a FIFO and a later format are refused", () => {
+Deno.test("a missing cast, a FIFO and later formats are refused", () => {
   assertEquals(refusal({}, readCassette), "Cannot read it/child.cast: it does not exist");
   using folder = tempFolder();
   makeFifo(`${folder.path}/child.cast`);
@@ -180,7 +180,7 @@ Deno.test("a survey reads a tape of another program", () => {
   assertEquals(Object.entries(frames), [["__proto__", 1], ["\x1b[2J", 1], ["result/success", 1]]);
 });
 
-Deno.test("a survey reads a tape alone, but no folder of tapes", () => {
+Deno.test("a survey reads a tape, but no folder of tapes", () => {
   using folder = tempFolder({ "input.jsonl": RESULT });
   const { parts, turns, frames } = surveyCassette(`${folder.path}/input.jsonl`);
   assertEquals([Object.keys(parts), turns, frames], [["tape.jsonl"], 1, { "result/success": 1 }]);

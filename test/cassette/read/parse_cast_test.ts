@@ -262,7 +262,7 @@ function spoiled(value: unknown): readonly unknown[] {
     .flatMap(([key, item]) => spoiled(item).map((other) => ({ ...value, [key]: other })));
 }
 
-Deno.test("a cast keeps all fields of messages and refuses impossible values", () => {
+Deno.test("a cast keeps message fields and refuses impossible values", () => {
   const event = (message: unknown): CastEvent => (
     { at: 0, code: "h", data: JSON.stringify({ type: "message", message }) }
   );

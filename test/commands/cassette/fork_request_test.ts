@@ -151,7 +151,7 @@ Deno.test("stdin is read only as far as it fits", async () => {
   }
 });
 
-Deno.test("a piece of very many lines is taken line by line", async () => {
+Deno.test("a piece of many lines is taken line by line", async () => {
   const { readable } = stdinOf(["{}\n".repeat(10_000)]);
   assertEquals((await allOf(linesOfStdin({ readable }))).length, 10_000);
 });

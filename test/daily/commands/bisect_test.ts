@@ -11,7 +11,7 @@ import { leftovers } from "../../leftovers.ts";
 import { MOUNT_LACK } from "../../program/mount_lack.ts";
 import { until } from "../../program/stand_in.ts";
 import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { writeScript } from "../../write_script.ts";
 
 /** Searches verdicts such as "ggsb", a letter a version, and counts the tests. */
@@ -279,7 +279,7 @@ fi`;
   }, { before });
 });
 
-Deno.test(unlessLacking(MOUNT_LACK, {
+Deno.test(skipIfLacking(MOUNT_LACK, {
   name: "bisect refuses a disk without room for a download",
   fn: () =>
     inScene(async ({ home, command, env }) => {

@@ -11,7 +11,7 @@ import { OTHER_USER_LACK } from "../security/other_user.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { runInTerminal } from "../../program/terminal_run.ts";
 import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { compile } from "./compile.ts";
 import { linkOrCopy, run } from "./link_or_copy.ts";
 import { NOWHERE } from "../../nowhere.ts";
@@ -84,7 +84,7 @@ Deno.test("the executable", async (t) => {
     });
 
     await t.step(
-      "has the same bytes from elsewhere, where the official runtime is missing",
+      "is the same from another runtime source",
       async () => {
         const { root, env } = await copyOfSources(folder);
         const options = { root, env, offline: true };
@@ -145,7 +145,7 @@ Deno.test("the executable", async (t) => {
       assertEquals(flags.toSorted(), PERMISSIONS.map(({ flag }) => flag).toSorted());
     });
 
-    await t.step("needs no home, and leaves nothing in it or in the temp folder", async () => {
+    await t.step("needs no home and leaves nothing behind", async () => {
       const [home, tmp] = [`${folder}/home`, `${folder}/tmp`];
       for (const path of [home, tmp]) await Deno.mkdir(path, { mode: 0o500 });
       const say = async (args: readonly string[], env: Readonly<Record<string, string>>) =>
@@ -169,7 +169,7 @@ Deno.test("the executable", async (t) => {
       for (const path of [home, tmp]) assertEquals([...Deno.readDirSync(path)], []);
     });
 
-    await t.step("runs a prompt, and reads a screen it does not know", async () => {
+    await t.step("runs a prompt and reads an unknown screen", async () => {
       await using claude = await StandIn.set({
         dialogs: [{
           lines: ["The moon is full tonight", "", "Do you want to howl?"],
@@ -217,7 +217,7 @@ Deno.test("the executable", async (t) => {
       assertMatch(stderr, /: File too large .*\n {2}Raise the limit .*: ulimit -f\n$/u);
     });
 
-    await t.step(unlessLacking(OTHER_USER_LACK, {
+    await t.step(skipIfLacking(OTHER_USER_LACK, {
       name: "names a limit of processes",
       fn: async () => {
         await using claude = await StandIn.set();
@@ -236,7 +236,7 @@ Deno.test("the executable", async (t) => {
       },
     }));
 
-    await t.step("says what it may not do, without a question and without a stack", async () => {
+    await t.step("reports a missing permission without question or stack", async () => {
       await using claude = await StandIn.set();
       const command = [executable, "--claude-binary", claude.binary, "hello"];
       const size = { rows: 24, cols: 200 };

@@ -21,7 +21,7 @@ function bundle(hash: string, cache: string): ReadonlyMap<string, string> {
   ]);
 }
 
-Deno.test("stableNames() numbers the files as they are reached, and keeps no folder of the machine's", () => {
+Deno.test("stableNames() numbers files and keeps no machine folder", () => {
   const names = stableNames(bundle("0000", "../.cache/deno"), "main.js");
   assertEquals(Object.fromEntries(names), {
     "main.js":
@@ -34,7 +34,7 @@ Deno.test("stableNames() numbers the files as they are reached, and keeps no fol
   assertEquals(names, stableNames(bundle("1111", "../../home/me/deno dir"), "main.js"));
 });
 
-Deno.test("stableNames() leaves out what nothing leads to, and text that only looks like a file", () => {
+Deno.test("stableNames() leaves out unreached files and lookalikes", () => {
   const text = 'const text = "./other-ABCDEFGH.js";\n';
   const files = new Map([["main.js", text], ["lost-ABCDEFGH.js", ""]]);
   assertEquals(Object.fromEntries(stableNames(files, "main.js")), { "main.js": text });

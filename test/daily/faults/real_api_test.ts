@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { LoggedRequest } from "../../../src/learn/api/messages_api.ts";
 import { readReplyScript, type Reply } from "../../../src/learn/api/reply_script.ts";
-import { converseHere } from "../../program/library/converse_here.ts";
+import { converseWithLibrary } from "../../program/library/converse_with_library.ts";
 import { RealClaude } from "../../real/real_claude.ts";
 
 /** The script of the API for each turn, and the line that names the cause. Rows of parity have the other errors. */
@@ -41,7 +41,7 @@ Deno.test("2.1.332: a failing API ends the turn, not the conversation", async ()
     api: { reply: failing() },
     home: { env: { CLAUDE_CODE_MAX_RETRIES: "0", API_TIMEOUT_MS: `${TIMEOUT_MS}` } },
   });
-  await using conversation = converseHere(real, { args: ["--allowedTools", "Bash"] });
+  await using conversation = converseWithLibrary(real, { args: ["--allowedTools", "Bash"] });
   for (const [turn, { script, says }] of TURNS.entries()) {
     const { exitCode, frame, problem } = await conversation.send(promptOf(turn)).result;
     const told = problem?.message ?? "";

@@ -10,7 +10,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers, processesOf } from "../../leftovers.ts";
-import { eventsOf } from "../../program/serve/http/serve_here.ts";
+import { eventsOf } from "../../program/serve/http/serve_in_process.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { type Program, startProgram } from "../../start_program.ts";
 import { concurrently } from "../../concurrently.ts";

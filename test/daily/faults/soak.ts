@@ -10,7 +10,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
 import { leftovers, processesOf } from "../../leftovers.ts";
-import { performHere } from "../../real/perform_here.ts";
+import { performInProcess } from "../../real/perform_in_process.ts";
 import { StandIn, until } from "../../program/stand_in.ts";
 import { startProgram } from "../../start_program.ts";
 import { concurrently } from "../../concurrently.ts";
@@ -150,7 +150,7 @@ async function performLoop(loops: number): Promise<Growth> {
   });
   let before = used();
   for (let count = 1; count <= loops; count++) {
-    const { report } = await performHere(claude, { prompt: "hello" });
+    const { report } = await performInProcess(claude, { prompt: "hello" });
     if (report.exitCode !== 0) throw new Error(`A run failed: ${report.problem?.message}`);
     if (count === Math.floor(loops / 2)) before = used();
   }

@@ -3,7 +3,7 @@ import type { Moment as StandInMoment, Scenario } from "../../../fixtures/mock/s
 import { IS_WARM } from "../parity/warm_server.ts";
 import type { Run } from "../../program/run.ts";
 import { StandIn } from "../../program/stand_in.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { concurrently } from "../../concurrently.ts";
 
 /** The moments of a run at which a fault strikes, in order. */
@@ -139,7 +139,7 @@ async function play(
   const { wrap } = ends;
   await using cell = isWarm ? await warmCell(moments[0]) : undefined;
   const run = wrap === undefined && cell === undefined
-    ? await claude.printHere(args, { warns: true })
+    ? await claude.printInProcess(args, { warns: true })
     : await claude.print(args, {
       warns: true,
       wrap: (command) => {
@@ -178,7 +178,7 @@ export function testFaults(
   } = {},
 ): void {
   for (const fault of faults) {
-    Deno.test(unlessLacking(fault.lack, {
+    Deno.test(skipIfLacking(fault.lack, {
       name: `a run survives or reports: ${fault.name}${isWarm ? ", with a warm child" : ""}`,
       fn: () =>
         concurrently(runsOf(fault, { isWarm, moments }), {

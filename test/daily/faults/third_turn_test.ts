@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import type { Moment, Scenario } from "../../../fixtures/mock/scenario.ts";
 import type { TurnResult } from "../../../src/library/mod.ts";
 import { leftovers } from "../../leftovers.ts";
-import { converseHere } from "../../program/library/converse_here.ts";
+import { converseWithLibrary } from "../../program/library/converse_with_library.ts";
 import { StandIn, until } from "../../program/stand_in.ts";
 import { concurrently } from "../../concurrently.ts";
 
@@ -76,7 +76,7 @@ for (const { name, run, ends, outlived } of FAULTS) {
       limit: LIMIT,
       each: async (at) => {
         await using claude = await StandIn.set(scenarioAt(at, run));
-        const conversation = converseHere(claude);
+        const conversation = converseWithLibrary(claude);
         const turns: TurnResult[] = [];
         for (const [index, text] of TEXTS.entries()) {
           // A fault at the last moment of the turn may strike after the result.

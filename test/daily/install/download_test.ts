@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { findTool, lackOf } from "../../find_tool.ts";
-import { heardLack } from "../../heard_lack.ts";
+import { findTool, missingTool } from "../../missing_tool.ts";
+import { ignoredSignalLack } from "../../ignored_signal_lack.ts";
 import { processesOf } from "../../leftovers.ts";
 import { fakeProgram, type Newcomer, sha256 } from "./newcomer.ts";
 import { type Answer, serveReleases } from "./release_server.ts";
@@ -18,7 +18,7 @@ const DOWNLOADERS = [
     name: "busybox",
     newcomer: { scripts: { wget: `exec ${findTool("busybox") ?? "busybox"} wget "$@"` } },
   },
-].map((each) => ({ ...each, otherTools: true, lack: lackOf(each.name) }));
+].map((each) => ({ ...each, otherTools: true, lack: missingTool(each.name) }));
 
 /** Signals during a download, and their exit codes. */
 const INTERRUPTIONS = [
@@ -106,7 +106,7 @@ for (const { name, ...needs } of DOWNLOADERS) {
       assertEquals(code, expected);
       assertStringIncludes(stderr, "install.sh: Interrupted: nothing was changed\n");
       await assertNothingDone(user);
-    }, { ...needs, lack: needs.lack ?? heardLack(signal), once: name !== "curl" });
+    }, { ...needs, lack: needs.lack ?? ignoredSignalLack(signal), once: name !== "curl" });
   }
 }
 
@@ -159,7 +159,7 @@ for (const tool of ["curl", "wget"]) {
   }, {
     newcomer: { tools: [tool] },
     otherTools: true,
-    lack: lackOf(tool) ?? lackOf("openssl"),
+    lack: missingTool(tool) ?? missingTool("openssl"),
     once: true,
   });
 }

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { lackOf } from "../../find_tool.ts";
+import { missingTool } from "../../missing_tool.ts";
 import { MOUNT_LACK } from "../../program/mount_lack.ts";
 import type { InstallOptions, Newcomer } from "./newcomer.ts";
 import { fakeProgram, sha256 } from "./newcomer.ts";
@@ -84,7 +84,7 @@ for (const tool of ["shasum", "openssl"]) {
     newcomer: { without: ["sha256sum"], tools: [tool, "perl"] },
     otherTools: true,
     once: true,
-    lack: lackOf(tool),
+    lack: missingTool(tool),
   });
 }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { findTool, lackOf } from "../../find_tool.ts";
+import { findTool, missingTool } from "../../missing_tool.ts";
 import { MOUNT_LACK } from "../../program/mount_lack.ts";
 import { fakeProgram, type InstallOptions, type Newcomer, sha256 } from "./newcomer.ts";
 import { serveReleases } from "./release_server.ts";
@@ -67,7 +67,7 @@ testUnderShells(
       folders: [".local/bin", ".local/share/claude-print", ".zfunc"],
       scripts: { cp: deadly("cp"), mv: deadly("mv") },
     },
-    lack: lackOf("setsid"),
+    lack: missingTool("setsid"),
     otherTools: true,
     once: true,
   },
@@ -111,7 +111,7 @@ for (const [where, options] of PLACES) {
     },
     {
       newcomer: { tools: ["curl"] },
-      lack: lackOf("curl") ??
+      lack: missingTool("curl") ??
         (where === "" ? undefined : MOUNT_LACK),
     },
   );

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Program, type ProgramOutput, startProgram } from "../../start_program.ts";
-import { findTool } from "../../find_tool.ts";
+import { findTool } from "../../missing_tool.ts";
 import type { Shell } from "./shells.ts";
 
 /** The installer of this checkout. */

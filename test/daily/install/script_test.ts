@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join, resolve } from "node:path";
-import { findTool, lackOf } from "../../find_tool.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { findTool, missingTool } from "../../missing_tool.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { INSTALLER, makeNewcomer } from "./newcomer.ts";
 import { SHELLS } from "./shells.ts";
 import { testUnderShells } from "./test_under_shells.ts";
@@ -10,7 +10,7 @@ const SCRIPT = await Deno.readTextFile(INSTALLER);
 
 for (const dialect of ["sh", "dash"]) {
   const shellcheck = findTool("shellcheck");
-  Deno.test(unlessLacking(lackOf("shellcheck"), {
+  Deno.test(skipIfLacking(missingTool("shellcheck"), {
     name: `install.sh passes shellcheck as ${dialect}`,
     fn: async () => {
       const { stdout } = await new Deno.Command(shellcheck ?? "", {

@@ -1,4 +1,4 @@
-import { findTool } from "../../find_tool.ts";
+import { findTool } from "../../missing_tool.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
 /** A shell that the installer must run under. */

@@ -1,5 +1,5 @@
-import { lackOf } from "../../find_tool.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { missingTool } from "../../missing_tool.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { makeNewcomer, type Newcomer, type NewcomerOptions } from "./newcomer.ts";
 import { type Shell, SHELLS } from "./shells.ts";
 
@@ -29,7 +29,7 @@ export function testUnderShells(
   const turn = count++ % Math.max(present.length, 1);
   for (const shell of needs.once === true ? present.slice(turn, turn + 1) : shells) {
     const [program = ""] = shell.name.split(" ");
-    Deno.test(unlessLacking(lackOf(program) ?? needs.lack, {
+    Deno.test(skipIfLacking(missingTool(program) ?? needs.lack, {
       name: `${name}, under ${shell.name}`,
       fn: async () => {
         await using newcomer = await makeNewcomer(shell, needs.newcomer);

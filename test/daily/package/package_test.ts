@@ -12,7 +12,7 @@ import { emptyDenoDir, releaseCheckout } from "./release_checkout.ts";
 /** What stands for the real @std is made of the linked packages, which CI has dropped here and there. */
 const ignore = !Object.hasOwn(deno, "links");
 
-Deno.test("a release is made of real packages, and runs from a registry", { ignore }, async (t) => {
+Deno.test("a release has real packages and runs from a registry", { ignore }, async (t) => {
   await using registry = startRegistry();
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
   const { home } = claude;
@@ -31,7 +31,7 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
 
   await releaseCheckout(registry, { folder: checkout, env });
 
-  await t.step("its lock names all it is made of, and no repack of it", async () => {
+  await t.step("its lock names all parts and no repack", async () => {
     const lock = JSON.parse(await Deno.readTextFile(`${checkout}/deno.lock`));
     const std = [...registry.packages].map(([name, { version }]) => `${name}@${version}`);
     assertEquals(Object.keys(lock.jsr).toSorted(), std.toSorted());
@@ -40,7 +40,7 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
   });
 
   await t.step(
-    "its executable holds that, on Deno's own runtime or not at all",
+    "its executable is made on Deno's official runtime",
     async () => {
       // The release reaches no npm.
       await npmRuntime();
@@ -90,7 +90,7 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
     assert(files.has("/src/main.ts") && files.has("/ffi/libc.ts"));
   });
 
-  await t.step("its version is that of deno.json, and its imports name what was tested", () => {
+  await t.step("its version and imports are those of deno.json", () => {
     const config = JSON.parse(new TextDecoder().decode(files.get("/deno.json")));
     assertEquals([config.version, config.links], [deno.version, undefined]);
     const names = Object.keys(deno.imports).map((name) => `"${name}`);
@@ -133,7 +133,7 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
     assertMatch(stderr, /\| +Shall we\?\n/u);
   });
 
-  await t.step("the folder that it is started in has no say in what runs", async () => {
+  await t.step("the working directory does not change what runs", async () => {
     const hostile = `${home.project}/hostile`;
     for (const [path, text] of Object.entries(hostileFolder(registry.url))) {
       await Deno.mkdir(`${hostile}/${path.slice(0, path.lastIndexOf("/") + 1)}`, {

@@ -72,7 +72,9 @@ export async function runRow(
     };
     if (who === "claude -p") return await real.claudeP(args, options);
     const ours = ["-p", ...record ? ["--record", cassette] : [], ...args];
-    return isOfProgram(row) ? await real.print(ours, options) : await real.printHere(ours, options);
+    return isOfProgram(row)
+      ? await real.print(ours, options)
+      : await real.printInProcess(ours, options);
   };
   for (const args of row.before ?? []) await run(args, "claude -p");
   const before = real.api.turns.length;

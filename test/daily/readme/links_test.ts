@@ -19,7 +19,7 @@ for (
   });
 }
 
-Deno.test("a page of this project is named by a link, not by its title", () => {
+Deno.test("pages are named by links, not by titles", () => {
   for (const path of ["SECURITY.md", "CONTRIBUTING.md", ...PAGES.map(({ path }) => path)]) {
     const text = (read(path) ?? "").replaceAll(/\s+/gu, " ");
     assertEquals(/(?:README|[A-Z]+\.md) under "[^"]+"/u.exec(text)?.[0], undefined, path);

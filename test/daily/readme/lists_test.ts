@@ -8,7 +8,7 @@ import { PAGES } from "./pages.ts";
 const read = (path: string) => Deno.readTextFileSync(new URL(`../../../${path}`, import.meta.url));
 const README = read("README.md");
 
-Deno.test("the commands of the pages and of CONTRIBUTING.md are tasks of the project", () => {
+Deno.test("commands in docs and CONTRIBUTING.md are tasks", () => {
   const texts = [...PAGES.map(({ text }) => text), read("CONTRIBUTING.md")].join("");
   const tasks = [...texts.matchAll(/(?:npx -y deno@2\.9\.6|deno) task\s([\w:-]+)/gu)]
     .map(([, name]) => name);
@@ -22,7 +22,7 @@ Deno.test("CI begins with README's test command", () => {
   assertEquals(lines.find((line) => /^(?:npx|deno) /u.test(line)), command);
 });
 
-Deno.test("wherever the package is run, the folder that it is run in has no say", () => {
+Deno.test("the package ignores configuration in its working directory", () => {
   const paths = [...PAGES.map(({ path }) => path), "install.sh", ...sourcesBelow("src")];
   const found = paths.flatMap((path) =>
     [...read(path).matchAll(/deno run\b.*jsr:@claude-print\/cli/gu)].map(([command]) => command)
@@ -52,7 +52,7 @@ Deno.test("docs/security.md lists the capabilities that can be learnt", () => {
   );
 });
 
-Deno.test("every error text of the README is one of the program's", () => {
+Deno.test("every error in the README is the program's", () => {
   const [, table = ""] = /^\| it says +\|.*?\n(.*?)\n\n/msu.exec(README) ?? [];
   const texts = [...table.matchAll(/^\| (`.*?`) +\|/gmu)]
     .flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/gu)].map(([, text = ""]) => text));
@@ -74,7 +74,7 @@ function* sourcesBelow(folder: string): Generator<string> {
   }
 }
 
-Deno.test("docs/executable.md lists the executable's permissions and what for, all of them", () => {
+Deno.test("docs/executable.md lists all permissions of the executable", () => {
   const rows = [...read("docs/executable.md").matchAll(/^\| `(--allow-[^`]+)` +\| (.*?) +\|$/gmu)]
     .map(([, flag = "", reason = ""]) => ({ flag, reason }));
   assertEquals(rows, PERMISSIONS.map(({ flag, reason }) => ({ flag, reason })));

@@ -2,7 +2,7 @@ import { installMockClaude } from "../../../fixtures/mock/install_mock_claude.ts
 import { makeThrowawayHome, type ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
-import { findTool } from "../../find_tool.ts";
+import { findTool } from "../../missing_tool.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
 
 const ROOT = new URL("../../..", import.meta.url).pathname;

@@ -35,7 +35,7 @@ Deno.test("the Argo template's container runs the line it is given", async () =>
   assert(text.includes("expression: asInt(lastRetry.exitCode) in [75, 124]"));
 });
 
-Deno.test("the exit code of a container is that of its run", async () => {
+Deno.test("a container has the exit code of its run", async () => {
   await using reader = await newcomer();
   const { script } = recipe("WorkflowTemplate");
   assertEquals((await reader.type(script, { LINE: "no json" })).code, 2);

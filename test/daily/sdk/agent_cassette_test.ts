@@ -14,7 +14,7 @@ import { createRedactor } from "../../../src/redaction/redact.ts";
 import { playedTape } from "../../cassette/program/played_tape.ts";
 import { writeClaudePrint } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";
 import { RealClaude } from "../../real/real_claude.ts";
 
@@ -48,7 +48,7 @@ interface Entry {
 
 const read = ({ dir }: Entry) => dir === "read";
 
-Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
+Deno.test(skipIfLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
   name: "claude-agent-cassette and claude-print replay each other's tapes",
   fn: async () => {
     if (python === undefined) return;

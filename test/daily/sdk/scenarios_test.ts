@@ -3,7 +3,7 @@ import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";
 import { RealClaude } from "../../real/real_claude.ts";
 import { pythonUser, type Sdk, type SdkUser, typescriptUser } from "../../program/sdk/scenarios.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import {
   installClaudePrint,
   playScenarios,
@@ -13,12 +13,12 @@ import {
 
 const python = usablePython();
 
-Deno.test("users of the SDK for TypeScript see the same as with claude -p", async (test) => {
+Deno.test("a live TypeScript SDK user sees what claude -p prints", async (test) => {
   await sameForUser(test, "typescript", await typescriptUser());
 });
 
-Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
-  name: "users of the SDK for Python see the same as with claude -p",
+Deno.test(skipIfLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
+  name: "a live Python SDK user sees what claude -p prints",
   fn: async (test) => {
     if (python === undefined) return;
     await sameForUser(test, "python", await pythonUser(python));

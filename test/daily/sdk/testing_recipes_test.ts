@@ -7,7 +7,7 @@ import { shellQuote } from "../../../src/shell_quote.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { codeBlocks } from "../../examples/code_blocks.ts";
 import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";
 import { RealClaude } from "../../real/real_claude.ts";
 
@@ -27,7 +27,7 @@ interface Recipe {
   readonly failsAsAnother?: boolean;
 }
 
-Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
+Deno.test(skipIfLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
   name: "the pytest recipe records once, replays, and rejects another prompt",
   fn: async () => {
     if (python === undefined) return;
@@ -67,7 +67,7 @@ Deno.test("the deno recipe records once, replays, and rejects another prompt", a
 
 const node = usableNode();
 
-Deno.test(unlessLacking(node === undefined ? "Node 20 with npm" : undefined, {
+Deno.test(skipIfLacking(node === undefined ? "Node 20 with npm" : undefined, {
   name: "the vitest recipe records once and replays",
   fn: async () => {
     if (node === undefined) return;

@@ -42,7 +42,7 @@ const HOOKED = {
 const SAID =
   'One. [[bash echo 1]] [[tool StructuredOutput {}]] [[tool StructuredOutput {"count":3}]]';
 
-Deno.test(`${version}: users of the Agent SDKs see the same with a warm child`, async () => {
+Deno.test(`${version}: SDK users see the same with a warm child`, async () => {
   await using real = await RealClaude.set(version, { api: { reply: structuredReply } });
   await using server = await serve({
     args: ["--warm", "1"],

@@ -1,8 +1,8 @@
-import { lackOf } from "../../find_tool.ts";
+import { missingTool } from "../../missing_tool.ts";
 
 /** What this machine lacks to become another user. */
 export const OTHER_USER_LACK: string | undefined = Deno.uid() === 0
-  ? lackOf("setpriv")
+  ? missingTool("setpriv")
   : "root's rights";
 
 /** The user "nobody" of most systems, who owns nothing here. */

@@ -51,7 +51,7 @@ forNewestVersion("an invalid mode of a project allows no tool", async (real) => 
   const args = ["--output-format=stream-json", "--verbose", "--", prompt];
   for (
     const { code, stdout } of [
-      await real.printHere(args, { cwd: folder }),
+      await real.printInProcess(args, { cwd: folder }),
       await real.claudeP(args, { cwd: folder, recorded: "permission_mode/none" }),
     ]
   ) {

@@ -143,7 +143,7 @@ const OURS = [
 // 2.1.330. It gains nothing by that: hooks run as the user anyway, and one for PreToolUse may allow everywhere.
 for (const trusted of [false, true]) {
   forEachVersion(
-    `${trusted ? "a trusted" : "an untrusted"} hostile project gets what claude -p gives`,
+    `${trusted ? "a trusted" : "an untrusted"} hostile project gets no more power`,
     async (real) => {
       const { home } = real;
       await makeHostile(real);
@@ -152,7 +152,7 @@ for (const trusted of [false, true]) {
         claudeJson.projects = { [home.project]: { hasTrustDialogAccepted: true } };
         await Deno.writeTextFile(`${home.path}/.claude.json`, JSON.stringify(claudeJson));
       }
-      const ours = await loot(real, () => real.printHere([...ASKING, PROMPT]));
+      const ours = await loot(real, () => real.printInProcess([...ASKING, PROMPT]));
       const theirs = await asRecorded(
         real,
         `project/${trusted ? "trusted" : "untrusted"}`,
@@ -201,7 +201,7 @@ PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
     }
     await Deno.writeTextFile(`${real.home.project}/.git/HEAD`, "ref: refs/heads/main\n");
     const editor = { TERM_PROGRAM: "vscode", VSCODE_GIT_ASKPASS_MAIN: "/vscode/askpass.js" };
-    const run = await real.printHere([
+    const run = await real.printInProcess([
       ...["--trace", "--permission-mode", "default", "--", "Hi [[bash touch made]] [[say done]]"],
     ], {
       env: { ...editor, ...browsers },
@@ -230,7 +230,7 @@ forNewestVersion("disableAllHooks stops hooks of every source", async (real) => 
   }
   const settings = JSON.stringify({ disableAllHooks: true, hooks });
   // Hooks of ours count requests.
-  const { code, stdout, stderr } = await real.printHere([
+  const { code, stdout, stderr } = await real.printInProcess([
     ...["--inherit-hooks", "--settings", settings, "--allowedTools=Bash", "--max-turns=2", "--"],
     "Hi [[bash echo one]] [[say done]]",
   ]);
@@ -246,13 +246,13 @@ Deno.test("the trust dialog of a project is not answered", async () => {
     const tell = (settings: unknown) =>
       Deno.writeTextFile(`${folder}/settings.json`, JSON.stringify(settings));
     await tell({ env: { FROM_PROJECT: "1" } });
-    const { code, stderr } = await claude.printHere(["hello"]);
+    const { code, stderr } = await claude.printInProcess(["hello"]);
     assertEquals(code, 2);
     assertStringIncludes(stderr, "Claude Code waits for an answer to its workspace trust dialog");
     assertStringIncludes(stderr, "Run claude in this folder once and trust it if you do");
     assertEquals(await claude.keys(), []);
     // Hooks run without trust.
     await tell({ hooks: {} });
-    assertEquals((await claude.printHere(["hello"])).stdout, "Hello from the stand-in.\n");
+    assertEquals((await claude.printInProcess(["hello"])).stdout, "Hello from the stand-in.\n");
   }
 });

@@ -39,7 +39,7 @@ Deno.test("control characters are never pasted, and are proved delivered", () =>
 Deno.test("control characters on stdin press no keys", async () => {
   await using claude = await StandIn.set();
   const prompt = [...KEYS, BIDI].join("\nsome text ");
-  const run = await claude.printHere([], { stdin: prompt });
+  const run = await claude.printInProcess([], { stdin: prompt });
   assertEquals([run.stderr, run.code], ["", 0]);
   const bytes = new TextEncoder().encode(prompt);
   assertEquals(
@@ -53,7 +53,7 @@ forNewestVersion(
   "control and invisible characters reach the API as text",
   async (real) => {
     const prompt = ["Say hello.", ...KEYS, BIDI].join("\nthen ");
-    const run = await real.printHere([], { stdin: prompt });
+    const run = await real.printInProcess([], { stdin: prompt });
     assertEquals(run.code, 0, run.stderr);
     const [request] = real.api.turns.map(({ body }) => messagesRequest(body));
     const content = request?.messages.findLast(({ role }) => role === "user")?.content ?? "";

@@ -7,13 +7,13 @@ import { ANSWER_SUFFIX } from "../../../src/sandbox/folder/folder_contents.ts";
 import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
 import { thisOwner } from "../../../src/sandbox/folder/owner.ts";
 import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
-import { lackOf } from "../../find_tool.ts";
+import { missingTool } from "../../missing_tool.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";
 import { RealClaude, type StartOptions } from "../../real/real_claude.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 /** What this machine lacks for Claude Code's Bash sandbox. */
-const SANDBOX_LACK: string | undefined = lackOf("bwrap") ?? lackOf("socat") ??
+const SANDBOX_LACK: string | undefined = missingTool("bwrap") ?? missingTool("socat") ??
   (await isLetIn() ? undefined : "the right to make user namespaces");
 
 async function isLetIn(): Promise<boolean> {
@@ -243,7 +243,7 @@ for (const version of REAL_VERSIONS) {
     }
   });
 
-  Deno.test(unlessLacking(SANDBOX_LACK, {
+  Deno.test(skipIfLacking(SANDBOX_LACK, {
     name: `${version}: no sandboxed command reaches a private folder`,
     fn: async () => {
       const sandbox = { enabled: true, autoAllowBashIfSandboxed: true };

@@ -75,7 +75,7 @@ forNewestVersion(
       makeFifo(`${work}/${name}`);
     }
     makeFifo(`${project}/CLAUDE.md`);
-    const run = await real.printHere(["--", "Hi [[say done]]"], { cwd: work });
+    const run = await real.printInProcess(["--", "Hi [[say done]]"], { cwd: work });
     assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
     const sent = real.api.requests.map(({ text }) => text).join("");
     assertEquals(["RULES", "SECRET"].map((word) => sent.includes(word)), [true, false]);

@@ -1,9 +1,9 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { lackOf } from "../../find_tool.ts";
+import { missingTool } from "../../missing_tool.ts";
 import { processesOf } from "../../leftovers.ts";
 import { serve } from "../../program/serve/runs/served.ts";
 import { StandIn } from "../../program/stand_in.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
 
 /** All that another user may try at the processes $1, and at the folders $2 and its $3. */
@@ -38,7 +38,7 @@ done
 curl -sS -m 5 -w '\\nstatus %{http_code}\\n' -H 'Content-Type: application/json' -d '{"prompt":"x"}' "$2/v1/run"
 `;
 
-Deno.test(unlessLacking(OTHER_USER_LACK ?? lackOf("curl"), {
+Deno.test(skipIfLacking(OTHER_USER_LACK ?? missingTool("curl"), {
   name: "another user cannot reach a server",
   async fn() {
     // Not the words of any other program on the machine.
@@ -100,7 +100,7 @@ Deno.test(unlessLacking(OTHER_USER_LACK ?? lackOf("curl"), {
   },
 }));
 
-Deno.test(unlessLacking(OTHER_USER_LACK, {
+Deno.test(skipIfLacking(OTHER_USER_LACK, {
   name: "planted folders of another user do not stop runs",
   async fn() {
     const tmp = await Deno.realPath(await Deno.makeTempDir());

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Pool } from "../../../src/serve/pool/pool.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../program/stand_in.ts";
-import { eventsOf, serveHere } from "../../program/serve/http/serve_here.ts";
+import { eventsOf, serveInProcess } from "../../program/serve/http/serve_in_process.ts";
 
 Deno.test("a conversation over HTTP", async () => {
   const tool = { name: "Edit", input: { file_path: "a" }, result: "edited", asks: true };
@@ -13,7 +13,7 @@ Deno.test("a conversation over HTTP", async () => {
     ],
   });
   {
-    await using server = await serveHere(claude);
+    await using server = await serveInProcess(claude);
     const path = await server.open();
     const sent = await server.ask("POST", `${path}/messages`, { content: "one" });
     assertEquals([sent.status, sent.body.last_event_id], [202, 0]);
@@ -84,7 +84,7 @@ Deno.test("a conversation over HTTP", async () => {
 
 Deno.test("POST /v1/run answers as --jsonl does", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
-  await using server = await serveHere(claude);
+  await using server = await serveInProcess(claude);
   const args = ["--claude-binary", claude.binary];
   const line = { prompt: "hello", args, id: 1 };
   const { status, body } = await server.ask("POST", "/v1/run", line);
@@ -144,7 +144,7 @@ Deno.test("POST /v1/run answers as --jsonl does", async () => {
 
 Deno.test("a conversation is recorded, and goes on in another one", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
-  await using server = await serveHere(claude);
+  await using server = await serveInProcess(claude);
   const path = await server.open({ record: true, replay_user_messages: true });
   await server.ask("POST", `${path}/messages`, { content: "one" });
   const events = eventsOf(await server.request("GET", `${path}/events`));
@@ -192,7 +192,7 @@ Deno.test("an interrupting message stops a running command", async () => {
   await using claude = await StandIn.set({
     turns: [[{ tools: [tool] }, { text: "Never" }], [{ text: "You said {prompt}" }]],
   });
-  await using server = await serveHere(claude);
+  await using server = await serveInProcess(claude);
   const path = await server.open();
   await server.ask("POST", `${path}/messages`, { content: "one" });
   const events = eventsOf(await server.request("GET", `${path}/events`));
@@ -210,7 +210,7 @@ Deno.test("a pooled conversation starts its child late", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
   {
     await using pool = new Pool({ warm: 1, max: 2, idleMs: 60_000, tell: () => {} });
-    await using server = await serveHere(claude, {
+    await using server = await serveInProcess(claude, {
       hold: (request, options) => pool.hold(request, options),
     });
     const cwd = `${claude.home.path}/elsewhere`;
@@ -244,7 +244,7 @@ Deno.test("a pooled conversation starts its child late", async () => {
 
 Deno.test("an old Claude Code fails the conversation", async () => {
   await using claude = await StandIn.set({ version: "2.1.197" });
-  await using server = await serveHere(claude);
+  await using server = await serveInProcess(claude);
   const path = await server.open();
   await server.ask("POST", `${path}/messages`, { content: "hi" });
   await until(async () => (await server.ask("GET", path)).body.state === "failed", "it failed");
@@ -266,7 +266,7 @@ async function blurt(path: string, text: string): Promise<void> {
 Deno.test("slow readers lose nothing, nonsense does no harm", async () => {
   const text = "x".repeat(100_000);
   await using claude = await StandIn.set({ turns: [[{ text: `${text} {turn}` }]] });
-  await using server = await serveHere(claude);
+  await using server = await serveInProcess(claude);
   const path = await server.open();
   using slow = await Deno.connect({ transport: "unix", path: server.socket });
   await slow.write(encoder.encode(`GET ${path}/events HTTP/1.0\r\nHost: localhost\r\n\r\n`));
@@ -325,7 +325,7 @@ Deno.test("slow readers lose nothing, nonsense does no harm", async () => {
 Deno.test("a run ends when its request is gone", async () => {
   await using claude = await StandIn.set({ hang: "stream", turns: [[{ text: "Never said." }]] });
   {
-    await using server = await serveHere(claude);
+    await using server = await serveInProcess(claude);
     const gone = new AbortController();
     const run = server.request("POST", "/v1/run", {
       body: JSON.stringify({ prompt: "x", args: ["--claude-binary", claude.binary] }),

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { z } from "zod/mini";
 import { CAST_FILE } from "../../../src/cassette/cassette.ts";
-import { findTool } from "../../find_tool.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { findTool } from "../../missing_tool.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { RECORDED_RUNS } from "../../cassette/recorded_runs.ts";
 
 type Line = readonly [number, string, string];
@@ -30,8 +30,8 @@ function converted(folder: string, format: string): string {
   return new TextDecoder().decode(stdout);
 }
 
-Deno.test(unlessLacking(asciinemaLack(), {
-  name: "asciinema converts a recording to version 3, with the child's exit",
+Deno.test(skipIfLacking(asciinemaLack(), {
+  name: "asciinema converts a recording to version 3",
   fn() {
     for (const { name, folder, cassette: { cast } } of RECORDED_RUNS) {
       const [first, ...events] = linesOf(converted(folder, "asciicast-v3"));
@@ -53,8 +53,8 @@ Deno.test(unlessLacking(asciinemaLack(), {
   },
 }));
 
-Deno.test(unlessLacking(asciinemaLack(), {
-  name: "asciinema shows of a recording what the child wrote, and nothing else",
+Deno.test(skipIfLacking(asciinemaLack(), {
+  name: "asciinema shows only what the child wrote",
   fn() {
     for (const { name, folder, cassette: { cast } } of RECORDED_RUNS) {
       const { header: { width, height }, events } = cast;

@@ -11,7 +11,7 @@ async function childOf(
   args: readonly string[] = [],
   env: Readonly<Record<string, string | undefined>> = {},
 ) {
-  const run = await claude.printHere([...args, "hello"], { env });
+  const run = await claude.printInProcess([...args, "hello"], { env });
   assertEquals([run.stderr, run.code], ["", 0]);
   const start = (await claude.journal("start")).at(-1);
   assert(start !== undefined);

@@ -33,7 +33,7 @@ Deno.test("every known dialog is answered, wherever its caret is", async () => {
         return { show, selected, steps: wanted - selected };
       });
       await using claude = await StandIn.set({ dialogs });
-      const run = await claude.printHere(["hello"]);
+      const run = await claude.printInProcess(["hello"]);
       assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"], run.stderr);
       const chosen = (await claude.journal("dialog")).map((each) => each.chosen);
       assertEquals(chosen, shown.map(({ choice }) => choice));
@@ -81,7 +81,7 @@ async function assertEnds(
   words: { readonly message: string; readonly suggestion: string },
 ): Promise<void> {
   await using claude = await StandIn.set({ dialogs: [request] });
-  const run = await claude.printHere(["--output-format", "json", "hello"]);
+  const run = await claude.printInProcess(["--output-format", "json", "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
   assertEquals(await claude.keys(), []);
   const { message, suggestion } = words;
@@ -141,7 +141,7 @@ Deno.test("a quoted dialog is no dialog", async () => {
   await using claude = await StandIn.set({
     turns: [[{ text: quoted, tools: [write] }, { text: quoted }]],
   });
-  const run = await claude.printHere([quoted]);
+  const run = await claude.printInProcess([quoted]);
   assertEquals([run.code, run.stdout], [0, `${quoted}\n`]);
   assertEquals(await claude.keys(), []);
 });
@@ -151,7 +151,7 @@ const DA1_ANSWER = "\x1b[?6c";
 /** Runs with some probes and returns all keys that the child receives. */
 async function answers(scenario: Parameters<typeof StandIn.set>[0]): Promise<string> {
   await using claude = await StandIn.set(scenario);
-  const run = await claude.printHere(["hello"]);
+  const run = await claude.printInProcess(["hello"]);
   assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
   const reads = await claude.journal("keys");
   return reads.map(({ base64 }) => new TextDecoder().decode(Uint8Array.fromBase64(base64)))

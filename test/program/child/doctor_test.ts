@@ -7,7 +7,7 @@ import type { Check } from "../../../src/doctor/check.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
 import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
 import { StandIn } from "../stand_in.ts";
 import { userFiles } from "../user_files.ts";
@@ -120,7 +120,7 @@ Deno.test("doctor prints no key or token", async () => {
   }
 });
 
-Deno.test(unlessLacking(MOUNT_LACK, {
+Deno.test(skipIfLacking(MOUNT_LACK, {
   name: "doctor refuses a TMPDIR on a full disk",
   fn: async () => {
     await using here = await machine();

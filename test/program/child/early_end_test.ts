@@ -8,7 +8,7 @@ const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 
 Deno.test("--delivery-timeout ends a run whose prompt is not taken", async () => {
   await using claude = await StandIn.set({ hang: "ready" });
-  const run = await claude.printHere([...JSON_FORMAT, "--delivery-timeout", "1", "hello"]);
+  const run = await claude.printInProcess([...JSON_FORMAT, "--delivery-timeout", "1", "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "delivery_timeout"]);
   assertStringIncludes(run.stderr, "Claude Code did not take the prompt in 1 s\n");
   assertStringIncludes(run.stderr, "| ", "the screen is shown");
@@ -19,7 +19,7 @@ Deno.test("a child that ends early fails the run", async () => {
     await using claude = await StandIn.set({
       crash: { at, code: 7, screen: "panic: the \x1b[31mreactor\x1b[0m\nhas \x07melted" },
     });
-    const run = await claude.printHere([...JSON_FORMAT, "hello"]);
+    const run = await claude.printInProcess([...JSON_FORMAT, "hello"]);
     assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
     assertStringIncludes(run.stderr, "Claude Code ended before the turn did: exit code 7\n");
     assertStringIncludes(run.stderr, "  | panic: the reactor\n  | has melted\n");
@@ -30,7 +30,7 @@ Deno.test("a child that refuses to start ends the run", async () => {
   const screen = "\x1b[31m--agent 'nobody' not found. Available agents: claude\x1b[39m\n";
   const outcome = async (...args: string[]) => {
     await using claude = await StandIn.set({ crash: { at: "start", code: 1, screen } });
-    const { code, stdout, stderr, frames } = await claude.printHere([...args, "hello"]);
+    const { code, stdout, stderr, frames } = await claude.printInProcess([...args, "hello"]);
     assertEquals(stderr, "claude-print: --agent 'nobody' not found. Available agents: claude\n");
     return frames.length === 0 ? [code, stdout] : [code, ...frames.map(({ subtype }) => subtype)];
   };
@@ -44,7 +44,7 @@ Deno.test("tools of a killed child do not outlive the run", async () => {
   await using claude = await StandIn.set({
     turns: [[{ tools: [{ name: "Bash", input: { command: "kill -9 $PPID; sleep 600" } }] }]],
   });
-  const run = await claude.printHere([...JSON_FORMAT, "hello"]);
+  const run = await claude.printInProcess([...JSON_FORMAT, "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
   assertStringIncludes(run.stderr, "Claude Code ended before the turn did: SIGKILL\n");
 });
@@ -60,7 +60,7 @@ async function timeOutAt(
     transcriptDelayMs: 10,
   });
   const run = await timeOut(
-    claude.printHere([...format, "--timeout", `${LIMIT_S}`, "hello"]),
+    claude.printInProcess([...format, "--timeout", `${LIMIT_S}`, "hello"]),
     claude.untilNoted("sabotage"),
   );
   assertEquals(run.code, 124, hang);

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
-import { lackOf } from "../../find_tool.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { missingTool } from "../../missing_tool.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
 import { PID_NAMESPACE, PID_NAMESPACE_LACK } from "../pid_namespace.ts";
 import { StandIn } from "../stand_in.ts";
@@ -43,7 +43,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     wrap: around(`mkdir "$HOME"/in; cd "$HOME"/in; chmod 0 .; ${LIKE_ANYBODY} "$@"; code=$?;
       chmod 700 .; exit $code`),
     message: "Cannot work in HOME/in: Permission denied",
-    lack: LIKE_ANYBODY === "" ? undefined : lackOf("setpriv"),
+    lack: LIKE_ANYBODY === "" ? undefined : missingTool("setpriv"),
   },
   "an argument that is not UTF-8": {
     wrap: aroundSources(`"$@" --input-file ${BYTES}`),
@@ -64,7 +64,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 };
 
 for (const [what, { wrap, message, lack }] of Object.entries(REFUSALS)) {
-  Deno.test(unlessLacking(lack, {
+  Deno.test(skipIfLacking(lack, {
     name: `${what} is refused`,
     fn: async () => {
       await using claude = await StandIn.set();
@@ -102,7 +102,7 @@ const MISSING = {
 } as const;
 
 for (const [folder, [lacks, row]] of Object.entries(MISSING)) {
-  Deno.test(unlessLacking(MOUNT_LACK, {
+  Deno.test(skipIfLacking(MOUNT_LACK, {
     name: `a run and doctor report a missing ${folder}`,
     fn: async () => {
       await using claude = await StandIn.set();
@@ -131,7 +131,7 @@ for (
     ["in a pid namespace", `exec unshare ${PID_NAMESPACE.join(" ")}`, PID_NAMESPACE_LACK],
   ] as const
 ) {
-  Deno.test(unlessLacking(lack, {
+  Deno.test(skipIfLacking(lack, {
     name: `a wrapper may start Claude Code ${how}`,
     fn: async () => {
       await using claude = await StandIn.set({ turns: [[{ text: "You said: {prompt}" }]] });

@@ -71,8 +71,8 @@ function comparable(stdout: string): unknown {
 async function tapeOf(format: string): Promise<unknown> {
   const args = FORMATS[format] ?? [];
   await using claude = await StandIn.set(TOOL);
-  const plain = await claude.printHere([...args, "look"]);
-  const run = await claude.printHere([...args, "--record", folderOf(claude), "look"]);
+  const plain = await claude.printInProcess([...args, "look"]);
+  const run = await claude.printInProcess([...args, "--record", folderOf(claude), "look"]);
   assertEquals([run.code, run.stderr], [0, ""], format);
   assertEquals(comparable(run.stdout), comparable(plain.stdout), format);
   const { meta, tape } = recorded(claude, run);
@@ -99,7 +99,7 @@ Deno.test("the tape is the same in every format", async () => {
 
 Deno.test("a failed run is recorded up to its end", async () => {
   await using claude = await StandIn.set({ crash: { at: "prompt", code: 7, screen: "Oops\r\n" } });
-  const run = await claude.printHere(["--record", folderOf(claude), "hello"]);
+  const run = await claude.printInProcess(["--record", folderOf(claude), "hello"]);
   assertEquals(run.code, 2);
   const { cast, tape } = recorded(claude, run);
   assertEquals(cast.events.findLast(({ code }) => code === "x")?.data, "7");
@@ -184,7 +184,7 @@ Deno.test("a recording has no credential of environment, settings or screen", as
   const settings = `${claude.home.path}/mine.json`;
   const text = `{ "env": { "MY_TOKEN": "${setting}" } } // with a comment`;
   await Deno.writeTextFile(settings, text);
-  const run = await claude.printHere(
+  const run = await claude.printInProcess(
     ["--settings", settings, "--record", folderOf(claude), `Say ${key}`],
     { env: { ANTHROPIC_API_KEY: key } },
   );
@@ -212,7 +212,7 @@ Deno.test("only one of two runs records in a folder", async () => {
 
 Deno.test("a recording without the API comes with a warning", async () => {
   await using claude = await StandIn.set();
-  const run = await claude.printHere(["--record", folderOf(claude), "hello"], {
+  const run = await claude.printInProcess(["--record", folderOf(claude), "hello"], {
     warns: true,
     env: { CLAUDE_CODE_USE_BEDROCK: "1" },
   });

@@ -42,13 +42,13 @@ Deno.test("a --session-id in use is refused", async () => {
   await using held = await heldClaude();
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"]);
-  const refused = await claude.printHere(["--timeout", "300", "--session-id", ID, "two"]);
+  const refused = await claude.printInProcess(["--timeout", "300", "--session-id", ID, "two"]);
   assertEquals(refused.code, 1);
   assertMatch(
     refused.stderr,
     /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Wait for the run that has it, process \d+, or/u,
   );
-  const early = await claude.printHere(["--resume", ID, "three"]);
+  const early = await claude.printInProcess(["--resume", ID, "three"]);
   assertEquals(early.code, 1);
   assertStringIncludes(
     early.stderr,
@@ -64,7 +64,7 @@ Deno.test("a --session-id in use is refused", async () => {
   for (const text of ["You said: one", "You said: four"]) assertStringIncludes(transcript(), text);
   assertEquals([...Deno.readDirSync(tmp)], []);
 
-  const known = await claude.printHere(["--session-id", ID, "five"]);
+  const known = await claude.printInProcess(["--session-id", ID, "five"]);
   assertStringIncludes(known.stderr, `Give another --session-id, or go on with it: --resume ${ID}`);
 });
 
@@ -89,12 +89,15 @@ Deno.test("the session of a killed run is rescued first", async () => {
   const first = await start(["--session-id", ID, "one"], { killed: true });
   first.kill("SIGKILL");
   await first.ended;
-  const known = await claude.printHere(["--timeout", "300", "--session-id", ID, "two"]);
+  const known = await claude.printInProcess(["--timeout", "300", "--session-id", ID, "two"]);
   assertEquals(known.code, 1);
   assertStringIncludes(known.stderr, "is already in use.");
   assertStringIncludes(transcript(), '"content":"one"');
   await go();
-  assertEquals((await claude.printHere(["--resume", ID, "three"])).stdout, "You said: three\n");
+  assertEquals(
+    (await claude.printInProcess(["--resume", ID, "three"])).stdout,
+    "You said: three\n",
+  );
   assertStringIncludes(transcript(), "You said: three");
 });
 
@@ -105,7 +108,7 @@ Deno.test("--continue finds the session of a killed run", async () => {
   first.kill("SIGKILL");
   await first.ended;
   await go();
-  const second = await claude.printHere(["--continue", "--output-format", "json", "two"]);
+  const second = await claude.printInProcess(["--continue", "--output-format", "json", "two"]);
   assertEquals([second.code, JSON.parse(second.stdout).session_id], [0, ID]);
   for (const text of ['"content":"one"', "You said: two"]) assertStringIncludes(transcript(), text);
 });
@@ -155,7 +158,7 @@ Deno.test("a --session-id that exists is refused, for a fork too", async () => {
   await Deno.mkdir(projects, { recursive: true });
   for (const id of [taken, resumed]) await Deno.writeTextFile(`${projects}/${id}.jsonl`, "{}\n");
   for (const more of [[], ["--resume", resumed, "--fork-session"]]) {
-    const run = await claude.printHere(["--session-id", taken, ...more, "--", "hello"]);
+    const run = await claude.printInProcess(["--session-id", taken, ...more, "--", "hello"]);
     assertEquals(run.code, 1);
     assertMatch(
       run.stderr,

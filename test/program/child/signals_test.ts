@@ -1,18 +1,18 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
-import { lackOf } from "../../find_tool.ts";
-import { heardLack } from "../../heard_lack.ts";
+import { missingTool } from "../../missing_tool.ts";
+import { ignoredSignalLack } from "../../ignored_signal_lack.ts";
 import { leftovers, processesOf } from "../../leftovers.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { StandIn, until } from "../stand_in.ts";
 import { runInTerminal } from "../terminal_run.ts";
 import { PASSING_S, passTime } from "../../time_out.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
-Deno.test(unlessLacking(heardLack("SIGHUP"), {
-  name: "SIGHUP ends the child and the run with exit code 129",
+Deno.test(skipIfLacking(ignoredSignalLack("SIGHUP"), {
+  name: "SIGHUP ends child and run with exit code 129",
   fn: async () => {
     await using claude = await StandIn.set({ hang: "prompt" });
     const run = claude.start([...JSON_FORMAT, "hello"]);
@@ -46,7 +46,7 @@ Deno.test("a run under nohup survives SIGHUP", async () => {
   assertEquals([code, result["result"]], [0, "Hello from the stand-in."]);
 });
 
-Deno.test(unlessLacking(lackOf("prlimit"), {
+Deno.test(skipIfLacking(missingTool("prlimit"), {
   name: "a file size limit on stdout fails the run",
   fn: async () => {
     await using claude = await StandIn.set({
@@ -160,7 +160,7 @@ Deno.test("the child's terminal follows the size of the user's", async () => {
 Deno.test("a child that ignores SIGTERM after its answer is killed", async () => {
   await using claude = await StandIn.set({ ignoreSignals: ["SIGTERM", "SIGHUP"] });
   const run = await passTime(
-    claude.printHere(["--exit-timeout", `${PASSING_S}`, "hello"], { warns: true }),
+    claude.printInProcess(["--exit-timeout", `${PASSING_S}`, "hello"], { warns: true }),
     claude.untilNoted("signal"),
   );
   assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);

@@ -5,7 +5,7 @@ import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
 import { NOWHERE } from "../../nowhere.ts";
 import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
 import { StandIn } from "../stand_in.ts";
 
@@ -18,7 +18,7 @@ const IMPATIENT = ["--drain-timeout", "0.5"];
 /** Runs a scenario in json format, which has to succeed, and returns the result. */
 async function resultOf(scenario: Partial<Scenario>, args: readonly string[] = []) {
   await using claude = await StandIn.set(scenario);
-  const { code, result } = await claude.printHere([...JSON_FORMAT, ...args, "hello"]);
+  const { code, result } = await claude.printInProcess([...JSON_FORMAT, ...args, "hello"]);
   assertEquals([code, result["subtype"]], [0, "success"]);
   return { result, transcripts: [...claude.transcripts().values()] };
 }
@@ -58,7 +58,7 @@ Deno.test("the answer is complete, however it is written", async (test) => {
 /** Prints without a transcript. */
 async function printUntold(format: readonly string[]): Promise<void> {
   await using claude = await StandIn.set({ transcript: "never" });
-  const run = await claude.printHere([...format, ...IMPATIENT, "hello"]);
+  const run = await claude.printInProcess([...format, ...IMPATIENT, "hello"]);
   assertEquals(run.code, 0);
   if (run.format === "text") assertEquals(run.stdout, `${HELLO}\n`);
   else assertEquals(run.frames.map(({ type, result }) => result ?? type), ["system", HELLO]);
@@ -70,7 +70,7 @@ async function printUnheard(): Promise<void> {
     transcript: "never",
     stopOmits: ["last_assistant_message"],
   });
-  const run = await claude.printHere([...JSON_FORMAT, ...IMPATIENT, "hello"]);
+  const run = await claude.printInProcess([...JSON_FORMAT, ...IMPATIENT, "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "drain_timeout"]);
   assertStringIncludes(run.stderr, "Cannot read the answer");
 }
@@ -115,7 +115,7 @@ Deno.test("other sessions' lines come home but are no frames", async () => {
     }],
     turns: [[{ tools: [{ name: "Bash", input: { command: "true" } }] }, { text: HELLO }]],
   });
-  const run = await claude.printHere([...JSON_FORMAT, "hello"], { warns: true });
+  const run = await claude.printInProcess([...JSON_FORMAT, "hello"], { warns: true });
   const { result, num_turns: turns, session_id: id, usage } = run.result;
   assertEquals([run.code, result, turns], [0, HELLO, 2]);
   assertEquals((usage as Readonly<Record<string, unknown>>)["output_tokens"], 40);
@@ -135,7 +135,7 @@ Deno.test("a replaced transcript costs a warning, not the answer", async () => {
     // The child has ended and written everything: its own transcript would hold it up otherwise.
     const run = `rm "$TRANSCRIPT"; ${make} "$TRANSCRIPT"`;
     await using claude = await StandIn.set({ sabotage: [{ at: "exit", run }] });
-    const { code, result, stderr } = await claude.printHere([...JSON_FORMAT, "hello"], {
+    const { code, result, stderr } = await claude.printInProcess([...JSON_FORMAT, "hello"], {
       warns: true,
     });
     assertEquals([code, result["result"]], [0, HELLO]);
@@ -171,7 +171,7 @@ function keptFor(reason: string): RegExp {
   );
 }
 
-Deno.test(unlessLacking(MOUNT_LACK, {
+Deno.test(skipIfLacking(MOUNT_LACK, {
   name: "a full disk leaves no part of the transcript",
   fn: async () => {
     await using claude = await StandIn.set();
@@ -210,7 +210,7 @@ Deno.test("the next run brings home a transcript that was kept", async () => {
   }
   assertEquals([list.code, warnings.length], [0, 2]);
   await Deno.remove(projects);
-  assertEquals((await claude.printHere(["three"])).code, 0);
+  assertEquals((await claude.printInProcess(["three"])).code, 0);
   const prompts = [...claude.transcripts().values()].map((text) =>
     /"content":"(one|two|three)"/u.exec(text)?.[1]
   );

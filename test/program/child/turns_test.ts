@@ -22,7 +22,7 @@ type ToolResult = { readonly content: string; readonly is_error?: boolean };
 
 Deno.test("three model calls print all frames in order", async () => {
   await using claude = await StandIn.set({ turns: THREE_CALLS });
-  const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "look"]);
+  const { code, frames, result } = await claude.printInProcess([...STREAM_FORMAT, "look"]);
   assertEquals([code, result["result"], result["num_turns"]], [0, "Found: look", 4]);
   const { output_tokens } = result["usage"] as Readonly<Record<string, unknown>>;
   assertEquals(output_tokens, 60, "the sum of all calls");
@@ -46,7 +46,7 @@ Deno.test("our hook denies a tool that needs permission", async () => {
       { text: HELLO },
     ]],
   });
-  const { code, result } = await claude.printHere([...JSON_FORMAT, "make it"]);
+  const { code, result } = await claude.printInProcess([...JSON_FORMAT, "make it"]);
   assertEquals([code, result["result"]], [0, HELLO]);
   const denials = result["permission_denials"] as readonly Readonly<Record<string, unknown>>[];
   assertEquals(
@@ -61,13 +61,13 @@ Deno.test("a rate limit ends with code 75 and cause", async () => {
   const message = "You've hit your session limit · resets 3am (UTC)";
   const failure = { error: "rate_limit", status: 429, message };
   await using claude = await StandIn.set({ turns: [[{ failure }]] });
-  const text = await claude.printHere(["hello"]);
+  const text = await claude.printInProcess(["hello"]);
   assertEquals([text.code, text.stdout], [75, `${message}\n`]);
   assertEquals(text.stderr.trimEnd().split("\n").length, 2, "the cause and a remedy");
   for (const words of ["used up its limit", "again after 3am (UTC)"]) {
     assertStringIncludes(text.stderr, words);
   }
-  const json = await claude.printHere([...JSON_FORMAT, "hello"]);
+  const json = await claude.printInProcess([...JSON_FORMAT, "hello"]);
   assertEquals([json.code, json.result["subtype"]], [75, "success"]);
   assertEquals(json.result["result"], message);
   assertEquals(json.result["api_error_status"], 429);
@@ -76,7 +76,7 @@ Deno.test("a rate limit ends with code 75 and cause", async () => {
 Deno.test("StopFailure gives the sentence without a transcript", async () => {
   const failure = { error: "server_error", status: 500, message: "API Error: 500" };
   await using claude = await StandIn.set({ transcript: "never", turns: [[{ failure }]] });
-  const run = await claude.printHere(["hello"]);
+  const run = await claude.printInProcess(["hello"]);
   assertEquals([run.code, run.stdout], [1, "API Error: 500\n"]);
   assertStringIncludes(run.stderr, "claude-print: Cannot reach the API: 500\n");
 });
@@ -87,7 +87,7 @@ Deno.test("retried requests are frames before the answer", async () => {
     { attempt: 2, maxRetries: 10, status: null, waitMs: 1000 },
   ];
   await using claude = await StandIn.set({ turns: [[{ text: HELLO, retries }]] });
-  const { code, frames } = await claude.printHere([...STREAM_FORMAT, "hello"]);
+  const { code, frames } = await claude.printInProcess([...STREAM_FORMAT, "hello"]);
   assertEquals(code, 0);
   assertEquals(
     frames.map(({ type, subtype, attempt, error_status, error }) =>
@@ -103,7 +103,7 @@ Deno.test("a background task or a hook starts another turn", async () => {
     sabotage: [{ at: "task", run: "sleep 0.05" }],
     turns: [[{ text: "First." }], [{ text: "Second." }]],
   });
-  assertEquals((await task.printHere(["work"])).stdout, "First.\n\nSecond.\n");
+  assertEquals((await task.printInProcess(["work"])).stdout, "First.\n\nSecond.\n");
   const origins = async (claude: StandIn) =>
     (await claude.journal("prompt")).map(({ origin }) => origin);
   assertEquals(await origins(task), ["stdin", "task"]);
@@ -116,7 +116,7 @@ Deno.test("a background task or a hook starts another turn", async () => {
     `${project}/.claude/settings.json`,
     JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }),
   );
-  const { code, stdout } = await hook.printHere(["work"]);
+  const { code, stdout } = await hook.printInProcess(["work"]);
   assertEquals([code, stdout], [0, "Second.\n"]);
   assertEquals(await origins(hook), ["stdin", "hook"]);
 });
@@ -124,7 +124,7 @@ Deno.test("a background task or a hook starts another turn", async () => {
 Deno.test("an answer of 1 MB is printed completely", async () => {
   const text = "0123456789 ünïcödé\n".repeat(50_000);
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
-  const run = await claude.printHere([], { stdin: text });
+  const run = await claude.printInProcess([], { stdin: text });
   assertEquals(run.code, 0);
   assert(run.stdout === text, `${run.stdout.length} characters`);
 });
@@ -137,11 +137,11 @@ const wakeup = (delaySeconds: number) => ({
 Deno.test("a run waits for a scheduled wake-up", async () => {
   const turns = [[{ tools: [wakeup(0.05)] }, { text: "First." }], [{ text: "Woken: {prompt}." }]];
   await using claude = await StandIn.set({ turns });
-  const text = await claude.printHere(["work"]);
+  const text = await claude.printInProcess(["work"]);
   assertEquals([text.code, text.stdout], [0, "First.\n\nWoken: Wake up.\n"]);
-  const { code, result } = await claude.printHere([...JSON_FORMAT, "work"]);
+  const { code, result } = await claude.printInProcess([...JSON_FORMAT, "work"]);
   assertEquals([code, result["result"], result["num_turns"]], [0, "Woken: Wake up.", 1]);
-  const { frames } = await claude.printHere([...STREAM_FORMAT, "work"], { wakes: true });
+  const { frames } = await claude.printInProcess([...STREAM_FORMAT, "work"], { wakes: true });
   const kinds = frames.map(({ type, subtype, state, result }) =>
     [type, type === "system" ? subtype : state ?? result].filter(Boolean).join(" ")
   );
@@ -168,7 +168,7 @@ Deno.test("a model may wake twice, and after a failure", async () => {
   ];
   for (const [turns, expected] of cases) {
     await using claude = await StandIn.set({ turns });
-    const { code, stdout } = await claude.printHere(["work"]);
+    const { code, stdout } = await claude.printInProcess(["work"]);
     assertEquals([code, stdout], [0, expected]);
   }
 });

@@ -9,7 +9,7 @@ import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.
 import { CliError } from "../../../src/cli_error.ts";
 import { NOWHERE } from "../../nowhere.ts";
 import { OTHER_USER_LACK } from "../../daily/security/other_user.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
@@ -138,7 +138,7 @@ try {
 /** Exit codes above it are those of a program that a signal has ended. */
 const SIGNALLED = 128;
 
-Deno.test(unlessLacking(OTHER_USER_LACK, {
+Deno.test(skipIfLacking(OTHER_USER_LACK, {
   name: "too many processes are an error, not an unknown version",
   fn: async () => {
     await inFolder(async (folder) => {

@@ -3,8 +3,8 @@ import { COMMAND_NAMES } from "../../../src/cli/command_shapes.ts";
 import { FLAGS } from "../../../src/cli/flags.ts";
 import { completion } from "../../../src/cli/help/completion.ts";
 import type { Shell } from "../../../src/cli/parsed_arguments.ts";
-import { lackOf } from "../../find_tool.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { missingTool } from "../../missing_tool.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 const SHELLS: readonly Shell[] = ["bash", "zsh", "fish"];
 
@@ -116,7 +116,7 @@ function testIn(
     readonly offers: (printed: string) => readonly string[];
   },
 ): void {
-  Deno.test(unlessLacking(lackOf(shell), {
+  Deno.test(skipIfLacking(missingTool(shell), {
     name: `${shell} offers fitting words and paths`,
     fn: async () => {
       const dir = Deno.realPathSync(Deno.makeTempDirSync());

@@ -5,8 +5,8 @@ import { FLAGS } from "../../../src/cli/flags.ts";
 import { helpText } from "../../../src/cli/help/help.ts";
 import { manPage } from "../../../src/cli/help/man_page.ts";
 import { MANUAL } from "../../../src/cli/help/manual.ts";
-import { lackOf } from "../../find_tool.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { missingTool } from "../../missing_tool.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 const [HELP, PAGE] = [helpText(), manPage()];
 
@@ -100,7 +100,7 @@ Deno.test("the manual uses only known macros and no blank lines", () => {
 
 for (const command of ["mandoc -Tlint -Wall", "groff -ww -man -Tutf8"]) {
   const [program = "", ...args] = command.split(" ");
-  Deno.test(unlessLacking(lackOf(program), {
+  Deno.test(skipIfLacking(missingTool(program), {
     name: `the manual is clean under ${command}`,
     fn: async () => {
       const child = new Deno.Command(program, {

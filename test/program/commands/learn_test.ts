@@ -146,7 +146,7 @@ Deno.test("SIGINT ends a measurement and leaves nothing", async () => {
   assertEquals([left, fileAt(env.XDG_CACHE_HOME)], [[], undefined]);
 });
 
-Deno.test("a cache that cannot be written is named with a remedy", async () => {
+Deno.test("an unwritable cache is named with a remedy", async () => {
   await using claude = await installed("95.0.0");
   const measure: Measure = () => Promise.resolve(someProfile("95.0.0"));
   const { signal } = new AbortController();

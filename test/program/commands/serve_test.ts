@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
-import { eventsOf } from "../serve/http/serve_here.ts";
+import { eventsOf } from "../serve/http/serve_in_process.ts";
 import { poolCounts } from "../serve/runs/pool_counts.ts";
 import { serve, type Served } from "../serve/runs/served.ts";
 import { StandIn, until } from "../stand_in.ts";

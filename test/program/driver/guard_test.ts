@@ -8,13 +8,13 @@ import { spawn } from "../../../ffi/processes/spawn.ts";
 import { Guard } from "../../../src/driver/hands/guard.ts";
 import { GUARD_SCRIPT } from "../../../src/driver/hands/guard_script.ts";
 import { readProcessStat } from "../../../src/sandbox/processes/process_stat.ts";
-import { lackOf } from "../../find_tool.ts";
+import { missingTool } from "../../missing_tool.ts";
 import { SHELLS } from "../../daily/install/shells.ts";
 import { processesOf } from "../../leftovers.ts";
 import { Crowd } from "../sandbox/processes/crowd.ts";
 import { until } from "../stand_in.ts";
 import { OTHER_USER_LACK } from "../../daily/security/other_user.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 Deno.test("Guard is a process that dispose ends", async () => {
   const folder = Deno.makeTempDirSync();
@@ -73,7 +73,7 @@ function startGuard(
 
 for (const { name, command } of SHELLS.filter(({ name }) => name !== "sh")) {
   const [program = ""] = name.split(" ");
-  Deno.test(unlessLacking(lackOf(program), {
+  Deno.test(skipIfLacking(missingTool(program), {
     name: `a guard under ${name} ends only its killed run`,
     fn: async () => {
       await using crowd = await Crowd.gather();
@@ -108,7 +108,7 @@ Deno.test("a guard ends processes that a tool starts meanwhile", async () => {
   }
 });
 
-Deno.test(unlessLacking(OTHER_USER_LACK, {
+Deno.test(skipIfLacking(OTHER_USER_LACK, {
   name: "a guard ends a run that reached the process limit",
   fn: async () => {
     const limit = 40;

@@ -3,7 +3,7 @@ import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
 import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { filesBelow, makeCassette } from "../../hygiene/scene.ts";
 
 /** Copies the cassette to a full disk, runs a command there, and copies the disk back. */
@@ -17,7 +17,7 @@ const ON_A_FULL_DISK = `
   exit $code
 `;
 
-Deno.test(unlessLacking(MOUNT_LACK, {
+Deno.test(skipIfLacking(MOUNT_LACK, {
   name: "a full disk is reported and changes no cassette",
   fn: async () => {
     const folder = Deno.makeTempDirSync();

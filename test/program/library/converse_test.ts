@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { type Frame, RunError } from "../../../src/library/mod.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../stand_in.ts";
-import { converseHere } from "./converse_here.ts";
+import { converseWithLibrary } from "./converse_with_library.ts";
 import { holdConversation } from "../../../src/library/hold_conversation.ts";
 import { openConversation } from "../../../src/library/open_conversation.ts";
 import { StoppedError } from "../../../src/run/stopped_error.ts";
@@ -19,7 +19,7 @@ function killAt(prompt: number) {
 
 Deno.test("one child holds several turns", async () => {
   await using claude = await StandIn.set(ECHO);
-  const conversation = converseHere(claude);
+  const conversation = converseWithLibrary(claude);
   const first = await conversation.send("one").result;
   assertEquals([first.text, first.exitCode, first.warnings], ["You said one, 1", 0, []]);
   const blocks = [{ type: "text", text: "two" }, { type: "text", text: "three" }];
@@ -43,7 +43,7 @@ Deno.test("a conversation survives break and interrupt", async () => {
     hang: "stream",
     turns: [[{ text: "Half an answer and its end" }]],
   });
-  await using conversation = converseHere(claude);
+  await using conversation = converseWithLibrary(claude);
   await conversation.interrupt();
   const first = conversation.send("hello");
   for await (const frame of conversation) if (kindOf(frame) === "init") break;
@@ -64,7 +64,7 @@ Deno.test("a conversation survives break and interrupt", async () => {
 
 Deno.test("a repeated message has the first one's result", async () => {
   await using claude = await StandIn.set(ECHO);
-  await using conversation = converseHere(claude);
+  await using conversation = converseWithLibrary(claude);
   const uuid = crypto.randomUUID();
   const first = conversation.send("one", { uuid });
   assertEquals(conversation.send("once more", { uuid }), first);
@@ -79,7 +79,7 @@ Deno.test("a repeated message has the first one's result", async () => {
 
 Deno.test("a conversation continues after its child dies", async () => {
   await using claude = await StandIn.set({ ...ECHO, sabotage: [killAt(2)] });
-  await using conversation = converseHere(claude);
+  await using conversation = converseWithLibrary(claude);
   assertEquals((await conversation.send("one").result).exitCode, 0);
   const died = await conversation.send("two").result;
   assertEquals([died.exitCode, died.frame.subtype], [2, "internal_error"]);
@@ -95,12 +95,12 @@ Deno.test("a conversation continues after its child dies", async () => {
 
 Deno.test("a conversation survives timeouts of turn and start", async () => {
   await using claude = await StandIn.set({ ...ECHO, hang: "prompt" });
-  await using slow = converseHere(claude, { args: ["--timeout", "0.5"] });
+  await using slow = converseWithLibrary(claude, { args: ["--timeout", "0.5"] });
   const [late, queued] = [slow.send("one"), slow.send("two", { priority: "later" })];
   assertEquals((await late.result).frame.subtype, "timeout");
   assertEquals((await queued.result).exitCode, 124);
   await using deaf = await StandIn.set({ ...ECHO, rendezvous: false, hang: "start" });
-  await using conversation = converseHere(deaf, { args: ["--start-timeout", "0.3"] });
+  await using conversation = converseWithLibrary(deaf, { args: ["--start-timeout", "0.3"] });
   for (const text of ["one", "two"]) {
     const { frame, problem } = await conversation.send(text).result;
     assertEquals(frame.subtype, "start_timeout");
@@ -111,7 +111,7 @@ Deno.test("a conversation survives timeouts of turn and start", async () => {
 
 Deno.test("the end of its scope ends a conversation", async () => {
   await using claude = await StandIn.set({ ...ECHO, hang: "prompt" });
-  const conversation = converseHere(claude);
+  const conversation = converseWithLibrary(claude);
   const first = conversation.send("one");
   const second = conversation.send("two", { priority: "later" });
   await claude.untilNoted("prompt");
@@ -129,14 +129,14 @@ Deno.test("the end of its scope ends a conversation", async () => {
 Deno.test("an unused conversation starts nothing", async () => {
   await using claude = await StandIn.set();
   {
-    await using _unused = converseHere(claude);
+    await using _unused = converseWithLibrary(claude);
   }
-  const closed = converseHere(claude);
+  const closed = converseWithLibrary(claude);
   assertEquals(await closed.close(), { exitCode: 0, warnings: [] });
   await assertRejects(() => closed.send("x").result, RunError, "it has been closed");
   assertEquals(await Array.fromAsync(closed), []);
   const controller = new AbortController();
-  const aborted = converseHere(claude, { signal: controller.signal });
+  const aborted = converseWithLibrary(claude, { signal: controller.signal });
   const reason = new Error("not today");
   const sent = aborted.send("hello");
   controller.abort(reason);
@@ -154,7 +154,7 @@ Deno.test("an aborted conversation keeps the text so far", async () => {
     sabotage: [{ at: "stream", run: "sleep 0.2" }],
   });
   const controller = new AbortController();
-  const conversation = converseHere(claude, { signal: controller.signal });
+  const conversation = converseWithLibrary(claude, { signal: controller.signal });
   const { result } = conversation.send("hello");
   await claude.untilNoted("sabotage");
   controller.abort();
@@ -167,7 +167,7 @@ Deno.test("an aborted conversation keeps the text so far", async () => {
 Deno.test("impossible messages and flags are refused", async () => {
   await using claude = await StandIn.set(ECHO);
   {
-    await using conversation = converseHere(claude);
+    await using conversation = converseWithLibrary(claude);
     const cases = [["", "there is no prompt"], ["a\0b", "a NUL character"]] as const;
     for (const [text, words] of cases) {
       await assertRejects(() => conversation.send(text).result, RunError, words);
@@ -182,14 +182,14 @@ Deno.test("impossible messages and flags are refused", async () => {
     assertEquals(await claude.journal("start"), []);
   }
   for (const args of [["--jsonl"], ["--one-session"], ["--inject", "paste"], ["a prompt"]]) {
-    const conversation = converseHere(claude, { args });
+    const conversation = converseWithLibrary(claude, { args });
     const { result } = conversation.send("hello");
     await assertRejects(() => result, RunError);
     await assertRejects(() => Array.fromAsync(conversation), RunError);
     await assertRejects(() => conversation.close(), RunError);
     await assertRejects(() => conversation.send("x").result, RunError, "which has failed");
   }
-  const nowhere = converseHere({ ...claude, binary: `${claude.home.path}/nowhere` });
+  const nowhere = converseWithLibrary({ ...claude, binary: `${claude.home.path}/nowhere` });
   const error = await assertRejects(() => nowhere.send("hello").result, RunError);
   assertStringIncludes(error.message, "Cannot start claude");
   assert(error.suggestion !== undefined);

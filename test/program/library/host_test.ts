@@ -1,12 +1,12 @@
 import { signalName, SIGNALS } from "../../../ffi/processes/signals.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { exampleCommand, LIBRARY_SOURCE } from "../../examples/run_example.ts";
-import { heardLack } from "../../heard_lack.ts";
+import { ignoredSignalLack } from "../../ignored_signal_lack.ts";
 import { leftovers, processesOf } from "../../leftovers.ts";
 import { type Program, startProgram } from "../../start_program.ts";
 import { StandIn, until } from "../stand_in.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
-import { runHere } from "./run_here.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
+import { runWithLibrary } from "./run_with_library.ts";
 
 /** Starts a program of somebody's own that begins with a run and goes on with some code. */
 async function startHost(
@@ -92,7 +92,7 @@ Deno.test("a run installs no signal handlers", async () => {
   await ended;
   await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
   const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
-  await runHere(claude, { prompt: "again", env }).result;
+  await runWithLibrary(claude, { prompt: "again", env }).result;
 });
 
 Deno.test("a program's own listener has a signal for itself", async () => {
@@ -113,7 +113,7 @@ Deno.test("a program's own listener has a signal for itself", async () => {
 
 // One of those that Deno takes for itself, and one that it does not.
 for (const signal of ["SIGINT", "SIGQUIT"] as const) {
-  Deno.test(unlessLacking(heardLack(signal), {
+  Deno.test(skipIfLacking(ignoredSignalLack(signal), {
     name: `${signal} ends a program, its run and folder`,
     fn: async () => {
       await using claude = await StandIn.set({ hang: "prompt" });
@@ -124,7 +124,7 @@ for (const signal of ["SIGINT", "SIGQUIT"] as const) {
       assertEquals((await child.status).signal, signal);
       await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
       const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
-      assertEquals((await runHere(claude, { prompt: "again", env }).result).exitCode, 0);
+      assertEquals((await runWithLibrary(claude, { prompt: "again", env }).result).exitCode, 0);
       assertEquals(await leftovers(claude.home), []);
       assertEquals(claude.transcripts().size, 2);
     },
@@ -145,6 +145,6 @@ Deno.test("an uncaught error of the program is the program's", async () => {
   await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
   assert((await leftovers(claude.home)).length > 0, "the folder waits for the next run");
   const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
-  assertEquals((await runHere(claude, { prompt: "again", env }).result).warnings, []);
+  assertEquals((await runWithLibrary(claude, { prompt: "again", env }).result).warnings, []);
   assertEquals(await leftovers(claude.home), []);
 });

@@ -14,7 +14,7 @@ import { StandIn } from "../stand_in.ts";
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 
 /** `record()` with a Claude Code and a home that exist for the test. */
-function recordHere(claude: StandIn, folder: string): Conversation {
+function recordInProcess(claude: StandIn, folder: string): Conversation {
   return record(folder, {
     cwd: claude.home.project,
     env: claude.home.env,
@@ -38,7 +38,7 @@ const user = (content: unknown) => ({
 Deno.test("record() records conversations of several turns, several at once", async () => {
   await using claude = await StandIn.set(ECHO);
   await Promise.all(["one", "two"].map(async (name) => {
-    const conversation = recordHere(claude, name);
+    const conversation = recordInProcess(claude, name);
     assertEquals((await conversation.send(name).result).text, `You said ${name}, 1`);
     const blocks = [{ type: "text", text: `${name} again` }];
     await conversation.send(blocks, { priority: "later" }).result;
@@ -49,7 +49,7 @@ Deno.test("record() records conversations of several turns, several at once", as
     assertEquals([frames.map(({ frame }) => frame), differences], [given, []]);
     assertEquals(saidIn(folder), [user(name), { ...user(blocks), priority: "later" }]);
   }));
-  const again = recordHere(claude, "one");
+  const again = recordInProcess(claude, "one");
   await assertRejects(() => again.send("three").result, RunError, "Cannot record in ");
   assertEquals(await leftovers(claude.home), []);
 });
@@ -59,7 +59,7 @@ Deno.test("record() has an interrupt and its answer on the tape", async () => {
     hang: "stream",
     turns: [[{ text: "Half an answer and its end" }]],
   });
-  await using conversation = recordHere(claude, "stopped");
+  await using conversation = recordInProcess(claude, "stopped");
   const first = conversation.send("hello");
   const isInit = ({ type, subtype }: Frame) => type === "system" && subtype === "init";
   for await (const frame of conversation) if (isInit(frame)) break;
@@ -83,7 +83,7 @@ Deno.test("each child has a cassette of its own", async () => {
       run: 'echo >> "$HOME/prompts"; [ $(wc -l < "$HOME/prompts") != 2 ] || kill -9 $CLAUDE',
     }],
   });
-  const conversation = recordHere(claude, "gone");
+  const conversation = recordInProcess(claude, "gone");
   for (const prompt of ["one", "two", "three"]) await conversation.send(prompt).result;
   await conversation.close();
   const folder = `${claude.home.project}/gone`;

@@ -9,8 +9,8 @@ import { type Frame, replay, run, RunError } from "../../../src/library/mod.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../stand_in.ts";
 import { userFiles } from "../user_files.ts";
-import { converseHere } from "./converse_here.ts";
-import { runHere } from "./run_here.ts";
+import { converseWithLibrary } from "./converse_with_library.ts";
+import { runWithLibrary } from "./run_with_library.ts";
 
 const kindOf = ({ type, subtype }: Frame) => type === "system" ? `${subtype}` : type;
 
@@ -30,7 +30,7 @@ Deno.test("run() yields frames, then the result", async () => {
     }]],
   });
   const before = userFiles(claude.home);
-  const run = runHere(claude, { prompt: "hello", args: ["--allowedTools", "Bash"] });
+  const run = runWithLibrary(claude, { prompt: "hello", args: ["--allowedTools", "Bash"] });
   const frames: Frame[] = [];
   for await (const frame of run) frames.push(frame);
   assertEquals(frames.map(kindOf), [
@@ -48,7 +48,7 @@ Deno.test("run() yields frames, then the result", async () => {
 
 Deno.test("run() needs no iteration and keeps frames", async () => {
   await using claude = await StandIn.set();
-  const run = runHere(claude, { prompt: "hello" });
+  const run = runWithLibrary(claude, { prompt: "hello" });
   assertEquals((await run.result).text, "Hello from the stand-in.");
   await assertNothingLeft(claude);
   const kinds: string[] = [];
@@ -62,7 +62,7 @@ Deno.test("run() takes several runs at once", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
   const prompts = ["one", "two", "three"];
   const texts = await Promise.all(
-    prompts.map(async (prompt) => (await runHere(claude, { prompt }).result).text),
+    prompts.map(async (prompt) => (await runWithLibrary(claude, { prompt }).result).text),
   );
   assertEquals(texts, prompts.map((prompt) => `You said ${prompt}`));
   await assertNothingLeft(claude, { transcripts: 3 });
@@ -75,7 +75,7 @@ Deno.test("an aborted run keeps the text so far", async () => {
     sabotage: [{ at: "stream", run: "sleep 0.2" }],
   });
   const controller = new AbortController();
-  const run = runHere(claude, { prompt: "hello", signal: controller.signal });
+  const run = runWithLibrary(claude, { prompt: "hello", signal: controller.signal });
   await claude.untilNoted("sabotage");
   controller.abort();
   const { text, exitCode, frame, problem } = await run.result;
@@ -88,11 +88,11 @@ Deno.test("an aborted run keeps the text so far", async () => {
 Deno.test("run() starts nothing when its signal has been aborted", async () => {
   await using claude = await StandIn.set();
   const reason = new Error("not today");
-  const run = runHere(claude, { prompt: "hello", signal: AbortSignal.abort(reason) });
+  const run = runWithLibrary(claude, { prompt: "hello", signal: AbortSignal.abort(reason) });
   assertEquals(await assertRejects(() => run.result), reason);
   assertEquals(await assertRejects(() => Array.fromAsync(run)), reason);
   const controller = new AbortController();
-  const other = runHere(claude, { prompt: "hello", signal: controller.signal });
+  const other = runWithLibrary(claude, { prompt: "hello", signal: controller.signal });
   controller.abort(reason);
   assertEquals(await assertRejects(() => other.result), reason);
   assertEquals(await claude.journal("start"), []);
@@ -101,7 +101,7 @@ Deno.test("run() starts nothing when its signal has been aborted", async () => {
 
 Deno.test("leaving the loop early ends the run", async () => {
   await using claude = await StandIn.set({ hang: "answer" });
-  const run = runHere(claude, { prompt: "hello" });
+  const run = runWithLibrary(claude, { prompt: "hello" });
   for await (const frame of run) if (frame.type === "system") break;
   await assertNothingLeft(claude);
   const { exitCode, frame } = await run.result;
@@ -111,7 +111,7 @@ Deno.test("leaving the loop early ends the run", async () => {
 
 Deno.test("leaving the loop at the result changes nothing about it", async () => {
   await using claude = await StandIn.set();
-  const run = runHere(claude, { prompt: "hello" });
+  const run = runWithLibrary(claude, { prompt: "hello" });
   for await (const frame of run) if (frame.type === "result") break;
   await assertNothingLeft(claude);
   assertEquals((await run.result).exitCode, 0);
@@ -120,13 +120,13 @@ Deno.test("leaving the loop at the result changes nothing about it", async () =>
 Deno.test("the end of its scope ends a run", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   {
-    await using _begun = runHere(claude, { prompt: "hello" });
+    await using _begun = runWithLibrary(claude, { prompt: "hello" });
     await claude.untilNoted("prompt");
   }
   await assertNothingLeft(claude);
   let run;
   {
-    await using early = runHere(claude, { prompt: "hello" });
+    await using early = runWithLibrary(claude, { prompt: "hello" });
     run = early;
   }
   await assertRejects(() => run.result, DOMException, "The run was ended before it began");
@@ -140,7 +140,7 @@ Deno.test("abort and break send one signal", async () => {
     sabotage: [{ at: "stream", run: "sleep 0.2" }],
   });
   const controller = new AbortController();
-  const run = runHere(claude, { prompt: "hello", signal: controller.signal });
+  const run = runWithLibrary(claude, { prompt: "hello", signal: controller.signal });
   await claude.untilNoted("sabotage");
   controller.abort();
   await run[Symbol.asyncDispose]();
@@ -152,11 +152,11 @@ Deno.test("a failure is a result", async () => {
   await using claude = await StandIn.set({
     turns: [[{ failure: { error: "rate_limit", status: 429, message: "API Error: 429" } }]],
   });
-  const { exitCode, frame, problem } = await runHere(claude, { prompt: "hello" }).result;
+  const { exitCode, frame, problem } = await runWithLibrary(claude, { prompt: "hello" }).result;
   assertEquals([exitCode, frame.is_error], [75, true]);
   assert(problem?.suggestion !== undefined);
   const late = { MOCK_CLAUDE_SCENARIO: '{"hang":"answer"}', ...claude.home.env };
-  const timedOut = await runHere(claude, {
+  const timedOut = await runWithLibrary(claude, {
     prompt: "hello",
     args: ["--timeout", "2"],
     env: late,
@@ -176,7 +176,8 @@ Deno.test("an unknown dialog's result shows the redacted screen", async () => {
       escape: 1,
     }],
   });
-  const { exitCode, frame, problem, screen = [] } = await runHere(claude, { prompt: "hi" }).result;
+  const { exitCode, frame, problem, screen = [] } = await runWithLibrary(claude, { prompt: "hi" })
+    .result;
   assertEquals([exitCode, frame.subtype], [2, "internal_error"]);
   assertMatch(problem?.message ?? "", /a dialog that claude-print does not know$/u);
   assertMatch(screen.join("\n"), /Shall we\?\n.*The key is \[redacted\]\n/u);
@@ -218,7 +219,7 @@ const REFUSED: readonly (readonly [prompt: string, args: readonly string[], mess
 Deno.test("a run that cannot start rejects with a remedy", async () => {
   await using claude = await StandIn.set();
   for (const [prompt, args, message] of REFUSED) {
-    const run = runHere(claude, { prompt, args });
+    const run = runWithLibrary(claude, { prompt, args });
     const error = await assertRejects(() => run.result, RunError);
     assertMatch(error.message, message);
     assertEquals(error.exitCode, 2);
@@ -228,7 +229,7 @@ Deno.test("a run that cannot start rejects with a remedy", async () => {
   }
   const command = run("hi", { args: ["sweep"], env: claude.home.env });
   await assertRejects(() => command.result, RunError, '"args" ask for sweep');
-  const nowhere = runHere(claude, { prompt: "hi", cwd: `${claude.home.path}/gone` });
+  const nowhere = runWithLibrary(claude, { prompt: "hi", cwd: `${claude.home.path}/gone` });
   await assertRejects(() => nowhere.result, RunError, "it no longer exists");
   assertEquals(await claude.journal("start"), []);
   await assertNothingLeft(claude, { transcripts: 0 });
@@ -236,13 +237,13 @@ Deno.test("a run that cannot start rejects with a remedy", async () => {
 
 Deno.test("a run without a login does not start", async () => {
   await using claude = await StandIn.set({}, { loggedIn: false });
-  await assertRejects(() => runHere(claude, { prompt: "hi" }).result, RunError, "login");
+  await assertRejects(() => runWithLibrary(claude, { prompt: "hi" }).result, RunError, "login");
 });
 
 Deno.test("run() and converse() refuse an old Claude Code", async () => {
   await using claude = await StandIn.set({ version: "2.1.197" });
-  const held = converseHere(claude).send("hi").result;
-  for (const result of [runHere(claude, { prompt: "hi" }).result, held]) {
+  const held = converseWithLibrary(claude).send("hi").result;
+  for (const result of [runWithLibrary(claude, { prompt: "hi" }).result, held]) {
     const { exitCode } = await assertRejects(() => result, RunError, "2.1.197 is too old");
     assertEquals(exitCode, 2);
   }
@@ -251,7 +252,7 @@ Deno.test("run() and converse() refuse an old Claude Code", async () => {
 Deno.test("an unobserved failure raises no unhandled rejection", async () => {
   await using claude = await StandIn.set();
   // A rejection that nobody handles would fail this test.
-  const run = runHere(claude, { prompt: "" });
+  const run = runWithLibrary(claude, { prompt: "" });
   await run[Symbol.asyncDispose]();
 });
 
@@ -260,13 +261,13 @@ Deno.test("relative paths of a run begin at its working directory", async () => 
   const { home } = claude;
   await Deno.mkdir(`${home.project}/mine.json`);
   await assertRejects(
-    () => runHere(claude, { prompt: "hi", args: ["--settings", "mine.json"] }).result,
+    () => runWithLibrary(claude, { prompt: "hi", args: ["--settings", "mine.json"] }).result,
     RunError,
     `Cannot read the settings file "mine.json": it is no regular file`,
   );
 });
 
-Deno.test("claude is found on the PATH of a run's own environment", async () => {
+Deno.test("claude is found on the PATH of the run", async () => {
   await using claude = await StandIn.set();
   const { home } = claude;
   const env = { ...home.env, PATH: `${home.path}:${home.env["PATH"]}` };
@@ -276,13 +277,13 @@ Deno.test("claude is found on the PATH of a run's own environment", async () => 
 
 Deno.test("a run can be recorded, and its recording replayed", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
-  const recorded = runHere(claude, { prompt: "hello", args: ["--record", "cassette"] });
+  const recorded = runWithLibrary(claude, { prompt: "hello", args: ["--record", "cassette"] });
   const given = await Array.fromAsync(recorded);
   assertEquals((await recorded.result).warnings, []);
   const { frames, result, differences } = await replay(`${claude.home.project}/cassette`);
   assertEquals(frames.map(({ frame }) => frame), given);
   assertEquals([result, differences], [(await recorded.result).frame, []]);
-  const again = runHere(claude, { prompt: "hello", args: ["--record", "cassette"] });
+  const again = runWithLibrary(claude, { prompt: "hello", args: ["--record", "cassette"] });
   await assertRejects(() => again.result, RunError, "Cannot record in ");
   await assertNothingLeft(claude);
 });
@@ -293,7 +294,7 @@ const starts = async (claude: StandIn) => (await claude.journal("start")).length
 
 Deno.test("a warm conversation starts Claude Code before its first message", async () => {
   await using claude = await StandIn.set(ECHO);
-  const conversation = converseHere(claude, { warm: true });
+  const conversation = converseWithLibrary(claude, { warm: true });
   await claude.untilNoted("start");
   const { text, warnings } = await conversation.send("one").result;
   assertEquals([text, warnings], ["You said one, 1", []]);
@@ -305,7 +306,7 @@ Deno.test("a warm conversation starts Claude Code before its first message", asy
 
 Deno.test("a warm child that is outdated is replaced", async () => {
   await using claude = await StandIn.set(ECHO);
-  await using conversation = converseHere(claude, { warm: true });
+  await using conversation = converseWithLibrary(claude, { warm: true });
   await claude.untilNoted("start");
   await Deno.writeTextFile(`${claude.home.project}/CLAUDE.md`, "Use spaces.\n");
   const { text, warnings } = await conversation.send("one").result;
@@ -315,15 +316,15 @@ Deno.test("a warm child that is outdated is replaced", async () => {
 
 Deno.test("a warm conversation ends unused and survives its child", async () => {
   await using claude = await StandIn.set(ECHO);
-  const unused = converseHere(claude, { warm: true });
+  const unused = converseWithLibrary(claude, { warm: true });
   await claude.untilNoted("start");
   assertEquals(await unused.close(), { exitCode: 0, warnings: [] });
   {
-    await using dropped = converseHere(claude, { warm: true });
+    await using dropped = converseWithLibrary(claude, { warm: true });
     await claude.untilNoted("start", 2);
     await Promise.race([dropped[Symbol.asyncIterator]().next(), Promise.resolve()]);
   }
-  const killed = converseHere(claude, { warm: true });
+  const killed = converseWithLibrary(claude, { warm: true });
   await claude.untilNoted("start", 3);
   Deno.kill((await claude.journal("start"))[2]?.pid ?? 0, "SIGKILL");
   const { text, warnings } = await killed.send("one").result;

@@ -13,17 +13,17 @@ type Numbers = Readonly<Record<string, unknown>>;
 
 Deno.test("text output is the answer alone", async () => {
   await using claude = await StandIn.set();
-  const run = await claude.printHere(["-p", "hello"]);
+  const run = await claude.printInProcess(["-p", "hello"]);
   assertEquals([run.code, run.stdout, run.stderr], [0, `${HELLO}\n`, ""]);
   assertEquals((await claude.journal("prompt")).map(({ text }) => text), ["hello"]);
   assertEquals(await claude.keys(), [], "no key is pressed");
   await using silent = await StandIn.set({ turns: [[{ text: "" }]] });
-  assertEquals((await silent.printHere(["hello"])).stdout, "\n");
+  assertEquals((await silent.printInProcess(["hello"])).stdout, "\n");
 });
 
 Deno.test("stream-json output has init, answer, cost and usage", async () => {
   await using claude = await StandIn.set();
-  const { code, frames, result } = await claude.printHere([
+  const { code, frames, result } = await claude.printInProcess([
     ...["--output-format", "stream-json", "--verbose", "hello"],
   ]);
   assertEquals(code, 0);
@@ -50,10 +50,10 @@ Deno.test("stream-json output has init, answer, cost and usage", async () => {
 
 Deno.test("json output is one result, or all frames with --verbose", async () => {
   await using claude = await StandIn.set();
-  const verbose = await claude.printHere([...JSON_FORMAT, "--verbose", "hello"]);
+  const verbose = await claude.printInProcess([...JSON_FORMAT, "--verbose", "hello"]);
   assertMatch(verbose.stdout, /^\[/);
   assertEquals(verbose.frames.map(({ type }) => type), ["system", "assistant", "result"]);
-  const { result } = await claude.printHere([
+  const { result } = await claude.printInProcess([
     ...[...JSON_FORMAT, "--no-session-persistence", "hello"],
   ]);
   assertEquals(result["result"], HELLO);
@@ -67,10 +67,10 @@ Deno.test("json output is one result, or all frames with --verbose", async () =>
 
 Deno.test("--quiet prints no warning", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
-  const run = await claude.printHere(["one", "two"], { warns: true });
+  const run = await claude.printInProcess(["one", "two"], { warns: true });
   assertEquals([run.code, run.stdout], [0, "one\n"]);
   assertStringIncludes(run.stderr, 'Warning: Only the first prompt counts, "two" is ignored');
-  const quiet = await claude.printHere(["--quiet", "one", "two"]);
+  const quiet = await claude.printInProcess(["--quiet", "one", "two"]);
   assertEquals([quiet.stdout, quiet.stderr], ["one\n", ""]);
 });
 

@@ -144,7 +144,7 @@ Deno.test("a mistake is reported before the child starts", async (test) => {
       const words = ["--output-format", "json", ...args];
       const run = isUnread
         ? await claude.print(words, options)
-        : await claude.printHere(words, options);
+        : await claude.printInProcess(words, options);
       assertEquals(run.code, 2);
       const [, message = "", suggestion = "", others = ""] =
         /^claude-print: (.*)\n {2}(.*)\n([^]*)$/.exec(run.stderr) ?? [];
@@ -165,9 +165,14 @@ Deno.test("every format reports a mistake", async () => {
   const outcome = ({ code, frames }: Run) => [code, ...frames.map(({ subtype }) => subtype)];
   const unread = await print([...stream, "--timeout", "0"]);
   assertEquals(outcome(unread), [2, "internal_error"]);
-  const unparsed = await claude.printHere([...stream, "--settings", "{", ...HELLO]);
+  const unparsed = await claude.printInProcess([...stream, "--settings", "{", ...HELLO]);
   assertEquals(outcome(unparsed), [2, "internal_error"]);
-  const unbegun = await claude.printHere([...stream, "--resume", crypto.randomUUID(), ...HELLO]);
+  const unbegun = await claude.printInProcess([
+    ...stream,
+    "--resume",
+    crypto.randomUUID(),
+    ...HELLO,
+  ]);
   assertEquals(outcome(unbegun), [1, "error_during_execution"]);
   const text = await print(["--timeout", "0"]);
   assertEquals([text.code, text.stdout], [2, ""]);
@@ -185,7 +190,7 @@ Deno.test("an unsupported Claude Code gives a conversation a result", async () =
 
 Deno.test("a Claude Code without a version is accepted", async () => {
   await using claude = await StandIn.set({ versionText: "a wrapper" });
-  assertEquals((await claude.printHere(HELLO)).code, 0);
+  assertEquals((await claude.printInProcess(HELLO)).code, 0);
 });
 
 Deno.test("a command line of 1 MB may have mistakes", async () => {
@@ -206,7 +211,7 @@ Deno.test("a TMPDIR with blanks, quotes and unicode works", async () => {
   const tmp = `${claude.home.path}/a 'b' "c" $d \`e\` ünï\\cödé \n👍🏽`;
   await Deno.mkdir(tmp);
   const env = { TMPDIR: tmp };
-  const run = await claude.printHere(["--output-format", "json", ...HELLO], { env });
+  const run = await claude.printInProcess(["--output-format", "json", ...HELLO], { env });
   assertEquals([run.stderr, run.code, run.result["result"]], ["", 0, "hello"]);
   assertEquals((run.result["permission_denials"] as readonly unknown[]).length, 1);
   assertEquals([...Deno.readDirSync(tmp)], []);

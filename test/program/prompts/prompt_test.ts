@@ -29,7 +29,7 @@ Deno.test("an awkward prompt reaches the child byte for byte", async () => {
   await using claude = await StandIn.set();
   // A decoder would take away the first character, a byte order mark.
   const prompt = [AWKWARD.at(-1), ...AWKWARD].join(" \n ");
-  const run = await claude.printHere([], { stdin: prompt });
+  const run = await claude.printInProcess([], { stdin: prompt });
   assertEquals([run.code, run.stdout], [0, `${HELLO}\n`]);
   const bytes = new TextEncoder().encode(prompt);
   const taken = (await claude.journal("prompt")).map((each) => [each.bytes, each.sha256]);
@@ -62,7 +62,7 @@ Deno.test("a prompt that Claude Code changes fails the run", async () => {
   );
   await Deno.writeTextFile(`${claude.home.path}/changed`, "something else");
   const args = ["--claude-binary", wrapper, ...JSON_FORMAT, "hello"];
-  const run = await claude.printHere(args, { namesBinary: false });
+  const run = await claude.printInProcess(args, { namesBinary: false });
   const { subtype, result } = run.result;
   assertEquals([run.code, subtype, result], [2, "internal_error", undefined]);
   assertStringIncludes(run.stderr, "The prompt did not reach Claude as it is");
@@ -86,7 +86,7 @@ Deno.test("--input-file takes a FIFO and has a limit", async () => {
     assertEquals((await waiting.ended).code, exitCode, signal);
     writer.close();
   }
-  const endless = await claude.printHere(["--input-file", "/dev/zero"]);
+  const endless = await claude.printInProcess(["--input-file", "/dev/zero"]);
   assertEquals(endless.code, 2);
   assertStringIncludes(endless.stderr, "Cannot send the prompt: it is longer than");
 });
@@ -179,7 +179,7 @@ Deno.test("a paste is entered once it is on the screen", async (test) => {
   for (const [name, { text, paste }] of Object.entries(PASTES)) {
     await test.step(name, async () => {
       await using claude = await StandIn.set(paste === undefined ? {} : { paste });
-      const run = await claude.printHere(PASTE, { stdin: text });
+      const run = await claude.printInProcess(PASTE, { stdin: text });
       assertEquals([run.stderr, run.code, run.stdout], ["", 0, `${HELLO}\n`]);
       const bytes = new TextEncoder().encode(text);
       assertEquals(
@@ -202,7 +202,7 @@ Deno.test("a paste is entered once it is on the screen", async (test) => {
 Deno.test("a paste that the input box changes fails the run", async () => {
   await using claude = await StandIn.set();
   const stdin = "0123456789 ünïcödé\n".repeat(5000).trimEnd();
-  const run = await claude.printHere([...PASTE, ...JSON_FORMAT], { stdin });
+  const run = await claude.printInProcess([...PASTE, ...JSON_FORMAT], { stdin });
   assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
   assertStringIncludes(run.stderr, "Claude Code wraps a text of this size in tags\n");
 });
@@ -212,7 +212,7 @@ Deno.test("a paste that never shows fails the run before Enter", async () => {
     paste: { echoMs: 600_000, swallowsEnter: false, enters: 1 },
   });
   const run = await passTime(
-    claude.printHere([...PASTE, "--delivery-timeout", "4", "hello"]),
+    claude.printInProcess([...PASTE, "--delivery-timeout", "4", "hello"]),
     until(async () => (await claude.keys()).length > 0, "the prompt is pasted"),
   );
   assertEquals(run.code, 2);

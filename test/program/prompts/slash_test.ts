@@ -40,7 +40,7 @@ Deno.test("no child starts for a command that cannot be sent", async () => {
 Deno.test("an answer without a child has frames but no recording", async () => {
   await using claude = await StandIn.set();
   const record = `${claude.home.path}/recording`;
-  const { code, frames, stderr } = await claude.printHere(
+  const { code, frames, stderr } = await claude.printInProcess(
     ["--output-format", "stream-json", "--verbose", "--record", record, "/logout"],
     { warns: true },
   );
@@ -55,7 +55,7 @@ Deno.test("a command unknown to Claude Code fails the run", async () => {
   await Deno.mkdir(`${claude.home.config}/commands`);
   await Deno.writeTextFile(`${claude.home.config}/commands/mine.md`, "Do $ARGUMENTS");
   for (const inject of ["stdin", "paste"]) {
-    const { code, stderr } = await claude.printHere(["--inject", inject, "/mine x"]);
+    const { code, stderr } = await claude.printInProcess(["--inject", inject, "/mine x"]);
     assertEquals(code, 2);
     assertStringIncludes(stderr, 'Claude Code made no prompt of "/mine"');
     assertStringIncludes(stderr, "Unknown command: /mine");
@@ -65,7 +65,7 @@ Deno.test("a command unknown to Claude Code fails the run", async () => {
 Deno.test("the socket delivers a prompt after the start dialogs", async () => {
   await using claude = await StandIn.set({ dialogs: [{ show: "trust_no" }] });
   const record = `${claude.home.path}/recording`;
-  const { code } = await claude.printHere(["--record", record, "/ hi"], { warns: true });
+  const { code } = await claude.printInProcess(["--record", record, "/ hi"], { warns: true });
   assertEquals(code, 0);
   assertEquals((await claude.journal("prompt")).map(({ text }) => text), ["/ hi"]);
   assertEquals(replayCassette(readCassette(record)).differences, []);
@@ -75,14 +75,14 @@ Deno.test("the socket delivers a prompt after the start dialogs", async () => {
 
 Deno.test("a socket that cannot be had fails the run", async () => {
   await using closed = await StandIn.set({ rendezvous: false });
-  const unopened = await closed.printHere(["/ hi"]);
+  const unopened = await closed.printInProcess(["/ hi"]);
   assertEquals(unopened.code, 2);
   assertStringIncludes(unopened.stderr, "Claude Code opened no rendezvous socket");
   assertEquals(await closed.journal("prompt"), []);
   await using claude = await StandIn.set();
   const deep = `${claude.home.path}/${"deep".repeat(20)}`;
   await Deno.mkdir(deep);
-  const { code, stderr } = await claude.printHere(["/ hi"], { env: { TMPDIR: deep } });
+  const { code, stderr } = await claude.printInProcess(["/ hi"], { env: { TMPDIR: deep } });
   assertEquals(code, 2);
   assertStringIncludes(stderr, "longer than a socket's may be");
   assertEquals([await claude.journal("start"), [...Deno.readDirSync(deep)]], [[], []]);

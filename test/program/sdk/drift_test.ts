@@ -9,7 +9,7 @@ import { Findings } from "../../../src/drift/findings.ts";
 import { knownShapes } from "../../../src/drift/known_shapes.ts";
 import { foundSdks, type InstalledSdk, namedSdk } from "../../../src/drift/sdk/installed_sdks.ts";
 import { pythonVerdict } from "../../../src/drift/sdk/python_sdk.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 const python = usablePython();
 const NO_PYTHON = python === undefined ? "python3 with venv, 3.10 or later" : undefined;
@@ -54,7 +54,7 @@ const message = (...content: readonly unknown[]) => ({
   message: { id: "m", model: "x", content },
 });
 
-Deno.test(unlessLacking(NO_PYTHON, {
+Deno.test(skipIfLacking(NO_PYTHON, {
   name: "drift lists everything that the SDK for Python rejects",
   fn: async () => {
     if (python === undefined) return;
@@ -82,7 +82,7 @@ Deno.test(unlessLacking(NO_PYTHON, {
   },
 }));
 
-Deno.test(unlessLacking(NO_PYTHON, {
+Deno.test(skipIfLacking(NO_PYTHON, {
   name: "the SDK's interpreter loads no module beside a tape",
   fn: async () => {
     if (python === undefined) return;

@@ -5,7 +5,7 @@ import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asRecorded } from "../../real/as_recorded.ts";
 import {
   masked,
@@ -22,12 +22,12 @@ const TAPES = new URL("../../../fixtures/recordings/sdk", import.meta.url).pathn
 const HOME = "/home/user";
 const python = usablePython();
 
-Deno.test("tapes show users of the SDK for TypeScript the same as claude -p", async (test) => {
+Deno.test("TypeScript SDK users see the same in a replay", async (test) => {
   await replayedForUser(test, { sdk: "typescript", user: await typescriptUser() });
 });
 
-Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
-  name: "tapes show users of the SDK for Python the same as claude -p",
+Deno.test(skipIfLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
+  name: "Python SDK users see the same in a replay",
   fn: async (test) => {
     if (python === undefined) return;
     await replayedForUser(test, { sdk: "python", user: await pythonUser(python) });

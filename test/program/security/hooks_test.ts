@@ -30,7 +30,7 @@ Deno.test("forged lines on the FIFO are ignored", async () => {
   await using claude = await StandIn.set({
     turns: [[{ tools: [{ name: "Bash", input: { command } }] }, { text: "the answer" }]],
   });
-  const run = await claude.printHere(["--trace", "hello"], { warns: true });
+  const run = await claude.printInProcess(["--trace", "hello"], { warns: true });
   assertEquals([run.code, run.stdout], [0, "the answer\n"]);
   const heard = run.stderr.split("\n").filter((line) => line.includes(" hook "));
   assertEquals(heard.map((line) => line.replace(/^.*\] /u, "")), ["hook Stop"]);

@@ -3,7 +3,7 @@ import { storeLearntProfile, useLearntProfiles } from "../../../src/claude/learn
 import { hasProfile, keysOfVersion } from "../../../src/claude/versions/profiles.ts";
 import { someProfile } from "../../claude/versions/some_profile.ts";
 import { OTHER_USER_LACK } from "../../daily/security/other_user.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 /** Each test has another version, because a learnt profile holds for the whole process. */
 let count = 0;
@@ -95,7 +95,7 @@ Deno.test("a folder in a learnt profile's place is refused", async () => {
   await assertRefused(cache, /is no file/u);
 });
 
-Deno.test(unlessLacking(OTHER_USER_LACK, {
+Deno.test(skipIfLacking(OTHER_USER_LACK, {
   name: "another user's learnt profile is refused",
   fn: async () => {
     for (const part of ["path", "folder"] as const) {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
 import { StandIn } from "../stand_in.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "../../daily/security/other_user.ts";
 
 /** Not the words of any other program on the machine. */
@@ -58,7 +58,7 @@ Deno.test("files of a run are private, whatever the umask", async () => {
   }
 });
 
-Deno.test(unlessLacking(OTHER_USER_LACK, {
+Deno.test(skipIfLacking(OTHER_USER_LACK, {
   name: "another user cannot reach the private folder",
   fn: async () => {
     await using claude = await StandIn.set({ hang: "prompt" });
@@ -113,14 +113,14 @@ Deno.test("TMPDIR may be a link", async () => {
   await using claude = await StandIn.set();
   const { path, tmp } = claude.home;
   await Deno.symlink(tmp, `${path}/link`);
-  const run = await claude.printHere(["hello"], { env: { TMPDIR: `${path}/link` } });
+  const run = await claude.printInProcess(["hello"], { env: { TMPDIR: `${path}/link` } });
   assertEquals([run.stderr, run.code], ["", 0]);
   const [start] = await claude.journal("start");
   assert(start?.env["CLAUDE_CONFIG_DIR"]?.startsWith(`${tmp}/claude-print-`));
 });
 
 const sources = CLAUDE_PRINT === CLAUDE_PRINT_SOURCES;
-Deno.test(unlessLacking(sources ? undefined : "the sources in the place of an executable", {
+Deno.test(skipIfLacking(sources ? undefined : "the sources in the place of an executable", {
   name: "TMPDIR may be relative",
   fn: async () => {
     await using claude = await StandIn.set();
@@ -134,7 +134,7 @@ Deno.test("a TMPDIR without sticky bit is refused", async () => {
   const { path, tmp } = claude.home;
   await Deno.chmod(path, 0o755);
   await Deno.chmod(tmp, 0o777);
-  const run = await claude.printHere(["hello"]);
+  const run = await claude.printInProcess(["hello"]);
   assertEquals(run.code, 2);
   assertStringIncludes(run.stderr, `every user can rename what is in ${tmp}\n`);
   assertStringIncludes(run.stderr, `chmod +t ${tmp}`);

@@ -22,7 +22,7 @@ Deno.test("the last screen of a failure is plain text", async () => {
   await using claude = await StandIn.set({
     crash: { at: "prompt", code: 3, screen: `before ${ENDLESS}${EVIL} after\r\n` },
   });
-  const { code, stderr } = await claude.printHere(["hello"]);
+  const { code, stderr } = await claude.printInProcess(["hello"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "The last screen:");
   assert(isHarmless(stderr), JSON.stringify(stderr));
@@ -34,7 +34,7 @@ Deno.test("an API error on stderr is plain text", async () => {
       turns: [[{ failure: { error: "invalid_request", status: 400, message: `API: ${EVIL}` } }]],
     });
     const verbose = format === "stream-json" ? ["--verbose"] : [];
-    const { code, stderr } = await claude.printHere([
+    const { code, stderr } = await claude.printInProcess([
       "--output-format",
       format,
       ...verbose,
@@ -93,7 +93,7 @@ Deno.test("reports escape invisible characters of folders", async () => {
 
 Deno.test("stdout has the answer byte for byte", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: `answer ${EVIL}.` }]] });
-  const { code, stdout, stderr } = await claude.printHere(["hello"]);
+  const { code, stdout, stderr } = await claude.printInProcess(["hello"]);
   assertEquals([code, stderr], [0, ""]);
   assertEquals(stdout, `answer ${EVIL}.\n`);
 });
@@ -133,10 +133,13 @@ Deno.test("--trace prints steps but no secret or prompt", async () => {
     ["--settings", file],
   ];
   for (const args of calls) {
-    const { code, stderr } = await claude.printHere(["--trace", ...args, "--", "open sesame"], {
-      warns: true,
-      env,
-    });
+    const { code, stderr } = await claude.printInProcess(
+      ["--trace", ...args, "--", "open sesame"],
+      {
+        warns: true,
+        env,
+      },
+    );
     assertEquals(code, 0, stderr);
     for (const line of stderr.trimEnd().split("\n")) assertMatch(line, /^\[ *\d+ ms\] \S/);
     for (const step of ["sandbox /", "hook Stop", "exit code 0", "--settings="]) {
@@ -152,7 +155,7 @@ Deno.test("--trace prints steps but no secret or prompt", async () => {
 Deno.test("the last screen of a failure has no secrets", async () => {
   const screen = "The door is open: swordfish-42, sk-ant-api03-0123456789abcdef\r\n";
   await using claude = await StandIn.set({ crash: { at: "prompt", code: 7, screen } });
-  const { code, stderr } = await claude.printHere(["hello"], {
+  const { code, stderr } = await claude.printInProcess(["hello"], {
     env: { DOOR_PASSWORD: "swordfish-42" },
   });
   assertEquals(code, 2);

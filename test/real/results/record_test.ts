@@ -39,7 +39,7 @@ function textsBelow(folder: string): string {
 forNewestVersion("a recorded paste replays, is drawn, scrubbed, and played", async (real) => {
   const { project, path, credentials } = real.home;
   const prompt = "Look\nat [[bash pwd; id -un; echo $((6*7))]]\n[[say It is 42.]]";
-  const run = await real.printHere([
+  const run = await real.printInProcess([
     ...[...STREAM, "--inject", "paste", ...TOOLS, "--record", folderOf(real), "--", prompt],
   ]);
   assertEquals([run.code, run.stderr], [0, ""]);
@@ -70,7 +70,7 @@ forNewestVersion("a recorded paste replays, is drawn, scrubbed, and played", asy
   const asked = real.api.requests.length;
   const elsewhere = `${path}/t/elsewhere/deeper`;
   await Deno.mkdir(elsewhere, { recursive: true });
-  const played = await real.printHere(
+  const played = await real.printInProcess(
     [...STREAM, ...TOOLS, "--api-cassette", folderOf(real), "--", prompt],
     { cwd: elsewhere, env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1" } },
   );
@@ -84,19 +84,22 @@ forNewestVersion("--api-cassette plays recorded answers without the API", async 
   const talk = [...TOOLS, "--", "Do it. [[bash echo one]] [[next]] [[say done]]"];
   const play = ["--api-cassette", folderOf(real)];
   const json = [...STREAM, ...play];
-  const recorded = await real.printHere([...json, "--on-miss", "record", ...talk], {
+  const recorded = await real.printInProcess([...json, "--on-miss", "record", ...talk], {
     env: { TZ: "Etc/GMT+12" },
   });
   assertEquals([recorded.code, recorded.stderr], [0, ""]);
   const asked = real.api.requests.length;
   // No API, and another day: 26 hours lie between the two time zones.
   const down = { env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", TZ: "Etc/GMT-14" } };
-  const played = await real.printHere([...json, ...talk], down);
+  const played = await real.printInProcess([...json, ...talk], down);
   assertEquals([played.code, played.stderr], [0, ""]);
   assertEquals(saidIn(played.stdout), saidIn(recorded.stdout));
-  const live = await real.printHere(["--stream-text", "--exact-stream", ...play, ...talk], down);
+  const live = await real.printInProcess(
+    ["--stream-text", "--exact-stream", ...play, ...talk],
+    down,
+  );
   assertEquals(live, { code: 0, stdout: "done\n", stderr: "" });
-  const missed = await real.printHere([...play, "--", "Something else"], down);
+  const missed = await real.printInProcess([...play, "--", "Something else"], down);
   assertEquals(missed.code, 1);
   assertMatch(
     missed.stderr,
@@ -117,7 +120,7 @@ function answeredIn(real: RealClaude): string {
 forNewestVersion("a recorded timeout replays", async (real) => {
   const args = ["--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
   const run = await timeOut(
-    real.printHere([...STREAM, "--timeout", `${LIMIT_S}`, ...args]),
+    real.printInProcess([...STREAM, "--timeout", `${LIMIT_S}`, ...args]),
     until(() => answeredIn(real).includes("Half"), "half an answer is recorded"),
   );
   assertEquals(run.code, 124);

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { JsonObject } from "../../../src/json_object.ts";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
-import { lackOf } from "../../find_tool.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { missingTool } from "../../missing_tool.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
@@ -41,7 +41,10 @@ forNewestVersion(
   "sessions are named, continued, shortened and forked",
   async (real) => {
     /** Runs a prompt and gives its session. */
-    const say = async (who: "printHere" | "claudeP", args: readonly string[]): Promise<unknown> => {
+    const say = async (
+      who: "printInProcess" | "claudeP",
+      args: readonly string[],
+    ): Promise<unknown> => {
       const run = await real[who]([...JSON_FORMAT, ...args]);
       assertEquals([run.code, run.stderr], [0, ""]);
       const { session_id, num_turns } = parseObject(run.stdout);
@@ -57,11 +60,11 @@ forNewestVersion(
 
     const session = crypto.randomUUID();
     const begun = ["--session-id", session, "--name", "Some title", "--", "1 [[say one]]"];
-    assertEquals(await say("printHere", begun), session);
+    assertEquals(await say("printInProcess", begun), session);
     const path = transcriptPath(real, session);
     assertEquals(await say("claudeP", ["-c", "--", "2 [[say two]]"]), session);
     let before = await Deno.readTextFile(path);
-    assertEquals(await say("printHere", ["--continue", "--", "3 [[say three]]"]), session);
+    assertEquals(await say("printInProcess", ["--continue", "--", "3 [[say three]]"]), session);
     const spoken = ["1 [[say one]]", "one", "2 [[say two]]", "two", "3 [[say three]]"];
     assertEquals(lastConversation(real), spoken);
     const after = await Deno.readTextFile(path);
@@ -79,7 +82,7 @@ forNewestVersion(
     const shortened = [...part, two, ...turn, "--", "4 [[say four]]"];
     const theirs = await saidByClaude("sessions/shortened", shortened);
     before = after;
-    assertEquals(await say("printHere", shortened), session);
+    assertEquals(await say("printInProcess", shortened), session);
     assertEquals(lastConversation(real), theirs);
     assertEquals(theirs, [...spoken.slice(0, 4), "4 [[say four]]"]);
     const added = (await Deno.readTextFile(path)).slice(before.length);
@@ -105,7 +108,7 @@ forNewestVersion(
     const titled = ["--resume", "some TITLE"];
     assertEquals(await saidByClaude("sessions/by-title", [...titled, "--", "7"]), [...branch, "7"]);
     const unchanged = await Deno.readTextFile(path);
-    const fork = await say("printHere", [...titled, "--fork-session", "--", "7"]);
+    const fork = await say("printInProcess", [...titled, "--fork-session", "--", "7"]);
     assert(fork !== session, "it has an id of its own");
     assertEquals(lastConversation(real), [...branch, "7"]);
     assertEquals(await Deno.readTextFile(path), unchanged);
@@ -117,14 +120,18 @@ forNewestVersion(
   "a saved tool output stays readable in a resumed session",
   async (real) => {
     const stream = ["-p", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
-    const first = await real.printHere([...stream, "--", "Go. [[bash seq 1 20000]] [[say one]]"]);
+    const first = await real.printInProcess([
+      ...stream,
+      "--",
+      "Go. [[bash seq 1 20000]] [[say one]]",
+    ]);
     const [, id = ""] = /"session_id":"([^"]+)/u.exec(first.stdout) ?? [];
     const [, path = ""] = /"persistedOutputPath":"([^"]+)/u.exec(first.stdout) ?? [];
     assert(path.startsWith(`${real.home.config}/projects/`), path);
     assertStringIncludes(first.stdout, `saved to: ${path}\\n`);
     assertStringIncludes(await Deno.readTextFile(path), "\n19999\n");
     const read = `Go on. [[tool Read ${JSON.stringify({ file_path: path, offset: 19_000 })}]]`;
-    const { code, stderr } = await real.printHere([
+    const { code, stderr } = await real.printInProcess([
       ...stream,
       "--resume",
       id,
@@ -140,7 +147,7 @@ forNewestVersion(
 
 const [NEWEST = ""] = REAL_VERSIONS.slice(-1);
 
-Deno.test(unlessLacking(lackOf("git"), {
+Deno.test(skipIfLacking(missingTool("git"), {
   name: `${NEWEST}: a session that enters a worktree is moved`,
   fn: async () => {
     await using real = await RealClaude.set(NEWEST);
@@ -149,7 +156,7 @@ Deno.test(unlessLacking(lackOf("git"), {
     await new Deno.Command("sh", { args: ["-c", git], cwd: project, env, clearEnv: true }).output();
     const id = crypto.randomUUID();
     assertEquals((await real.claudeP(["--session-id", id, "--", "Remember 4711"])).code, 0);
-    const run = await real.printHere([
+    const run = await real.printInProcess([
       ...[...JSON_FORMAT, "--resume", id, "--allowedTools=EnterWorktree,Bash"],
       ...["--", '[[tool EnterWorktree {"name":"tree"}]] [[bash pwd]] [[say done]]'],
     ]);

@@ -57,7 +57,7 @@ forNewestVersion(
       ...["--output-format", "stream-json", "--verbose", `--allowedTools=${tool}`, calling(tool)],
     ];
     const env = { MCP_TOOL_TIMEOUT: "1000" };
-    const ours = await real.printHere(args, { env });
+    const ours = await real.printInProcess(args, { env });
     assertEquals([ours.code, ours.stderr], [0, ""]);
     assertCalled(real, tool);
     const theirs = await real.claudeP(args, { recorded: "mcp/listed", env });
@@ -99,7 +99,12 @@ forEarlierVersions(
     }, args);
     assertEquals(code, 0, stderr);
     const session = `${parseFrames(stdout).at(-1)?.session_id}`;
-    const resumed = await real.printHere([...args, "--resume", session, "Three. [[say third]]"]);
+    const resumed = await real.printInProcess([
+      ...args,
+      "--resume",
+      session,
+      "Three. [[say third]]",
+    ]);
     assertEquals([resumed.stdout, resumed.stderr], ["third\n", ""]);
     const offered = api.turns.map(({ body }) => JSON.stringify(body).includes("mcp__slow__shout"));
     assertEquals(offered, [true, true, true]);

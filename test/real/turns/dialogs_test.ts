@@ -4,7 +4,7 @@ import { concurrently } from "../../concurrently.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
 import { parseFrames } from "../print_mode_facts.ts";
-import { performHere } from "../perform_here.ts";
+import { performInProcess } from "../perform_in_process.ts";
 import { RealClaude } from "../real_claude.ts";
 
 /** The dialogs that were answered, in order, each once. */
@@ -31,7 +31,7 @@ withAllVersions("every dialog of the start is answered before a paste", async (r
   await Deno.mkdir(`${project}/.claude`);
   await Deno.writeTextFile(`${project}/.claude/settings.json`, "{ broken");
   const prompt = "three lines\nof which this [[say all the same]] is\nthe last";
-  const { report, trace } = await performHere(real, {
+  const { report, trace } = await performInProcess(real, {
     prompt,
     args: ["--dangerously-skip-permissions", "--inject", "paste"],
     before: (prepared) => {
@@ -63,7 +63,7 @@ withAllVersions(
   "a permission dialog is denied on the screen",
   async (real) => {
     const { version } = real;
-    const { report, trace } = await performHere(real, {
+    const { report, trace } = await performInProcess(real, {
       prompt: "Hi [[bash touch here]] [[say done]]",
       args: ["--permission-mode", "default"],
       before: withoutPermissionHook,
@@ -81,7 +81,7 @@ forNewestVersion(
     await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, "{ broken");
     const env = { IS_SANDBOX: "1" };
     const args = ["--dangerously-skip-permissions", "--", "Hi [[bash echo $((6*7))]] [[say done]]"];
-    const ours = await real.printHere(args, { env });
+    const ours = await real.printInProcess(args, { env });
     assertEquals(real.api.turns[1]?.text.includes('"42"'), true, "the tool ran");
     const theirs = await real.claudeP(args, { env, recorded: "dialogs/broken" });
     assertEquals(ours, { ...theirs, stderr: `claude-print: Warning: ${theirs.stderr}` });

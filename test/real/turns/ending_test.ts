@@ -28,7 +28,7 @@ forNewestVersion(
     await untilRun(run, () => real.api.turns.length > 0 && heard.includes('"init"'));
     run.kill("SIGINT");
     assertEquals((await run.ended).code, 130);
-    const resumed = await real.printHere(["--resume", session, "--", "Next. [[say next]]"]);
+    const resumed = await real.printInProcess(["--resume", session, "--", "Next. [[say next]]"]);
     assertEquals([resumed.code, resumed.stdout], [0, "next\n"]);
     const asked = real.api.turns.at(-1)?.text ?? "";
     assertStringIncludes(asked, "Talk. [[hang]]");

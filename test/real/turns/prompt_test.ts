@@ -7,7 +7,7 @@ import { textsIn } from "../texts_in.ts";
 /** Runs a prompt from stdin and returns what the API received as the user's text. */
 async function received(real: RealClaude, options: StartOptions, args: readonly string[] = []) {
   const before = real.api.turns.length;
-  const run = await real.printHere(args, options);
+  const run = await real.printInProcess(args, options);
   assertEquals(run, { code: 0, stdout: "Hello from the scripted API\n", stderr: "" });
   const [turn, ...more] = real.api.turns.slice(before);
   assertEquals(more, [], "one request");
@@ -69,7 +69,7 @@ forNewestVersion(
   async (real) => {
     const altered = ALTERED.join("\n");
     const prompt = `${"x".repeat(1_048_576)}${altered}`;
-    const run = await real.printHere(["--output-format", "json"], { stdin: prompt });
+    const run = await real.printInProcess(["--output-format", "json"], { stdin: prompt });
     assertEquals(run.code, 2);
     assertStringIncludes(run.stderr, "U+200B");
     const result = parseObject(run.stdout);

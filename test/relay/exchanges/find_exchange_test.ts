@@ -177,14 +177,14 @@ function readsFor(
   });
 }
 
-Deno.test("the nearest is among the latest 500 exchanges and 64 MiB", () => {
+Deno.test("the search covers the latest 500 exchanges and 64 MiB", () => {
   const [among] = readsFor(1000, {});
   assertEquals(among, { name: "900.json", reads: 500 });
   const [first] = readsFor(1000, { answerBytes: 1024 * 1024 });
   assertEquals(first, { name: "936.json", reads: 64 });
 });
 
-Deno.test("the finder keeps at most 16 Mi characters of requests to compare", () => {
+Deno.test("the finder keeps at most 16 Mi characters", () => {
   // The exchange that is read last is read once more: it is the nearest, and its path is compared.
   const small = readsFor(20, { requestBytes: 1024 });
   const large = readsFor(20, { requestBytes: 1024 * 1024 });
@@ -271,7 +271,7 @@ Deno.test("docs/relay.md lists every mask", () => {
   for (const { what } of MASKS) assertStringIncludes(page, `- ${what}\n`);
 });
 
-Deno.test("a masked text stays the same when it is masked again", () => {
+Deno.test("masking a text twice changes nothing more", () => {
   for (const hostile of ["1.1.1.", "2026-", "/tmp/", "a".repeat(64) + "-", "Mon", "Jan ", "/tmp"]) {
     const text = hostile.repeat(100_000 / hostile.length);
     assertEquals(masked(masked(text)), masked(text));

@@ -105,7 +105,7 @@ Deno.test("key that takes effect starts the start limit again", () => {
   assertEquals(endingAfter(session, 500), "not-started");
 });
 
-Deno.test("trust dialog ends the run where only the user may trust", () => {
+Deno.test("an untrusted folder ends the run at the trust dialog", () => {
   const session = showing(trust(0), { needsTrust: true });
   session.receive(EXIT);
   assertEquals(session.ending?.kind === "dialog" && session.ending.name, "workspace trust");

@@ -395,7 +395,7 @@ forNewestVersion("files are rewound to a message", async (real) => {
     "control/files",
     () => seen(holdWithClaude, (args) => real.claudeP(args)),
   );
-  const ours = await seen(hold, (args) => real.printHere(args));
+  const ours = await seen(hold, (args) => real.printInProcess(args));
   assertEquals(ours, theirs);
   assertEquals(ours.files.at(-1), ["first", "before", false]);
   assertEquals(ours.byFlag.map((row) => (row as readonly unknown[]).slice(-2)), [

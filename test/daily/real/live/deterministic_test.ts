@@ -54,7 +54,7 @@ forNewestVersion(`${RUNS} deterministic runs send the same requests`, async (rea
     // The first two run as programs, one in each time zone.
     const { code, stdout, stderr } = run < 2
       ? await real.print(TALK, options)
-      : await real.printHere(TALK, options);
+      : await real.printInProcess(TALK, options);
     assertEquals([code, stdout, stderr], [0, "done\n", ""]);
   }
   const [first = [], ...others] = bodies;

@@ -42,8 +42,8 @@ forNewestVersion(
       NO_PROXY: undefined,
     };
     const prompt = ["--allowedTools", "Bash", "--", "Do it. [[bash echo one]] [[say done]]"];
-    const plain = await real.printHere(["-p", ...prompt], { env });
-    const exact = await real.printHere(["-p", ...EXACT, ...prompt], { env });
+    const plain = await real.printInProcess(["-p", ...prompt], { env });
+    const exact = await real.printInProcess(["-p", ...EXACT, ...prompt], { env });
     assertEquals([exact, exact.stdout], [plain, "done\n"]);
     const requests = real.api.turns.map(comparable);
     assertEquals(requests.length, 4);
@@ -57,7 +57,7 @@ forNewestVersion(
     const settings = { env: { ANTHROPIC_BASE_URL: `${real.api.url}/base`, NO_PROXY: "127.0.0.1" } };
     await Deno.writeTextFile(`${real.home.config}/settings.json`, JSON.stringify(settings));
     const env = { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", NO_PROXY: undefined };
-    await real.printHere(["-p", ...EXACT, "--", "Hi [[say there]]"], {
+    await real.printInProcess(["-p", ...EXACT, "--", "Hi [[say there]]"], {
       env: { ...env, CLAUDE_CODE_MAX_RETRIES: "0" },
     });
     const paths = new Set(real.api.requests.map(({ path }) => path));

@@ -93,8 +93,8 @@ forNewestVersion(
     const recorded = (name: string) => `${real.home.path}/${name}`;
     const [theirs, plain, exact] = await Promise.all([
       real.claudeP([...STREAM, WORK], { recorded: "partial_messages/work" }),
-      real.printHere(["-p", "--record", recorded("plain"), ...STREAM, WORK]),
-      real.printHere(["-p", "--exact-stream", "--record", recorded("exact"), ...STREAM, WORK]),
+      real.printInProcess(["-p", "--record", recorded("plain"), ...STREAM, WORK]),
+      real.printInProcess(["-p", "--exact-stream", "--record", recorded("exact"), ...STREAM, WORK]),
     ]);
     assertEquals([theirs.code, plain.code, exact.code], [0, 0, 0], plain.stderr + exact.stderr);
     const [expected, ours, exactly] = [theirs, plain, exact].map(({ stdout }) =>

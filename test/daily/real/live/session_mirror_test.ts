@@ -57,7 +57,7 @@ async function linesIn(path: string): Promise<readonly JsonObject[]> {
 forNewestVersion(
   "--session-mirror prints the lines of the transcripts",
   async (real) => {
-    const { code, stdout } = await real.printHere(ARGS);
+    const { code, stdout } = await real.printInProcess(ARGS);
     assertEquals(code, 0);
     const { paths, own, inner } = mirroredIn(stdout);
     const printed = [own, inner].map((mirrors) => mirrors.flatMap(({ entries }) => entries));
@@ -72,7 +72,7 @@ forNewestVersion(
     assertEquals(factsOf(stdout), theirs);
     // A fork has what was said before in its own transcript.
     const args = [...ARGS.slice(0, -1), "Two. [[say second]]"];
-    const fork = await real.printHere(["--continue", "--fork-session", ...args]);
+    const fork = await real.printInProcess(["--continue", "--fork-session", ...args]);
     const copied = mirroredIn(fork.stdout);
     const lines = copied.own.flatMap(({ entries }) => entries);
     assertEquals(lines, await linesIn(copied.paths[0] ?? ""));

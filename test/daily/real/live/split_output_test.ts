@@ -57,7 +57,7 @@ async function resultsOf(
 ): Promise<readonly (readonly [string, unknown, unknown])[]> {
   const cwd = `${real.home.path}/${name}`;
   await Deno.mkdir(cwd);
-  const { stdout, stderr, code } = await real.printHere(
+  const { stdout, stderr, code } = await real.printInProcess(
     [...args, "--dangerously-skip-permissions", "--", "Go"],
     { cwd, env: { IS_SANDBOX: "1" } },
   );

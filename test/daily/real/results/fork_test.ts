@@ -122,7 +122,7 @@ forNewestVersion("a fork continues a subagent of the recording", async (real) =>
   });
   const tools = ["--allowedTools", "Agent,Task,SendMessage"];
   const args = ["--record", talk, ...tools, "--", `Ask. [[tool Agent ${call}]] [[say done]]`];
-  assertEquals((await real.printHere(args)).code, 0);
+  assertEquals((await real.printInProcess(args)).code, 0);
   const { cast } = readCassette(talk);
   const to = recordedTurns(cast).subagents?.[0]?.subagent.agentId;
   const message = JSON.stringify({ to, summary: "more", message: "More. [[say It is there.]]" });

@@ -55,7 +55,7 @@ forNewestVersion("--json-schema prints JSON or fails", async (real) => {
   const [mended, hopeless] = await Promise.all(["mended", "hopeless"].map(async (prompt) => {
     const folder = `${real.home.path}/${prompt}`;
     const args = ["--json-schema", JSON.stringify(SCHEMA), "--", prompt];
-    const ours = await real.printHere(["--record", folder, ...args], { env });
+    const ours = await real.printInProcess(["--record", folder, ...args], { env });
     const theirs = await real.claudeP(args, {
       env,
       recorded: `structured_output/text-${prompt}`,

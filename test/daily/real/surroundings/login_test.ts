@@ -10,7 +10,7 @@ forNewestVersion("a token in a variable logs in without a dialog", async (real) 
   const value = "sk-ant-oat01-throwaway-token";
   for (const variable of ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"]) {
     const args = ["--trace", "--", "Hi [[say yes]]"];
-    const run = await real.printHere(args, { env: { [variable]: value } });
+    const run = await real.printInProcess(args, { env: { [variable]: value } });
     assertEquals([run.code, run.stdout], [0, "yes\n"], run.stderr);
     assertEquals(run.stderr.includes("dialog"), false, run.stderr);
     assertEquals(real.api.turns.at(-1)?.headers["authorization"], `Bearer ${value}`);

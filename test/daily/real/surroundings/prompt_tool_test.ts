@@ -51,7 +51,7 @@ forNewestVersion("--permission-prompt-tool lets an MCP tool decide", async (real
   );
   const format = ["--output-format", "stream-json", "--verbose"];
   const args = [...format, `--mcp-config=${CONFIG}`, ...ASKING, "--", prompt];
-  const ours = await real.printHere(args);
+  const ours = await real.printInProcess(args);
   const theirs = await real.claudeP(args, { recorded: "prompt_tool/decisions" });
   assertEquals(ours.code, theirs.code, ours.stderr);
   assertEquals(decidedIn(ours.stdout), decidedIn(theirs.stdout));
@@ -82,9 +82,9 @@ forNewestVersion("a missing permission tool fails when it is needed", async (rea
   const missing = ["--mcp-config", CONFIG, ...asking("mcp__loud_one__judge")];
   const prompt = `Look [[bash ls]] ${calls("x")} [[say end]]`;
   const [asked, theirs, foreign] = await Promise.all([
-    real.printHere([...missing, prompt]),
+    real.printInProcess([...missing, prompt]),
     real.claudeP([...missing, prompt], { recorded: "prompt_tool/missing" }),
-    real.printHere([...asking("mcp__other__judge"), calls("x")]),
+    real.printInProcess([...asking("mcp__other__judge"), calls("x")]),
   ]);
   const unasked = real.api.turns.filter(({ text }) => text.includes("Look [[bash ls]]"));
   assert(unasked.length > 1, "a call that needs no permission is made");
@@ -98,7 +98,7 @@ forNewestVersion("a missing permission tool fails when it is needed", async (rea
   assertEquals(foreign.code, 1);
   assertMatch(foreign.stderr, /mcp__other__judge .* not found\. Available MCP tools: none\n/u);
   const far = { mcpServers: { far: { type: "http", url: "http://[::1]:1/" } } };
-  const remote = await real.printHere([
+  const remote = await real.printInProcess([
     ...["--mcp-config", JSON.stringify(far), ...asking("mcp__far__judge"), "Hi"],
   ]);
   assertEquals(remote.code, 2);

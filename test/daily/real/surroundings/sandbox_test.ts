@@ -3,7 +3,7 @@ import { projectSlug } from "../../../../src/transcript/files/project_slug.ts";
 import { asRecorded } from "../../../real/as_recorded.ts";
 import { filesBelow } from "../../../real/files_below.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
-import { performHere } from "../../../real/perform_here.ts";
+import { performInProcess } from "../../../real/perform_in_process.ts";
 import { factsOfResult, parseObject } from "../../../real/print_mode_facts.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
 
@@ -59,7 +59,14 @@ forNewestVersion(
     const input = JSON.stringify({ file_path: `${other}/note.txt` });
     const prompt = `Hi [[bash printenv FROM_USER_SETTINGS]] [[tool Read ${input}]] [[say moin]]`;
     // The directory is trusted without a question.
-    const run = await real.printHere([...JSON_FORMAT, "--ide", "--add-dir", other, "--", prompt]);
+    const run = await real.printInProcess([
+      ...JSON_FORMAT,
+      "--ide",
+      "--add-dir",
+      other,
+      "--",
+      prompt,
+    ]);
     assertEquals([run.code, run.stderr], [0, ""]);
     assertEquals(isEditorAsked, false);
     const { session_id, result } = parseObject(run.stdout);
@@ -88,7 +95,7 @@ forNewestVersion(
     const memory = `${real.home.config}/projects/${projectSlug(real.home.project)}/memory`;
     const before = real.api.turns.length;
     const file = JSON.stringify({ file_path: `${memory}/note.md`, content: "remember" });
-    const run = await real.printHere([`Learn [[tool Write ${file}]] [[say done]]`]);
+    const run = await real.printInProcess([`Learn [[tool Write ${file}]] [[say done]]`]);
     assertEquals([run.code, run.stdout, run.stderr], [0, "done\n", ""]);
     assertEquals(await Deno.readTextFile(`${memory}/note.md`), "remember");
     const [first, second] = [0, before].map((turn) =>
@@ -106,7 +113,7 @@ forNewestVersion(
 /** Runs a prompt, compares the forwarded transcript, and returns its path. */
 async function printForwarded(real: RealClaude): Promise<string> {
   const prompt = "Work. [[think hm]] [[bash echo hi]] [[say döne ❤️]]";
-  const { report } = await performHere(real, {
+  const { report } = await performInProcess(real, {
     prompt,
     args: ["--allowedTools=Bash"],
     after: ({ sandbox }) => {
@@ -132,7 +139,7 @@ forNewestVersion(
       }),
     );
     const args = ["Work. [[bash touch x]] [[say done]]"];
-    const ours = await real.printHere(args);
+    const ours = await real.printInProcess(args);
     const theirs = await real.claudeP(args, { recorded: "sandbox/untrusted-rules" });
     assertEquals([ours.code, ours.stdout], [theirs.code, theirs.stdout]);
     assertEquals(
@@ -175,7 +182,7 @@ forNewestVersion(
       const { claude_version: _, ...result } = factsOfResult(parseObject(stdout));
       return { result, traces: await take() };
     };
-    const ours = await facts((args) => real.printHere(["--inherit-hooks", ...args]));
+    const ours = await facts((args) => real.printInProcess(["--inherit-hooks", ...args]));
     assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "Go on");
     const theirs = await asRecorded(
       real,
@@ -259,7 +266,7 @@ forNewestVersion(
       const body = JSON.stringify(real.api.turns.at(-1)?.body);
       return Object.entries(TOLD).filter(([, text]) => body.includes(text)).map(([path]) => path);
     };
-    const ours = await told((args) => real.printHere(args));
+    const ours = await told((args) => real.printInProcess(args));
     const theirs = await asRecorded(real, "plugins/all", () => told((args) => real.claudeP(args)));
     assertEquals(ours, theirs);
     assertEquals(ours, Object.keys(TOLD));

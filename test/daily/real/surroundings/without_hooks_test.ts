@@ -35,7 +35,7 @@ async function compare(
     readonly env?: Readonly<Record<string, string>>;
   },
 ): Promise<readonly JsonObject[]> {
-  const ours = await real.printHere([...STREAM_FORMAT, ...args], { env });
+  const ours = await real.printInProcess([...STREAM_FORMAT, ...args], { env });
   const theirs = await real.claudeP([...STREAM_FORMAT, ...args], { env, recorded });
   const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
   assertEquals(ours.code, theirs.code, ours.stderr);

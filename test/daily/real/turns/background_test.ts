@@ -1,9 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { shiftedClock } from "../../../../fixtures/programs/shifted_clock.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
-import { lackOf } from "../../../find_tool.ts";
+import { missingTool } from "../../../missing_tool.ts";
 import { startProgram } from "../../../start_program.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { asRecorded } from "../../../real/as_recorded.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../../../real/for_each_version.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../../../real/print_mode_facts.ts";
@@ -107,7 +107,7 @@ function factsOf(frames: readonly JsonObject[]) {
   return { outline, lifecycle, results };
 }
 
-Deno.test(unlessLacking(lackOf("cc"), {
+Deno.test(skipIfLacking(missingTool("cc"), {
   name: `${VERSION}: a run waits for wake-ups as claude -p does`,
   fn: async () => {
     await using real = await RealClaude.set(VERSION);

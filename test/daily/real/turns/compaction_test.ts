@@ -102,7 +102,7 @@ async function both(
   const options = { prompts, env };
   const told = (all: readonly (readonly JsonObject[])[]) =>
     all.map((frames) => [facts(frames), resultOf(frames), usageOf(frames, !isTyped)]);
-  const ours = await turns((args, start) => real.printHere(args, start), options);
+  const ours = await turns((args, start) => real.printInProcess(args, start), options);
   const theirs = await asRecorded(
     real,
     recorded,

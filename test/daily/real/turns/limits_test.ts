@@ -84,7 +84,7 @@ let turns = 0;
 forNewestVersion(
   "--wait-for-limit goes on with the session after the reset",
   async (real) => {
-    const { code, stdout, stderr } = await real.printHere([
+    const { code, stdout, stderr } = await real.printInProcess([
       ...["--output-format", "stream-json", "--verbose", "--wait-for-limit=90"],
       ...["--max-turns=2", "--allowedTools=Bash", "--", "Hi"],
     ]);

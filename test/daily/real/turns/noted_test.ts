@@ -157,15 +157,15 @@ forNewestVersion(
 forNewestVersion("a resumed session has what commands noted", async (real) => {
   const { path, project } = real.home;
   // A run with such a command alone is a session, too.
-  const begun = await real.printHere(["--output-format", "json", "/agents"]);
+  const begun = await real.printInProcess(["--output-format", "json", "/agents"]);
   const { session_id: session } = JSON.parse(begun.stdout);
-  const chosen = await real.printHere(["--resume", session, "/model sonnet"]);
+  const chosen = await real.printInProcess(["--resume", session, "/model sonnet"]);
   assertStringIncludes(chosen.stdout, "Sonnet");
-  const named = await real.printHere(["--resume", session, "/rename My own"]);
+  const named = await real.printInProcess(["--resume", session, "/rename My own"]);
   assertEquals([named.code, named.stdout, named.stderr], [0, "Session renamed to: My own\n", ""]);
   const files = [...filesBelow(path).keys()].filter((file) => file.includes(session));
   assert(files.some((file) => file.endsWith("custom-title.json")), files.join("\n"));
-  const resumed = await real.printHere(["--resume", "My own", "One. [[say first]]"]);
+  const resumed = await real.printInProcess(["--resume", "My own", "One. [[say first]]"]);
   assertEquals([resumed.code, resumed.stdout], [0, "first\n"]);
   const told = requestsSince(real, 0)[0]?.told.join("\n") ?? "";
   for (const command of ["/agents", "/model", "/rename"]) assertStringIncludes(told, command);
@@ -194,7 +194,7 @@ forNewestVersion(
       `${project}/.claude/settings.json`,
       JSON.stringify({ hooks: { PreModelSwitch: [{ hooks: [] }] } }),
     );
-    const watched = await real.printHere(["/model sonnet"]);
+    const watched = await real.printInProcess(["/model sonnet"]);
     assertEquals(watched.code, 2);
     assertStringIncludes(watched.stderr, "PreModelSwitch");
   },

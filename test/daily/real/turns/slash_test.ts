@@ -50,7 +50,7 @@ forEachVersion("no command reaches the login or a file", async (real) => {
       .map(({ subtype, is_error }) => [subtype, is_error]),
     ASKED.map(() => ["success", false]),
   );
-  const pasted = await real.printHere(["--inject", "paste"], { stdin: "/logout\na\nb\nc\nd" });
+  const pasted = await real.printInProcess(["--inject", "paste"], { stdin: "/logout\na\nb\nc\nd" });
   assertEquals(pasted.stdout, "/logout isn't available in this environment.\n");
   assertEquals(real.api.turns.map(({ body }) => textsIn(body, "user")), TEXT.map((text) => [text]));
   assertEquals(await Deno.readTextFile(credentials), login);

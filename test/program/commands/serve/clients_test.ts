@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { pythonSdk } from "../../../../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../../../../fixtures/programs/python_packages.ts";
-import { lackOf } from "../../../find_tool.ts";
+import { missingTool } from "../../../missing_tool.ts";
 import { lackOfBrowser, openPage } from "../../serve/page/browser.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { blocks } from "../../../daily/readme/blocks.ts";
 import { StandIn } from "../../stand_in.ts";
 import { startProgram } from "../../../start_program.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 
 const python = usablePython();
 
@@ -49,7 +49,7 @@ async function scene() {
   };
 }
 
-Deno.test(unlessLacking(lackOf("curl"), {
+Deno.test(skipIfLacking(missingTool("curl"), {
   name: "curl needs the socket or the token",
   async fn() {
     await using server = await scene();
@@ -86,7 +86,7 @@ const HTTPX = [
     ?.replace('"--model", "haiku"', '"--claude-binary", sys.argv[2]'),
 ].join("\n");
 
-Deno.test(unlessLacking(python === undefined ? "python3" : undefined, {
+Deno.test(skipIfLacking(python === undefined ? "python3" : undefined, {
   name: "httpx holds a conversation on the socket",
   async fn() {
     if (python === undefined) return;
@@ -100,7 +100,7 @@ Deno.test(unlessLacking(python === undefined ? "python3" : undefined, {
   },
 }));
 
-Deno.test(unlessLacking(lackOfBrowser(), {
+Deno.test(skipIfLacking(lackOfBrowser(), {
   name: "a browser shows a conversation and receives events",
   async fn() {
     await using server = await scene();

@@ -4,9 +4,9 @@ import { FLAGS } from "../../../../src/cli/flags.ts";
 import { parseArguments } from "../../../../src/cli/parse_arguments.ts";
 import { shimScript } from "../../../../src/commands/shim/shim_script.ts";
 import { UnsupportedError } from "../../../../src/cli_error.ts";
-import { findTool, lackOf } from "../../../find_tool.ts";
+import { findTool, missingTool } from "../../../missing_tool.ts";
 import { startProgram } from "../../../start_program.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 
 /** Shells that people have as /bin/sh. */
 const SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "sh"]];
@@ -84,7 +84,7 @@ const CALLS: readonly (readonly [boolean, readonly string[]])[] = [
 for (const shell of SHELLS) {
   const [program = "", ...options] = shell;
   const command = [findTool(program) ?? program, ...options];
-  Deno.test(unlessLacking(lackOf(program), {
+  Deno.test(skipIfLacking(missingTool(program), {
     name: `the shim knows print mode under ${shell.join(" ")}`,
     fn: async () => {
       await using claude = await ground();
@@ -198,7 +198,7 @@ Deno.test("the shim says so when there is no real claude", async () => {
   );
 });
 
-Deno.test("a refused and an unknown flag are told apart from mistakes", async () => {
+Deno.test("refused and unknown flags differ from mistakes", async () => {
   const errorOf = (argv: readonly string[]) =>
     parseArguments(argv).catch((error: unknown) => error);
   assertEquals(await errorOf(["--prompt-suggestions"]) instanceof UnsupportedError, true);

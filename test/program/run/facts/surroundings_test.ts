@@ -4,8 +4,8 @@ import type { JsonObject } from "../../../../src/json_object.ts";
 import { watchSurroundings } from "../../../../src/run/facts/surroundings.ts";
 import type { RunOrder } from "../../../../src/run/plan/run_order.ts";
 import { parentOf } from "../../../../src/sandbox/paths.ts";
-import { lackOf } from "../../../find_tool.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { missingTool } from "../../../missing_tool.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
 
 /** Writes a file, by its path below the home, and its folder. */
@@ -114,7 +114,7 @@ Deno.test("every file that Claude Code reads once is watched", async () => {
   });
 });
 
-Deno.test(unlessLacking(lackOf("git"), {
+Deno.test(skipIfLacking(missingTool("git"), {
   name: "the state of a repository is watched",
   fn: async () => {
     await using home = await makeThrowawayHome();

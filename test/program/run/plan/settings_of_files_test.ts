@@ -32,8 +32,8 @@ import {
 import { parseCallerSettings } from "../../../../src/sandbox/child/run_settings.ts";
 import { readOwnJsonObject } from "../../../../src/sandbox/read_json_object.ts";
 import { judgeFor, readSettingsValue } from "../../../../src/settings/judged_settings.ts";
-import { lackOf } from "../../../find_tool.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { missingTool } from "../../../missing_tool.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
 
 const OLDEST = "2.1.285";
@@ -86,7 +86,7 @@ Deno.test("the permission mode is that of claude -p", async () => {
   await assertModes(PERMISSION_CELLS.filter((cell) => !isForeign(cell)));
 });
 
-Deno.test(unlessLacking(Deno.uid() === 0 ? undefined : "root's rights", {
+Deno.test(skipIfLacking(Deno.uid() === 0 ? undefined : "root's rights", {
   name: "the permission mode ignores settings of other users",
   fn: async () => {
     await assertModes(PERMISSION_CELLS.filter(isForeign));
@@ -319,7 +319,7 @@ Deno.test("a project with rules needs trust", async () => {
   assertEquals((await distrustIn(home, "local", { path }))?.sources, ["local"]);
 });
 
-Deno.test(unlessLacking(lackOf("git"), {
+Deno.test(skipIfLacking(missingTool("git"), {
   name: "ignored rules are those of claude -p",
   fn: async () => {
     for (const cell of IGNORED_CELLS) {
@@ -344,7 +344,7 @@ Deno.test(unlessLacking(lackOf("git"), {
   },
 }));
 
-Deno.test(unlessLacking(lackOf("git"), {
+Deno.test(skipIfLacking(missingTool("git"), {
   name: "tracked local settings belong to the project",
   fn: async () => {
     await using home = await makeThrowawayHome({ loggedIn: false });

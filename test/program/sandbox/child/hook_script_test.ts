@@ -12,9 +12,9 @@ import { hookSettings } from "../../../../src/sandbox/child/hooks.ts";
 import { folderParts } from "../../../../src/sandbox/folder/folder_parts.ts";
 import type { HookPayload } from "../../../../src/session/input.ts";
 import { shellQuote } from "../../../../src/shell_quote.ts";
-import { lackOf } from "../../../find_tool.ts";
+import { missingTool } from "../../../missing_tool.ts";
 import { PID_NAMESPACE, PID_NAMESPACE_LACK } from "../../pid_namespace.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { Ground, untilEnded } from "../../../sandbox/ground.ts";
 
 /** The message of a hook that vetoes, which the model may read. */
@@ -82,7 +82,7 @@ Deno.test("the hook script works in a folder with special characters", async () 
 
 for (const command of [["/bin/sh"], ["/bin/bash", "--posix"], ["/bin/busybox", "sh"]] as const) {
   const name = command[0].replace("/bin/", "");
-  Deno.test(unlessLacking(lackOf(name), {
+  Deno.test(skipIfLacking(missingTool(name), {
     name: `the hook script under ${name} runs no program from PATH`,
     fn: async () => {
       using ground = new Ground();
@@ -155,7 +155,7 @@ Deno.test("an asking hook vetoes once the program was killed", async () => {
   await parent.status;
 });
 
-Deno.test(unlessLacking(PID_NAMESPACE_LACK, {
+Deno.test(skipIfLacking(PID_NAMESPACE_LACK, {
   name: "a hook asks from another pid namespace",
   fn: async () => {
     using ground = new Ground();

@@ -5,7 +5,7 @@ import { agentRoutes } from "../../../../src/serve/agentapi/agent_routes.ts";
 import { PROFILE_SCHEMA } from "../../../../src/serve/conversations/profile.ts";
 import type { Scenario } from "../../../../fixtures/mock/scenario.ts";
 import { StandIn } from "../../stand_in.ts";
-import { eventsOf, type SentEvent, serveHere } from "../http/serve_here.ts";
+import { eventsOf, type SentEvent, serveInProcess } from "../http/serve_in_process.ts";
 
 /**
  * The shapes of what agentapi 0.11 answers, by its published OpenAPI file: JSON schemas in words of our own.
@@ -72,7 +72,7 @@ async function scene(scenario: Partial<Scenario> = {}) {
   const claude = stack.use(await StandIn.set(scenario));
   const profile = PROFILE_SCHEMA.parse({ args: ["--claude-binary", claude.binary] });
   const server = stack.use(
-    await serveHere(claude, {
+    await serveInProcess(claude, {
       routes: async (registry) =>
         agentRoutes(stack.use(await AgentConversation.open(registry, profile))),
     }),

@@ -3,7 +3,7 @@ import { EventLog, type EventLogLimits } from "../../../../src/serve/conversatio
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { MOUNT_LACK } from "../../mount_lack.ts";
 import { startProgram } from "../../../start_program.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 
 function scene(limits?: EventLogLimits) {
   const folder = Deno.makeTempDirSync();
@@ -74,7 +74,7 @@ Deno.test("a full log waits, then ends with its reason", async () => {
   assertEquals(await there.texts(), ["123456789", "123456789"]);
 });
 
-Deno.test(unlessLacking(MOUNT_LACK, {
+Deno.test(skipIfLacking(MOUNT_LACK, {
   name: "a full disk delays events and loses none",
   fn: async () => {
     const folder = Deno.makeTempDirSync();

@@ -4,7 +4,7 @@ import { BODY_LIMITS } from "../../../../src/serve/http/body.ts";
 import { ROUTES } from "../../../../src/serve/http/resources/routes.ts";
 import openapi from "../../../../src/serve/http/resources/openapi.json" with { type: "json" };
 import { StandIn } from "../../stand_in.ts";
-import { eventsOf, type Said, saidOf, serveHere } from "./serve_here.ts";
+import { eventsOf, type Said, saidOf, serveInProcess } from "./serve_in_process.ts";
 
 const PATHS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = openapi.paths;
 const METHODS = ["get", "post", "delete"];
@@ -27,7 +27,7 @@ function operation(path: string, method: string): Operation {
 }
 
 /** Holds what is asked and answered to the file. */
-function heldToFile(ask: Awaited<ReturnType<typeof serveHere>>["ask"]) {
+function heldToFile(ask: Awaited<ReturnType<typeof serveInProcess>>["ask"]) {
   const ajv = new Ajv({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: "file", components: openapi.components });
   const seen = new Set<string>();
@@ -71,7 +71,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
     turns: [[{ text: "I ask.", tools: [tool] }, { text: "Done" }]],
   });
   const limits = { ...BODY_LIMITS, bytes: 20_000, bytesOfAll: 40_000 };
-  await using server = await serveHere(claude, { limits, most: 2 });
+  await using server = await serveInProcess(claude, { limits, most: 2 });
   const file = heldToFile(server.ask);
   const { ask } = server;
   const ours = { args: ["--claude-binary", claude.binary] };
@@ -236,7 +236,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
 
   // There is no room for what is said.
   const folder = `${server.folder}/gone`;
-  await using crowded = await serveHere(claude, {
+  await using crowded = await serveInProcess(claude, {
     eventLimits: { onDisk: 0, inMemory: 0 },
   });
   const cramped = await crowded.open();
@@ -246,7 +246,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
   }
   const full = await crowded.ask("POST", `${cramped}/messages`, { content: "more" });
   assertEquals(file.said(full, "post", `${all}/{id}/messages`).status, 507);
-  await using homeless = await serveHere(claude, { folder });
+  await using homeless = await serveInProcess(claude, { folder });
   const unkept = await homeless.ask("POST", all, { profile: ours });
   assertEquals(file.said(unkept, "post", all).status, 507);
 

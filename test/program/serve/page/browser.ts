@@ -1,4 +1,4 @@
-import { findTool } from "../../../find_tool.ts";
+import { findTool } from "../../../missing_tool.ts";
 
 /** What a browser without a window is called, where there is one. */
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { PAGE, PAGE_HEADERS } from "../../../../src/serve/page/page.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { lackOfBrowser, openPage } from "./browser.ts";
 
 const HOSTILE =
@@ -43,7 +43,7 @@ Deno.test("the page loads nothing from elsewhere", () => {
   assert(!/unsafe|\*/u.test(PAGE_HEADERS["content-security-policy"] ?? ""));
 });
 
-Deno.test(unlessLacking(lackOfBrowser(), {
+Deno.test(skipIfLacking(lackOfBrowser(), {
   name: "the page shows conversations and a screen as text",
   async fn() {
     const { conversations, server, origin } = scene();
@@ -85,7 +85,7 @@ Deno.test(unlessLacking(lackOfBrowser(), {
   },
 }));
 
-Deno.test(unlessLacking(lackOfBrowser(), {
+Deno.test(skipIfLacking(lackOfBrowser(), {
   name: "the page reports a lost server and recovers",
   async fn() {
     const { conversations, server, origin } = scene();

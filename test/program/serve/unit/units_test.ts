@@ -7,8 +7,8 @@ import {
 } from "../../../../src/serve/unit/install_unit.ts";
 import { isOurUnit, unitFiles, type UnitOrder } from "../../../../src/serve/unit/unit_files.ts";
 import { inheritedSocket } from "../../../../src/serve/unit/inherited_socket.ts";
-import { lackOf } from "../../../find_tool.ts";
-import { unlessLacking } from "../../../unless_lacking.ts";
+import { missingTool } from "../../../missing_tool.ts";
+import { skipIfLacking } from "../../../skip_if_lacking.ts";
 
 const UNITS = unitFiles({ program: ["/bin/true"], flags: [], env: {}, umask: 0o22 });
 const NAMES = UNITS.map(({ name }) => name);
@@ -178,7 +178,7 @@ Deno.test("a socket is inherited by pid and name", () => {
   assert(suggestion !== undefined);
 });
 
-Deno.test(unlessLacking(lackOf("systemd-analyze"), {
+Deno.test(skipIfLacking(missingTool("systemd-analyze"), {
   name: "systemd finds nothing wrong with the units",
   async fn() {
     const folder = await Deno.makeTempDir();

@@ -26,7 +26,7 @@ const LARGEST_READ = 64 * 1024;
  *
  * @param args of `claude-print`, which ask for a run
  */
-export async function runInside(
+export async function runCommandInProcess(
   args: readonly string[],
   { env, cwd, stdin = "" }: Pick<ProgramOptions, "env" | "cwd" | "stdin">,
 ): Promise<ProgramOutput> {
@@ -78,12 +78,12 @@ export interface ConversationInside {
 }
 
 /**
- * Holds a conversation inside this process, as `runInside` does with a prompt: on pipes as stdin and stdout, and a file as
+ * Holds a conversation inside this process, as `runCommandInProcess` does with a prompt: on pipes as stdin and stdout, and a file as
  * stderr.
  *
  * @param args of `claude-print`, which ask for messages on stdin
  */
-export async function converseInside(
+export async function converseInProcess(
   args: readonly string[],
   { env, cwd }: Pick<ProgramOptions, "env" | "cwd">,
 ): Promise<ConversationInside> {

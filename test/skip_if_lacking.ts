@@ -4,7 +4,7 @@
  *
  * @param lack what the machine lacks, such as "busybox"; undefined if nothing
  */
-export function unlessLacking<T extends { readonly name: string }>(
+export function skipIfLacking<T extends { readonly name: string }>(
   lack: string | undefined,
   test: T,
 ): T & { readonly ignore: boolean } {

@@ -2,7 +2,7 @@ import type { ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { type Conversation, converse, type ConverseOptions } from "../../../src/library/mod.ts";
 
 /** `converse()` in the test's own process, with a Claude Code and a home that exist for the test. */
-export function converseHere(
+export function converseWithLibrary(
   claude: { readonly binary: string; readonly home: ThrowawayHome },
   { args = [], ...options }: ConverseOptions = {},
 ): Conversation {

@@ -8,7 +8,7 @@ import type { RealClaude } from "./real_claude.ts";
  * Runs a prompt inside the test's own process, with a look at the sandbox before the child starts
  * and after it has ended; then the sandbox is gone.
  */
-export async function performHere(
+export async function performInProcess(
   real: Pick<RealClaude, "binary" | "home">,
   options: {
     readonly prompt: string;

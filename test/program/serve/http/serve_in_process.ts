@@ -17,7 +17,7 @@ export interface Said {
 }
 
 /** A server in the test's own process, on a socket, with a Claude Code and a home that exist for the test. */
-export async function serveHere(
+export async function serveInProcess(
   claude: { readonly binary: string; readonly home: ThrowawayHome },
   { limits = BODY_LIMITS, routes = () => [], ...options }: Partial<RegistryOptions> & {
     readonly limits?: BodyLimits;

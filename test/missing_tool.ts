@@ -12,6 +12,6 @@ export function findTool(name: string): string | undefined {
 }
 
 /** The name of a program, if this machine does not have it. */
-export function lackOf(name: string): string | undefined {
+export function missingTool(name: string): string | undefined {
   return findTool(name) === undefined ? name : undefined;
 }

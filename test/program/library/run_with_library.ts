@@ -2,7 +2,7 @@ import type { ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { type Run, run, type RunOptions } from "../../../src/library/mod.ts";
 
 /** `run()` in the test's own process, with a Claude Code and a home that exist for the test. */
-export function runHere(
+export function runWithLibrary(
   claude: { readonly binary: string; readonly home: ThrowawayHome },
   { prompt, args = [], ...options }: RunOptions & { readonly prompt: string },
 ): Run {
