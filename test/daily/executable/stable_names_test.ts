@@ -9,14 +9,14 @@ function bundle(hash: string, cache: string): ReadonlyMap<string, string> {
       `// ${cache}/npm/registry/zod/4.0.0/core.js\nexport const a = 1;\n` +
       `var r = __commonJS({\n  "${cache}/npm/registry/old/1.0.0/main.js"(exports, module) {\n`,
     ],
-    [`chunk-${hash}BBBB.js`, `// src/b.ts\nimport "../../executable/chunk-${hash}AAAA.js";\n`],
+    [`chunk-${hash}BBBB.js`, `// src/b.ts\nimport "./chunk-${hash}AAAA.js";\n`],
     [
       "main.js",
-      `import {b} from "../../executable/chunk-${hash}BBBB.js";\nawait import("../../executable/run-${hash}RUNS.js");\n`,
+      `import {b} from "./chunk-${hash}BBBB.js";\nawait import("./run-${hash}RUNS.js");\n`,
     ],
     [
       `run-${hash}RUNS.js`,
-      `import "../../executable/chunk-${hash}BBBB.js";\nimport "../../executable/chunk-${hash}AAAA.js";\n`,
+      `import "./chunk-${hash}BBBB.js";\nimport "./chunk-${hash}AAAA.js";\n`,
     ],
   ]);
 }
@@ -25,9 +25,9 @@ Deno.test("stableNames() numbers files and keeps no machine folder", () => {
   const names = stableNames(bundle("0000", "../.cache/deno"), "main.js");
   assertEquals(Object.fromEntries(names), {
     "main.js":
-      'import {b} from "../../executable/chunk-1.js";\nawait import("../../executable/run-1.js");\n',
-    "chunk-1.js": '// src/b.ts\nimport "../../executable/chunk-2.js";\n',
-    "run-1.js": 'import "../../executable/chunk-1.js";\nimport "../../executable/chunk-2.js";\n',
+      'import {b} from "./chunk-1.js";\nawait import("./run-1.js");\n',
+    "chunk-1.js": '// src/b.ts\nimport "./chunk-2.js";\n',
+    "run-1.js": 'import "./chunk-1.js";\nimport "./chunk-2.js";\n',
     "chunk-2.js": "// npm:zod/4.0.0/core.js\nexport const a = 1;\n" +
       'var r = __commonJS({\n  "npm:old/1.0.0/main.js"(exports, module) {\n',
   });
