@@ -222,7 +222,7 @@ const ROWS: readonly Row[] = [
     env: { IS_SANDBOX: "1" },
     args: [
       ...[...STREAM, "--dangerously-skip-permissions"],
-      `Go. [[bash touch x; echo one; sleep 4; echo two]] ${
+      `Go. [[bash touch x; echo one; sleep 8; echo two]] ${
         call("Bash", {
           // Longer than a turn takes on a busy machine.
           command: "for i in 1 2 3 4 5 6 7 8; do sleep 0.5; done; echo over",
