@@ -24,8 +24,7 @@ function bundle(hash: string, cache: string): ReadonlyMap<string, string> {
 Deno.test("stableNames() numbers files and keeps no machine folder", () => {
   const names = stableNames(bundle("0000", "../.cache/deno"), "main.js");
   assertEquals(Object.fromEntries(names), {
-    "main.js":
-      'import {b} from "./chunk-1.js";\nawait import("./run-1.js");\n',
+    "main.js": 'import {b} from "./chunk-1.js";\nawait import("./run-1.js");\n',
     "chunk-1.js": '// src/b.ts\nimport "./chunk-2.js";\n',
     "run-1.js": 'import "./chunk-1.js";\nimport "./chunk-2.js";\n',
     "chunk-2.js": "// npm:zod/4.0.0/core.js\nexport const a = 1;\n" +
