@@ -8,6 +8,7 @@ import { bundledPrograms } from "../fixtures/programs/bundled_programs.ts";
 import { CLAUDE_VERSIONS, claudeBinary } from "../fixtures/programs/claude_binary.ts";
 import { denoDir } from "../fixtures/programs/deno_dir.ts";
 import { sweepHomes } from "../fixtures/throwaway_home.ts";
+import { isPure, PROGRAMS } from "./layers.ts";
 
 const HELP = `deno task test [OPTION…] [PATH…] [FLAG of deno test…]
 
@@ -20,9 +21,6 @@ Runs the default suite: all tests but those below test/daily.
 `;
 
 const ROOT = new URL("..", import.meta.url).pathname;
-
-/** Folders whose tests start programs, the slowest first. The tests of all other folders are pure. */
-const PROGRAMS = ["test/daily", "test/real", "test/program"];
 
 /** The programs that tests start, and the variable that names the bundle of each. */
 const BUNDLES = {
@@ -101,9 +99,7 @@ async function main(args: string[]): Promise<number> {
   const base = takeOption(args, "--changed");
   const repeat = takeOption(args, "--repeat");
   const hasPaths = args.some((word) => /^\.?\/?test\//u.test(word));
-  const pure = testFiles("test").filter((file) =>
-    !PROGRAMS.some((folder) => file.startsWith(`${folder}/`))
-  );
+  const pure = testFiles("test").filter(isPure);
   await sweepHomes();
   const folder = await Deno.makeTempDir({ prefix: "tests-" });
   await using _ = { [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }) };

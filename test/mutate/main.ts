@@ -124,7 +124,7 @@ async function main(args: readonly string[]): Promise<number> {
     for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) {
       if (performance.now() > until) return;
       const { path } = mutant;
-      const stages = testsFor(path, { modules: MODULES, module: moduleOf(path) });
+      const stages = testsFor(path, moduleOf(path));
       const outcome = await trial.try(mutant, { worker, stages });
       outcomes.push(outcome);
       showProgress(`${outcomes.length} of ${sample.length}`);

@@ -7,7 +7,7 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 /** A checkout with nothing in its `.cache`, and one test file. */
 async function freshCheckout(test: string) {
   const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "checkout-" }));
-  const tests = ["main.ts", "claude_print.ts", "skip_if_lacking.ts"];
+  const tests = ["main.ts", "layers.ts", "skip_if_lacking.ts"];
   // Without the recordings.
   const fixtures = ["programs", "std", "throwaway_home.ts"];
   for (const folder of ["daily", "program", "real"]) {
