@@ -6,7 +6,7 @@ import {
 } from "../../src/sandbox/places/folder_of_runs.ts";
 import { placesFor } from "../../src/sandbox/places/places.ts";
 import { exposedRuns, writableFolders } from "../../src/sandbox/places/writable_folders.ts";
-import { OTHER_USER_LACK } from "../daily/security/other_user.ts";
+import { OTHER_USER_LACK } from "../other_user.ts";
 import { skipIfLacking } from "../skip_if_lacking.ts";
 
 const ALL = ["/srv/tmp", "/tmp", "/var/tmp"] as const;

@@ -7,7 +7,7 @@ import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
 import { npmRuntime } from "../../../fixtures/programs/npm_runtime.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
-import { OTHER_USER_LACK } from "../security/other_user.ts";
+import { OTHER_USER_LACK } from "../../other_user.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { runInTerminal } from "../../program/terminal_run.ts";
 import { startProgram } from "../../start_program.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Program, type ProgramOutput, startProgram } from "../../start_program.ts";
 import { findTool } from "../../missing_tool.ts";
-import type { Shell } from "./shells.ts";
+import type { Shell } from "../../shells.ts";
 
 /** The installer of this checkout. */
 export const INSTALLER: string = join(import.meta.dirname ?? ".", "../../../install.sh");

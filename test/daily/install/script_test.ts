@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { findTool, missingTool } from "../../missing_tool.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { INSTALLER, makeNewcomer } from "./newcomer.ts";
-import { SHELLS } from "./shells.ts";
+import { SHELLS } from "../../shells.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
 const SCRIPT = await Deno.readTextFile(INSTALLER);

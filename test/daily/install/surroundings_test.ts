@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { startProgram } from "../../start_program.ts";
 import { fakeProgram, INSTALLER, type Newcomer } from "./newcomer.ts";
-import type { Shell } from "./shells.ts";
+import type { Shell } from "../../shells.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 
 /** Runs the installer after a line of its shell. */

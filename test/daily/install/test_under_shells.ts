@@ -1,7 +1,7 @@
 import { missingTool } from "../../missing_tool.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { makeNewcomer, type Newcomer, type NewcomerOptions } from "./newcomer.ts";
-import { type Shell, SHELLS } from "./shells.ts";
+import { type Shell, SHELLS } from "../../shells.ts";
 
 /** What a test needs of the machine. */
 export interface Needs {

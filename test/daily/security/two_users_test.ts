@@ -4,7 +4,7 @@ import { processesOf } from "../../leftovers.ts";
 import { serve } from "../../program/serve/runs/served.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
-import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
+import { asAnotherUser, OTHER_USER_LACK } from "../../other_user.ts";
 
 /** All that another user may try at the processes $1, and at the folders $2 and its $3. */
 const SNOOP = `

@@ -10,7 +10,7 @@ import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../program/stand_in.ts";
 import { LIMIT_S, timeOut } from "../../time_out.ts";
 import { writeScript } from "../../write_script.ts";
-import { type PoolRunOptions, runInPool } from "./run_in_pool.ts";
+import { type PoolRunOptions, runInPool } from "../../program/serve/pool/run_in_pool.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 

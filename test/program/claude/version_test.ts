@@ -8,7 +8,7 @@ import { supportedVersionIn } from "../../../src/claude/refuse_old.ts";
 import { isVersionAtLeast } from "../../../src/claude/versions/compare_versions.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { NOWHERE } from "../../nowhere.ts";
-import { OTHER_USER_LACK } from "../../daily/security/other_user.ts";
+import { OTHER_USER_LACK } from "../../other_user.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {

@@ -9,11 +9,11 @@ import { Guard } from "../../../src/driver/hands/guard.ts";
 import { GUARD_SCRIPT } from "../../../src/driver/hands/guard_script.ts";
 import { readProcessStat } from "../../../src/sandbox/processes/process_stat.ts";
 import { missingTool } from "../../missing_tool.ts";
-import { SHELLS } from "../../daily/install/shells.ts";
+import { SHELLS } from "../../shells.ts";
 import { processesOf } from "../../leftovers.ts";
 import { Crowd } from "../sandbox/processes/crowd.ts";
 import { until } from "../stand_in.ts";
-import { OTHER_USER_LACK } from "../../daily/security/other_user.ts";
+import { OTHER_USER_LACK } from "../../other_user.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 Deno.test("Guard is a process that dispose ends", async () => {

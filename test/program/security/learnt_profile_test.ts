@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { storeLearntProfile, useLearntProfiles } from "../../../src/claude/learnt_profiles.ts";
 import { hasProfile, keysOfVersion } from "../../../src/claude/versions/profiles.ts";
 import { someProfile } from "../../claude/versions/some_profile.ts";
-import { OTHER_USER_LACK } from "../../daily/security/other_user.ts";
+import { OTHER_USER_LACK } from "../../other_user.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 /** Each test has another version, because a learnt profile holds for the whole process. */

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { removeFolder } from "../../../src/sandbox/on_disk.ts";
 import { forwardTranscripts } from "../../../src/sandbox/transcripts/forward_transcripts.ts";
-import { asAnotherUser, OTHER_USER_LACK } from "../../daily/security/other_user.ts";
+import { asAnotherUser, OTHER_USER_LACK } from "../../other_user.ts";
 
 /** A folder of a run and a folder outside of it. */
 class Ground implements Disposable {

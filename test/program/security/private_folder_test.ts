@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
 import { StandIn } from "../stand_in.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
-import { asAnotherUser, OTHER_USER_LACK } from "../../daily/security/other_user.ts";
+import { asAnotherUser, OTHER_USER_LACK } from "../../other_user.ts";
 
 /** Not the words of any other program on the machine. */
 const PROMPT = `the prompt ${crypto.randomUUID()}, which is nobody else's business`;
@@ -119,15 +118,16 @@ Deno.test("TMPDIR may be a link", async () => {
   assert(start?.env["CLAUDE_CONFIG_DIR"]?.startsWith(`${tmp}/claude-print-`));
 });
 
-const sources = CLAUDE_PRINT === CLAUDE_PRINT_SOURCES;
-Deno.test(skipIfLacking(sources ? undefined : "the sources in the place of an executable", {
+Deno.test({
   name: "TMPDIR may be relative",
+  // The runtime of an executable refuses it: "Could not convert path to URL".
+  ignore: (Deno.env.get("CLAUDE_PRINT") ?? "") !== "",
   fn: async () => {
     await using claude = await StandIn.set();
     const run = await claude.print(["hello"], { env: { TMPDIR: "../tmp" } });
     assertEquals([run.stderr, run.code], ["", 0]);
   },
-}));
+});
 
 Deno.test("a TMPDIR without sticky bit is refused", async () => {
   await using claude = await StandIn.set();

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readProcessStat } from "../../../../src/sandbox/processes/process_stat.ts";
-import { OTHER_USER_LACK } from "../../../daily/security/other_user.ts";
+import { OTHER_USER_LACK } from "../../../other_user.ts";
 import { until } from "../../stand_in.ts";
 
 /** A session that runs a shell script; the shell becomes a `sleep` unless it exits. */

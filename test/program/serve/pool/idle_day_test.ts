@@ -3,7 +3,7 @@ import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/thro
 import type { holdConversation } from "../../../../src/library/hold_conversation.ts";
 import { libraryRequest } from "../../../../src/library/library_request.ts";
 import { Pool } from "../../../../src/serve/pool/pool.ts";
-import { runInPool } from "../../../daily/serve/run_in_pool.ts";
+import { runInPool } from "./run_in_pool.ts";
 import { writeScript } from "../../../write_script.ts";
 
 /** A timer of the program under test. */

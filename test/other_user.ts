@@ -1,4 +1,4 @@
-import { missingTool } from "../../missing_tool.ts";
+import { missingTool } from "./missing_tool.ts";
 
 /** What this machine lacks to become another user. */
 export const OTHER_USER_LACK: string | undefined = Deno.uid() === 0

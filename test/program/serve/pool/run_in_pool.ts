@@ -1,13 +1,13 @@
-import type { RunRequest } from "../../../src/cli/run_request.ts";
-import { ProgramCaller } from "../../../src/driver/sources/caller/program_caller.ts";
-import { StopSignals } from "../../../src/driver/stop_signals.ts";
-import type { HoldOptions } from "../../../src/library/hold_conversation.ts";
-import { libraryRequest } from "../../../src/library/library_request.ts";
-import { Teardown } from "../../../src/run/teardown.ts";
-import type { Pool } from "../../../src/serve/pool/pool.ts";
-import { messageLine } from "../../../src/wire/caller_line.ts";
-import type { Frame } from "../../../src/wire/frame.ts";
-import type { ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
+import type { RunRequest } from "../../../../src/cli/run_request.ts";
+import { ProgramCaller } from "../../../../src/driver/sources/caller/program_caller.ts";
+import { StopSignals } from "../../../../src/driver/stop_signals.ts";
+import type { HoldOptions } from "../../../../src/library/hold_conversation.ts";
+import { libraryRequest } from "../../../../src/library/library_request.ts";
+import { Teardown } from "../../../../src/run/teardown.ts";
+import type { Pool } from "../../../../src/serve/pool/pool.ts";
+import { messageLine } from "../../../../src/wire/caller_line.ts";
+import type { Frame } from "../../../../src/wire/frame.ts";
+import type { ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 
 /** What became of a conversation. */
 export interface PoolRun {

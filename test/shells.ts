@@ -1,5 +1,5 @@
-import { findTool } from "../../missing_tool.ts";
-import { NOWHERE } from "../../nowhere.ts";
+import { findTool } from "./missing_tool.ts";
+import { NOWHERE } from "./nowhere.ts";
 
 /** A shell that the installer must run under. */
 export interface Shell {
