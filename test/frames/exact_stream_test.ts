@@ -201,6 +201,17 @@ Deno.test("a broken answer ends where it breaks off", () => {
   );
 });
 
+Deno.test("a line of the user ends an answer under way", () => {
+  const run = exact();
+  asks(run, 1);
+  events(run, 1, start("m"), block(0), delta(0, "half"));
+  run.push(prompt("[Request interrupted by user]", { uuid: "i" }));
+  assertEquals(
+    outline(run.take()),
+    "status message-start start:0 delta:0:half stop:0 message-stop user",
+  );
+});
+
 Deno.test("a broken answer does not hold up the next one", () => {
   const run = exact();
   asks(run, 1);

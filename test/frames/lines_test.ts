@@ -17,7 +17,7 @@ import {
   text,
   VERSION,
 } from "./lines.ts";
-import { begun, FramesRun } from "./runs.ts";
+import { begun, FramesRun, type News } from "./runs.ts";
 
 const RECORDED = new URL(
   "../../fixtures/transcripts/2.1.330/bash/transcript.jsonl",
@@ -211,6 +211,46 @@ Deno.test("a session begins with its own first request", () => {
   assertEquals(fieldsOf(run.take(), "init", "tools"), [[["Bash"]]]);
 });
 
+Deno.test("an older version's session begins with its skills", () => {
+  const old = (line: Line) => ({ ...line, version: "2.1.285" });
+  const offer: News = {
+    type: "stream",
+    request: 1,
+    part: { kind: "request", offer: { tools: ["Bash"], fast: false } },
+  };
+  for (
+    const [options, news, told] of [
+      [{}, [], "init"],
+      [{ heard: true }, [], ""],
+      [{ heard: true }, [offer], "init"],
+      [{ partial: "exact" }, [], ""],
+      [{ partial: "exact" }, [offer], "init status"],
+    ] as const
+  ) {
+    const run = new FramesRun(options);
+    run.give(...news);
+    run.push(old(prompt()), old(AGENTS));
+    assertEquals(run.take(), []);
+    run.push(old(SKILLS));
+    assertEquals(kinds(run.take()), told);
+  }
+});
+
+Deno.test("a session begins with the states of its servers", () => {
+  const server = (name: string, unreached?: true) => ({
+    ...{ name, source: "user", disabled: name === "off" },
+    ...(unreached && { unreached }),
+  });
+  const servers = [server("new"), server("on"), server("off"), server("gone", true)];
+  const run = new FramesRun({ servers: [...servers, server("back", true)] });
+  const settled = { on: "connected", off: "connected", back: "connected" } as const;
+  run.give({ type: "mcp", begun: 5, done: 5, settled });
+  run.push(prompt(), REQUEST);
+  const [[told] = []] = fieldsOf(run.take(), "init", "mcp_servers");
+  const states = ["new pending", "on connected", "off disabled", "gone failed", "back connected"];
+  assertEquals((told as Line[]).map(({ name, status }) => `${name} ${status}`), states);
+});
+
 Deno.test("a long turn keeps no calls that have returned", () => {
   const run = begun();
   const names = Array.from({ length: 500 }, (_, at) => `t${at}`);
@@ -349,6 +389,7 @@ Deno.test("turns whose lines are read together have their own results", () => {
     run.take().map((frame) => frame.type === "result" ? frame.result : frame.type),
     ["system", "assistant", "One", "system", "assistant", "Two"],
   );
+  assertEquals(run.state.reports.map(({ result }) => result.result), ["One", "Two"]);
 });
 
 const commandLine = (name: string) =>

@@ -120,6 +120,9 @@ Deno.test("a typed skill is printed at its end", () => {
   assertEquals(kinds(frames), `${begins} user${of} assistant${of} user${of} assistant`);
   const work = frames.filter(({ parent_tool_use_id: parent }) => typeof parent === "string");
   assertEquals(work.map((frame) => frame["task_description"]), ["Works", "Works", "Works"]);
+  assertEquals(fieldsOf(frames, "task_started", "description", "subagent_type", "prompt"), [
+    ["/busy", "general-purpose", "Base directory for this skill: /w/skills/busy\n\nWork"],
+  ]);
   assertEquals(fieldsOf(frames, "task_notification", "status"), [["failed"]]);
   assertEquals(run.state.typed, { command: "custom", result: "It is done" });
 });

@@ -299,6 +299,23 @@ Deno.test("a stopped turn written late has one result", () => {
   }
 });
 
+Deno.test("two late messages of a stopped turn count once", () => {
+  const run = rested().hear(say("Two"), say("Another"), submit("Two"), submit("Another"));
+  run.hear(status("busy"), INTERRUPT).wait(SOON_MS / 2);
+  run.hear(DRAWN, status("idle")).wait(SOON_MS, 2);
+  run.hear(say("Three"), submit("Three"), prompt("Two"), prompt("Another"), INTERRUPTED);
+  run.hear(
+    prompt("Three"),
+    said("third"),
+    COMPLETED,
+    stop("third"),
+    status("busy"),
+    status("idle"),
+  );
+  assertEquals(run.wait(SOON_MS, 3).results, ["first", ABORTED, "third"]);
+  assertEquals(run.state.frames.results, 3);
+});
+
 Deno.test("a late mark stops no other turn", () => {
   const run = rested().hear(say("Two"), ...taken("Two"), INTERRUPT, DRAWN, status("idle"));
   assertEquals(run.wait(SOON_MS).results, ["first", ABORTED]);

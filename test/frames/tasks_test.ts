@@ -334,6 +334,17 @@ Deno.test("a subagent's background shell is a task of its own", () => {
   ]);
 });
 
+Deno.test("a subagent's background subagent is not owned by it", () => {
+  const run = launch();
+  run.take();
+  const id = { isAsync: true, agentId: "a2" };
+  run.pushSubagent(SUBAGENT, agent("t2", { ...BACKGROUND, name: "al" }), result("t2", id));
+  const fields = ["task_id", "owned_by_subagent", "parent_task_id", "spawn_depth", "prompt"];
+  assertEquals(fieldsOf(run.take(), "task_started", ...fields), [
+    ["a2", undefined, "a1", 2, "Look around"],
+  ]);
+});
+
 Deno.test("a failed background subagent ends with its reason", () => {
   const run = launch();
   const reason = "API Error: 400 nope";
