@@ -134,6 +134,7 @@ Deno.test("a failed summary is printed with the API's words", () => {
       ["Prompt is too long", {}, "exhausted"],
       // This subagent failed meanwhile.
       ["no", { agent_type: "Explore" }, "too_few_groups"],
+      ["no", { agent_id: undefined }, "too_few_groups"],
     ] as const
   ) {
     const run = start();

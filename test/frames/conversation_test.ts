@@ -212,14 +212,22 @@ Deno.test("a changed prompt fails by its line or hook", () => {
 });
 
 Deno.test("turns that the run's end started are not counted", () => {
-  for (const [statuses, index] of [[["completed", "killed"], 1], [["killed"], 0]] as const) {
+  for (
+    const [statuses, ...results] of [
+      [["completed", "killed"], [0, "success"], [1, "interrupted"]],
+      [["killed"], [0, "interrupted"]],
+    ] as const
+  ) {
     const run = new OneRun();
     run.push(...LINES);
     const payload = { last_assistant_message: ANSWER, background_tasks: [{ id: "b" }] };
     run.give({ type: "hook", event: "Stop", payload }, { type: "signal", signal: "SIGTERM" });
     run.push(...statuses.map((status) => prompt(notification("b", status), { uuid: status })));
     run.give(ended(143));
-    assertEquals(run.report?.result["result_index"], index);
+    assertEquals<unknown>(fieldsOf(run.frames, "result", "result_index", "subtype"), results);
+    assertEquals(run.report?.result["result_index"], results.length - 1);
+    const ids = fieldsOf(run.frames, "result", "uuid").map(([id]) => typeof id);
+    assertEquals(new Set(ids), new Set(["string"]));
   }
 });
 

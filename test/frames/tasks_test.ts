@@ -170,12 +170,14 @@ Deno.test("a hook counts for a call after a late line", () => {
 });
 
 Deno.test("a hook that fits two calls begins neither", () => {
-  const run = begun();
-  run.push(agent(), agent("t2", { ...FOREGROUND, prompt: "2" }));
-  run.give(starts("a1"), starts("a9", "Plan"));
-  assertEquals(kinds(run.take()), "assistant");
-  run.pushSubagent(SUBAGENT, LOOK);
-  assertEquals(fieldsOf(run.take(), "task_started", "tool_use_id"), [["t"]]);
+  for (const other of [agent("t2", { ...FOREGROUND, prompt: "2" }), call("t2", "Skill")]) {
+    const run = begun();
+    run.push(agent(), other);
+    run.give(starts("a1"), starts("a9", "Plan"));
+    assertEquals(kinds(run.take()), "assistant");
+    run.pushSubagent(SUBAGENT, LOOK);
+    assertEquals(fieldsOf(run.take(), "task_started", "tool_use_id"), [["t"]]);
+  }
 });
 
 Deno.test("subagents of a subagent have tasks, and no words", () => {

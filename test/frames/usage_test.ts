@@ -134,9 +134,11 @@ Deno.test("usage has a model's full name, wherever it was named", () => {
       [{ model: "claude-sonnet-5-5[1m]" }, "claude-opus-4-8"],
     ] as const satisfies readonly (readonly [Partial<CostState>, string])[]
   ) {
-    const cost = { totalUsd: 1, apiDurationMs: 1 };
+    // Nothing was paid before, so the sum is not rounded.
+    const cost = { totalUsd: 0.1 + 0.2, apiDurationMs: 1 };
     const state = { ...startFrames(OPTIONS, REPORT), cost, ...more };
-    assertEquals(Object.keys(usageSoFar(state, turns) ?? {}), [name]);
+    const used = Object.entries(usageSoFar(state, turns) ?? {});
+    assertEquals<unknown>(used.map(([name, { costUSD }]) => [name, costUSD]), [[name, 0.1 + 0.2]]);
   }
 });
 

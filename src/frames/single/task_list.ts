@@ -8,11 +8,11 @@ export function listFrames(tasks: Tasks, context: TaskContext): readonly SystemF
   const listed = [...tasks.values()].filter(({ background }) => background).map((task) => ({
     task_id: task.id,
     task_type: task.type,
-    ...(task.agentType !== undefined && hasCapability(context.version, "listsSubagentTypes")
-      ? { subagent_type: task.agentType }
-      : {}),
+    subagent_type: hasCapability(context.version, "listsSubagentTypes")
+      ? task.agentType
+      : undefined,
     description: task.description,
-    ...(isOwned(task) ? { parent_task_id: task.parent } : {}),
+    parent_task_id: isOwned(task) ? task.parent : undefined,
   }));
   return [systemFrame("background_tasks_changed", { tasks: listed }, context)];
 }
