@@ -244,7 +244,7 @@ Deno.test("a shell without a command is known by its output", () => {
   run.push(bash("t", "seq 2"), bash("u", "seq 3"));
   run.give(shell("b1", undefined, false), wrote("b1", "1\n2\n"), over("b1"));
   run.give(shell("x", undefined, false), wrote("x", "planted\n"), over("x"));
-  run.push(gave("u", "1\n2\n3"), gave("t", "1\n2"));
+  run.push(failed("u", "Error: Exit code 1\n1\n2\n3"), gave("t", "1\n2"));
   // No shell fits the other call, so its result is all there is.
   assertEquals(run.told, [
     ["u", null, "1\n2\n3"],

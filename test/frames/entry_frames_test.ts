@@ -179,6 +179,18 @@ Deno.test("a denial says that nobody can permit the call", () => {
     const line = denied(content, "hook", { source: "hook", reasonType: "hook" });
     assertEquals<unknown>(reasonsIn(line), expected);
   }
+  const unchecked = "Auto mode is unavailable: its safety check does not run for this session, " +
+    "so Bash was not run. Go on.";
+  for (
+    const [content, code, reason] of [
+      [unchecked, "auto_mode_no_check_in_session", "Classifier unavailable"],
+      ["Auto mode is off", undefined, undefined],
+    ]
+  ) {
+    const line = denied(`${content}`, "auto", { source: "config", reasonType: "classifier" });
+    const [frame] = framesOf(line, KNOWN);
+    assertEquals([frame?.["decision_reason_code"], frame?.["decision_reason"]], [code, reason]);
+  }
   // A hook of the caller's wanted somebody to be asked.
   const unsaid = "Hook PreToolUse:Bash asked for confirmation for this tool";
   for (const [content, reason] of [["may I?", "may I?"], [unsaid, ""]] as const) {

@@ -392,6 +392,16 @@ Deno.test("turns whose lines are read together have their own results", () => {
   assertEquals(run.state.reports.map(({ result }) => result.result), ["One", "Two"]);
 });
 
+Deno.test("an end with nothing new has no second result", () => {
+  const run = begun({ conversation: true });
+  run.give({ type: "cost", totalUsd: 1, apiDurationMs: 1 });
+  for (const [line, told] of [[text("One"), ["One"]], [OVER, []]] as const) {
+    run.push(line);
+    run.endTurn({ kind: "answered", stop: {} }, { recorded: true });
+    assertEquals<unknown>(fieldsOf(run.take(), "result", "result").flat(), told);
+  }
+});
+
 const commandLine = (name: string) =>
   `<command-name>/${name}</command-name>\n  <command-message>${name}</command-message>\n` +
   "  <command-args></command-args>";
