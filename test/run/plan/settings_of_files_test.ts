@@ -1,70 +1,44 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { IGNORED_CELLS, layIgnoredCell } from "../../../../fixtures/permissions/ignored_cells.ts";
-import ignored from "../../../../fixtures/permissions/ignored_rules.json" with { type: "json" };
 import {
   layPermissionCell,
   PERMISSION_CELLS,
   type PermissionCell,
-} from "../../../../fixtures/permissions/permission_cells.ts";
-import modes from "../../../../fixtures/permissions/permission_modes.json" with { type: "json" };
-import { SETTINGS_CELLS } from "../../../../fixtures/permissions/settings_cells.ts";
-import warned from "../../../../fixtures/permissions/settings_warnings.json" with { type: "json" };
-import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
-import { parseArguments } from "../../../../src/cli/parse_arguments.ts";
-import { CliError } from "../../../../src/cli_error.ts";
-import { distrustOf } from "../../../../src/run/facts/distrust_of.ts";
-import { permissionMode } from "../../../../src/run/plan/decisions/permission_mode.ts";
+} from "../../../fixtures/permissions/permission_cells.ts";
+import modes from "../../../fixtures/permissions/permission_modes.json" with { type: "json" };
+import { SETTINGS_CELLS } from "../../../fixtures/permissions/settings_cells.ts";
+import warned from "../../../fixtures/permissions/settings_warnings.json" with { type: "json" };
+import { CliError } from "../../../src/cli_error.ts";
+import { permissionMode } from "../../../src/run/plan/decisions/permission_mode.ts";
+import { hooklessFlag, modeWithoutHooks } from "../../../src/run/plan/decisions/without_hooks.ts";
+import { factWarnings, type ToldFacts } from "../../../src/run/plan/warnings/fact_warnings.ts";
+import { ignoredRules } from "../../../src/run/plan/warnings/ignored_rules.ts";
+import { parseRule, ruleProblem } from "../../../src/run/plan/warnings/permission_rule.ts";
+import { settingsWarnings } from "../../../src/run/plan/warnings/settings_warnings.ts";
 import {
-  hooklessFlag,
-  modeWithoutHooks,
-} from "../../../../src/run/plan/decisions/without_hooks.ts";
-import { factWarnings, type ToldFacts } from "../../../../src/run/plan/warnings/fact_warnings.ts";
-import { ignoredRules } from "../../../../src/run/plan/warnings/ignored_rules.ts";
-import { parseRule, ruleProblem } from "../../../../src/run/plan/warnings/permission_rule.ts";
-import { settingsWarnings } from "../../../../src/run/plan/warnings/settings_warnings.ts";
-import {
-  readSettings,
   type Settings,
   type SettingsDocument,
-  settingSources,
   soundSettings,
-} from "../../../../src/sandbox/child/read_settings.ts";
-import { parseCallerSettings } from "../../../../src/sandbox/child/run_settings.ts";
-import { readOwnJsonObject } from "../../../../src/sandbox/read_json_object.ts";
-import { judgeFor, readSettingsValue } from "../../../../src/settings/judged_settings.ts";
-import { missingTool } from "../../../missing_tool.ts";
-import { skipIfLacking } from "../../../skip_if_lacking.ts";
-import { PLAIN_ORDER } from "../../../run/plain_order.ts";
+} from "../../../src/sandbox/child/read_settings.ts";
+import { judgeFor, readSettingsValue } from "../../../src/settings/judged_settings.ts";
+import { skipIfLacking } from "../../skip_if_lacking.ts";
+import { PLAIN_ORDER } from "../plain_order.ts";
+import { readCell } from "./read_cell.ts";
 
 const OLDEST = "2.1.285";
 const NEWEST = "2.1.332";
 
-/** Reads the settings for a run in surroundings that have been laid. */
-async function readCell(
-  { args, ...cell }: Pick<PermissionCell, "args" | "cwd">,
-  home: ThrowawayHome,
-) {
-  const command = await parseArguments([...args, "hello"]);
-  if (command.kind !== "run") throw new Error(`${args} is no run`);
-  const { request } = command;
-  const cwd = `${home.path}/${cell.cwd}`.replace(/\/$/u, "");
-  const read = await readSettings({
-    projectRoot: cwd,
-    home: home.path,
-    userDir: home.config,
-    sources: settingSources(request.settingSources),
-    flags: await parseCallerSettings(request.settings ?? "{}", { cwd }),
-    sharesLocal: true,
-  });
-  const documentsFor = (version: string) => read.map((document) => judgeFor(document, version));
-  return { request, cwd, documentsFor };
+/** Lays the surroundings of a cell, and reads the settings there. */
+async function layCell(cell: PermissionCell) {
+  const path = await Deno.realPath(await Deno.makeTempDir());
+  await layPermissionCell({ path }, cell);
+  const read = await readCell(cell, path);
+  return { ...read, path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
 }
 
 async function assertModes(cells: readonly PermissionCell[]): Promise<void> {
   for (const cell of cells) {
-    await using home = await makeThrowawayHome({ loggedIn: false });
-    await layPermissionCell(home, cell);
-    const { request, documentsFor } = await readCell(cell, home);
+    await using laid = await layCell(cell);
+    const { request, documentsFor } = laid;
     const found = [OLDEST, NEWEST].map((version) =>
       permissionMode({
         asked: request.permissionMode,
@@ -156,9 +130,8 @@ const OLD = /^(?:Permission (?:deny|ask) rule .* matches no known|Ignoring .*: W
 
 Deno.test("warnings about settings are those of claude -p", async () => {
   for (const cell of SETTINGS_CELLS) {
-    await using home = await makeThrowawayHome({ loggedIn: false });
-    await layIgnoredCell(home, cell);
-    const { request, documentsFor } = await readCell(cell, home);
+    await using laid = await layCell(cell);
+    const { path, request, documentsFor } = laid;
     const answerAlone = request.outputFormat === "text";
     const expected: readonly string[] = warned[cell.name as keyof typeof warned];
     for (const [version, isPrinted] of [[OLDEST, OLD], [NEWEST, /^/u]] as const) {
@@ -166,7 +139,7 @@ Deno.test("warnings about settings are those of claude -p", async () => {
       // Mistakes in one document have an order of their own.
       assertEquals(
         settingsWarnings({ ...request, answerAlone }, { documents, version })
-          .flatMap((text) => text.replaceAll(home.path, "HOME").split("\n")).toSorted(),
+          .flatMap((text) => text.replaceAll(path, "HOME").split("\n")).toSorted(),
         expected.filter((line) => isPrinted.test(line)).toSorted(),
         `${cell.name}, ${version}`,
       );
@@ -283,86 +256,3 @@ Deno.test("warnings have a fixed order", () => {
     "Commands run without the sandbox that settings ask for, which takes socat: nothing restricts what they do with files and the network",
   ]);
 });
-
-const RULES = { permissions: { allow: ["Edit"] } };
-
-/** The distrust of a home's project, and where it differs from the usual. */
-const distrustIn = (
-  home: ThrowawayHome,
-  source: Settings["source"],
-  { path, trusts = false, ...more }: {
-    readonly path?: string;
-    readonly trusts?: boolean;
-    readonly projectRoot?: string;
-    readonly isAlone?: boolean;
-  } = {},
-) =>
-  distrustOf([{ source, values: RULES }], {
-    cwd: home.project,
-    projectRoot: home.project,
-    isAlone: false,
-    env: { ...home.env, ...(path === undefined ? {} : { PATH: path }) },
-    userDir: home.config,
-    claudeJson: { projects: { [home.project]: { hasTrustDialogAccepted: trusts } } },
-    ...more,
-  });
-
-Deno.test("a project with rules needs trust", async () => {
-  await using home = await makeThrowawayHome({ loggedIn: false });
-  assertEquals(await distrustIn(home, "user"), undefined);
-  assertEquals(await distrustIn(home, "project", { trusts: true }), undefined);
-  assertEquals(await distrustIn(home, "project"), { folder: home.project, sources: ["project"] });
-  // Without git, local settings are the user's; if git fails, they may be the project's.
-  const path = `bin:${home.path}`;
-  assertEquals((await distrustIn(home, "local", { path }))?.sources, []);
-  await Deno.writeTextFile(`${home.path}/git`, "#!/bin/sh\nexit 128\n", { mode: 0o755 });
-  assertEquals((await distrustIn(home, "local", { path }))?.sources, ["local"]);
-});
-
-Deno.test(skipIfLacking(missingTool("git"), {
-  name: "ignored rules are those of claude -p",
-  fn: async () => {
-    for (const cell of IGNORED_CELLS) {
-      await using home = await makeThrowawayHome({ loggedIn: false });
-      await layIgnoredCell(home, cell);
-      const { cwd, documentsFor } = await readCell(cell, home);
-      const settings = soundSettings(documentsFor(NEWEST));
-      const claudeJson = `${home.path}/.claude.json`;
-      const distrust = await distrustOf(settings, {
-        cwd,
-        projectRoot: cwd,
-        isAlone: false,
-        env: home.env,
-        userDir: home.config,
-        claudeJson: readOwnJsonObject(claudeJson),
-      });
-      const lines = ignoredRules(settings, { distrust, claudeJson })
-        .map((line) => line.replaceAll(home.path, "HOME"));
-      assertEquals(lines, ignored[cell.name as keyof typeof ignored], cell.name);
-    }
-    assertEquals(Object.keys(ignored).toSorted(), IGNORED_CELLS.map(({ name }) => name).toSorted());
-  },
-}));
-
-Deno.test(skipIfLacking(missingTool("git"), {
-  name: "tracked local settings belong to the project",
-  fn: async () => {
-    await using home = await makeThrowawayHome({ loggedIn: false });
-    const trusted = `${home.path}/trusted`;
-    for (const dir of [trusted, `${trusted}/sub`]) {
-      Deno.mkdirSync(`${dir}/.claude`, { recursive: true });
-      Deno.writeTextFileSync(`${dir}/.claude/settings.local.json`, "{}");
-    }
-    for (const args of [["init", "-q"], ["add", "-f", ".claude"]]) {
-      await new Deno.Command("git", { args, cwd: trusted }).output();
-    }
-    const rows = [["", true, ["local"]], ["/sub", true, []], ["/sub", false, ["local"]]] as const;
-    for (const [sub, isAlone, sources] of rows) {
-      const projectRoot = `${trusted}${sub}`;
-      assertEquals(await distrustIn(home, "local", { projectRoot, isAlone }), {
-        folder: home.project,
-        sources: [...sources],
-      });
-    }
-  },
-}));
