@@ -11,6 +11,7 @@ import type { OutputProblem } from "../../../src/session/input.ts";
 import type { SessionState } from "../../../src/session/session_state.ts";
 import { OUTPUT_REMINDER, OUTPUT_SERVER } from "../../../src/transcript/structured_output.ts";
 import {
+  answer,
   BUSY,
   call,
   caller,
@@ -284,7 +285,7 @@ Deno.test("model reads how its structured answer is wrong", () => {
 
 Deno.test("structured answer ends the turn once its result is written", () => {
   const session = owing();
-  session.receive(ANSWERED, STOPS, IDLE);
+  session.receive(answer("So"), ANSWERED, STOPS, IDLE);
   assertEquals(results(session).map(({ _meta }) => _meta), [{ "claude/endTurn": true }]);
   assertEquals(session.signals, []);
   session.receive(returned("toolu_1"));

@@ -88,7 +88,7 @@ Deno.test("SIGINT presses Escape and waits for the text so far", () => {
   // Escape ends the child's tools; the processes they started cannot be found afterwards.
   const types = session.effects.map(({ type }) => type);
   assert(types.includes("note-tools") && types.indexOf("note-tools") < types.lastIndexOf("write"));
-  session.receive(IDLE);
+  session.receive(IDLE, hook("PostToolUse"));
   session.wait(999);
   assertEquals(session.signals, []);
   session.receive(INTERRUPTED);

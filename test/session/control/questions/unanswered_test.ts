@@ -42,7 +42,7 @@ const KINDS = Object.keys(QUESTIONS) as readonly Kind[];
 
 /** A turn whose call of a tool waits for the caller, who was asked or is about to be. */
 function unanswered(kind: Kind, isAsked: boolean): Simulation {
-  const hasTool = kind === "prompt tool";
+  const hasTool = kind !== "permission";
   const promptTool = { name: `mcp__${SERVER}__ask`, tool: "ask", ownServer: SERVER };
   const session = working({
     timeoutMs: 20_000,
@@ -125,6 +125,8 @@ Deno.test("interrupt presses Escape and vetoes after the turn", () => {
     session.receive(control("interrupt"));
     session.wait(900);
     assertEquals([session.typed, session.of("answer").length], [".\x1b", length], kind);
+    // A prompt tool gets no message of the control protocol.
+    assertEquals(session.of("withdraw").length, kind === "prompt tool" ? 0 : 1, kind);
     session.receive(INTERRUPTED, IDLE);
     session.wait(5000);
     assertEquals(session.of("answer").at(-1), { type: "answer", id: "5", veto: true }, kind);
