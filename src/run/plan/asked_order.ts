@@ -45,7 +45,7 @@ export function startingBody(body: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(body).filter(([name, value]) =>
       /systemPrompt$/iu.test(name) || name === "skills"
-        ? value !== null && value !== undefined
+        ? value !== null
         : !isEmpty(value) && name !== "forwardSubagentText" && !WITHOUT_EFFECT.includes(name)
     ),
   );

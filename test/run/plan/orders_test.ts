@@ -1,20 +1,20 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { askedOrder, bridgedOrder } from "../../../src/run/plan/asked_order.ts";
+import { askedOrder, bridgedOrder, startingBody } from "../../../src/run/plan/asked_order.ts";
 import { changedOrder, type GoneChild, nextOrder } from "../../../src/run/plan/next_order.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import type { ChildChanges, Ending } from "../../../src/session/effect.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
-/** What an `initialize` request adds to a plain order, without what is empty. */
+/** What an `initialize` request adds to an order, without what is empty. */
 function asked(body: Readonly<Record<string, unknown>>) {
-  const { initialized, forwarded, mcpConfigs, subagentText } = askedOrder(PLAIN_ORDER, {
-    id: "r",
-    subtype: "initialize",
-    body,
-  });
+  const order = { ...PLAIN_ORDER, forwarded: ["--verbose"], mcpConfigs: ["mine.json"] };
+  const request = { id: "r", subtype: "initialize", body };
+  const { initialized, subagentText, ...lists } = askedOrder(order, request);
+  const { forwarded: [flag, ...args], mcpConfigs: [config, ...mcpConfigs] } = lists;
+  assertEquals([flag, config], ["--verbose", "mine.json"]);
   const { id: _, ...fields } = initialized ?? { id: "" };
-  const added = Object.entries({ ...fields, args: forwarded, mcpConfigs, subagentText })
+  const added = Object.entries({ ...fields, args, mcpConfigs, subagentText })
     .filter(([, value]) => value !== undefined)
     .filter(([name, value]) =>
       !["callbacks", "servers", "args", "mcpConfigs"].includes(name) ||
@@ -127,6 +127,13 @@ const REQUESTS: readonly (readonly [Readonly<Record<string, unknown>>, unknown])
 
 Deno.test("an initialize request adds what it asks for", () => {
   for (const [body, added] of REQUESTS) assertEquals(asked(body), added);
+});
+
+Deno.test("an empty field asks for no other child", () => {
+  const empty = { hooks: {}, title: "", appendSystemPrompt: null };
+  const ineffective = { forwardSubagentText: true, promptSuggestions: true };
+  const body = { systemPrompt: "", skills: [], agents: { bob: AGENT } };
+  assertEquals(startingBody({ ...empty, ...ineffective, ...body }), body);
 });
 
 Deno.test("if one agent definition is invalid, no agent is loaded", () => {

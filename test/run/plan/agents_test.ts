@@ -1,12 +1,12 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { parse } from "yaml";
-import { makeFifo } from "../../ffi/descriptors/pipe.ts";
-import { CliError } from "../../src/cli_error.ts";
-import type { JsonObject } from "../../src/json_object.ts";
-import { agentsElsewhere, readAgents } from "../../src/run/facts/given_agents.ts";
-import { otherAgents } from "../../src/run/facts/other_agents.ts";
-import { agentsArgument, placedAgents } from "../../src/run/plan/placed_agents.ts";
-import { inFolder } from "./in_folder.ts";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
+import { CliError } from "../../../src/cli_error.ts";
+import type { JsonObject } from "../../../src/json_object.ts";
+import { agentsElsewhere, readAgents } from "../../../src/run/facts/given_agents.ts";
+import { otherAgents } from "../../../src/run/facts/other_agents.ts";
+import { agentsArgument, placedAgents } from "../../../src/run/plan/placed_agents.ts";
+import { inFolder } from "../in_folder.ts";
 
 const READS = { readsFiles: true };
 /** An agent that is too long for a command line. */
