@@ -12,6 +12,7 @@ import {
   line,
   message,
   REACHABLE,
+  request,
   settledMessage,
   stop,
   submit,
@@ -231,13 +232,16 @@ Deno.test("message without a child waits 5 s for the start", () => {
 });
 
 Deno.test("message during background tasks is a turn of its own", () => {
-  const session = begun();
-  session.receive(stop(undefined, { background_tasks: [{ type: "shell" }] }, "stop-1"));
-  // The child's status says that a shell runs.
-  session.receive(userLine("one"), COMPLETED, { ...IDLE, status: "shell" }, COST);
-  assertEquals(session.answered, ["stop-1"]);
-  session.receive(message("two"));
-  assertEquals([session.delivered, session.state.phase], [["one", "two"], "entered"]);
+  const delivered = { entered: ["one", "two"], aborting: ["one"] };
+  for (const phase of ["entered", "aborting"] as const) {
+    const session = begun();
+    session.receive(stop(undefined, { background_tasks: [{ type: "shell" }] }, "stop-1"));
+    // The child's status says that a shell runs.
+    session.receive(userLine("one"), COMPLETED, { ...IDLE, status: "shell" }, COST);
+    assertEquals(session.answered, ["stop-1"]);
+    session.receive(...phase === "aborting" ? [request("interrupt")] : [], message("two"));
+    assertEquals([session.delivered, session.state.phase], [delivered[phase], phase]);
+  }
 });
 
 Deno.test("patient message follows a turn with early lines", () => {

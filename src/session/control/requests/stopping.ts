@@ -139,7 +139,7 @@ export function onTaskScreen(state: SessionState, screen: Screen): Step {
     if (!isOpen) return over(state, stopping, stopping.failure);
     if (!isQuiet(state)) return again(state, { ...stopping, looks: -1 });
     return stopping.looks % QUIET_LOOKS === QUIET_LOOKS - 1
-      ? press(state, ESCAPE, { ...stopping, looks: stopping.looks + 1 })
+      ? press(state, ESCAPE, stopping)
       : again(state, stopping);
   }
   if (stopping.stage === "ending") {
@@ -149,7 +149,7 @@ export function onTaskScreen(state: SessionState, screen: Screen): Step {
   switch (shown.kind) {
     case "none":
       return stopping.stage === "opening" && isTimeToPress(stopping)
-        ? press(state, DOWN, { ...stopping, looks: stopping.looks + 1 })
+        ? press(state, DOWN, stopping)
         : again(state, stopping);
     case "offered":
       return stopping.stage === "opening"
@@ -187,11 +187,7 @@ function find(state: SessionState, stopping: Stopping, rows: readonly TaskRow[])
   if (caret < 0) return again(state, stopping);
   return caret === place
     ? press(state, STOP, { ...stopping, stage: "ending" })
-    : press(state, caret < place ? DOWN : UP, {
-      ...stopping,
-      stage: "finding",
-      looks: stopping.looks + 1,
-    });
+    : press(state, caret < place ? DOWN : UP, { ...stopping, stage: "finding" });
 }
 
 function isThere(
@@ -214,8 +210,8 @@ function namesOf({ atWork }: SessionState, { task }: Stopping): readonly string[
 }
 
 function press(state: SessionState, keys: string, next: Stopping): Step {
-  const looked = state.stops[0]?.stage === next.stage ? next.looks : 0;
-  return act(withFirst(state, { ...next, looks: looked }), [
+  const looks = state.stops[0]?.stage === next.stage ? next.looks + 1 : 0;
+  return act(withFirst(state, { ...next, looks }), [
     write(keys),
     deadline("task", LOOK_MS),
   ]);
