@@ -149,7 +149,7 @@ function takePrompt(before: SessionState, text: unknown): Step {
   // The child goes on with what it has in its queue by itself; a turn for which it is waited takes its own prompts first.
   const isStopped = before.phase === "aborting" && (before.escapes > 0 || before.recorded);
   const over = settledEnding(before) ?? (isStopped ? { kind: "aborted" } as const : undefined);
-  if (over === undefined || before.phase === "working") return prompted(taken);
+  if (over === undefined) return prompted(taken);
   const ended = overTurn(before, over, { recorded: false });
   const next = prompted(take(ended.state, text) ?? ended.state);
   return act(next.state, [...ended.effects, ...next.effects]);

@@ -53,17 +53,17 @@ const ASCII = Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code
 
 /**
  * Where the control sequence ends that begins at a byte, if it is one and is there to its end, as most of what Claude Code
- * writes is; else -1.
+ * writes is.
  */
-function endOfCsi(bytes: Uint8Array, from: number): number {
-  if (bytes[from + 1] !== 0x5b) return -1;
+function endOfCsi(bytes: Uint8Array, from: number): number | undefined {
+  if (bytes[from + 1] !== 0x5b) return undefined;
   const most = Math.min(bytes.length, from + 2 + MAX_COLLECTED);
   for (let at = from + 2; at < most; at++) {
     const byte = bytes[at] as number;
     if (byte >= 0x40 && byte <= 0x7e) return at;
-    if (byte < 0x20 || byte > 0x7e) return -1;
+    if (byte < 0x20 || byte > 0x7e) return undefined;
   }
-  return -1;
+  return undefined;
 }
 
 function asciiOf(bytes: Uint8Array, from: number, to: number): string {
@@ -98,7 +98,7 @@ export function scanTerminal(
       if (end > at && only === undefined) tokens.push(new Text(bytes, at, end));
       if (next < 0) break;
       const last = endOfCsi(bytes, end);
-      if (last >= 0) {
+      if (last !== undefined) {
         const final = ASCII[bytes[last] as number] as string;
         if (only === undefined || only === final) {
           tokens.push({ kind: "csi", parameters: asciiOf(bytes, end + 2, last), final });

@@ -46,6 +46,9 @@ const phaseAndTurns = ({ state, turns }: Simulation) => [state.phase, ...turns];
 Deno.test("child without a message rests without a limit", () => {
   const session = rested();
   session.wait(1e9);
+  for (const name of ["record", "shells", "compaction", "priced", "beat"] as const) {
+    session.receive({ type: "deadline", name });
+  }
   assertEquals([session.state.phase, session.ending, session.signals], ["resting", undefined, []]);
   session.receive(message("one"));
   assertEquals([session.state.phase, session.delivered], ["entered", ["one"]]);

@@ -373,7 +373,9 @@ Deno.test("typed command ends its turn after its cost", () => {
     if (!("asksStatus" in options)) {
       session.receive(message("/compact", { command: "/compact" }));
     }
-    session.receive(KNOWN_BUSY, COMMAND, ...outputs("Done").slice(0, 1), IDLE);
+    session.receive(KNOWN_BUSY, COMMAND, ...outputs("Done").slice(0, 1));
+    assertEquals(session.typed, "");
+    session.receive(IDLE);
     const isOver = () => session.signals.length + session.turns.length > 0;
     assertEquals([session.typed, isOver()], ["?\x7f", false]);
     session.receive(COST);
