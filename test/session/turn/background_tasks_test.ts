@@ -88,11 +88,14 @@ Deno.test("end of a task can come after the Stop hook", () => {
 });
 
 Deno.test("turn_duration line or 1.5 s prove that no task ended", () => {
-  const session = launched();
-  session.receive(...DONE, IDLE);
-  assertEquals(session.signals, []);
-  session.receive(COMPLETED);
-  assertEquals(session.signals, ["SIGTERM"]);
+  const agents = [{ isAsync: true, agentId: "a" }, { resumedAgentId: "a" }];
+  for (const outcome of [{ backgroundTaskId: "b1" }, ...agents]) {
+    const session = run({ version: VERSION }, PROMPT, BUSY, result(outcome));
+    session.receive(...DONE, IDLE);
+    assertEquals(session.signals, []);
+    session.receive(COMPLETED);
+    assertEquals(session.signals, ["SIGTERM"]);
+  }
   const silent = launched();
   silent.receive(...DONE, IDLE);
   silent.wait(1500);

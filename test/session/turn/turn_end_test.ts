@@ -438,6 +438,10 @@ Deno.test("child that becomes idle without a hook ends the run", () => {
   assertEquals(endingOf({}, PROMPT, BUSY, IDLE), ending(true));
   assertEquals(endingOf({ prompt: "/nonsense" }, IDLE), ending(false));
   assertEquals(endingOf({ prompt: "/" }, IDLE, PROMPT), ending(true));
+  const conversation = rested();
+  conversation.receive(message("/nonsense", { ticket: "1", command: "/nonsense" }), IDLE);
+  conversation.wait(3000);
+  assertEquals([conversation.turns, conversation.tickets], [["idle"], [["1"]]]);
   const pasted = run({ prompt: "/nonsense", inject: "paste" }, IDLE);
   pasted.show("❯ /nonsense");
   pasted.receive(unknown);
