@@ -12,6 +12,7 @@ import {
   line,
   message,
   REACHABLE,
+  READ,
   request,
   settledMessage,
   stop,
@@ -46,9 +47,11 @@ const phaseAndTurns = ({ state, turns }: Simulation) => [state.phase, ...turns];
 Deno.test("child without a message rests without a limit", () => {
   const session = rested();
   session.wait(1e9);
+  const { length } = session.effects;
   for (const name of ["record", "shells", "compaction", "priced", "beat"] as const) {
-    session.receive({ type: "deadline", name });
+    session.receive({ type: "deadline", name }, READ);
   }
+  assertEquals(session.effects.length, length);
   assertEquals([session.state.phase, session.ending, session.signals], ["resting", undefined, []]);
   session.receive(message("one"));
   assertEquals([session.state.phase, session.delivered], ["entered", ["one"]]);

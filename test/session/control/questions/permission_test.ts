@@ -73,6 +73,7 @@ Deno.test("question describes the call, unless a server has its tool", () => {
   assertEquals(question({ command: long, description: "" }), [long, "Bash", undefined]);
   assertEquals(question({ url: `${long}x` })[0], `${long.slice(0, -1)}…`);
   assertEquals(question({ file_path: "/w/a.txt" })[0], "a.txt");
+  assertEquals(question({ file_path: "/x/a.txt" })[0], "/x/a.txt");
   for (
     const [name, source, tool, shown, shownSource] of [
       ["calc", "dynamic", "add_two-UPs", "Add Two-UPs", "sdk"],

@@ -123,6 +123,7 @@ Deno.test("requests that nothing can carry out are refused", () => {
       "Cannot set proactivity: levels are not enabled for this session (the host must send " +
       "proactivity: true on initialize, with no kill switch set)",
     ],
+    ["fork_conversation", {}, undefined],
     ["stage_file", {}, "CLAUDE_CODE_REMOTE_SESSION_ID unset"],
     ["set_max_thinking_tokens", { max_thinking_tokens: -1 }, undefined],
   ];
