@@ -175,6 +175,11 @@ Deno.test("Escape waits 5 s for a queue's first request", () => {
   const requested = begun();
   requested.receive(message("two"), INTERRUPT, REQUESTED);
   assertEquals(requested.typed, KEY);
+  const unwritten = rested();
+  unwritten.receive(message("one"), submit("one"), BUSY, REQUESTED, INTERRUPT);
+  assertEquals(unwritten.typed, "");
+  unwritten.receive(userLine("one"));
+  assertEquals(unwritten.typed, KEY);
 });
 
 Deno.test("interrupt reports queued messages and cancels them on request", () => {

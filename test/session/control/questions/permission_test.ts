@@ -194,6 +194,9 @@ Deno.test("caller that leaves denies open and later questions", () => {
   const other = { command: "touch other" };
   session.receive(...calls("toolu_2", other), needsPermission("8", other));
   assertEquals([decision(session), session.asked.length], [denied("Stream closed"), 1]);
+  const absent = working({ caller: caller({ permissions: true, isAbsent: true }) });
+  absent.receive(...calls(), needsPermission());
+  assertEquals([decision(absent), absent.asked.length], [denied("Stream closed"), 0]);
 });
 
 Deno.test("no key is pressed while the caller decides", () => {
