@@ -39,6 +39,8 @@ const ANSWER = {
   message: { id: "m", model: "x", content: [{ type: "text", text: "hi" }] },
 };
 
+const POEM = { type: "poem" };
+
 Deno.test("unknown types and fields of a frame are found", () => {
   const { frame } = examiner();
   const cases: readonly (readonly [JsonObject, readonly string[]])[] = [
@@ -53,7 +55,12 @@ Deno.test("unknown types and fields of a frame are found", () => {
       "field gone | frame system/init | cwd",
     ]],
     [{ ...ANSWER, error: "rate_limit" }, []],
-    [{ ...ANSWER, message: { ...ANSWER.message, content: [{ type: "poem" }] } }, [
+    [{ ...ANSWER, message: { ...ANSWER.message, content: [POEM] } }, [
+      "block dropped | block | poem",
+    ]],
+    [{ ...ANSWER, message: { ...ANSWER.message, content: [{ type: "text", content: [POEM] }] } }, [
+      "field new | block text | content",
+      "field gone | block text | text",
       "block dropped | block | poem",
     ]],
     [{ ...ANSWER, message: { ...ANSWER.message, content: "text" } }, [
@@ -215,9 +222,12 @@ Deno.test("unknown parts of a cast are found", () => {
   assertEquals(look({ type: "earlier", lines: [{ type: "diary" }] }), [
     "type unknown | line | diary",
   ]);
-  assertEquals(look({ type: "subagent", line: { type: "user", message: 1 } }), [
-    "frame rejected | line user | it does not look as such a line has to",
-  ]);
+  for (const type of ["user", "assistant", "system", "attachment"]) {
+    assertEquals(
+      look({ type: "subagent", line: { type, uuid: 1 } })[0],
+      `frame rejected | line ${type} | it does not look as such a line has to`,
+    );
+  }
   const attached = { type: "attachment", attachment: { type: "skill_listing", names: [] } };
   assertEquals(look({ type: "transcript", line: { ...attached, uuid: "u" } }), []);
   assertEquals(look({ type: "transcript", line: { ...attached, mood: "good" } }), [
@@ -276,9 +286,17 @@ Deno.test("a list of a busy child is no dialog", () => {
 });
 
 Deno.test("an invalid screen is ignored", () => {
-  const { event } = examiner();
-  for (const value of [1, {}, { lines: [1], cursor: {} }, { lines: [], cursor: { row: "a" } }]) {
-    assertEquals(event(input({ type: "screen", screen: value }, 9000)), []);
+  const { lines, cursor } = UNKNOWN.screen;
+  for (
+    const screen of [
+      ...[1, { cursor }, { lines: [...lines, 1], cursor }, { lines }, { lines, cursor: 1 }],
+      ...[{ ...cursor, row: "a" }, { ...cursor, col: "a" }].map((cursor) => ({ lines, cursor })),
+    ]
+  ) {
+    const { event } = examiner();
+    const data = JSON.stringify({ ending: { kind: "dialog", screen } });
+    assertEquals(event({ at: 0, code: "d", data }), []);
+    assertEquals([0, 9000].flatMap((at) => event(input({ type: "screen", screen }, at))), []);
   }
 });
 
@@ -349,7 +367,10 @@ Deno.test("a frame is compared with its declaration", () => {
   assertEquals(found({ ...good, subtype: "ugly" }), ["type unknown | frame | answer/ugly"]);
   assertEquals(found({ type: "__proto__" }), ["type unknown | frame | __proto__"]);
   assertEquals(found({ type: "open", more: 1 }), []);
-  assertEquals(found({ type: "result", subtype: "timeout" }), []);
+  for (const type of ["command_lifecycle", "system/shell_output_delta", "result/timeout"]) {
+    const [name, subtype] = type.split("/");
+    assertEquals(found({ type: name, subtype }), []);
+  }
   assertEquals(found({ ...good, later: 1, hook_event: "Tea" }), [
     "field new | frame answer/good | hook_event",
     "hook event new | frame answer/good | Tea",
@@ -363,4 +384,6 @@ Deno.test("a frame is compared with its declaration", () => {
     "field gone | frame control_request/ask | why",
   ]);
   assertEquals(declaredCheck(readDeclarations("export {};"), known), undefined);
+  const older = readDeclarations("declare type SDKMessage = { type: 'a'; };");
+  assertEquals(declaredCheck(older, known)?.({ type: "a", claude_limits: [] }), []);
 });

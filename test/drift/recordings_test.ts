@@ -1,7 +1,8 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { encodeShapes, measureShapes } from "../../fixtures/measure_shapes.ts";
 import type { TapeEntry } from "../../src/cassette/cassette.ts";
 import { findCassettes } from "../../src/cassette/read/find_cassettes.ts";
+import { CliError } from "../../src/cli_error.ts";
 import {
   compareRuns,
   compareWithRecording,
@@ -10,7 +11,7 @@ import {
 import { recordedTalk } from "../../src/drift/again/recorded_talk.ts";
 import { lookForDrift } from "../../src/drift/examine/look_for_drift.ts";
 import { Findings } from "../../src/drift/findings.ts";
-import { foundSdks } from "../../src/drift/sdk/installed_sdks.ts";
+import { foundSdks, namedSdk } from "../../src/drift/sdk/installed_sdks.ts";
 import { needed } from "../../src/drift/known.ts";
 import { knownShapes } from "../../src/drift/known_shapes.ts";
 import { addExchange } from "../../src/relay/exchanges/exchange_folder.ts";
@@ -68,8 +69,16 @@ function copyRun(folder: string) {
 /** Adds an exchange to a folder of a cassette's exchanges. */
 function makeExchange(
   api: string,
-  { answer, version, status = 200, type = "text/event-stream", whole = true }: {
+  {
+    answer,
+    version,
+    path = "/v1/messages?beta=true",
+    status = 200,
+    type = "text/event-stream",
+    whole = true,
+  }: {
     readonly answer: string;
+    readonly path?: string;
     readonly version?: string;
     readonly status?: number;
     readonly type?: string;
@@ -78,7 +87,7 @@ function makeExchange(
 ): void {
   const bytes = new TextEncoder();
   const body = bytes.encode(`{"system":"cc_version=${version}.d3d;"}`);
-  const request = { method: "POST", path: "/v1/messages?beta=true", body };
+  const request = { method: "POST", path, body };
   const response = {
     status,
     headers: [["content-type", type]] as const,
@@ -164,7 +173,8 @@ Deno.test("responses of the API are examined in other recordings' absence", () =
       answer: '{"type":"message","content":[{"type":"hologram"}]}',
       type: "application/json",
     });
-    makeExchange(`${folder}/failed/api`, { answer: '{"type":"news"}', status: 529 });
+    makeExchange(`${folder}/failed/api`, { answer: '{"type":"news"}', status: 400 });
+    makeExchange(`${folder}/failed/api`, { answer: '{"type":"news"}', path: "/v1/files" });
     const { checked, findings } = look(folder);
     const { recordings, answers, empty, versions } = checked;
     assertEquals([recordings, answers, empty], [2, 2, [`${folder}/failed`]]);
@@ -262,6 +272,12 @@ Deno.test("foundSdks() finds Agent SDKs in PATH and node_modules", () => {
     ]);
     Deno.writeTextFileSync(`${folder}/node_modules/${sdk}/package.json`, '{"version":"0.3.1"}');
     assertEquals<unknown>(find({}), [typescript("0.3.1")]);
+    const named = (path: string) => namedSdk(`${folder}/${path}`);
+    for (const path of ["venv", "venv/bin/python3"]) {
+      assertEquals<unknown>(named(path), { ...python("venv/bin"), isNamed: true });
+    }
+    assertEquals<unknown>(named(`node_modules/${sdk}`), typescript("0.3.1"));
+    assertThrows(() => named("sub"), CliError, "Cannot find an Agent SDK");
   });
 });
 
@@ -350,8 +366,8 @@ Deno.test("two runs are compared by requests and exit code", () => {
       fallbacks: [{ model: "n" }],
       metadata: { user_id: "1" },
       system: "one",
-      tools: [{ name: "Bash", description: "one" }, { name: "Task" }],
-      messages: [{ role: "user", content: [{ type: "text", text: "one" }] }],
+      tools: [{ name: "Bash", description: "one" }, { name: "Task" }, null, {}],
+      messages: [null, { role: "user", content: [{ type: "text", text: "one" }, null] }],
     }],
     exitCode: 0,
   };
@@ -384,8 +400,11 @@ Deno.test("two runs are compared by requests and exit code", () => {
       "requests | messages of request 1: user (text), user (tool_result with an error) instead of user (text)",
     ],
   );
+  assertEquals(differences({ requests: [{ ...request, messages: 1 }] }), [
+    "requests | messages of request 1: none instead of user (text)",
+  ]);
   assertEquals(differences({ requests: [] }), ["requests | 0 instead of 1"]);
-  assertEquals(differences({ exitCode: 1 }), ["exit code | 1 instead of 0"]);
+  assertEquals(differences({ exitCode: 1, failure: "why" }), ["exit code | 1 instead of 0: why"]);
   assertEquals(differences({ missed: "more" }), ["api | more"]);
   assertEquals(differences({ exitCode: 2, frames: [], requests: [], problem: "no claude" }), [
     "exit code | 2 instead of 0",
