@@ -159,14 +159,10 @@ function scrubMeta(
   if (meta === undefined) return;
   const text = metaText(meta);
   const parsed = parseMeta(text, { path: meta });
-  const scrubber = createPartScrubber({
-    known,
-    redactor,
-    said: { prompts: false, answers: false },
-  });
+  const scrubber = createPartScrubber({ known, redactor, said });
   // With the fields that this program does not know.
   const written = JSON.parse(text) as CassetteMeta;
-  const secrets = Object.entries(report).map(([name, { secrets }]) => [name, secrets] as const);
+  const secrets = Object.entries(report).map(([name, { secrets }]) => [name, secrets]);
   staged.begin(meta).write(encodeMeta({
     ...scrubber.value(withoutSaid(written, said)),
     scrubbed: Object.fromEntries(secrets),

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { CliError } from "../cli_error.ts";
 import { createPart, type PartFile, removeLostParts } from "../relay/exchanges/part_file.ts";
 
@@ -53,7 +54,7 @@ export class StagedFiles implements Disposable {
    */
   begin(beside: string, into?: (from: string) => void): StagedFile {
     const target = this.#place(beside);
-    const folder = target.includes("/") ? target.replace(/(?<=.)\/[^/]*$|[^/]+$/u, "") : ".";
+    const folder = dirname(target);
     const staged: Staged = {
       part: this.#attempt(() => {
         const { mode } = Deno.statSync(beside);
@@ -89,7 +90,7 @@ export class StagedFiles implements Disposable {
    */
   commit(): void {
     this.#attempt(() => {
-      for (const staged of this.#staged) if (staged.pending !== "") flush(staged);
+      for (const staged of this.#staged) flush(staged);
       for (const { part, into } of this.#staged) into(part.path);
     });
   }

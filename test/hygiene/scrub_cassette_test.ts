@@ -15,16 +15,20 @@ import {
 Deno.test("a scrubbed cassette names nobody and replays in each way", () => {
   inFolder((folder) => {
     makeCassette(folder);
+    const secret = `sk-ant-${"a1b2".repeat(6)}`;
+    makeExchange(`${folder}/api`, { answer: `data: ${secret} ${secret}\n\n` });
     assertMatch(JSON.stringify(filesBelow(folder)), /alice.*acme|acme.*alice/u);
     const mode = Deno.statSync(`${folder}/child.cast`).mode;
     const [report] = Object.values(scrubAt(folder));
     assert((report?.["child.cast"] ?? 0) > 0 && (report?.["tape.jsonl"] ?? 0) > 0);
-    assertEquals(report?.["api"], 1);
+    assertEquals(report?.["api"], 2);
     const files = filesBelow(folder);
     assertEquals(/alice|acme/u.exec(JSON.stringify(files)), null);
-    assertEquals(JSON.parse(files["meta.json"] ?? "").blanked, ["traces"]);
+    const { blanked, scrubbed } = JSON.parse(files["meta.json"] ?? "");
+    assertEquals(blanked, ["traces"]);
+    assertEquals(scrubbed, { "child.cast": 0, "tape.jsonl": 0, api: 2 });
     assertEquals(Deno.statSync(`${folder}/child.cast`).mode, mode);
-    assertEquals(Object.keys(files).length, 4);
+    assertEquals(Object.keys(files).length, 5);
     assertEquals(lintAt(folder), { replays: ["world", "program", "api"], problems: [] });
     assertEquals(Object.values(scrubAt(folder)), [{ "child.cast": 0, "tape.jsonl": 0, api: 0 }]);
     assertEquals(filesBelow(folder), files);
@@ -63,16 +67,15 @@ Deno.test("tapes are scrubbed in place, and neighbouring files stay", () => {
   });
 });
 
-Deno.test("names that only the tape reveals are scrubbed", () => {
+Deno.test("names that only the tape or the API reveals are scrubbed", () => {
   inFolder((folder) => {
-    const frames = [{ type: "system", cwd: "/data/acme" }, {
-      type: "x",
-      text: "in /data/acme/a.ts",
-    }];
+    const text = "in /data/acme/a.ts and /data/else/a.ts";
+    const frames = [{ type: "system", cwd: "/data/acme" }, { type: "x", text }];
     const tape = frames.map((frame) => JSON.stringify({ dir: "read", at: 0, frame })).join("\n");
     Deno.writeTextFileSync(`${folder}/tape.jsonl`, `${tape}\n`);
+    makeExchange(`${folder}/api`, { answer: "Working directory: /data/else\n" });
     scrubAt(folder);
-    assertEquals(filesBelow(folder)["tape.jsonl"]?.includes("acme"), false);
+    assertEquals(/acme|else/u.exec(filesBelow(folder)["tape.jsonl"] ?? "acme"), null);
   });
 });
 
@@ -283,6 +286,8 @@ Deno.test("scrubInto() refuses a folder that is used, and leaves nothing", () =>
     const one = `${folder}/one`;
     makeCassette(one);
     Deno.mkdirSync(`${folder}/full/.unfinished`, { recursive: true });
+    write(`${folder}/file`);
+    Deno.mkdirSync(`${folder}/empty`);
     const before = namesIn(folder);
     for (
       const [out, reason] of [
@@ -290,6 +295,7 @@ Deno.test("scrubInto() refuses a folder that is used, and leaves nothing", () =>
           [out, "it is in /one, which is to stay as it is"] as const
         ),
         ["full", "there is something in it"],
+        ["file", "it is not a folder"],
         ["no/new", "the folder above it does not exist"],
       ] as const
     ) {
@@ -300,7 +306,9 @@ Deno.test("scrubInto() refuses a folder that is used, and leaves nothing", () =>
       assertEquals(error.message.replaceAll(folder, ""), `Cannot scrub in /${out}: ${reason}`);
     }
     Deno.writeTextFileSync(`${one}/api/${"0".repeat(16)}-0.json`, "{");
-    assertThrows(() => scrubInto(`${folder}/out`, { ...OPTIONS, paths: [one] }), CliError);
+    for (const out of ["out", "empty"]) {
+      assertThrows(() => scrubInto(`${folder}/${out}`, { ...OPTIONS, paths: [one] }), CliError);
+    }
     assertEquals(namesIn(folder), before);
     assertEquals(namesIn(one), ["api", "child.cast", "meta.json", "tape.jsonl"]);
   });
