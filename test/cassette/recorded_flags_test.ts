@@ -10,9 +10,18 @@ import { encodeMeta } from "../../src/cassette/record/encode_cassette.ts";
 import { filesBelow, inFolder, makeCassette, scrubAt } from "../hygiene/scene.ts";
 
 Deno.test("values are recorded only of harmless flags", () => {
+  const harmless = [
+    ...["--model", "--fallback-model", "--effort", "--betas", "--system-prompt", "--tools"],
+    "--disallowedTools",
+  ].map((name) => `${name}=x`);
+  const switches = ["--disable-slash-commands", "--restricted", "--safe-mode"];
+  const session = [
+    ...["--resume=1", "--continue", "--fork-session", "--resume-session-at=1"],
+    ...["--resume-drops-turn", "--session-id=1"],
+  ];
   assertEquals(
     recordedFlags([
-      "--model=haiku",
+      ...[...harmless, ...switches, ...session, "--permission-mode=dontAsk"],
       "--append-system-prompt=Be kind=er",
       "--permission-mode=plan",
       "--allowedTools=Bash",
@@ -21,12 +30,11 @@ Deno.test("values are recorded only of harmless flags", () => {
       "--permission-mode=auto",
       "--mcp-config={}",
       "no flag",
-      "--resume=1",
-      "--restricted",
     ]),
     [
-      ...["--model=haiku", "--append-system-prompt=Be kind=er", "--permission-mode=plan"],
-      ...["--allowedTools", "--settings", "--permission-mode", "--mcp-config", "--restricted"],
+      ...[...harmless, ...switches, "--permission-mode=dontAsk"],
+      ...["--append-system-prompt=Be kind=er", "--permission-mode=plan"],
+      ...["--allowedTools", "--settings", "--permission-mode", "--mcp-config"],
     ],
   );
 });
@@ -75,7 +83,8 @@ Deno.test("system prompts of flags, files and callers are recorded", () => {
 });
 
 Deno.test("a fork takes over no more than 200 recorded flags", () => {
-  const many = [...Array(199).fill("--settings"), "--model=haiku", "--effort=low"];
+  const long = `--betas=${"x".repeat(200_000)}`;
+  const many = [long, ...Array(198).fill("--settings"), "--model=haiku", "--effort=low"];
   assertEquals(flagsToTakeOver(many, { given: new Set(), blanked: [] }), {
     taken: ["--model=haiku"],
     left: ["--settings"],
