@@ -187,6 +187,7 @@ Deno.test("a folder without a tape is refused", () => {
   assertThrows(() => programOf({ "notes.txt": "" }), CliError, "tape.jsonl: it does not exist");
   assertThrows(() => readProgram("/proc/nowhere"), CliError, "it does not exist");
   assertThrows(() => readProgram("/dev/null"), CliError, "Cannot read /dev/null");
+  assertThrows(() => readProgram("/dev/null/x"), CliError, "Not a directory");
 });
 
 const SDKS = new URL("../../../fixtures/recordings/sdk", import.meta.url).pathname;

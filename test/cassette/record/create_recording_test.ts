@@ -18,6 +18,7 @@ import { recordSession } from "../record_session.ts";
 import { createHeldStreams } from "../../../src/cassette/record/held_streams.ts";
 import { redactTerminal } from "../../../src/cassette/record/redact_terminal.ts";
 import fc from "fast-check";
+import type { ResultFrame } from "../../../src/wire/result_frame.ts";
 
 const encoder = new TextEncoder();
 const SECRET = "sk-ant-api03-0123456789abcdefghij";
@@ -72,18 +73,23 @@ Deno.test("a recording keeps inputs, times and effects", () => {
   );
 });
 
-Deno.test("createRecording() has nothing to say before the first input", () => {
+Deno.test("createRecording() says the version alone before the first input", () => {
   const { sink, cassette } = collectCassette();
+  const versions: string[] = [];
   const recording = createRecording({
     conversation: conversationOptions(),
     output: { format: "text", verbose: false },
     term: "",
     redactor,
-    sink,
+    sink: { ...sink, version: (version) => void versions.push(version) },
   });
   recording.said("{}");
+  for (const claude_version of ["unknown", "2.1.330"]) {
+    const frame = { type: "result", subtype: "success", claude_version } as ResultFrame;
+    recording.effect({ type: "frame", frame });
+  }
   recording.end();
-  assertEquals(cassette(), undefined);
+  assertEquals([cassette(), versions], [undefined, ["2.1.330"]]);
 });
 
 Deno.test("createRecording() keeps characters whole, wherever a chunk ends", () => {

@@ -193,6 +193,7 @@ Deno.test("output is cut into pieces of a given size", () => {
     [4, "ü!", true],
     [5, "end", false],
   ]);
+  assertEquals(piecesOf(4)[1], [3, "c", true]);
   assertEquals(piecesOf(1_000_000), [[3, "Ã©\x1b[c", false], [4, "äöü!", false], [
     5,
     "end",
@@ -206,6 +207,10 @@ Deno.test("cut output keeps all effects", () => {
   const effects = [...castSteps(SESSION.cast)].flatMap((step) => step.effects);
   assertEquals(effects.filter(({ type }) => type === "write").length, 1);
   for (const size of [1, 2, 3, 4, 5, 100]) assertEquals(done(size), effects);
+  // A chunk may hold nothing but the beginning of a character.
+  const input = { at: 1, type: "terminal", bytes: bytes("") } as const;
+  const [empty] = splitSteps([{ input, effects, goesOn: false }], 3);
+  assertEquals(empty?.effects, effects);
 });
 
 Deno.test("shell output in pieces compares as joined", () => {

@@ -110,6 +110,11 @@ for (const version of ["2.1.285", "2.1.332"]) {
       after: [two, three, "/login", four],
       sessions: [SESSION],
     });
+    const silent = talk.map((each) => ({
+      ...each,
+      turns: each.turns.map((turn) => ({ ...turn, entries: [] })),
+    }));
+    assertEquals(rebuilt(silent, 0).spoken, []);
     const both = [one, "first", two, three, "second", "third"];
     assertEquals([rebuilt(talk, 2).spoken, rebuilt(talk, 2).after], [both, ["/login", four]]);
     // A command that Claude Code answers by itself leaves nothing.
@@ -323,6 +328,7 @@ Deno.test("a command compares as it was typed", () => {
       "  <command-args></command-args>",
   );
   const newest = steps([], []);
+  assertEquals(steps([typed("/clear")], []).map(({ turn }) => turn), [1, 1, 1]);
   assertEquals(newest.map(({ turn }) => turn), [1, 1, 2, 2]);
   // 2.1.197 makes room for the next prompt, and both may say that there is nothing to say.
   const older = steps([clear, said("(no content)", "<synthetic>")], [
