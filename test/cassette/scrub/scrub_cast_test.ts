@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseLines } from "../../../src/cassette/read/parse_lines.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
+import { createTerminalBlanker } from "../../../src/cassette/scrub/blank_terminal.ts";
 import { createPartScrubber } from "../../../src/cassette/scrub/part_scrubber.ts";
 import { scrubCast } from "../../../src/cassette/scrub/scrub_cast.ts";
 import { scrubTape } from "../../../src/cassette/scrub/scrub_tape.ts";
@@ -114,6 +115,24 @@ Deno.test("output is blanked once an answer may be shown", () => {
     const [, , output] = scrubbedEvents(events, { prompts: false, answers: true }).at(-1) ?? [];
     assertEquals(output, `${shown}\r\n`, when);
   }
+});
+
+Deno.test("blanked output keeps its sequences, wherever they are cut", () => {
+  const sequences = [
+    "[1;2m",
+    "7",
+    "(B",
+    "]8;;http://x\x07",
+    "]10;?\x1b\\",
+    "Pq1\x07",
+    "Xa\x1b\x1b\\",
+    "[?~",
+  ];
+  const titles = ["]0;It's 1\x07", "]2;Me\x1b\\"];
+  const shown = [...sequences, ...titles].map((sequence) => `Hi \x1b${sequence}`).join("") + "Hi";
+  const blanked = shown.replace(/Hi/gu, "xx").replace("It's 1", "xx'x x").replace("Me", "xx");
+  assertEquals(createTerminalBlanker()(shown), blanked);
+  assertEquals([...shown].map(createTerminalBlanker()).join(""), blanked);
 });
 
 Deno.test("a path is scrubbed across pieces, colours and rows", () => {
