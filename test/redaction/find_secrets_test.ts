@@ -95,6 +95,35 @@ Deno.test("overlapping secrets are one span, adjacent secrets are two", () => {
   ]);
 });
 
+Deno.test("known secrets are found where a plain search finds them", () => {
+  const text = (unit: readonly string[]) => fc.string({ unit: fc.constantFrom(...unit) });
+  const units = ["a", "b", "\x7f", "é"];
+  // So many characters that not every step is prepared.
+  const long = Array.from({ length: 60 }, (_, index) => "b".repeat(600 + index));
+  for (const [unit, more] of [[units.slice(0, 3), []], [units, []], [units, long]] as const) {
+    const words = fc.array(text(unit).filter((word) => word !== ""), { minLength: 1 });
+    fc.assert(
+      fc.property(words, text(units), (words, text) => {
+        const isSecret = Array(text.length).fill(false);
+        for (const word of words) {
+          for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+            isSecret.fill(true, at, at + word.length);
+          }
+        }
+        const { spans, openFrom } = createSecretFinder([...words, ...more])(text);
+        const isFound = Array(text.length).fill(false);
+        for (const { start, end } of spans) isFound.fill(true, start, end);
+        assertEquals(isFound, isSecret);
+        const begun = Array.from(text, (_, at) => text.slice(at)).find((end) =>
+          end.length >= 4 && [...words, ...more].some((word) => word.startsWith(end))
+        );
+        assertEquals(openFrom, begun === undefined ? Infinity : text.length - begun.length);
+      }),
+      { numRuns: more.length === 0 ? 200 : 30 },
+    );
+  }
+});
+
 Deno.test("a known secret with blanks is found in wrapped rows", () => {
   const find = createSecretFinder(["correct horse battery"]);
   for (

@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { nameUnseen } from "../../src/redaction/name_unseen.ts";
+import { ownTraces } from "../../src/redaction/own_traces.ts";
 import { createRedactor } from "../../src/redaction/redact.ts";
 import { visibleScreen } from "../../src/redaction/visible_screen.ts";
 
@@ -150,6 +152,7 @@ Deno.test("a known secret is redacted in JSON, URLs and hexadecimal", () => {
       url.replaceAll("%2F", "/"),
       url.replaceAll("%20", "+"),
       url.replaceAll("(", "%28").replaceAll(")", "%29"),
+      url.replaceAll("(", "%28").replaceAll(")", "%29").replaceAll("%2F", "/"),
       encodeURI(secret),
       `${new URLSearchParams({ secret })}`.slice("secret=".length),
       hex,
@@ -236,4 +239,20 @@ Deno.test("a screen is shown without invisible characters and secrets", () => {
     "❯ 1. [redacted] ☎\ufe0f 6n",
   ]);
   assertEquals(visibleScreen(["\u200b", " "], { text: (text) => text }), []);
+});
+
+Deno.test("invisible characters and piles of marks are named", () => {
+  const text = `a b\tc\n\x1b[1m ☎\ufe0f \u{e0041} e${"\u0301".repeat(10)} \u{1d159}`;
+  assertEquals(
+    nameUnseen(text, { keep: "\n\t" }),
+    `a b\tc\n<U+001B>[1m ☎\ufe0f <U+E0041> e${"\u0301".repeat(8)}<2 marks> <U+1D159>`,
+  );
+  assertEquals(nameUnseen("a\n"), "a<U+000A>");
+});
+
+Deno.test("the own machine and user are known from variables", () => {
+  const env = { HOME: "/home/alice", USER: "alice", LOGNAME: "", HOSTNAME: "box", SHELL: "sh" };
+  const known = { homes: ["/home/alice"], users: ["alice"], hosts: ["box", Deno.hostname()] };
+  assertEquals(ownTraces({ env, cwd: "/work" }), { ...known, projects: ["/work"] });
+  assertEquals(ownTraces({ env }), { ...known, projects: [] });
 });

@@ -4,12 +4,14 @@ import { fillAlike, fillAsNobody } from "../../../src/redaction/traces/fill_trac
 import { collectTraces } from "../../../src/redaction/traces/learn_traces.ts";
 import { createTraceScrubber } from "../../../src/redaction/traces/scrub_text.ts";
 
-const collector = collectTraces({ homes: ["/home/alice"], hosts: ["alpenglow"] });
+const collector = collectTraces({ homes: ["/home/alice", "/dat"], hosts: ["alpenglow"] });
 collector.value({
   cwd: "/work/acme-billing",
   output: "alice@thinkpad7:~/notes$ ls",
   project_dir: "/home/alice/clients/acme",
-  context: "Git user: Alice Example\nPrimary working directory: /srv/other",
+  project: "/work/acme-billing/web",
+  projectDir: "/dat/shop",
+  context: "Git user: Alice Example \nPrimary working directory: /srv/other",
 });
 const KNOWN = collector.known();
 const ALIKE = createTraceScrubber(KNOWN, fillAlike(KNOWN));
@@ -30,9 +32,19 @@ const ROWS: readonly (readonly [text: string, alike: string, nobody: string])[] 
     "/home/user/.claude/projects/-home-user-project/memory/",
   ],
   [
-    "~/.claude/projects/-work-acme-billing",
-    "~/.claude/projects/-xxxx-xxxx-xxxxxxx",
-    "~/.claude/projects/-home-user-project",
+    "~/.claude/projects/-work-acme-billing-web ./projects/-work-acme-billing-x",
+    "~/.claude/projects/-xxxx-xxxx-xxxxxxx-xxx ./projects/-xxxx-xxxx-xxxxxxx-x",
+    "~/.claude/projects/-home-user-project ./projects/-home-user-project-x",
+  ],
+  [
+    "~/.claude/projects/-home-alice-notes ./projects/-root",
+    "~/.claude/projects/-xxxx-xxxxx-xxxxx ./projects/-xxxx",
+    "~/.claude/projects/-home-user-xxxxx ./projects/-xxxx",
+  ],
+  [
+    "/work/acme-billing/web/a.ts at ~/shop/b.ts in /root/.claude",
+    "/work/xxxx-xxxxxxx/xxx/a.ts at ~/xxxx/b.ts in /root/.claude",
+    "/home/user/project/a.ts at ~/project/b.ts in /home/user/.claude",
   ],
   [
     "at ~/clients/acme/x.ts, ~/notes",
@@ -52,7 +64,10 @@ const ROWS: readonly (readonly [text: string, alike: string, nobody: string])[] 
     "xxxxx on xxxxxxxxx, xxxxx xxxxxxx",
     "user on host, someone",
   ],
-  ["z@acme.io now", "x@xxxx.xx now", "user@example.com now"],
+  ["alice@acme.io now", "xxxxx@xxxx.xx now", "user@example.com now"],
+  [`${"z".repeat(65)}@acme.io`, `z${"x".repeat(64)}@xxxx.xx`, "zuser@example.com"],
+  // What reaches beyond another trace is a trace of its own.
+  ["Alice Example@acme.io", "xxxxx xxxxxxx@xxxx.xx", "someoneuser@example.com"],
   ["mail a.b@acme.co.uk now", "mail x.x@xxxx.xx.xx now", "mail user@example.com now"],
   [
     `user_${"a1".repeat(32)}_account_${ID}_session_${ID}`,
@@ -67,6 +82,7 @@ const KEPT = [
   "noreply@anthropic.com, someone@example.org, git@github.com:x/y, react@18.2.0, logo@2x.png",
   "malice and alices; alpenglows; and/or -work",
   `/home/user/project/src/a.ts /tmp/ /tmp/${ID}/tasks/b1234567a`,
+  "/projects/-home-user-project x.x@xxxx.xx ls -dat --shop",
 ];
 
 Deno.test("paths, names, addresses and account numbers are scrubbed", () => {
@@ -111,7 +127,8 @@ Deno.test("a path is found across pieces and cut alike", () => {
 Deno.test("an unfinished path or name is left open", () => {
   const { openFrom } = ALIKE;
   assertEquals(openFrom("at /work/ac"), 3);
-  assertEquals(openFrom("by Alice"), 3);
+  assertEquals(openFrom("by Alice Exam"), 3);
+  assertEquals(openFrom("a".repeat(5000)), 5000 - 4096);
   assertEquals(openFrom("it is over. "), Infinity);
 });
 
@@ -144,24 +161,38 @@ Deno.test("folders are learned from fields", () => {
   const { value, known } = collectTraces();
   const projects = "cwd originalCwd project_dir projectDir project".split(" ");
   const homes = "home HOME".split(" ");
-  for (const name of [...projects, ...homes]) value([{ [name]: `/data/${name}` }]);
+  for (const name of [...projects, ...homes]) value([{ [name]: `/data/${name}/.` }]);
+  // None of these is the folder of a project.
+  for (const cwd of ["/", "/ a", "C:\\a", "/a\nb", `/${"a".repeat(999)}`, "/data/home"]) {
+    value({ cwd, file: "/data/file", "none": [null] });
+  }
   assertEquals(known().projects.toSorted(), projects.map((name) => `/data/${name}`).toSorted());
   assertEquals(known().homes.toSorted(), homes.map((name) => `/data/${name}`).toSorted());
 });
 
 Deno.test("common words are not learned as names", () => {
   const { value, known } = collectTraces({
-    users: ["root", "runner", "ab", "Will"],
+    users: ["root", "runner", "ab", "Will", "123", "xxx", "bob_"],
     hosts: ["localhost", "desktop"],
+    words: [" "],
   });
   value({ cwd: "/root", home: "/home/runner", text: "/Users/you/x /home/max/y root@server:" });
   assertEquals(known(), {
     projects: [],
     homes: ["/home/runner"],
-    users: [],
+    users: ["bob"],
     hosts: [],
     words: [],
   });
+});
+
+Deno.test("at most 500 names of a kind are learned", () => {
+  const { value, known } = collectTraces({ users: ["kay", "zoe"] });
+  value("kay@tower:");
+  for (let number = 0; number < 500; number++) value(`/home/kay${number} bob${number}@castle: `);
+  value("zoe@castle:");
+  const { users, hosts } = known();
+  assertEquals([users.length, hosts], [500, ["tower"]]);
 });
 
 /** All folders below which users keep files. */

@@ -124,12 +124,12 @@ Deno.test("the notification of a background subagent keeps its structure", () =>
 });
 
 Deno.test("a subagent's prompt is blanked in JSON of equal length", () => {
-  const json = String.raw`{ "prompt" : "a\u00e9\n\u2014\"b\ud835\udc00", "n": {"prompt": "no"},` +
+  const json = String.raw`{ "prompt" : "a\u00e9\n\u2014\"b\ud835\udc00\n", "n": {"prompt": "no"},` +
     String.raw`"description":"<b>","k":["prompt","a"]}`;
   const blanked = blankCallJson("Agent", json);
   assertEquals(blanked.length, json.length);
   assertEquals(JSON.parse(blanked), {
-    prompt: 'xx\n—"xxx',
+    prompt: 'xx\n—"xxx\n',
     n: { prompt: "no" },
     description: "<x>",
     k: ["prompt", "a"],
