@@ -101,8 +101,7 @@ function written(
 ): string {
   try {
     return write(fileOf(exchange, contentOf));
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+  } catch {
     return write(fileOf(exchange, pieceOf));
   }
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isJsonObject } from "../../json_object.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { masked } from "./masks.ts";
 
@@ -36,24 +37,15 @@ function namesOf(pointer: string): readonly string[] {
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Removes a place, and of whatever holds it and nothing else that too: where it is absent, so may be what would hold it. */
-function remove(value: unknown, names: readonly string[]): void {
-  const holders = [value];
-  for (const name of names.slice(0, -1)) holders.push(own(holders.at(-1), name));
-  for (const [index, holder] of [...holders.entries()].toReversed()) {
-    const name = names[index];
-    if (name === undefined) return;
-    if (own(holder, name) !== undefined) delete (holder as Record<string, unknown>)[name];
-    const isNothing = index > 0 && typeof holder === "object" && holder !== null &&
-      !Array.isArray(holder) && Object.keys(holder).length === 0;
-    if (!isNothing) return;
-  }
-}
-
-function own(holder: unknown, name: string): unknown {
-  return typeof holder === "object" && holder !== null && Object.hasOwn(holder, name)
-    ? (holder as Record<string, unknown>)[name]
-    : undefined;
+/** Removes a place, and each object that then holds nothing: where the place is absent, so may be what would hold it. */
+function remove(holder: unknown, [name, ...names]: readonly string[]): void {
+  if (typeof holder !== "object" || holder === null) return;
+  if (name === undefined || !Object.hasOwn(holder, name)) return;
+  const fields = holder as Record<string, unknown>;
+  const held = fields[name];
+  remove(held, names);
+  const isNothing = isJsonObject(held) && Object.keys(held).length === 0;
+  if (names.length === 0 || isNothing) delete fields[name];
 }
 
 /** Names a place in JSON as a pointer. */

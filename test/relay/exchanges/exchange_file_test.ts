@@ -8,7 +8,13 @@ import {
   parseExchange,
   parsePart,
 } from "../../../src/relay/exchanges/exchange.ts";
-import { addExchange } from "../../../src/relay/exchanges/exchange_folder.ts";
+import { beginExchange } from "../../../src/relay/exchanges/begin_exchange.ts";
+import {
+  addExchange,
+  readExchange,
+  readExchanges,
+} from "../../../src/relay/exchanges/exchange_folder.ts";
+import { placeExchange } from "../../../src/relay/exchanges/place_exchange.ts";
 import { createPart, removeLostParts } from "../../../src/relay/exchanges/part_file.ts";
 import { apiFolder } from "../../../src/relay/api_folder.ts";
 import fc from "fast-check";
@@ -19,6 +25,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const EXCHANGE: Exchange = {
   at: 1_795_400_000_000,
   conversation: "11111111-1111-4111-8111-111111111111",
+  scrubbed: ["traces", "answers"],
   request: { method: "POST", path: "/v1/messages?beta=true", body: bytes('{"model":"opus"}') },
   response: {
     status: 200,
@@ -41,7 +48,9 @@ Deno.test("an exchange survives writing and reading", () => {
       request: { ...EXCHANGE.request, body },
       response: { ...EXCHANGE.response, chunks, whole },
     };
-    assertEquals(parseExchange(encodeExchange(exchange), "x.json"), exchange);
+    const text = encodeExchange(exchange);
+    assertEquals(parseExchange(text, "x.json"), exchange);
+    assertEquals(text, `${JSON.stringify(JSON.parse(text), null, 1)}\n`);
   }));
 });
 
@@ -75,9 +84,15 @@ Deno.test("an invalid file names the path and the fault", () => {
     ["[]", "it: "],
     ["null", "it: "],
     [JSON.stringify({ ...good, format: 2 }), "it has format 2, and this version knows 1"],
+    [JSON.stringify({ ...good, format: "2" }), "format: "],
     [JSON.stringify({ ...good, at: "yesterday" }), "at: "],
     [JSON.stringify({ ...good, request: 1 }), "request: "],
-    [JSON.stringify({ ...good, response: { ...good.response, status: 99 } }), "response.status: "],
+    ...[199, 600].map((status) =>
+      [
+        JSON.stringify({ ...good, response: { ...good.response, status } }),
+        "response.status: ",
+      ] as const
+    ),
     [
       JSON.stringify({ ...good, response: { ...good.response, headers: [["a b", "c"]] } }),
       "a header that is none",
@@ -117,9 +132,71 @@ Deno.test("an unfinished file is read as a broken answer", () => {
   }
 });
 
+const KEY = "0123456789abcdef";
+
+Deno.test("an exchange under way is read until it is written", () => {
+  using home = tempFolder({ file: "" });
+  const folder = `${home.path}/api`;
+  const read = () => [...readExchanges(folder)];
+  assertEquals(read(), []);
+  const begun = beginExchange(folder, { exchange: EXCHANGE, key: `${KEY}01` });
+  assertEquals((Deno.statSync(folder).mode ?? 0) & 0o777, 0o700);
+  const chunks = EXCHANGE.response.chunks.slice(0, 1);
+  for (const chunk of chunks) begun.add(chunk);
+  begun.close();
+  const [part] = read();
+  assertEquals(part?.exchange, {
+    ...EXCHANGE,
+    response: { ...EXCHANGE.response, chunks, whole: false },
+  });
+  assertEquals(readExchange(`${folder}/${part?.name}`), part?.exchange);
+  for (const name of ["notes.json", ".part"]) Deno.writeTextFileSync(`${folder}/${name}`, "");
+  const other = { ...EXCHANGE, at: EXCHANGE.at + 1 };
+  const add = (exchange: Exchange) => addExchange(folder, { exchange, key: KEY });
+  const files = [{ name: add(other), exchange: other }];
+  assertEquals(read(), [...files, ...part === undefined ? [] : [part]]);
+  files.push({ name: add(EXCHANGE), exchange: EXCHANGE });
+  assertEquals(read(), files);
+  begun.remove();
+  assertEquals([...Deno.readDirSync(folder)].length, 4);
+  assertThrows(() => readExchange(`${folder}/.part`), Deno.errors.NotFound);
+  const file = `${home.path}/file`;
+  assertThrows(() => [...readExchanges(file)], CliError, `Cannot read ${file}: `);
+  assertThrows(
+    () => beginExchange(file, { exchange: EXCHANGE, key: KEY }),
+    CliError,
+    "Cannot write the exchange: ",
+  );
+});
+
+Deno.test("a placed exchange takes the place of another one", () => {
+  using folder = tempFolder({
+    ...{ a: "one", b: "one", c: "two", d: "three", [`${KEY}-0.json`]: "old" },
+    ...{ other: "", [`${KEY}-9.part`]: "" },
+  });
+  const place = (from: string, { old, numbers }: { old?: string; numbers: Map<string, number> }) =>
+    placeExchange(`${folder.path}/${from}`, {
+      ...(old === undefined ? {} : { old: `${folder.path}/${old}` }),
+      ...{ folder: folder.path, key: `${KEY}01`, numbers },
+    });
+  const numbers = new Map<string, number>();
+  place("a", { numbers });
+  place("b", { numbers, old: "other" });
+  place("c", { numbers, old: `${KEY}-9.part` });
+  place("d", { numbers, old: `${KEY}-0.json` });
+  // As after a program that was killed: the exchange is in its place.
+  place("a", { numbers: new Map() });
+  const placed = [0, 1, 2, 3].map((number) => `${KEY}-${number}.json`);
+  assertEquals(folder.names(), [...placed, "a", "b", "c"]);
+  assertEquals(
+    placed.map((name) => Deno.readTextFileSync(`${folder.path}/${name}`)),
+    ["three", "one", "one", "two"],
+  );
+});
+
 Deno.test("an exchange takes the first free number", () => {
   using folder = tempFolder();
-  const key = "0123456789abcdef";
+  const key = KEY;
   const exchange: Exchange = {
     at: 0,
     request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },

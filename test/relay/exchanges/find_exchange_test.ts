@@ -5,7 +5,7 @@ import {
   type KnownExchange,
 } from "../../../src/relay/exchanges/exchange_finder.ts";
 import { keyOf, type Match, normalizedBody } from "../../../src/relay/exchanges/request_key.ts";
-import { firstDifference } from "../../../src/relay/exchanges/first_difference.ts";
+import { commonLength, firstDifference } from "../../../src/relay/exchanges/first_difference.ts";
 import { masked, MASKS } from "../../../src/relay/exchanges/masks.ts";
 import { Remembered } from "../../../src/relay/exchanges/remembered.ts";
 
@@ -17,12 +17,12 @@ const request = (body: string, path = "/v1/messages") => ({
 });
 
 /** An exchange that is known by its status. */
-const exchange = (status: number, body: string, conversation?: string) => ({
+const exchange = (status: number, body: string, conversation?: string, path?: string) => ({
   name: `${status}.json`,
   exchange: {
     at: status,
     ...(conversation === undefined ? {} : { conversation }),
-    request: request(body),
+    request: request(body, path),
     response: { status, headers: [], chunks: [], whole: true },
   } satisfies Exchange,
 });
@@ -120,6 +120,7 @@ Deno.test("sequence gives new conversations nothing under recording", () => {
   assertEquals(asked(finder, [text("one")], { conversation: "a" }), [undefined]);
   finder.add(exchange(201, text("one"), "a"));
   assertEquals(asked(finder, [text("two")], { conversation: "b" }), [undefined]);
+  assertEquals(finder.size, 1);
 });
 
 Deno.test("the nearest has the longest common beginning", () => {
@@ -141,6 +142,22 @@ Deno.test("the nearest has the longest common beginning", () => {
     recorded: "/v1/messages",
     asked: "/v1/messages?beta=true",
   });
+  // All that is recorded of it may have been taken, and of equal ones the first is named.
+  assertEquals(nearest('{"a":1,"b":2}'), { name: "201.json", difference: undefined });
+  assertEquals(nearest("{}")?.name, "201.json");
+  assertEquals([commonLength("abc", "abd"), commonLength("abc", "xbc")], [2, 0]);
+});
+
+Deno.test("only exact finds dates in paths to differ", () => {
+  for (const match of ["exact", "normalized"] as const) {
+    const [recorded, other] = [25, 26].map((day) => `/v1/messages?on=2026-11-${day}`);
+    const finder = finderOf(match, exchange(201, "{}", "a", recorded));
+    const identified = finder.identify({ request: request("{}", other), conversation: "b" });
+    assertEquals(
+      finder.nearest(identified)?.difference?.part,
+      match === "exact" ? "path" : undefined,
+    );
+  }
 });
 
 /** Finds the nearest of exchanges again and again, and counts how many of their files were read each time. */
@@ -279,11 +296,15 @@ Deno.test("masking a text twice changes nothing more", () => {
 });
 
 Deno.test("ignored places are left out", () => {
-  const body = bytes('{"a":{"b/c":1,"d~":[1,2]},"__proto__":1,"e":2}');
+  const body = bytes('{"a":{"b/c/":1,"d~~":[1,2]},"__proto__":1,"e":2}');
   const left = (...pointers: readonly string[]) => normalizedBody(body, pointers);
-  assertEquals(left("/a/b~1c", "/e"), '{"a":{"d~":[1,2]},"__proto__":1}');
-  assertEquals(left("/a/d~0", "/none/at/all", "/e/x"), '{"a":{"b/c":1},"__proto__":1,"e":2}');
-  assertEquals(left("/constructor/prototype"), new TextDecoder().decode(body));
+  assertEquals(left("/a/b~1c~1", "/e"), '{"a":{"d~~":[1,2]},"__proto__":1}');
+  assertEquals(left("/a/d~0~0", "/none/at/all", "/e/x"), '{"a":{"b/c/":1},"__proto__":1,"e":2}');
+  assertEquals(
+    left("", "/constructor/prototype", "/a/__proto__/toString"),
+    new TextDecoder().decode(body),
+  );
+  assertEquals(Object.hasOwn(Object.prototype, "toString"), true);
   assertEquals(normalizedBody(bytes("no JSON"), ["/a"]), "no JSON");
 });
 
@@ -295,6 +316,10 @@ Deno.test("the first difference has a JSON pointer", () => {
       [{ a: 1 }, {}, "/a", "1", undefined],
       [{}, { a: 1 }, "/a", undefined, "1"],
       [{ a: [1] }, { a: { 0: 1 } }, "/a", "[1]", '{"0":1}'],
+      [{ a: null }, { a: {} }, "/a", "null", "{}"],
+      [{ "a/~/~": [1] }, {}, "/a~1~0~1~0", "[1]", undefined],
+      ["x".repeat(118), 1, "", `"${"x".repeat(118)}"`, "1"],
+      ["x".repeat(119), 1, "", `"${"x".repeat(119)}…`, "1"],
     ];
   for (const [recorded, asked, pointer, one, other] of cases) {
     assertEquals(firstDifference(JSON.stringify(recorded), JSON.stringify(asked)), {
@@ -312,6 +337,11 @@ Deno.test("the first difference has a JSON pointer", () => {
   });
   const deep = (end: string) => "[".repeat(5000) + end + "]".repeat(5000);
   assertEquals(firstDifference(deep("1"), deep("2"))?.pointer, "/0".repeat(100));
+  assertEquals(firstDifference('{"a":1,"b":2}', '{"b":2,"a":1}'), {
+    pointer: "",
+    recorded: String.raw`"{\"a\":1,\"b\":2}"`,
+    asked: String.raw`"{\"b\":2,\"a\":1}"`,
+  });
 });
 
 Deno.test("an ignored place may be absent with its parent", () => {
@@ -319,7 +349,9 @@ Deno.test("an ignored place may be absent with its parent", () => {
     normalizedBody(bytes(body), [ignored]);
   assertEquals(known('{"a":1,"metadata":{"user_id":"u"}}'), known('{"a":1}'));
   assertEquals(known('{"a":1,"metadata":{}}'), known('{"a":1}'));
-  assertEquals(known('{"a":{"b":{"c":1}}}', "/a/b/c"), known("{}", "/a/b/c"));
+  for (const body of ['{"a":{"b":{"c":1}}}', '{"a":{"b":{}}}', '{"a":{}}']) {
+    assertEquals(known(body, "/a/b/c"), "{}");
+  }
   // What else is in there counts, and so does what holds no more than other texts do.
   assertNotEquals(known('{"metadata":{"user_id":"u","more":1}}'), known("{}"));
   assertNotEquals(known('{"metadata":"u"}'), known("{}"));

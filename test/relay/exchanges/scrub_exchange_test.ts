@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import type { Exchange, ScrubbedPart } from "../../../src/relay/exchanges/exchange.ts";
 import { createExchangeScrubber } from "../../../src/relay/exchanges/scrub_alike.ts";
 import { addExchange, readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
@@ -73,6 +73,7 @@ Deno.test("a path is scrubbed across deltas of a stream", () => {
     delta(0, "text", "tes/to"),
     delta(0, "text", "day.md."),
     ...[0, 1, 2].map((index) => event({ type: "content_block_stop", index })),
+    ': at /home/alice\rdata: ["at /home/alice"] \r\n',
   ];
   const texts = textsOf(scrubbed(exchangeOf(stream)));
   assertEquals(texts.length, stream.length);
@@ -83,6 +84,7 @@ Deno.test("a path is scrubbed across deltas of a stream", () => {
   assertEquals(texts[0], stream[0]);
   assertEquals(texts[1], delta(0, "text", "It is /home/us"));
   assertEquals(texts[3], delta(0, "text", "er/xxx"));
+  assertEquals(texts.at(-1), ': at /home/user\rdata: ["at /home/user"] \r\n');
 });
 
 Deno.test("an answer keeps its number of pieces", () => {
@@ -110,7 +112,8 @@ Deno.test("an answer keeps its number of pieces", () => {
 });
 
 Deno.test("requests and plain answers name nobody", () => {
-  const exchange = exchangeOf(['{"id":"1","error":{"message":"bad /home/al', 'ice"}}'], {
+  const answer = ['{"full_name":"Al Ice","error":{"message":"bad /home/al', 'ice"}}'];
+  const exchange = exchangeOf(answer, {
     type: "application/json",
   });
   const { request, response, scrubbed: parts } = scrubbed(exchange);
@@ -120,7 +123,7 @@ Deno.test("requests and plain answers name nobody", () => {
   });
   assertEquals(
     response.chunks.map(({ bytes }) => decoder.decode(bytes)).join(""),
-    '{"id":"1","error":{"message":"bad /home/user"}}',
+    '{"full_name":"xx xxx","error":{"message":"bad /home/user"}}',
   );
   assertEquals([response.chunks.length, parts], [2, ["traces"]]);
   const other = BODY.replaceAll("/work/acme-billing", "/builds/7/x").replace(
@@ -130,6 +133,8 @@ Deno.test("requests and plain answers name nobody", () => {
   assertEquals(scrubbed(exchangeOf([], { body: other })).request, request);
   const again = scrubbed(scrubbed(exchange));
   assertEquals(again, scrubbed(exchange));
+  assertEquals(scrubbed(again, ["prompts"]).scrubbed, ["traces", "prompts"]);
+  assertEquals(scrubbed(exchange, []), exchange);
 });
 
 Deno.test("prompts and answers are blanked, tool calls are not", () => {
@@ -148,6 +153,13 @@ Deno.test("prompts and answers are blanked, tool calls are not", () => {
     delta(0, "text", "He is pa"),
     delta(0, "text", "id"),
     delta(1, "partial_json", '{"command":"ls"}'),
+    event({
+      type: "content_block_start",
+      index: 2,
+      content_block: { type: "tool_use", name: "Agent" },
+    }),
+    delta(2, "partial_json", '{"prompt":"Pay'),
+    delta(2, "partial_json", ' Bob"}'),
   ];
   const { request, ...rest } = scrubbed(exchangeOf(stream, { body }), ["prompts", "answers"]);
   assertEquals(JSON.parse(decoder.decode(request.body)).messages, [
@@ -161,6 +173,7 @@ Deno.test("prompts and answers are blanked, tool calls are not", () => {
   assertEquals(told(textsOf({ request, ...rest }).join("")), {
     0: "xx xx xxxx",
     1: '{"command":"ls"}',
+    2: '{"prompt":"xxx xxx"}',
   });
 });
 
@@ -198,7 +211,14 @@ Deno.test("account headers are blanked", () => {
 
 Deno.test("compressed answers are scrubbed, broken ones too", () => {
   const text = JSON.stringify({ text: "at /home/alice", more: "x".repeat(2000) });
-  for (const [encoding, pack] of [["gzip", gzipSync], ["br", brotliCompressSync]] as const) {
+  for (
+    const [encoding, pack] of [
+      ["GZIP ", gzipSync],
+      ["x-gzip", gzipSync],
+      ["deflate", deflateSync],
+      ["br", brotliCompressSync],
+    ] as const
+  ) {
     const one = exchangeOf([]);
     const packed = new Uint8Array(pack(bytes(text)));
     const of = (bytes: Uint8Array<ArrayBuffer>) =>
@@ -206,7 +226,10 @@ Deno.test("compressed answers are scrubbed, broken ones too", () => {
         ...one,
         response: {
           ...one.response,
-          headers: [["content-encoding", encoding], ["content-type", "application/json"]],
+          headers: [
+            ...[["Content-Encoding", encoding], ["Content-Length", "9"]] as const,
+            ["content-type", "application/json"],
+          ],
           chunks: [{ ms: 3, bytes: bytes.slice(0, 10) }, { ms: 4, bytes: bytes.slice(10) }],
         },
       }).response;
@@ -216,8 +239,11 @@ Deno.test("compressed answers are scrubbed, broken ones too", () => {
       [3, text.replace("/home/alice", "/home/user")],
     ]);
     const part = of(packed.slice(0, -12)).chunks.map(({ bytes }) => decoder.decode(bytes)).join("");
-    if (encoding === "gzip") assertStringIncludes(part, '{"text":"at /home/user');
-    assertEquals(of(bytes("no such thing")).chunks.length, 2);
+    if (encoding !== "br") assertStringIncludes(part, '{"text":"at /home/user');
+    for (const kept of [bytes("no such thing"), new Uint8Array(pack(bytes('{"text":1}')))]) {
+      const { headers, chunks } = of(kept);
+      assertEquals([headers.length, chunks.flatMap(({ bytes }) => [...bytes])], [3, [...kept]]);
+    }
   }
 });
 
