@@ -317,6 +317,13 @@ Deno.test("the first difference has a JSON pointer", () => {
       [{ a: [1] }, { a: { 0: 1 } }, "/a", "[1]", '{"0":1}'],
       [{ a: null }, { a: {} }, "/a", "null", "{}"],
       [{ "a/~/~": [1] }, {}, "/a~1~0~1~0", "[1]", undefined],
+      [
+        `${"x".repeat(30)}a`,
+        `${"x".repeat(30)}b`,
+        "",
+        `…${"x".repeat(30)}a"`,
+        `…${"x".repeat(30)}b"`,
+      ],
       ["x".repeat(118), 1, "", `"${"x".repeat(118)}"`, "1"],
       ["x".repeat(119), 1, "", `"${"x".repeat(119)}…`, "1"],
     ];
