@@ -28,7 +28,7 @@ export function withoutDeepValues(
   return { values, faults: [...told.values()] };
 }
 
-/** A value without what is too deep in it: itself, where that is nothing. */
+/** A value without what is too deep in it. */
 function cut(
   value: unknown,
   { place, found }: {
@@ -37,19 +37,15 @@ function cut(
   },
 ): unknown {
   if (!isContainer(value)) return value;
-  const entries = Object.entries(value).map(([key, each]) => {
+  const kept = Object.entries(value).flatMap(([key, each]) => {
     const within = [...place, key];
-    if (!isContainer(each)) return { key, each, taken: each };
-    if (within.length < DEEPEST) {
-      return { key, each, taken: cut(each, { place: within, found }) };
+    if (within.length < DEEPEST || !isContainer(each)) {
+      return [[key, cut(each, { place: within, found })] as const];
     }
     found(within);
-    return { key, each, taken: undefined };
+    return [];
   });
-  if (entries.every(({ each, taken }) => taken === each)) return value;
-  const kept = entries.filter(({ taken }) => taken !== undefined);
-  if (Array.isArray(value)) return kept.map(({ taken }) => taken);
-  return Object.fromEntries(kept.map(({ key, taken }) => [key, taken]));
+  return Array.isArray(value) ? kept.map(([, each]) => each) : Object.fromEntries(kept);
 }
 
 function isContainer(value: unknown): value is JsonObject | readonly unknown[] {
