@@ -116,19 +116,14 @@ function withLine(notes: SessionNotes, line: JsonObject, earlier: boolean): Sess
   const { model, max_tokens: most } = isJsonObject(line.params) ? line.params : {};
   const { maxOutputTokens } = notes;
   // A retry after an error may offer other tools.
-  const shape = notes.shape ?? line.shapeHash;
-  const requested = notes.requested ?? text(model);
-  const asksFastMode = notes.asksFastMode || isFast(line.params);
-  const isTold = typeof model !== "string" || typeof most !== "number" ||
-    maxOutputTokens.get(model) === most;
-  const isKnown = isTold && shape === notes.shape && requested === notes.requested &&
-    asksFastMode === notes.asksFastMode;
-  return isKnown ? notes : {
+  return {
     ...notes,
-    shape,
-    requested,
-    asksFastMode,
-    maxOutputTokens: isTold ? maxOutputTokens : new Map(maxOutputTokens).set(model, most),
+    shape: notes.shape ?? line.shapeHash,
+    requested: notes.requested ?? text(model),
+    asksFastMode: notes.asksFastMode || isFast(line.params),
+    maxOutputTokens: typeof model === "string" && typeof most === "number"
+      ? new Map(maxOutputTokens).set(model, most)
+      : maxOutputTokens,
   };
 }
 

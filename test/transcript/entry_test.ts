@@ -11,6 +11,7 @@ import {
   listingOf,
   NO_NOTES,
   type SessionListing,
+  type SessionNotes,
   withNoted,
 } from "../../src/transcript/session_listing.ts";
 import { skillDescription } from "../../src/transcript/skill_description.ts";
@@ -63,6 +64,32 @@ Deno.test("parseEntry() passes on lines of unknown shape", () => {
       { type: "system", timestamp: 12 },
     ]
   ) assertEquals(parseEntry(JSON.stringify(line)), { type: "other", line });
+  const fields = "uuid timestamp sessionId version cwd parentUuid logicalParentUuid isSidechain";
+  const answered = text("x");
+  for (
+    const [line, names] of [
+      [prompt(), `${fields} isMeta isCompactSummary promptId`],
+      [answered, `${fields} requestId error isApiErrorMessage apiErrorStatus apiErrorType`],
+      [{ type: "system" }, `${fields} subtype`],
+    ] as const
+  ) {
+    assertEquals(entryOf({ ...line, parentUuid: null }).type, line.type);
+    for (const name of names.split(" ")) {
+      assertEquals(entryOf({ ...line, [name]: [] }).type, "other", name);
+    }
+  }
+  for (const name of ["id", "model", "content", "stop_reason", "usage"]) {
+    const message = { ...answered.message, [name]: 5 };
+    assertEquals(entryOf({ ...answered, message }).type, "other", name);
+  }
+});
+
+Deno.test("parseEntry() leaves out marks of unknown shape", () => {
+  const marks = { entrypoint: "cli", permissionDecision: { decision: "accept" } };
+  for (const name of ["entrypoint", "permissionDecision"] as const) {
+    const entry = lineOf(entryOf({ ...prompt(), ...marks, [name]: 5 }));
+    assertEquals(entry, { ...prompt(), ...marks, [name]: undefined });
+  }
 });
 
 Deno.test("parseEntry() keeps every field of a recorded line", () => {
@@ -103,6 +130,7 @@ Deno.test("the command that names a session is a prompt", () => {
   ) {
     const line = { type: "system", subtype: "local_command", content, uuid: "u" };
     const entry = entryOf(line);
+    assertEquals(entryOf({ ...line, subtype: "other" }).type, "system");
     assertEquals([entry.type, isPrompt(entry)], [type, type === "user"], content);
     assertEquals(lineOf(entry), line);
   }
@@ -207,6 +235,15 @@ Deno.test("parseTaskNotification() reads how a task ended", () => {
     ...["completed", report],
     { totalTokens: 7, toolUses: 1, durationMs: 3 },
   ]);
+  const rest = (name: string, content: string) =>
+    parseTaskNotification(of(["task-id", "a1"], ["status", "completed"], [name, content]));
+  assertEquals(rest("usage", "<total_tokens>7</total_tokens>")?.usage, {
+    ...{ totalTokens: 7, toolUses: 0, durationMs: 0 },
+  });
+  for (const summary of ["no </result>", "</result> <result>"]) {
+    const { result, summary: read } = rest("summary", summary) ?? {};
+    assertEquals([result, read], [undefined, summary]);
+  }
   const others = ["", "Look at <task-notification>", "<task-notification>"];
   for (const text of [undefined, 7, ...others, "<task-notification><task-id>b</task-id>"]) {
     assertEquals(parseTaskNotification(text), undefined);
@@ -317,13 +354,15 @@ Deno.test("a structured answer's lines are those of claude -p", () => {
 });
 
 /** What lines say of a session, the first of which an earlier run has written. */
-function listed(lines: readonly Line[], earlier = 0): SessionListing {
-  return listingOf(
-    lines.map(entryOf).reduce(
-      (notes, entry, place) => withNoted(notes, entry, { earlier: place < earlier }),
-      NO_NOTES,
-    ),
+function noted(lines: readonly Line[], earlier = 0): SessionNotes {
+  return lines.map(entryOf).reduce(
+    (notes, entry, place) => withNoted(notes, entry, { earlier: place < earlier }),
+    NO_NOTES,
   );
+}
+
+function listed(lines: readonly Line[], earlier = 0): SessionListing {
+  return listingOf(noted(lines, earlier));
 }
 
 Deno.test("listingOf() reads what a session is offered", () => {
@@ -360,6 +399,17 @@ Deno.test("listingOf() prefers the run's first request", () => {
       [[asked("a"), model("b[1m]")], 0, "b[1m]"],
     ] as const
   ) assertEquals(listed(lines, earlier).model, expected);
+  const most = { ...REQUEST, params: { model: "a", max_tokens: 2, betas: ["fast-mode-1"] } };
+  const { maxOutputTokens, asksFastMode } = listed([asked("a"), asked("b"), most, asked("b")]);
+  assertEquals([[...maxOutputTokens], asksFastMode], [[["a", 2], ["b", 1]], true]);
+  assertEquals(listed([asked("a")]).asksFastMode, false);
+  const answers = ["a", "b", "<synthetic>", "c"].map((model) => ({
+    ...{ type: "assistant", message: { id: "m", model, content: [] } },
+  }));
+  for (const [earlier, answering, answered] of [[0, "a", "c"], [1, "b", "c"], [4, "c"]] as const) {
+    const notes = noted(answers, earlier);
+    assertEquals([notes.answering, notes.answered], [answering, answered]);
+  }
 });
 
 Deno.test("listingOf() accepts lines of any content", () => {

@@ -40,7 +40,7 @@ Deno.test("lines are cut alike at every split of the bytes", () => {
         bytes.subarray(second),
       ].flatMap(splitter.push);
       assertEquals(lines, ['{"a":"é😀"}', "", "日本\r", '\ufeff{"b":1}']);
-      assertEquals(splitter.remainder(), "rest ü");
+      assertEquals([splitter.remainder(), splitter.pending()], ["rest ü", 7]);
     }
   }
 });
@@ -219,17 +219,24 @@ Deno.test("cutTranscript() drops one named turn at most", () => {
 Deno.test("strangerToTurn() finds lines that are not the turn's", () => {
   const interrupt = (text: string) =>
     prompt("i", "a", { message: { content: [{ type: "text", text }] } });
+  const furniture = "agent_listing_delta command_permissions credential_org date date_change " +
+    "deferred_tools_delta edited_text_file environment file hook_additional_context " +
+    "hook_blocking_error hook_non_blocking_error hook_permission_decision hook_success " +
+    "mcp_instructions_delta model nested_memory plan_mode prompt_snapshot remote_session_change " +
+    "session_context skill_listing task_reminder todo_reminder";
   const own = [
     answer("a", "p"),
     toolResult("r", "a"),
     { type: "system", uuid: "s" },
-    attached("skill_listing", "l", "p"),
     interrupt("[Request interrupted by user]"),
     interrupt("[Request interrupted by user for tool use]"),
+    prompt("i", "a", { message: { content: "[Request interrupted by user]" } }),
+    ...furniture.split(" ").map((type) => attached(type, "l", "p")),
     prompt("n", "a", { isMeta: true }),
   ];
   const strange: readonly Line[] = [
     prompt("q", "a"),
+    interrupt("Look"),
     attached("queued_command", "q", "a"),
     attached("of_tomorrow", "t", "a"),
     { type: "tomorrow", uuid: "t" },

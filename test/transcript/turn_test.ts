@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import type { Entry } from "../../src/transcript/entry.ts";
+import { HALTED } from "../../src/transcript/halted.ts";
+import { FEEDBACK, OUTPUT_REMINDER } from "../../src/transcript/structured_output.ts";
 import {
   costOfClaudeJson,
   costOfEntries,
@@ -11,7 +13,16 @@ import {
 import { denialWords, isDenialWords } from "../../src/transcript/turn/denial_words.ts";
 import { permissionDenialsOf, refusalIn } from "../../src/transcript/turn/permission_denials.ts";
 import { type Turn, turnsOf } from "../../src/transcript/turn/turn.ts";
-import { answer, call, entryOf, type Line, prompt, result, text } from "../frames/lines.ts";
+import {
+  answer,
+  attached,
+  call,
+  entryOf,
+  type Line,
+  prompt,
+  result,
+  text,
+} from "../frames/lines.ts";
 import { OLD_TRANSCRIPTS, readRecording, readTranscript, recordingNames } from "./recording.ts";
 
 const turnsIn = (...lines: readonly Line[]) => turnsOf(lines.map(entryOf));
@@ -185,6 +196,32 @@ Deno.test("remarks to the model tell of answers without lines", () => {
   }
 });
 
+Deno.test("a line after a compaction belongs to its prompt", () => {
+  const turns = turnsIn(
+    prompt(),
+    text("x", { uuid: "a", parentUuid: "p" }),
+    prompt("Next", { uuid: "q", parentUuid: "a" }),
+    { type: "system", uuid: "b", parentUuid: null, logicalParentUuid: "p" },
+    text("y", { uuid: "c", parentUuid: "b" }),
+  );
+  assertEquals(turns.map(({ text, answers }) => [text, answers]), [["y", 2], ["", 0]]);
+});
+
+Deno.test("what a Stop hook wants in vain is no answer", () => {
+  for (
+    const [content, expected] of [
+      [`${FEEDBACK}More`, ""],
+      [[{ type: "text", text: `${FEEDBACK}More` }], ""],
+      [OUTPUT_REMINDER, ""],
+      ["Go on", "x"],
+    ] as const
+  ) {
+    const remark = prompt(content, { uuid: "r", isMeta: true });
+    const [turn] = turnsIn(prompt(), text("x"), attached(HALTED, { hookEvent: "Stop" }), remark);
+    assertEquals([turn?.text, turn?.halted], [expected, "stop"]);
+  }
+});
+
 Deno.test("ancestors in a circle do not hang", () => {
   const turns = turnsIn(
     prompt(),
@@ -243,7 +280,7 @@ Deno.test("costOfEntries() reads the last cost-state line", () => {
   const lines = [1, 2].map((totalCostUSD) =>
     entryOf({ type: "cost-state", totalCostUSD, totalAPIDuration: 3 })
   );
-  assertEquals(costOfEntries(lines)?.totalUsd, 2);
+  assertEquals(costOfEntries([...lines, entryOf({ type: "mode" })])?.totalUsd, 2);
 });
 
 Deno.test("costOfStatusLine() reads what the child has spent", () => {

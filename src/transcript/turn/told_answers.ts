@@ -27,8 +27,7 @@ export function toldAnswers(
     readonly last: AssistantEntry | undefined;
   },
 ): ToldAnswers {
-  const remarks = followers.filter(({ meaning }) => meaning === "remark");
-  const said = (beginning: string) => remarks.filter((entry) => isSaid(entry, beginning));
+  const said = (beginning: string) => followers.filter((entry) => isSaid(entry, beginning));
   const stoppedBy = (reason: string) =>
     answers.filter(({ message }) => message.stop_reason === reason).length;
   const nudge = said(NOTHING_SAID).at(-1);
