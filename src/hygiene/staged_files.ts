@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { CliError } from "../cli_error.ts";
 import { createPart, type PartFile, removeLostParts } from "../relay/exchanges/part_file.ts";
 
@@ -54,7 +53,7 @@ export class StagedFiles implements Disposable {
    */
   begin(beside: string, into?: (from: string) => void): StagedFile {
     const target = this.#place(beside);
-    const folder = dirname(target);
+    const folder = target.includes("/") ? target.replace(/(?<=.)\/[^/]*$|[^/]+$/u, "") : ".";
     const staged: Staged = {
       part: this.#attempt(() => {
         const { mode } = Deno.statSync(beside);
