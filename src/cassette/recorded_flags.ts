@@ -4,11 +4,8 @@
  */
 const TAKEN_OVER: ReadonlySet<string> = new Set([
   ...["--model", "--fallback-model", "--effort", "--betas"],
-  ...["--system-prompt", "--append-system-prompt", "--tools", "--disallowedTools"],
-]);
-/** Those of them that have no value. */
-const SWITCHES: ReadonlySet<string> = new Set([
-  ...["--disable-slash-commands", "--restricted", "--safe-mode"],
+  ...["--system-prompt", "--append-system-prompt"],
+  ...["--tools", "--disallowedTools", "--disable-slash-commands", "--restricted", "--safe-mode"],
 ]);
 /** Modes in which a tool may do no more than in the default one. */
 const NARROW_MODES: ReadonlySet<string> = new Set(["plan", "dontAsk"]);
@@ -17,11 +14,13 @@ const OF_SESSION: ReadonlySet<string> = new Set([
   ...["--resume", "--continue", "--fork-session", "--resume-session-at", "--resume-drops-turn"],
   "--session-id",
 ]);
-/** Flags in which what the user wrote stands, each with the one that names a file of it. */
-const SAID: ReadonlyMap<string, string> = new Map([
-  ["--system-prompt", "--system-prompt-file"],
-  ["--append-system-prompt", "--append-system-prompt-file"],
-]);
+/** Flags in which what the user wrote stands. */
+const SAID: ReadonlySet<string> = new Set(["--system-prompt", "--append-system-prompt"]);
+/** Flags that say the same as another one in another way. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  "--system-prompt": "--system-prompt-file",
+  "--append-system-prompt": "--append-system-prompt-file",
+};
 /** More, or longer ones, are of no run. */
 const MOST_FLAGS = 200;
 const LONGEST_FLAG = 200_000;
@@ -59,7 +58,7 @@ export function withSystemPrompts(
   const said = { "--system-prompt": systemPrompt, "--append-system-prompt": appendSystemPrompt };
   const flags = [...given];
   for (const [name, text] of Object.entries(said)) {
-    const file = `${SAID.get(name)}=`;
+    const file = `${INSTEAD[name]}=`;
     const isOf = (flag: string) => flag.startsWith(`${name}=`) || flag.startsWith(file);
     const own = flags.findLast(isOf);
     const words = text ?? (own?.startsWith(file) ? read(own.slice(file.length)) : undefined);
@@ -91,7 +90,7 @@ export function flagsToTakeOver(
   { given, blanked }: { readonly given: ReadonlySet<string>; readonly blanked: readonly string[] },
 ): TakenFlags {
   const flags = recorded.slice(0, MOST_FLAGS).flatMap((text) => readFlag(text) ?? [])
-    .filter(({ name }) => !given.has(name) && !given.has(SAID.get(name) ?? ""));
+    .filter(({ name }) => !given.has(name) && !given.has(INSTEAD[name] ?? ""));
   const isTaken = (flag: RecordedFlag) =>
     isTakenOver(flag) && !(SAID.has(flag.name) && blanked.includes("prompts"));
   return {
@@ -113,9 +112,15 @@ export function blankedFlags(
   });
 }
 
+const SWITCHES: ReadonlySet<string> = new Set([
+  "--disable-slash-commands",
+  "--restricted",
+  "--safe-mode",
+]);
+
 function isTakenOver({ name, value }: RecordedFlag): boolean {
   if (name === "--permission-mode") return value !== undefined && NARROW_MODES.has(value);
-  return (value === undefined ? SWITCHES : TAKEN_OVER).has(name);
+  return TAKEN_OVER.has(name) && SWITCHES.has(name) === (value === undefined);
 }
 
 function readFlag(text: string): RecordedFlag | undefined {

@@ -21,9 +21,7 @@ export class Findings {
   ): void {
     const where = short(found.where);
     const what = short(found.what);
-    // Findings are sorted by it: by who does not know them, by check and by name.
-    const key = [Number(by !== THIS_PROGRAM), by, DRIFT_CHECKS.indexOf(found.check), where, what]
-      .join("\0");
+    const key = JSON.stringify([by, found.check, where, what]);
     const known = this.#all.get(key);
     if (known !== undefined) {
       this.#all.set(key, { ...known, count: known.count + count });
@@ -44,10 +42,19 @@ export class Findings {
     return this.#left;
   }
 
-  /** All of them: first those of this program, by check and by name. */
+  /** All of them, by who does not know them, by check and by name. */
   sorted(): readonly Finding[] {
-    return [...this.#all.keys()].toSorted().flatMap((key) => this.#all.get(key) ?? []);
+    return [...this.#all.values()].toSorted((one, other) =>
+      Number(one.by !== THIS_PROGRAM) - Number(other.by !== THIS_PROGRAM) ||
+      compare(one.by, other.by) ||
+      DRIFT_CHECKS.indexOf(one.check) - DRIFT_CHECKS.indexOf(other.check) ||
+      compare(one.where, other.where) || compare(one.what, other.what)
+    );
   }
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 function short(text: string): string {

@@ -26,6 +26,9 @@ export interface Piece {
   readonly fields: readonly string[];
 }
 
+/** Deeper than anything stands in a frame that is looked at. */
+const DEEPEST = 8;
+
 /** An answer of the API that came in one, and what stands in it. */
 export function piecesOfAnswer(answer: JsonObject): readonly Piece[] {
   return piecesOfMessage("assistant", answer);
@@ -42,11 +45,8 @@ export function piecesOfFrame(frame: JsonObject): readonly Piece[] {
     parts.push(...partOf("usage of a result", frame.usage));
     const models = isJsonObject(frame.modelUsage) ? Object.values(frame.modelUsage) : [];
     parts.push(...models.flatMap((model) => partOf("modelUsage of a result", model)));
-    parts.push(
-      ...objectsIn(frame.permission_denials).flatMap((denial) =>
-        partOf("permission_denials of a result", denial)
-      ),
-    );
+    const denials = Array.isArray(frame.permission_denials) ? frame.permission_denials : [];
+    parts.push(...denials.flatMap((denial) => partOf("permission_denials of a result", denial)));
   }
   if (type === "rate_limit_event") parts.push(...partOf("rate_limit_info", frame.rate_limit_info));
   if (kind === "system/compact_boundary") {
@@ -101,31 +101,27 @@ export function piecesOfEvent(event: unknown): readonly Piece[] {
     name: isDelta ? named(type, delta.type) : named(type, undefined),
     fields: Object.keys(event),
   }];
-  return [...pieces, ...piecesOfBlocks([block])];
+  if (isJsonObject(block)) pieces.push(...piecesOfBlock(block));
+  return pieces;
 }
 
 function piecesOfMessage(role: string, message: unknown): readonly Piece[] {
   if (!isJsonObject(message)) return [];
+  const blocks = Array.isArray(message.content) ? message.content.filter(isJsonObject) : [];
   return [
     ...partOf(`message of ${role}`, message),
     ...partOf("usage of a message", message.usage),
-    ...piecesOfBlocks(message.content),
+    ...blocks.flatMap((block) => piecesOfBlock(block)),
   ];
 }
 
-/** Blocks, and those that stand in them, however deep. */
-function piecesOfBlocks(content: unknown): readonly Piece[] {
-  const blocks = objectsIn(content);
-  for (const { content } of blocks) for (const inner of objectsIn(content)) blocks.push(inner);
-  return blocks.map((block) => ({
-    sort: "block",
-    name: named(block.type, undefined),
-    fields: Object.keys(block),
-  }));
-}
-
-function objectsIn(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+function piecesOfBlock(block: JsonObject, depth = 0): readonly Piece[] {
+  const { type, content } = block;
+  const inner = Array.isArray(content) && depth < DEEPEST ? content.filter(isJsonObject) : [];
+  return [
+    { sort: "block", name: named(type, undefined), fields: Object.keys(block) },
+    ...inner.flatMap((each) => piecesOfBlock(each, depth + 1)),
+  ];
 }
 
 function partOf(name: string, value: unknown): readonly Piece[] {

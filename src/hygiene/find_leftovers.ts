@@ -61,7 +61,8 @@ function leftInLines(
   const said = { prompts: blanked.includes("prompts"), answers: blanked.includes("answers") };
   const kinds = new Set<Trace["kind"]>();
   const problems: string[] = [];
-  const [trace] = createTraceFinder(known).find(found.path.replace(/^.*\//u, ""));
+  const named = createTraceFinder(known).find(found.path.replace(/^.*\//u, ""));
+  const [trace] = named.filter(({ kind }) => kind !== "path" && kind !== "slug");
   if (blanked.includes("traces") && trace !== undefined) {
     problems.push(`${upper(NAMES[trace.kind])} is left in what it is called`);
   }
@@ -83,6 +84,7 @@ function leftInLines(
     scrubTape(partLines(tape) ?? [], { path: tape, scrubber, take: take(name) });
   }
   if (meta !== undefined) {
+    kinds.clear();
     const written: unknown = JSON.parse(metaText(meta));
     if (JSON.stringify(scrubber.value(written)) !== JSON.stringify(written)) {
       problems.push(`${inWords(kinds, NOBODY)} is left in ${META_FILE}`);
@@ -92,12 +94,13 @@ function leftInLines(
 }
 
 function leftInApi(api: string, { known }: Learned): readonly string[] {
+  const kinds = new Set<Trace["kind"]>();
   const problems: string[] = [];
   for (const { name, exchange } of readExchanges(api)) {
     const { scrubbed: parts = [] } = exchange;
     if (parts.length === 0) continue;
-    const kinds = new Set<Trace["kind"]>();
     const scrubber = createExchangeScrubber({ parts, known, note: (kind) => void kinds.add(kind) });
+    kinds.clear();
     if (encodeExchange(scrubber.exchange(exchange)) === encodeExchange(exchange)) continue;
     const said = { prompts: parts.includes("prompts"), answers: parts.includes("answers") };
     problems.push(`${inWords(kinds, said)} is left in ${API_FOLDER}/${name}`);

@@ -159,10 +159,14 @@ function scrubMeta(
   if (meta === undefined) return;
   const text = metaText(meta);
   const parsed = parseMeta(text, { path: meta });
-  const scrubber = createPartScrubber({ known, redactor, said });
+  const scrubber = createPartScrubber({
+    known,
+    redactor,
+    said: { prompts: false, answers: false },
+  });
   // With the fields that this program does not know.
   const written = JSON.parse(text) as CassetteMeta;
-  const secrets = Object.entries(report).map(([name, { secrets }]) => [name, secrets]);
+  const secrets = Object.entries(report).map(([name, { secrets }]) => [name, secrets] as const);
   staged.begin(meta).write(encodeMeta({
     ...scrubber.value(withoutSaid(written, said)),
     scrubbed: Object.fromEntries(secrets),

@@ -89,7 +89,7 @@ export class StagedFiles implements Disposable {
    */
   commit(): void {
     this.#attempt(() => {
-      for (const staged of this.#staged) flush(staged);
+      for (const staged of this.#staged) if (staged.pending !== "") flush(staged);
       for (const { part, into } of this.#staged) into(part.path);
     });
   }

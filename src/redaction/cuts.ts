@@ -40,7 +40,9 @@ export class Cuts {
     for (const span of this.#spans.toSorted((one, other) => one.start - other.start)) {
       const last = merged.at(-1);
       if (last === undefined || span.start >= last.end) merged.push(span);
-      else merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, span.end) };
+      else if (span.end > last.end) {
+        merged[merged.length - 1] = { start: last.start, end: span.end };
+      }
     }
     return merged;
   }

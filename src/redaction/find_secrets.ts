@@ -54,6 +54,7 @@ function findMarked(reader: TextReader, cuts: Cuts): void {
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
     state = AUTOMATON.next(state, unit >= 0x41 && unit <= 0x5a ? unit + 0x20 : unit);
+    if (state === 0) continue;
     const found = AUTOMATON.wordAt(state);
     if (found < 0) continue;
     const { mark, anyCase, begins, find } = MARKS[found] as Mark;

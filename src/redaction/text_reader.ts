@@ -58,7 +58,7 @@ export class TextReader {
     const code = this.text.charCodeAt(at);
     if (code < 128) return ASCII[kind]?.[code] === true;
     if (at >= this.text.length) this.hasReachedEnd = true;
-    return KINDS[kind].test(this.text.charAt(at));
+    return !Number.isNaN(code) && KINDS[kind].test(this.text.charAt(at));
   }
 
   /** Where the run of a kind ends that begins at a place, or goes on there. */

@@ -11,7 +11,7 @@ const LAID_DOWN = 32 * 1024;
  * A state is a number; 0 is the beginning.
  */
 export class WordAutomaton {
-  /** How often a transition was looked at, to build it too; for a text, at most twice a unit. */
+  /** How often a transition was looked at; for a text, at most twice a unit. */
   steps = 0;
   readonly #next = new Map<number, number>();
   /** Of each state, the one that knows as much as possible of what came last, but less than all. */
@@ -58,6 +58,7 @@ export class WordAutomaton {
         table[state * ASCII + at] ||= table[fallback * ASCII + at] as number;
       }
     }
+    this.steps = 0;
   }
 
   /** The state after one more UTF-16 code unit. */

@@ -28,7 +28,7 @@ export function withoutDeepValues(
   return { values, faults: [...told.values()] };
 }
 
-/** A value without what is too deep in it. */
+/** A value without what is too deep in it: itself, where that is nothing. */
 function cut(
   value: unknown,
   { place, found }: {
@@ -37,15 +37,19 @@ function cut(
   },
 ): unknown {
   if (!isContainer(value)) return value;
-  const kept = Object.entries(value).flatMap(([key, each]) => {
+  const entries = Object.entries(value).map(([key, each]) => {
     const within = [...place, key];
-    if (within.length < DEEPEST || !isContainer(each)) {
-      return [[key, cut(each, { place: within, found })] as const];
+    if (!isContainer(each)) return { key, each, taken: each };
+    if (within.length < DEEPEST) {
+      return { key, each, taken: cut(each, { place: within, found }) };
     }
     found(within);
-    return [];
+    return { key, each, taken: undefined };
   });
-  return Array.isArray(value) ? kept.map(([, each]) => each) : Object.fromEntries(kept);
+  if (entries.every(({ each, taken }) => taken === each)) return value;
+  const kept = entries.filter(({ taken }) => taken !== undefined);
+  if (Array.isArray(value)) return kept.map(({ taken }) => taken);
+  return Object.fromEntries(kept.map(({ key, taken }) => [key, taken]));
 }
 
 function isContainer(value: unknown): value is JsonObject | readonly unknown[] {

@@ -67,7 +67,7 @@ function keptResult(block: ContentBlock): ContentBlock {
   if (type !== "tool_result" || is_error === true) return block;
   const text = resultText(content);
   // A part of a text would keep all of it in memory, unless it is put together anew.
-  const kept = text.slice(0, MAX_RESULT).split("").join("");
+  const kept = text.length > MAX_RESULT ? text.slice(0, MAX_RESULT).split("").join("") : text;
   return { type, tool_use_id, is_error, content: kept };
 }
 

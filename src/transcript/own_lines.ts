@@ -37,6 +37,7 @@ export function ownLines(lines: OwnLines, told: Told): OwnLines | undefined {
 
 /** Whether a line is one of an earlier run, which a forked session has in its own file too. */
 export function isRepeated({ known }: OwnLines, entry: Entry): boolean {
+  if (known.size === 0) return false;
   const uuid = fieldOf(entry, "uuid");
   return uuid !== undefined && known.has(uuid);
 }

@@ -116,14 +116,19 @@ function withLine(notes: SessionNotes, line: JsonObject, earlier: boolean): Sess
   const { model, max_tokens: most } = isJsonObject(line.params) ? line.params : {};
   const { maxOutputTokens } = notes;
   // A retry after an error may offer other tools.
-  return {
+  const shape = notes.shape ?? line.shapeHash;
+  const requested = notes.requested ?? text(model);
+  const asksFastMode = notes.asksFastMode || isFast(line.params);
+  const isTold = typeof model !== "string" || typeof most !== "number" ||
+    maxOutputTokens.get(model) === most;
+  const isKnown = isTold && shape === notes.shape && requested === notes.requested &&
+    asksFastMode === notes.asksFastMode;
+  return isKnown ? notes : {
     ...notes,
-    shape: notes.shape ?? line.shapeHash,
-    requested: notes.requested ?? text(model),
-    asksFastMode: notes.asksFastMode || isFast(line.params),
-    maxOutputTokens: typeof model === "string" && typeof most === "number"
-      ? new Map(maxOutputTokens).set(model, most)
-      : maxOutputTokens,
+    shape,
+    requested,
+    asksFastMode,
+    maxOutputTokens: isTold ? maxOutputTokens : new Map(maxOutputTokens).set(model, most),
   };
 }
 

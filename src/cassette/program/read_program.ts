@@ -1,7 +1,7 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
-import { isJsonObject } from "../../json_object.ts";
-import { jsonObjectIn } from "../../wire/json_object_in.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
 import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
 import { parseEvent, parseHeader } from "../read/parse_cast.ts";
 import { readTape } from "../read/read_tape.ts";
@@ -108,7 +108,7 @@ function readCastFacts(path: string): CastFacts {
     const { at, code, data } = parseEvent(line, { path, header, last });
     last = at;
     if (code !== "h" && code !== "d") continue;
-    const told = jsonObjectIn(data) ?? {};
+    const told = objectIn(data);
     switch (told["type"]) {
       case "message": {
         const text = isJsonObject(told["message"]) ? told["message"]["text"] : undefined;
@@ -141,4 +141,14 @@ function exitIn(report: unknown): ProgramParts["exit"] {
   if (typeof message !== "string") return { code };
   const advice = typeof suggestion === "string" ? `  ${suggestion}\n` : "";
   return { code, stderr: `claude-print: ${message}\n${advice}` };
+}
+
+function objectIn(text: string): JsonObject {
+  if (isTooDeep(text)) return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
 }

@@ -33,6 +33,7 @@ export function scrubTerminal(
   };
   for (const trace of filled(text)) put((at) => at, trace);
   for (const trace of filled(unwrapped.text)) put(unwrapped.place, trace);
+  if (letters.size === 0) return pieces;
   const written = new Map<number, string>();
   let index = 0;
   for (const at of [...letters.keys()].toSorted((one, other) => one - other)) {
@@ -55,7 +56,7 @@ export function scrubTerminal(
       changed += piece.slice(from, place - start) + letter;
       from = place - start + 1;
     }
-    return changed + piece.slice(from);
+    return from === 0 ? piece : changed + piece.slice(from);
   });
 }
 

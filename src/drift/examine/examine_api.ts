@@ -23,7 +23,7 @@ export function examineApi(
 ): number {
   let answers = 0;
   for (const { name, exchange: { request, response } } of readExchanges(folder)) {
-    if (!MODEL_REQUEST.test(request.path)) continue;
+    if (request.method !== "POST" || !MODEL_REQUEST.test(request.path)) continue;
     examiner.learn(VERSION.exec(decoder.decode(request.body))?.[1]);
     let said = 0;
     const place = { path: `${folder}/${name}`, line: 0 };

@@ -63,8 +63,10 @@ function examineTape(
   },
 ): number {
   let frames = 0;
+  let last = 0;
   each(path, { findings, part: "tape" }, (line) => {
-    const entry = parseTapeEntry(line, { path, last: 0 });
+    const entry = parseTapeEntry(line, { path, last });
+    last = entry.at;
     if (entry.dir !== "read") return;
     frames++;
     const place = { path, line: line.number };

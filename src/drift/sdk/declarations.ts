@@ -137,10 +137,20 @@ function endOfText(text: string, from: number): number {
   return text.length;
 }
 
-/** A text, which stays, or a comment. */
-const TEXT_OR_COMMENT =
-  /('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|\/\*.*?(?:\*\/|$)|\/\/[^\n]*/gsu;
-
 function withoutComments(text: string): string {
-  return text.replace(TEXT_OR_COMMENT, "$1");
+  let kept = "";
+  let from = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === "'" || character === '"' || character === "`") {
+      at = endOfText(text, at);
+    } else if (character === "/" && (text[at + 1] === "*" || text[at + 1] === "/")) {
+      kept += text.slice(from, at);
+      const end = text[at + 1] === "*" ? "*/" : "\n";
+      const found = text.indexOf(end, at + 2);
+      at = (found < 0 ? text.length : found + end.length) - 1;
+      from = at + 1;
+    }
+  }
+  return kept + text.slice(from);
 }

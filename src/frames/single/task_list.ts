@@ -8,11 +8,11 @@ export function listFrames(tasks: Tasks, context: TaskContext): readonly SystemF
   const listed = [...tasks.values()].filter(({ background }) => background).map((task) => ({
     task_id: task.id,
     task_type: task.type,
-    subagent_type: hasCapability(context.version, "listsSubagentTypes")
-      ? task.agentType
-      : undefined,
+    ...(task.agentType !== undefined && hasCapability(context.version, "listsSubagentTypes")
+      ? { subagent_type: task.agentType }
+      : {}),
     description: task.description,
-    parent_task_id: isOwned(task) ? task.parent : undefined,
+    ...(isOwned(task) ? { parent_task_id: task.parent } : {}),
   }));
   return [systemFrame("background_tasks_changed", { tasks: listed }, context)];
 }

@@ -65,7 +65,7 @@ export function createTraceFinder(known: KnownTraces): TraceFinder {
     const found: Trace[] = [];
     const add = (kind: Trace["kind"], pattern: RegExp) => {
       for (const { 0: { length }, index } of text.matchAll(pattern)) {
-        found.push({ start: index, end: index + length, kind });
+        if (length > 0) found.push({ start: index, end: index + length, kind });
       }
     };
     if (words !== undefined) add("word", words);

@@ -1,4 +1,4 @@
-import type { KnownTraces } from "./known_traces.ts";
+import { type KnownTraces, NEUTRAL_TRACES } from "./known_traces.ts";
 
 /** Collects what a recording says of the machine it was made on, and of who sat at it. */
 export interface TraceCollector {
@@ -36,7 +36,7 @@ const MOST = 500;
 
 const HOME = /\/(?:home|Users)\/([\p{L}\p{N}][\p{L}\p{N}._-]{0,63})/gu;
 const WORKING_DIRECTORY = /working directory[^/\n]{0,12}(\/[^\s"'`<>]+)/giu;
-const GIT_USER = /Git user: ([^\n"\\<]{2,80})/gu;
+const GIT_USER = /(?<=Git user: )[^\n"\\<]{2,80}/gu;
 /** Whoever is logged in somewhere, as a prompt of a shell says it. */
 const LOGIN = /(?<![\w.+-])([\w.-]{3,32})@([A-Za-z][\w-]{2,62})(?=[:\s~\])]|$)/gu;
 
@@ -69,11 +69,16 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
     if (/^\/[^/\s]/u.test(plain) && !plain.includes("\n") && plain.length < 1000) add(set, plain);
   };
   const text = (given: string) => {
-    for (const [, name = ""] of given.matchAll(HOME)) addUser(name);
-    for (const [, path = ""] of given.matchAll(WORKING_DIRECTORY)) addFolder(projects, path);
-    for (const [, name = ""] of given.matchAll(GIT_USER)) {
-      const word = name.trim();
-      if (isNamed(word)) add(words, word);
+    if (given.includes("/home/") || given.includes("/Users/")) {
+      for (const [, name = ""] of given.matchAll(HOME)) addUser(name);
+    }
+    if (/working directory/iu.test(given)) {
+      for (const [, path = ""] of given.matchAll(WORKING_DIRECTORY)) addFolder(projects, path);
+    }
+    if (given.includes("Git user: ")) {
+      for (const [name] of given.matchAll(GIT_USER)) {
+        if (isNamed(name.trim())) add(words, name.trim());
+      }
     }
     if (!given.includes("@")) return;
     for (const [, user = "", host = ""] of given.matchAll(LOGIN)) {
@@ -93,6 +98,8 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
         if (PROJECT_FIELDS.has(name)) addFolder(projects, held);
         if (HOME_FIELDS.has(name)) addFolder(homes, held);
         text(held);
+      } else if (Array.isArray(held)) {
+        for (const item of held) left.push(["", item]);
       } else if (typeof held === "object" && held !== null) {
         for (const [key, item] of Object.entries(held)) {
           text(key);
@@ -122,7 +129,7 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
 
 function isNamed(name: string): boolean {
   return name.length >= SHORTEST_NAME && !NOBODYS.has(name.toLowerCase()) &&
-    /\p{L}/u.test(name) && !/^x+$/iu.test(name);
+    /\p{L}/u.test(name) && !/^x+$/iu.test(name) && name !== NEUTRAL_TRACES.user;
 }
 
 function isHome(path: string): boolean {

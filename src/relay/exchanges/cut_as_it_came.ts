@@ -30,7 +30,7 @@ export function createCutter(take: (chunk: Chunk) => void): Cutter {
         const taken = Math.min(piece.left, size);
         // All that has become of a part is there by its end.
         const cut = taken === size ? rest.length : Math.min(taken, rest.length);
-        made.push(rest.subarray(0, cut));
+        if (cut > 0) made.push(rest.subarray(0, cut));
         rest = rest.subarray(cut);
         size -= taken;
         piece.left -= taken;

@@ -65,11 +65,13 @@ export function textPiece({ value }: EventLine): TextPiece | undefined {
  */
 export function scrubbedLine(
   { text, around, value, json }: EventLine,
-  { scrub, piece = "" }: { readonly scrub: TextScrub; readonly piece?: string | undefined },
+  { scrub, piece }: { readonly scrub: TextScrub; readonly piece?: string | undefined },
 ): string {
   if (around === undefined) return scrub.text(text);
   const scrubbed = JSON.stringify(
-    isJsonObject(value) ? withText(scrub.value(withText(value, "")), piece) : scrub.value(value),
+    piece === undefined || !isJsonObject(value)
+      ? scrub.value(value)
+      : withText(scrub.value(withText(value, "")), piece),
   );
   return scrubbed === json ? text : around[0] + scrubbed + around[1];
 }

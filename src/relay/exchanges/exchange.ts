@@ -101,7 +101,8 @@ function written(
 ): string {
   try {
     return write(fileOf(exchange, contentOf));
-  } catch {
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
     return write(fileOf(exchange, pieceOf));
   }
 }

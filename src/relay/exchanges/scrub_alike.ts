@@ -50,15 +50,20 @@ export function createExchangeScrubber(
     prompts: parts.includes("prompts"),
     answers: parts.includes("answers"),
   }, { varying: VARYING });
+  let made: { readonly of: string; readonly scrub: TextScrub } | undefined;
   const scrubNow = (): TextScrub => {
     const now = collector.known();
-    return inTurn(
+    const of = JSON.stringify(now);
+    if (made?.of === of) return made.scrub;
+    const scrub = inTurn(
       ...(secrets === undefined ? [] : [secrets]),
       ...(parts.includes("traces")
         ? [createTraceScrubber(now, noting(fillAsNobody(now), note))]
         : []),
       said,
     );
+    made = { of, scrub };
+    return scrub;
   };
   const inSteps = function* (exchange: Exchange): Generator<number, Exchange> {
     const scrub = scrubNow();
@@ -86,7 +91,7 @@ function learnFromBody(
   { text, value }: ReturnType<typeof collectTraces>,
 ): void {
   const given = textOf(body);
-  if (given === undefined) return;
+  if (given === undefined || given === "") return;
   try {
     value(JSON.parse(given));
   } catch {

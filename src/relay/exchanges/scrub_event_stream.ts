@@ -25,23 +25,14 @@ export function* scrubEventStream(
     lines.push(eventLine(line));
     yield line.length;
   }
+  /** What becomes of the pieces of texts. */
+  const scrubbed = new Map<EventLine, string>();
   // By the number of a block, and the field in which its text comes.
   const blocks = new Map<string, Map<string, Piece[]>>();
   /** The tools that are called, by the numbers of the blocks. */
   const tools = new Map<string, string | undefined>();
-  for (const line of lines) {
-    const piece = textPiece(line);
-    if (piece?.kind === "begin") tools.set(piece.block, piece.tool);
-    if (piece?.kind !== "piece") continue;
-    const block = blocks.get(piece.block) ?? new Map<string, Piece[]>();
-    const pieces = block.get(piece.field) ?? [];
-    pieces.push({ line, text: piece.text });
-    blocks.set(piece.block, block.set(piece.field, pieces));
-  }
-  /** What becomes of the pieces of texts. */
-  const scrubbed = new Map<EventLine, string>();
-  for (const [block, fields] of blocks) {
-    for (const [field, pieces] of fields) {
+  const finish = function* (block: string) {
+    for (const [field, pieces] of blocks.get(block) ?? []) {
       const texts = scrub.pieces(pieces.map(({ text }) => text), {
         isAnswer: field !== "partial_json",
         tool: tools.get(block),
@@ -53,7 +44,19 @@ export function* scrubEventStream(
       }
       yield size;
     }
+    blocks.delete(block);
+  };
+  for (const line of lines) {
+    const piece = textPiece(line);
+    if (piece?.kind === "begin") tools.set(piece.block, piece.tool);
+    if (piece?.kind === "end") yield* finish(piece.block);
+    if (piece?.kind !== "piece") continue;
+    const block = blocks.get(piece.block) ?? new Map<string, Piece[]>();
+    const pieces = block.get(piece.field) ?? [];
+    pieces.push({ line, text: piece.text });
+    blocks.set(piece.block, block.set(piece.field, pieces));
   }
+  for (const block of [...blocks.keys()]) yield* finish(block);
   const made: ScrubbedLine[] = [];
   for (const line of lines) {
     made.push([line.text, scrubbedLine(line, { scrub, piece: scrubbed.get(line) })]);

@@ -120,7 +120,7 @@ const encoder = new TextEncoder();
 
 function scrubBody(body: Bytes, scrub: TextScrub): Bytes {
   const text = textOf(body);
-  if (text === undefined) return body;
+  if (text === undefined || text === "") return body;
   const scrubbed = scrubText(text, scrub);
   return scrubbed === text ? body : encoder.encode(scrubbed);
 }

@@ -70,7 +70,9 @@ function inOrder(lines: readonly Line[], upTo: string): readonly Line[] {
   }
   const isLate = ({ value }: Line) => ancestors.has(value["uuid"]);
   const rest = lines.slice(at);
-  return [...lines.slice(0, at), ...rest.filter(isLate), ...rest.filter((line) => !isLate(line))];
+  return at < 0
+    ? lines
+    : [...lines.slice(0, at), ...rest.filter(isLate), ...rest.filter((line) => !isLate(line))];
 }
 
 function refused(by: "message" | "turn", reason: string): CutTranscript {

@@ -21,11 +21,12 @@ export function createLineSplitter(): LineSplitter {
   let pending: Uint8Array[] = [];
   let pendingLength = 0;
 
-  const joined = (last: Uint8Array = new Uint8Array()): Uint8Array => {
-    if (pending.length === 0) return last;
-    const whole = new Uint8Array(pendingLength + last.length);
+  const joined = (last?: Uint8Array): Uint8Array => {
+    if (last !== undefined && pending.length === 0) return last;
+    const parts = last === undefined ? pending : [...pending, last];
+    const whole = new Uint8Array(pendingLength + (last?.length ?? 0));
     let offset = 0;
-    for (const part of [...pending, last]) {
+    for (const part of parts) {
       whole.set(part, offset);
       offset += part.length;
     }

@@ -77,8 +77,8 @@ function isFurniture({ type, attachment }: JsonObject): boolean {
 }
 
 /** What the interactive Claude Code notes when a turn is over, and `claude -p` does not. */
-function isEndOfTurn({ subtype }: JsonObject): boolean {
-  return subtype === "stop_hook_summary" || subtype === "turn_duration";
+function isEndOfTurn({ type, subtype }: JsonObject): boolean {
+  return type === "system" && (subtype === "stop_hook_summary" || subtype === "turn_duration");
 }
 
 function isOfPerson({ origin }: JsonObject): boolean {

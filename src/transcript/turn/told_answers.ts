@@ -27,7 +27,8 @@ export function toldAnswers(
     readonly last: AssistantEntry | undefined;
   },
 ): ToldAnswers {
-  const said = (beginning: string) => followers.filter((entry) => isSaid(entry, beginning));
+  const remarks = followers.filter(({ meaning }) => meaning === "remark");
+  const said = (beginning: string) => remarks.filter((entry) => isSaid(entry, beginning));
   const stoppedBy = (reason: string) =>
     answers.filter(({ message }) => message.stop_reason === reason).length;
   const nudge = said(NOTHING_SAID).at(-1);

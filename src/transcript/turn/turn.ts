@@ -323,12 +323,12 @@ function isOfStop({ attachment: { hookEvent } }: AttachmentEntry): boolean {
 }
 
 function isAtLimit(entry: Entry): boolean {
-  return entry.type === "attachment" && isOfStop(entry) &&
+  return entry.type === "attachment" && entry.attachment.type === HALTED && isOfStop(entry) &&
     entry.attachment["message"] === AT_LIMIT;
 }
 
 function isFeedback(entry: Entry | undefined): boolean {
-  if (entry?.type !== "user") return false;
+  if (entry?.type !== "user" || entry.meaning !== "remark") return false;
   const { content } = entry.message;
   const text = typeof content === "string" ? content : textIn(content[0]) ?? "";
   return text.startsWith(FEEDBACK) || text === OUTPUT_REMINDER;
@@ -336,7 +336,12 @@ function isFeedback(entry: Entry | undefined): boolean {
 
 /** Whether a line is what a call has come to that was put off, of which `claude -p` says and counts nothing. */
 export function isDeferral(entry: UserEntry): boolean {
-  return toolResultsOf(entry).some(({ isError, text }) => isError && text.endsWith(DEFERRED));
+  const { content } = entry.message;
+  return typeof content !== "string" &&
+    content.some((block) =>
+      block.type === "tool_result" && typeof block.tool_use_id === "string" &&
+      block.is_error === true && resultText(block.content).endsWith(DEFERRED)
+    );
 }
 
 function endOf(entries: readonly Entry[]): Turn["end"] {

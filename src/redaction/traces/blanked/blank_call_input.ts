@@ -44,12 +44,12 @@ export function blankCallJson(tool: string, json: string): string {
     if (character === "," && depth === 1) name = undefined;
     if (character !== '"') continue;
     const end = endOfString(json, at + 1);
+    const isName = depth === 1 && name === undefined;
     const blank = name !== undefined && depth === 1 && Object.hasOwn(said, name)
       ? said[name]
       : undefined;
-    // A value that is taken for a name here is none any more behind the comma.
-    if (blank === undefined) name = decoded(json.slice(at + 1, end)).text;
-    else {
+    if (isName) name = decoded(json.slice(at + 1, end)).text;
+    if (blank !== undefined) {
       blanked += json.slice(from, at + 1) + refilled(json.slice(at + 1, end), blank);
       from = end;
     }
