@@ -7,11 +7,9 @@ import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
 import { npmRuntime } from "../../../fixtures/programs/npm_runtime.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
-import { OTHER_USER_LACK } from "../../other_user.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { runInTerminal } from "../../program/terminal_run.ts";
 import { startProgram } from "../../start_program.ts";
-import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { compile } from "./compile.ts";
 import { linkOrCopy, run } from "./link_or_copy.ts";
 import { NOWHERE } from "../../nowhere.ts";
@@ -216,25 +214,6 @@ Deno.test("the executable", async (t) => {
       assertEquals(code, 2);
       assertMatch(stderr, /: File too large .*\n {2}Raise the limit .*: ulimit -f\n$/u);
     });
-
-    await t.step(skipIfLacking(OTHER_USER_LACK, {
-      name: "names a limit of processes",
-      fn: async () => {
-        await using claude = await StandIn.set();
-        // Somebody who has no other processes, and may do what root may in the folders of this test.
-        const user = `${50_000 + Deno.pid % 5000}`;
-        const rights = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
-        for (let most = 3;; most++) {
-          const limit = ["setpriv", "--reuid", user, "--clear-groups", ...rights];
-          const run = await printLimited(claude, [...limit, "prlimit", `--nproc=${most}`]);
-          // Deno itself aborts as long as it cannot have its threads.
-          if (run.code > 128 && most < 100) continue;
-          assertEquals(run.code, 2);
-          assertStringIncludes(run.stderr, "Cannot start claude: there are as many processes as");
-          break;
-        }
-      },
-    }));
 
     await t.step("reports a missing permission without question or stack", async () => {
       await using claude = await StandIn.set();
