@@ -1,0 +1,171 @@
+import type { Frame } from "../../src/wire/frame.ts";
+import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
+import type { Message, WayIn } from "../../src/session/message.ts";
+import type { World } from "./world.ts";
+
+/** What a simulated caller does. */
+export interface CallerPlan {
+  /** How many messages it sends. */
+  readonly messages: number;
+  /** How its messages reach the child. */
+  readonly way: WayIn;
+  /** Whether it may say something else than messages and answers: it asks, interrupts and sends signals. */
+  readonly isRestless: boolean;
+}
+
+/** What the caller says to a question. */
+type Reaction = "allow" | "deny" | "interrupt" | "late" | "twice" | "never" | "error";
+
+/** How long a caller waits at most before it gives up on what it waits for, in milliseconds. */
+const PATIENCE_MS = 60_000;
+
+/** A control request: its subtype, and its other fields. */
+type Request = readonly [string, JsonObject];
+
+/** What a caller may ask for at any time. */
+const REQUESTS: readonly [Request, ...Request[]] = [
+  ["interrupt", {}],
+  ["set_permission_mode", { mode: "acceptEdits" }],
+  ["set_model", { model: "claude-haiku-5" }],
+  ["get_context_usage", {}],
+  ["mcp_status", {}],
+];
+
+/** A simulated caller: the messages it sends, its answers and requests, and when it says that there are no more. */
+export class Caller {
+  readonly world: World;
+  readonly plan: CallerPlan;
+  /** What it decided of calls, by what they are called with. */
+  readonly decisions = new Map<string, "allow" | "deny">();
+  readonly sent: Message[] = [];
+  readonly requests: string[] = [];
+  readonly responses: unknown[] = [];
+  results = 0;
+  isClosed = false;
+  hasSignalled = false;
+  interrupts = 0;
+
+  constructor(world: World, plan: CallerPlan) {
+    this.world = world;
+    this.plan = plan;
+  }
+
+  /** Begins to talk, before the child is started. */
+  begin(): void {
+    this.#send();
+    if (this.plan.way !== "rendezvous") return this.#close();
+    this.#goOn();
+    if (this.plan.isRestless) this.#beRestless();
+  }
+
+  /** Receives a frame. */
+  receive(frame: Frame): void {
+    const { type } = frame;
+    if (type === "result") {
+      this.results++;
+      this.#goOn();
+    } else if (type === "control_response") {
+      this.responses.push((frame["response"] as JsonObject)["request_id"]);
+    } else if (type === "control_request") {
+      const { request_id: id, request } = frame as JsonObject;
+      if (typeof id === "string" && isJsonObject(request)) this.#answer(id, request);
+    }
+  }
+
+  /** Sends the next message, or says that there is none, now or later. */
+  #goOn(): void {
+    const { choices } = this.world;
+    if (this.isClosed) return;
+    const isLate = choices.happens(700);
+    const ms = isLate ? this.world.takes("caller") : 0;
+    if (this.sent.length < this.plan.messages) {
+      // Most callers wait for a result, and some do not.
+      if (this.results >= this.sent.length || choices.happens(300)) {
+        return this.world.schedule.after(ms, () => {
+          if (this.sent.length < this.plan.messages) this.#send();
+          this.#goOn();
+        });
+      }
+    } else if (this.results >= this.sent.length || choices.happens(300)) {
+      return this.world.schedule.after(ms, () => this.#close());
+    }
+    // One that has waited for long enough says no more.
+    const { results } = this;
+    this.world.schedule.after(PATIENCE_MS, () => {
+      if (this.results === results) this.#close();
+    });
+  }
+
+  #send(): void {
+    const { way } = this.plan;
+    const number = this.sent.length + 1;
+    const uuid = `00000000-0000-4000-8000-${`${number}`.padStart(12, "0")}`;
+    const message: Message = { text: `message ${number}`, way, ticket: `ticket ${number}`, uuid };
+    this.sent.push(message);
+    this.world.send("caller", 0, { type: "message", message });
+  }
+
+  #close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.world.send("caller", 0, { type: "closed" });
+  }
+
+  #beRestless(): void {
+    const { world } = this;
+    const { choices } = world;
+    world.schedule.after(choices.between([0, 6000]), () => {
+      if (choices.happens(150)) {
+        this.hasSignalled = true;
+        world.send("driver", 0, { type: "signal", signal: choices.pick(["SIGTERM", "SIGINT"]) });
+      } else if (!this.isClosed) {
+        const [subtype, body] = choices.pick(REQUESTS);
+        const id = `request ${this.requests.length + 1}`;
+        this.requests.push(id);
+        if (subtype === "interrupt") this.interrupts++;
+        world.send("caller", 0, { type: "control", request: { id, subtype, body } });
+      }
+      if (choices.happens(600)) this.#beRestless();
+    });
+  }
+
+  #answer(id: string, question: JsonObject): void {
+    const { world } = this;
+    const reaction: Reaction = world.choices.pick([
+      ...["allow", "allow", "allow", "deny", "deny"] as const,
+      ...["interrupt", "late", "twice", "never", "error"] as const,
+    ]);
+    if (reaction === "never") return;
+    const say = (afterMs: number, isAllowed: boolean) =>
+      world.schedule.after(afterMs, () => {
+        if (this.isClosed) return;
+        const call = JSON.stringify(question["input"]);
+        if (!this.decisions.has(call)) {
+          this.decisions.set(call, isAllowed && reaction !== "error" ? "allow" : "deny");
+        }
+        const answer = reaction === "error"
+          ? { id, error: "Not now" }
+          : { id, response: responseTo(question, { isAllowed, reaction }) };
+        world.send("caller", 0, { type: "answer", answer });
+      });
+    const isAllowed = reaction !== "deny" && reaction !== "interrupt";
+    const ms = world.takes("caller");
+    say(reaction === "late" ? ms + 20_000 : ms, isAllowed);
+    // Only the first answer counts.
+    if (reaction === "twice") say(ms + 1, !isAllowed);
+  }
+}
+
+/** What a caller says to a question. */
+function responseTo(
+  { subtype, input }: JsonObject,
+  { isAllowed, reaction }: { readonly isAllowed: boolean; readonly reaction: Reaction },
+): JsonObject {
+  if (subtype === "can_use_tool") {
+    if (isAllowed) return { behavior: "allow", updatedInput: input };
+    const interrupt = reaction === "interrupt" ? { interrupt: true } : {};
+    return { behavior: "deny", message: "No.", ...interrupt };
+  }
+  if (isAllowed) return {};
+  return { decision: "block", reason: "No." };
+}

@@ -1,0 +1,422 @@
+import type { Answer } from "../../src/session/effect.ts";
+import type { Subagent } from "../../src/session/input.ts";
+import type { CallbackHook } from "../../src/session/control/caller_options.ts";
+import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
+import type { Screen } from "../../src/session/terminal/screen.ts";
+import type { Entry } from "../../src/transcript/entry.ts";
+import { EPOCH, LineMaker, MODEL, queueFields, SESSION, VERSION } from "./lines.ts";
+import { Gate, type Process, type Running, type Wait } from "./schedule.ts";
+import type { Moves } from "./moves.ts";
+import { runTurn, type TurnKind } from "./turn.ts";
+import type { World } from "./world.ts";
+
+/** How a simulated child is started. */
+export interface ChildOptions {
+  /** The events of which hooks of ours tell. */
+  readonly hooks: readonly string[];
+  /** Those of them whose hooks wait for an answer. */
+  readonly asking: readonly string[];
+  /** The caller's hooks. */
+  readonly callbacks: readonly CallbackHook[];
+  /** The prompt on its fd 0. */
+  readonly stdin?: string;
+  /** Whether other Stop hooks than ours exist, which may have the assistant go on. */
+  readonly otherStopHooks: boolean;
+  /** Whether the caller is asked for permissions: without it, calls that need one are refused by a hook of ours. */
+  readonly decides: boolean;
+}
+
+/** What the model did in a turn, as the child knows it: what a result has to say. */
+export interface TurnRecord {
+  readonly kind: TurnKind;
+  readonly prompts: string[];
+  /** The last words of the assistant. */
+  text: string;
+  end?: "answered" | "failed" | "interrupted" | "halted";
+  /** Whether a Stop hook has had the assistant go on. */
+  isContinued?: true;
+}
+
+/** A call that was carried out, and what was decided of it before. */
+export interface CarriedOut {
+  readonly id: string;
+  readonly input: JsonObject;
+  readonly needsPermission?: true;
+}
+
+/** What a hook was told by this program; undefined without an answer. */
+export type HookAnswer = Pick<Answer, "reply" | "veto"> | undefined;
+
+/** A prompt, or the end of a task, that waits in the child's queue. */
+interface Queued {
+  readonly kind: TurnKind;
+  readonly text: string;
+}
+
+/** How long Claude Code waits for the hooks of its end, in milliseconds (`END_TIMEOUT_S`). */
+const END_HOOK_MS = 1500;
+
+/** A simulated Claude Code: what it writes, and what it makes of keys, prompts, answers and signals. */
+export class Child {
+  readonly world: World;
+  readonly options: ChildOptions;
+  readonly lines = new LineMaker("5f2b4a52-8d0c-4f0e-9a43-0");
+  /** What has happened, for the invariants. */
+  readonly turns: TurnRecord[] = [];
+  readonly carriedOut: CarriedOut[] = [];
+  readonly answered = new Map<string, number>();
+  readonly signals: string[] = [];
+  /** Tasks in the background, by their ids, as a Stop hook names them. */
+  readonly tasks = new Map<string, JsonObject>();
+  /** The time for which the model has had itself woken, as a Stop hook names it. */
+  crons: readonly JsonObject[] = [];
+  readonly moves: Moves;
+  totalUsd = 0;
+  apiDurationMs = 0;
+  requests = 0;
+  isGone = false;
+  /** What stands on its screen in the place of its input box. */
+  dialog: Screen | undefined;
+  /** Whether it does something for which a conversation may end otherwise than with an answer. */
+  isFaulty = false;
+  readonly queue: Queued[] = [];
+  /** Opened whenever something has changed that a process may wait for. */
+  readonly gate = new Gate();
+  readonly #answers = new Map<string, HookAnswer>();
+  #hooks = 0;
+  #status = "";
+  #box = "";
+  #buffer: Entry[] = [];
+  #turn: { readonly running: Running; readonly interrupt: () => void } | undefined;
+  #isFlushing = false;
+  #leaving: Running | undefined;
+  #statusLines = 0;
+
+  constructor(world: World, options: ChildOptions, moves: Moves) {
+    this.world = world;
+    this.options = options;
+    this.moves = moves;
+    world.schedule.start(this.#live());
+  }
+
+  /** Starts, and then carries out what it is sent, a turn after the other. */
+  *#live(): Process {
+    const { world } = this;
+    yield world.takes("socket");
+    if (this.isGone) return;
+    world.send("driver", 0, { type: "reachable" });
+    yield world.takes("screen");
+    this.draw("Welcome");
+    yield world.takes("screen");
+    this.setStatus("idle");
+    this.#runStatusLine(0);
+    if (this.isGone) return;
+    yield* this.callHook("SessionStart", { source: "startup", model: MODEL });
+    if (this.options.stdin !== undefined) {
+      this.queue.push({ kind: "prompt", text: this.options.stdin });
+    }
+    while (!this.isGone) {
+      if (this.queue.length === 0 || this.#leaving !== undefined) {
+        yield this.gate;
+        continue;
+      }
+      yield* this.#takeTurn();
+    }
+  }
+
+  /** Carries out the turn of what waits in the queue: prompts that follow each other make one, the end of a task its own. */
+  *#takeTurn(): Process {
+    const [first] = this.queue;
+    if (first === undefined) return;
+    const others = this.queue.findIndex(({ kind }) => kind !== "prompt");
+    const count = first.kind === "prompt" ? others < 0 ? this.queue.length : others : 1;
+    const taken = this.queue.splice(0, count);
+    const record: TurnRecord = {
+      kind: first.kind,
+      prompts: taken.map(({ text }) => text),
+      text: "",
+    };
+    this.turns.push(record);
+    const turn = runTurn(this, record);
+    const running = this.world.schedule.start(turn.process, () => this.wake());
+    this.#turn = { running, interrupt: turn.interrupt };
+    this.world.schedule.start(this.#spin(running));
+    while (!running.isOver) yield this.gate;
+    this.#turn = undefined;
+    if (this.isGone) return;
+    this.setStatus(this.tasks.size > 0 ? "shell" : "idle");
+    this.#runStatusLine(this.world.takes("statusLine"));
+    yield this.world.takes("hookEnd");
+  }
+
+  /** Notes a task in the background. */
+  addTask(id: string, about: JsonObject): void {
+    this.tasks.set(id, { id, status: "running", ...about });
+  }
+
+  /** Ends a task in the background, of which the model is told in a turn of its own. */
+  endTask(id: string, notification: string): void {
+    if (!this.tasks.delete(id) || this.isGone) return;
+    this.enqueue("task", notification);
+  }
+
+  /** Runs something that goes on when a turn is interrupted. */
+  runBeside(process: Process, onEnd: () => void): void {
+    this.world.schedule.start(process, onEnd);
+  }
+
+  /** Has the model woken after some time, in the place of an earlier time. */
+  scheduleWakeup(ms: number): void {
+    const cron = { id: `c${this.requests}`, prompt: "Look again.", recurring: false };
+    this.crons = [cron];
+    this.world.schedule.after(ms, () => {
+      if (this.crons[0] !== cron || this.isGone) return;
+      this.crons = [];
+      this.enqueue("wakeup", cron.prompt);
+    });
+  }
+
+  /** Draws while a turn is under way, more rarely if that takes long. */
+  *#spin(turn: Running): Process {
+    for (let ms = 900; !turn.isOver && !this.isGone; ms *= 1.5) {
+      this.draw("✻");
+      yield Math.round(ms);
+    }
+  }
+
+  /** Lets whoever waits look again. */
+  wake(): void {
+    this.gate.open();
+  }
+
+  /** Calls our hook of an event, and those of the caller; returns the first answer that says something. */
+  *callHook(event: string, payload: JsonObject): Generator<Wait, HookAnswer, void> {
+    let said: HookAnswer;
+    if (this.options.hooks.includes(event)) said = yield* this.#runHook(event, payload);
+    for (const [place, callback] of this.options.callbacks.entries()) {
+      if (callback.event !== event) continue;
+      const other = yield* this.#runHook(event, payload, place);
+      said = said?.reply === undefined && said?.veto === undefined ? other : said;
+    }
+    return said;
+  }
+
+  *#runHook(event: string, told: JsonObject, callback?: number): Generator<Wait, HookAnswer, void> {
+    const { world } = this;
+    yield world.takes("hook");
+    const asks = callback !== undefined || this.options.asking.includes(event);
+    const id = event === "SessionEnd" ? "end" : `${++this.#hooks}`;
+    const payload = { session_id: SESSION, cwd: "/w", hook_event_name: event, ...told };
+    if (this.isGone) return undefined;
+    world.send("hooks", 0, {
+      ...{ type: "hook", event, payload, ranAt: EPOCH + world.now },
+      ...(asks ? { id } : {}),
+      ...(callback === undefined ? {} : { callback }),
+    });
+    if (asks) {
+      const until = event === "SessionEnd" ? world.now + END_HOOK_MS : Infinity;
+      if (until < Infinity) world.schedule.at(until, () => this.wake());
+      while (!this.#answers.has(id) && world.now < until && !this.isGone) yield this.gate;
+    }
+    yield world.takes("hookEnd");
+    return this.#answers.get(id);
+  }
+
+  /** Receives the answer to a hook. */
+  answerHook({ id, reply, veto }: Answer): void {
+    this.answered.set(id, (this.answered.get(id) ?? 0) + 1);
+    if (!this.#answers.has(id)) {
+      this.#answers.set(id, {
+        ...(reply === undefined ? {} : { reply }),
+        ...(veto === undefined ? {} : { veto }),
+      });
+    }
+    this.wake();
+  }
+
+  /** Receives a prompt on its socket. */
+  deliver(prompt: string): void {
+    this.world.schedule.after(this.world.takes("delivery"), () => {
+      if (!this.isGone) this.enqueue("prompt", prompt);
+    });
+  }
+
+  /** Puts something into its queue, which is written down at once (2.1.330). */
+  enqueue(kind: TurnKind, text: string): void {
+    this.queue.push({ kind, text });
+    this.writeLines([this.lines.note(queueFields("enqueue", this.world.now, text))]);
+    this.wake();
+  }
+
+  /** Receives what is typed, complete. */
+  type(bytes: Uint8Array): void {
+    const text = new TextDecoder().decode(bytes);
+    this.world.schedule.after(this.world.takes("key"), () => {
+      if (this.isGone) return;
+      const keys = /\x1b\[200~([^]*?)\x1b\[201~|\x1b\[[?\d;]*[a-z]|[^]/gu;
+      for (const [key, paste] of text.matchAll(keys)) this.#press(key, paste);
+    });
+  }
+
+  #press(key: string, paste: string | undefined): void {
+    if (paste !== undefined) {
+      this.#box += paste;
+      this.draw(paste);
+    } else if (key === "\r") {
+      if (this.#box.trim() !== "") this.queue.push({ kind: "prompt", text: this.#box });
+      this.#box = "";
+      this.wake();
+    } else if (key === "\x1b") {
+      this.#escape();
+    } else if (key === "\x7f") {
+      this.#box = this.#box.slice(0, -1);
+      this.draw("");
+    } else if (key.length === 1) {
+      if (key === "?" && this.#box === "") this.#runStatusLine(this.world.takes("askedStatusLine"));
+      this.#box += key;
+      this.draw(key);
+    }
+  }
+
+  /** Escape stops the turn under way, and does nothing without one. */
+  #escape(): void {
+    this.draw("*");
+    this.dialog = undefined;
+    const turn = this.#turn;
+    if (turn === undefined || turn.running.isOver) return;
+    turn.running.cancel();
+    turn.interrupt();
+    this.wake();
+  }
+
+  /** Receives a signal. */
+  signal(signal: "SIGTERM" | "SIGKILL"): void {
+    this.signals.push(signal);
+    const { world } = this;
+    if (this.isGone) return;
+    if (signal === "SIGKILL") {
+      this.#buffer = [];
+      return this.#exit({ kind: "signaled", signal: 9, name: "SIGKILL" });
+    }
+    // On a busy machine Claude Code took no notice of the first SIGTERM once in some 1,000 runs (src/session/turn/ending.ts).
+    if (this.#leaving !== undefined || world.choices.happens(1)) return;
+    this.#leaving = world.schedule.start(this.#leave());
+  }
+
+  *#leave(): Process {
+    const { world } = this;
+    yield world.takes("exit");
+    if (this.isGone) return;
+    this.#turn?.running.cancel();
+    this.write(this.lines.note({ type: "cost-state", sessionId: SESSION }));
+    yield* this.callHook("SessionEnd", { reason: "other" });
+    yield world.takes("exit");
+    if (this.isGone) return;
+    this.#flush();
+    this.#exit({ kind: "exited", code: 143 });
+  }
+
+  /** Ends by itself, as after a crash. */
+  crash(code: number): void {
+    this.isFaulty = true;
+    if (!this.isGone) this.#exit({ kind: "exited", code });
+  }
+
+  #exit(
+    exit: { kind: "exited"; code: number } | { kind: "signaled"; signal: number; name: string },
+  ): void {
+    this.isGone = true;
+    const { totalUsd, apiDurationMs } = this;
+    const cost = { totalUsd, apiDurationMs, modelUsage: {}, hasUnknownPrice: undefined };
+    const remains = exit.kind === "exited" ? { cost } : {};
+    this.world.sendLast({ type: "exit", exit, remains });
+    this.wake();
+  }
+
+  /** Draws something on its terminal. */
+  draw(text: string): void {
+    this.world.send("terminal", 0, {
+      type: "terminal",
+      bytes: new TextEncoder().encode(`\x1b[?2026h${text}\x1b[?2026l`),
+    });
+  }
+
+  /** Writes what it is at into its status file, where only the last status is found. */
+  setStatus(status: string, waitingFor?: string): void {
+    if (status === this.#status && waitingFor === undefined) return;
+    this.#status = status;
+    const updatedAt = EPOCH + this.world.now;
+    const waiting = waitingFor === undefined ? {} : { waitingFor };
+    this.world.schedule.after(this.world.takes("status"), () => {
+      if (this.#status !== status || this.isGone) return;
+      this.world.send("status", 0, {
+        type: "status",
+        status,
+        ...waiting,
+        updatedAt,
+        version: VERSION,
+      });
+    });
+  }
+
+  /** Writes a line of the transcript, which is collected with others first. */
+  write(...entries: readonly Entry[]): void {
+    this.#buffer.push(...entries);
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    this.world.schedule.after(this.world.takes("flush"), () => this.#flush());
+  }
+
+  /** Writes a line of a subagent's transcript. */
+  writeAgent(subagent: Subagent, entry: Entry): void {
+    if (this.isGone) return;
+    this.world.send(
+      "lines",
+      this.world.takes("flush"),
+      { type: "subagent", line: { subagent, entry } },
+      { type: "read" },
+    );
+  }
+
+  /** Writes lines at once, before those that are collected. */
+  writeLines(entries: readonly Entry[]): void {
+    const inputs = entries.map((entry) => ({ type: "transcript", entry } as const));
+    this.world.send("lines", 1, ...inputs, { type: "read" });
+  }
+
+  #flush(): void {
+    this.#isFlushing = false;
+    const lines = this.#buffer.splice(0);
+    if (lines.length > 0) this.writeLines(lines);
+  }
+
+  /** Runs its status line after so many milliseconds, unless that is asked for again before. */
+  #runStatusLine(afterMs: number): void {
+    const run = ++this.#statusLines;
+    const { world } = this;
+    world.schedule.after(afterMs, () => {
+      if (run !== this.#statusLines || this.isGone) return;
+      const { totalUsd, apiDurationMs } = this;
+      world.send("hooks", world.takes("hook"), {
+        ...{ type: "cost", totalUsd, apiDurationMs, lines: { added: 0, removed: 0 }, limits: {} },
+        ranAt: EPOCH + world.now,
+      });
+    });
+  }
+
+  /** What its terminal shows. */
+  get screen(): Screen {
+    return this.dialog ??
+      {
+        lines: [`✻ ${this.requests} requests, ${this.world.now} ms`, `❯ ${this.#box}`],
+        cursor: { row: 2, col: 3 + this.#box.length },
+      };
+  }
+}
+
+/** What an answer to PermissionRequest decides. */
+export function decisionIn(answer: HookAnswer): JsonObject {
+  const { hookSpecificOutput: output } = answer?.reply ?? {};
+  const decision = isJsonObject(output) ? output["decision"] : undefined;
+  return isJsonObject(decision) ? decision : {};
+}

@@ -1,0 +1,257 @@
+import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
+import { advance, startConversation } from "../../src/frames/advance.ts";
+import { recordHistory } from "./record_history.ts";
+import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
+import { ticketsOf } from "../../src/session/message.ts";
+import { untakenMessages } from "../../src/session/turn/taking.ts";
+import type { Frame } from "../../src/wire/frame.ts";
+import type { History } from "./simulate.ts";
+
+/** What must hold of every history; says what does not, where that is so. */
+export type Invariant = (history: History) => string | undefined;
+
+/** Endings to which a child and a caller come that do nothing wrong. */
+const SOUND_ENDINGS = ["answered", "closed", "failed", "max-turns", "renewed", "aborted"];
+
+/** A conversation comes to its end, and takes no longer than its limits allow. */
+function endsWithinLimits({ givenUp, duration, caller, options }: History): string | undefined {
+  if (givenUp !== undefined) return givenUp;
+  const { timeoutMs, startTimeoutMs, deliveryTimeoutMs, exitTimeoutMs } = options.session;
+  const turns = caller.sent.length + 1;
+  const longest = startTimeoutMs + turns * (timeoutMs + deliveryTimeoutMs) + 10 * exitTimeoutMs;
+  return duration > longest
+    ? `it took ${duration} ms, and at most ${longest} are allowed`
+    : undefined;
+}
+
+/** Where the child and the caller do nothing wrong, nothing is given up. */
+function givesNothingUp({ end, child, caller }: History): string | undefined {
+  const kind = end?.ending.kind;
+  if (kind === undefined || child.isFaulty || caller.hasSignalled) return undefined;
+  return SOUND_ENDINGS.includes(kind) ? undefined : `it ended as "${kind}" without a reason`;
+}
+
+/** Every message is answered by one turn, or left for another child. */
+function answersEachMessageOnce({ reports, state, caller, end }: History): string | undefined {
+  if (end === undefined) return undefined;
+  const answered = reports.flatMap(({ tickets = [] }) => tickets);
+  const left = ticketsOf(untakenMessages(state.session));
+  for (const ticket of ticketsOf(caller.sent)) {
+    const times = answered.filter((each) => each === ticket).length;
+    if (times > 1) return `${ticket} was answered ${times} times`;
+    if (times === 0 && !left.includes(ticket)) return `${ticket} was not answered`;
+    if (times === 1 && left.includes(ticket)) return `${ticket} was answered, and left`;
+  }
+  return undefined;
+}
+
+/** Where nothing is stopped or given up, every turn of the child has one result. */
+function hasOneResultPerTurn({ frames, child, caller, end }: History): string | undefined {
+  const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
+  if (!isSound || caller.interrupts > 0) return undefined;
+  const results = frames.filter(({ type }) => type === "result").length;
+  return results === child.turns.length
+    ? undefined
+    : `there are ${results} results of ${child.turns.length} turns`;
+}
+
+/** A session is introduced before anything is said of it. */
+function introducesFirst({ frames }: History): string | undefined {
+  const init = frames.findIndex(({ type, subtype }) => type === "system" && subtype === "init");
+  const first = frames.findIndex(({ type }) => type === "assistant");
+  return first >= 0 && (init < 0 || init > first)
+    ? "something is said before system/init"
+    : undefined;
+}
+
+/** No frame has the id of another one. */
+function givesOwnIds({ frames }: History): string | undefined {
+  const ids = new Set<unknown>();
+  for (const { type, uuid, ...frame } of frames) {
+    // A message that is printed again has the id that its sender gave it.
+    if (uuid === undefined || (type === "user" && "isReplay" in frame)) continue;
+    if (ids.has(uuid)) return `two frames have the id ${uuid}`;
+    ids.add(uuid);
+  }
+  return undefined;
+}
+
+/** Every call that is printed has its result before the turn's, if that is an answer, and none without a call. */
+function answersEachCall({ frames }: History): string | undefined {
+  const open = new Set<unknown>();
+  const known = new Set<unknown>();
+  for (const frame of frames) {
+    for (const { type, id, tool_use_id: call } of blocksOf(frame)) {
+      if (type === "tool_use") {
+        if (known.has(id)) return `the call ${id} is printed twice`;
+        open.add(id);
+        known.add(id);
+      } else if (type === "tool_result") {
+        if (!known.has(call)) return `there is a result of ${call}, which was not called`;
+        if (!open.delete(call)) return `there are two results of ${call}`;
+      }
+    }
+    if (frame.type === "result") {
+      if (frame.subtype === "success" && !frame.is_error && open.size > 0) {
+        return `the turn is answered, and ${[...open].join(", ")} has no result`;
+      }
+      open.clear();
+    }
+  }
+  return undefined;
+}
+
+/** No call is carried out that was refused, or about which nobody has decided. */
+function runsNothingForbidden({ child, caller }: History): string | undefined {
+  for (const { id, input, needsPermission } of child.carriedOut) {
+    const decision = caller.decisions.get(JSON.stringify(input));
+    if (needsPermission && decision !== "allow") {
+      return `${id} was carried out, and the decision is: ${decision ?? "none"}`;
+    }
+  }
+  return undefined;
+}
+
+/** No hook is answered twice. */
+function answersHooksOnce({ child }: History): string | undefined {
+  for (const [id, times] of child.answered) {
+    if (times > 1) return `the hook ${id} was answered ${times} times`;
+  }
+  return undefined;
+}
+
+/** What a conversation has cost never gets less. */
+function costOnlyGrows({ frames }: History): string | undefined {
+  let before = 0;
+  for (const { type, total_cost_usd: cost } of frames as readonly JsonObject[]) {
+    if (type !== "result" || typeof cost !== "number") continue;
+    if (cost < before) return `it cost ${before}, and then ${cost}`;
+    before = cost;
+  }
+  return undefined;
+}
+
+/** The child is told to go before it is killed. */
+function asksBeforeItKills({ child: { signals } }: History): string | undefined {
+  return signals[0] === "SIGKILL" ? "the child was killed, and not told to go before" : undefined;
+}
+
+/** What is printed as an answer is what the model has said last in a turn, in the order of the turns. */
+function printsLastWords({ frames, child }: History): string | undefined {
+  const said = child.turns.map(({ text }) => text);
+  let at = 0;
+  for (const { type, subtype, is_error: isError, result } of frames as readonly JsonObject[]) {
+    if (type !== "result" || subtype !== "success" || isError === true) continue;
+    const found = said.indexOf(String(result), at);
+    if (found < 0) return `"${result}" is printed, and the model did not say that then`;
+    at = found + 1;
+  }
+  return undefined;
+}
+
+/** No turn of the child that has ended is left out. */
+function printsEachTurn({ frames, child, end }: History): string | undefined {
+  if (end === undefined || !["answered", "closed"].includes(end.ending.kind)) return undefined;
+  const answered = child.turns.filter((turn) => turn.end === "answered").map(({ text }) => text);
+  const printed = frames.filter(({ type }) => type === "result").map(({ result }) => result);
+  const missing = answered.find((text) => !printed.includes(text));
+  return missing === undefined ? undefined : `"${missing}" was answered, and is not printed`;
+}
+
+/** Every request is answered once. */
+function answersRequestsOnce({ caller, end }: History): string | undefined {
+  for (const id of caller.requests) {
+    const times = caller.responses.filter((each) => each === id).length;
+    if (times > 1) return `${id} was answered ${times} times`;
+    const isOver = end?.ending.kind === "closed" || end?.ending.kind === "answered";
+    if (times === 0 && isOver) return `${id} was not answered`;
+  }
+  return undefined;
+}
+
+/** A message waits, is begun and is over, each once and in this order. */
+function tellsLivesOfMessages({ frames }: History): string | undefined {
+  const order = ["queued", "started", "completed", "cancelled", "discarded"];
+  const last = new Map<unknown, number>();
+  for (const { type, command_uuid: id, state } of frames as readonly JsonObject[]) {
+    if (type !== "command_lifecycle") continue;
+    const at = order.indexOf(String(state));
+    const before = last.get(id) ?? -1;
+    if (at <= before) return `the message ${id} is "${state}" after "${order[before]}"`;
+    last.set(id, at);
+  }
+  return undefined;
+}
+
+/** The same inputs have the same effects. */
+function isRepeatable({ options, steps }: History): string | undefined {
+  let state = startConversation(options);
+  for (const [at, { input, effects }] of steps.entries()) {
+    const next = advance(state, input);
+    state = next.state;
+    if (isOther(next.effects, effects)) return `input ${at + 1} has other effects the second time`;
+  }
+  return undefined;
+}
+
+/** A recording of the run replays to the same frames. */
+function replaysAsRecorded(history: History): string | undefined {
+  const { cast } = recordHistory(history);
+  const replayed = replayCast(cast);
+  if (isOther(replayed.frames, history.frames)) return "the recording prints other frames";
+  return replayed.differences[0];
+}
+
+/** Whether two values differ as JSON: states that effects hold are left out, as they are large. */
+function isOther(one: unknown, other: unknown): boolean {
+  const text = (value: unknown) =>
+    JSON.stringify(value, (key, value) => key === "state" ? undefined : value);
+  return text(one) !== text(other);
+}
+
+function blocksOf(frame: Frame): readonly JsonObject[] {
+  const { type, message, parent_tool_use_id: parent } = frame as JsonObject;
+  if ((type !== "assistant" && type !== "user") || typeof parent === "string") return [];
+  const content = isJsonObject(message) ? message["content"] : undefined;
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+}
+
+/** Those that take as long as the conversation itself, by their names. */
+const SLOW: Readonly<Record<string, Invariant>> = { isRepeatable, replaysAsRecorded };
+
+/** Those that take no time, by their names. */
+const QUICK: Readonly<Record<string, Invariant>> = {
+  endsWithinLimits,
+  givesNothingUp,
+  answersEachMessageOnce,
+  hasOneResultPerTurn,
+  introducesFirst,
+  givesOwnIds,
+  answersEachCall,
+  runsNothingForbidden,
+  answersHooksOnce,
+  costOnlyGrows,
+  asksBeforeItKills,
+  printsLastWords,
+  printsEachTurn,
+  answersRequestsOnce,
+  tellsLivesOfMessages,
+};
+
+/** An invariant that does not hold. */
+export interface Violation {
+  readonly invariant: string;
+  readonly text: string;
+}
+
+/** Returns what does not hold of a history; `isThorough` checks what takes long, too. */
+export function violationsOf(
+  history: History,
+  { isThorough = false }: { readonly isThorough?: boolean } = {},
+): readonly Violation[] {
+  const invariants = isThorough ? { ...QUICK, ...SLOW } : QUICK;
+  return Object.entries(invariants).flatMap(([invariant, check]) => {
+    const text = check(history);
+    return text === undefined ? [] : [{ invariant, text }];
+  });
+}
