@@ -3,6 +3,7 @@ import { ticketsOf } from "../../session/message.ts";
 import { announces } from "../../session/turn/ending.ts";
 import type { Cost } from "../../transcript/turn/cost.ts";
 import { permissionDenialsOf } from "../../transcript/turn/permission_denials.ts";
+import type { Turn } from "../../transcript/turn/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { ResultFrame } from "../../wire/result_frame.ts";
@@ -87,7 +88,7 @@ function withResults(
   readonly results: readonly ResultFrame[];
   readonly result: ResultFrame;
 } {
-  const { due: { run: { past, printed }, turns } } = known;
+  const { due: { run: { past, printed }, turns }, verdict } = known;
   const facts = sharedFacts(before, known);
   const last = lastFacts(before, known);
   const { state, made } = withIds(before, (newUuid) => {
@@ -96,7 +97,7 @@ function withResults(
       return resultFrame({
         ...facts,
         uuid: newUuid(),
-        outcome: { kind: "answered" },
+        outcome: isInterrupted(turn) ? verdict.outcome : { kind: "answered" },
         turn,
         safetyStops: safetyStopsOf(before, withTurns(past, told)),
         index: before.results + offset + before.locals,
@@ -107,6 +108,11 @@ function withResults(
     return { earlier, result: resultFrame({ ...facts, ...last, uuid: newUuid() }) };
   });
   return { state, results: [...made.earlier, made.result], result: made.result };
+}
+
+/** Whether a turn was stopped; the child may have gone on with what was in its queue before it went. */
+function isInterrupted({ end }: Turn): boolean {
+  return end === "interrupted" || end === "interrupted-tool";
 }
 
 /** What the results of all turns tell that an end is of. */

@@ -45,7 +45,9 @@ export function onHook(
 }
 
 function answer(state: SessionState, call: HookCall): Step {
-  const begun = isOfNextTurn(state, call) ? intoNextTurn(state) : undefined;
+  const begun = isOfNextTurn(state, call)
+    ? intoNextTurn(state, { noticed: isNextTaken(state) })
+    : undefined;
   if (begun !== undefined) return andThen(begun, (state) => answer(state, call));
   const { event, id } = call;
   if (id === undefined) return takeCounted(state, call);

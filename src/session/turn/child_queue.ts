@@ -5,6 +5,7 @@ import {
   isNotification,
   parseTaskNotification,
 } from "../../transcript/task_notification.ts";
+import { AGENTS } from "../control/questions/allowed_calls.ts";
 import type { SubagentLine } from "../input.ts";
 import { type ChildQueue, EMPTY_QUEUE } from "../memory/child_memory.ts";
 import type { SessionState } from "../session_state.ts";
@@ -51,11 +52,17 @@ function operated(state: SessionState, line: JsonObject): ChildQueue {
     length,
     noticed: queue.noticed && length > 0,
     woken: woken === undefined ? queue.woken : queue.woken.union(new Set([woken])),
-    // A subagent that ends takes what is left for it out too, before the result of its call.
-    leftAt: queue.noticed && operation === "dequeue" && state.tools.size === 0
+    // A subagent that ends takes what is left for it out too, before the result of its call. The result of any other call
+    // may be written after the child has gone on: only operations on the queue are written at once.
+    leftAt: queue.noticed && operation === "dequeue" && !isAgentAtWork(state)
       ? Date.parse(asText(timestamp))
       : queue.leftAt,
   };
+}
+
+/** Whether a call of a subagent has no result yet. */
+function isAgentAtWork({ tools }: SessionState): boolean {
+  return [...tools.values()].some((tool) => AGENTS.includes(tool));
 }
 
 /**
