@@ -32,6 +32,9 @@ const FIELDS: Readonly<Record<string, string>> = {
   "result.time_to_request_ms": "the time of the request takes --exact-stream",
   "result.first_content_frame_ms": "the same",
   "result.request_sent_wall_ms": "the same",
+  "stream_event.ttft_ms": "the same",
+  "stream_event.event.message.usage":
+    "the child reports no tokens at the start of an answer without --exact-stream",
   "result.claude_version": "only claude-print has it",
   "result.claude_limits": "only claude-print has it",
   "system/init.messaging_socket_path": "the child's socket is in the run's folder",
@@ -61,6 +64,14 @@ const FIELDS_OF_ROWS: Readonly<Record<string, Readonly<Record<string, string>>>>
     "result.modelUsage.*.contextWindow":
       "the child sends the header, and does not know that it widens the window",
     "result.model_usage_since_last_result.*.contextWindow": "the same",
+  },
+  "compact-before": {
+    "system/compact_boundary.compact_metadata.preserved_messages.all_uuids":
+      "the child's transcript has one line more between the messages",
+  },
+  "slash-review": {
+    "user.task_description":
+      "the child's description of a skill also says when the model may use it",
   },
   "subagent-woken": {
     "result.modelUsage.*": "the child reports the use of its models at its end",
@@ -115,8 +126,8 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 /** Results that only `claude-print` has, if it or its caller failed: `claude -p` prints nothing then. */
 const OWN_FAILURES: readonly unknown[] = ["internal_error", "bad_input"];
 
-/** Temporary files and the tokens of a subagent: a text that contains them differs in length. */
-const REWORDING = /TEMP\/|subagent_tokens:/u;
+/** Temporary files, transcripts and the tokens of a subagent: a text that contains them differs in length. */
+const REWORDING = /TEMP\/|subagent_tokens:|read the full transcript at:/u;
 
 /** Fields whose text may contain them. */
 const REWORDED = /tool_use_result$|\.content\.\d+\.content$/u;

@@ -17,7 +17,7 @@ export interface Row {
   readonly before?: readonly (readonly string[])[];
   readonly api?: MessagesApiOptions;
   readonly home?: ThrowawayHomeOptions;
-  /** The oldest version that has its flags. */
+  /** The oldest version that has its flags, or in which both programs do the same. */
   readonly since?: string;
   /** The exit code of `claude-print`, if it says more than that the run failed. */
   readonly code?: number;
@@ -91,6 +91,19 @@ function overloaded(model: string): (request: LoggedRequest) => Reply | undefine
     (body as { readonly model?: string }).model?.startsWith(model) === true
       ? [{ kind: "error", status: 529, flavour: "plain" }]
       : undefined;
+}
+
+/** A conversation is compacted at 16,200 tokens; what the API calls the rest of it has 12,000. */
+const SMALL_WINDOW = {
+  CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000",
+  CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "9",
+};
+
+/** An API that sums up conversations. */
+function summed({ prompt = "" }: LoggedRequest): Reply | undefined {
+  return prompt.includes("create a detailed summary")
+    ? [{ kind: "text", text: "<summary>\nThe short of it.\n</summary>" }]
+    : undefined;
 }
 
 const AGENT = {
@@ -302,9 +315,31 @@ const ROWS: readonly Row[] = [
 
   // Sessions
   {
+    name: "compact-before",
+    before: [["--session-id", SESSION, "First [[bash echo 1]] [[kilobytes 50]]"]],
+    env: SMALL_WINDOW,
+    args: [...STREAM, "--resume", SESSION, "Second [[say two]]"],
+    api: { reply: summed },
+  },
+  {
+    // With 2.1.285, claude-print prints a second, empty result.
+    name: "compact-nothing",
+    since: "2.1.305",
+    args: ["/compact"],
+  },
+  {
     name: "session-in-use",
     before: [["--session-id", SESSION, "One [[say first]]"]],
     args: ["--session-id", SESSION, "Two [[say second]]"],
+  },
+
+  // Partial messages
+  {
+    name: "partial-retried",
+    args: [
+      ...[...STREAM, "--include-partial-messages", "--allowedTools=Bash", "--"],
+      "Go. [[error 529 x1]] [[say one]] [[bash echo one]] [[say two]]",
+    ],
   },
 
   // Models
@@ -470,6 +505,7 @@ const ROWS: readonly Row[] = [
     args: [...STREAM, "/goal"],
   },
   { name: "slash-doctor", args: [...STREAM, "/doctor"] },
+  { name: "slash-review", args: [...STREAM, "/review"] },
   {
     name: "goal",
     before: [["--session-id", SESSION, "One [[say first]]"]],
@@ -489,9 +525,12 @@ const ROWS: readonly Row[] = [
     stdin: message("/compact you  and me"),
   },
   {
+    // Its socket, by which the message is delivered, is hidden from commands.
     name: "input-id",
     args: [...INPUT, "--allowedTools", "Bash"],
-    stdin: message("Work. [[bash echo one]] [[say done]]", { uuid: SESSION }),
+    stdin: message("Work. [[bash env | grep -c ^CLAUDE_BG_; true]] [[say done]]", {
+      uuid: SESSION,
+    }),
   },
   {
     // The first message starts the turn, whatever priorities the others have.
@@ -500,6 +539,13 @@ const ROWS: readonly Row[] = [
     stdin: message("One [[say one]]", { priority: "later" }) +
       message("Two [[say two]]", { priority: "later" }) +
       message("Three [[say three]]", { priority: "next" }),
+  },
+  {
+    // Texts before a command are part of its turn.
+    name: "input-command",
+    files: { ".claude/commands/greet.md": "Greet $1. [[say hi]]\n" },
+    args: [...INPUT, "--replay-user-messages"],
+    stdin: message(["One.", "More.", "/greet Bob"].map((text) => ({ type: "text", text }))),
   },
   { name: "input-empty", args: [...INPUT, "Not heard"], stdin: "" },
   { name: "input-bad", args: INPUT, stdin: "not json\n" },

@@ -118,6 +118,8 @@ export function maskedRequests(
 
 /** Rows whose requests are not compared, with the reason. */
 const UNASKED: Readonly<Record<string, string>> = {
+  "input-command": "the texts before a command come before the reminders of Claude Code",
+  "slash-review": "the review runs in the foreground, without parameters for background tasks",
   "subagent-woken": "requests contain ids of the run and the tokens of the subagent",
 };
 

@@ -8,8 +8,11 @@ import { maskedRequests } from "./bodies.ts";
 import { resultOf, ROWS_AT_A_TIME, runRow } from "./run_row.ts";
 import { canWait, IS_WARM } from "./warm_server.ts";
 
-/** Rows for which no child can wait: they resume or name a session, ask on stdin, ask no model, or set a goal. */
-const COLD = ["betas", "goal", "input-empty", "input-type", "slash-asked"];
+/** Rows for which no child can wait: they resume or name a session, ask on stdin or no model, set a goal, or review. */
+const COLD = [
+  ...["betas", "compact-before", "goal", "input-empty", "input-type", "slash-asked"],
+  "slash-review",
+];
 
 /**
  * Compares `claude-print` in every row of the table with what is recorded of `claude -p`: what both print, and what they
