@@ -108,6 +108,16 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     message: /^Cannot read the command line: unknown flag --modle$/,
     suggestion: /Did you mean --model\?/,
   },
+  "--exact-stream with another API": {
+    args: [
+      ...["--output-format", "stream-json", "--verbose"],
+      ...["--include-partial-messages", "--exact-stream", ...HELLO],
+    ],
+    options: { env: { CLAUDE_CODE_USE_BEDROCK: "1" } },
+    message:
+      /^Cannot honour --exact-stream: CLAUDE_CODE_USE_BEDROCK lets Claude Code ask Amazon Bedrock$/,
+    suggestion: /Leave out --exact-stream/,
+  },
   "an unsupported flag": {
     args: ["--from-pr", "--", ...HELLO],
     isUnread: true,
