@@ -33,7 +33,7 @@ const DENO_TEST = [
   ...["test", "-A", "--frozen", "--no-check", "--parallel", "--config", "deno.json"],
   // A file loads only what it runs.
   "--unstable-lazy-dynamic-imports",
-  ...["--sanitize-ops", "--sanitize-resources"],
+  ...["--sanitize-ops", "--sanitize-resources", "--preload", "./test/limit_tests.ts"],
 ];
 
 /** How many files run at the same time, unless DENO_JOBS says: tests wait for other programs two thirds of their time. */

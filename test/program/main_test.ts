@@ -7,7 +7,7 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 /** A checkout with nothing in its `.cache`, and one test file. */
 async function freshCheckout(test: string) {
   const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "checkout-" }));
-  const tests = ["main.ts", "layers.ts", "skip_if_lacking.ts"];
+  const tests = ["main.ts", "layers.ts", "limit_tests.ts", "skip_if_lacking.ts"];
   // Without the recordings.
   const fixtures = ["programs", "std", "throwaway_home.ts"];
   for (const folder of ["daily", "program", "real"]) {
@@ -69,4 +69,18 @@ Deno.test("deno task test lists what the machine lacks", async () => {
     run.stdout,
     /^ok \| 2 passed .*\n\n2 tests left out, lacking busybox\n1 test left out, lacking fish\n1 test left out, lacking jq\n$/mu,
   );
+});
+
+Deno.test("a test that hangs fails by its name and place", async () => {
+  await using checkout = await freshCheckout(`
+    Deno.test("a", { timeout: 1 }, () => new Promise((end) => setTimeout(end, 100)));
+    Deno.test("b", () => {});
+  `);
+  const { code, stdout } = await checkout.test(["test/real/a_test.ts"], {});
+  assertEquals(code, 1);
+  assertMatch(
+    stdout,
+    /^a => \.\/test\/real\/a_test\.ts:2:10\nerror: Test timed out after 1ms\.$/mu,
+  );
+  assertMatch(stdout, /=> b \.\.\. ok/u);
 });

@@ -15,9 +15,6 @@ export const REAL_VERSIONS: readonly string[] = namedClaude === undefined
   ? CLAUDE_VERSIONS
   : [namedClaude.version];
 
-/** The limit of a test, for one that hangs. On a machine with eight busy processes the longest takes four minutes. */
-const LIMIT_MS = 15 * 60_000;
-
 /** Whether `deno task test:all` runs, in which the oldest version runs all that {@linkcode forEachVersion} registers. */
 const IS_ALL = Deno.env.get("TEST_ALL") === "1";
 
@@ -68,7 +65,6 @@ function register(
 ): void {
   Deno.test({
     name: `${version}: ${name}`,
-    timeout: LIMIT_MS,
     fn: async () => {
       await using real = await RealClaude.set(version, options);
       await test(real);
