@@ -8,7 +8,7 @@ import { bundledPrograms } from "../fixtures/programs/bundled_programs.ts";
 import { CLAUDE_VERSIONS, claudeBinary } from "../fixtures/programs/claude_binary.ts";
 import { denoDir } from "../fixtures/programs/deno_dir.ts";
 import { sweepHomes } from "../fixtures/throwaway_home.ts";
-import { isPure, PROGRAMS } from "./layers.ts";
+import { isPure, SLOW_FOLDERS } from "./layers.ts";
 
 const HELP = `deno task test [OPTION…] [PATH…] [FLAG of deno test…]
 
@@ -95,7 +95,7 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const isAll = takeFlag(args, "--all");
-  const layers = isAll ? PROGRAMS : takeFlag(args, "--fast") ? [] : PROGRAMS.slice(1);
+  const layers = isAll ? SLOW_FOLDERS : takeFlag(args, "--fast") ? [] : SLOW_FOLDERS.slice(1);
   const base = takeOption(args, "--changed");
   const repeat = takeOption(args, "--repeat");
   const hasPaths = args.some((word) => /^\.?\/?test\//u.test(word));

@@ -66,6 +66,7 @@ export class Child {
   readonly carriedOut: CarriedOut[] = [];
   readonly answered = new Map<string, number>();
   readonly signals: string[] = [];
+  readonly delivered: string[] = [];
   /** Tasks in the background, by their ids, as a Stop hook names them. */
   readonly tasks = new Map<string, JsonObject>();
   /** The time for which the model has had itself woken, as a Stop hook names it. */
@@ -91,11 +92,13 @@ export class Child {
   #isFlushing = false;
   #leaving: Running | undefined;
   #statusLines = 0;
+  readonly #hangsAtEnd: boolean;
 
   constructor(world: World, options: ChildOptions, moves: Moves) {
     this.world = world;
     this.options = options;
     this.moves = moves;
+    this.#hangsAtEnd = world.choices.happens(10);
     world.schedule.start(this.#live());
   }
 
@@ -236,6 +239,7 @@ export class Child {
 
   /** Receives a prompt on its socket. */
   deliver(prompt: string): void {
+    this.delivered.push(prompt);
     this.world.schedule.after(this.world.takes("delivery"), () => {
       if (!this.isGone) this.enqueue("prompt", prompt);
     });
@@ -298,8 +302,9 @@ export class Child {
       this.#buffer = [];
       return this.#exit({ kind: "signaled", signal: 9, name: "SIGKILL" });
     }
-    // On a busy machine Claude Code took no notice of the first SIGTERM once in some 1,000 runs (src/session/turn/ending.ts).
-    if (this.#leaving !== undefined || world.choices.happens(1)) return;
+    // On a busy machine Claude Code took no notice of the first SIGTERM once in some 1,000 runs (src/session/turn/ending.ts):
+    // here that is more frequent.
+    if (this.#leaving !== undefined || world.choices.happens(10)) return;
     this.#leaving = world.schedule.start(this.#leave());
   }
 
@@ -310,6 +315,8 @@ export class Child {
     this.#turn?.running.cancel();
     this.write(this.lines.note({ type: "cost-state", sessionId: SESSION }));
     yield* this.callHook("SessionEnd", { reason: "other" });
+    // A child that hangs has to be killed.
+    while (!this.isGone && this.#hangsAtEnd) yield this.gate;
     yield world.takes("exit");
     if (this.isGone) return;
     this.#flush();

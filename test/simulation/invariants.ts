@@ -136,6 +136,17 @@ function asksBeforeItKills({ child: { signals } }: History): string | undefined 
   return signals[0] === "SIGKILL" ? "the child was killed, and not told to go before" : undefined;
 }
 
+/** The child does not outlive the conversation. */
+function leavesNoChild({ child, end }: History): string | undefined {
+  return end !== undefined && !child.isGone ? "the child is still there at the end" : undefined;
+}
+
+/** No message is delivered to a child twice. */
+function deliversOnce({ child: { delivered } }: History): string | undefined {
+  const again = delivered.find((prompt, at) => delivered.indexOf(prompt) < at);
+  return again === undefined ? undefined : `"${again}" was delivered twice`;
+}
+
 /** What is printed as an answer is what the model has said last in a turn, in the order of the turns. */
 function printsLastWords({ frames, child }: History): string | undefined {
   const said = child.turns.map(({ text }) => text);
@@ -232,6 +243,8 @@ const QUICK: Readonly<Record<string, Invariant>> = {
   answersHooksOnce,
   costOnlyGrows,
   asksBeforeItKills,
+  leavesNoChild,
+  deliversOnce,
   printsLastWords,
   printsEachTurn,
   answersRequestsOnce,

@@ -33,25 +33,37 @@ interface SeedOptions {
   readonly minutes: number;
   /** What takes the inputs, where it is not the conversation itself. */
   readonly advance?: Advance;
+  /** Whether a failure is shrunk, as it is unless this is false. */
+  readonly shrinks?: boolean;
 }
 
 /** Runs seeds until one fails. */
-export function trySeeds({ from, count, minutes, ...options }: SeedOptions): Campaign {
+export function trySeeds(
+  { from, count, minutes, shrinks = true, ...options }: SeedOptions,
+): Campaign {
   const coverage = new Coverage();
   const begun = performance.now();
   const until = begun + 60_000 * minutes;
   let ran = 0;
   const seconds = () => (performance.now() - begun) / 1000;
   for (let seed = from; ran < count && performance.now() < until; seed++) {
-    const isThorough = seed % THOROUGH === 0;
+    const isThorough = isChecked(seed, options);
     const { history, violation } = tryWorld(new Choices(seed), { ...options, isThorough });
     ran++;
     for (const { input, phase } of history?.steps ?? []) coverage.add(input, phase);
     if (violation !== undefined) {
-      return { ran, seconds: seconds(), coverage, failure: shrunk(seed, violation, options) };
+      const failure = shrinks || history === undefined
+        ? shrunk(seed, violation, options)
+        : { seed, violation, choices: [], history };
+      return { ran, seconds: seconds(), coverage, failure };
     }
   }
   return { ran, seconds: seconds(), coverage };
+}
+
+/** Whether a seed is checked for what takes long: of a conversation that is broken, a recording never holds. */
+function isChecked(seed: number, { advance }: WorldOptions): boolean {
+  return advance === undefined && seed % THOROUGH === 0;
 }
 
 interface WorldOptions {
@@ -76,7 +88,7 @@ function tryWorld(
 function shrunk(seed: number, violation: Violation, options: WorldOptions): Failure {
   const original = new Choices(seed);
   tryWorld(original, options);
-  const isThorough = seed % THOROUGH === 0;
+  const isThorough = isChecked(seed, options);
   const choices = shrink(original.made, (candidate) => {
     const { violation: other } = tryWorld(new Choices(candidate), { ...options, isThorough });
     return other?.invariant === violation.invariant;

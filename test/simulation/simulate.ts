@@ -56,10 +56,10 @@ const LIMITS = {
   exitTimeoutMs: 5000,
 };
 
-/** More inputs than any conversation has. */
-const MOST_STEPS = 20_000;
+/** More inputs than any message leads to. */
+const MOST_STEPS = 5000;
 
-/** Longer than any conversation takes, in milliseconds. */
+/** Longer than any message takes, in milliseconds. */
 const LONGEST_MS = 86_400_000;
 
 /** The caller's hooks that a world may have. */
@@ -143,14 +143,18 @@ function chooseScenario(choices: Choices): Scenario {
   };
 }
 
-/**
- * Runs a conversation with a simulated Claude Code and a simulated caller to its end.
- *
- * @param options.advance what takes the inputs, where it is not the conversation itself
- */
+/** What is not chosen. */
+export interface SimulateOptions {
+  /** What takes the inputs, where it is not the conversation itself. */
+  readonly advance?: Advance;
+  /** How many messages the caller sends. */
+  readonly messages?: number;
+}
+
+/** Runs a conversation with a simulated Claude Code and a simulated caller to its end. */
 export function simulate(
   choices: Choices,
-  { advance: take = advance }: { readonly advance?: Advance } = {},
+  { advance: take = advance, ...options }: SimulateOptions = {},
 ): History {
   const steps: Step[] = [];
   const frames: Frame[] = [];
@@ -172,7 +176,7 @@ export function simulate(
     }
   };
   const world = new World(choices, receive);
-  const caller = new Caller(world, scenario.caller);
+  const caller = new Caller(world, { ...scenario.caller, ...options });
   const perform = (part: EffectPart) => {
     switch (part.type) {
       case "frame":
@@ -223,9 +227,10 @@ export function simulate(
   while (end === undefined && givenUp === undefined) {
     const due = world.isStalled ? undefined : armed.next(Infinity);
     const { next } = world.schedule;
-    if (steps.length > MOST_STEPS) givenUp = "it never comes to an end";
-    else if (world.now > LONGEST_MS) givenUp = "it has not ended after a day";
-    else if (due !== undefined && due.due <= next) {
+    if (steps.length > MOST_STEPS * caller.plan.messages) givenUp = "it never comes to an end";
+    else if (world.now > LONGEST_MS * caller.plan.messages) {
+      givenUp = "it has not ended after a day a message";
+    } else if (due !== undefined && due.due <= next) {
       world.schedule.now = Math.max(world.now, due.due);
       armed.fire(due.name, world.now);
       receive({ type: "deadline", name: due.name });
