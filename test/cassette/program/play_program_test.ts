@@ -72,8 +72,8 @@ Deno.test("blanked prompts match any text of the same shape", () => {
 
 Deno.test("the caller's lines are scrubbed as the tape was", () => {
   const tape = [
-    wrote(user("Mail xxxxx@xxxx.xx of /work/xxxx-xxxxxxx/a.ts in /home/xxxxx/xxxxx, xxxxx: go.")),
-    read({ type: "system", subtype: "init", cwd: "/work/xxxx-xxxxxxx" }),
+    wrote(user("Mail xxxxx@xxxx.xx of /opt/xxxx-xxxxxxx/a.ts in /home/xxxxx/xxxxx, xxxxx: go.")),
+    read({ type: "system", subtype: "init", cwd: "/opt/xxxx-xxxxxxx" }),
     ...TWO_TURNS.slice(1, 4),
   ];
   const written = (text: string, user_: string, project: string) => {
@@ -89,15 +89,15 @@ Deno.test("the caller's lines are scrubbed as the tape was", () => {
     });
     return [divergences.length, uncompared.length];
   };
-  const alice = "Mail alice@acme.io of /work/acme-billing/a.ts in /home/alice/notes, alice: go.";
-  assertEquals(written(alice, "alice", "/work/acme-billing"), [0, 0]);
+  const alice = "Mail alice@acme.io of /opt/acme-billing/a.ts in /home/alice/notes, alice: go.";
+  assertEquals(written(alice, "alice", "/opt/acme-billing"), [0, 0]);
   // What it says besides is compared letter by letter.
-  assertEquals(written(alice.replace("go", "no"), "alice", "/work/acme-billing"), [1, 0]);
-  assertEquals(written(alice.replace("a.ts", "b.ts"), "alice", "/work/acme-billing"), [1, 0]);
+  assertEquals(written(alice.replace("go", "no"), "alice", "/opt/acme-billing"), [1, 0]);
+  assertEquals(written(alice.replace("a.ts", "b.ts"), "alice", "/opt/acme-billing"), [1, 0]);
   // Of whom nothing is known the shape has to be the same.
-  assertEquals(written(alice.replace(", alice", ", bobby"), "alice", "/work/acme-billing"), [0, 1]);
+  assertEquals(written(alice.replace(", alice", ", bobby"), "alice", "/opt/acme-billing"), [0, 1]);
   const elsewhere = (text: string) =>
-    playedTape([wrote(user("Read /work/xxxx-xxxxxxx/a.ts for xxxxx@xxxx.xx")), ...tape.slice(1)], [
+    playedTape([wrote(user("Read /opt/xxxx-xxxxxxx/a.ts for xxxxx@xxxx.xx")), ...tape.slice(1)], [
       user(text),
     ], {
       blanked: ["traces"],
