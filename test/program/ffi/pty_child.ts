@@ -1,4 +1,4 @@
-import { closeFd, drainFd } from "../../../ffi/descriptors/fd.ts";
+import { closeFd, drainFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { type ExitStatus, killGroup, openPidfd, waitFor } from "../../../ffi/processes/process.ts";
 import {
@@ -16,6 +16,8 @@ export interface PtyChildOptions {
   readonly cwd?: string;
   readonly stdin?: string;
   readonly size?: WindowSize;
+  /** Called with all that the terminal has shown, after each read. */
+  readonly onShown?: (text: string) => void;
 }
 
 /** How a child ended, and all that it wrote to its terminal. */
@@ -25,44 +27,64 @@ export interface PtyChildEnd {
   readonly text: string;
 }
 
-/** A wait that finds nothing for so long fails the test instead of hanging it. */
-const PATIENCE_MS = 60_000;
+/** A wait that takes this long fails the test instead of hanging it, in milliseconds. */
+const PATIENCE_MS = 300_000;
+
+/** How often a condition is looked at, in milliseconds. */
+const LOOK_MS = 10;
 
 /** A child on a pty of its own, read with the calls that the program uses. */
 export class PtyChild implements AsyncDisposable {
   readonly pid: number;
   readonly pty: Pty;
+  readonly #onShown: (text: string) => void;
   readonly #pidfd: number;
   readonly #poller = new Poller();
   readonly #buffer = new Uint8Array(64 * 1024);
   readonly #chunks: Uint8Array[] = [];
-  #text = "";
   readonly #decoder = new TextDecoder();
   #hungUp = false;
   #status: ExitStatus | undefined;
 
+  /** All that the terminal has shown so far. */
+  text = "";
+
   constructor(file: string, options: PtyChildOptions = {}) {
     const { args = [], env = { PATH: "/usr/bin:/bin" }, cwd = "/", stdin, size } = options;
+    this.#onShown = options.onShown ?? (() => {});
     this.pty = openPty(size ?? DEFAULT_WINDOW_SIZE);
-    this.pid = spawn(file, {
-      args,
-      env,
-      cwd,
-      pty: this.pty,
-      ...(stdin === undefined ? {} : { stdin }),
-    });
+    const { pty } = this;
+    this.pid = spawn(file, { args, env, cwd, pty, ...(stdin === undefined ? {} : { stdin }) });
     this.#pidfd = openPidfd(this.pid);
+  }
+
+  /** Types at the terminal. */
+  press(keys: string): void {
+    const bytes = new TextEncoder().encode(keys);
+    if (writeFd(this.pty.fd, bytes) !== bytes.length) {
+      throw new Error(`Cannot press ${keys} at once`);
+    }
+  }
+
+  /** Serves the terminal until a condition holds. */
+  async until(condition: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (!await condition()) {
+      if (performance.now() > deadline) {
+        throw new Error(`Cannot wait any longer: the terminal shows ${JSON.stringify(this.text)}`);
+      }
+      await this.#step(false);
+    }
   }
 
   /** Reads until the terminal has shown `text`, and returns all it has shown so far. */
   async readUntil(text: string): Promise<string> {
-    while (!this.#text.includes(text)) {
-      if (this.#status !== undefined) {
-        throw new Error(`Cannot find ${JSON.stringify(text)} in ${JSON.stringify(this.#text)}`);
-      }
-      await this.#step(false);
-    }
-    return this.#text;
+    await this.until(() => {
+      if (this.text.includes(text)) return true;
+      if (this.#status === undefined) return false;
+      throw new Error(`Cannot find ${JSON.stringify(text)} in ${JSON.stringify(this.text)}`);
+    });
+    return this.text;
   }
 
   /** Reads until the terminal takes input again. */
@@ -77,7 +99,7 @@ export class PtyChild implements AsyncDisposable {
     const bytes = new Uint8Array(
       await new Blob(this.#chunks.map((c) => Uint8Array.from(c))).arrayBuffer(),
     );
-    return { status: this.#status, bytes, text: this.#text };
+    return { status: this.#status, bytes, text: this.text };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -89,10 +111,9 @@ export class PtyChild implements AsyncDisposable {
   }
 
   async #step(write: boolean): Promise<boolean> {
-    const terminal = { fd: this.pty.fd, read: true, write };
-    const child = { fd: this.#pidfd, read: true };
-    const ready = await this.#poller.wait(this.#hungUp ? [child] : [terminal, child], PATIENCE_MS);
-    if (ready.length === 0) throw new Error("Cannot go on: the child is silent");
+    const terminal = this.#hungUp ? [] : [{ fd: this.pty.fd, read: true, write }];
+    const child = this.#status === undefined ? [{ fd: this.#pidfd, read: true }] : [];
+    const ready = await this.#poller.wait([...terminal, ...child], LOOK_MS);
     for (const { fd } of ready) {
       if (fd === this.pty.fd) this.#drain();
       else this.#status = waitFor(this.pid);
@@ -105,10 +126,11 @@ export class PtyChild implements AsyncDisposable {
       buffer: this.#buffer,
       onBytes: (bytes) => {
         this.#chunks.push(bytes.slice());
-        this.#text += this.#decoder.decode(bytes, { stream: true });
+        this.text += this.#decoder.decode(bytes, { stream: true });
       },
     });
     if (state === "end") this.#hungUp = true;
+    this.#onShown(this.text);
     return state;
   }
 }
