@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { leftovers } from "../../leftovers.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { StandIn } from "../stand_in.ts";
 import { runInTerminal } from "../terminal_run.ts";
 import { NOWHERE } from "../../nowhere.ts";
+import { writeFiles } from "../../write_files.ts";
 
 /** Runs once and returns what the child saw when it started. */
 async function childOf(
@@ -77,31 +77,13 @@ Deno.test("hooks of caller and project run, the user's do not", async () => {
     const hooks = [{ hooks: [{ type: "command", command: `echo ${who} >> ${path}/ran` }] }];
     return JSON.stringify({ hooks: { UserPromptSubmit: hooks } });
   };
-  await Deno.mkdir(`${project}/.claude`);
-  await Deno.writeTextFile(`${config}/settings.json`, settingsOf("user"));
-  await Deno.writeTextFile(`${project}/.claude/settings.json`, settingsOf("project"));
-  await Deno.writeTextFile(`${path}/caller.json`, `// with a comment\n${settingsOf("file")}`);
+  await writeFiles(config, { "settings.json": settingsOf("user") });
+  await writeFiles(project, { ".claude/settings.json": settingsOf("project") });
+  await writeFiles(path, { "caller.json": `// with a comment\n${settingsOf("file")}` });
   await childOf(claude, ["--settings", settingsOf("inline")]);
   await childOf(claude, ["--settings", `${path}/caller.json`]);
   const ran = (await Deno.readTextFile(`${path}/ran`)).trimEnd().split("\n");
   assertEquals(ran.toSorted(), ["file", "inline", "project", "project"]);
-});
-
-Deno.test("in a terminal the child has the same size", async () => {
-  await using claude = await StandIn.set();
-  const { home, binary } = claude;
-  const command = [...CLAUDE_PRINT, "--claude-binary", binary, "--quiet", "hello"];
-  const size = { rows: 33, cols: 101 };
-  const run = await runInTerminal(command, { size, cwd: home.project, env: home.env });
-  assertEquals(run, {
-    exit: { kind: "exited", code: 0 },
-    output: "Hello from the stand-in.\r\n",
-  });
-  assertEquals((await claude.journal("start")).map((each) => each.size), [{
-    rows: 33,
-    columns: 101,
-  }]);
-  assertEquals(await leftovers(home), []);
 });
 
 Deno.test("in a terminal a missing prompt is an error", async () => {

@@ -142,6 +142,7 @@ Deno.test("doctor --run sends one prompt and reports its times", async () => {
     .map((name) => Number(run?.data[name]));
   assertEquals(steps, steps.toSorted((a, b) => a - b));
   assert(Number(run?.data["own_ms"]) >= 0);
+  assertEquals((await here.claude.journal("prompt")).length, 1);
 });
 
 Deno.test("doctor --run ends at SIGINT and leaves nothing", async () => {

@@ -53,9 +53,7 @@ Deno.test("the next run rescues the transcript after SIGKILL", async () => {
   await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 600_000 });
   await killOne(claude, () => claude.untilNoted("prompt"));
   assertEquals(claude.transcripts().size, 0);
-  const next = await claude.printInProcess(["again"], {
-    env: { MOCK_CLAUDE_SCENARIO: "{}" },
-  });
+  const next = await claude.printInProcess(["again"], { env: { MOCK_CLAUDE_SCENARIO: "{}" } });
   assertEquals([next.code, next.stdout], [0, "Hello from the stand-in.\n"]);
   const texts = [...claude.transcripts().values()].toSorted();
   assertEquals(texts.length, 2);

@@ -5,11 +5,9 @@ import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
 import { PID_NAMESPACE, PID_NAMESPACE_LACK } from "../pid_namespace.ts";
 import { StandIn } from "../stand_in.ts";
-
-/** A shell line around the run; bytes that are not UTF-8 can only be made by one. */
-function around(line: string) {
-  return (command: readonly string[]) => ["/bin/sh", "-c", line, "sh", ...command];
-}
+import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
+import { writeScript } from "../../write_script.ts";
+import { inShell } from "../../in_shell.ts";
 
 /**
  * The same around the sources: the runtime of an executable does not get as far as this program with an argument that
@@ -17,7 +15,7 @@ function around(line: string) {
  */
 function aroundSources(line: string) {
   return (command: readonly string[]) =>
-    around(line)([...CLAUDE_PRINT_SOURCES, ...command.slice(CLAUDE_PRINT.length)]);
+    inShell(line)([...CLAUDE_PRINT_SOURCES, ...command.slice(CLAUDE_PRINT.length)]);
 }
 
 /** Takes the capabilities from root that open every folder. */
@@ -36,11 +34,11 @@ interface Refusal {
 
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   "a folder whose path is not UTF-8": {
-    wrap: around(`mkdir "$HOME"/${BYTES}; cd "$HOME"/${BYTES}; "$@"`),
+    wrap: inShell(`mkdir "$HOME"/${BYTES}; cd "$HOME"/${BYTES}; "$@"`),
     message: "Cannot work in the current folder: its path is not UTF-8",
   },
   "a folder that it may not enter": {
-    wrap: around(`mkdir "$HOME"/in; cd "$HOME"/in; chmod 0 .; ${LIKE_ANYBODY} "$@"; code=$?;
+    wrap: inShell(`mkdir "$HOME"/in; cd "$HOME"/in; chmod 0 .; ${LIKE_ANYBODY} "$@"; code=$?;
       chmod 700 .; exit $code`),
     message: "Cannot work in HOME/in: Permission denied",
     lack: LIKE_ANYBODY === "" ? undefined : missingTool("setpriv"),
@@ -50,15 +48,15 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     message: "Cannot read the command line: argument 7 is not UTF-8",
   },
   "a TMPDIR that is not UTF-8": {
-    wrap: around(`TMPDIR="$HOME"/${BYTES} "$@"`),
+    wrap: inShell(`TMPDIR="$HOME"/${BYTES} "$@"`),
     message: "Cannot use TMPDIR: it is not UTF-8",
   },
   "fewer files than a run takes": {
-    wrap: around(`ulimit -n 47; "$@"`),
+    wrap: inShell(`ulimit -n 47; "$@"`),
     message: "Cannot run claude: only 47 files may be open at once",
   },
   "a HOME that is not UTF-8": {
-    wrap: around(`HOME=${BYTES} "$@"`),
+    wrap: inShell(`HOME=${BYTES} "$@"`),
     message: "Cannot use HOME: it is not UTF-8",
   },
 };
@@ -81,14 +79,11 @@ for (const [what, { wrap, message, lack }] of Object.entries(REFUSALS)) {
 Deno.test("variables that are not UTF-8 reach Claude Code", async () => {
   await using claude = await StandIn.set();
   const wrapper = `${claude.home.path}/wrapper`;
-  await Deno.writeTextFile(
-    wrapper,
-    `#!/bin/sh\nprintf %s "$ODD" > "$HOME/odd"; exec ${claude.binary} "$@"\n`,
-    { mode: 0o755 },
-  );
+  const script = `#!/bin/sh\nprintf %s "$ODD" > "$HOME/odd"; exec ${claude.binary} "$@"\n`;
+  await writeScript(wrapper, script);
   const run = await claude.print(["--claude-binary", wrapper, "hello"], {
     namesBinary: false,
-    wrap: around(`ODD=ä${BYTES} PATH="$PATH":/${BYTES} "$@"`),
+    wrap: inShell(`ODD=ä${BYTES} PATH="$PATH":/${BYTES} "$@"`),
   });
   assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
   const bytes = await Deno.readFile(`${claude.home.path}/odd`);
@@ -136,14 +131,10 @@ for (
     fn: async () => {
       await using claude = await StandIn.set({ turns: [[{ text: "You said: {prompt}" }]] });
       const wrapper = `${claude.home.path}/wrapper`;
-      await Deno.writeTextFile(wrapper, `#!/bin/sh\n${start} ${claude.binary} "$@"\n`, {
-        mode: 0o755,
-      });
-      const message = { role: "user", content: "one" };
-      const formats = ["--input-format", "stream-json", "--output-format", "stream-json"];
+      await writeScript(wrapper, `#!/bin/sh\n${start} ${claude.binary} "$@"\n`);
       const { code, stdout, stderr } = await claude.print(
-        [...formats, "--verbose", "--claude-binary", wrapper],
-        { stdin: `${JSON.stringify({ type: "user", message })}\n`, namesBinary: false },
+        [...CONVERSATION, "--claude-binary", wrapper],
+        { stdin: callerLines([userMessage("one")]), namesBinary: false },
       );
       assertEquals([code, stderr], [0, ""]);
       assertStringIncludes(stdout, '"result":"You said: one"');

@@ -13,12 +13,7 @@ import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
 import { normalized } from "../../frames/normalized.ts";
 import { StandIn } from "../stand_in.ts";
-
-const FORMATS: Readonly<Record<string, readonly string[]>> = {
-  text: [],
-  json: ["--output-format", "json"],
-  "stream-json": ["--output-format", "stream-json", "--verbose"],
-};
+import { CONVERSATION, STREAM_FORMAT, userMessage } from "../../caller_lines.ts";
 
 const TOOL: Partial<Scenario> = {
   turns: [[{ text: "I look.", tools: [{ name: "Bash", input: { command: "pwd" } }] }, {
@@ -69,7 +64,7 @@ function comparable(stdout: string): unknown {
 
 /** Runs without and with --record, compares the output, and returns the tape. */
 async function tapeOf(format: string): Promise<unknown> {
-  const args = FORMATS[format] ?? [];
+  const args = ["--output-format", format, ...format === "stream-json" ? ["--verbose"] : []];
   await using claude = await StandIn.set(TOOL);
   const plain = await claude.printInProcess([...args, "look"]);
   const run = await claude.printInProcess([...args, "--record", folderOf(claude), "look"]);
@@ -116,14 +111,11 @@ Deno.test("a run ended by SIGKILL is recorded without secrets", async () => {
     hang: "stream",
     turns: [[{ text: `Half an answer with ${key} and its end` }]],
   });
-  const run = claude.start(
-    [...FORMATS["stream-json"] ?? [], "--record", folderOf(claude), "hello"],
-    {
-      killed: true,
-      env: { ANTHROPIC_API_KEY: key },
-      onStdout: () => run.kill("SIGKILL"),
-    },
-  );
+  const run = claude.start([...STREAM_FORMAT, "--record", folderOf(claude), "hello"], {
+    killed: true,
+    env: { ANTHROPIC_API_KEY: key },
+    onStdout: () => run.kill("SIGKILL"),
+  });
   const { stdout } = await run.ended;
   const { meta, cast, tape } = readCassette(folderOf(claude));
   assertEquals(framesOn(tape).map(({ frame }) => frame), [JSON.parse(stdout)]);
@@ -143,21 +135,15 @@ Deno.test("a conversation is recorded with its caller's lines", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
   const lines = [
     { type: "control_request", request_id: "i", request: { subtype: "initialize", hooks: null } },
-    { type: "user", message: { role: "user", content: "one" } },
+    userMessage("one"),
     { type: "keep_alive", access_token: token },
-    { type: "user", message: { role: "user", content: `two ${token}` }, priority: "later" },
+    userMessage(`two ${token}`, { priority: "later" }),
   ].map((line) => JSON.stringify(line));
-  const run = await claude.print(
-    [
-      ...["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
-      ...["--record", folderOf(claude)],
-    ],
-    { stdin: `${lines.join("\n")}\n`, env: { MY_TOKEN: token }, killed: true },
-  );
-  assertEquals([run.code, run.stdout.match(/"type":"result"/gu)?.length], [0, 2]);
-  const { tape } = recorded(claude, {
-    stdout: run.stdout.replaceAll(token, "[redacted]"),
+  const run = await claude.print([...CONVERSATION, "--record", folderOf(claude)], {
+    ...{ stdin: `${lines.join("\n")}\n`, env: { MY_TOKEN: token }, killed: true },
   });
+  assertEquals([run.code, run.stdout.match(/"type":"result"/gu)?.length], [0, 2]);
+  const { tape } = recorded(claude, { stdout: run.stdout.replaceAll(token, "[redacted]") });
   const wrote = tape.flatMap((entry) => entry.dir === "write" ? [entry.data] : []);
   assertEquals(wrote, lines.map((line) => `${line.replaceAll(token, "[redacted]")}\n`));
   const info = JSON.parse((await cassette(claude, "info", ["--json"])).stdout);
@@ -233,7 +219,7 @@ Deno.test("a recording carries the learnt profile of its version", async () => {
     constants: { "system/init learnt_key": "learnt" },
   });
   storeLearntProfile(profile, env);
-  const args = [...FORMATS["stream-json"] ?? [], "--record", folderOf(claude), "hello"];
+  const args = [...STREAM_FORMAT, "--record", folderOf(claude), "hello"];
   const run = await claude.print(args, { env });
   assertEquals(run.frames[0]?.["learnt_key"], "learnt");
   await Deno.remove(env.XDG_CACHE_HOME, { recursive: true });

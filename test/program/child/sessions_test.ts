@@ -3,11 +3,8 @@ import { namesIn } from "../../../ffi/files/at_path.ts";
 import { givenIdsIn } from "../../../src/sandbox/folder/given_ids.ts";
 import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
 import { StandIn, type StartOptions, until } from "../stand_in.ts";
+import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
 
-const CONVERSATION = [
-  ...["--input-format", "stream-json"],
-  ...["--output-format", "stream-json", "--verbose"],
-];
 const ID = "123e4567-e89b-42d3-a456-426614174000";
 
 /** A stand-in whose turns wait for the file `go`. */
@@ -117,11 +114,10 @@ Deno.test("a message keeps its caller's id, also after SIGKILL", async () => {
   await using held = await heldClaude();
   const { claude, go, transcript } = held;
   const given = (last: number) => `3b241101-e2bb-4255-8caf-4136c566a96${last}`;
-  const said = (text: string, uuid: string): StartOptions => {
-    const message = { role: "user", content: text };
-    // The output of a conversation is not that of a run.
-    return { stdin: `${JSON.stringify({ type: "user", message, uuid })}\n`, killed: true };
-  };
+  // The output of a conversation is not that of a run.
+  const said = (text: string, uuid: string): StartOptions => ({
+    ...{ stdin: callerLines([userMessage(text, { uuid })]), killed: true },
+  });
   const runs = folderOfRuns(claude.home.tmp);
   const isNoted = () => namesIn(runs).some((name) => givenIdsIn(`${runs}/${name}`).size > 0);
   const first = claude.start([...CONVERSATION, "--session-id", ID], said("one", given(1)));

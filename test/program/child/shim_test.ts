@@ -137,10 +137,7 @@ Deno.test("shim status names the problem and the remedy", async () => {
   const first = `put it first: export PATH="${dir}:$PATH"`;
   const cases: readonly [string, Env, ...string[]][] = [
     ["CLAUDE_PRINT_SHIM=off is in the environment", { CLAUDE_PRINT_SHIM: "off" }],
-    [
-      `${dir} is behind ${path} on PATH; ${first}`,
-      { PATH: `${path}:${dir}:${env["PATH"]}` },
-    ],
+    [`${dir} is behind ${path} on PATH; ${first}`, { PATH: `${path}:${dir}:${env["PATH"]}` }],
     [`${dir} is not on PATH; ${first}`, { PATH: `${path}:${env["PATH"]}` }, dir],
   ];
   for (const [problem, more, ...args] of cases) {

@@ -8,6 +8,7 @@ import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { StandIn, until } from "../stand_in.ts";
 import { runInTerminal } from "../terminal_run.ts";
 import { PASSING_S, passTime } from "../../time_out.ts";
+import { inShell } from "../../in_shell.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
@@ -41,8 +42,9 @@ Deno.test("a run under nohup survives SIGHUP", async () => {
   await using claude = await StandIn.set({
     sabotage: [{ at: "prompt", run: `${NAME_RUN}; kill -s HUP $RUN` }],
   });
-  const wrap = (command: readonly string[]) => ["nohup", ...command];
-  const { code, result } = await claude.print([...JSON_FORMAT, "hello"], { wrap });
+  const { code, result } = await claude.print([...JSON_FORMAT, "hello"], {
+    wrap: (command) => ["nohup", ...command],
+  });
   assertEquals([code, result["result"]], [0, "Hello from the stand-in."]);
 });
 
@@ -52,8 +54,7 @@ Deno.test(skipIfLacking(missingTool("prlimit"), {
     await using claude = await StandIn.set({
       sabotage: [{ at: "answer", run: `${NAME_RUN}; prlimit --pid $RUN --fsize=0` }],
     });
-    const out = `${claude.home.path}/out`;
-    const wrap = (command: readonly string[]) => ["sh", "-c", 'exec "$@" > "$0"', out, ...command];
+    const wrap = inShell(`exec "$@" > ${claude.home.path}/out`);
     const args = ["--output-format", "stream-json", "--verbose", "--no-session-persistence"];
     const { code, stderr } = await claude.print([...args, "hello"], { wrap, killed: true });
     assertEquals([code, await leftovers(claude.home)], [2, []]);
@@ -150,11 +151,13 @@ Deno.test("the child's terminal follows the size of the user's", async () => {
       resize({ rows: 40, cols: 90 });
     },
   });
-  assertEquals(run.exit, { kind: "exited", code: 0 });
-  assertEquals(
-    (await claude.journal("resize")).map(({ rows, columns }) => ({ rows, columns })),
-    [{ rows: 40, columns: 90 }],
-  );
+  const exit = { kind: "exited", code: 0 } as const;
+  assertEquals(run, { exit, output: "Hello from the stand-in.\r\n" });
+  const [start] = await claude.journal("start");
+  assertEquals(start?.size, { rows: 33, columns: 101 });
+  const resized = (await claude.journal("resize")).map(({ rows, columns }) => [rows, columns]);
+  assertEquals(resized, [[40, 90]]);
+  assertEquals(await leftovers(home), []);
 });
 
 Deno.test("a child that ignores SIGTERM after its answer is killed", async () => {

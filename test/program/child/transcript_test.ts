@@ -8,6 +8,7 @@ import { startProgram } from "../../start_program.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
 import { StandIn } from "../stand_in.ts";
+import { inShell } from "../../in_shell.ts";
 
 const HELLO = "Hello from the stand-in.";
 const JSON_FORMAT = ["--output-format", "json"];
@@ -157,9 +158,10 @@ const ON_A_SMALL_DISK = `
   exit $code
 `;
 
-function onSmallDisk(command: readonly string[]): readonly string[] {
-  return ["unshare", "-rm", "/bin/sh", "-c", ON_A_SMALL_DISK, "sh", ...command];
-}
+const onSmallDisk = (command: readonly string[]) => [
+  ...["unshare", "-rm"],
+  ...inShell(ON_A_SMALL_DISK)(command),
+];
 
 /** The warning that a transcript is kept. */
 function keptFor(reason: string): RegExp {

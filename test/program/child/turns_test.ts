@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { StandIn } from "../stand_in.ts";
+import { STREAM_FORMAT } from "../../caller_lines.ts";
+import { writeFiles } from "../../write_files.ts";
 
 const HELLO = "Hello from the stand-in.";
 const JSON_FORMAT = ["--output-format", "json"];
-const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 
 /** Three model calls; the first two use tools, and one tool fails. */
 const THREE_CALLS: Scenario["turns"] = [[
@@ -111,11 +112,8 @@ Deno.test("a background task or a hook starts another turn", async () => {
   const { project, path } = hook.home;
   const command = `[ -e ${path}/once ] || echo '{"decision": "block", "reason": "more"}'; ` +
     `touch ${path}/once`;
-  await Deno.mkdir(`${project}/.claude`);
-  await Deno.writeTextFile(
-    `${project}/.claude/settings.json`,
-    JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }),
-  );
+  const hooks = { Stop: [{ hooks: [{ type: "command", command }] }] };
+  await writeFiles(project, { ".claude/settings.json": { hooks } });
   const { code, stdout } = await hook.printInProcess(["work"]);
   assertEquals([code, stdout], [0, "Second.\n"]);
   assertEquals(await origins(hook), ["stdin", "hook"]);

@@ -13,7 +13,7 @@ export function saysVersion(version: string): string {
  */
 export async function putFakeNpm(
   folder: string,
-  { versions, before = "" }: { readonly versions: readonly string[]; readonly before?: string },
+  { versions, before }: { readonly versions: readonly string[]; readonly before: string },
 ): Promise<void> {
   await writeScript(
     `${folder}/bin/npm`,

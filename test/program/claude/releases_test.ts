@@ -6,6 +6,7 @@ import { claudeAgainst } from "../../../src/commands/drift/claude_against.ts";
 import { until } from "../stand_in.ts";
 import { writeScript } from "../../write_script.ts";
 import { putFakeNpm, saysVersion } from "./fake_npm.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 interface Scene {
   readonly folder: string;
@@ -22,32 +23,29 @@ const VERSIONS = ["5.5.4", "5.5.10", "5.5.5", "6.0.0-beta.1"];
 /** A home and a registry that has the versions 5.5.4, 5.5.5 and 5.5.10. */
 async function inScene(
   use: (scene: Scene) => Promise<void>,
-  { before }: { readonly before?: string } = {},
+  { before = "" }: { readonly before?: string } = {},
 ): Promise<void> {
-  const folder = Deno.realPathSync(await Deno.makeTempDir());
-  try {
-    for (const name of ["bin", "releases", "tmp", "home", "cache"]) {
-      await Deno.mkdir(`${folder}/${name}`, { recursive: true });
-    }
-    for (const version of VERSIONS) {
-      await writeScript(`${folder}/releases/${version}`, saysVersion(version));
-    }
-    await putFakeNpm(folder, { versions: VERSIONS, ...(before === undefined ? {} : { before }) });
-    await use({
-      folder,
-      tmp: `${folder}/tmp`,
-      releases: `${folder}/cache/claude-print/releases`,
-      env: {
-        PATH: `${folder}/bin:/usr/bin:/bin`,
-        HOME: `${folder}/home`,
-        TMPDIR: `${folder}/tmp`,
-        XDG_CACHE_HOME: `${folder}/cache`,
-      },
-      calls: () => Deno.readTextFileSync(`${folder}/calls`).trim().split("\n").length,
-    });
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+  using temp = tempFolder();
+  const folder = temp.path;
+  for (const name of ["bin", "releases", "tmp", "home", "cache"]) {
+    await Deno.mkdir(`${folder}/${name}`, { recursive: true });
   }
+  for (const version of VERSIONS) {
+    await writeScript(`${folder}/releases/${version}`, saysVersion(version));
+  }
+  await putFakeNpm(folder, { versions: VERSIONS, before });
+  await use({
+    folder,
+    tmp: `${folder}/tmp`,
+    releases: `${folder}/cache/claude-print/releases`,
+    env: {
+      PATH: `${folder}/bin:/usr/bin:/bin`,
+      HOME: `${folder}/home`,
+      TMPDIR: `${folder}/tmp`,
+      XDG_CACHE_HOME: `${folder}/cache`,
+    },
+    calls: () => Deno.readTextFileSync(`${folder}/calls`).trim().split("\n").length,
+  });
 }
 
 async function failure(promise: Promise<unknown>): Promise<string> {
@@ -244,14 +242,11 @@ wait
   await inScene(async ({ env, tmp }) => {
     const stop = new AbortController();
     const fetched = fetchRelease("5.5.5", { env, signal: stop.signal });
-    await until(() => Promise.resolve(fileAt(`${tmp}/pids`) !== undefined), "the download begins");
+    await until(() => fileAt(`${tmp}/pids`) !== undefined, "the download begins");
     stop.abort(new Error("enough"));
     await assertRejects(() => fetched, Error, "enough");
     for (const pid of Deno.readTextFileSync(`${tmp}/pids`).trim().split(" ")) {
-      await until(
-        () => Promise.resolve(fileAt(`/proc/${pid}`) === undefined),
-        `process ${pid} ends`,
-      );
+      await until(() => fileAt(`/proc/${pid}`) === undefined, `process ${pid} ends`);
     }
     assertEquals(namesIn(tmp), ["pids"]);
   }, { before });

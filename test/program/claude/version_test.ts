@@ -10,14 +10,12 @@ import { CliError } from "../../../src/cli_error.ts";
 import { NOWHERE } from "../../nowhere.ts";
 import { OTHER_USER_LACK } from "../../other_user.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await use(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using temp = tempFolder();
+  const folder = temp.path;
+  await use(folder);
 }
 
 Deno.test("an executable is found as a shell finds it", async () => {

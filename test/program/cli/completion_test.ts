@@ -5,6 +5,7 @@ import { completion } from "../../../src/cli/help/completion.ts";
 import type { Shell } from "../../../src/cli/parsed_arguments.ts";
 import { missingTool } from "../../missing_tool.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 const SHELLS: readonly Shell[] = ["bash", "zsh", "fish"];
 
@@ -119,29 +120,26 @@ function testIn(
   Deno.test(skipIfLacking(missingTool(shell), {
     name: `${shell} offers fitting words and paths`,
     fn: async () => {
-      const dir = Deno.realPathSync(Deno.makeTempDirSync());
-      try {
-        Deno.mkdirSync(`${dir}/folder`);
-        Deno.writeTextFileSync(`${dir}/file.txt`, "");
-        Deno.writeTextFileSync(`${dir}/_claude-print`, completion(shell));
-        const { stdout, stderr } = await new Deno.Command(shell, {
-          args: [...command(cases.map(([line]) => `claude-print ${line}`))],
-          cwd: dir,
-          clearEnv: true,
-          env: { HOME: dir, PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TERM: "dumb" },
-          stdin: "null",
-          // A prompt that does not answer is a failure too.
-          signal: AbortSignal.timeout(60_000),
-        }).output();
-        assertEquals(new TextDecoder().decode(stderr), "");
-        const printed = new TextDecoder().decode(stdout).split(/^the end\r?$/m);
-        for (const [index, [line, expected]] of cases.entries()) {
-          const names = offers(`${printed[index]}`).map((name) => name.replace(/\/$/, ""));
-          const fitting = typeof expected === "string" ? FOUND[expected] : expected;
-          assertEquals(names.filter((name) => name !== "").toSorted(), fitting.toSorted(), line);
-        }
-      } finally {
-        Deno.removeSync(dir, { recursive: true });
+      using temp = tempFolder();
+      const dir = temp.path;
+      Deno.mkdirSync(`${dir}/folder`);
+      Deno.writeTextFileSync(`${dir}/file.txt`, "");
+      Deno.writeTextFileSync(`${dir}/_claude-print`, completion(shell));
+      const { stdout, stderr } = await new Deno.Command(shell, {
+        args: [...command(cases.map(([line]) => `claude-print ${line}`))],
+        cwd: dir,
+        clearEnv: true,
+        env: { HOME: dir, PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TERM: "dumb" },
+        stdin: "null",
+        // A prompt that does not answer is a failure too.
+        signal: AbortSignal.timeout(60_000),
+      }).output();
+      assertEquals(new TextDecoder().decode(stderr), "");
+      const printed = new TextDecoder().decode(stdout).split(/^the end\r?$/m);
+      for (const [index, [line, expected]] of cases.entries()) {
+        const names = offers(`${printed[index]}`).map((name) => name.replace(/\/$/, ""));
+        const fitting = typeof expected === "string" ? FOUND[expected] : expected;
+        assertEquals(names.filter((name) => name !== "").toSorted(), fitting.toSorted(), line);
       }
     },
   }));

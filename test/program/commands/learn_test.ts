@@ -7,36 +7,32 @@ import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { someProfile } from "../../claude/versions/some_profile.ts";
 import { until } from "../stand_in.ts";
 import { startProgram } from "../../start_program.ts";
+import { saysVersion } from "../claude/fake_npm.ts";
+import { writeScript } from "../../write_script.ts";
 
 const QUIET = { say: () => {}, warn: () => {} };
 const NEEDED = [
-  "exactSocket",
-  "hooks",
-  "socket",
-  "statusFile",
-  "statusLine",
-  "statusLineOnRequest",
+  ...["exactSocket", "hooks", "socket", "statusFile", "statusLine", "statusLineOnRequest"],
 ];
 
 /** A folder with a Claude Code of a version, and a cache. */
 async function installed(version: string) {
   const folder = await Deno.makeTempDir();
   const binary = `${folder}/claude`;
-  await Deno.writeTextFile(binary, `#!/bin/sh\necho "${version} (Claude Code)"\n`, { mode: 0o755 });
+  await writeScript(binary, saysVersion(version));
   const env = {
     ...Deno.env.toObject(),
     DENO_DIR: await denoDir(),
     XDG_CACHE_HOME: `${folder}/cache`,
     TMPDIR: folder,
   };
-  const run = (...args: string[]) =>
-    startProgram([...CLAUDE_PRINT, "learn", "--claude-binary", binary, ...args], {
-      env,
-      cwd: folder,
-    })
-      .ended;
+  const start = (...args: string[]) => {
+    const command = [...CLAUDE_PRINT, "learn", "--claude-binary", binary, ...args];
+    return startProgram(command, { env, cwd: folder });
+  };
+  const run = (...args: string[]) => start(...args).ended;
   return {
-    ...{ folder, binary, env, run },
+    ...{ folder, binary, env, start, run },
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
 }
@@ -49,18 +45,14 @@ function namesBelow(folder: string): readonly string[] {
 }
 
 Deno.test("learn --check knows shipped versions and no newer one", async () => {
-  await using shipped = await installed("2.1.300");
-  assertEquals(await shipped.run("--check"), {
-    code: 0,
-    stdout: "Claude Code 2.1.300: known to this claude-print\n",
-    stderr: "",
-  });
-  await using newer = await installed("95.0.0");
-  assertEquals(await newer.run("--check"), {
-    code: 1,
-    stdout: "Claude Code 95.0.0: not known; run claude-print learn\n",
-    stderr: "",
-  });
+  const told = {
+    "2.1.300": { code: 0, stdout: "Claude Code 2.1.300: known to this claude-print\n" },
+    "95.0.0": { code: 1, stdout: "Claude Code 95.0.0: not known; run claude-print learn\n" },
+  };
+  for (const [version, expected] of Object.entries(told)) {
+    await using claude = await installed(version);
+    assertEquals(await claude.run("--check"), { ...expected, stderr: "" });
+  }
 });
 
 Deno.test("learn keeps what it has measured for later runs", async () => {
@@ -131,11 +123,8 @@ Deno.test("SIGINT ends a measurement and leaves nothing", async () => {
     `#!/bin/sh\n[ "$1" != --version ] || { echo "95.0.0 (Claude Code)"; exit; }\n` +
       `echo $$ > ${noted}.new; mv ${noted}.new ${noted}; exec sleep 100\n`,
   );
-  const { child, ended } = startProgram([
-    ...CLAUDE_PRINT,
-    ...["learn", "--claude-binary", binary],
-  ], { env, cwd: folder });
-  await until(() => Promise.resolve(fileAt(noted) !== undefined), "it measures");
+  const { child, ended } = claude.start();
+  await until(() => fileAt(noted) !== undefined, "it measures");
   child.kill("SIGINT");
   const { code, stdout, stderr } = await ended;
   assertEquals([code, stdout], [130, ""]);
@@ -150,13 +139,9 @@ Deno.test("an unwritable cache is named with a remedy", async () => {
   await using claude = await installed("95.0.0");
   const measure: Measure = () => Promise.resolve(someProfile("95.0.0"));
   const { signal } = new AbortController();
-  for (
-    const [cache, why] of [
-      ["/dev/null/cache", "Not a directory"],
-      // A file system on which no file can be made.
-      ["/proc/self", "claude-print"],
-    ] as const
-  ) {
+  // No file can be made in /proc.
+  const caches = { "/dev/null/cache": "Not a directory", "/proc/self": "claude-print" };
+  for (const [cache, why] of Object.entries(caches)) {
     const env = { XDG_CACHE_HOME: cache };
     const error = await assertRejects(
       () => keepProfile(claude.binary, { env, signal, measure, ...QUIET }),
@@ -169,16 +154,14 @@ Deno.test("an unwritable cache is named with a remedy", async () => {
 });
 
 Deno.test("learn refuses what is no Claude Code or too old", async () => {
-  await using old = await installed("2.1.197");
-  await assertRejects(
-    () => learn({ check: false, claudeBinary: old.binary }, { env: old.env }),
-    CliError,
-    "Claude Code 2.1.197 is too old",
-  );
-  await using none = await installed("nonsense");
-  await assertRejects(
-    () => learn({ check: true, claudeBinary: none.binary }, { env: none.env }),
-    CliError,
-    "it is no Claude Code",
-  );
+  for (
+    const [version, check, why] of [
+      ["2.1.197", false, "Claude Code 2.1.197 is too old"],
+      ["nonsense", true, "it is no Claude Code"],
+    ] as const
+  ) {
+    await using claude = await installed(version);
+    const { binary: claudeBinary, env } = claude;
+    await assertRejects(() => learn({ check, claudeBinary }, { env }), CliError, why);
+  }
 });

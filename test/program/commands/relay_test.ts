@@ -12,15 +12,16 @@ import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
 import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 /** A relay as a program, with a folder of its own. */
 async function relay(
   args: readonly string[],
   use: (url: string) => Promise<void>,
-  env: Readonly<Record<string, string>> = {},
+  { wrap = [], ...env }: { readonly wrap?: readonly string[]; readonly CI?: string } = {},
 ): Promise<ProgramOutput> {
   const { promise: url, resolve } = Promise.withResolvers<string>();
-  const { child, ended } = startProgram([...CLAUDE_PRINT, "relay", ...args], {
+  const { child, ended } = startProgram([...wrap, ...CLAUDE_PRINT, "relay", ...args], {
     env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir(), ...env },
     cwd: "/",
     onStdout: (text) => text.endsWith("\n") && resolve(text.trim()),
@@ -80,8 +81,7 @@ Deno.test("relay records, plays offline and prints statistics", async () => {
   assertEquals([played.code, played.stderr], [0, ""]);
 
   const missed = await relay([...recording, "--offline", "--match", "exact"], async (url) => {
-    const [status] = await ask(url, '{"at":"2026-11-26"}');
-    assertEquals(status, 503);
+    assertEquals((await ask(url, '{"at":"2026-11-26"}'))[0], 503);
   });
   assertEquals([missed.code, there.asked.length], [1, 1]);
   assertStringIncludes(
@@ -102,7 +102,8 @@ Deno.test("relay fails if the API did not answer", async () => {
 });
 
 Deno.test("SIGTERM records a running answer as broken off", async () => {
-  const folder = Deno.makeTempDirSync();
+  using temp = tempFolder();
+  const folder = temp.path;
   const release = Promise.withResolvers<void>();
   const api = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, () => {
     const body = new ReadableStream<Uint8Array>({
@@ -125,14 +126,10 @@ Deno.test("SIGTERM records a running answer as broken off", async () => {
   assertEquals([code, stderr], [0, ""]);
   await assertRejects(async () => await reader?.read());
   const [exchange, ...others] = [...readExchanges(`${folder}/api`)].map(({ exchange }) => exchange);
-  assertEquals([exchange?.response.whole, exchange?.response.chunks.length, others], [
-    false,
-    1,
-    [],
-  ]);
+  const { whole, chunks } = exchange?.response ?? {};
+  assertEquals([whole, chunks?.length, others], [false, 1, []]);
   release.resolve();
   await api.shutdown();
-  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("relay asks nobody under CI=true unless it is allowed", async () => {
@@ -198,24 +195,23 @@ Deno.test("relay names errors of port, cassette and flags", async () => {
 });
 
 Deno.test("impossible relay flags are refused", () => {
-  for (
-    const [args, why] of [
-      [["--speed", "fast"], '--speed "fast" is no number'],
-      [["--match", "fuzzy"], '--match does not take "fuzzy"'],
-      [["--ignore", "metadata"], '--ignore "metadata" is no JSON pointer'],
-      [["--ignore", "/a", "--match", "exact"], "--ignore goes with --match normalized alone"],
-      [["--upstream", "ftp://x"], '--upstream "ftp://x" is no URL of the web'],
-    ] as const
-  ) {
-    assertThrows(() => parseCommand("relay", ["--cache", "/nowhere", ...args]), CliError, why);
+  const refused = {
+    "--speed fast": '--speed "fast" is no number',
+    "--match fuzzy": '--match does not take "fuzzy"',
+    "--ignore metadata": '--ignore "metadata" is no JSON pointer',
+    "--ignore /a --match exact": "--ignore goes with --match normalized alone",
+    "--upstream ftp://x": '--upstream "ftp://x" is no URL of the web',
+  };
+  for (const [flags, why] of Object.entries(refused)) {
+    const args = ["--cache", "/nowhere", ...flags.split(" ")];
+    assertThrows(() => parseCommand("relay", args), CliError, why);
   }
 });
 
 Deno.test("an unread stderr does not block the relay", async () => {
-  const folder = Deno.makeTempDirSync();
-  Deno.mkdirSync(`${folder}/api`);
+  using temp = tempFolder({ "api/": "" });
   const { promise: url, resolve } = Promise.withResolvers<string>();
-  const [program = "", ...args] = [...CLAUDE_PRINT, "relay", "--cache", folder];
+  const [program = "", ...args] = [...CLAUDE_PRINT, "relay", "--cache", temp.path];
   const child = new Deno.Command(program, {
     args,
     clearEnv: true,
@@ -238,39 +234,24 @@ Deno.test("an unread stderr does not block the relay", async () => {
   assertEquals((await child.status).code, 1);
   await reading;
   await child.stderr.cancel();
-  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("relay recovers from a lack of file descriptors", async () => {
-  const folder = Deno.makeTempDirSync();
-  Deno.mkdirSync(`${folder}/api`);
-  const { promise: url, resolve } = Promise.withResolvers<string>();
-  const { child, ended } = startProgram(
-    ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", ...CLAUDE_PRINT, "relay", "--cache", folder],
-    {
-      env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
-      cwd: "/",
-      onStdout: (text) => text.endsWith("\n") && resolve(text.trim()),
-    },
-  );
-  const { hostname, port } = new URL(await url);
-  const opened: Deno.TcpConn[] = [];
-  for (let number = 0; number < 80; number++) {
-    try {
-      opened.push(await Deno.connect({ hostname, port: Number(port) }));
-    } catch {
-      // It takes none at the moment.
+  using temp = tempFolder({ "api/": "" });
+  const { code } = await relay(["--cache", temp.path], async (url) => {
+    const { hostname, port } = new URL(url);
+    // It takes no more of them at some moment.
+    const opened = await Promise.allSettled(
+      Array.from({ length: 80 }, () => Deno.connect({ hostname, port: Number(port) })),
+    );
+    for (const each of opened) if (each.status === "fulfilled") each.value.close();
+    let status: number | undefined;
+    while (status === undefined) {
+      const response = await fetch(`${url}/v1/models`).catch(() => undefined);
+      await response?.body?.cancel();
+      status = response?.status;
     }
-  }
-  for (const connection of opened) connection.close();
-  let status: number | undefined;
-  while (status === undefined) {
-    const response = await fetch(`${await url}/v1/models`).catch(() => undefined);
-    await response?.body?.cancel();
-    status = response?.status;
-  }
-  assertEquals(status, 503);
-  child.kill("SIGTERM");
-  assertEquals((await ended).code, 1);
-  await Deno.remove(folder, { recursive: true });
+    assertEquals(status, 503);
+  }, { wrap: ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh"] });
+  assertEquals(code, 1);
 });

@@ -14,104 +14,66 @@ import { StandIn, until } from "../stand_in.ts";
 import { leftovers } from "../../leftovers.ts";
 import { startProgram } from "../../start_program.ts";
 import { isOurUnit } from "../../../src/serve/unit/unit_files.ts";
-
-/** A folder for everything of a server's, and servers in it. */
-async function scene() {
-  const folder = await Deno.realPath(await Deno.makeTempDir());
-  const env = { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir(), TMPDIR: folder, HOME: folder };
-  return {
-    folder,
-    start: async (...args: string[]) => {
-      const { promise: told, resolve } = Promise.withResolvers<string>();
-      const { child, ended } = startProgram([...CLAUDE_PRINT, "serve", ...args], {
-        env,
-        cwd: "/",
-        onStdout: (text) => text.endsWith("\n") && resolve(text.trim()),
-      });
-      const socket = await Promise.race([told, ended.then(({ stdout }) => stdout)]);
-      return { child, ended, socket };
-    },
-    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
-  };
-}
-
-async function ask(socket: string, path: string): Promise<readonly [number, unknown]> {
-  using client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
-  const answer = await fetch(`http://localhost${path}`, { client });
-  return [answer.status, await answer.json()];
-}
+import { saidOf, socketClient } from "../serve/http/socket_client.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 Deno.test("one server listens and replaces a killed one", async () => {
-  await using there = await scene();
-  const first = await there.start();
-  assertEquals(first.socket, `${there.folder}/claude-print-${Deno.uid()}/serve/http.sock`);
-  assertEquals((Deno.lstatSync(first.socket).mode ?? 0) & 0o777, 0o600);
-  assertEquals((await ask(first.socket, "/healthz"))[0], 200);
-  const other = await (await there.start()).ended;
-  assertEquals([other.code, other.stdout], [2, ""]);
-  assertMatch(other.stderr, /^claude-print: Cannot start the server: another one is there, in /u);
-  first.child.kill("SIGKILL");
+  using temp = tempFolder();
+  const start = () => serve({ inTemp: temp.path });
+  await using first = await start();
+  assertEquals((Deno.lstatSync(first.httpSocket).mode ?? 0) & 0o777, 0o600);
+  using client = socketClient(first.httpSocket);
+  assertEquals((await client.ask("GET", "/healthz")).status, 200);
+  const { message } = await assertRejects(start, Error);
+  assertMatch(message, /: claude-print: Cannot start the server: another one is there, in /u);
+  first.kill("SIGKILL");
   await first.ended;
-  const second = await there.start();
-  assertEquals((await ask(second.socket, "/healthz"))[0], 200);
-  const [status, problem] = await ask(second.socket, "/nowhere");
-  assertEquals([status, (problem as { detail: string }).detail], [
-    404,
-    "Cannot answer GET /nowhere: there is no such path",
-  ]);
-  second.child.kill("SIGTERM");
-  assertEquals(await second.ended, { code: 0, stdout: `${second.socket}\n`, stderr: "" });
-  assertEquals([...Deno.readDirSync(there.folder)], []);
+  await using second = await start();
+  using another = socketClient(second.httpSocket);
+  assertEquals((await another.ask("GET", "/healthz")).status, 200);
+  const { status, body } = await another.ask("GET", "/nowhere");
+  assertEquals([status, body.detail], [404, "Cannot answer GET /nowhere: there is no such path"]);
+  second.kill("SIGTERM");
+  const stdout = `${second.httpSocket}\n`;
+  assertEquals(await second.ended, { code: 0, stdout, stderr: "" });
+  assertEquals(temp.names(), []);
 });
 
 Deno.test("serve answers on loopback only with the token", async () => {
-  await using there = await scene();
-  const { child, ended, socket } = await there.start("--port", "0", "--warm", "0");
-  const [path = "", line = ""] = socket.split("\n");
-  const [, url = "", file = ""] = /^(http:\/\/127\.0\.0\.1:\d+) \(its token: (.+)\)$/u.exec(line) ??
-    [];
+  using temp = tempFolder();
+  let told = "";
+  const args = ["--port", "0", "--warm", "0"];
+  await using server = await serve({ args, inTemp: temp.path, onStdout: (text) => told = text });
+  const [, url = "", file = ""] =
+    /^(http:\/\/127\.0\.0\.1:\d+) \(its token: (.+)\)$/mu.exec(told) ?? [];
   assertEquals((Deno.lstatSync(file).mode ?? 0) & 0o777, 0o600);
-  const token = Deno.readTextFileSync(file).trim();
-  const status = async (headers: Readonly<Record<string, string>>) => {
-    const answer = await fetch(`${url}/v1/conversations`, { headers });
-    await answer.body?.cancel();
-    return answer.status;
-  };
+  const authorization = `Bearer ${Deno.readTextFileSync(file).trim()}`;
+  const status = async (headers: Readonly<Record<string, string>>) =>
+    (await saidOf(await fetch(`${url}/v1/conversations`, { headers }))).status;
   assertEquals(await status({}), 401);
-  assertEquals(await status({ authorization: `Bearer ${token}` }), 200);
-  assertEquals(await status({ authorization: `Bearer ${token}`, origin: "http://a.example" }), 403);
-  assertEquals(await ask(path, "/v1/conversations"), [200, { conversations: [] }]);
-  child.kill("SIGTERM");
-  assertEquals((await ended).code, 0);
-  assertEquals([...Deno.readDirSync(there.folder)], []);
+  assertEquals(await status({ authorization }), 200);
+  assertEquals(await status({ authorization, origin: "http://a.example" }), 403);
+  using client = socketClient(server.httpSocket);
+  assertEquals((await client.ask("GET", "/v1/conversations")).body, { conversations: [] });
+  server.kill("SIGTERM");
+  assertEquals((await server.ended).code, 0);
+  assertEquals(temp.names(), []);
 });
 
 /** A server with a conversation in it that has been told something. */
 async function talking(claude: StandIn) {
-  const server = await serve({
-    args: ["--warm", "0"],
-    env: claude.home.env,
-    cwd: claude.home.project,
-  });
-  const client = Deno.createHttpClient({
-    proxy: { transport: "unix", path: `${server.env.XDG_RUNTIME_DIR}/claude-print/http.sock` },
-  });
-  const post = async (path: string, body: unknown) =>
-    await fetch(`http://localhost/v1/conversations${path}`, {
-      client,
-      method: "POST",
-      body: JSON.stringify(body),
-      headers: { "content-type": "application/json" },
-    });
+  const server = await serve({ env: claude.home.env, cwd: claude.home.project });
+  const client = socketClient(server.httpSocket);
   const opening = { profile: { args: ["--claude-binary", claude.binary] } };
-  const { id } = await (await post("", opening)).json();
-  await (await post(`/${id}/messages`, { content: "hello" })).body?.cancel();
+  const open = () => client.ask("POST", "/v1/conversations", opening);
+  const path = `/v1/conversations/${(await open()).body.id}`;
+  await client.ask("POST", `${path}/messages`, { content: "hello" });
   return {
     server,
-    open: () => post("", opening),
-    events: () => fetch(`http://localhost/v1/conversations/${id}/events`, { client }),
+    open,
+    events: () => client.request("GET", `${path}/events`),
     async [Symbol.asyncDispose]() {
-      client.close();
+      client[Symbol.dispose]();
       await server[Symbol.asyncDispose]();
     },
   };
@@ -137,11 +99,7 @@ Deno.test("SIGTERM waits for turns, a second signal ends them", async () => {
     if (last !== "SIGQUIT") {
       talk.server.kill("SIGTERM");
       // It says so once it has taken the first signal.
-      for (;;) {
-        const answer = await talk.open();
-        await answer.body?.cancel();
-        if (answer.status === 503) break;
-      }
+      while ((await talk.open()).status !== 503);
     }
     talk.server.kill(last);
     assertEquals((await talk.server.ended).code, 0);
@@ -159,7 +117,7 @@ Deno.test("the next server removes a killed server's leftovers", async () => {
     assert((await leftovers(claude.home)).length > 0);
   }
   {
-    await using _next = await serve({ args: ["--warm", "0"], env: claude.home.env });
+    await using _next = await serve({ env: claude.home.env });
   }
   assertEquals(await leftovers(claude.home), []);
   assertEquals(claude.transcripts().size, 1);
@@ -182,18 +140,12 @@ Deno.test("children wait for the profiles of a file", async () => {
   {
     await using server = await start(`${JSON.stringify({ args, asks: false })}\n\n`);
     await claude.untilNoted("start");
-    const socket = `${server.env.XDG_RUNTIME_DIR}/claude-print/http.sock`;
-    using client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
-    const answer = await fetch("http://localhost/v1/run", {
-      client,
-      method: "POST",
-      body: JSON.stringify({ prompt: "hello", args }),
-      headers: { "content-type": "application/json" },
-    });
-    assertEquals((await answer.json()).result.result, "You said hello");
-    const metrics = await fetch("http://localhost/metrics", { client });
+    using client = socketClient(server.httpSocket);
+    const { body } = await client.ask("POST", "/v1/run", { prompt: "hello", args });
+    assertEquals(body.result.result, "You said hello");
+    const metrics = await client.ask("GET", "/metrics");
     // It is the one for which a child has waited, and there is no other.
-    assertStringIncludes(await metrics.text(), "\nclaude_print_pool_profiles 1\n");
+    assertStringIncludes(metrics.body, "\nclaude_print_pool_profiles 1\n");
   }
   {
     const profiles = [
@@ -212,20 +164,19 @@ Deno.test("children wait for the profiles of a file", async () => {
     }
   }
   assertEquals(await leftovers(claude.home), []);
-  for (
-    const [lines, why] of [
-      ['{"record": true}', "its start is recorded"],
-      ['{"args": ["--continue"]}', "it goes on with a session"],
-    ] as const
-  ) {
-    const refused = await assertRejects(() => start(lines), Error);
-    assertStringIncludes(refused.message, why);
+  const refused = {
+    '{"record": true}': "its start is recorded",
+    '{"args": ["--continue"]}': "it goes on with a session",
+  };
+  for (const [line, why] of Object.entries(refused)) {
+    await assertRejects(() => start(line), Error, why);
   }
   assertEquals(await leftovers(claude.home), []);
 });
 
 Deno.test("serve --install writes units, --uninstall removes them", async () => {
-  const home = await Deno.makeTempDir();
+  using temp = tempFolder();
+  const home = temp.path;
   const serve = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     await startProgram([...CLAUDE_PRINT, "serve", ...args], {
       env: {
@@ -237,30 +188,26 @@ Deno.test("serve --install writes units, --uninstall removes them", async () => 
       },
       cwd: "/",
     }).ended;
-  try {
-    const nowhere = await serve(["--install"]);
-    assertEquals([nowhere.code, nowhere.stdout], [2, ""]);
-    assertMatch(nowhere.stderr, /XDG_RUNTIME_DIR is not set/u);
-    const installed = await serve(["--install"], { XDG_RUNTIME_DIR: home });
-    assertEquals([installed.code, installed.stderr], [0, ""]);
-    assertMatch(installed.stdout, /systemctl --user enable --now claude-print\.socket/u);
-    const path = `${home}/.config/systemd/user/claude-print.service`;
-    const text = await Deno.readTextFile(path);
-    assert(isOurUnit(text), text);
-    assertMatch(text, /^ExecStart=".+" "serve"$/mu);
-    assertMatch(text, /^Environment="PATH=\/usr\/bin:\/bin"$/mu);
-    assert(!text.includes("sk-ant-secret"));
-    await Deno.writeTextFile(path, "# mine\n", { append: true });
-    const refused = await serve(["--uninstall"]);
-    assertEquals([refused.code, refused.stdout], [2, ""]);
-    assertMatch(refused.stderr, /claude-print\.service" was written or changed by somebody else/u);
-    await Deno.writeTextFile(path, text);
-    assertEquals((await serve(["--uninstall"])).code, 0);
-    assertEquals([...Deno.readDirSync(`${home}/.config/systemd/user`)], []);
-    assertMatch((await serve(["--uninstall"])).stdout, /^There is nothing to remove in /u);
-    const both = await serve(["--uninstall", "--install"]);
-    assertMatch(both.stderr, /--install and --uninstall were both given/u);
-  } finally {
-    await Deno.remove(home, { recursive: true });
-  }
+  const nowhere = await serve(["--install"]);
+  assertEquals([nowhere.code, nowhere.stdout], [2, ""]);
+  assertMatch(nowhere.stderr, /XDG_RUNTIME_DIR is not set/u);
+  const installed = await serve(["--install"], { XDG_RUNTIME_DIR: home });
+  assertEquals([installed.code, installed.stderr], [0, ""]);
+  assertMatch(installed.stdout, /systemctl --user enable --now claude-print\.socket/u);
+  const path = `${home}/.config/systemd/user/claude-print.service`;
+  const text = await Deno.readTextFile(path);
+  assert(isOurUnit(text), text);
+  assertMatch(text, /^ExecStart=".+" "serve"$/mu);
+  assertMatch(text, /^Environment="PATH=\/usr\/bin:\/bin"$/mu);
+  assert(!text.includes("sk-ant-secret"));
+  await Deno.writeTextFile(path, "# mine\n", { append: true });
+  const refused = await serve(["--uninstall"]);
+  assertEquals([refused.code, refused.stdout], [2, ""]);
+  assertMatch(refused.stderr, /claude-print\.service" was written or changed by somebody else/u);
+  await Deno.writeTextFile(path, text);
+  assertEquals((await serve(["--uninstall"])).code, 0);
+  assertEquals([...Deno.readDirSync(`${home}/.config/systemd/user`)], []);
+  assertMatch((await serve(["--uninstall"])).stdout, /^There is nothing to remove in /u);
+  const both = await serve(["--uninstall", "--install"]);
+  assertMatch(both.stderr, /--install and --uninstall were both given/u);
 });

@@ -13,6 +13,9 @@ import { readUserSetup } from "../../../src/doctor/read_user_setup.ts";
 import type { Login } from "../../../src/sandbox/child/login.ts";
 import type { SweepVerdict } from "../../../src/sandbox/folder/sweep.ts";
 import { MISSING, NOWHERE } from "../../nowhere.ts";
+import { tempFolder } from "../../temp_folder.ts";
+import { saysVersion } from "../claude/fake_npm.ts";
+import { writeScript } from "../../write_script.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -87,39 +90,32 @@ Deno.test("a version is supported, new, or too old", async () => {
       [version, false, `${version} ${tooOld}`, "claude update"] as const
     ),
   ];
-  const cwd = await Deno.makeTempDir();
-  try {
-    for (const [index, [version, isOk, told, advice]] of rows.entries()) {
-      const named = `${cwd}/claude-${index}`;
-      const script = `#!/bin/sh\necho "${version} (Claude Code)"\n`;
-      await Deno.writeTextFile(named, script, { mode: 0o755 });
-      const { ok, detail, suggestion } = await claudeCheck({ named, env: {}, cwd });
-      assertEquals(ok, isOk, version);
-      assertStringIncludes(detail, told);
-      if (advice === undefined) assertEquals(suggestion, undefined, version);
-      else assertStringIncludes(suggestion ?? "", advice);
-    }
-    const other = `${cwd}/other`;
-    await Deno.writeTextFile(other, "#!/bin/sh\necho 2.1.330\n", { mode: 0o755 });
-    const { ok, detail, suggestion } = await claudeCheck({ named: other, env: {}, cwd });
-    assertEquals([ok, detail], [false, `Cannot use "${other}": it is not Claude Code`]);
-    assertStringIncludes(suggestion ?? "", "--claude-binary");
-  } finally {
-    await Deno.remove(cwd, { recursive: true });
+  using temp = tempFolder();
+  const cwd = temp.path;
+  for (const [index, [version, isOk, told, advice]] of rows.entries()) {
+    const named = `${cwd}/claude-${index}`;
+    await writeScript(named, saysVersion(version));
+    const { ok, detail, suggestion } = await claudeCheck({ named, env: {}, cwd });
+    assertEquals(ok, isOk, version);
+    assertStringIncludes(detail, told);
+    if (advice === undefined) assertEquals(suggestion, undefined, version);
+    else assertStringIncludes(suggestion ?? "", advice);
   }
+  const other = `${cwd}/other`;
+  await Deno.writeTextFile(other, "#!/bin/sh\necho 2.1.330\n", { mode: 0o755 });
+  const { ok, detail, suggestion } = await claudeCheck({ named: other, env: {}, cwd });
+  assertEquals([ok, detail], [false, `Cannot use "${other}": it is not Claude Code`]);
+  assertStringIncludes(suggestion ?? "", "--claude-binary");
 });
 
 Deno.test("a run needs a writable folder, which stays empty", async () => {
-  const tmp = await Deno.makeTempDir();
-  try {
-    const { ok, detail, data } = await fifoCheck(tmp);
-    assertEquals(ok, true, detail);
-    assertStringIncludes(detail, `works in ${tmp}, `);
-    assertEquals(typeof data["free_bytes"], "number");
-    assertEquals([...Deno.readDirSync(tmp)], []);
-  } finally {
-    await Deno.remove(tmp);
-  }
+  using temp = tempFolder();
+  const tmp = temp.path;
+  const { ok, detail, data } = await fifoCheck(tmp);
+  assertEquals(ok, true, detail);
+  assertStringIncludes(detail, `works in ${tmp}, `);
+  assertEquals(typeof data["free_bytes"], "number");
+  assertEquals([...Deno.readDirSync(tmp)], []);
   for (const wrong of [NOWHERE, MISSING, "/dev/null", "/sys"]) {
     const { ok, suggestion } = await fifoCheck(wrong);
     assertEquals(ok, false, wrong);

@@ -1,18 +1,16 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { pythonVerdict } from "../../../src/drift/sdk/python_sdk.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 /** Runs a test with a shell script in the place of an interpreter. */
 async function withPython(script: string, use: (python: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    const python = `${folder}/python3`;
-    await Deno.writeTextFile(python, `#!/bin/sh\n${script}\n`);
-    await Deno.chmod(python, 0o755);
-    await use(python);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using temp = tempFolder();
+  const folder = temp.path;
+  const python = `${folder}/python3`;
+  await Deno.writeTextFile(python, `#!/bin/sh\n${script}\n`);
+  await Deno.chmod(python, 0o755);
+  await use(python);
 }
 
 Deno.test("an interpreter that does not answer is ended", async () => {

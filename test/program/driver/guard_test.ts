@@ -26,7 +26,7 @@ Deno.test("Guard is a process that dispose ends", async () => {
   try {
     const guard = new Guard({ configDir, twinDir: `${folder}/twin` });
     // A process has no environment while it starts its program.
-    await until(() => Promise.resolve(processesOf(folder).length === 2), "both are there");
+    await until(() => processesOf(folder).length === 2, "both are there");
     guard[Symbol.dispose]();
     guard[Symbol.dispose]();
     assertEquals(processesOf(folder).length, 1);
@@ -37,6 +37,11 @@ Deno.test("Guard is a process that dispose ends", async () => {
   }
 });
 
+/** The arguments of a shell that becomes a guard. */
+const guardArgs = ({ configDir, twinDir }: Pick<Crowd, "configDir" | "twinDir">) => [
+  ...["-c", GUARD_SCRIPT, "guard", configDir, twinDir, `${readProcessStat("self")?.session}`],
+];
+
 /** Starts the script of a guard; the guarded program ends with `programEnds()`. */
 function startGuard(
   shell: readonly string[],
@@ -44,15 +49,7 @@ function startGuard(
 ) {
   const [program = "", ...args] = shell;
   const child = new Deno.Command(program, {
-    args: [
-      ...args,
-      "-c",
-      GUARD_SCRIPT,
-      "guard",
-      configDir,
-      twinDir,
-      `${readProcessStat("self")?.session}`,
-    ],
+    args: [...args, ...guardArgs({ configDir, twinDir })],
     clearEnv: true,
     env: { LC_ALL: "C" },
     stdin: "piped",
@@ -98,7 +95,7 @@ Deno.test("a guard ends processes that a tool starts meanwhile", async () => {
     stdin: "null",
   }).spawn();
   try {
-    await until(() => Promise.resolve(processesOf(program).length > 5), "the tool is busy");
+    await until(() => processesOf(program).length > 5, "the tool is busy");
     await guard.programEnds(child.pid);
     assertEquals((await child.status).signal, "SIGKILL");
     assertEquals(processesOf(program), []);
@@ -151,14 +148,7 @@ Deno.test("a late guard holds the terminal open", async () => {
   const surroundings = { env: {}, cwd: configDir };
   const guard = spawn("/bin/sh", {
     ...surroundings,
-    args: [
-      "-c",
-      GUARD_SCRIPT,
-      "guard",
-      configDir,
-      `${configDir}/twin`,
-      `${readProcessStat("self")?.session}`,
-    ],
+    args: guardArgs({ configDir, twinDir: `${configDir}/twin` }),
     stdin: pipe.readFd,
     held: [terminal.fd],
   });
@@ -171,14 +161,14 @@ Deno.test("a late guard holds the terminal open", async () => {
     const line = `${child}/${readProcessStat(child)?.startTime}\n`;
     writeFd(pipe.writeFd, new TextEncoder().encode(line));
     const tools = () => processesOf(configDir).filter((each) => each.endsWith(": sleep 1000"));
-    await until(() => Promise.resolve(tools().length === 1), "the tool runs");
+    await until(() => tools().length === 1, "the tool runs");
     kill(guard, "SIGSTOP");
     // As the kernel does when the program is killed.
     pipe[Symbol.dispose]();
     terminal[Symbol.dispose]();
     assertEquals(readProcessStat(child)?.ended, false);
     kill(guard, "SIGCONT");
-    await until(() => Promise.resolve(waitFor(guard) !== undefined), "the guard is done");
+    await until(() => waitFor(guard) !== undefined, "the guard is done");
     assertEquals(waitFor(child), { kind: "signaled", signal: SIGNALS.SIGHUP });
     assertEquals(tools(), []);
   } finally {

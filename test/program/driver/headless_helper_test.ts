@@ -10,6 +10,7 @@ import { COMMAND } from "../../../src/session/control/requests/asked_command.ts"
 import type { ChildChanges } from "../../../src/session/effect.ts";
 import type { Consulted } from "../../../src/session/input.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 /** A name in the child's config dir. Below a long enough path it cannot be read, as if it were removed. */
 const UNSEEN = "x".repeat(250);
@@ -31,6 +32,38 @@ write() { tee -a "$FOLDER"/twin/projects/-w/*.jsonl > /dev/null; }
 const INIT = { type: "system", subtype: "init" };
 const PROMPT = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
 const textsOf = (lines: readonly unknown[]) => lines.map((line) => JSON.stringify(line));
+
+type HelperOptions = ConstructorParameters<typeof HeadlessTwin>[0];
+
+/** Makes a helper that runs the script `claude` of a folder. */
+function helperIn(
+  folder: string,
+  { plan, ...options }: Partial<Omit<HelperOptions, "plan">> & {
+    readonly plan?: Partial<HelperOptions["plan"]>;
+  } = {},
+): HeadlessTwin {
+  return new HeadlessTwin({
+    plan: {
+      args: [`${folder}/claude`, "-p"],
+      serverArgs: [],
+      env: { PATH: "/usr/bin:/bin", FOLDER: folder },
+      configDir: `${folder}/twin`,
+      userConfigDir: "/home/me/.claude",
+      settings: { path: `${folder}/twin.json`, values: {} },
+      ...plan,
+    },
+    binary: "/bin/sh",
+    cwd: folder,
+    configDir: `${folder}/config`,
+    sessionId: "11111111-1111-4111-8111-111111111111",
+    isResumed: false,
+    transcript: () => undefined,
+    model: () => undefined,
+    costNote: () => undefined,
+    onArrival: () => {},
+    ...options,
+  });
+}
 
 /** Asks a shell script in the place of Claude Code; returns the answers, and what the script wrote down. */
 async function ask(
@@ -64,7 +97,8 @@ async function ask(
 ) {
   const { agents, lines, below = "config", meanwhile = () => {}, resumed, serversMs } = others;
   const { changes = [], notes, later = [], costNote } = others;
-  const folder = Deno.realPathSync(Deno.makeTempDirSync());
+  using temp = tempFolder({ "claude": PRELUDE + script });
+  const folder = temp.path;
   const configDir = `${folder}/${below}`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
   Deno.writeTextFileSync(`${configDir}/.claude.json`, '{"seeded":true}');
@@ -84,26 +118,16 @@ async function ask(
     Deno.mkdirSync(`${configDir}/projects/-w/memory`, { recursive: true });
     Deno.writeTextFileSync(transcript, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   }
-  const program = `${folder}/claude`;
-  Deno.writeTextFileSync(program, PRELUDE + script);
   const said = new Map<string, Consulted>();
   let all = Promise.withResolvers<void>();
   let count = subtypes.length;
-  const twin = new HeadlessTwin({
+  const twin = helperIn(folder, {
     plan: {
-      args: [program, "-p"],
       serverArgs: ["--mcp-config=mine"],
       ...(resumed === undefined ? {} : { resumed }),
-      env: { PATH: "/usr/bin:/bin", FOLDER: folder },
-      configDir: `${folder}/twin`,
-      userConfigDir: "/home/me/.claude",
-      settings: { path: `${folder}/twin.json`, values: {} },
       ...(agents === undefined ? {} : { agents }),
     },
-    binary: "/bin/sh",
-    cwd: folder,
     configDir,
-    sessionId: "11111111-1111-4111-8111-111111111111",
     isResumed: written,
     transcript: () => transcript,
     model: () => "model[1m]",
@@ -135,7 +159,6 @@ async function ask(
   await twin[Symbol.asyncDispose]();
   const seen = [...Deno.readDirSync(`${folder}/twin`)].map(({ name }) => name).toSorted();
   const heard = Deno.readTextFileSync(`${folder}/heard`).trim().split("\n");
-  Deno.removeSync(folder, { recursive: true });
   return { said: [...said.values()], seen, heard, brought };
 }
 
@@ -147,10 +170,7 @@ const SUCCESS = (response: unknown, id = "0") =>
 
 Deno.test("the helper ignores files that disappear", async () => {
   const below = Array(20).fill("d".repeat(195)).join("/");
-  const { said } = await ask(
-    `next; echo '${SUCCESS({ a: 1 })}'; exec sleep 60`,
-    { below },
-  );
+  const { said } = await ask(`next; echo '${SUCCESS({ a: 1 })}'; exec sleep 60`, { below });
   assertEquals(said, [{ response: { a: 1 } }]);
 });
 
@@ -340,10 +360,7 @@ echo '${resultOf(begun)}'; read -r line; note whole`,
   assertEquals([args, last], ["-p --mcp-config=mine", "whole"]);
   assertEquals(JSON.parse(message).message.content, "/clear");
   // The id becomes a part of paths.
-  const { said: [hostile] } = await ask(
-    `note x; echo '${resultOf("../../x")}'`,
-    clearing,
-  );
+  const { said: [hostile] } = await ask(`note x; echo '${resultOf("../../x")}'`, clearing);
   assertStringIncludes(JSON.stringify(hostile), "has not said which session");
 });
 
@@ -524,41 +541,17 @@ Deno.test("the helper says why there is no answer", async () => {
 });
 
 Deno.test("a command ends with its program, whoever holds its output", async () => {
-  const folder = Deno.realPathSync(Deno.makeTempDirSync());
-  Deno.mkdirSync(`${folder}/config/projects`, { recursive: true });
-  Deno.writeTextFileSync(`${folder}/config/.claude.json`, "{}");
-  const program = `${folder}/claude`;
-  Deno.writeTextFileSync(
-    program,
-    'sleep 1000 &\necho $! > "$FOLDER/pid"\necho Done in "$1"\nexit 3\n',
-  );
-  try {
-    await using twin = new HeadlessTwin({
-      plan: {
-        args: [program, `${folder}/twin`],
-        serverArgs: [],
-        env: { PATH: "/usr/bin:/bin", FOLDER: folder },
-        configDir: `${folder}/twin`,
-        userConfigDir: "/home/me/.claude",
-        settings: { path: `${folder}/twin.json`, values: {} },
-      },
-      binary: "/bin/sh",
-      cwd: folder,
-      configDir: `${folder}/config`,
-      sessionId: "11111111-1111-4111-8111-111111111111",
-      isResumed: false,
-      transcript: () => undefined,
-      model: () => undefined,
-      costNote: () => undefined,
-      onArrival: () => {},
-    });
-    const said = await twin.carryOut([]);
-    assertEquals(said, { code: 3, stdout: "Done in /home/me/.claude\n", stderr: "" });
-    // The process that holds the output still runs.
-    const pid = Number(Deno.readTextFileSync(`${folder}/pid`));
-    assertEquals(/\) Z /u.test(Deno.readTextFileSync(`/proc/${pid}/stat`)), false);
-    Deno.kill(pid, "SIGKILL");
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using temp = tempFolder({
+    "config/projects/": "",
+    "config/.claude.json": "{}",
+    "claude": 'sleep 1000 &\necho $! > "$FOLDER/pid"\necho Done in "$1"\nexit 3\n',
+  });
+  const folder = temp.path;
+  await using twin = helperIn(folder, { plan: { args: [`${folder}/claude`, `${folder}/twin`] } });
+  const said = await twin.carryOut([]);
+  assertEquals(said, { code: 3, stdout: "Done in /home/me/.claude\n", stderr: "" });
+  // The process that holds the output still runs.
+  const pid = Number(Deno.readTextFileSync(`${folder}/pid`));
+  assertEquals(/\) Z /u.test(Deno.readTextFileSync(`/proc/${pid}/stat`)), false);
+  Deno.kill(pid, "SIGKILL");
 });

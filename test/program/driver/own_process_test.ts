@@ -7,6 +7,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { STOP_SIGNALS } from "../../../src/wire/stop_signal.ts";
 import { startProgram } from "../../start_program.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 const quoted = (path: string) => JSON.stringify(import.meta.resolve(`../../../${path}`));
 
@@ -63,14 +64,11 @@ const UNWATCHED = `
 `;
 
 Deno.test("a child without a pidfd is killed with its guard", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const { failure, children } = await runEval(UNWATCHED, [folder]);
-    assertStringIncludes(failure, "pidfd_open");
-    assertEquals(children, []);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using temp = tempFolder();
+  const folder = temp.path;
+  const { failure, children } = await runEval(UNWATCHED, [folder]);
+  assertStringIncludes(failure, "pidfd_open");
+  assertEquals(children, []);
 });
 
 /** Sends itself signals, and prints those that it received and the exit codes of its children. */

@@ -19,10 +19,7 @@ testExamples(LIBRARY_SOURCES, [
     },
     check: ({ stdout }) => assertEquals(stdout, "Let me look\nuses Bash\nOne\n"),
   },
-  {
-    having: "interrupt()",
-    scenario: { hang: "stream", turns: [[{ text: "One, two, three" }]] },
-  },
+  { having: "interrupt()", scenario: { hang: "stream", turns: [[{ text: "One, two, three" }]] } },
   {
     having: "AbortSignal",
     scenario: { hang: "stream", turns: [[{ text: "Half an answer and its end" }]] },

@@ -26,6 +26,8 @@ import { DEFAULT_WINDOW_SIZE, openPty, windowSize } from "../../../ffi/terminal/
 import { silenceInput } from "../../../ffi/terminal/silent_input.ts";
 import { MISSING, NOWHERE } from "../../nowhere.ts";
 import { PtyChild, runScript } from "./pty_child.ts";
+import { tempFolder } from "../../temp_folder.ts";
+import { sha256 } from "../../../fixtures/mock/files/journal.ts";
 
 const SUCCESS = { kind: "exited", code: 0 } as const;
 
@@ -121,7 +123,7 @@ Deno.test("stdin is read from a file byte for byte", async () => {
     await Deno.writeFile(file, bytes);
     await using child = new PtyChild("/usr/bin/sha256sum", { stdin: file });
     const { text } = await child.end();
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+    const digest = await sha256(bytes);
     assertEquals(text, `${digest}  -\r\n`);
   } finally {
     await Deno.remove(file);
@@ -362,30 +364,27 @@ Deno.test("WriteQueue writes 256 KB through a terminal", async () => {
     { length: 1 << 18 },
     (_, index) => (index * 31 + (index >> 8)) & 0xff,
   );
-  const folder = await Deno.makeTempDir();
-  try {
-    makeFifo(`${folder}/go`);
-    const go = openFifo(`${folder}/go`);
-    await using child = new PtyChild("/bin/sh", {
-      args: ["-c", `stty raw -echo; echo ready; read go <go; head -c ${bytes.length} | sha256sum`],
-      cwd: folder,
-    });
-    await child.readUntil("ready");
-    const queue = new WriteQueue();
-    queue.push(bytes);
-    assertEquals(queue.flush(child.pty.fd), "again");
-    const start = new WriteQueue();
-    start.push(new TextEncoder().encode("\n"));
-    assertEquals(start.flush(go), "done");
-    do await child.writable(); while (queue.flush(child.pty.fd) === "again");
-    assertEquals(queue.pending, 0);
-    const { text } = await child.end();
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
-    assertEquals(text, `ready\n${digest}  -\n`);
-    closeFd(go);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using temp = tempFolder();
+  const folder = temp.path;
+  makeFifo(`${folder}/go`);
+  const go = openFifo(`${folder}/go`);
+  await using child = new PtyChild("/bin/sh", {
+    args: ["-c", `stty raw -echo; echo ready; read go <go; head -c ${bytes.length} | sha256sum`],
+    cwd: folder,
+  });
+  await child.readUntil("ready");
+  const queue = new WriteQueue();
+  queue.push(bytes);
+  assertEquals(queue.flush(child.pty.fd), "again");
+  const start = new WriteQueue();
+  start.push(new TextEncoder().encode("\n"));
+  assertEquals(start.flush(go), "done");
+  do await child.writable(); while (queue.flush(child.pty.fd) === "again");
+  assertEquals(queue.pending, 0);
+  const { text } = await child.end();
+  const digest = await sha256(bytes);
+  assertEquals(text, `ready\n${digest}  -\n`);
+  closeFd(go);
 });
 
 Deno.test("silenceInput() drops typed input and undoes itself", async () => {

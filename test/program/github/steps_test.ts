@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { parse } from "yaml";
 import { z } from "zod/mini";
 import { startProgram } from "../../start_program.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 const textOf = (path: string) =>
   Deno.readTextFileSync(new URL(`../../../${path}`, import.meta.url));
@@ -42,32 +43,29 @@ async function inRunner<T>(
     readonly written: (file: string) => string;
   }) => Promise<T>,
 ): Promise<T> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    for (const made of ["bin", "temp"]) Deno.mkdirSync(`${folder}/${made}`);
-    const files = ["output", "path", "env", "step_summary"];
-    for (const file of files) Deno.writeTextFileSync(`${folder}/${file}`, "");
-    for (const [name, script] of Object.entries(programs)) {
-      Deno.writeTextFileSync(`${folder}/bin/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    }
-    const variables = files.map((file) => [`GITHUB_${file.toUpperCase()}`, `${folder}/${file}`]);
-    return await use({
-      folder,
-      run: (command, env) =>
-        startProgram(command, {
-          env: {
-            PATH: `${folder}/bin:/usr/bin:/bin`,
-            RUNNER_TEMP: `${folder}/temp`,
-            ...Object.fromEntries(variables),
-            ...env,
-          },
-          cwd: folder,
-        }).ended,
-      written: (file) => Deno.readTextFileSync(`${folder}/${file}`),
-    });
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
+  using temp = tempFolder();
+  const folder = temp.path;
+  for (const made of ["bin", "temp"]) Deno.mkdirSync(`${folder}/${made}`);
+  const files = ["output", "path", "env", "step_summary"];
+  for (const file of files) Deno.writeTextFileSync(`${folder}/${file}`, "");
+  for (const [name, script] of Object.entries(programs)) {
+    Deno.writeTextFileSync(`${folder}/bin/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
+  const variables = files.map((file) => [`GITHUB_${file.toUpperCase()}`, `${folder}/${file}`]);
+  return await use({
+    folder,
+    run: (command, env) =>
+      startProgram(command, {
+        env: {
+          PATH: `${folder}/bin:/usr/bin:/bin`,
+          RUNNER_TEMP: `${folder}/temp`,
+          ...Object.fromEntries(variables),
+          ...env,
+        },
+        cwd: folder,
+      }).ended,
+    written: (file) => Deno.readTextFileSync(`${folder}/${file}`),
+  });
 }
 
 /** Runs a step of the drift workflow. */

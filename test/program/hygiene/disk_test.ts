@@ -5,6 +5,7 @@ import { MOUNT_LACK } from "../mount_lack.ts";
 import { startProgram } from "../../start_program.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { filesBelow, makeCassette } from "../../hygiene/scene.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 /** Copies the cassette to a full disk, runs a command there, and copies the disk back. */
 const ON_A_FULL_DISK = `
@@ -20,22 +21,19 @@ const ON_A_FULL_DISK = `
 Deno.test(skipIfLacking(MOUNT_LACK, {
   name: "a full disk is reported and changes no cassette",
   fn: async () => {
-    const folder = Deno.makeTempDirSync();
-    try {
-      makeCassette(`${folder}/before`);
-      const before = filesBelow(`${folder}/before`);
-      const wrap = ["unshare", "-rm", "/bin/sh", "-c", ON_A_FULL_DISK, "sh"];
-      const scrub = [...wrap, ...CLAUDE_PRINT, "cassette", "scrub", "disk"];
-      const { code, stdout, stderr } = await startProgram(scrub, {
-        env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
-        cwd: folder,
-      }).ended;
-      assertEquals([code, stdout], [2, ""]);
-      assert(stderr.startsWith("claude-print: Cannot scrub disk: No space left on device"), stderr);
-      assertStringIncludes(stderr, "\n  Give it folders of yours on a disk with room\n");
-      assertEquals(filesBelow(`${folder}/after`), before);
-    } finally {
-      Deno.removeSync(folder, { recursive: true });
-    }
+    using temp = tempFolder();
+    const folder = temp.path;
+    makeCassette(`${folder}/before`);
+    const before = filesBelow(`${folder}/before`);
+    const wrap = ["unshare", "-rm", "/bin/sh", "-c", ON_A_FULL_DISK, "sh"];
+    const scrub = [...wrap, ...CLAUDE_PRINT, "cassette", "scrub", "disk"];
+    const { code, stdout, stderr } = await startProgram(scrub, {
+      env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
+      cwd: folder,
+    }).ended;
+    assertEquals([code, stdout], [2, ""]);
+    assert(stderr.startsWith("claude-print: Cannot scrub disk: No space left on device"), stderr);
+    assertStringIncludes(stderr, "\n  Give it folders of yours on a disk with room\n");
+    assertEquals(filesBelow(`${folder}/after`), before);
   },
 }));

@@ -6,16 +6,11 @@ import { converseWithLibrary } from "./converse_with_library.ts";
 import { holdConversation } from "../../../src/library/hold_conversation.ts";
 import { openConversation } from "../../../src/library/open_conversation.ts";
 import { StoppedError } from "../../../src/run/stopped_error.ts";
+import { killAtPrompt } from "./kill_at_prompt.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 
 const kindOf = ({ type, subtype }: Frame) => type === "system" ? `${subtype}` : type;
-
-/** Kills the Claude Code that takes the prompt of that number. */
-function killAt(prompt: number) {
-  const count = 'echo >> "$HOME/prompts"; [ $(wc -l < "$HOME/prompts")';
-  return { at: "prompt" as const, run: `${count} != ${prompt} ] || kill -9 $CLAUDE` };
-}
 
 Deno.test("one child holds several turns", async () => {
   await using claude = await StandIn.set(ECHO);
@@ -78,7 +73,7 @@ Deno.test("a repeated message has the first one's result", async () => {
 });
 
 Deno.test("a conversation continues after its child dies", async () => {
-  await using claude = await StandIn.set({ ...ECHO, sabotage: [killAt(2)] });
+  await using claude = await StandIn.set({ ...ECHO, sabotage: killAtPrompt(2) });
   await using conversation = converseWithLibrary(claude);
   assertEquals((await conversation.send("one").result).exitCode, 0);
   const died = await conversation.send("two").result;

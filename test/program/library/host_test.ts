@@ -31,6 +31,16 @@ async function startHost(
   return startProgram(command, { env: { ...home.env, NO_COLOR: "1" }, cwd: home.project });
 }
 
+const untilNoProcess = ({ home }: StandIn) =>
+  until(() => processesOf(home.path).length === 0, "all is gone");
+
+/** Runs another prompt, which is answered, and removes what an earlier run left. */
+const runAgain = (claude: StandIn) =>
+  runWithLibrary(claude, {
+    prompt: "again",
+    env: { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" },
+  }).result;
+
 Deno.test("Deno.exit() of the program leaves nothing of several runs", async () => {
   await using claude = await StandIn.set({ hang: "prompt", ignoreSignals: ["SIGTERM", "SIGHUP"] });
   const { ended } = await startHost(
@@ -90,9 +100,8 @@ Deno.test("a run installs no signal handlers", async () => {
   }
   child.kill("SIGKILL");
   await ended;
-  await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
-  const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
-  await runWithLibrary(claude, { prompt: "again", env }).result;
+  await untilNoProcess(claude);
+  await runAgain(claude);
 });
 
 Deno.test("a program's own listener has a signal for itself", async () => {
@@ -122,9 +131,8 @@ for (const signal of ["SIGINT", "SIGQUIT"] as const) {
       child.kill(signal);
       assertEquals((await ended).stderr, "");
       assertEquals((await child.status).signal, signal);
-      await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
-      const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
-      assertEquals((await runWithLibrary(claude, { prompt: "again", env }).result).exitCode, 0);
+      await untilNoProcess(claude);
+      assertEquals((await runAgain(claude)).exitCode, 0);
       assertEquals(await leftovers(claude.home), []);
       assertEquals(claude.transcripts().size, 2);
     },
@@ -142,9 +150,8 @@ Deno.test("an uncaught error of the program is the program's", async () => {
   const { code, stderr } = await ended;
   assertEquals(code, 1);
   assertMatch(stderr, /^error: Uncaught Error: mine\n/u);
-  await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
+  await untilNoProcess(claude);
   assert((await leftovers(claude.home)).length > 0, "the folder waits for the next run");
-  const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
-  assertEquals((await runWithLibrary(claude, { prompt: "again", env }).result).warnings, []);
+  assertEquals((await runAgain(claude)).warnings, []);
   assertEquals(await leftovers(claude.home), []);
 });

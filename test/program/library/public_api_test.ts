@@ -5,13 +5,16 @@ import * as main from "../../../src/main.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
+/** The JSON that a command of Deno prints. */
+async function denoJson(...args: readonly string[]) {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: [...args], cwd: ROOT })
+    .output();
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
 /** What a module exports, types included, as `deno doc` sees it. */
 async function exportsOf(module: string): Promise<readonly string[]> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--json", new URL(module, ROOT).pathname],
-    cwd: ROOT,
-  }).output();
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  const { nodes } = await denoJson("doc", "--json", new URL(module, ROOT).pathname);
   const symbols = Object.values<{ readonly symbols: readonly { readonly name: string }[] }>(nodes)
     .flatMap(({ symbols }) => symbols.map(({ name }) => name));
   return [...new Set(symbols)].toSorted();
@@ -26,89 +29,31 @@ Deno.test("importing the program does nothing", async () => {
   assertEquals(await exportsOf(deno.exports["."]), []);
 });
 
+/** All exports of the library in order, types included. */
+const EXPORTED = `
+  AnyFrame ApiRetryFrame AssistantFrame AssistantMessage BackgroundTasksFrame
+  CallerQuestion ClaudeLimits CommandsFrame CompactBoundaryFrame ContentBlock
+  ControlCancelFrame ControlRequestFrame ControlResponse ControlResponseFrame Conversation
+  ConversationEnd ConversationResetFrame ConverseOptions FailureSubtype Frame
+  HookResponseFrame HookStartedFrame InformationalFrame InitFrame LifecycleFrame
+  MessageOptions ModelFallbackFrame ModelRefusalFrame ModelUsage NotificationFrame
+  PermissionDeniedFrame RateLimitFrame Replay ReplayedFrame ResultFrame Run RunError
+  RunOptions RunProblem RunResult SentMessage SessionStateFrame SessionTitleFrame
+  ShellOutputFrame StatusFrame StreamEvent StreamEventFrame SystemFrame
+  TaskNotificationFrame TaskProgressFrame TaskStartedFrame TaskUpdatedFrame
+  ThinkingTokensFrame ToolProgressFrame TranscriptMirrorFrame TurnResult UsedLimit
+  UserFrame UserMessage converse record replay run
+`;
+
 Deno.test("the library's exports are stable", async () => {
-  assertEquals(Object.keys(library).toSorted(), [
-    "RunError",
-    "converse",
-    "record",
-    "replay",
-    "run",
-  ]);
-  assertEquals(await exportsOf(deno.exports["./library"]), [
-    "AnyFrame",
-    "ApiRetryFrame",
-    "AssistantFrame",
-    "AssistantMessage",
-    "BackgroundTasksFrame",
-    "CallerQuestion",
-    "ClaudeLimits",
-    "CommandsFrame",
-    "CompactBoundaryFrame",
-    "ContentBlock",
-    "ControlCancelFrame",
-    "ControlRequestFrame",
-    "ControlResponse",
-    "ControlResponseFrame",
-    "Conversation",
-    "ConversationEnd",
-    "ConversationResetFrame",
-    "ConverseOptions",
-    "FailureSubtype",
-    "Frame",
-    "HookResponseFrame",
-    "HookStartedFrame",
-    "InformationalFrame",
-    "InitFrame",
-    "LifecycleFrame",
-    "MessageOptions",
-    "ModelFallbackFrame",
-    "ModelRefusalFrame",
-    "ModelUsage",
-    "NotificationFrame",
-    "PermissionDeniedFrame",
-    "RateLimitFrame",
-    "Replay",
-    "ReplayedFrame",
-    "ResultFrame",
-    "Run",
-    "RunError",
-    "RunOptions",
-    "RunProblem",
-    "RunResult",
-    "SentMessage",
-    "SessionStateFrame",
-    "SessionTitleFrame",
-    "ShellOutputFrame",
-    "StatusFrame",
-    "StreamEvent",
-    "StreamEventFrame",
-    "SystemFrame",
-    "TaskNotificationFrame",
-    "TaskProgressFrame",
-    "TaskStartedFrame",
-    "TaskUpdatedFrame",
-    "ThinkingTokensFrame",
-    "ToolProgressFrame",
-    "TranscriptMirrorFrame",
-    "TurnResult",
-    "UsedLimit",
-    "UserFrame",
-    "UserMessage",
-    "converse",
-    "record",
-    "replay",
-    "run",
-  ]);
+  const values = ["RunError", "converse", "record", "replay", "run"];
+  assertEquals(Object.keys(library).toSorted(), values);
+  assertEquals(await exportsOf(deno.exports["./library"]), EXPORTED.trim().split(/\s+/u));
 });
 
 Deno.test("a run loads no modules of other commands", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", "src/commands/run/run.ts"],
-    cwd: ROOT,
-  }).output();
-  const { modules }: { readonly modules: readonly { readonly specifier: string }[] } = JSON.parse(
-    new TextDecoder().decode(stdout),
-  );
+  const { modules }: { readonly modules: readonly { readonly specifier: string }[] } =
+    await denoJson("info", "--json", "src/commands/run/run.ts");
   const paths = modules.map(({ specifier }) => specifier.slice(ROOT.href.length));
   assertEquals(paths.includes("src/library/hold_conversation.ts"), true);
   assertEquals(

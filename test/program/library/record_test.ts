@@ -1,15 +1,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { framesOn } from "../../../src/cassette/cassette.ts";
 import { readCassette } from "../../cassette/read_cassette.ts";
-import {
-  type Conversation,
-  type Frame,
-  record,
-  replay,
-  RunError,
-} from "../../../src/library/mod.ts";
+import { type Conversation, type Frame, record, replay } from "../../../src/library/mod.ts";
+import { RunError } from "../../../src/library/mod.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../stand_in.ts";
+import { userMessage } from "../../caller_lines.ts";
+import { killAtPrompt } from "./kill_at_prompt.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 
@@ -29,11 +26,7 @@ function saidIn(folder: string): readonly unknown[] {
   );
 }
 
-const user = (content: unknown) => ({
-  type: "user",
-  message: { role: "user", content },
-  parent_tool_use_id: null,
-});
+const user = (content: unknown) => userMessage(content, { parent_tool_use_id: null });
 
 Deno.test("record() records conversations of several turns, several at once", async () => {
   await using claude = await StandIn.set(ECHO);
@@ -76,13 +69,7 @@ Deno.test("record() has an interrupt and its answer on the tape", async () => {
 });
 
 Deno.test("each child has a cassette of its own", async () => {
-  await using claude = await StandIn.set({
-    ...ECHO,
-    sabotage: [{
-      at: "prompt",
-      run: 'echo >> "$HOME/prompts"; [ $(wc -l < "$HOME/prompts") != 2 ] || kill -9 $CLAUDE',
-    }],
-  });
+  await using claude = await StandIn.set({ ...ECHO, sabotage: killAtPrompt(2) });
   const conversation = recordInProcess(claude, "gone");
   for (const prompt of ["one", "two", "three"]) await conversation.send(prompt).result;
   await conversation.close();

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { writeFd } from "../../../ffi/descriptors/fd.ts";
 import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { PtyChild } from "../ffi/pty_child.ts";
@@ -53,14 +52,17 @@ Deno.test("the live line shows the tool, then the answer remains", async () => {
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("Ctrl-C erases the live line and reports the interrupt", async () => {
-  await using claude = await StandIn.set({ turns: TURNS });
-  await using run = startInTerminal(claude, ["hello"]);
-  await run.readUntil("Bash until");
-  writeFd(run.pty.fd, encode("\x03"));
-  const { status, bytes } = await run.end();
-  assertEquals(status, { kind: "exited", code: 130 });
-  assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
+Deno.test("Ctrl-C erases the live line or the screen", async () => {
+  for (const [args, shown] of [[[], "Bash until"], [["--show"], "Bash("]] as const) {
+    await using claude = await StandIn.set({ turns: TURNS });
+    await using run = startInTerminal(claude, [...args, "hello"]);
+    await run.readUntil(shown);
+    run.press("\x03");
+    const { status, bytes } = await run.end();
+    assertEquals(status, { kind: "exited", code: 130 });
+    assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
+    assertEquals(await touched(bytes), await touched(encode("")));
+  }
 });
 
 Deno.test("--show mirrors the screen and restores the terminal", async () => {
@@ -68,7 +70,7 @@ Deno.test("--show mirrors the screen and restores the terminal", async () => {
   await using run = startInTerminal(claude, ["--show", "hello"]);
   const meanwhile = await run.readUntil("Bash(");
   assertStringIncludes((await rowsOf(encode(meanwhile))).join("\n"), "hello");
-  writeFd(run.pty.fd, encode("typed\r"));
+  run.press("typed\r");
   await letGo(claude);
   const { status, bytes, text } = await run.end();
   assertEquals(status, { kind: "exited", code: 0 });
@@ -80,17 +82,6 @@ Deno.test("--show mirrors the screen and restores the terminal", async () => {
     { rows: SIZE.rows, columns: SIZE.cols },
   ]);
   assertEquals(await leftovers(claude.home), []);
-});
-
-Deno.test("Ctrl-C under --show restores the terminal", async () => {
-  await using claude = await StandIn.set({ turns: TURNS });
-  await using run = startInTerminal(claude, ["--show", "hello"]);
-  await run.readUntil("Bash(");
-  writeFd(run.pty.fd, encode("\x03"));
-  const { status, bytes } = await run.end();
-  assertEquals(status, { kind: "exited", code: 130 });
-  assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
-  assertEquals(await touched(bytes), await touched(encode("")));
 });
 
 Deno.test("--show without a terminal is refused", async () => {

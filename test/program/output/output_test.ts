@@ -82,6 +82,11 @@ Deno.test("--version, -v and --help start no child", async () => {
     [0, `2.1.197 (Claude Code)\nclaude-print ${deno.version}\n`],
   );
   assertEquals((await claude.print(["-v"])).stdout, "2.1.197 (Claude Code)\n");
+  await using other = await StandIn.set({ versionText: "2.1.197 (Something Else)" });
+  assertEquals((await other.print(["--version"])).stdout, `claude-print ${deno.version}\n`);
+  const foreign = await other.print(["-v"]);
+  assertEquals(foreign.code, 2);
+  assertStringIncludes(foreign.stderr, `Cannot use "${other.binary}": it is not Claude Code`);
   const missing = { namesBinary: false, env: { PATH: NOWHERE } };
   assertEquals(
     (await claude.print(["--version"], missing)).stdout,

@@ -6,6 +6,7 @@ import { MISSING, NOWHERE } from "../../nowhere.ts";
 import { writeScript } from "../../write_script.ts";
 import type { Run } from "../run.ts";
 import { StandIn, type StartOptions } from "../stand_in.ts";
+import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
 
 /** A mistake, and the words of its error. */
 interface Mistake {
@@ -92,11 +93,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     message: /^Cannot send "latin": it is not UTF-8 from byte offset 1 on$/,
     suggestion: /iconv/,
   },
-  "an empty prompt": {
-    args: [""],
-    message: NO_PROMPT,
-    suggestion: /claude-print "your prompt"/,
-  },
+  "an empty prompt": { args: [""], message: NO_PROMPT, suggestion: /claude-print "your prompt"/ },
   "a prompt that cannot be pasted": {
     args: ["--inject", "paste", " exit"],
     message: /^Cannot send the prompt "exit": the interactive Claude Code quits on this word$/,
@@ -191,9 +188,8 @@ Deno.test("every format reports a mistake", async () => {
 
 Deno.test("an unsupported Claude Code gives a conversation a result", async () => {
   await using claude = await StandIn.set({ version: "2.1.197" });
-  const format = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
-  const message = { type: "user", message: { role: "user", content: "hello" } };
-  const { code, frames } = await claude.print(format, { stdin: `${JSON.stringify(message)}\n` });
+  const stdin = callerLines([userMessage("hello")]);
+  const { code, frames } = await claude.print(CONVERSATION, { stdin });
   assertEquals([code, frames.at(-1)?.["errors"]], [2, [TOO_OLD]]);
   assertEquals(await claude.journal("start"), []);
 });
@@ -273,14 +269,11 @@ Deno.test("a folder that vanishes while the prompt is read", async () => {
 Deno.test("a conversation after a refused initialization carries out no message", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "Done." }]] });
   const hooks = { PreToolUse: [{ matcher: "Bash", hookCallbackIds: "guard" }] };
-  const lines = [
+  const stdin = callerLines([
     { type: "control_request", request_id: "i", request: { subtype: "initialize", hooks } },
-    { type: "user", message: { role: "user", content: "one" } },
-  ];
-  const { code, stdout, stderr } = await claude.print(
-    ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
-    { stdin: lines.map((line) => `${JSON.stringify(line)}\n`).join("") },
-  );
+    userMessage("one"),
+  ]);
+  const { code, stdout, stderr } = await claude.print(CONVERSATION, { stdin });
   const cause = '"hooks" of PreToolUse need "hookCallbackIds"';
   assertEquals(code, 2);
   assertMatch(stderr, /Cannot send the message: "hooks" of PreToolUse/);

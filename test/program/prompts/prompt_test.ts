@@ -7,6 +7,8 @@ import { STOP_SIGNALS } from "../../../src/wire/stop_signal.ts";
 import { leftovers } from "../../leftovers.ts";
 import { passTime } from "../../time_out.ts";
 import { StandIn, until } from "../stand_in.ts";
+import { inShell } from "../../in_shell.ts";
+import { writeScript } from "../../write_script.ts";
 
 const HELLO = "Hello from the stand-in.";
 const JSON_FORMAT = ["--output-format", "json"];
@@ -55,11 +57,8 @@ Deno.test("each awkward prompt alone reaches the child", async () => {
 Deno.test("a prompt that Claude Code changes fails the run", async () => {
   await using claude = await StandIn.set();
   const wrapper = `${claude.home.path}/changing`;
-  await Deno.writeTextFile(
-    wrapper,
-    `#!/bin/sh\nexec 3< "$HOME/changed"; exec ${claude.binary} "$@" <&3\n`,
-    { mode: 0o755 },
-  );
+  const script = `#!/bin/sh\nexec 3< "$HOME/changed"; exec ${claude.binary} "$@" <&3\n`;
+  await writeScript(wrapper, script);
   await Deno.writeTextFile(`${claude.home.path}/changed`, "something else");
   const args = ["--claude-binary", wrapper, ...JSON_FORMAT, "hello"];
   const run = await claude.printInProcess(args, { namesBinary: false });
@@ -101,12 +100,7 @@ function unendedFifo(claude: StandIn): { readonly path: string } & Disposable {
 }
 
 /** The run itself, with the FIFO as stdin. */
-function reading(path: string) {
-  return (command: readonly string[]) => [
-    ...["/bin/sh", "-c", 'exec "$@" < "$0"', path],
-    ...command,
-  ];
-}
+const reading = (path: string) => inShell(`exec "$@" < ${path}`);
 
 Deno.test("--timeout ends the wait for a prompt, and names it", async () => {
   await using claude = await StandIn.set();

@@ -10,6 +10,7 @@ import { knownShapes } from "../../../src/drift/known_shapes.ts";
 import { foundSdks, type InstalledSdk, namedSdk } from "../../../src/drift/sdk/installed_sdks.ts";
 import { pythonVerdict } from "../../../src/drift/sdk/python_sdk.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 const python = usablePython();
 const NO_PYTHON = python === undefined ? "python3 with venv, 3.10 or later" : undefined;
@@ -33,17 +34,14 @@ async function look(sdk: InstalledSdk, paths: readonly string[]) {
 
 /** Writes a tape and removes it after use. */
 async function onTape(lines: readonly unknown[], use: (path: string) => Promise<void>) {
-  const folder = await Deno.makeTempDir();
-  try {
-    const path = `${folder}/tape.jsonl`;
-    await Deno.writeTextFile(
-      path,
-      lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""),
-    );
-    await use(path);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using temp = tempFolder();
+  const folder = temp.path;
+  const path = `${folder}/tape.jsonl`;
+  await Deno.writeTextFile(
+    path,
+    lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""),
+  );
+  await use(path);
 }
 
 const message = (...content: readonly unknown[]) => ({
@@ -98,30 +96,27 @@ Deno.test(skipIfLacking(NO_PYTHON, {
 }));
 
 Deno.test("SDKs are found in node_modules and the virtual environment", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const own = `${folder}/node_modules/@anthropic-ai/claude-agent-sdk`;
-    await Deno.mkdir(own, { recursive: true });
-    await Deno.mkdir(`${folder}/a/b`, { recursive: true });
-    await Deno.mkdir(`${folder}/venv/bin`, { recursive: true });
-    await Deno.writeTextFile(`${own}/sdk.d.ts`, "export {};");
-    await Deno.writeTextFile(`${own}/package.json`, '{"version":"1.2.3"}');
-    await Deno.writeTextFile(`${folder}/venv/bin/python3`, "");
-    const env = { VIRTUAL_ENV: `${folder}/venv`, PATH: `bin:${folder}/bin` };
-    assertEquals(foundSdks({ env, cwd: `${folder}/a/b` }), [
-      { kind: "python", python: `${folder}/venv/bin/python3`, isNamed: false },
-      {
-        kind: "typescript",
-        name: "@anthropic-ai/claude-agent-sdk 1.2.3",
-        declarations: "export {};",
-      },
-    ]);
-    assertEquals(foundSdks({ env: { PATH: "." }, cwd: "/" }), []);
-    await Deno.remove(`${own}/package.json`);
-    const unnamed = namedSdk(own);
-    assert(unnamed.kind === "typescript");
-    assertEquals(unnamed.name, "@anthropic-ai/claude-agent-sdk of an unknown version");
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using temp = tempFolder();
+  const folder = temp.path;
+  const own = `${folder}/node_modules/@anthropic-ai/claude-agent-sdk`;
+  await Deno.mkdir(own, { recursive: true });
+  await Deno.mkdir(`${folder}/a/b`, { recursive: true });
+  await Deno.mkdir(`${folder}/venv/bin`, { recursive: true });
+  await Deno.writeTextFile(`${own}/sdk.d.ts`, "export {};");
+  await Deno.writeTextFile(`${own}/package.json`, '{"version":"1.2.3"}');
+  await Deno.writeTextFile(`${folder}/venv/bin/python3`, "");
+  const env = { VIRTUAL_ENV: `${folder}/venv`, PATH: `bin:${folder}/bin` };
+  assertEquals(foundSdks({ env, cwd: `${folder}/a/b` }), [
+    { kind: "python", python: `${folder}/venv/bin/python3`, isNamed: false },
+    {
+      kind: "typescript",
+      name: "@anthropic-ai/claude-agent-sdk 1.2.3",
+      declarations: "export {};",
+    },
+  ]);
+  assertEquals(foundSdks({ env: { PATH: "." }, cwd: "/" }), []);
+  await Deno.remove(`${own}/package.json`);
+  const unnamed = namedSdk(own);
+  assert(unnamed.kind === "typescript");
+  assertEquals(unnamed.name, "@anthropic-ai/claude-agent-sdk of an unknown version");
 });

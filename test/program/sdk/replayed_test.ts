@@ -16,6 +16,7 @@ import {
   tapeFolder,
   typescriptUser,
 } from "./scenarios.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 const TAPES = new URL("../../../fixtures/recordings/sdk", import.meta.url).pathname;
 /** The home that tapes name. */
@@ -41,30 +42,24 @@ async function replayedForUser(
 ): Promise<void> {
   const scenarios = SCENARIOS[sdk];
   const tapes = scenarios.flatMap((scenario) => tapesOf(`${TAPES}/${tapeFolder(sdk, scenario)}`));
-  const folder = await Deno.makeTempDir();
-  try {
-    const executable = `${folder}/claude`;
-    await Deno.writeTextFile(executable, nthTape(tapes, folder), { mode: 0o755 });
-    // The user waits for this file, which a tool made when the tape was recorded.
-    await Deno.writeTextFile(`${folder}/begun`, "");
-    const { code, stdout, stderr } = await startProgram(
-      [...command, JSON.stringify({ ...argument, executable, scenarios })],
-      {
-        env: { HOME: folder, PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
-        cwd: folder,
-      },
-    ).ended;
-    assertEquals([code, stderr], [0, ""]);
-    const expected = new Map(await recorded(sdk));
-    for (const line of stdout.trimEnd().split("\n")) {
-      const { name, seen } = JSON.parse(line);
-      await test.step(name, () => assertEquals(masked(seen, HOME), expected.get(name)));
-    }
-    for (const [index, tape] of tapes.entries()) {
-      assertEquals(await reportIn(`${folder}/${index + 1}`, tape), { tape, divergences: [] });
-    }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+  using temp = tempFolder();
+  const folder = temp.path;
+  const executable = `${folder}/claude`;
+  await Deno.writeTextFile(executable, nthTape(tapes, folder), { mode: 0o755 });
+  // The user waits for this file, which a tool made when the tape was recorded.
+  await Deno.writeTextFile(`${folder}/begun`, "");
+  const { code, stdout, stderr } = await startProgram(
+    [...command, JSON.stringify({ ...argument, executable, scenarios })],
+    { env: { HOME: folder, PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() }, cwd: folder },
+  ).ended;
+  assertEquals([code, stderr], [0, ""]);
+  const expected = new Map(await recorded(sdk));
+  for (const line of stdout.trimEnd().split("\n")) {
+    const { name, seen } = JSON.parse(line);
+    await test.step(name, () => assertEquals(masked(seen, HOME), expected.get(name)));
+  }
+  for (const [index, tape] of tapes.entries()) {
+    assertEquals(await reportIn(`${folder}/${index + 1}`, tape), { tape, divergences: [] });
   }
 }
 

@@ -415,9 +415,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await seeAll(
       stage,
       'Count. [[tool StructuredOutput {}]] [[tool StructuredOutput {"count":3}]]',
-      {
-        outputFormat: { type: "json_schema", schema },
-      },
+      { outputFormat: { type: "json_schema", schema } },
     );
   },
 

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StandIn } from "../stand_in.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "../../other_user.ts";
+import { inShell } from "../../in_shell.ts";
 
 /** Not the words of any other program on the machine. */
 const PROMPT = `the prompt ${crypto.randomUUID()}, which is nobody else's business`;
@@ -15,7 +16,7 @@ async function heldRun(claude: StandIn, args: readonly string[] = []) {
   const run = claude.start(args, {
     stdin: PROMPT,
     // A umask hides nothing here, so every mode has to be asked for.
-    wrap: (command) => ["/bin/sh", "-c", 'umask 000; exec "$@"', "sh", ...command],
+    wrap: inShell('umask 000; exec "$@"'),
   });
   await claude.untilNoted("prompt");
   const [start] = await claude.journal("start");

@@ -135,10 +135,7 @@ Deno.test("--trace prints steps but no secret or prompt", async () => {
   for (const args of calls) {
     const { code, stderr } = await claude.printInProcess(
       ["--trace", ...args, "--", "open sesame"],
-      {
-        warns: true,
-        env,
-      },
+      { warns: true, env },
     );
     assertEquals(code, 0, stderr);
     for (const line of stderr.trimEnd().split("\n")) assertMatch(line, /^\[ *\d+ ms\] \S/);

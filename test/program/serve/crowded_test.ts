@@ -1,9 +1,11 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { StandIn, until } from "../stand_in.ts";
 import { serve } from "./runs/served.ts";
+import { socketClient } from "./http/socket_client.ts";
+import { inShell } from "../../in_shell.ts";
 
 /** Few enough to be used up at once, and enough for a run. */
-const FEW_FILES = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"];
+const wrap = inShell('ulimit -n 128; exec "$@"');
 
 /** More connections than there may be open files, as far as they can be had. */
 async function crowd(path: string) {
@@ -24,26 +26,13 @@ async function crowd(path: string) {
 
 Deno.test("a crowded server recovers", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
-  await using server = await serve({ wrap: (command) => [...FEW_FILES, ...command] });
+  await using server = await serve({ wrap });
   const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
-  using client = Deno.createHttpClient({
-    proxy: { transport: "unix", path: `${folder}/http.sock` },
-    poolMaxIdlePerHost: 0,
-  });
-  const isThere = async () => {
-    try {
-      const answer = await fetch("http://localhost/healthz", { client });
-      return (await answer.text()) !== "";
-    } catch {
-      return false;
-    }
-  };
+  using client = socketClient(server.httpSocket, { poolMaxIdlePerHost: 0 });
+  const isThere = () => client.ask("GET", "/healthz").then(({ body }) => body !== "", () => false);
   const answersRuns = async () => {
-    const { code, stdout, stderr } = await claude.print(["hello", "--trace"], {
-      env: server.env,
-      warns: true,
-      wrap: (command) => [...FEW_FILES, ...command],
-    });
+    const options = { env: server.env, warns: true, wrap };
+    const { code, stdout, stderr } = await claude.print(["hello", "--trace"], options);
     assertEquals([code, stdout], [0, "You said hello, 1\n"]);
     return stderr.includes(`/${server.pid}-`);
   };
@@ -62,25 +51,16 @@ Deno.test("running work survives a crowd of connections", async () => {
   await using claude = await StandIn.set({
     turns: [[{ text: "I wait.", tools: [waits] }, { text: "It is there." }]],
   });
-  await using server = await serve({
-    env: claude.home.env,
-    cwd: claude.home.project,
-    wrap: (command) => [...FEW_FILES, ...command],
-  });
-  const path = `${server.env.XDG_RUNTIME_DIR}/claude-print/http.sock`;
-  using client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
-  const run = fetch("http://localhost/v1/run", {
-    client,
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ prompt: "hello", args: ["--claude-binary", claude.binary] }),
-  });
+  await using server = await serve({ env: claude.home.env, cwd: claude.home.project, wrap });
+  using client = socketClient(server.httpSocket);
+  const args = ["--claude-binary", claude.binary];
+  const run = client.ask("POST", "/v1/run", { prompt: "hello", args });
   await claude.untilNoted("tool");
   {
-    using held = await crowd(path);
+    using held = await crowd(server.httpSocket);
     assertEquals(await held.areCut, true);
     await Deno.writeTextFile(`${claude.home.project}/go`, "");
-    assertEquals((await (await run).json()).result.result, "It is there.");
+    assertEquals((await run).body.result.result, "It is there.");
   }
   server.kill("SIGTERM");
   const { code, stderr } = await server.ended;
@@ -93,14 +73,13 @@ Deno.test("running work survives a crowd of connections", async () => {
 
 Deno.test("silent run connections are limited", async () => {
   await using server = await serve();
-  const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
-  using idle = await Deno.connect({ transport: "unix", path: `${folder}/http.sock` });
-  const path = `${folder}/run.sock`;
+  using idle = await Deno.connect({ transport: "unix", path: server.httpSocket });
+  const path = server.httpSocket.replace("http.sock", "run.sock");
   const held: Deno.UnixConn[] = [];
   for (let left = 1100; left > 0; left--) held.push(await connected(path));
   let cut = 0;
   for (const each of held) each.read(new Uint8Array(1)).then(() => cut++, () => {});
-  await until(() => Promise.resolve(cut === 100), "those that are too many are cut");
+  await until(() => cut === 100, "those that are too many are cut");
   await idle.write(new TextEncoder().encode("GET /healthz HTTP/1.0\r\n\r\n"));
   assertMatch(await new Response(idle.readable).text(), /^HTTP\/1\.[01] 200 /u);
   for (const each of held) each.close();

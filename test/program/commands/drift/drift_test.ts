@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { startProgram } from "../../../start_program.ts";
+import { tempFolder } from "../../../temp_folder.ts";
 
 const RUN =
   new URL("../../../../fixtures/recordings/runs/2.1.332/answer", import.meta.url).pathname;
@@ -15,14 +16,11 @@ async function drift(args: readonly string[], env: Readonly<Record<string, strin
 
 /** A folder with an empty one, and a tape of something unknown. */
 async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await Deno.mkdir(`${folder}/empty`);
-    await Deno.writeTextFile(`${folder}/new.jsonl`, '{"type":"news##[error]"}\n');
-    await use(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using temp = tempFolder();
+  const folder = temp.path;
+  await Deno.mkdir(`${folder}/empty`);
+  await Deno.writeTextFile(`${folder}/new.jsonl`, '{"type":"news##[error]"}\n');
+  await use(folder);
 }
 
 Deno.test("known recordings pass, an empty folder fails", async () => {

@@ -2,30 +2,28 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { CliError } from "../../../../src/cli_error.ts";
 import { denoPromptIo } from "../../../../src/commands/run/deno_prompt_io.ts";
 import { readPrompt } from "../../../../src/cli/prompt_source.ts";
+import { tempFolder } from "../../../temp_folder.ts";
 
 /** Io that waits for ever and keeps its warnings to itself. */
 const PATIENT: Parameters<typeof denoPromptIo>[0] = { inTime: (wait) => wait, warn: () => {} };
 
 Deno.test("denoPromptIo reads real files and says why it cannot", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const io = { ...denoPromptIo(PATIENT), stdinIsTerminal: true };
-    const text = "é\r\n\uFEFF";
-    await Deno.writeTextFile(`${folder}/prompt.md`, text);
-    const read = (inputFile: string) => readPrompt({ ignoredArguments: [], inputFile }, io);
-    assertEquals(await read(`${folder}/prompt.md`), text);
-    for (
-      const [name, reason] of [
-        ["none", "there is no such file"],
-        ["", "it is a directory"],
-        ["prompt.md/x", "a part of the path is not a directory"],
-      ]
-    ) {
-      const error = await assertRejects(() => read(`${folder}/${name}`), CliError);
-      assertEquals(error.message, `Cannot read --input-file "${folder}/${name}": ${reason}`);
-    }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+  using temp = tempFolder();
+  const folder = temp.path;
+  const io = { ...denoPromptIo(PATIENT), stdinIsTerminal: true };
+  const text = "é\r\n\uFEFF";
+  await Deno.writeTextFile(`${folder}/prompt.md`, text);
+  const read = (inputFile: string) => readPrompt({ ignoredArguments: [], inputFile }, io);
+  assertEquals(await read(`${folder}/prompt.md`), text);
+  for (
+    const [name, reason] of [
+      ["none", "there is no such file"],
+      ["", "it is a directory"],
+      ["prompt.md/x", "a part of the path is not a directory"],
+    ]
+  ) {
+    const error = await assertRejects(() => read(`${folder}/${name}`), CliError);
+    assertEquals(error.message, `Cannot read --input-file "${folder}/${name}": ${reason}`);
   }
 });
 
@@ -104,25 +102,22 @@ Deno.test("a file on stdin is read from its position", async () => {
     console.log(JSON.stringify(bytes && new TextDecoder().decode(bytes)) ?? "not at once");
   `;
   const program = `data:text/typescript,${encodeURIComponent(code)}`;
-  const folder = await Deno.makeTempDir();
-  try {
-    const text = `second\n${"x".repeat(200_000)}`;
-    await Deno.writeTextFile(`${folder}/prompt`, `first\n${text}`);
-    const readIn = async (redirection: string) => {
-      const { stdout } = await new Deno.Command("/bin/sh", {
-        args: ["-c", redirection, Deno.execPath(), program],
-        cwd: folder,
-        stderr: "inherit",
-      }).output();
-      return new TextDecoder().decode(stdout);
-    };
-    const deno = '"$0" run -A --no-check --no-config "$1"';
-    assertEquals(await readIn(`{ read first; ${deno}; } < prompt`), `${JSON.stringify(text)}\n`);
-    assertEquals(await readIn(`${deno} < /dev/null`), '""\n');
-    assertEquals(await readIn(`echo piped | ${deno}`), "not at once\n");
-    assertEquals(await readIn(`${deno} < .`), "not at once\n");
-    assertEquals(await readIn(`${deno} <&-`), '""\n');
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using temp = tempFolder();
+  const folder = temp.path;
+  const text = `second\n${"x".repeat(200_000)}`;
+  await Deno.writeTextFile(`${folder}/prompt`, `first\n${text}`);
+  const readIn = async (redirection: string) => {
+    const { stdout } = await new Deno.Command("/bin/sh", {
+      args: ["-c", redirection, Deno.execPath(), program],
+      cwd: folder,
+      stderr: "inherit",
+    }).output();
+    return new TextDecoder().decode(stdout);
+  };
+  const deno = '"$0" run -A --no-check --no-config "$1"';
+  assertEquals(await readIn(`{ read first; ${deno}; } < prompt`), `${JSON.stringify(text)}\n`);
+  assertEquals(await readIn(`${deno} < /dev/null`), '""\n');
+  assertEquals(await readIn(`echo piped | ${deno}`), "not at once\n");
+  assertEquals(await readIn(`${deno} < .`), "not at once\n");
+  assertEquals(await readIn(`${deno} <&-`), '""\n');
 });

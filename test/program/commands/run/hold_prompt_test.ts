@@ -4,15 +4,15 @@ import { whyNoConversation } from "../../../../src/commands/run/hold_prompt.ts";
 import { checkDelivery } from "../../../../src/run/facts/prompt/check_delivery.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
 import { writeScript } from "../../../write_script.ts";
+import { saysVersion } from "../../claude/fake_npm.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 /** Which of some prompts a Claude Code of a version that waits can have. */
 async function held(version: string, prompts: readonly string[]): Promise<readonly string[]> {
   await using home = await makeThrowawayHome();
-  const commands = `${home.project}/.claude/commands`;
-  await Deno.mkdir(commands, { recursive: true });
-  await Deno.writeTextFile(`${commands}/greet.md`, "Greet $ARGUMENTS\n");
+  await writeFiles(home.project, { ".claude/commands/greet.md": "Greet $ARGUMENTS\n" });
   const claudeBinary = `${home.path}/claude`;
-  await writeScript(claudeBinary, `#!/bin/sh\necho '${version} (Claude Code)'\n`);
+  await writeScript(claudeBinary, saysVersion(version));
   const fits: string[] = [];
   for (const prompt of prompts) {
     const altered = await checkDelivery({ prompt, inject: "stdin" });
@@ -28,13 +28,7 @@ async function held(version: string, prompts: readonly string[]): Promise<readon
 const WORDS = ["hello there", "ümlaut"];
 const COMMAND = "/greet you";
 const VERBATIM = [
-  "!ls",
-  " /logout",
-  "/nonsense",
-  "/",
-  "exit",
-  '<pasted_content id="1">',
-  "a\u200b",
+  ...["!ls", " /logout", "/nonsense", "/", "exit", '<pasted_content id="1">', "a\u200b"],
 ];
 const NEVER = [" ", "/logout", "/cost", "/insights"];
 

@@ -3,46 +3,36 @@ import { pythonSdk } from "../../../../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../../../../fixtures/programs/python_packages.ts";
 import { missingTool } from "../../../missing_tool.ts";
 import { lackOfBrowser, openPage } from "../../serve/page/browser.ts";
-import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { blocks } from "../../../daily/readme/blocks.ts";
 import { StandIn } from "../../stand_in.ts";
 import { startProgram } from "../../../start_program.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
+import { serve } from "../../serve/runs/served.ts";
 
 const python = usablePython();
 
 /** A server on loopback with agentapi's endpoints, and what the clients of the test have to know of it. */
 async function scene() {
   const claude = await StandIn.set({ turns: [[{ text: "Answer {turn}: <b>{prompt}</b>" }]] });
-  const { promise: told, resolve } = Promise.withResolvers<string>();
-  const command = [
-    ...CLAUDE_PRINT,
-    ..."serve --warm 0 --port 0 --agentapi -- --claude-binary".split(" "),
-    claude.binary,
-  ];
-  const env = { ...claude.home.env };
-  const cwd = claude.home.project;
-  const { child, ended } = startProgram(command, {
-    env,
-    cwd,
-    onStdout: (text) => text.split("\n").length > 2 && resolve(text),
+  const { env, project: cwd } = claude.home;
+  let said = "";
+  const args = "--warm 0 --port 0 --agentapi -- --claude-binary".split(" ");
+  const server = await serve({
+    ...{ args: [...args, claude.binary], env, cwd },
+    onStdout: (text) => said = text,
   });
-  const said = await Promise.race([
-    told,
-    ended.then(({ stderr }) => Promise.reject(new Error(stderr))),
-  ]);
   const [, origin = "", tokenFile = ""] = /^http:\/\/(\S+) \(its token: (.+)\)$/mu.exec(said) ?? [];
   const token = (await Deno.readTextFile(tokenFile)).trim();
   return {
     /** With what whoever moves by a URL has to know. */
     url: `http://any:${token}@${origin}`,
     bare: `http://${origin}`,
-    socket: said.split("\n")[0] ?? "",
+    socket: server.httpSocket,
     /** Runs a program to its end. */
     run: (program: readonly string[]) => startProgram(program, { env, cwd }).ended,
     [Symbol.asyncDispose]: async () => {
-      child.kill("SIGTERM");
-      const { code, stderr } = await ended;
+      await server[Symbol.asyncDispose]();
+      const { code, stderr } = await server.ended;
       await claude[Symbol.asyncDispose]();
       assertEquals({ code, stderr }, { code: 0, stderr: "" });
     },

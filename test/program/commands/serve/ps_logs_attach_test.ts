@@ -6,23 +6,36 @@ import { runInTerminal } from "../../terminal_run.ts";
 
 /** A server that says what a test has it say, at the socket of a user's server. */
 interface FakeServer extends AsyncDisposable {
-  readonly env: Readonly<Record<string, string>>;
   /** The folder of the socket. */
   readonly folder: string;
   /** Runs `claude-print` where that server is the user's. */
   readonly run: (...args: string[]) => Promise<ProgramOutput>;
+  /** Attaches a terminal; `type` returns what is typed for an output. */
+  readonly attach: (
+    args: readonly string[],
+    type?: (shown: string) => string | undefined,
+  ) => ReturnType<typeof runInTerminal>;
 }
 
-/** Starts a server. */
+const SIZE = { rows: 5, cols: 40 };
+const NOT_FOUND = () => Response.json({}, { status: 404 });
+
+/** Starts a server that lists conversations, and answers other requests by a function. */
 async function fakeServer(
   answer: (request: Request, path: string) => Response | Promise<Response>,
+  conversations: () => unknown = () => [toldOf("a")],
 ): Promise<FakeServer> {
   const runtime = await Deno.makeTempDir();
   const folder = `${runtime}/claude-print`;
   await Deno.mkdir(folder, { mode: 0o700 });
   const server = Deno.serve(
     { path: `${folder}/http.sock`, onListen: () => {} },
-    (request) => answer(request, new URL(request.url).pathname),
+    (request) => {
+      const { pathname } = new URL(request.url);
+      return pathname === "/v1/conversations"
+        ? Response.json({ conversations: conversations() })
+        : answer(request, pathname);
+    },
   );
   const env = {
     PATH: "/usr/bin:/bin",
@@ -34,9 +47,10 @@ async function fakeServer(
     NO_PROXY: "localhost,*",
   };
   return {
-    env,
     folder,
     run: (...args) => startProgram([...CLAUDE_PRINT, ...args], { env, cwd: "/" }).ended,
+    attach: (args, type = () => undefined) =>
+      runInTerminal([...CLAUDE_PRINT, "attach", ...args], { size: SIZE, cwd: "/", env, type }),
     [Symbol.asyncDispose]: async () => {
       await server.shutdown();
       await Deno.remove(runtime, { recursive: true });
@@ -66,11 +80,7 @@ Deno.test("ps lists conversations as a table and as JSON", async () => {
     toldOf("aaaaaaaa-1", { state: "waiting", waiting: { for: "permission", cause: "Bash" } }),
     toldOf("aaaaaaaa-2", { cwd: "/x\x1b[2J\u202e" }),
   ];
-  await using server = await fakeServer((_, path) =>
-    path === "/v1/conversations"
-      ? Response.json({ conversations })
-      : Response.json({}, { status: 404 })
-  );
+  await using server = await fakeServer(NOT_FOUND, () => conversations);
   assertEquals(await server.run("ps"), {
     code: 0,
     stderr: "",
@@ -85,10 +95,10 @@ aaaaaaaa-2  idle                 5 h  2      $0.5000  /x<U+001B>[2J<U+202E>
 });
 
 Deno.test("ps names a missing, foreign or empty server", async () => {
-  let body: unknown = { conversations: [] };
-  await using server = await fakeServer(() => Response.json(body));
+  let conversations: unknown = [];
+  await using server = await fakeServer(NOT_FOUND, () => conversations);
   assertEquals((await server.run("ps")).stdout, "There are no conversations\n");
-  body = { conversations: [{ id: 7 }] };
+  conversations = [{ id: 7 }];
   const other = await server.run("ps");
   assertEquals([other.code, other.stdout], [2, ""]);
   assertMatch(
@@ -114,12 +124,7 @@ const SECOND = JSON.stringify({ type: "result", result: "4" });
 
 /** A server with conversations whose events go on until the test says so. */
 async function scene(rest: Promise<string>): Promise<FakeServer> {
-  return await fakeServer((_, path) => {
-    if (path === "/v1/conversations") {
-      return Response.json({
-        conversations: [toldOf("aa-1"), toldOf("ab-2"), toldOf("c", { last_event_id: 0 })],
-      });
-    }
+  return await fakeServer(() => {
     const body = new ReadableStream<string>({
       start: async (controller) => {
         controller.enqueue(`: \n\nid: 1\ndata: ${FIRST}\n\nid: 2\ndata: ${SECOND}\n\n`);
@@ -128,7 +133,7 @@ async function scene(rest: Promise<string>): Promise<FakeServer> {
       },
     });
     return new Response(body.pipeThrough(new TextEncoderStream()));
-  });
+  }, () => [toldOf("aa-1"), toldOf("ab-2"), toldOf("c", { last_event_id: 0 })]);
 }
 
 Deno.test("logs prints frames, and with --follow later ones", async () => {
@@ -169,16 +174,11 @@ Deno.test("logs names a server that goes away", async () => {
   assertMatch(stderr, /Cannot ask the server: it does not answer\n/u);
 });
 
-const SIZE = { rows: 5, cols: 40 };
 const SCREEN = "one\ntwo\x1b[31m\nthree\nfour\n❯\u{a0}five   \n\n";
 
 Deno.test("attach without a terminal prints the screen once", async () => {
   await using server = await fakeServer((_, path) =>
-    path === "/v1/conversations"
-      ? Response.json({ conversations: [toldOf("a")] })
-      : path === "/v1/conversations/a/screen"
-      ? new Response(SCREEN)
-      : Response.json({ detail: "Cannot do that" }, { status: 409 })
+    path === "/v1/conversations/a/screen" ? new Response(SCREEN) : NOT_FOUND()
   );
   assertEquals(await server.run("attach", "a"), {
     code: 0,
@@ -197,16 +197,10 @@ Deno.test("attach shows the screen and restores the terminal", async () => {
   const asked: string[] = [];
   await using server = await fakeServer((request, path) => {
     asked.push(`${request.method} ${path}`);
-    return path === "/v1/conversations"
-      ? Response.json({ conversations: [toldOf("a")] })
-      : new Response(SCREEN);
+    return new Response(SCREEN);
   });
-  const { exit, output } = await runInTerminal([...CLAUDE_PRINT, "attach", "a"], {
-    size: SIZE,
-    cwd: "/",
-    env: server.env,
-    type: (shown) => shown.includes("q leaves") ? "xq" : undefined,
-  });
+  const leave = (shown: string) => shown.includes("q leaves") ? "xq" : undefined;
+  const { exit, output } = await server.attach(["a"], leave);
   assertEquals(exit, { kind: "exited", code: 0 });
   assert(output.startsWith("\x1b[?1049h"));
   assert(output.endsWith("\x1b[?1049l"));
@@ -220,37 +214,24 @@ Deno.test("attach --take-over sends keys until Ctrl-]", async () => {
   let keys = "";
   let isOver = false;
   await using server = await fakeServer(async (request, path) => {
-    if (path === "/v1/conversations") return Response.json({ conversations: [toldOf("a")] });
     if (path !== "/v1/conversations/a/keys") return new Response(SCREEN + keys);
     for await (const bytes of request.body ?? []) keys += new TextDecoder().decode(bytes);
     isOver = true;
     return new Response(null, { status: 204 });
   });
-  const { exit } = await runInTerminal([...CLAUDE_PRINT, "attach", "--take-over", "a"], {
-    size: SIZE,
-    cwd: "/",
-    env: server.env,
-    type: (shown) =>
-      shown.includes("hi!") ? "q\x1d\r" : shown.includes("hands back") ? "hi!" : undefined,
-  });
+  const { exit } = await server.attach(
+    ["--take-over", "a"],
+    (shown) => shown.includes("hi!") ? "q\x1d\r" : shown.includes("hands back") ? "hi!" : undefined,
+  );
   assertEquals([exit, keys, isOver], [{ kind: "exited", code: 0 }, "hi!q", true]);
 });
 
 Deno.test("a refused take-over is reported on the restored terminal", async () => {
+  const problem = { detail: "Cannot take over: somebody has", suggestion: "Wait" };
   await using server = await fakeServer((_, path) =>
-    path === "/v1/conversations"
-      ? Response.json({ conversations: [toldOf("a")] })
-      : path.endsWith("/keys")
-      ? Response.json({ detail: "Cannot take over: somebody has", suggestion: "Wait" }, {
-        status: 409,
-      })
-      : new Response(SCREEN)
+    path.endsWith("/keys") ? Response.json(problem, { status: 409 }) : new Response(SCREEN)
   );
-  const { exit, output } = await runInTerminal([...CLAUDE_PRINT, "attach", "--take-over", "a"], {
-    size: SIZE,
-    cwd: "/",
-    env: server.env,
-  });
+  const { exit, output } = await server.attach(["--take-over", "a"]);
   assertEquals(exit, { kind: "exited", code: 2 });
   const told = "\x1b[?1049lclaude-print: Cannot take over: somebody has\r\n";
   assert(output.includes(told), output);
@@ -258,18 +239,11 @@ Deno.test("a refused take-over is reported on the restored terminal", async () =
 
 Deno.test("attach ends with the conversation", async () => {
   let looks = 0;
-  await using server = await fakeServer((_, path) =>
-    path === "/v1/conversations"
-      ? Response.json({ conversations: looks < 2 ? [toldOf("a")] : [] })
-      : ++looks < 2
-      ? new Response(SCREEN)
-      : Response.json({ detail: "Cannot find the conversation" }, { status: 404 })
+  await using server = await fakeServer(
+    () => ++looks < 2 ? new Response(SCREEN) : NOT_FOUND(),
+    () => looks < 2 ? [toldOf("a")] : [],
   );
-  const { exit, output } = await runInTerminal([...CLAUDE_PRINT, "attach", "a"], {
-    size: SIZE,
-    cwd: "/",
-    env: server.env,
-  });
+  const { exit, output } = await server.attach(["a"]);
   assertEquals(exit, { kind: "exited", code: 0 });
   assert(output.endsWith("\x1b[?1049lThe conversation is over\r\n"), output);
 });

@@ -5,7 +5,7 @@ import { parseArguments } from "../../../../src/cli/parse_arguments.ts";
 import { shimScript } from "../../../../src/commands/shim/shim_script.ts";
 import { UnsupportedError } from "../../../../src/cli_error.ts";
 import { findTool, missingTool } from "../../../missing_tool.ts";
-import { startProgram } from "../../../start_program.ts";
+import { type ProgramOutput, startProgram } from "../../../start_program.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
 
 /** Shells that people have as /bin/sh. */
@@ -16,11 +16,19 @@ interface Ground extends AsyncDisposable {
   readonly path: string;
   /** PATH with the shim's folder first. */
   readonly search: string;
-  /** Calls the shim by a shell: which program answered, and with what arguments. */
+  /** Calls the shim. */
+  readonly start: (args: readonly string[], options?: CallOptions) => Promise<ProgramOutput>;
+  /** Calls the shim: which program answered, and with what arguments. */
   readonly call: (
     args: readonly string[],
-    options?: { readonly shell?: readonly string[]; readonly env?: Record<string, string> },
+    options?: CallOptions,
   ) => Promise<{ readonly who: string; readonly args: readonly string[]; readonly stderr: string }>;
+}
+
+interface CallOptions {
+  /** The shell that runs the shim; by default the one that it names. */
+  readonly shell?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 async function ground(): Promise<Ground> {
@@ -32,14 +40,17 @@ async function ground(): Promise<Ground> {
   const script = shimScript({ claudePrint: [`${path}/claude-print`] });
   await Deno.writeTextFile(`${path}/shim/claude`, script, { mode: 0o755 });
   const search = `${path}/shim:/nowhere::${path}/real:/usr/bin:/bin`;
+  const start: Ground["start"] = (args, { shell = [], env = {} } = {}) =>
+    startProgram([...shell, `${path}/shim/claude`, ...args], {
+      env: { PATH: search, ...env },
+      cwd: path,
+    }).ended;
   return {
     path,
     search,
-    call: async (args, { shell = ["/bin/sh"], env = {} } = {}) => {
-      const { stdout, stderr } = await startProgram([...shell, `${path}/shim/claude`, ...args], {
-        env: { PATH: search, ...env },
-        cwd: path,
-      }).ended;
+    start,
+    call: async (args, options) => {
+      const { stdout, stderr } = await start(args, options);
       const [who = "", ...given] = stdout.split("\0").slice(0, -1);
       return { who, args: given, stderr };
     },
@@ -165,11 +176,7 @@ Deno.test("the shim takes a binary for the real claude", async () => {
   await using claude = await ground();
   await Deno.copyFile("/bin/echo", `${claude.path}/real/claude`);
   await Deno.chmod(`${claude.path}/real/claude`, 0o755);
-  const { ended } = startProgram([`${claude.path}/shim/claude`, "interactive"], {
-    env: { PATH: claude.search },
-    cwd: "/",
-  });
-  assertEquals((await ended).stdout, "interactive\n");
+  assertEquals((await claude.start(["interactive"])).stdout, "interactive\n");
 });
 
 Deno.test("the shim passes on variables named as its own", async () => {
@@ -177,20 +184,13 @@ Deno.test("the shim passes on variables named as its own", async () => {
   const teller = '#!/bin/sh\necho "$print $claude $first $rest $folder $input"\n';
   await Deno.writeTextFile(`${claude.path}/real/claude`, teller, { mode: 0o755 });
   const env = { print: "a", claude: "b", first: "c", rest: "d", folder: "e", input: "f" };
-  const { ended } = startProgram([`${claude.path}/shim/claude`, "hello"], {
-    env: { ...env, PATH: claude.search },
-    cwd: "/",
-  });
-  assertEquals((await ended).stdout, "a b c d e f\n");
+  assertEquals((await claude.start(["hello"], { env })).stdout, "a b c d e f\n");
 });
 
 Deno.test("the shim says so when there is no real claude", async () => {
   await using claude = await ground();
-  const { ended } = startProgram([`${claude.path}/shim/claude`, "-p", "x"], {
-    env: { PATH: `${claude.path}/shim` },
-    cwd: "/",
-  });
-  const { code, stderr } = await ended;
+  const env = { PATH: `${claude.path}/shim` };
+  const { code, stderr } = await claude.start(["-p", "x"], { env });
   assertEquals(code, 127);
   assertEquals(
     stderr.split("\n")[0],

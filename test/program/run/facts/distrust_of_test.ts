@@ -9,6 +9,7 @@ import { readOwnJsonObject } from "../../../../src/sandbox/read_json_object.ts";
 import { missingTool } from "../../../missing_tool.ts";
 import { readCell } from "../../../run/plan/read_cell.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
+import { git } from "../../../git.ts";
 
 const RULES = { permissions: { allow: ["Edit"] } };
 
@@ -80,7 +81,7 @@ Deno.test(skipIfLacking(missingTool("git"), {
       Deno.writeTextFileSync(`${dir}/.claude/settings.local.json`, "{}");
     }
     for (const args of [["init", "-q"], ["add", "-f", ".claude"]]) {
-      await new Deno.Command("git", { args, cwd: trusted }).output();
+      await git({ ...home, project: trusted }, ...args);
     }
     const rows = [["", true, ["local"]], ["/sub", true, []], ["/sub", false, ["local"]]] as const;
     for (const [sub, isAlone, sources] of rows) {

@@ -7,6 +7,8 @@ import type { RunOrder } from "../../../../src/run/plan/run_order.ts";
 import { parentOf } from "../../../../src/sandbox/paths.ts";
 import { writeScript } from "../../../write_script.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
+import { saysVersion } from "../../claude/fake_npm.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 const VERSION = OLDEST_VERSION;
 const NEWER = "2.1.332";
@@ -31,11 +33,6 @@ async function timesAsked(home: ThrowawayHome): Promise<number> {
   return text.split("\n").length - 1;
 }
 
-async function write(path: string, json: unknown): Promise<void> {
-  await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-  await Deno.writeTextFile(path, JSON.stringify(json));
-}
-
 const naming = (defaultMode: string) => ({ permissions: { defaultMode } });
 
 Deno.test("the version is asked once unless the path names it", async () => {
@@ -51,7 +48,7 @@ Deno.test("the version is asked once unless the path names it", async () => {
 Deno.test("a version that is too old is refused first", async () => {
   await using home = await makeThrowawayHome({ loggedIn: false });
   const order = await ordered(home, { settings: "{" }, "claude");
-  await writeScript(`${order.claudeBinary}`, "#!/bin/sh\necho '2.1.197 (Claude Code)'\n");
+  await writeScript(`${order.claudeBinary}`, saysVersion("2.1.197"));
   await assertRejects(() => readFacts(order), CliError, "Claude Code 2.1.197 is too old");
 });
 
@@ -59,11 +56,8 @@ Deno.test("a flag that the version lacks is refused", async () => {
   await using home = await makeThrowawayHome();
   for (const flag of ["--fast-mode", "--include-unsupported-models"]) {
     const order = await ordered(home, { forwarded: ["--model=opus", flag] }, "claude");
-    await assertRejects(
-      () => readFacts(order),
-      CliError,
-      `Cannot honour ${flag}: Claude Code ${VERSION} lacks it`,
-    );
+    const refusal = `Cannot honour ${flag}: Claude Code ${VERSION} lacks it`;
+    await assertRejects(() => readFacts(order), CliError, refusal);
     await readFacts(order, { version: NEWER });
   }
 });
@@ -71,9 +65,9 @@ Deno.test("a flag that the version lacks is refused", async () => {
 Deno.test("settings come from --setting-sources and the caller", async () => {
   await using home = await makeThrowawayHome();
   const { config, project } = home;
-  await write(`${config}/settings.json`, naming("plan"));
-  await write(`${project}/.claude/settings.json`, naming("acceptEdits"));
-  await write(`${home.path}/caller.json`, { model: "opus" });
+  await writeFiles(config, { "settings.json": naming("plan") });
+  await writeFiles(project, { ".claude/settings.json": naming("acceptEdits") });
+  await writeFiles(home.path, { "caller.json": { model: "opus" } });
   const sourcesOf = async (more: Partial<RunOrder>) => {
     const { settings, callerSettings } = await readFacts(await ordered(home, more));
     return [settings.map(({ source }) => source), callerSettings];
@@ -121,22 +115,19 @@ Deno.test("--project-config-root replaces the project's settings, servers and ag
   const server = (name: string) => ({
     mcpServers: { [name]: { command: "x" }, both: { command: name } },
   });
-  for (
-    const [dir, name] of [[`${project}/sub`, "here"], [`${path}/up/conf`, "conf"], [
-      `${path}/up`,
-      "up",
-    ]]
-  ) {
-    await write(`${dir}/.claude/settings.json`, naming("plan"));
-    await write(`${dir}/.claude/settings.local.json`, {
-      sandbox: { filesystem: { allowWrite: ["out"] } },
-      permissions: { additionalDirectories: ["added"] },
+  const dirs = { here: `${project}/sub`, conf: `${path}/up/conf`, up: `${path}/up` };
+  for (const [name, dir] of Object.entries(dirs)) {
+    await writeFiles(dir, {
+      ".claude/settings.json": naming("plan"),
+      ".claude/settings.local.json": {
+        sandbox: { filesystem: { allowWrite: ["out"] } },
+        permissions: { additionalDirectories: ["added"] },
+      },
+      ".claude/scheduled_tasks.json": {},
+      ".claude/agents/a.md": `---\nname: ${name}\n---\n`,
+      ".mcp.json": server(name),
+      "AGENTS.md": name,
     });
-    await write(`${dir}/.claude/scheduled_tasks.json`, {});
-    await write(`${dir}/.claude/agents/a.md`, "");
-    await Deno.writeTextFile(`${dir}/.claude/agents/a.md`, `---\nname: ${name}\n---\n`);
-    await write(`${dir}/.mcp.json`, server(`${name}`));
-    await Deno.writeTextFile(`${dir}/AGENTS.md`, name ?? "");
   }
   for (const dir of [project, `${path}/up`]) Deno.mkdirSync(`${dir}/.git`);
   Deno.symlinkSync(`${path}/up`, `${path}/link`);
@@ -177,8 +168,8 @@ Deno.test("sandbox paths are relative to their settings file", async () => {
   const opening = (...allowWrite: readonly string[]) => ({
     sandbox: { filesystem: { allowWrite } },
   });
-  await write(`${home.config}/settings.json`, opening("..", "../../u"));
-  await write(`${path}/given/s.json`, opening("../f"));
+  await writeFiles(home.config, { "settings.json": opening("..", "../../u") });
+  await writeFiles(path, { "given/s.json": opening("../f") });
   const opened = async (more: Partial<RunOrder>) => {
     const { callerSettings, settings, writable } = await readFacts(await ordered(home, more));
     const user = settings.find(({ source }) => source === "user")?.values;
@@ -209,11 +200,8 @@ Deno.test("an invalid --project-config-root is refused", async () => {
     [`${home.path}/missing`]: "is not a folder that you can list",
   };
   for (const [projectConfigRoot, why] of Object.entries(wrong)) {
-    await assertRejects(
-      async () => await readFacts(await ordered(home, { projectConfigRoot })),
-      CliError,
-      why,
-    );
+    const order = await ordered(home, { projectConfigRoot });
+    await assertRejects(() => readFacts(order), CliError, why);
   }
 });
 
@@ -230,7 +218,7 @@ Deno.test("of several mistakes the first to mend is reported", async () => {
   await using home = await makeThrowawayHome({ loggedIn: false });
   const claude = `${home.path}/claude`;
   const silenced = JSON.stringify({ enabledPlugins: { p: true } });
-  await write(`${home.project}/.claude/settings.json`, { disableAllHooks: true });
+  await writeFiles(home.project, { ".claude/settings.json": { disableAllHooks: true } });
   const wrong = { settings: silenced, prompt: "/insights", claudeBinary: `${home.path}/none` };
   const refusal = async (more: Partial<RunOrder>) => {
     const order = await ordered(home, { ...wrong, ...more }, "claude");
@@ -250,7 +238,8 @@ Deno.test("--enable-auth-status is refused where settings renew a login", async 
   await using home = await makeThrowawayHome();
   const order = await ordered(home, { authStatus: true });
   await readFacts(order);
-  await write(`${home.project}/.claude/settings.json`, { awsAuthRefresh: "aws sso login" });
+  const settings = { awsAuthRefresh: "aws sso login" };
+  await writeFiles(home.project, { ".claude/settings.json": settings });
   await readFacts({ ...order, authStatus: false });
   await assertRejects(
     async () => await readFacts(order),

@@ -7,6 +7,7 @@ import { parentOf } from "../../../../src/sandbox/paths.ts";
 import { missingTool } from "../../../missing_tool.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
+import { git } from "../../../git.ts";
 
 /** Writes a file, by its path below the home, and its folder. */
 function write(home: ThrowawayHome, name: string, text: string): void {
@@ -118,27 +119,17 @@ Deno.test(skipIfLacking(missingTool("git"), {
   name: "the state of a repository is watched",
   fn: async () => {
     await using home = await makeThrowawayHome();
-    const git = async (...args: readonly string[]) => {
-      const user = ["-c", "user.name=a", "-c", "user.email=a@b"];
-      const { code } = await new Deno.Command("git", {
-        args: [...user, ...args],
-        cwd: home.project,
-        env: { ...home.env },
-        clearEnv: true,
-      }).output();
-      assertEquals(code, 0, args.join(" "));
-    };
     write(home, "project/a.txt", "one");
     for (const args of [["init", "-q"], ["add", "."], ["commit", "-qm", "First"]]) {
-      await git(...args);
+      await git(home, ...args);
     }
     await assertNoticed(home, {
       order: orderIn(home),
       harmless: { "nothing": () => {} },
       changes: {
         "a file of the repository": ["project/a.txt", "one\nmore"],
-        "the branch": () => git("checkout", "-q", "-b", "other"),
-        "who commits": () => git("config", "user.name", "Somebody"),
+        "the branch": () => git(home, "checkout", "-q", "-b", "other"),
+        "who commits": () => git(home, "config", "user.name", "Somebody"),
       },
     });
   },

@@ -2,6 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { gitStatus } from "../../../../src/sandbox/child/run_git.ts";
 import { makeThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import { namesIn } from "../../../../ffi/files/at_path.ts";
+import { startProgram } from "../../../start_program.ts";
 
 /** Makes a repository that names a program for everything that git may run during `git status`. */
 const HOSTILE = `
@@ -28,13 +29,9 @@ Deno.test("git status runs no program that a repository names", async () => {
   await using home = await makeThrowawayHome();
   const cwd = home.project;
   const shell = async (script: string) => {
-    const { success, stderr } = await new Deno.Command("/bin/sh", {
-      args: ["-ec", script],
-      clearEnv: true,
-      env: { ...home.env },
-      cwd,
-    }).output();
-    assertEquals(success, true, new TextDecoder().decode(stderr));
+    const { code, stderr } = await startProgram(["/bin/sh", "-ec", script], { env: home.env, cwd })
+      .ended;
+    assertEquals(code, 0, stderr);
   };
   const ran = () => namesIn(home.path).filter((name) => name.startsWith("ran-"));
   await shell(HOSTILE);

@@ -114,9 +114,7 @@ Deno.test("concurrent sweeps rescue and remove each folder once", async () => {
   ground.write({ "-w/s1.jsonl": "old\n" });
   const transcripts = { to: ground.user, resumed };
   for (let index = 0; index < folders; index++) {
-    ground.leave({ pid: NOBODY + index, transcripts }, {
-      "-w/s1.jsonl": `old\nline ${index}\n`,
-    });
+    ground.leave({ pid: NOBODY + index, transcripts }, { "-w/s1.jsonl": `old\nline ${index}\n` });
   }
   const script = `
     import { sweep } from ${

@@ -90,7 +90,7 @@ export class Crowd implements AsyncDisposable {
     const here = new Deno.Command("sleep", { args: ["1000"], env }).spawn();
     crowd.#ends.push(() => here.status);
     crowd.#enter("SPARED: a process in this program's session", here.pid);
-    await until(() => Promise.resolve(crowd.#isSettled()), "every process is a sleep");
+    await until(() => crowd.#isSettled(), "every process is a sleep");
     return crowd;
   }
 

@@ -124,10 +124,7 @@ Deno.test("an agentapi client receives the published shapes", async () => {
   const first = await until(events, isStable);
   assertEquals(
     first.filter(({ event }) => event === "status_change").map(({ data }) => data.status),
-    [
-      "running",
-      "stable",
-    ],
+    ["running", "stable"],
   );
   const [last] = first.filter(({ event }) => event === "message_update").slice(-1);
   assertEquals([last?.data.id, last?.data.role, last?.data.message], [

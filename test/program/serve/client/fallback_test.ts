@@ -121,7 +121,7 @@ Deno.test("a signal ends the program without its server", async () => {
     goes: false,
   });
   const run = claude.start(["hello"], { env: server.env, killed: true });
-  await until(() => Promise.resolve(server.heard.includes("go")), "the run is the server's");
+  await until(() => server.heard.includes("go"), "the run is the server's");
   run.kill("SIGTERM");
   assertEquals((await run.ended).code, 143);
   assertEquals(server.heard.filter((type) => type === "signal").length, 1);
@@ -136,7 +136,7 @@ Deno.test("an internal error ends the wait, not the program", async () => {
     server: connection,
     signals: new StopSignals({ listen: false }),
   });
-  await until(() => Promise.resolve(server.heard.includes("go")), "the run is the server's");
+  await until(() => server.heard.includes("go"), "the run is the server's");
   queueMicrotask(() => {
     throw new Error("a mistake");
   });

@@ -4,7 +4,8 @@ import { BODY_LIMITS } from "../../../../src/serve/http/body.ts";
 import { ROUTES } from "../../../../src/serve/http/resources/routes.ts";
 import openapi from "../../../../src/serve/http/resources/openapi.json" with { type: "json" };
 import { StandIn } from "../../stand_in.ts";
-import { eventsOf, type Said, saidOf, serveInProcess } from "./serve_in_process.ts";
+import { eventsOf, serveInProcess } from "./serve_in_process.ts";
+import { type Said, saidOf } from "./socket_client.ts";
 
 const PATHS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = openapi.paths;
 const METHODS = ["get", "post", "delete"];
@@ -150,10 +151,10 @@ Deno.test("every answer matches the OpenAPI file", async () => {
       assertEquals(said.status, status, `${path} ${said.body}`);
       file.said(said, "post", template);
     }
-    const endless = await endlessBody(server.socket, path);
+    const endless = await spoken(server.socket, path, { pieces: 10_000 });
     assertEquals(file.said(endless, "post", template).status, 413);
     limits.arrivalMs = 20;
-    const stalled = await stalledBody(server.socket, path);
+    const stalled = await spoken(server.socket, path, { pieces: 1 });
     limits.arrivalMs = BODY_LIMITS.arrivalMs;
     assertEquals(file.said(stalled, "post", template).status, 408);
   }
@@ -163,8 +164,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
   assertEquals((await file.ask("post", all, { profile: ours })).headers.get("retry-after"), "1");
   assertEquals((await file.ask("post", "/v1/run", { prompt: "x", ...ours })).status, 503);
   for (const { id } of (await file.ask("get", all)).body.conversations) {
-    const path = `${all}/${id}`;
-    assertEquals((await file.ask("delete", path)).status, 204);
+    assertEquals((await file.ask("delete", `${all}/${id}`)).status, 204);
   }
   assertEquals((await file.ask("post", "/v1/run", { prompt: "x", ...ours })).status, 200);
 
@@ -177,31 +177,20 @@ Deno.test("every answer matches the OpenAPI file", async () => {
     "failed",
     'Cannot start claude: "/nowhere" does not exist',
   ]);
-  for (
-    const [method, path, sent] of [
-      ["post", "/messages", { content: "x" }],
-      ["post", "/answers", answer],
-      ["post", "/interrupt"],
-      ["get", "/screen"],
-      ["get", "/cassette"],
-    ] as const
-  ) {
+  const needsChild = [
+    ["post", "/messages", { content: "x" }],
+    ["post", "/answers", answer],
+    ["post", "/interrupt"],
+    ["get", "/screen"],
+    ["get", "/cassette"],
+  ] as const;
+  for (const [method, path, sent] of needsChild) {
     assertEquals((await file.ask(method, `${failed}${path}`, sent)).status, 409, path);
   }
   assertEquals((await typing(failed)).status, 409);
   assertEquals((await typing(`${all}/nobody`)).status, 404);
-  for (
-    const [method, path, sent] of [
-      ["get", ""],
-      ["delete", ""],
-      ["post", "/messages", { content: "x" }],
-      ["post", "/answers", answer],
-      ["post", "/interrupt"],
-      ["get", "/events"],
-      ["get", "/screen"],
-      ["get", "/cassette"],
-    ] as const
-  ) {
+  const ofOne = [["get", ""], ["delete", ""], ["get", "/events"], ...needsChild] as const;
+  for (const [method, path, sent] of ofOne) {
     for (const id of ["nobody", "..%2f..", "%00", "x".repeat(5000)]) {
       assertEquals((await file.ask(method, `${all}/${id}${path}`, sent)).status, 404);
     }
@@ -236,9 +225,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
 
   // There is no room for what is said.
   const folder = `${server.folder}/gone`;
-  await using crowded = await serveInProcess(claude, {
-    eventLimits: { onDisk: 0, inMemory: 0 },
-  });
+  await using crowded = await serveInProcess(claude, { eventLimits: { onDisk: 0, inMemory: 0 } });
   const cramped = await crowded.open();
   await crowded.ask("POST", `${cramped}/messages`, { content: "go" });
   for await (const { event } of eventsOf(await crowded.request("GET", `${cramped}/events`))) {
@@ -254,17 +241,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
   assertEquals([server.mistakes, crowded.mistakes, homeless.mistakes], [[], [], []]);
 });
 
-/** Sends a body that goes on until there is an answer. */
-async function endlessBody(socket: string, path: string): Promise<Said> {
-  return await spoken(socket, path, { pieces: 10_000 });
-}
-
-/** Sends the beginning of a body, and no more. */
-async function stalledBody(socket: string, path: string): Promise<Said> {
-  return await spoken(socket, path, { pieces: 1 });
-}
-
-/** Speaks HTTP by hand: a body in so many pieces of 1000 bytes, without an end. */
+/** Speaks HTTP by hand: the beginning of a body, in so many pieces of 1000 bytes. */
 async function spoken(
   path: string,
   target: string,

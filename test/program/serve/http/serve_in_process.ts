@@ -7,14 +7,7 @@ import { ROUTES } from "../../../../src/serve/http/resources/routes.ts";
 import type { Route } from "../../../../src/serve/http/route.ts";
 import type { ServeContext } from "../../../../src/serve/http/serve_context.ts";
 import { serveHttp } from "../../../../src/serve/http/serve_http.ts";
-
-/** What a server said. */
-export interface Said {
-  readonly status: number;
-  readonly headers: Headers;
-  // deno-lint-ignore no-explicit-any -- a test looks at what it expects
-  readonly body: any;
-}
+import { socketClient } from "./socket_client.ts";
 
 /** A server in the test's own process, on a socket, with a Claude Code and a home that exist for the test. */
 export async function serveInProcess(
@@ -52,30 +45,12 @@ export async function serveInProcess(
     reserve,
     onMistake: (error) => mistakes.push(error),
   });
-  const client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
-  const request = async (method: string, path: string, init: RequestInit = {}) =>
-    await fetch(`http://localhost${path}`, { method, client, ...init });
+  const client = socketClient(socket);
   return {
-    folder,
-    socket,
-    registry,
-    mistakes,
-    request,
-    /** Asks, with a body as JSON. */
-    ask: async (method: string, path: string, body?: unknown): Promise<Said> => {
-      const answer = await request(
-        method,
-        path,
-        body === undefined ? {} : {
-          body: JSON.stringify(body),
-          headers: { "content-type": "application/json" },
-        },
-      );
-      return await saidOf(answer);
-    },
+    ...{ folder, socket, registry, mistakes, request: client.request, ask: client.ask },
     /** Opens a conversation, and gives its path. */
     async open(profile: Readonly<Record<string, unknown>> = {}): Promise<string> {
-      const { status, body, headers } = await this.ask("POST", "/v1/conversations", {
+      const { status, body, headers } = await client.ask("POST", "/v1/conversations", {
         profile: { args: ["--claude-binary", claude.binary], ...profile },
       });
       if (status !== 201) throw new Error(JSON.stringify(body));
@@ -85,20 +60,9 @@ export async function serveInProcess(
       await registry[Symbol.asyncDispose]();
       server.cut();
       reserve[Symbol.dispose]();
-      client.close();
+      client[Symbol.dispose]();
       await Deno.remove(folder, { recursive: true });
     },
-  };
-}
-
-/** All of an answer. */
-export async function saidOf(answer: Response): Promise<Said> {
-  const text = await answer.text();
-  const isJson = answer.headers.get("content-type")?.includes("json") ?? false;
-  return {
-    status: answer.status,
-    headers: answer.headers,
-    body: isJson ? JSON.parse(text) : text,
   };
 }
 

@@ -1,10 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
+import { makeThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import type { holdConversation } from "../../../../src/library/hold_conversation.ts";
 import { libraryRequest } from "../../../../src/library/library_request.ts";
 import { Pool } from "../../../../src/serve/pool/pool.ts";
 import { runInPool } from "./run_in_pool.ts";
 import { writeScript } from "../../../write_script.ts";
+import { saysVersion } from "../../claude/fake_npm.ts";
 
 /** A timer of the program under test. */
 interface Due {
@@ -86,17 +87,11 @@ const HOUR = 60 * MINUTE;
 const LOOK = 10 * MINUTE;
 const SIX_IN_THE_EVENING = Date.UTC(2026, 0, 15, 18);
 
-/** A program that says which Claude Code it is. */
-async function program({ path }: ThrowawayHome): Promise<string> {
-  const binary = `${path}/claude`;
-  await writeScript(binary, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n");
-  return binary;
-}
-
 Deno.test("an idle day replaces kept children at midnight only", async () => {
   await using home = await makeThrowawayHome({ env: { TZ: "UTC" } });
   const { env, project: cwd } = home;
-  const binary = await program(home);
+  const binary = `${home.path}/claude`;
+  await writeScript(binary, saysVersion("2.1.330"));
   using clock = new FastClock(SIX_IN_THE_EVENING);
   /** What becomes of children that wait, and in which minute. */
   const news: (readonly [what: "begins" | "ends", minute: number])[] = [];

@@ -1,3 +1,5 @@
+import { socketClient } from "../http/socket_client.ts";
+
 /** What a server's numbers say of the children that wait in it, and of those that it has given away. */
 export interface PoolCounts {
   /** Children that can take a message now. */
@@ -15,10 +17,8 @@ export interface PoolCounts {
 export async function poolCounts(
   { XDG_RUNTIME_DIR }: { readonly XDG_RUNTIME_DIR: string },
 ): Promise<PoolCounts> {
-  using client = Deno.createHttpClient({
-    proxy: { transport: "unix", path: `${XDG_RUNTIME_DIR}/claude-print/http.sock` },
-  });
-  const text = await (await fetch("http://localhost/metrics", { client })).text();
+  using client = socketClient(`${XDG_RUNTIME_DIR}/claude-print/http.sock`);
+  const { body: text }: { body: string } = await client.ask("GET", "/metrics");
   const count = (name: string) =>
     Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ").at(-1));
   return {

@@ -1,13 +1,14 @@
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
-import { startProgram } from "../../../start_program.ts";
-import type { ProgramOutput } from "../../../start_program.ts";
+import { type ProgramOutput, startProgram } from "../../../start_program.ts";
 
 /** A server that runs for a test. */
 export interface Served extends AsyncDisposable {
   readonly pid: number;
   /** What a program's environment has so that it finds the server. */
   readonly env: { readonly XDG_RUNTIME_DIR: string };
+  /** The path of its HTTP socket. */
+  readonly httpSocket: string;
   readonly kill: (signal: Deno.Signal) => void;
   readonly ended: Promise<ProgramOutput>;
 }
@@ -62,6 +63,9 @@ export async function serve(
   return {
     pid: child.pid,
     env,
+    httpSocket: inTemp === undefined
+      ? `${runtime}/claude-print/http.sock`
+      : `${inTemp}/claude-print-${Deno.uid()}/serve/http.sock`,
     kill: (signal) => child.kill(signal),
     ended,
     [Symbol.asyncDispose]: async () => {

@@ -9,18 +9,16 @@ import { isOurUnit, unitFiles, type UnitOrder } from "../../../../src/serve/unit
 import { inheritedSocket } from "../../../../src/serve/unit/inherited_socket.ts";
 import { missingTool } from "../../../missing_tool.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
+import { tempFolder } from "../../../temp_folder.ts";
 
 const UNITS = unitFiles({ program: ["/bin/true"], flags: [], env: {}, umask: 0o22 });
 const NAMES = UNITS.map(({ name }) => name);
 
 /** Has a folder for units that is not there yet. */
 async function inFolder(test: (folder: string) => void | Promise<void>): Promise<void> {
-  const root = await Deno.makeTempDir();
-  try {
-    await test(`${root}/systemd/user`);
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  using temp = tempFolder();
+  const root = temp.path;
+  await test(`${root}/systemd/user`);
 }
 
 const names = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted();
@@ -181,23 +179,20 @@ Deno.test("a socket is inherited by pid and name", () => {
 Deno.test(skipIfLacking(missingTool("systemd-analyze"), {
   name: "systemd finds nothing wrong with the units",
   async fn() {
-    const folder = await Deno.makeTempDir();
-    try {
-      const paths: string[] = [];
-      const awkward = { env: { PATH: '/a "b"/50%:/$c', X: "a\\b\nc" }, flags: ["--x=$a%h'"] };
-      for (const { name, text } of unitFiles({ ...ORDER, ...awkward })) {
-        // The manual page is not there before the program is installed.
-        await Deno.writeTextFile(`${folder}/${name}`, text.replace(/^Documentation=.*\n/mu, ""));
-        paths.push(`${folder}/${name}`);
-      }
-      const { code, stderr } = await new Deno.Command("systemd-analyze", {
-        args: ["verify", "--user", "--recursive-errors=no", ...paths],
-        clearEnv: true,
-        env: { HOME: folder, XDG_RUNTIME_DIR: folder, PATH: "/usr/bin:/bin" },
-      }).output();
-      assertEquals({ code, stderr: new TextDecoder().decode(stderr) }, { code: 0, stderr: "" });
-    } finally {
-      await Deno.remove(folder, { recursive: true });
+    using temp = tempFolder();
+    const folder = temp.path;
+    const paths: string[] = [];
+    const awkward = { env: { PATH: '/a "b"/50%:/$c', X: "a\\b\nc" }, flags: ["--x=$a%h'"] };
+    for (const { name, text } of unitFiles({ ...ORDER, ...awkward })) {
+      // The manual page is not there before the program is installed.
+      await Deno.writeTextFile(`${folder}/${name}`, text.replace(/^Documentation=.*\n/mu, ""));
+      paths.push(`${folder}/${name}`);
     }
+    const { code, stderr } = await new Deno.Command("systemd-analyze", {
+      args: ["verify", "--user", "--recursive-errors=no", ...paths],
+      clearEnv: true,
+      env: { HOME: folder, XDG_RUNTIME_DIR: folder, PATH: "/usr/bin:/bin" },
+    }).output();
+    assertEquals({ code, stderr: new TextDecoder().decode(stderr) }, { code: 0, stderr: "" });
   },
 }));
