@@ -2,6 +2,7 @@ import type { Dialog, Scenario } from "../../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
 import { MOUNT_LACK } from "../../program/mount_lack.ts";
 import { type Ends, type Fault, type Moment, MOMENTS, type Wrap } from "./test_faults.ts";
+import { inShell } from "../../in_shell.ts";
 
 const ANSWERED: Ends = { code: 0, subtype: "success" };
 
@@ -71,7 +72,7 @@ function onSmallDisk(before = ""): Wrap {
     "$@"; code=$?
     rm -f "$TMPDIR/fill"; [ -z "$(ls -A "$TMPDIR")" ] || exit 99
     exit $code`;
-  return (command) => ["unshare", "-rm", "/bin/sh", "-c", script, "sh", ...command];
+  return (command) => ["unshare", "-rm", ...inShell(script)(command)];
 }
 
 /** Fills the disk, and fills it again after a moment. */
@@ -97,7 +98,7 @@ const JUMPING = { wrap: jumping, outdates: true } as const;
 const setBack: Wrap = (command) => {
   const preload = `--preload ${import.meta.dirname}/clock_set_back.ts`;
   const script = `sed -i "s#' run #&${preload} #" "$HOME/claude"; exec "$@"`;
-  return ["sh", "-c", script, "sh", ...command];
+  return inShell(script)(command);
 };
 
 const ALL_ALONG = { senseless: "the clock jumps all through the other cells of the row" };
@@ -265,10 +266,7 @@ export const FAULTS: readonly Fault[] = [
     name: "the transcript is truncated",
     scenario: doing(': > "$TRANSCRIPT"'),
     together: ["at the prompt", "in a tool", "at Stop", "while forwarding"],
-    cells: cells({
-      "before start": NO_TRANSCRIPT_YET,
-      "at the dialog": NO_TRANSCRIPT_YET,
-    }),
+    cells: cells({ "before start": NO_TRANSCRIPT_YET, "at the dialog": NO_TRANSCRIPT_YET }),
   },
   {
     name: "a FIFO stands where the transcript was",

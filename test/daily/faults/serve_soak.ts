@@ -15,6 +15,7 @@ import { StandIn } from "../../program/stand_in.ts";
 import { type Program, startProgram } from "../../start_program.ts";
 import { concurrently } from "../../concurrently.ts";
 import { endWith, killAfter, randomNumbers } from "./soak.ts";
+import { socketClient } from "../../program/serve/http/socket_client.ts";
 
 /** The size of a soak. */
 export interface ServeSoakOptions {
@@ -94,13 +95,13 @@ function callersOf(
   },
 ) {
   const socket = `${claude.home.tmp}/claude-print-${Deno.uid()}/serve/http.sock`;
-  const client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
+  const client = socketClient(socket);
   const flags = (profile: string) => [
     ...["--claude-binary", claude.binary, "--timeout", "600", "--append-system-prompt", profile],
   ];
   const ask = (method: string, path: string, body?: unknown, signal: AbortSignal | null = null) =>
-    fetch(`http://localhost${path}`, {
-      ...{ method, client, signal, headers: { "content-type": "application/json" } },
+    client.request(method, path, {
+      ...{ signal, headers: { "content-type": "application/json" } },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 
@@ -173,7 +174,7 @@ function callersOf(
 
   return {
     callers: [commandLine, commandLine, run, conversation] as const,
-    [Symbol.dispose]: () => client.close(),
+    [Symbol.dispose]: () => client[Symbol.dispose](),
   };
 }
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type Program, type ProgramOutput, startProgram } from "../../start_program.ts";
 import { findTool } from "../../missing_tool.ts";
 import type { Shell } from "../../shells.ts";
+import { sha256 as sha256OfBytes } from "../../../fixtures/mock/files/journal.ts";
 
 /** The installer of this checkout. */
 export const INSTALLER: string = join(import.meta.dirname ?? ".", "../../../install.sh");
@@ -9,9 +10,7 @@ export const INSTALLER: string = join(import.meta.dirname ?? ".", "../../../inst
 /** Programs that the installer always needs. */
 const TOOLS = [
   ..."cat chmod cp df expr getconf ldd ln ls mkdir mv readlink rm rmdir sha256sum sleep timeout uname"
-    .split(
-      " ",
-    ),
+    .split(" "),
 ];
 
 /** The programs and folders of a machine. */
@@ -111,10 +110,8 @@ async function equip(folder: string, options: NewcomerOptions): Promise<void> {
 }
 
 /** The SHA-256 of a text, in hex. */
-export async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return new Uint8Array(digest).toHex();
-}
+export const sha256 = (text: string): Promise<string> =>
+  sha256OfBytes(new TextEncoder().encode(text));
 
 async function treeOf(folder: string, below = ""): Promise<Readonly<Record<string, string>>> {
   const found: Record<string, string> = {};

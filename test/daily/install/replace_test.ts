@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fakeProgram, INSTALLER, type Newcomer, sha256 } from "./newcomer.ts";
 import { testUnderShells } from "./test_under_shells.ts";
+import { startProgram } from "../../start_program.ts";
 
 const BIN = { folders: [".local/bin"] };
 
@@ -105,7 +106,6 @@ const VERSIONS =
   "0.1.0 0.1.1-0 0.1.1 0.2.0 0.10.0 1.0.0 1.0.1+build.5 10.0.0";
 
 testUnderShells("versions are ordered by semantic versioning", async (user, { command }) => {
-  const [program = "", ...args] = command;
   const functions = (await Deno.readTextFile(INSTALLER)).replace(
     /\n[^\n]*main "\$@"[^\n]*\n$/u,
     "\n",
@@ -119,13 +119,9 @@ testUnderShells("versions are ordered by semantic versioning", async (user, { co
       echo
     done
     if is_older 1.0.0+a 1.0.0+b || is_older 1.0.0-x+b 1.0.0-x+c; then echo build; fi`;
-  const { stdout, stderr } = await new Deno.Command(program, {
-    args: [...args, "-c", script],
-    clearEnv: true,
-    env: { PATH: user.tools },
-  }).output();
   const { length } = VERSIONS.split(" ");
   const rows = Array.from({ length }, (_, row) => ".".repeat(row + 1).padEnd(length, "<"));
-  assertEquals(new TextDecoder().decode(stdout), `${rows.join("\n")}\n`);
-  assertEquals(new TextDecoder().decode(stderr), "");
+  const options = { env: { PATH: user.tools }, cwd: user.path };
+  const { stdout, stderr } = await startProgram([...command, "-c", script], options).ended;
+  assertEquals([stdout, stderr], [`${rows.join("\n")}\n`, ""]);
 });

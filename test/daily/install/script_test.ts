@@ -5,6 +5,8 @@ import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { INSTALLER, makeNewcomer } from "./newcomer.ts";
 import { SHELLS } from "../../shells.ts";
 import { testUnderShells } from "./test_under_shells.ts";
+import { sha256 } from "../../../fixtures/mock/files/journal.ts";
+import { startProgram } from "../../start_program.ts";
 
 const SCRIPT = await Deno.readTextFile(INSTALLER);
 
@@ -36,12 +38,11 @@ Deno.test("a truncated install.sh does nothing", async () => {
     /usr/bin/head -c "$cut" "$1" | "$2" -s -- --uninstall 2>&1 |
       while read -r line; do case $line in *Cannot*) echo "$cut: $line" ;; esac; done
   done`;
-  const { stdout } = await new Deno.Command("/bin/sh", {
-    args: ["-c", script, "sh", INSTALLER, ...shell?.command ?? []],
-    clearEnv: true,
-    env: { HOME: user.home, PATH: user.tools },
-  }).output();
-  assertEquals(new TextDecoder().decode(stdout), "");
+  const { stdout } = await startProgram(
+    ["/bin/sh", "-c", script, "sh", INSTALLER, ...shell?.command ?? []],
+    { env: { HOME: user.home, PATH: user.tools }, cwd: user.path },
+  ).ended;
+  assertEquals(stdout, "");
   assertEquals(await user.tree(), {});
 });
 
@@ -69,20 +70,16 @@ function isThere(path: string): boolean {
 testUnderShells("the executable is installed, runs and is removed", async (user) => {
   const asset = `${user.path}/release/claude-print-x86_64-linux`;
   await Deno.symlink(EXECUTABLE, asset);
-  const digest = await crypto.subtle.digest("SHA-256", await Deno.readFile(EXECUTABLE));
-  await Deno.writeTextFile(`${asset}.sha256`, `${new Uint8Array(digest).toHex()}  claude-print\n`);
+  const digest = await sha256(await Deno.readFile(EXECUTABLE));
+  await Deno.writeTextFile(`${asset}.sha256`, `${digest}  claude-print\n`);
   const before = await user.tree();
   const { code, stdout } = await user.install(["--from", asset]);
   assertEquals(code, 0);
   assertMatch(stdout, /^Installed claude-print \d+\.\d+\.\d+.*: /m);
   const data = `${user.home}/.local/share`;
   const prints = async (...args: string[]) => {
-    const { stdout } = await new Deno.Command(user.target, {
-      args,
-      clearEnv: true,
-      env: { HOME: user.home, PATH: user.tools },
-    }).output();
-    return new TextDecoder().decode(stdout);
+    const options = { env: { HOME: user.home, PATH: user.tools }, cwd: user.path };
+    return (await startProgram([user.target, ...args], options).ended).stdout;
   };
   assertEquals(await Deno.readTextFile(`${data}/man/man1/claude-print.1`), await prints("man"));
   const completions = await prints("completion", "bash");

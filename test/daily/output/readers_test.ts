@@ -4,20 +4,16 @@ import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { leftovers } from "../../leftovers.ts";
 import { parseOutput } from "../../program/run.ts";
 import { StandIn, type StartedRun, until } from "../../program/stand_in.ts";
+import { STREAM_FORMAT } from "../../caller_lines.ts";
+import { inShell } from "../../in_shell.ts";
 
 const HELLO = "Hello from the stand-in.";
-const STREAM = ["--output-format", "stream-json", "--verbose"];
-
-/** A shell line around the run. */
-function around(line: string) {
-  return (command: readonly string[]) => ["/bin/sh", "-c", line, "sh", ...command];
-}
 
 Deno.test("a reader of text may leave early", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
   const note = `${claude.home.path}/code`;
   // The word "gone" stands for the output that nobody reads.
-  const wrap = around(`{ "$@"; echo $? > ${note}; } | head -c 1 > /dev/null; echo gone`);
+  const wrap = inShell(`{ "$@"; echo $? > ${note}; } | head -c 1 > /dev/null; echo gone`);
   const run = await claude.print([], { wrap, stdin: "0123456789\n".repeat(20_000) });
   assertEquals([run.code, run.stdout, run.stderr], [0, "gone\n", ""]);
   assertEquals(await Deno.readTextFile(note), "0\n");
@@ -29,8 +25,8 @@ Deno.test("a reader that leaves early ends a stream-json run", async () => {
   await using claude = await StandIn.set({ turns: [Array(600).fill({ tools })] });
   const note = `${claude.home.path}/code`;
   const result = '{"type":"result","subtype":"success","is_error":false}';
-  const wrap = around(`{ "$@"; echo $? > ${note}; } | head -n 1 > /dev/null; echo '${result}'`);
-  const run = await claude.print([...STREAM, "hello"], { wrap });
+  const wrap = inShell(`{ "$@"; echo $? > ${note}; } | head -n 1 > /dev/null; echo '${result}'`);
+  const run = await claude.print([...STREAM_FORMAT, "hello"], { wrap });
   assertEquals([run.code, run.stderr], [0, ""]);
   assertEquals(await Deno.readTextFile(note), "141\n");
   assertEquals(await claude.keys(), ["\x1b"], "Escape stops the child");
@@ -40,8 +36,8 @@ Deno.test("a reader that leaves early ends a stream-json run", async () => {
 Deno.test("a reader may leave with the last frame", async () => {
   await using claude = await StandIn.set();
   const note = `${claude.home.path}/code`;
-  const wrap = around(`{ "$@"; echo $? > ${note}; } | grep -m 1 '"type":"result"'`);
-  const run = await claude.print([...STREAM, "hello"], { wrap });
+  const wrap = inShell(`{ "$@"; echo $? > ${note}; } | grep -m 1 '"type":"result"'`);
+  const run = await claude.print([...STREAM_FORMAT, "hello"], { wrap });
   assertEquals([run.code, run.result["result"], run.stderr], [0, HELLO, ""]);
   assertEquals(await Deno.readTextFile(note), "0\n");
 });
@@ -50,7 +46,7 @@ Deno.test("a reader may leave with the last frame", async () => {
 Deno.test("closed standard streams are no error", async () => {
   await using claude = await StandIn.set();
   for (const closed of [">&-", "2>&-", "<&- >&- 2>&-"]) {
-    const wrap = around(`out=$("$@" ${closed}); code=$?; echo "\${out:-gone}"; exit $code`);
+    const wrap = inShell(`out=$("$@" ${closed}); code=$?; echo "\${out:-gone}"; exit $code`);
     const run = await claude.print(["hello"], { wrap });
     const printed = closed === "2>&-" ? `${HELLO}\n` : "gone\n";
     assertEquals([run.code, run.stdout, run.stderr], [0, printed, ""]);
@@ -60,12 +56,12 @@ Deno.test("closed standard streams are no error", async () => {
 
 Deno.test("stdout on a full disk fails the run", async () => {
   const tools = [{ name: "Bash", input: { command: "sleep 0.3" } }];
-  for (const format of [[], STREAM]) {
+  for (const format of [[], STREAM_FORMAT]) {
     await using claude = await StandIn.set({ turns: [[{ tools }, { text: "Done." }]] });
     const end = format.length === 0
       ? ":"
       : `echo '{"type":"result","subtype":"internal_error","is_error":true}'`;
-    const wrap = around(`"$@" > /dev/full; code=$?; ${end}; exit $code`);
+    const wrap = inShell(`"$@" > /dev/full; code=$?; ${end}; exit $code`);
     const run = await claude.print([...format, "hello"], { wrap });
     assertEquals(run.code, 2);
     assertMatch(
@@ -80,7 +76,7 @@ Deno.test("stdout on a full disk fails the run", async () => {
 
 Deno.test("stderr on a full disk keeps the exit code", async () => {
   await using claude = await StandIn.set({ crash: { at: "prompt", code: 7 } });
-  const wrap = around('"$@" 2> /dev/full; code=$?; echo "claude-print: Full" >&2; exit $code');
+  const wrap = inShell('"$@" 2> /dev/full; code=$?; echo "claude-print: Full" >&2; exit $code');
   const run = await claude.print(["hello"], { wrap });
   assertEquals([run.code, run.stdout], [2, ""]);
 });
@@ -112,18 +108,14 @@ class FullPipe implements Disposable {
 }
 
 /** Runs the command with a redirection to a pipe. */
-function to(pipe: FullPipe, redirection: string) {
-  return (command: readonly string[]) => [
-    ...["/bin/sh", "-c", `exec "$@" ${redirection.replace("PIPE", '"$0"')}`, pipe.path],
-    ...command,
-  ];
-}
+const to = ({ path }: FullPipe, redirection: string) =>
+  inShell(`exec "$@" ${redirection.replace("PIPE", path)}`);
 
 /** Waits until only the output of a run is outstanding. */
 async function untilTornDown(claude: StandIn): Promise<void> {
   const isOver = () =>
     claude.transcripts().size === 1 && [...Deno.readDirSync(claude.home.tmp)].length === 0;
-  await until(() => isOver(), "the run is over");
+  await until(isOver, "the run is over");
 }
 
 Deno.test("--timeout and signals end a run whose output nobody reads", async () => {
@@ -137,7 +129,7 @@ Deno.test("--timeout and signals end a run whose output nobody reads", async () 
     await using claude = await StandIn.set({ hang: "prompt" });
     using pipe = new FullPipe(`${claude.home.path}/pipe`);
     const wrap = to(pipe, "> PIPE");
-    const run = claude.start([...STREAM, ...args, "hello"], { wrap, killed: true });
+    const run = claude.start([...STREAM_FORMAT, ...args, "hello"], { wrap, killed: true });
     if (stop !== undefined) {
       await claude.untilNoted("prompt");
       stop(run);
@@ -165,7 +157,7 @@ Deno.test("a run that only waits for its reader leaves nothing", async () => {
 Deno.test("a late reader of a pipe gets everything, in order", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
   using pipe = new FullPipe(`${claude.home.path}/pipe`);
-  const run = claude.start([...STREAM, "--trace"], {
+  const run = claude.start([...STREAM_FORMAT, "--trace"], {
     wrap: to(pipe, "> PIPE 2>&1"),
     stdin: "0123456789\n".repeat(30_000),
     killed: true,
@@ -228,10 +220,10 @@ function limited([program = "", verb = "", ...args]: readonly string[]): readonl
 Deno.test("a transcript of 16,000 lines needs little memory", async () => {
   await using claude = await StandIn.set({ floodCalls: CALLS });
   // A run without memory cannot print what every run has to.
-  const run = await claude.print([...STREAM, "hello"], { wrap: limited, killed: true });
+  const run = await claude.print([...STREAM_FORMAT, "hello"], { wrap: limited, killed: true });
   assertEquals(run.code, 0, run.stderr);
   assertEquals(await leftovers(claude.home), []);
-  const { frames, result } = parseOutput(run, STREAM);
+  const { frames, result } = parseOutput(run, STREAM_FORMAT);
   const ids = frames.flatMap(({ type, message }) => {
     const [block] = (message as { content?: readonly Record<string, unknown>[] } | undefined)
       ?.content ?? [];

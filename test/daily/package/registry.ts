@@ -1,4 +1,5 @@
 import { untar } from "./untar.ts";
+import { sha256 } from "../../../fixtures/mock/files/journal.ts";
 
 /** A version of a package, as a registry keeps it. */
 export interface Published {
@@ -75,8 +76,7 @@ const GIVEN: readonly (readonly [URLPattern, Give])[] = [
   [MANIFEST, async ({ exports, files }) => {
     const manifest: Record<string, { readonly size: number; readonly checksum: string }> = {};
     for (const [path, content] of files) {
-      const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
-      manifest[path] = { size: content.length, checksum: `sha256-${digest.toHex()}` };
+      manifest[path] = { size: content.length, checksum: `sha256-${await sha256(content)}` };
     }
     return Response.json({ manifest, exports });
   }],

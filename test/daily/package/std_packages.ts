@@ -33,11 +33,7 @@ async function stdPackage(folder: string): Promise<Published> {
       await addModule(files, { repackVersion, module });
     }
   }
-  return {
-    version,
-    exports: typeof exports === "string" ? { ".": exports } : exports,
-    files,
-  };
+  return { version, exports: typeof exports === "string" ? { ".": exports } : exports, files };
 }
 
 /** Adds a module of the repack and all that it imports, below `/_/`. */

@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { cutInput } from "../../../fixtures/cut_cassette.ts";
 import { foreignNames } from "../../../fixtures/foreign_names.ts";
 import { encodeCast } from "../../../fixtures/encode_whole.ts";
@@ -14,6 +13,7 @@ import { RealClaude } from "../../real/real_claude.ts";
 import type { ProgramOutput } from "../../start_program.ts";
 import { digestsOfRequests } from "./bodies.ts";
 import { canWait, IS_WARM, warmServer } from "./warm_server.ts";
+import { writeFiles } from "../../write_files.ts";
 
 type RowEnv = Readonly<Record<string, string>>;
 
@@ -55,11 +55,8 @@ export async function runRow(
   });
   const { home } = real;
   for (const [name, text] of Object.entries(row.files ?? {})) {
-    const path = name.startsWith("~/")
-      ? `${home.path}/${name.slice(2)}`
-      : `${home.project}/${name}`;
-    await Deno.mkdir(dirname(path), { recursive: true });
-    await Deno.writeTextFile(path, text);
+    const isOfHome = name.startsWith("~/");
+    await writeFiles(isOfHome ? home.path : home.project, { [name.replace(/^~\//u, "")]: text });
   }
   const placed = (words: readonly string[]) =>
     words.map((word) => word.replaceAll("HOME/", `${home.path}/`));

@@ -1,6 +1,4 @@
 import { dirname, join } from "node:path/posix";
-import { anchors } from "./anchors.ts";
-import { withoutBlocks } from "./without_blocks.ts";
 
 /**
  * What is wrong with the links of a Markdown file that lead to this project: one line for each that leads nowhere.
@@ -33,4 +31,25 @@ function links(text: string): readonly string[] {
   return [...withoutBlocks(text).matchAll(/\]\(([^)\s]*)[^)]*\)|^\[[^\]]+\]: *(\S+)/gmu)].map(
     ([, inline, reference]) => inline ?? reference ?? "",
   );
+}
+
+/** What `#…` can name in a Markdown file, in order: its headings, as GitHub spells them. */
+export function anchors(text: string): readonly string[] {
+  const seen = new Map<string, number>();
+  return [...withoutBlocks(text).matchAll(/^#{1,6} +(.*)$/gmu)].map(([, heading = ""]) => {
+    const anchor = heading
+      .trim()
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/gu, "$1")
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{M}\p{N}_ -]/gu, "")
+      .replaceAll(" ", "-");
+    const before = seen.get(anchor) ?? 0;
+    seen.set(anchor, before + 1);
+    return before === 0 ? anchor : `${anchor}-${before}`;
+  });
+}
+
+/** A Markdown file without its fenced blocks, in which nothing is a heading or a link. */
+function withoutBlocks(text: string): string {
+  return text.replaceAll(/^ *```.*?^ *```$/gmsu, "");
 }

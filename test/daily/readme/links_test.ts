@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { anchors } from "./anchors.ts";
-import { linkProblems } from "./link_problems.ts";
+import { anchors, linkProblems } from "./link_problems.ts";
 import { PAGES } from "./pages.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
@@ -34,10 +33,7 @@ Deno.test("README.md links to every page below docs", () => {
 
 Deno.test("a link that leads nowhere is found", () => {
   const files = new Map([
-    [
-      "docs/a.md",
-      "# A\n[b](b.md#b-1) [up](../c.md) ![p](p.svg) [a](#a)\n```\n[x](x)\n```\n",
-    ],
+    ["docs/a.md", "# A\n[b](b.md#b-1) [up](../c.md) ![p](p.svg) [a](#a)\n```\n[x](x)\n```\n"],
     [
       "docs/b.md",
       "# B\n## B\n[a](a.md#b), [d](../d.md), [root](/c.md), [out](../../c.md)\n[r]: e.md\n",

@@ -4,6 +4,7 @@ import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
 import { findTool } from "../../missing_tool.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
+import { sha256 } from "../install/newcomer.ts";
 
 const ROOT = new URL("../../..", import.meta.url).pathname;
 const RELEASE = "https://github.com/claude-print/claude-print/releases/latest/download/";
@@ -75,9 +76,7 @@ async function makeRelease(folder: string, executable: string): Promise<void> {
   await Deno.mkdir(folder);
   await Deno.copyFile(`${ROOT}install.sh`, `${folder}/install.sh`);
   await Deno.writeTextFile(`${folder}/${ASSET}`, executable);
-  const bytes = new TextEncoder().encode(executable);
-  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
-  await Deno.writeTextFile(`${folder}/${ASSET}.sha256`, `${sum}  ${ASSET}\n`);
+  await Deno.writeTextFile(`${folder}/${ASSET}.sha256`, `${await sha256(executable)}  ${ASSET}\n`);
 }
 
 /** A curl that knows one release, which is a folder. */

@@ -20,15 +20,10 @@ import {
   seenWithClaude,
   structuredReply,
 } from "./play_scenarios.ts";
+import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
 
 const version = REAL_VERSIONS.at(-1) ?? "";
 const python = usablePython();
-
-const STREAMS = [
-  "--verbose",
-  ...["--input-format=stream-json", "--output-format=stream-json"],
-  "--allowedTools=Bash",
-];
 
 /** A request that decides most of how a child is started; a hook without an answer lets the call pass. */
 const HOOKED = {
@@ -65,15 +60,11 @@ Deno.test(`${version}: SDK users see the same with a warm child`, async () => {
       const seen = await playScenarios(user, { real, scenarios, executable, env: server.env });
       assertEquals(seen.get(scenario), theirs.get(scenario));
     }
-    const lines = [
-      { type: "control_request", request_id: crypto.randomUUID(), request: HOOKED },
-      { type: "user", message: { role: "user", content: SAID } },
-    ];
-    const hooked = real.start(["-p", ...STREAMS], {
-      env: server.env,
-      stdin: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
-    });
-    const { code, stdout, stderr } = await hooked.ended;
+    const request = { type: "control_request", request_id: crypto.randomUUID(), request: HOOKED };
+    const { code, stdout, stderr } = await real.print(
+      ["-p", ...CONVERSATION, "--allowedTools=Bash"],
+      { env: server.env, stdin: callerLines([request, userMessage(SAID)]) },
+    );
     assertEquals([code, stderr], [0, ""]);
     const said = { requests: real.api.turns.slice(before), home: real.home.path };
     const frames = parseFrames(stdout);

@@ -8,6 +8,7 @@ import { printPermissionMode } from "../../../fixtures/permissions/print_permiss
 import { concurrently } from "../../concurrently.ts";
 import { forNewestVersion } from "../../real/for_each_version.ts";
 import { namedClaude } from "../../real/named_claude.ts";
+import { writeFiles } from "../../write_files.ts";
 
 /** Cells in which versions differ. */
 const DIFFERING = ['project: "bypassPermissions"', 'repository: "plan"'];
@@ -38,13 +39,11 @@ forNewestVersion("claude -p begins in the recorded modes", async (real) => {
 forNewestVersion("an invalid mode of a project allows no tool", async (real) => {
   const { project } = real.home;
   const folder = `${project}/sub`;
-  await Deno.mkdir(`${project}/.claude`);
-  await Deno.mkdir(`${folder}/.claude`, { recursive: true });
-  const write = (path: string, defaultMode: unknown) =>
-    Deno.writeTextFile(path, JSON.stringify({ permissions: { defaultMode } }));
-  await write(`${folder}/.claude/settings.json`, null);
   // No folder above is asked.
-  await write(`${project}/.claude/settings.json`, "acceptEdits");
+  await writeFiles(project, {
+    "sub/.claude/settings.json": { permissions: { defaultMode: null } },
+    ".claude/settings.json": { permissions: { defaultMode: "acceptEdits" } },
+  });
   const made = `${folder}/made`;
   const prompt =
     `Hi [[tool Write {"file_path":"${made}","content":"x"}]] [[bash touch made2]] [[say done]]`;

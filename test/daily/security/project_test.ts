@@ -7,6 +7,7 @@ import { forEachVersion, forNewestVersion } from "../../real/for_each_version.ts
 import type { RealClaude } from "../../real/real_claude.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { writeScript } from "../../write_script.ts";
+import { writeFiles } from "../../write_files.ts";
 
 const SERVER = join(import.meta.dirname ?? ".", "..", "..", "..", "fixtures", "mcp_server.ts");
 
@@ -81,13 +82,8 @@ async function makeHostile(real: RealClaude): Promise<void> {
     "bazaar/ware/.claude-plugin/plugin.json": { name: "ware", version: "1.0.0" },
     "bazaar/ware/hooks/hooks.json": { hooks: plugin },
   };
-  for (const [name, content] of Object.entries(files)) {
-    const file = `${project}/${name}`;
-    await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), { recursive: true });
-    await Deno.writeTextFile(file, typeof content === "string" ? content : JSON.stringify(content));
-  }
-  await Deno.mkdir(`${path}/outside`);
-  await Deno.writeTextFile(`${path}/outside/file.txt`, "SECRET-OUTSIDE");
+  await writeFiles(project, files);
+  await writeFiles(path, { "outside/file.txt": "SECRET-OUTSIDE" });
   await Deno.mkdir(`${path}/notes`);
 }
 
@@ -149,8 +145,8 @@ for (const trusted of [false, true]) {
       await makeHostile(real);
       if (trusted) {
         const claudeJson = JSON.parse(await Deno.readTextFile(`${home.path}/.claude.json`));
-        claudeJson.projects = { [home.project]: { hasTrustDialogAccepted: true } };
-        await Deno.writeTextFile(`${home.path}/.claude.json`, JSON.stringify(claudeJson));
+        const projects = { [home.project]: { hasTrustDialogAccepted: true } };
+        await writeFiles(home.path, { ".claude.json": { ...claudeJson, projects } });
       }
       const ours = await loot(real, () => real.printInProcess([...ASKING, PROMPT]));
       const theirs = await asRecorded(
@@ -175,46 +171,43 @@ for (const trusted of [false, true]) {
   );
 }
 
-forNewestVersion(
-  "a project cannot disable our hooks or start programs",
-  async (real) => {
-    // The setting would install a program of the run's folder in the user's browsers.
-    const browsers = { CLAUDE_CODE_ENABLE_CFC: "1" };
-    const settings = JSON.stringify({ disableAllHooks: true, env: browsers });
-    await Deno.mkdir(`${real.home.project}/.claude`);
-    await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, settings);
-    // By which the interactive Claude Code looks for editors to give a tip, and `claude -p` does not.
-    await writeScript(`${real.home.path}/t/b/ps`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
-    // In whose terminal it installs its extension, and `claude -p` does not.
-    await writeScript(`${real.home.path}/t/b/code`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
-    // By which it asks GitHub for the pull request of the branch, and looks for a file that is changed often.
-    await writeScript(`${real.home.path}/t/b/gh`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
+forNewestVersion("a project cannot disable our hooks or start programs", async (real) => {
+  // The setting would install a program of the run's folder in the user's browsers.
+  const browsers = { CLAUDE_CODE_ENABLE_CFC: "1" };
+  await writeFiles(real.home.project, {
+    ".claude/settings.json": { disableAllHooks: true, env: browsers },
+    ".git/HEAD": "ref: refs/heads/main\n",
+  });
+  // The interactive Claude Code looks for editors by `ps` to give a tip, installs its extension by `code`, and asks
+  // GitHub for the pull request of the branch by `gh`. By `git` it looks for a file that is changed often.
+  for (const name of ["ps", "code", "gh"]) {
     await writeScript(
-      `${real.home.path}/t/b/git`,
-      `#!/bin/sh
+      `${real.home.path}/t/b/${name}`,
+      `#!/bin/sh\n: > ${real.home.project}/asked\n`,
+    );
+  }
+  await writeScript(
+    `${real.home.path}/t/b/git`,
+    `#!/bin/sh
 case "$*" in *--diff-filter=M*) : > ${real.home.project}/asked ;; esac
 PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
 `,
-    );
-    for (const folder of ["objects", "refs"]) {
-      await Deno.mkdir(`${real.home.project}/.git/${folder}`, { recursive: true });
-    }
-    await Deno.writeTextFile(`${real.home.project}/.git/HEAD`, "ref: refs/heads/main\n");
-    const editor = { TERM_PROGRAM: "vscode", VSCODE_GIT_ASKPASS_MAIN: "/vscode/askpass.js" };
-    const run = await real.printInProcess([
-      ...["--trace", "--permission-mode", "default", "--", "Hi [[bash touch made]] [[say done]]"],
-    ], {
-      env: { ...editor, ...browsers },
-    });
-    assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
-    assert(run.stderr.includes("hook Stop"), run.stderr);
-    await assertRejects(() => Deno.lstat(`${real.home.path}/.config`), Deno.errors.NotFound);
-    assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name).sort(), [
-      ".claude",
-      ".git",
-    ]);
-  },
-);
+  );
+  for (const folder of ["objects", "refs"]) {
+    await Deno.mkdir(`${real.home.project}/.git/${folder}`, { recursive: true });
+  }
+  const editor = { TERM_PROGRAM: "vscode", VSCODE_GIT_ASKPASS_MAIN: "/vscode/askpass.js" };
+  const run = await real.printInProcess([
+    ...["--trace", "--permission-mode", "default", "--", "Hi [[bash touch made]] [[say done]]"],
+  ], { env: { ...editor, ...browsers } });
+  assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
+  assert(run.stderr.includes("hook Stop"), run.stderr);
+  await assertRejects(() => Deno.lstat(`${real.home.path}/.config`), Deno.errors.NotFound);
+  assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name).sort(), [
+    ".claude",
+    ".git",
+  ]);
+});
 
 forNewestVersion("disableAllHooks stops hooks of every source", async (real) => {
   const { config, path, project } = real.home;
@@ -224,9 +217,8 @@ forNewestVersion("disableAllHooks stops hooks of every source", async (real) => 
       [{ hooks: [{ type: "command", command: `touch ${path}/ran-${event}` }] }],
     ]),
   );
-  await Deno.mkdir(`${project}/.claude`);
-  for (const file of [`${config}/settings.json`, `${project}/.claude/settings.json`]) {
-    await Deno.writeTextFile(file, JSON.stringify({ hooks }));
+  for (const folder of [config, `${project}/.claude`]) {
+    await writeFiles(folder, { "settings.json": { hooks } });
   }
   const settings = JSON.stringify({ disableAllHooks: true, hooks });
   // Hooks of ours count requests.
@@ -241,10 +233,8 @@ forNewestVersion("disableAllHooks stops hooks of every source", async (real) => 
 Deno.test("the trust dialog of a project is not answered", async () => {
   for (const dialog of ["trust_yes", "trust_no"] as const) {
     await using claude = await StandIn.set({ dialogs: [{ show: dialog }] });
-    const folder = `${claude.home.project}/.claude`;
-    await Deno.mkdir(folder);
     const tell = (settings: unknown) =>
-      Deno.writeTextFile(`${folder}/settings.json`, JSON.stringify(settings));
+      writeFiles(claude.home.project, { ".claude/settings.json": settings });
     await tell({ env: { FROM_PROJECT: "1" } });
     const { code, stderr } = await claude.printInProcess(["hello"]);
     assertEquals(code, 2);

@@ -49,15 +49,12 @@ Deno.test("control characters on stdin press no keys", async () => {
   assertEquals(await claude.keys(), []);
 });
 
-forNewestVersion(
-  "control and invisible characters reach the API as text",
-  async (real) => {
-    const prompt = ["Say hello.", ...KEYS, BIDI].join("\nthen ");
-    const run = await real.printInProcess([], { stdin: prompt });
-    assertEquals(run.code, 0, run.stderr);
-    const [request] = real.api.turns.map(({ body }) => messagesRequest(body));
-    const content = request?.messages.findLast(({ role }) => role === "user")?.content ?? "";
-    const texts = typeof content === "string" ? [content] : content.map(({ text }) => text);
-    assert(texts.includes(prompt), JSON.stringify(texts));
-  },
-);
+forNewestVersion("control and invisible characters reach the API as text", async (real) => {
+  const prompt = ["Say hello.", ...KEYS, BIDI].join("\nthen ");
+  const run = await real.printInProcess([], { stdin: prompt });
+  assertEquals(run.code, 0, run.stderr);
+  const [request] = real.api.turns.map(({ body }) => messagesRequest(body));
+  const content = request?.messages.findLast(({ role }) => role === "user")?.content ?? "";
+  const texts = typeof content === "string" ? [content] : content.map(({ text }) => text);
+  assert(texts.includes(prompt), JSON.stringify(texts));
+});

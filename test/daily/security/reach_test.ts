@@ -11,6 +11,7 @@ import { missingTool } from "../../missing_tool.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";
 import { RealClaude, type StartOptions } from "../../real/real_claude.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
+import { writeFiles } from "../../write_files.ts";
 
 /** What this machine lacks for Claude Code's Bash sandbox. */
 const SANDBOX_LACK: string | undefined = missingTool("bwrap") ?? missingTool("socat") ??
@@ -291,9 +292,7 @@ for (const version of REAL_VERSIONS) {
     const results = await play(version, {
       args: ["--permission-mode", "plan"],
       prepare: async ({ home: { project } }) => {
-        await Deno.mkdir(`${project}/.claude`);
-        const settings = JSON.stringify({ env: { PATH: "/nonexistent" } });
-        await Deno.writeTextFile(`${project}/.claude/settings.json`, settings);
+        await writeFiles(project, { ".claude/settings.json": { env: { PATH: "/nonexistent" } } });
         return {};
       },
       model: { plan: () => calls },

@@ -3,6 +3,7 @@ import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { concurrently } from "../../concurrently.ts";
 import { forNewestVersion } from "../../real/for_each_version.ts";
 import { StandIn } from "../../program/stand_in.ts";
+import { writeFiles } from "../../write_files.ts";
 
 /** Files that block a reader or have no end. */
 const TRAPS: Readonly<Record<string, (path: string) => void>> = {
@@ -62,22 +63,19 @@ Deno.test("a FIFO in the user's config is refused", async () => {
   assertEquals(await claude.journal("start"), []);
 });
 
-forNewestVersion(
-  "FIFOs in a project do not stop Claude Code",
-  async (real) => {
-    const { path, project } = real.home;
-    const work = `${project}/work`;
-    await Deno.mkdir(`${work}/.claude/rules`, { recursive: true });
-    await Deno.writeTextFile(`${path}/outside.md`, "SECRET-OUTSIDE");
-    await Deno.writeTextFile(`${work}/CLAUDE.md`, "RULES @/dev/zero @trap.md @../../outside.md");
-    for (const folder of [project, work]) makeFifo(`${folder}/.mcp.json`);
-    for (const name of ["trap.md", ".claude/settings.json", ".claude/rules/more.md"]) {
-      makeFifo(`${work}/${name}`);
-    }
-    makeFifo(`${project}/CLAUDE.md`);
-    const run = await real.printInProcess(["--", "Hi [[say done]]"], { cwd: work });
-    assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
-    const sent = real.api.requests.map(({ text }) => text).join("");
-    assertEquals(["RULES", "SECRET"].map((word) => sent.includes(word)), [true, false]);
-  },
-);
+forNewestVersion("FIFOs in a project do not stop Claude Code", async (real) => {
+  const { path, project } = real.home;
+  const work = `${project}/work`;
+  await Deno.mkdir(`${work}/.claude/rules`, { recursive: true });
+  await writeFiles(path, { "outside.md": "SECRET-OUTSIDE" });
+  await writeFiles(work, { "CLAUDE.md": "RULES @/dev/zero @trap.md @../../outside.md" });
+  for (const folder of [project, work]) makeFifo(`${folder}/.mcp.json`);
+  for (const name of ["trap.md", ".claude/settings.json", ".claude/rules/more.md"]) {
+    makeFifo(`${work}/${name}`);
+  }
+  makeFifo(`${project}/CLAUDE.md`);
+  const run = await real.printInProcess(["--", "Hi [[say done]]"], { cwd: work });
+  assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
+  const sent = real.api.requests.map(({ text }) => text).join("");
+  assertEquals(["RULES", "SECRET"].map((word) => sent.includes(word)), [true, false]);
+});

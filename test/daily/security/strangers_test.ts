@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { serve } from "../../program/serve/runs/served.ts";
 import { StandIn, until } from "../../program/stand_in.ts";
+import { inShell } from "../../in_shell.ts";
 
 const encoder = new TextEncoder();
 
@@ -13,9 +14,7 @@ const STRANGERS = [
   "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(2000),
 ];
 
-const wrap = (
-  command: readonly string[],
-) => ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", ...command];
+const wrap = inShell('ulimit -n 256; exec "$@"');
 
 Deno.test("open connections of strangers do not stop runs", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });

@@ -5,6 +5,8 @@ import { serve } from "../../program/serve/runs/served.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "../../other_user.ts";
+import { socketClient } from "../../program/serve/http/socket_client.ts";
+import { inShell } from "../../in_shell.ts";
 
 /** All that another user may try at the processes $1, and at the folders $2 and its $3. */
 const SNOOP = `
@@ -64,26 +66,18 @@ Deno.test(skipIfLacking(OTHER_USER_LACK ?? missingTool("curl"), {
       inTemp: tmp,
       onStdout: told.resolve,
       // A umask hides nothing here, so every mode has to be asked for.
-      wrap: (command) => ["/bin/sh", "-c", 'umask 000; exec "$@"', "sh", ...command],
+      wrap: inShell('umask 000; exec "$@"'),
     });
     const [, socket = "", origin = "", tokenFile = ""] =
       /^(.+)\n(http:\S+) \(its token: (.+)\)\n$/u.exec(await told.promise) ?? [];
     const folder = socket.replace(/\/http\.sock$/u, "");
     const token = (await Deno.readTextFile(tokenFile)).trim();
-    using client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
-    const ask = async (method: string, path: string, body: unknown = {}) => {
-      const answer = await fetch(`http://localhost${path}`, {
-        ...{ client, method, body: JSON.stringify(body) },
-        headers: { "content-type": "application/json" },
-      });
-      const text = await answer.text();
-      return text === "" ? {} : JSON.parse(text);
-    };
+    using client = socketClient(socket);
     // There is a warm child beside the child of the conversation.
     await claude.untilNoted("start");
     const other = { ...profile, args: [...profile.args, "--model", "haiku"] };
-    const { id } = await ask("POST", "/v1/conversations", { profile: other });
-    await ask("POST", `/v1/conversations/${id}/messages`, { content: prompt });
+    const { body: { id } } = await client.ask("POST", "/v1/conversations", { profile: other });
+    await client.ask("POST", `/v1/conversations/${id}/messages`, { content: prompt });
     await claude.untilNoted("prompt");
     const pids = processesOf(path).map((each) => /\d+/u.exec(each)?.[0]).join(" ");
     const tried = [
@@ -96,7 +90,7 @@ Deno.test(skipIfLacking(OTHER_USER_LACK ?? missingTool("curl"), {
     const seen = [prompt, key, variable, token, id].filter((word) => output.includes(`${word}`));
     assertEquals(seen, []);
     assertMatch(output, /http\.sock: Permission denied/u);
-    await ask("DELETE", `/v1/conversations/${id}`);
+    await client.ask("DELETE", `/v1/conversations/${id}`);
   },
 }));
 

@@ -5,6 +5,7 @@ import { type Caller, holdWithProgram } from "../../real/hold_conversation.ts";
 import { parseFrames } from "../../real/print_mode_facts.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";
 import { RealClaude } from "../../real/real_claude.ts";
+import { toolCall } from "../../real/tool_call.ts";
 
 const VERSION = REAL_VERSIONS.at(-1) ?? "";
 
@@ -24,8 +25,7 @@ async function askBeforeCalls({ send, heard }: Caller): Promise<void> {
   await heard('"request_id":"i"');
 }
 
-const write = (path: string) =>
-  `[[tool Write ${JSON.stringify({ file_path: path, content: "x" })}]]`;
+const write = (path: string) => toolCall("Write", { file_path: path, content: "x" });
 
 /** Lets every Claude Code below a process stand still meanwhile. */
 async function whileStill(

@@ -42,10 +42,8 @@ Deno.test("a conversation over HTTP", async () => {
       input: { file_path: "a" },
     }]);
     const answer = { request_id: question?.data.request_id, behavior: "allow" };
-    const { status, body } = await server.ask("POST", `${path}/answers`, {
-      ...answer,
-      updatedInput: {},
-    });
+    const misspelt = { ...answer, updatedInput: {} };
+    const { status, body } = await server.ask("POST", `${path}/answers`, misspelt);
     assertEquals([status, body.detail], [422, 'Cannot read the body: it takes no "updatedInput"']);
     assertMatch(body.suggestion, /^Did you mean "updated_input"/u);
     assertEquals((await server.ask("POST", `${path}/answers`, answer)).status, 204);
@@ -90,56 +88,36 @@ Deno.test("POST /v1/run answers as --jsonl does", async () => {
   const { status, body } = await server.ask("POST", "/v1/run", line);
   assertEquals([status, body.line, body.input, body.exit_code], [200, 1, line, 0]);
   assertEquals([body.result.type, body.result.result], ["result", "You said hello"]);
-  for (
-    const [line, status, detail] of [
-      [{ prompt: "hello", args: [...args, "--modle"] }, 422, /unknown flag --modle/u],
-      [{ prompt: "", args }, 422, /prompt/u],
-      [{ args }, 422, /^Cannot read the line: it has no prompt$/u],
-    ] as const
-  ) {
-    const said = await server.ask("POST", "/v1/run", line);
-    assertEquals([said.status, said.headers.get("content-type")], [
-      status,
-      "application/problem+json",
-    ]);
-    assertMatch(said.body.detail, detail);
-    assert(said.body.suggestion !== undefined && said.body.exit_code === 2);
+  const gone = `${claude.home.path}/gone`;
+  const refused: readonly (readonly [path: string, body: unknown, RegExp, exitCode?: number])[] = [
+    ["run", { prompt: "hello", args: [...args, "--modle"] }, /unknown flag --modle/u, 2],
+    ["run", { prompt: "", args }, /prompt/u, 2],
+    ["run", { args }, /^Cannot read the line: it has no prompt$/u, 2],
+    ["run", { prompt: "x", model: "haiku" }, /^Cannot read the body: it takes no "model"$/u],
+    [
+      "run",
+      { prompt: "x", args: ["--model", "a\0"] },
+      /^Cannot start a run: "a\\u0000" holds a NUL character$/u,
+    ],
+    ["run?cwd=here", line, /^Cannot work in here: it is no path from the root$/u],
+    [`run?cwd=${gone}`, line, new RegExp(`^Cannot work in ${gone}: it does not exist$`, "u")],
+    ...[{ "A=B": "x" }, { "": "x" }, { "A\0": "x" }, { A: "\0" }, { A: 1 }].map((env) =>
+      ["conversations", { profile: { env } }, /^Cannot read the body: profile\.env/u] as const
+    ),
+    ["conversations", [], /: it is not of type object$/u],
+    ["conversations", { profil: {} }, /: it takes no "profil"$/u],
+    ["conversations", { profile: { args: "--x" } }, /: profile.args is not of type array$/u],
+    ["conversations", { resume: "" }, /: resume is too small$/u],
+    ["conversations", { profile: { arg: [] } }, /: profile takes no "arg"$/u],
+    ["conversations", { profile: { cwd: "here" } }, /: profile.cwd is not as it should be$/u],
+  ];
+  for (const [path, sent, detail, exitCode] of refused) {
+    const { status, headers, body } = await server.ask("POST", `/v1/${path}`, sent);
+    assertEquals([status, headers.get("content-type")], [422, "application/problem+json"], path);
+    assertMatch(body.detail, detail);
+    assert(typeof body.suggestion === "string");
+    if (exitCode !== undefined) assertEquals(body.exit_code, exitCode);
   }
-  const unknown = await server.ask("POST", "/v1/run", { prompt: "hello", model: "haiku" });
-  assertEquals([unknown.status, unknown.body.detail], [
-    422,
-    'Cannot read the body: it takes no "model"',
-  ]);
-  const nul = await server.ask("POST", "/v1/run", { prompt: "x", args: ["--model", "a\0"] });
-  assertEquals([nul.status, nul.body.detail], [
-    422,
-    'Cannot start a run: "a\\u0000" holds a NUL character',
-  ]);
-  for (const env of [{ "A=B": "x" }, { "": "x" }, { "A\0": "x" }, { A: "\0" }, { A: 1 }]) {
-    const { status, body } = await server.ask("POST", "/v1/conversations", { profile: { env } });
-    assertEquals(status, 422);
-    assertMatch(body.detail, /^Cannot read the body: profile\.env/u);
-  }
-  for (
-    const [body, detail] of [
-      [[], "Cannot read the body: it is not of type object"],
-      [{ profil: {} }, 'Cannot read the body: it takes no "profil"'],
-      [{ profile: { args: "--x" } }, "Cannot read the body: profile.args is not of type array"],
-      [{ resume: "" }, "Cannot read the body: resume is too small"],
-      [{ profile: { arg: [] } }, 'Cannot read the body: profile takes no "arg"'],
-      [{ profile: { cwd: "here" } }, "Cannot read the body: profile.cwd is not as it should be"],
-    ] as const
-  ) {
-    const said = await server.ask("POST", "/v1/conversations", body);
-    assertEquals([said.status, said.body.detail], [422, detail]);
-  }
-  const near = await server.ask("POST", "/v1/run?cwd=here", line);
-  assertEquals(near.body.detail, "Cannot work in here: it is no path from the root");
-  const gone = await server.ask("POST", `/v1/run?cwd=${claude.home.path}/gone`, line);
-  assertEquals([gone.status, gone.body.detail], [
-    422,
-    `Cannot work in ${claude.home.path}/gone: it does not exist`,
-  ]);
 });
 
 Deno.test("a conversation is recorded, and goes on in another one", async () => {
@@ -341,19 +319,4 @@ Deno.test("a run ends when its request is gone", async () => {
     assertEquals(server.registry.busy, 0);
   }
   assertEquals(await leftovers(claude.home), []);
-});
-
-Deno.test("eventsOf() releases its body", async () => {
-  for (const count of [0, 1]) {
-    let isGivenBack = false;
-    const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => controller.enqueue(new TextEncoder().encode("data: 1\n\n")),
-      cancel: () => void (isGivenBack = true),
-    });
-    {
-      await using events = eventsOf(new Response(body));
-      for (let read = 0; read < count; read++) await events.next();
-    }
-    assert(isGivenBack, `${count}`);
-  }
 });

@@ -1,16 +1,15 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { leftovers } from "../../leftovers.ts";
-import { StandIn, until } from "../../program/stand_in.ts";
+import { StandIn } from "../../program/stand_in.ts";
 import { writeScript } from "../../write_script.ts";
-import { poolCounts } from "../../program/serve/runs/pool_counts.ts";
 import { serve } from "../../program/serve/runs/served.ts";
+import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
+import { inShell } from "../../in_shell.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
-const MESSAGES = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
 const SIGNALLED = [["SIGINT", 130], ["SIGTERM", 143], ["SIGUSR1", 138]] as const;
-const message = (text: string) =>
-  `${JSON.stringify({ type: "user", message: { role: "user", content: text } })}\n`;
+const MESSAGE = callerLines([userMessage("one")]);
 
 Deno.test("a run is delegated unless it asks otherwise", async () => {
   await using claude = await StandIn.set(ECHO);
@@ -36,40 +35,11 @@ Deno.test("a run is delegated unless it asks otherwise", async () => {
   assertEquals(await print([], { CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR: "63" }), false);
   assertEquals(await print(["--record", "own"]), true);
   assertEquals(Deno.statSync(`${claude.home.project}/own/meta.json`).isFile, true);
-  const talk = await claude.print([...MESSAGES, "--trace"], {
-    stdin: message("one"),
-    env,
-    warns: true,
+  const talk = await claude.print([...CONVERSATION, "--trace"], {
+    ...{ stdin: MESSAGE, env, warns: true },
   });
   assertEquals([talk.code, talk.result["result"]], [0, "You said one, 1"]);
   assertStringIncludes(talk.stderr, `/${server.pid}-`);
-});
-
-Deno.test("a killed client ends its run in the server", async () => {
-  await using claude = await StandIn.set({ hang: "answer" });
-  await using server = await serve();
-  const run = claude.start(["hello"], { env: server.env, killed: true });
-  await claude.untilNoted("prompt");
-  assertEquals((await poolCounts(server.env)).underWay, 1);
-  run.kill("SIGKILL");
-  assertEquals((await run.ended).code, 137);
-  await claude.untilGone();
-  await until(async () => (await leftovers(claude.home)).length === 0, "all is removed");
-  await until(async () => (await poolCounts(server.env)).underWay === 0, "the run is over");
-  assertEquals(claude.transcripts().size, 1);
-});
-
-Deno.test("a killed server fails its run with a result", async () => {
-  await using claude = await StandIn.set({ hang: "answer" });
-  await using server = await serve();
-  const run = claude.start([...JSON_FORMAT, "hello"], { env: server.env, killed: true });
-  await claude.untilNoted("prompt");
-  server.kill("SIGKILL");
-  const { code, stdout, stderr } = await run.ended;
-  assertEquals([code, JSON.parse(stdout).subtype], [2, "internal_error"]);
-  assertMatch(stderr, /^claude-print: Cannot tell how the run ended: the server is gone\n {2}/u);
-  await claude.untilGone();
-  assertEquals((await claude.journal("start")).length, 1);
 });
 
 Deno.test("signals and --timeout end a delegated run", async () => {
@@ -140,7 +110,7 @@ Deno.test("a run with its own limits is not delegated", async () => {
     const { code, stderr } = await claude.print(["hello", "--trace"], {
       env: server.env,
       warns: true,
-      wrap: (command) => ["sh", "-c", `${limit}; exec "$@"`, "sh", ...command],
+      wrap: inShell(`${limit}; exec "$@"`),
     });
     assertEquals(code, 0);
     assertStringIncludes(
@@ -234,7 +204,6 @@ Deno.test("recordings and hooks wait for the child's end", async () => {
 });
 
 const FAILS = { failure: { error: "invalid_request", status: 400, message: "No" } };
-const MESSAGE = `${JSON.stringify({ type: "user", message: { role: "user", content: "one" } })}\n`;
 
 Deno.test("conversations and failed runs end before the child", async () => {
   await using claude = await StandIn.set({ ...LINGERS, turns: [[FAILS], [FAILS]] });
@@ -243,7 +212,7 @@ Deno.test("conversations and failed runs end before the child", async () => {
   const told = await claude.print([...JSON_FORMAT, "one"], { env, ...AT_ONCE });
   assertEquals([told.code, JSON.parse(told.stdout).is_error], [1, true]);
   assertMatch(told.stderr, /^claude-print: /u);
-  const said = await claude.print(MESSAGES, { env, stdin: MESSAGE, ...AT_ONCE });
+  const said = await claude.print(CONVERSATION, { env, stdin: MESSAGE, ...AT_ONCE });
   assertEquals(said.code, 1);
   assertEquals(await claude.journal("exit"), []);
   for (const { pid } of await claude.journal("start")) Deno.kill(pid, "SIGKILL");

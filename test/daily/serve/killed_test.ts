@@ -10,12 +10,7 @@ import { acceptUnix, connectUnix, listenUnix } from "../../../ffi/descriptors/un
 import { LineChannel } from "../../../src/serve/line_channel.ts";
 import { isJsonObject } from "../../../src/json_object.ts";
 import type { Moment, Scenario } from "../../../fixtures/mock/scenario.ts";
-
-const MESSAGES = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
-const message = (text: string) =>
-  new TextEncoder().encode(
-    `${JSON.stringify({ type: "user", message: { role: "user", content: text } })}\n`,
-  );
+import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
 
 /** Moments of a conversation on stdin at which whoever holds it is killed, and how many messages it has said by then. */
 const MOMENTS = [
@@ -73,7 +68,7 @@ Deno.test("a client killed at any moment ends its child", async () => {
     });
     const [program = "", ...args] = CLAUDE_PRINT;
     const client = new Deno.Command(program, {
-      args: [...args, "--claude-binary", claude.binary, ...MESSAGES],
+      args: [...args, "--claude-binary", claude.binary, ...CONVERSATION],
       clearEnv: true,
       env: { ...claude.home.env, ...server.env },
       cwd: claude.home.project,
@@ -89,7 +84,7 @@ Deno.test("a client killed at any moment ends its child", async () => {
       read: async (text) => {
         for (let all = ""; !all.includes(text);) all += (await reader.read()).value ?? "";
       },
-      say: (text) => writer.write(message(text)),
+      say: (text) => writer.write(new TextEncoder().encode(callerLines([userMessage(text)]))),
       close: () => writer.close(),
     });
     client.kill("SIGKILL");

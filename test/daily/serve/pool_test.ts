@@ -32,7 +32,7 @@ function poolOf(
 const readyIn = (pool: Pool) => pool.entries.reduce((sum, { ready }) => sum + ready, 0);
 
 const untilReady = (pool: Pool, count = 1) =>
-  until(() => Promise.resolve(readyIn(pool) === count), `${count} are ready`);
+  until(() => readyIn(pool) === count, `${count} are ready`);
 
 const pids = async (claude: StandIn) => (await claude.journal("start")).map(({ pid }) => pid);
 
@@ -79,7 +79,7 @@ Deno.test("output flags and limits stay the caller's own", async () => {
       if (input.type === "resized") sizes.push(input.size);
     },
   });
-  const taken = until(() => Promise.resolve(isTaken()), "the message is taken");
+  const taken = until(() => isTaken(), "the message is taken");
   const { exitCode, traces } = await timeOut(run, taken);
   assertEquals(sizes, [{ rows: 33, cols: 111 }]);
   assertStringIncludes(traces.join("\n"), ": a child has waited");
@@ -225,7 +225,7 @@ Deno.test("an unknown dialog pauses a profile", async () => {
       caller: "converse()",
     });
     await pool.keep(request, { env: claude.home.env, cwd: claude.home.project });
-    await until(() => Promise.resolve(told.length > 0), "it is told of");
+    await until(() => told.length > 0, "it is told of");
     assertStringIncludes(told.join(), `waited in ${claude.home.project} is no good (profile `);
     assertEquals([told.length, (await pids(claude)).length], [1, 1]);
   }

@@ -3,6 +3,7 @@ import { asRecorded } from "../../../real/as_recorded.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { hold, holdWithClaude } from "../../../real/hold_conversation.ts";
 import { type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
+import { git } from "../../../git.ts";
 
 /** Requests without effect, or about the folder alone. */
 const REQUESTS: readonly (readonly [subtype: string, body?: JsonObject])[] = [
@@ -32,49 +33,39 @@ const REQUESTS: readonly (readonly [subtype: string, body?: JsonObject])[] = [
   ["set_color"],
 ];
 
-forNewestVersion(
-  "requests without effect have the answers of claude -p",
-  async (real) => {
-    const { project } = real.home;
-    const git = async (...args: readonly string[]) => {
-      const author = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-      const options = { args: ["-C", project, ...author, ...args], env: real.home.env };
-      const { success, stderr } = await new Deno.Command("git", { ...options, clearEnv: true })
-        .output();
-      assertEquals(success, true, new TextDecoder().decode(stderr));
+forNewestVersion("requests without effect have the answers of claude -p", async (real) => {
+  const { project } = real.home;
+  await git(real.home, "init", "--quiet");
+  await Deno.writeTextFile(`${project}/a.txt`, "one\n");
+  await git(real.home, "add", ".");
+  await git(real.home, "commit", "--quiet", "--message=a");
+  await Deno.writeTextFile(`${project}/a.txt`, "two\n");
+  const told = async (holding: typeof hold) => {
+    const { code, stdout } = await holding(real, async ({ say, send, heard }) => {
+      const lines = REQUESTS.map(([subtype, body], at) => ({
+        type: "control_request",
+        request_id: `r${at}`,
+        request: { subtype, ...body },
+      }));
+      await send(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      for (const { request_id: id } of lines) await heard(`"request_id":"${id}"`);
+      await say("One. [[say first]]");
+    });
+    const frames = parseFrames(stdout);
+    const answers = frames.flatMap(({ type, response }) =>
+      type === "control_response" ? [response as JsonObject] : []
+    );
+    return {
+      code,
+      answers: REQUESTS.map((_, at) =>
+        answers.filter(({ request_id: id }) => id === `r${at}`).map(withoutRoot)
+      ),
+      results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
     };
-    await git("init", "--quiet");
-    await Deno.writeTextFile(`${project}/a.txt`, "one\n");
-    await git("add", ".");
-    await git("commit", "--quiet", "--message=a");
-    await Deno.writeTextFile(`${project}/a.txt`, "two\n");
-    const told = async (holding: typeof hold) => {
-      const { code, stdout } = await holding(real, async ({ say, send, heard }) => {
-        const lines = REQUESTS.map(([subtype, body], at) => ({
-          type: "control_request",
-          request_id: `r${at}`,
-          request: { subtype, ...body },
-        }));
-        await send(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-        for (const { request_id: id } of lines) await heard(`"request_id":"${id}"`);
-        await say("One. [[say first]]");
-      });
-      const frames = parseFrames(stdout);
-      const answers = frames.flatMap(({ type, response }) =>
-        type === "control_response" ? [response as JsonObject] : []
-      );
-      return {
-        code,
-        answers: REQUESTS.map((_, at) =>
-          answers.filter(({ request_id: id }) => id === `r${at}`).map(withoutRoot)
-        ),
-        results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
-      };
-    };
-    const theirs = await asRecorded(real, "answered/requests", () => told(holdWithClaude));
-    assertEquals(JSON.parse(JSON.stringify(await told(hold))), theirs);
-  },
-);
+  };
+  const theirs = await asRecorded(real, "answered/requests", () => told(holdWithClaude));
+  assertEquals(JSON.parse(JSON.stringify(await told(hold))), theirs);
+});
 
 /** An answer without what names a folder in another way each time. */
 function withoutRoot(answer: JsonObject): unknown {

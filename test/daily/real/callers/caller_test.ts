@@ -30,51 +30,48 @@ function settingsOf({ home }: RealClaude) {
   };
 }
 
-forNewestVersion(
-  "runs inside Claude Code and inside a tool work",
-  async (real) => {
-    const { settings, prompt, assertHeeded } = settingsOf(real);
-    const inner = [...CLAUDE_PRINT, "--claude-binary", real.binary]
-      .map((word) => `'${word}'`).join(" ");
-    await Deno.writeTextFile(
-      `${real.home.project}/inner.sh`,
-      `exec ${inner} -p -- 'Inner [[say inner answer]]'\n`,
-    );
-    const run = await real.print(
-      [
-        ...["--output-format", "json", "--settings", settings],
-        ...[
-          "--allowedTools",
-          "Bash(sh inner.sh)",
-          "--",
-          prompt.replace("[[say", "[[bash sh inner.sh]] [[say"),
-        ],
+forNewestVersion("runs inside Claude Code and inside a tool work", async (real) => {
+  const { settings, prompt, assertHeeded } = settingsOf(real);
+  const inner = [...CLAUDE_PRINT, "--claude-binary", real.binary]
+    .map((word) => `'${word}'`).join(" ");
+  await Deno.writeTextFile(
+    `${real.home.project}/inner.sh`,
+    `exec ${inner} -p -- 'Inner [[say inner answer]]'\n`,
+  );
+  const run = await real.print(
+    [
+      ...["--output-format", "json", "--settings", settings],
+      ...[
+        "--allowedTools",
+        "Bash(sh inner.sh)",
+        "--",
+        prompt.replace("[[say", "[[bash sh inner.sh]] [[say"),
       ],
-      {
-        env: {
-          AI_AGENT: "claude-code_agent",
-          CLAUDECODE: "1",
-          CLAUDE_CODE_CHILD_SESSION: "1",
-          CLAUDE_CODE_ENTRYPOINT: "sdk-cli",
-          CLAUDE_CODE_EXECPATH: NOWHERE,
-          CLAUDE_CODE_SESSION_ID: crypto.randomUUID(),
-          CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
-          CLAUDE_AGENT_SDK_VERSION: "0.3.332",
-        },
+    ],
+    {
+      env: {
+        AI_AGENT: "claude-code_agent",
+        CLAUDECODE: "1",
+        CLAUDE_CODE_CHILD_SESSION: "1",
+        CLAUDE_CODE_ENTRYPOINT: "sdk-cli",
+        CLAUDE_CODE_EXECPATH: NOWHERE,
+        CLAUDE_CODE_SESSION_ID: crypto.randomUUID(),
+        CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
+        CLAUDE_AGENT_SDK_VERSION: "0.3.332",
       },
-    );
-    assertEquals([run.code, run.stderr], [0, ""]);
-    const { result, session_id } = parseObject(run.stdout);
-    assertEquals(result, "yes");
-    assertEquals(entrypoints(real), ["cli", "cli", "cli", "cli"]);
-    await assertHeeded(real);
-    assertEquals(real.api.turns[2]?.prompt, "Inner [[say inner answer]]");
-    assertStringIncludes(
-      JSON.stringify(parseObject(real.api.turns[3]?.text ?? "").messages),
-      '"content":"inner answer"',
-    );
-    const transcripts = [...filesBelow(`${real.home.config}/projects`).keys()];
-    assertEquals(transcripts.length, 2, "both transcripts are home");
-    assert(transcripts.some((path) => path.endsWith(`${session_id}.jsonl`)));
-  },
-);
+    },
+  );
+  assertEquals([run.code, run.stderr], [0, ""]);
+  const { result, session_id } = parseObject(run.stdout);
+  assertEquals(result, "yes");
+  assertEquals(entrypoints(real), ["cli", "cli", "cli", "cli"]);
+  await assertHeeded(real);
+  assertEquals(real.api.turns[2]?.prompt, "Inner [[say inner answer]]");
+  assertStringIncludes(
+    JSON.stringify(parseObject(real.api.turns[3]?.text ?? "").messages),
+    '"content":"inner answer"',
+  );
+  const transcripts = [...filesBelow(`${real.home.config}/projects`).keys()];
+  assertEquals(transcripts.length, 2, "both transcripts are home");
+  assert(transcripts.some((path) => path.endsWith(`${session_id}.jsonl`)));
+});

@@ -1,46 +1,21 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { findFlag, type FlagValue } from "../../../../src/cli/flags.ts";
 import { isSubcommand } from "../../../../src/commands/exec_subcommand.ts";
-import type { Check } from "../../../../src/doctor/check.ts";
-import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { startProgram } from "../../../start_program.ts";
-import { filesBelow } from "../../../real/files_below.ts";
-import { forEachVersion, forNewestVersion } from "../../../real/for_each_version.ts";
+import { forEachVersion } from "../../../real/for_each_version.ts";
+import { tempFolder } from "../../../temp_folder.ts";
 
 Deno.test("the demo answers and leaves nothing", async () => {
   const demo = new URL("../../../../fixtures/demo.ts", import.meta.url).pathname;
-  const tmp = await Deno.makeTempDir({ prefix: "demo-" });
+  using temp = tempFolder();
   const { code, stdout, stderr } = await startProgram(
     [Deno.execPath(), "run", "-A", "--quiet", "--frozen", demo],
-    { env: { ...Deno.env.toObject(), TMPDIR: tmp }, cwd: tmp },
+    { env: { ...Deno.env.toObject(), TMPDIR: temp.path }, cwd: temp.path },
   ).ended;
   assertEquals([code, stderr], [0, ""]);
   assertStringIncludes(stdout, "The folder is empty.");
   assertStringIncludes(stdout, "entrypoint cli\n");
-  assertEquals([...Deno.readDirSync(tmp)], []);
-  await Deno.remove(tmp);
-});
-
-forNewestVersion("doctor --run sends one prompt", async (real) => {
-  const before = filesBelow(real.home.config);
-  const { ended } = startProgram(
-    [...CLAUDE_PRINT, "doctor", "--run", "--json", "--claude-binary", real.binary],
-    { env: real.home.env, cwd: real.home.project },
-  );
-  const { code, stdout, stderr } = await ended;
-  assertEquals([code, stderr], [0, ""], stdout);
-  const { checks }: { checks: readonly Check[] } = JSON.parse(stdout);
-  const data = (name: string) => checks.find((check) => check.name === name)?.data;
-  assertEquals(data("claude")?.["version"], real.version);
-  assertEquals(data("run")?.["entrypoint"], "cli");
-  const [turn, ...others] = real.api.turns;
-  assertEquals(others, []);
-  assertEquals(/cc_entrypoint=([\w-]+)/.exec(turn?.text ?? "")?.[1], "cli");
-  assertStringIncludes(turn?.prompt ?? "", "ready");
-  for (const step of ["first_byte_ms", "ready_ms", "stop_ms", "total_ms", "own_ms"]) {
-    assertEquals(typeof data("run")?.[step], "number", step);
-  }
-  assertEquals(filesBelow(real.home.config), before, "no transcript came home");
+  assertEquals(temp.names(), []);
 });
 
 /** A line of `claude --help` that begins an option, such as `  -r, --resume [value]   Resume …`. */
@@ -58,33 +33,27 @@ function valueOf(placeholder: string): FlagValue {
   return placeholder.endsWith("...>") ? "variadic" : "required";
 }
 
-forEachVersion(
-  "all flags and subcommands of claude --help are known",
-  async (real) => {
-    const { code, stdout } = await new Deno.Command(real.binary, {
-      args: ["--help"],
-      clearEnv: true,
-      env: { ...real.home.env },
-    }).output();
-    assertEquals(code, 0);
-    const help = new TextDecoder().decode(stdout).split("\nCommands:");
-    const [options = [], commands = []] = help.map((part) => part.split("\n"));
-    const words = commands.flatMap((line) => SUBCOMMAND.exec(line)?.[1]?.split("|") ?? []);
-    assert(words.includes("mcp"));
-    assertEquals(words.filter((word) => !isSubcommand([word], real.version)), []);
-    const found = options.map((line) => OPTION.exec(line)).filter((match) => match !== null);
-    assert(found.length > 50, `found ${found.length} flags`);
-    const problems = found.flatMap(([, spellings = "", value = ""]) => {
-      const all = spellings.split(", ");
-      const flags = all.map((one) => findFlag(one));
-      const [flag] = flags;
-      if (flag === undefined || flags.some((one) => one !== flag)) {
-        return [`${spellings} is not in the table, or not with all its spellings`];
-      }
-      const expected = valueOf(value.trim());
-      const isSame = flag.value === expected || OURS.includes(flag.name);
-      return isSame ? [] : [`${spellings} takes ${expected}, and ${flag.value} in the table`];
-    });
-    assertEquals(problems, []);
-  },
-);
+forEachVersion("all flags and subcommands of claude --help are known", async (real) => {
+  const { env, project: cwd } = real.home;
+  const { code, stdout } = await startProgram([real.binary, "--help"], { env, cwd }).ended;
+  assertEquals(code, 0);
+  const help = stdout.split("\nCommands:");
+  const [options = [], commands = []] = help.map((part) => part.split("\n"));
+  const words = commands.flatMap((line) => SUBCOMMAND.exec(line)?.[1]?.split("|") ?? []);
+  assert(words.includes("mcp"));
+  assertEquals(words.filter((word) => !isSubcommand([word], real.version)), []);
+  const found = options.map((line) => OPTION.exec(line)).filter((match) => match !== null);
+  assert(found.length > 50, `found ${found.length} flags`);
+  const problems = found.flatMap(([, spellings = "", value = ""]) => {
+    const all = spellings.split(", ");
+    const flags = all.map((one) => findFlag(one));
+    const [flag] = flags;
+    if (flag === undefined || flags.some((one) => one !== flag)) {
+      return [`${spellings} is not in the table, or not with all its spellings`];
+    }
+    const expected = valueOf(value.trim());
+    const isSame = flag.value === expected || OURS.includes(flag.name);
+    return isSame ? [] : [`${spellings} takes ${expected}, and ${flag.value} in the table`];
+  });
+  assertEquals(problems, []);
+});

@@ -7,6 +7,9 @@ import { type Caller, hold, holdWithClaude } from "../../../real/hold_conversati
 import { type JsonObject, outlineOfFrames, parseFrames } from "../../../real/print_mode_facts.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
 import type { ProgramOutput } from "../../../start_program.ts";
+import { toolCall } from "../../../real/tool_call.ts";
+import { writeFiles } from "../../../write_files.ts";
+import { callerLines, userMessage } from "../../../caller_lines.ts";
 
 const MCP_SERVER = [
   ...["run", "--no-config", "--no-lock"],
@@ -29,9 +32,7 @@ const request = (id: string, body: JsonObject) => ({
   request: body,
 });
 
-/** Requests that are sent at once: one headless Claude Code answers them all. */
-const linesOf = (requests: readonly JsonObject[]): string =>
-  requests.map((each) => `${JSON.stringify(each)}\n`).join("");
+const writeTo = (path: string) => toolCall("Write", { file_path: path, content: "x" });
 
 /** What a control caller hears, without what differs between two runs. */
 async function heardBy(
@@ -120,205 +121,191 @@ function givenTo(agent: keyof typeof LARGE_AGENTS, requests: readonly LoggedRequ
   return { model, isTold, tools: tools.map(({ name }) => name).toSorted() };
 }
 
-forNewestVersion(
-  "requests about Claude Code have the same answers",
-  async (real) => {
-    const asked = [
-      ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
-      ...["list_permission_rules", "file_suggestions", "read_file", "reload_skills", "get_usage"],
-      "get_hooks_listing",
-    ];
-    const changes = [
-      { source: "localSettings", settings: { outputStyle: "Explanatory" } },
-      { source: "localSettings", settings: { model: "haiku" } },
-      { source: "localSettings", settings: { outputStyle: 5 } },
-      { source: "nowhere", settings: {} },
-      {},
-    ].map((body, place) => request(`change ${place}`, { subtype: "update_settings", ...body }));
-    // Claude Code reports both as errors.
-    const amiss = { mcpServers: { amiss: { type: "nonsense", command: "false" } } };
-    const args = [`--mcp-config=${JSON.stringify(amiss)}`, "--plugin-dir=/nonexistent"];
-    await Deno.mkdir(`${real.home.project}/.claude/agents`, { recursive: true });
-    await Deno.writeTextFile(
-      `${real.home.project}/.claude/agents/mine.md`,
-      "---\nname: mine\ndescription: Of the project's own\n---\nHelp.",
-    );
-    await Deno.writeTextFile(
-      `${real.home.project}/.claude/settings.json`,
-      JSON.stringify({
-        hooks: { Stop: [{ hooks: [{ type: "command", command: "true of ours" }] }] },
-      }),
-    );
-    await Deno.writeTextFile(`${real.home.project}/note.txt`, "a note");
-    const names = ["looker", "not/a file", "of:many"] as const;
-    const calls = names.map((name) =>
-      `[[tool Agent ${
-        JSON.stringify({
-          description: "look",
-          prompt: `Be ${name}. [[say seen]]`,
-          subagent_type: name,
-          run_in_background: false,
-        })
-      }]]`
-    );
-    const told = async (holding: typeof hold) => {
-      const begun = real.api.turns.length;
-      const { code, stdout } = await holding(real, async ({ say, send, heard }) => {
-        await send(
-          request("initialize", { subtype: "initialize", hooks: null, agents: LARGE_AGENTS }),
-        );
-        await heard('"request_id":"initialize"');
-        await say("One. [[say first]]");
-        await heard(RESULT, 1);
-        const others = asked.slice(1).map((subtype) =>
-          request(subtype, { subtype, path: `${real.home.project}/note.txt` })
-        );
-        await send(linesOf(others));
-        await heard('"type":"control_response"', asked.length);
-        await send(linesOf(changes));
-        await heard('"type":"control_response"', asked.length + changes.length);
-        await say(`Two. ${calls.join(" ")} [[say second]]`);
-        await heard(RESULT, 2);
-        await say("/goal");
-        await heard(RESULT, 3);
-      }, args);
-      await Deno.remove(`${real.home.project}/.claude/settings.local.json`);
-      const frames = parseFrames(stdout);
-      const inits = frames.filter(({ subtype }) => subtype === "init");
-      const answers = frames.filter(({ type }) => type === "control_response")
-        .map(({ response }) => response as JsonObject);
-      return {
-        code,
-        told: [...asked, ...changes.map(({ request_id: id }) => id)]
-          .map((id) => aboutClaude(answers.find(({ request_id }) => request_id === id))),
-        init: aboutClaude(inits[0]),
-        styles: inits.map(({ output_style: style }) => style),
-        agents: names.map((name) => givenTo(name, real.api.turns.slice(begun))),
-        results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
-      };
-    };
-    const ours = JSON.parse(JSON.stringify(await told(hold)));
-    const theirs = await asRecorded(real, "control/asked", () => told(holdWithClaude));
-    assertEquals(ours, theirs);
-    assertStringIncludes(JSON.stringify(ours), "Of the project's own");
-    assertStringIncludes(JSON.stringify(ours), "a note");
-    assertStringIncludes(JSON.stringify(ours), "true of ours");
-    assertEquals(ours.agents.map(({ isTold }: { isTold: unknown }) => isTold), [true, true, true]);
-  },
-);
-
-forNewestVersion(
-  "MCP servers of a conversation are listed, switched and set",
-  async (real) => {
-    const works = { type: "stdio", command: Deno.execPath(), args: MCP_SERVER };
-    const config = { mcpServers: { works, broken: { command: "/nonexistent" } } };
-    const steps: readonly (readonly [string, JsonObject])[] = [
-      ["status", { subtype: "mcp_status" }],
-      ["off", { subtype: "mcp_toggle", serverName: "works", enabled: false }],
-      ["seen-off", { subtype: "mcp_status" }],
-      ["reconnect-off", { subtype: "mcp_reconnect", serverName: "works" }],
-      ["on", { subtype: "mcp_toggle", serverName: "works", enabled: true }],
-      ["reconnect", { subtype: "mcp_reconnect", serverName: "works" }],
-      ["reconnect-broken", { subtype: "mcp_reconnect", serverName: "broken" }],
-      ["reconnect-own", { subtype: "mcp_reconnect", serverName: "calc" }],
-      ["none", { subtype: "mcp_toggle", serverName: "none", enabled: true }],
-      ["neither", { subtype: "mcp_toggle", serverName: "works" }],
-      ["nonsense", { subtype: "mcp_reconnect", serverName: 7 }],
-      ["set", {
-        subtype: "mcp_set_servers",
-        servers: { more: works, gone: { command: "/nonexistent", args: [] } },
-      }],
-      ["set-nonsense", { subtype: "mcp_set_servers", servers: 7 }],
-      ["apply", { subtype: "apply_flag_settings", settings: { permissions: { allow: ["Bash"] } } }],
-      ["apply-nonsense", { subtype: "apply_flag_settings" }],
-      ["cancel", { subtype: "cancel_async_message", message_uuid: "nobody's" }],
-    ];
-    const told = async (holding: typeof hold) => {
-      const { code, stdout } = await holding(
-        real,
-        async ({ say, send, heard, answer }) => {
-          answer(({ message }) => ({
-            mcp_response: {
-              jsonrpc: "2.0",
-              id: (message as JsonObject).id ?? 0,
-              result: calc(message),
-            },
-          }));
-          const init = { subtype: "initialize", hooks: {}, sdkMcpServers: ["calc"] };
-          await send(request("init", init));
-          await say('One. [[tool mcp__works__shout {"text":"one"}]] [[say first]]');
-          await heard(RESULT, 1);
-          // claude -p carries out at the same time what it is asked at once: there each has to wait for the one before.
-          const isAtOnce = holding === hold;
-          if (isAtOnce) await send(linesOf(steps.map(([id, body]) => request(id, body))));
-          for (const [id, body] of steps) {
-            if (!isAtOnce) await send(request(id, body));
-            await heard(`"request_id":"${id}"`);
-          }
-          // The settings and servers of the last requests hold now.
-          await say(
-            'Two. [[bash touch x]] [[tool mcp__more__shout {"text":"hello"}]] [[say second]]',
-          );
-          await heard(RESULT, 2);
-          // With the message comes another child, which takes over what the one before it was asked last.
-          const text = "Three. [[say third]]";
-          const lines = [
-            request("model", { subtype: "set_model", model: "claude-opus-4-6" }),
-            { type: "user", message: { role: "user", content: [{ type: "text", text }] } },
-            request("handed-over", { subtype: "mcp_status" }),
-          ];
-          await send(linesOf(lines));
-          await heard('"request_id":"handed-over"');
-          await heard(RESULT, 3);
-          await send(request("end", { subtype: "end_session" }));
-          await heard('"request_id":"end"');
-          await say("Four. [[say never]]");
-        },
-        [
-          "--mcp-config",
-          JSON.stringify(config),
-          "--allowedTools=mcp__works__shout,mcp__more__shout",
-        ],
+forNewestVersion("requests about Claude Code have the same answers", async (real) => {
+  const asked = [
+    ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
+    ...["list_permission_rules", "file_suggestions", "read_file", "reload_skills", "get_usage"],
+    "get_hooks_listing",
+  ];
+  const changes = [
+    { source: "localSettings", settings: { outputStyle: "Explanatory" } },
+    { source: "localSettings", settings: { model: "haiku" } },
+    { source: "localSettings", settings: { outputStyle: 5 } },
+    { source: "nowhere", settings: {} },
+    {},
+  ].map((body, place) => request(`change ${place}`, { subtype: "update_settings", ...body }));
+  // Claude Code reports both as errors.
+  const amiss = { mcpServers: { amiss: { type: "nonsense", command: "false" } } };
+  const args = [`--mcp-config=${JSON.stringify(amiss)}`, "--plugin-dir=/nonexistent"];
+  await writeFiles(real.home.project, {
+    ".claude/agents/mine.md": "---\nname: mine\ndescription: Of the project's own\n---\nHelp.",
+    ".claude/settings.json": {
+      hooks: { Stop: [{ hooks: [{ type: "command", command: "true of ours" }] }] },
+    },
+    "note.txt": "a note",
+  });
+  const names = ["looker", "not/a file", "of:many"] as const;
+  const calls = names.map((name) =>
+    toolCall("Agent", {
+      description: "look",
+      prompt: `Be ${name}. [[say seen]]`,
+      subagent_type: name,
+      run_in_background: false,
+    })
+  );
+  const told = async (holding: typeof hold) => {
+    const begun = real.api.turns.length;
+    const { code, stdout } = await holding(real, async ({ say, send, heard }) => {
+      await send(
+        request("initialize", { subtype: "initialize", hooks: null, agents: LARGE_AGENTS }),
       );
-      const frames = parseFrames(stdout);
-      const answers = frames.filter(({ type }) => type === "control_response")
-        .map(({ response }) => sorted(response) as JsonObject);
-      for (const { response } of answers) {
-        // Those that were set stand first here, and last there.
-        const { mcpServers = [] } = (response ?? {}) as { readonly mcpServers?: JsonObject[] };
-        mcpServers.sort((one, other) => `${one["name"]}` < `${other["name"]}` ? -1 : 1);
-      }
-      return {
-        code,
-        told: [...steps.map(([id]) => id), "model", "handed-over"]
-          .map((id) => answers.filter((each) => each.request_id === id)),
-        results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
-        returned: JSON.parse(
-          JSON.stringify(frames.filter(({ type }) => type === "user").map(({ message }) => message))
-            .replaceAll(/toolu_\w+/gu, "toolu"),
-        ),
-      };
+      await heard('"request_id":"initialize"');
+      await say("One. [[say first]]");
+      await heard(RESULT, 1);
+      const others = asked.slice(1).map((subtype) =>
+        request(subtype, { subtype, path: `${real.home.project}/note.txt` })
+      );
+      await send(callerLines(others));
+      await heard('"type":"control_response"', asked.length);
+      await send(callerLines(changes));
+      await heard('"type":"control_response"', asked.length + changes.length);
+      await say(`Two. ${calls.join(" ")} [[say second]]`);
+      await heard(RESULT, 2);
+      await say("/goal");
+      await heard(RESULT, 3);
+    }, args);
+    await Deno.remove(`${real.home.project}/.claude/settings.local.json`);
+    const frames = parseFrames(stdout);
+    const inits = frames.filter(({ subtype }) => subtype === "init");
+    const answers = frames.filter(({ type }) => type === "control_response")
+      .map(({ response }) => response as JsonObject);
+    return {
+      code,
+      told: [...asked, ...changes.map(({ request_id: id }) => id)]
+        .map((id) => aboutClaude(answers.find(({ request_id }) => request_id === id))),
+      init: aboutClaude(inits[0]),
+      styles: inits.map(({ output_style: style }) => style),
+      agents: names.map((name) => givenTo(name, real.api.turns.slice(begun))),
+      results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
     };
-    const ours = await told(hold);
-    const [first, second] = real.api.turns;
-    assertStringIncludes(first?.text.replace("[[tool mcp__", "") ?? "", "mcp__works__shout");
-    assertStringIncludes(second?.text ?? "", '"ONE"');
-    assertStringIncludes(JSON.stringify(real.api.turns.at(-1)?.body), "claude-opus-4-6");
-    assertEquals(JSON.stringify(ours.told).includes('"shout"'), true);
-    assertEquals(ours.code, 0);
-    assertEquals(
-      JSON.parse(JSON.stringify(ours)),
-      await asRecorded(real, "control/servers", () => told(holdWithClaude)),
+  };
+  const ours = JSON.parse(JSON.stringify(await told(hold)));
+  const theirs = await asRecorded(real, "control/asked", () => told(holdWithClaude));
+  assertEquals(ours, theirs);
+  assertStringIncludes(JSON.stringify(ours), "Of the project's own");
+  assertStringIncludes(JSON.stringify(ours), "a note");
+  assertStringIncludes(JSON.stringify(ours), "true of ours");
+  assertEquals(ours.agents.map(({ isTold }: { isTold: unknown }) => isTold), [true, true, true]);
+});
+
+forNewestVersion("MCP servers of a conversation are listed, switched and set", async (real) => {
+  const works = { type: "stdio", command: Deno.execPath(), args: MCP_SERVER };
+  const config = { mcpServers: { works, broken: { command: "/nonexistent" } } };
+  const steps: readonly (readonly [string, JsonObject])[] = [
+    ["status", { subtype: "mcp_status" }],
+    ["off", { subtype: "mcp_toggle", serverName: "works", enabled: false }],
+    ["seen-off", { subtype: "mcp_status" }],
+    ["reconnect-off", { subtype: "mcp_reconnect", serverName: "works" }],
+    ["on", { subtype: "mcp_toggle", serverName: "works", enabled: true }],
+    ["reconnect", { subtype: "mcp_reconnect", serverName: "works" }],
+    ["reconnect-broken", { subtype: "mcp_reconnect", serverName: "broken" }],
+    ["reconnect-own", { subtype: "mcp_reconnect", serverName: "calc" }],
+    ["none", { subtype: "mcp_toggle", serverName: "none", enabled: true }],
+    ["neither", { subtype: "mcp_toggle", serverName: "works" }],
+    ["nonsense", { subtype: "mcp_reconnect", serverName: 7 }],
+    ["set", {
+      subtype: "mcp_set_servers",
+      servers: { more: works, gone: { command: "/nonexistent", args: [] } },
+    }],
+    ["set-nonsense", { subtype: "mcp_set_servers", servers: 7 }],
+    ["apply", { subtype: "apply_flag_settings", settings: { permissions: { allow: ["Bash"] } } }],
+    ["apply-nonsense", { subtype: "apply_flag_settings" }],
+    ["cancel", { subtype: "cancel_async_message", message_uuid: "nobody's" }],
+  ];
+  const told = async (holding: typeof hold) => {
+    const { code, stdout } = await holding(
+      real,
+      async ({ say, send, heard, answer }) => {
+        answer(({ message }) => ({
+          mcp_response: {
+            jsonrpc: "2.0",
+            id: (message as JsonObject).id ?? 0,
+            result: calc(message),
+          },
+        }));
+        const init = { subtype: "initialize", hooks: {}, sdkMcpServers: ["calc"] };
+        await send(request("init", init));
+        await say('One. [[tool mcp__works__shout {"text":"one"}]] [[say first]]');
+        await heard(RESULT, 1);
+        // claude -p carries out at the same time what it is asked at once: there each has to wait for the one before.
+        const isAtOnce = holding === hold;
+        if (isAtOnce) await send(callerLines(steps.map(([id, body]) => request(id, body))));
+        for (const [id, body] of steps) {
+          if (!isAtOnce) await send(request(id, body));
+          await heard(`"request_id":"${id}"`);
+        }
+        // The settings and servers of the last requests hold now.
+        await say(
+          'Two. [[bash touch x]] [[tool mcp__more__shout {"text":"hello"}]] [[say second]]',
+        );
+        await heard(RESULT, 2);
+        // With the message comes another child, which takes over what the one before it was asked last.
+        const text = "Three. [[say third]]";
+        const lines = [
+          request("model", { subtype: "set_model", model: "claude-opus-4-6" }),
+          userMessage([{ type: "text", text }]),
+          request("handed-over", { subtype: "mcp_status" }),
+        ];
+        await send(callerLines(lines));
+        await heard('"request_id":"handed-over"');
+        await heard(RESULT, 3);
+        await send(request("end", { subtype: "end_session" }));
+        await heard('"request_id":"end"');
+        await say("Four. [[say never]]");
+      },
+      [
+        "--mcp-config",
+        JSON.stringify(config),
+        "--allowedTools=mcp__works__shout,mcp__more__shout",
+      ],
     );
-  },
-);
+    const frames = parseFrames(stdout);
+    const answers = frames.filter(({ type }) => type === "control_response")
+      .map(({ response }) => sorted(response) as JsonObject);
+    for (const { response } of answers) {
+      // Those that were set stand first here, and last there.
+      const { mcpServers = [] } = (response ?? {}) as { readonly mcpServers?: JsonObject[] };
+      mcpServers.sort((one, other) => `${one["name"]}` < `${other["name"]}` ? -1 : 1);
+    }
+    return {
+      code,
+      told: [...steps.map(([id]) => id), "model", "handed-over"]
+        .map((id) => answers.filter((each) => each.request_id === id)),
+      results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
+      returned: JSON.parse(
+        JSON.stringify(frames.filter(({ type }) => type === "user").map(({ message }) => message))
+          .replaceAll(/toolu_\w+/gu, "toolu"),
+      ),
+    };
+  };
+  const ours = await told(hold);
+  const [first, second] = real.api.turns;
+  assertStringIncludes(first?.text.replace("[[tool mcp__", "") ?? "", "mcp__works__shout");
+  assertStringIncludes(second?.text ?? "", '"ONE"');
+  assertStringIncludes(JSON.stringify(real.api.turns.at(-1)?.body), "claude-opus-4-6");
+  assertEquals(JSON.stringify(ours.told).includes('"shout"'), true);
+  assertEquals(ours.code, 0);
+  assertEquals(
+    JSON.parse(JSON.stringify(ours)),
+    await asRecorded(real, "control/servers", () => told(holdWithClaude)),
+  );
+});
 
 forNewestVersion("files are rewound to a message", async (real) => {
   const { project } = real.home;
   const [kept, made] = [`${project}/kept.txt`, `${project}/made.txt`];
-  const call = (tool: string, input: JsonObject) => `[[tool ${tool} ${JSON.stringify(input)}]]`;
   const edit = (old: string, text: string) =>
-    call("Edit", { file_path: kept, old_string: old, new_string: text });
+    toolCall("Edit", { file_path: kept, old_string: old, new_string: text });
   const idOf = (turn: number) => `3b241101-e2bb-4255-8caf-4136c566a96${turn}`;
   const isMade = async () => await Deno.lstat(made).then(() => true, () => false);
   /** The output of `--rewind-files`, and the files after it. */
@@ -354,8 +341,8 @@ forNewestVersion("files are rewound to a message", async (real) => {
     const files: unknown[] = [];
     const { stdout } = await holding(real, async ({ say, send, heard }) => {
       await send(request("init", { subtype: "initialize", hooks: {} }));
-      const first = `${call("Read", { file_path: kept })} ${edit("before", "after")}`;
-      const write = call("Write", { file_path: made, content: "made" });
+      const first = `${toolCall("Read", { file_path: kept })} ${edit("before", "after")}`;
+      const write = toolCall("Write", { file_path: made, content: "made" });
       await say(`One. ${first} ${write} [[say first]]`, { uuid: idOf(1) });
       await heard(RESULT, 1);
       await say(`Two. ${edit("after", "later")} [[say second]]`, { uuid: idOf(2) });
@@ -363,7 +350,7 @@ forNewestVersion("files are rewound to a message", async (real) => {
       const rewind = async (asked: Readonly<Record<string, JsonObject>>) => {
         const ids = Object.keys(asked);
         const rewinding = { subtype: "rewind_files" };
-        await send(linesOf(ids.map((id) => request(id, { ...rewinding, ...asked[id] }))));
+        await send(callerLines(ids.map((id) => request(id, { ...rewinding, ...asked[id] }))));
         for (const id of ids) await heard(`"request_id":"${id}"`);
         files.push([...ids, await Deno.readTextFile(kept), await isMade()]);
       };
@@ -450,24 +437,21 @@ for (const mode of ["acceptEdits", "bypassPermissions"]) {
   forNewestVersion(
     `a stricter mode than ${mode} holds for the next call`,
     async (real) => {
-      const [first, second, go] = ["first", "second", "go"].map((name) =>
-        `${real.home.project}/${name}`
-      );
-      const write = (path = "") =>
-        `[[tool Write ${JSON.stringify({ file_path: path, content: "x" })}]]`;
+      const [first, second, go] = ["first", "second", "go"]
+        .map((name) => `${real.home.project}/${name}`) as [string, string, string];
       await assertSame(real, {
         recorded: `control/stricter-${mode}`,
         args: [...ASKS_CALLER, "--permission-mode", mode],
         script: async ({ say, send, heard, answer }) => {
-          for (const path of [first, go]) await Deno.remove(path ?? "").catch(() => {});
+          for (const path of [first, go]) await Deno.remove(path).catch(() => {});
           answer(() => ({ behavior: "deny", message: "no" }));
-          await say(`Go. ${write(first)} [[until ${go}]] ${write(second)} [[say done]]`);
+          await say(`Go. ${writeTo(first)} [[until ${go}]] ${writeTo(second)} [[say done]]`);
           await heard("tool_result");
           await send(request("mode", { subtype: "set_permission_mode", mode: "default" }));
           await heard('"request_id":"mode"');
-          await Deno.writeTextFile(go ?? "", "");
+          await Deno.writeTextFile(go, "");
           await heard(RESULT, 1);
-          assertEquals(await Deno.stat(second ?? "").catch(() => "not there"), "not there");
+          assertEquals(await Deno.stat(second).catch(() => "not there"), "not there");
         },
       });
     },
@@ -480,8 +464,6 @@ forNewestVersion(
   async (real) => {
     let isSilent = true;
     const planned = `${real.home.project}/planned`;
-    const write = (path: string) =>
-      `[[tool Write ${JSON.stringify({ file_path: path, content: "x" })}]]`;
     const requests = await assertSame(real, {
       recorded: "control/settings",
       args: [...ASKS_CALLER, "--allow-dangerously-skip-permissions"],
@@ -508,9 +490,9 @@ forNewestVersion(
         );
         await heard('"request_id":"think"');
         await Deno.remove(`${real.home.project}/a.txt`).catch(() => {});
-        await say(`Three. ${write(`${real.home.project}/a.txt`)} [[say third]]`);
+        await say(`Three. ${writeTo(`${real.home.project}/a.txt`)} [[say third]]`);
         await heard(RESULT, 3);
-        await say(`Plan. [[tool EnterPlanMode {}]] ${write(planned)} [[say planned]]`);
+        await say(`Plan. [[tool EnterPlanMode {}]] ${writeTo(planned)} [[say planned]]`);
         await heard(RESULT, 4);
         assertEquals(await Deno.stat(planned).catch(() => "not there"), "not there");
         isSilent = true;
@@ -536,7 +518,7 @@ forNewestVersion(
     const script = async ({ say, send, heard }: Caller) => {
       /** Asks all at once: one headless Claude Code answers what is no command. */
       const ask = async (asked: Readonly<Record<string, JsonObject>>) => {
-        await send(linesOf(Object.entries(asked).map(([id, body]) => request(id, body))));
+        await send(callerLines(Object.entries(asked).map(([id, body]) => request(id, body))));
         for (const id of Object.keys(asked)) await heard(`"request_id":"${id}"`);
       };
       const rename = { subtype: "rename_session" };
@@ -593,83 +575,80 @@ async function transcriptOf(real: RealClaude, session: string) {
   return [];
 }
 
-forNewestVersion(
-  "calls are put into the background, read and stopped",
-  async (real) => {
-    const called = (tool: string, input: JsonObject) =>
-      `[[tool ${tool} ${JSON.stringify({ ...input, run_in_background: true })}]]`;
-    const shell = (seconds: number) =>
-      called("Bash", { command: `sleep ${seconds}`, description: `Wait ${seconds}` });
-    const subagent = (description: string) =>
-      called("Agent", { description, prompt: "Wait. [[hang]]", subagent_type: "general-purpose" });
-    const script = async ({ say, send, heard, frames, folder }: Caller) => {
-      const read = async (id: string, task: unknown) => {
-        await send(request(id, { subtype: "get_task_output", task_id: task }));
-        await heard(`"request_id":"${id}"`);
-      };
-      await say("Go. [[bash printf €out; until [ -e over ]; do sleep 0.05; done]] [[say done]]");
-      await heard('"subtype":"task_started"');
-      await send(request("b", { subtype: "background_tasks" }));
-      await heard(RESULT, 1);
-      const { task_id: task } = frames().find(({ subtype }) => subtype === "task_started") ?? {};
-      await read("running", task);
-      await Deno.writeTextFile(`${folder}/over`, "");
-      // The ends of a command and a subagent start turns.
-      await heard(RESULT, 2);
-      await read("ended", task);
-      await read("unknown-output", "nobody");
-      await read("silent", "b12345678");
-      await read("nameless-output", undefined);
-      await Deno.remove(`${folder}/over`);
-      await say(`One. ${shell(300)} ${shell(301)} ${subagent("Look around")} [[say first]]`);
-      await heard(RESULT, 3);
-      const stop = async (id: string, body: JsonObject) => {
-        await send(request(id, { subtype: "stop_task", ...body }));
-        await heard(`"request_id":"${id}"`);
-      };
-      const started = (text: string) =>
-        frames().find(({ subtype, description }) =>
-          subtype === "task_started" && description === text
-        )?.["task_id"];
-      await stop("shell", { task_id: started("Wait 300") });
-      await stop("again", { task_id: started("Wait 300") });
-      await stop("unknown", { task_id: "nobody" });
-      await stop("nameless", {});
-      await stop("subagent", { task_id: started("Look around") });
-      await heard(RESULT, 4);
-      await say(`Three. ${subagent("Look again")} [[say third]]`);
-      await heard(RESULT, 5);
-      await stop("last", { task_id: started("Look again") });
-      await heard(RESULT, 6);
-      await stop("alone", { task_id: started("Wait 301") });
+forNewestVersion("calls are put into the background, read and stopped", async (real) => {
+  const called = (tool: string, input: JsonObject) =>
+    toolCall(tool, { ...input, run_in_background: true });
+  const shell = (seconds: number) =>
+    called("Bash", { command: `sleep ${seconds}`, description: `Wait ${seconds}` });
+  const subagent = (description: string) =>
+    called("Agent", { description, prompt: "Wait. [[hang]]", subagent_type: "general-purpose" });
+  const script = async ({ say, send, heard, frames, folder }: Caller) => {
+    const read = async (id: string, task: unknown) => {
+      await send(request(id, { subtype: "get_task_output", task_id: task }));
+      await heard(`"request_id":"${id}"`);
     };
-    /** The frames of a call that is put into the background. */
-    const moved = (frames: readonly JsonObject[]) => [
-      // The answer comes as soon as the key is pressed here, and where the output goes is another folder.
-      outlineOfFrames(frames).filter((frame) => frame !== "control_response")
-        .map((frame) => frame.replace(/ with ID: .*/u, "")),
-      frames.map(({ patch }) => (patch as JsonObject | undefined)?.["is_backgrounded"])
-        .filter((each) => each !== undefined),
-    ];
-    const run = async (holding: typeof hold) => {
-      const { code, stdout, stderr } = await holding(real, script, ["--allowedTools=Bash"]);
-      const frames = parseFrames(stdout);
-      const [, second = 0] = frames.flatMap(({ type }, at) => type === "result" ? [at + 1] : []);
-      const told = frames.slice(second).filter(({ type, subtype }) =>
-        type === "control_response" || type === "result" || `${subtype}`.startsWith("task_")
-      ).map(({ response, subtype, status, patch, summary, result }) => {
-        const { status: patched } = (patch ?? {}) as JsonObject;
-        return { response, subtype, status, patched, summary, result };
-      });
-      const answers = frames.flatMap(({ response }) => response === undefined ? [] : [response]);
-      return {
-        ...{ code, stderr, answers },
-        moved: moved(frames.slice(0, second)),
-        // Frames from screen and transcript come in any order.
-        told: told.map((each) => JSON.stringify(each)).toSorted(),
-      };
+    await say("Go. [[bash printf €out; until [ -e over ]; do sleep 0.05; done]] [[say done]]");
+    await heard('"subtype":"task_started"');
+    await send(request("b", { subtype: "background_tasks" }));
+    await heard(RESULT, 1);
+    const { task_id: task } = frames().find(({ subtype }) => subtype === "task_started") ?? {};
+    await read("running", task);
+    await Deno.writeTextFile(`${folder}/over`, "");
+    // The ends of a command and a subagent start turns.
+    await heard(RESULT, 2);
+    await read("ended", task);
+    await read("unknown-output", "nobody");
+    await read("silent", "b12345678");
+    await read("nameless-output", undefined);
+    await Deno.remove(`${folder}/over`);
+    await say(`One. ${shell(300)} ${shell(301)} ${subagent("Look around")} [[say first]]`);
+    await heard(RESULT, 3);
+    const stop = async (id: string, body: JsonObject) => {
+      await send(request(id, { subtype: "stop_task", ...body }));
+      await heard(`"request_id":"${id}"`);
     };
-    const ours = JSON.parse(JSON.stringify(await run(hold)));
-    assertEquals(ours, await asRecorded(real, "control/tasks", () => run(holdWithClaude)));
-  },
-);
+    const started = (text: string) =>
+      frames().find(({ subtype, description }) =>
+        subtype === "task_started" && description === text
+      )?.["task_id"];
+    await stop("shell", { task_id: started("Wait 300") });
+    await stop("again", { task_id: started("Wait 300") });
+    await stop("unknown", { task_id: "nobody" });
+    await stop("nameless", {});
+    await stop("subagent", { task_id: started("Look around") });
+    await heard(RESULT, 4);
+    await say(`Three. ${subagent("Look again")} [[say third]]`);
+    await heard(RESULT, 5);
+    await stop("last", { task_id: started("Look again") });
+    await heard(RESULT, 6);
+    await stop("alone", { task_id: started("Wait 301") });
+  };
+  /** The frames of a call that is put into the background. */
+  const moved = (frames: readonly JsonObject[]) => [
+    // The answer comes as soon as the key is pressed here, and where the output goes is another folder.
+    outlineOfFrames(frames).filter((frame) => frame !== "control_response")
+      .map((frame) => frame.replace(/ with ID: .*/u, "")),
+    frames.map(({ patch }) => (patch as JsonObject | undefined)?.["is_backgrounded"])
+      .filter((each) => each !== undefined),
+  ];
+  const run = async (holding: typeof hold) => {
+    const { code, stdout, stderr } = await holding(real, script, ["--allowedTools=Bash"]);
+    const frames = parseFrames(stdout);
+    const [, second = 0] = frames.flatMap(({ type }, at) => type === "result" ? [at + 1] : []);
+    const told = frames.slice(second).filter(({ type, subtype }) =>
+      type === "control_response" || type === "result" || `${subtype}`.startsWith("task_")
+    ).map(({ response, subtype, status, patch, summary, result }) => {
+      const { status: patched } = (patch ?? {}) as JsonObject;
+      return { response, subtype, status, patched, summary, result };
+    });
+    const answers = frames.flatMap(({ response }) => response === undefined ? [] : [response]);
+    return {
+      ...{ code, stderr, answers },
+      moved: moved(frames.slice(0, second)),
+      // Frames from screen and transcript come in any order.
+      told: told.map((each) => JSON.stringify(each)).toSorted(),
+    };
+  };
+  const ours = JSON.parse(JSON.stringify(await run(hold)));
+  assertEquals(ours, await asRecorded(real, "control/tasks", () => run(holdWithClaude)));
+});

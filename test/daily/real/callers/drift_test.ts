@@ -5,6 +5,7 @@ import { startProgram } from "../../../start_program.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { REAL_VERSIONS } from "../../../real/for_each_version.ts";
 import { RealClaude } from "../../../real/real_claude.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 const RUNS = new URL("../../../../fixtures/recordings/runs/", import.meta.url).pathname;
 
@@ -64,22 +65,20 @@ Deno.test("drift --against repeats cassettes offline with allowed tools", async 
 async function plantAbove(tmp: string, trace: string): Promise<readonly string[]> {
   const command = `touch ${trace}`;
   const hooks = [{ hooks: [{ type: "command", command }] }];
-  const settings = JSON.stringify({
+  const settings = {
     enableAllProjectMcpServers: true,
     hooks: { SessionStart: hooks, UserPromptSubmit: hooks },
     permissions: { allow: ["Bash"] },
-  });
-  await Deno.mkdir(`${tmp}/.claude`, { recursive: true });
-  for (const name of ["settings.json", "settings.local.json"]) {
-    await Deno.writeTextFile(`${tmp}/.claude/${name}`, settings);
-  }
+  };
   const server = { command: "/bin/sh", args: ["-c", command] };
-  await Deno.writeTextFile(`${tmp}/.mcp.json`, JSON.stringify({ mcpServers: { server } }));
-  // With no more than this it counts as a repository.
-  for (const name of ["objects", "refs"]) {
-    await Deno.mkdir(`${tmp}/.git/${name}`, { recursive: true });
-  }
-  await Deno.writeTextFile(`${tmp}/.git/HEAD`, "ref: refs/heads/main\n");
+  await writeFiles(tmp, {
+    ".claude/settings.json": settings,
+    ".claude/settings.local.json": settings,
+    ".mcp.json": { mcpServers: { server } },
+    // With this and two folders it counts as a repository.
+    ".git/HEAD": "ref: refs/heads/main\n",
+  });
+  for (const name of ["objects", "refs"]) await Deno.mkdir(`${tmp}/.git/${name}`);
   return [".claude", ".git", ".mcp.json"];
 }
 
@@ -116,11 +115,7 @@ async function copyOffline(
   const exchanges = [...Deno.readDirSync(`${from}/api`)].map(({ name }) => `api/${name}`);
   for (const name of ["child.cast", "meta.json", "tape.jsonl", ...exchanges]) {
     const text = await Deno.readTextFile(`${from}/${name}`);
-    const changed = name === "tape.jsonl"
-      ? tape(text)
-      : exchanges.includes(name)
-      ? api(text)
-      : text;
-    await Deno.writeTextFile(`${to}/${name}`, changed);
+    const change = name === "tape.jsonl" ? tape : exchanges.includes(name) ? api : String;
+    await Deno.writeTextFile(`${to}/${name}`, change(text));
   }
 }

@@ -2,23 +2,21 @@ import { assert, assertEquals } from "@std/assert";
 import { openApiCassette } from "../../../../src/relay/api_cassette.ts";
 import { passOn } from "../../../../src/relay/pass_on.ts";
 import { startRelay } from "../../../../src/relay/relay.ts";
-import { startProgram } from "../../../start_program.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
+import { git } from "../../../git.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 const RUNS = 4;
 /** Lets Claude Code ask as it asks Anthropic's own API: more of it is another in each run then. */
 const OWN_API = { _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: "1" };
 const TALK = [
-  "--deterministic",
-  "--allowedTools",
-  "Bash",
-  "--",
+  ...["--deterministic", "--allowedTools", "Bash", "--"],
   "Do it. [[bash echo one]] [[next]] [[say done]]",
 ];
 
 forNewestVersion(`${RUNS} deterministic runs send the same requests`, async (real) => {
-  await git(real, "init", "-q");
+  await git(real.home, "init", "-q");
   const bodies: string[][] = [];
   using client = Deno.createHttpClient({});
   const upstream = passOn({ upstream: new URL(real.api.url), client });
@@ -68,18 +66,11 @@ forNewestVersion(`${RUNS} deterministic runs send the same requests`, async (rea
 async function changeTheWorld(real: RealClaude, run: number): Promise<void> {
   const { project, path, config } = real.home;
   await Deno.writeTextFile(`${project}/file`, `${run}`);
-  await git(real, "add", "file");
-  await git(real, "-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", `${run}`);
+  await git(real.home, "add", "file");
+  await git(real.home, "commit", "-qm", `${run}`);
   const memory = `${config}/projects/${project.replaceAll(/[^a-zA-Z0-9]/gu, "-")}/memory`;
-  await Deno.mkdir(memory, { recursive: true });
-  await Deno.writeTextFile(`${memory}/MEMORY.md`, `- [Run](run.md): the number is ${run}`);
+  await writeFiles(memory, { "MEMORY.md": `- [Run](run.md): the number is ${run}` });
   const user = JSON.parse(await Deno.readTextFile(`${path}/.claude.json`));
   const userID = `${run}`.padStart(64, "0");
   await Deno.writeTextFile(`${path}/.claude.json`, JSON.stringify({ ...user, userID }));
-}
-
-async function git(real: RealClaude, ...args: readonly string[]): Promise<void> {
-  const { ended } = startProgram(["git", ...args], { cwd: real.home.project, env: real.home.env });
-  const { code, stderr } = await ended;
-  assertEquals([code, stderr], [0, ""]);
 }

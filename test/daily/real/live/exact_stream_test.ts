@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../../fixtures/api/https_proxy.ts";
 import type { LoggedRequest } from "../../../../src/learn/api/messages_api.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
+import { httpsEnv } from "../../../real/https_env.ts";
 
 const EXACT = ["--stream-text", "--exact-stream"];
 
@@ -29,38 +30,25 @@ function comparable({ path, headers, text }: LoggedRequest) {
   };
 }
 
-forNewestVersion(
-  "--exact-stream sends the same requests over TLS",
-  async (real) => {
-    await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });
-    const authorities = `${real.home.path}/authorities.pem`;
-    await Deno.writeTextFile(authorities, proxy.certificate);
-    const env = {
-      ANTHROPIC_BASE_URL: undefined,
-      HTTPS_PROXY: proxy.url,
-      NODE_EXTRA_CA_CERTS: authorities,
-      NO_PROXY: undefined,
-    };
-    const prompt = ["--allowedTools", "Bash", "--", "Do it. [[bash echo one]] [[say done]]"];
-    const plain = await real.printInProcess(["-p", ...prompt], { env });
-    const exact = await real.printInProcess(["-p", ...EXACT, ...prompt], { env });
-    assertEquals([exact, exact.stdout], [plain, "done\n"]);
-    const requests = real.api.turns.map(comparable);
-    assertEquals(requests.length, 4);
-    assertEquals(requests.slice(2), requests.slice(0, 2));
-  },
-);
+forNewestVersion("--exact-stream sends the same requests over TLS", async (real) => {
+  await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });
+  const env = await httpsEnv(real, proxy);
+  const prompt = ["--allowedTools", "Bash", "--", "Do it. [[bash echo one]] [[say done]]"];
+  const plain = await real.printInProcess(["-p", ...prompt], { env });
+  const exact = await real.printInProcess(["-p", ...EXACT, ...prompt], { env });
+  assertEquals([exact, exact.stdout], [plain, "done\n"]);
+  const requests = real.api.turns.map(comparable);
+  assertEquals(requests.length, 4);
+  assertEquals(requests.slice(2), requests.slice(0, 2));
+});
 
-forNewestVersion(
-  "--exact-stream uses the API and proxy of the settings",
-  async (real) => {
-    const settings = { env: { ANTHROPIC_BASE_URL: `${real.api.url}/base`, NO_PROXY: "127.0.0.1" } };
-    await Deno.writeTextFile(`${real.home.config}/settings.json`, JSON.stringify(settings));
-    const env = { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", NO_PROXY: undefined };
-    await real.printInProcess(["-p", ...EXACT, "--", "Hi [[say there]]"], {
-      env: { ...env, CLAUDE_CODE_MAX_RETRIES: "0" },
-    });
-    const paths = new Set(real.api.requests.map(({ path }) => path));
-    assertEquals([...paths], ["/base/v1/messages?beta=true"]);
-  },
-);
+forNewestVersion("--exact-stream uses the API and proxy of the settings", async (real) => {
+  const settings = { env: { ANTHROPIC_BASE_URL: `${real.api.url}/base`, NO_PROXY: "127.0.0.1" } };
+  await Deno.writeTextFile(`${real.home.config}/settings.json`, JSON.stringify(settings));
+  const env = { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", NO_PROXY: undefined };
+  await real.printInProcess(["-p", ...EXACT, "--", "Hi [[say there]]"], {
+    env: { ...env, CLAUDE_CODE_MAX_RETRIES: "0" },
+  });
+  const paths = new Set(real.api.requests.map(({ path }) => path));
+  assertEquals([...paths], ["/base/v1/messages?beta=true"]);
+});

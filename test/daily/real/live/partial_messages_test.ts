@@ -87,79 +87,71 @@ function streamed(frames: readonly JsonObject[]): readonly unknown[] {
 /** Thinking, a text, a call, an answer that comes in pieces, and its end. */
 const WORK = "Work. [[think hm]] [[say I look\\nat it]] [[bash echo one]] " +
   "[[chunk 5]] [[pace 30]] [[say Here it is:\\n\\n  é 👩‍👩‍👧‍👦\\t`x`  \\nlast line]]";
-forNewestVersion(
-  "partial messages are the frames of claude -p",
-  async (real) => {
-    const recorded = (name: string) => `${real.home.path}/${name}`;
-    const [theirs, plain, exact] = await Promise.all([
-      real.claudeP([...STREAM, WORK], { recorded: "partial_messages/work" }),
-      real.printInProcess(["-p", "--record", recorded("plain"), ...STREAM, WORK]),
-      real.printInProcess(["-p", "--exact-stream", "--record", recorded("exact"), ...STREAM, WORK]),
-    ]);
-    assertEquals([theirs.code, plain.code, exact.code], [0, 0, 0], plain.stderr + exact.stderr);
-    const [expected, ours, exactly] = [theirs, plain, exact].map(({ stdout }) =>
-      parseFrames(stdout)
+forNewestVersion("partial messages are the frames of claude -p", async (real) => {
+  const recorded = (name: string) => `${real.home.path}/${name}`;
+  const [theirs, plain, exact] = await Promise.all([
+    real.claudeP([...STREAM, WORK], { recorded: "partial_messages/work" }),
+    real.printInProcess(["-p", "--record", recorded("plain"), ...STREAM, WORK]),
+    real.printInProcess(["-p", "--exact-stream", "--record", recorded("exact"), ...STREAM, WORK]),
+  ]);
+  assertEquals([theirs.code, plain.code, exact.code], [0, 0, 0], plain.stderr + exact.stderr);
+  const [expected, ours, exactly] = [theirs, plain, exact].map(({ stdout }) => parseFrames(stdout));
+  if (expected === undefined || ours === undefined || exactly === undefined) throw new Error();
+  assertEquals(comparable(ours), comparable(expected));
+  const texts = (frames: readonly JsonObject[]) =>
+    frames.map(eventOf).map(({ delta }) => (delta as JsonObject | undefined)?.["text"])
+      .filter((text) => text !== undefined);
+  assertEquals(texts(ours).join(""), texts(expected).join(""));
+  const thoughts = ours.flatMap(({ message }) => blocksOf(message))
+    .map(({ thinking }) => thinking).filter((thinking) => thinking !== undefined);
+  assertEquals(thoughts, ["hm"]);
+  for (const frames of [expected, ours, exactly]) assertStreamGrammar(frames as never);
+  const usage = (frames: readonly JsonObject[]) =>
+    frames.map(eventOf).filter(({ type }) => type === "message_delta");
+  assertEquals(usage(ours), usage(expected));
+  // Events and frames of an answer have the same id.
+  const started = ours.map(eventOf).filter(({ type }) => type === "message_start")
+    .map(({ message }) => (message as JsonObject)["id"]);
+  const answered = ours.filter(({ type }) => type === "assistant")
+    .map(({ message }) => (message as JsonObject)["id"]);
+  assertEquals([...new Set(answered)], started);
+
+  assertEquals(streamed(exactly), streamed(expected));
+  const ends = (frames: readonly JsonObject[]) =>
+    frames.slice(-5).map((frame) => eventOf(frame)["type"] ?? frame["type"]);
+  assertEquals(ends(exactly), ends(expected), "the frame of the last block comes before its end");
+  const limits = (frames: readonly JsonObject[]) =>
+    frames.flatMap(({ rate_limit_info: info }, place) =>
+      info === undefined ? [] : [[info, eventOf(frames[place - 1] ?? {})["type"]]]
     );
-    if (expected === undefined || ours === undefined || exactly === undefined) throw new Error();
-    assertEquals(comparable(ours), comparable(expected));
-    const texts = (frames: readonly JsonObject[]) =>
-      frames.map(eventOf).map(({ delta }) => (delta as JsonObject | undefined)?.["text"])
-        .filter((text) => text !== undefined);
-    assertEquals(texts(ours).join(""), texts(expected).join(""));
-    const thoughts = ours.flatMap(({ message }) => blocksOf(message))
-      .map(({ thinking }) => thinking).filter((thinking) => thinking !== undefined);
-    assertEquals(thoughts, ["hm"]);
-    for (const frames of [expected, ours, exactly]) assertStreamGrammar(frames as never);
-    const usage = (frames: readonly JsonObject[]) =>
-      frames.map(eventOf).filter(({ type }) => type === "message_delta");
-    assertEquals(usage(ours), usage(expected));
-    // Events and frames of an answer have the same id.
-    const started = ours.map(eventOf).filter(({ type }) => type === "message_start")
-      .map(({ message }) => (message as JsonObject)["id"]);
-    const answered = ours.filter(({ type }) => type === "assistant")
-      .map(({ message }) => (message as JsonObject)["id"]);
-    assertEquals([...new Set(answered)], started);
+  assertEquals(limits(exactly), limits(expected), "what the API says of limits");
+  assertEquals(limits(exactly).length, 1);
+  assertEquals(exactly[0]?.["tools"], expected[0]?.["tools"]);
+  const own = ["claude_version", "claude_limits"];
+  const fields = (frames: readonly JsonObject[]) =>
+    Object.keys(frames.at(-1) ?? {}).filter((name) => !own.includes(name)).toSorted();
+  assertEquals(fields(exactly), fields(expected), "when the first of the answer came");
+  const logins = new Set(real.api.turns.map(({ headers }) => headers["authorization"]));
+  assertEquals(logins.size, 1);
 
-    assertEquals(streamed(exactly), streamed(expected));
-    const ends = (frames: readonly JsonObject[]) =>
-      frames.slice(-5).map((frame) => eventOf(frame)["type"] ?? frame["type"]);
-    assertEquals(ends(exactly), ends(expected), "the frame of the last block comes before its end");
-    const limits = (frames: readonly JsonObject[]) =>
-      frames.flatMap(({ rate_limit_info: info }, place) =>
-        info === undefined ? [] : [[info, eventOf(frames[place - 1] ?? {})["type"]]]
-      );
-    assertEquals(limits(exactly), limits(expected), "what the API says of limits");
-    assertEquals(limits(exactly).length, 1);
-    assertEquals(exactly[0]?.["tools"], expected[0]?.["tools"]);
-    const own = ["claude_version", "claude_limits"];
-    const fields = (frames: readonly JsonObject[]) =>
-      Object.keys(frames.at(-1) ?? {}).filter((name) => !own.includes(name)).toSorted();
-    assertEquals(fields(exactly), fields(expected), "when the first of the answer came");
-    const logins = new Set(real.api.turns.map(({ headers }) => headers["authorization"]));
-    assertEquals(logins.size, 1);
+  for (const [name, frames] of [["plain", ours], ["exact", exactly]] as const) {
+    const replayed = await replay(recorded(name));
+    assertEquals(replayed.differences, [], name);
+    assertEquals(replayed.frames.map(({ frame }) => frame), [...frames] as never);
+    assert(!JSON.stringify(replayed.frames).includes("throwaway-access"));
+  }
+});
 
-    for (const [name, frames] of [["plain", ours], ["exact", exactly]] as const) {
-      const replayed = await replay(recorded(name));
-      assertEquals(replayed.differences, [], name);
-      assertEquals(replayed.frames.map(({ frame }) => frame), [...frames] as never);
-      assert(!JSON.stringify(replayed.frames).includes("throwaway-access"));
-    }
-  },
-);
-
-forNewestVersion(
-  "--stream-text prints an answer while it is written",
-  async (real) => {
-    const told = `${real.home.path}/told`;
-    const script = WORK.replace("I look\\nat it", "I look");
-    const args = ["--allowedTools", "Bash", "--"];
-    const run = real.start(["-p", "--stream-text", ...args, `${script} [[until ${told}]]`], {
-      onStdout: (text) => {
-        if (text.includes("`x`")) Deno.writeTextFileSync(told, "");
-      },
-    });
-    const theirs = await real.claudeP([...args, script], { recorded: "partial_messages/text" });
-    assertEquals(await run.ended, theirs);
-    assertEquals(theirs.code, 0);
-  },
-);
+forNewestVersion("--stream-text prints an answer while it is written", async (real) => {
+  const told = `${real.home.path}/told`;
+  const script = WORK.replace("I look\\nat it", "I look");
+  const args = ["--allowedTools", "Bash", "--"];
+  const run = real.start(["-p", "--stream-text", ...args, `${script} [[until ${told}]]`], {
+    onStdout: (text) => {
+      if (text.includes("`x`")) Deno.writeTextFileSync(told, "");
+    },
+  });
+  const theirs = await real.claudeP([...args, script], { recorded: "partial_messages/text" });
+  assertEquals(await run.ended, theirs);
+  assertEquals(theirs.code, 0);
+});

@@ -2,13 +2,14 @@ import { assertEquals } from "@std/assert";
 import { asRecorded } from "../../../real/as_recorded.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
+import { toolCall } from "../../../real/tool_call.ts";
 
 const INNER = {
   description: "Look",
   prompt: "Look. [[bash echo one]] [[say inner]]",
   run_in_background: false,
 };
-const PROMPT = `Hi [[tool Agent ${JSON.stringify(INNER)}]] [[say done]]`;
+const PROMPT = `Hi ${toolCall("Agent", INNER)} [[say done]]`;
 const ARGS = ["--output-format", "stream-json", "--verbose", "--session-mirror", "--", PROMPT];
 
 interface Mirror extends JsonObject {
@@ -54,28 +55,25 @@ async function linesIn(path: string): Promise<readonly JsonObject[]> {
   return text.trimEnd().split("\n").map((line): JsonObject => JSON.parse(line));
 }
 
-forNewestVersion(
-  "--session-mirror prints the lines of the transcripts",
-  async (real) => {
-    const { code, stdout } = await real.printInProcess(ARGS);
-    assertEquals(code, 0);
-    const { paths, own, inner } = mirroredIn(stdout);
-    const printed = [own, inner].map((mirrors) => mirrors.flatMap(({ entries }) => entries));
-    const written = await Promise.all(paths.map(linesIn));
-    assertEquals(printed.map((lines) => lines.filter((line) => !isNote(line))), written);
-    const note = await Deno.readTextFile(paths[1]?.replace(/\.jsonl$/u, ".meta.json") ?? "");
-    assertEquals(printed[1]?.findLast(isNote), { type: "agent_metadata", ...JSON.parse(note) });
-    const theirs = await asRecorded(real, "session_mirror/run", async () => {
-      const { stdout } = await real.claudeP(ARGS);
-      return factsOf(stdout);
-    });
-    assertEquals(factsOf(stdout), theirs);
-    // A fork has what was said before in its own transcript.
-    const args = [...ARGS.slice(0, -1), "Two. [[say second]]"];
-    const fork = await real.printInProcess(["--continue", "--fork-session", ...args]);
-    const copied = mirroredIn(fork.stdout);
-    const lines = copied.own.flatMap(({ entries }) => entries);
-    assertEquals(lines, await linesIn(copied.paths[0] ?? ""));
-    assertEquals(JSON.stringify(lines).includes("[[say inner]]"), true);
-  },
-);
+forNewestVersion("--session-mirror prints the lines of the transcripts", async (real) => {
+  const { code, stdout } = await real.printInProcess(ARGS);
+  assertEquals(code, 0);
+  const { paths, own, inner } = mirroredIn(stdout);
+  const printed = [own, inner].map((mirrors) => mirrors.flatMap(({ entries }) => entries));
+  const written = await Promise.all(paths.map(linesIn));
+  assertEquals(printed.map((lines) => lines.filter((line) => !isNote(line))), written);
+  const note = await Deno.readTextFile(paths[1]?.replace(/\.jsonl$/u, ".meta.json") ?? "");
+  assertEquals(printed[1]?.findLast(isNote), { type: "agent_metadata", ...JSON.parse(note) });
+  const theirs = await asRecorded(real, "session_mirror/run", async () => {
+    const { stdout } = await real.claudeP(ARGS);
+    return factsOf(stdout);
+  });
+  assertEquals(factsOf(stdout), theirs);
+  // A fork has what was said before in its own transcript.
+  const args = [...ARGS.slice(0, -1), "Two. [[say second]]"];
+  const fork = await real.printInProcess(["--continue", "--fork-session", ...args]);
+  const copied = mirroredIn(fork.stdout);
+  const lines = copied.own.flatMap(({ entries }) => entries);
+  assertEquals(lines, await linesIn(copied.paths[0] ?? ""));
+  assertEquals(JSON.stringify(lines).includes("[[say inner]]"), true);
+});

@@ -6,6 +6,8 @@ import { asRecorded } from "../../../real/as_recorded.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
+import { toolCall } from "../../../real/tool_call.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 const FORMAT = ["--output-format", "stream-json", "--verbose"];
 const SPLIT = ["--shell-output=split", ...FORMAT];
@@ -90,6 +92,9 @@ forNewestVersion(
   { api: { reply: calling } },
 );
 
+const background = (command: string) =>
+  toolCall("Bash", { command, description: "x", run_in_background: true });
+
 const isOutput = ({ subtype }: JsonObject) => subtype === "shell_output_delta";
 
 /** The output of all calls on a stream. */
@@ -122,14 +127,13 @@ forNewestVersion("--shell-output=split separates stdout and stderr", async (real
     `seq 4 6; cat /nowhere; ${toldOf("fourth")}; seq 7 9; ${toldOf("fifth")}`,
     "true",
   ];
-  const command = `echo late >&2; ${toldOf("late")}`;
-  const background = { command, description: "x", run_in_background: true };
-  const prompt = commands.map((command) => `[[bash ${command}]]`).join(" ");
+  const calls = [
+    ...commands.map((command) => `[[bash ${command}]]`),
+    background(`echo late >&2; ${toldOf("late")}`),
+    `[[bash ${toldOf("late")}]]`,
+  ];
   const { stdout, stderr, code } = await real.print([
-    ...[...SPLIT, "--allowedTools", "Bash", "--"],
-    `Work. ${prompt} [[tool Bash ${JSON.stringify(background)}]] [[bash ${
-      toldOf("late")
-    }]] [[say done]]`,
+    ...[...SPLIT, "--allowedTools", "Bash", "--", `Work. ${calls.join(" ")} [[say done]]`],
   ], {
     onStdout: letting(real.home.project, {
       first: ["out 1", "err 1"],
@@ -170,17 +174,12 @@ forNewestVersion("rules and hooks see the original command", async (real) => {
     },
   });
   const hook = `cat >> ${log}; grep -q changeme ${log} && echo '${rewritten}'; true`;
-  await Deno.writeTextFile(
-    `${real.home.project}/say.sh`,
-    `echo "$1" >&2\n${toldOf('"$1"')}\n`,
-  );
-  await Deno.mkdir(`${real.home.project}/.claude`);
-  await Deno.writeTextFile(
-    `${real.home.project}/.claude/settings.json`,
-    JSON.stringify({
+  await writeFiles(real.home.project, {
+    "say.sh": `echo "$1" >&2\n${toldOf('"$1"')}\n`,
+    ".claude/settings.json": {
       hooks: { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: hook }] }] },
-    }),
-  );
+    },
+  });
   const { stdout } = await real.print([
     ...[...SPLIT, "--allowedTools", "Bash(sh say.sh allowed)", "--"],
     "Work. [[bash sh say.sh allowed]] [[bash touch forbidden]] [[bash echo changeme]] [[say done]]",
@@ -215,10 +214,7 @@ forNewestVersion(
   },
 );
 
-const SHELL_OUTPUT = [
-  ...["--shell-output", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"],
-  "--",
-];
+const SHELL_OUTPUT = ["--shell-output", ...FORMAT, "--allowedTools", "Bash", "--"];
 
 /** The output of each call of Bash, in order, with exactly one end. */
 function outputsOf(frames: readonly JsonObject[]): readonly string[] {
@@ -232,11 +228,6 @@ function outputsOf(frames: readonly JsonObject[]): readonly string[] {
     return texts.join("");
   });
 }
-
-const background = (command: string) =>
-  `[[tool Bash ${JSON.stringify({ command, description: "x", run_in_background: true })}]]`;
-const subagent = (prompt: string) =>
-  `tool Agent ${JSON.stringify({ description: "Look", prompt, subagent_type: "general-purpose" })}`;
 
 /** The last word that each command prints before it waits. */
 const LAST_WORDS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
@@ -260,14 +251,17 @@ forNewestVersion("--shell-output prints what commands write", async (real) => {
     `[[bash ${first("own")}; printf second]]`,
     `${background(`${first("back")}; echo l`)} [[bash ${first("fore")}; ${toldOf("back")}]]`,
     // Its calls come last, whether the turn waits for it or not.
-    `[[${subagent(`Look. [[bash ${first("inner")}; printf second]] [[say done]]`)}]]`,
+    toolCall("Agent", {
+      description: "Look",
+      prompt: `Look. [[bash ${first("inner")}; printf second]] [[say done]]`,
+      subagent_type: "general-purpose",
+    }),
     "[[say done]] [[next]]",
   ].join(" ");
   const onStdout = letting(real.home.project, LAST_WORDS);
   const many = "yes beside | head -n 1000";
-  const beside = real.print([
-    ...[...SHELL_OUTPUT, `Work. [[bash ${many}; ${first("aside")}; ${many}]] [[say done]]`],
-  ], { onStdout });
+  const asideToo = `Work. [[bash ${many}; ${first("aside")}; ${many}]] [[say done]]`;
+  const beside = real.print([...SHELL_OUTPUT, asideToo], { onStdout });
   const { stdout, stderr, code } = await real.print([...SHELL_OUTPUT, prompt], { onStdout });
   assertEquals(code, 0, stderr);
   const frames = parseFrames(stdout);

@@ -10,6 +10,8 @@ import { hold } from "../../../real/hold_conversation.ts";
 import { parseObject } from "../../../real/print_mode_facts.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
 import { textsIn } from "../../../real/texts_in.ts";
+import { toolCall } from "../../../real/tool_call.ts";
+import { filesBelow } from "../../../real/files_below.ts";
 
 const SAID = ["One. [[say first]]", "Two. [[say second]]", "Three. [[say third]]"];
 
@@ -44,89 +46,86 @@ function lastRequest({ api }: RealClaude) {
   return { said: textsIn(body), model, system: JSON.stringify(system) };
 }
 
-forNewestVersion(
-  "a recorded conversation is forked at a turn and compared",
-  async (real) => {
-    const [talk, again, other] = ["talk", "again", "other"]
-      .map((name) => `${real.home.path}/t/${name}`) as [string, string, string];
-    await recordTalk(real, talk);
-    const before = await sessions(real);
-    const [one = "", two = "", three = ""] = SAID;
-    const { meta, cast } = readCassette(talk);
-    const session = recordedTurns(cast).turns[0]?.result["session_id"];
+forNewestVersion("a recorded conversation is forked at a turn and compared", async (real) => {
+  const [talk, again, other] = ["talk", "again", "other"]
+    .map((name) => `${real.home.path}/t/${name}`) as [string, string, string];
+  await recordTalk(real, talk);
+  const before = sessions(real);
+  const [one = "", two = "", three = ""] = SAID;
+  const { meta, cast } = readCassette(talk);
+  const session = recordedTurns(cast).turns[0]?.result["session_id"];
 
-    // The later messages are repeated to another model.
-    const forked = await fork(real, talk, "--at", "1", "--model", "haiku", "--record", again);
-    assertEquals([forked.code, forked.stderr], [
-      0,
-      `claude-print: As in talk: --append-system-prompt=${PIRATE}\n` +
-      'claude-print: Not as in talk, unless you give them behind "--": --allowedTools\n',
-    ]);
-    assert(forked.stdout.endsWith("third\n"), forked.stdout);
-    const asked = lastRequest(real);
-    assertEquals(asked.said, [one, "first", two, "second", three]);
-    assert(String(asked.model).includes("haiku"), String(asked.model));
-    assert(asked.system.includes(PIRATE));
-    const recorded = readCassette(again);
-    const { cassette: name, when, session_id, turn } = recorded.meta?.forked_from ?? {};
-    assertEquals([name, when, session_id, turn], ["talk", meta?.when, session, 1]);
-    const info = await cassette(real, "info", again);
-    assert(info.stdout.includes("forked from talk, recorded "), info.stdout);
-    const { earlier, turns } = recordedTurns(recorded.cast);
-    assertEquals([earlier.length > 0, turns.length], [true, 2]);
-    const same = await cassette(real, "diff", talk, again, "--json");
-    assertEquals([same.code, same.stderr], [0, ""]);
-    const compared = parseObject(same.stdout);
-    assertEquals([compared["same"], compared["common"]], [true, { turns: 3, steps: 6 }]);
-    assertEquals(recorded.cast.header.claude_print.output?.format, "text");
+  // The later messages are repeated to another model.
+  const forked = await fork(real, talk, "--at", "1", "--model", "haiku", "--record", again);
+  assertEquals([forked.code, forked.stderr], [
+    0,
+    `claude-print: As in talk: --append-system-prompt=${PIRATE}\n` +
+    'claude-print: Not as in talk, unless you give them behind "--": --allowedTools\n',
+  ]);
+  assert(forked.stdout.endsWith("third\n"), forked.stdout);
+  const asked = lastRequest(real);
+  assertEquals(asked.said, [one, "first", two, "second", three]);
+  assert(String(asked.model).includes("haiku"), String(asked.model));
+  assert(asked.system.includes(PIRATE));
+  const recorded = readCassette(again);
+  const { cassette: name, when, session_id, turn } = recorded.meta?.forked_from ?? {};
+  assertEquals([name, when, session_id, turn], ["talk", meta?.when, session, 1]);
+  const info = await cassette(real, "info", again);
+  assert(info.stdout.includes("forked from talk, recorded "), info.stdout);
+  const { earlier, turns } = recordedTurns(recorded.cast);
+  assertEquals([earlier.length > 0, turns.length], [true, 2]);
+  const same = await cassette(real, "diff", talk, again, "--json");
+  assertEquals([same.code, same.stderr], [0, ""]);
+  const compared = parseObject(same.stdout);
+  assertEquals([compared["same"], compared["common"]], [true, { turns: 3, steps: 6 }]);
+  assertEquals(recorded.cast.header.claude_print.output?.format, "text");
 
-    // The fork has its own session; the other is unchanged.
-    const after = await sessions(real);
-    const [added, ...more] = [...after].filter(([name]) => !before.has(name));
-    assertEquals([added?.[0], more], [`${turns[0]?.result["session_id"]}.jsonl`, []]);
-    for (const [name, text] of before) assertEquals(after.get(name), text);
-    for (const text of SAID) assert(added?.[1].includes(text), text);
+  // The fork has its own session; the other is unchanged.
+  const after = sessions(real);
+  const [added, ...more] = [...after].filter(([name]) => !before.has(name));
+  assertEquals([added?.[0], more], [`${turns[0]?.result["session_id"]}.jsonl`, []]);
+  for (const [name, text] of before) assertEquals(after.get(name), text);
+  for (const text of SAID) assert(added?.[1].includes(text), text);
 
-    // A fork is forked, with other words, in a session that is not kept.
-    const said = ["--prompt", "Else. [[say otherwise]]", "--record", other];
-    const third = await cassette(
-      ...[real, "fork", again, "--at", "1", ...said, "--"] as const,
-      ...["--claude-binary", real.binary, "--no-session-persistence", "--output-format", "json"],
-    );
-    assertEquals([third.code, third.stderr], [
-      0,
-      `claude-print: As in again: --append-system-prompt=${PIRATE}, --model=haiku\n`,
-    ]);
-    assert(String(lastRequest(real).model).includes("haiku"));
-    assertEquals(parseObject(third.stdout)["result"], "otherwise");
-    assertEquals(lastRequest(real).said, [one, "first", two, "second", "Else. [[say otherwise]]"]);
-    assertEquals(await sessions(real), after);
-    const parted = await cassette(real, "diff", talk, other);
-    assertEquals(parted.code, 1);
-    assertEquals(parted.stdout.split("\n").slice(0, 4), [
-      "The conversations are the same for 2 turns and 4 steps, and part in turn 3, at a prompt (/content):",
-      `  ${talk}: "${three}"`,
-      `  ${other}: "Else. [[say otherwise]]"`,
-      "Turns in all: 3 and 3",
-    ]);
-  },
-);
+  // A fork is forked, with other words, in a session that is not kept.
+  const said = ["--prompt", "Else. [[say otherwise]]", "--record", other];
+  const third = await cassette(
+    ...[real, "fork", again, "--at", "1", ...said, "--"] as const,
+    ...["--claude-binary", real.binary, "--no-session-persistence", "--output-format", "json"],
+  );
+  assertEquals([third.code, third.stderr], [
+    0,
+    `claude-print: As in again: --append-system-prompt=${PIRATE}, --model=haiku\n`,
+  ]);
+  assert(String(lastRequest(real).model).includes("haiku"));
+  assertEquals(parseObject(third.stdout)["result"], "otherwise");
+  assertEquals(lastRequest(real).said, [one, "first", two, "second", "Else. [[say otherwise]]"]);
+  assertEquals(sessions(real), after);
+  const parted = await cassette(real, "diff", talk, other);
+  assertEquals(parted.code, 1);
+  assertEquals(parted.stdout.split("\n").slice(0, 4), [
+    "The conversations are the same for 2 turns and 4 steps, and part in turn 3, at a prompt (/content):",
+    `  ${talk}: "${three}"`,
+    `  ${other}: "Else. [[say otherwise]]"`,
+    "Turns in all: 3 and 3",
+  ]);
+});
 
 forNewestVersion("a fork continues a subagent of the recording", async (real) => {
   const talk = `${real.home.path}/t/subagent`;
-  const call = JSON.stringify({
+  const call = toolCall("Agent", {
     description: "Look",
     prompt: "Look. [[say It is here.]]",
     subagent_type: "general-purpose",
     run_in_background: false,
   });
   const tools = ["--allowedTools", "Agent,Task,SendMessage"];
-  const args = ["--record", talk, ...tools, "--", `Ask. [[tool Agent ${call}]] [[say done]]`];
+  const args = ["--record", talk, ...tools, "--", `Ask. ${call} [[say done]]`];
   assertEquals((await real.printInProcess(args)).code, 0);
   const { cast } = readCassette(talk);
   const to = recordedTurns(cast).subagents?.[0]?.subagent.agentId;
-  const message = JSON.stringify({ to, summary: "more", message: "More. [[say It is there.]]" });
-  const prompt = `Go on. [[tool SendMessage ${message}]] [[say sent]] [[say heard]]`;
+  const message = { to, summary: "more", message: "More. [[say It is there.]]" };
+  const prompt = `Go on. ${toolCall("SendMessage", message)} [[say sent]] [[say heard]]`;
   const forked = await cassette(
     ...[real, "fork", talk, "--at", "1", "--prompt", prompt, "--"] as const,
     ...["--claude-binary", real.binary, ...tools],
@@ -138,14 +137,7 @@ forNewestVersion("a fork continues a subagent of the recording", async (real) =>
 });
 
 /** The transcripts of the project in the user's config dir, by name. */
-async function sessions({ home }: RealClaude): Promise<ReadonlyMap<string, string>> {
-  const folder = `${home.config}/projects/${projectSlug(home.project)}`;
-  const names = [...Deno.readDirSync(folder)].filter(({ isFile }) => isFile).map(({ name }) =>
-    name
-  );
-  return new Map(
-    await Promise.all(
-      names.map(async (name) => [name, await Deno.readTextFile(`${folder}/${name}`)] as const),
-    ),
-  );
+function sessions({ home }: RealClaude): ReadonlyMap<string, string> {
+  const files = filesBelow(`${home.config}/projects/${projectSlug(home.project)}`);
+  return new Map([...files].filter(([name]) => !name.includes("/")));
 }

@@ -6,6 +6,7 @@ import { FrameKeys } from "../../../../src/learn/frame_keys.ts";
 import { parseFrames } from "../../../real/print_mode_facts.ts";
 import { namedClaude } from "../../../real/named_claude.ts";
 import { RealClaude } from "../../../real/real_claude.ts";
+import { callerLines, userMessage } from "../../../caller_lines.ts";
 
 /** The seed that chooses two versions. */
 const SEED = "window";
@@ -35,9 +36,7 @@ const RUNS: readonly {
   { args: [...JSON_LINES, "--", "[[error 400]]"] },
   {
     args: [...JSON_LINES, "--input-format=stream-json", "--replay-user-messages"],
-    stdin: ["one", "two"].map((text) =>
-      `${JSON.stringify({ type: "user", message: { role: "user", content: `[[say ${text}]]` } })}\n`
-    ).join(""),
+    stdin: callerLines(["one", "two"].map((text) => userMessage(`[[say ${text}]]`))),
   },
 ];
 

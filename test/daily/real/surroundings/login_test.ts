@@ -4,6 +4,7 @@ import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { startProgram } from "../../../start_program.ts";
 import { filesBelow } from "../../../real/files_below.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
+import { httpsEnv } from "../../../real/https_env.ts";
 import { parseObject } from "../../../real/print_mode_facts.ts";
 
 forNewestVersion("a token in a variable logs in without a dialog", async (real) => {
@@ -52,13 +53,7 @@ forNewestVersion(
   "two runs at once refresh an expired login once",
   async (real) => {
     await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });
-    const authorities = `${real.home.path}/authorities.pem`;
-    await Deno.writeTextFile(authorities, proxy.certificate);
-    const env = {
-      ANTHROPIC_BASE_URL: undefined,
-      HTTPS_PROXY: proxy.url,
-      NODE_EXTRA_CA_CERTS: authorities,
-    };
+    const env = await httpsEnv(real, proxy);
     const runs = await Promise.all(
       [1, 2].map((number) =>
         real.print(["--output-format", "json", "--", `Hi [[say I am number ${number}]]`], { env })

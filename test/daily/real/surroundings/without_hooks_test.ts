@@ -8,6 +8,7 @@ import {
   parseFrames,
 } from "../../../real/print_mode_facts.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 const DENIED = ["--settings", '{"permissions":{"deny":["Bash(printf:*)"]}}'];
@@ -17,13 +18,11 @@ const WITH_KEY = { home: { loggedIn: false, env: { ANTHROPIC_API_KEY: KEY } } };
 
 /** Customizes Claude Code by instructions and a hook. */
 async function customize(real: RealClaude): Promise<void> {
-  await Deno.writeTextFile(`${real.home.project}/CLAUDE.md`, "Be brave.");
-  await Deno.mkdir(`${real.home.project}/.claude`);
   const command = { type: "command", command: `touch ${real.home.path}/hooked` };
-  await Deno.writeTextFile(
-    `${real.home.project}/.claude/settings.json`,
-    JSON.stringify({ hooks: { Stop: [{ hooks: [command] }] } }),
-  );
+  await writeFiles(real.home.project, {
+    "CLAUDE.md": "Be brave.",
+    ".claude/settings.json": { hooks: { Stop: [{ hooks: [command] }] } },
+  });
 }
 
 /** The runs of both programs, which have to be the same. */

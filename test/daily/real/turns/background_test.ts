@@ -8,18 +8,18 @@ import { asRecorded } from "../../../real/as_recorded.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../../../real/for_each_version.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../../../real/print_mode_facts.ts";
 import { RealClaude } from "../../../real/real_claude.ts";
-
-const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
+import { toolCall } from "../../../real/tool_call.ts";
+import { callerLines, STREAM_FORMAT, userMessage } from "../../../caller_lines.ts";
 
 /** A subagent in the background that never answers. */
-const SILENT_SUBAGENT = `Look. [[tool Agent ${
-  JSON.stringify({
+const SILENT_SUBAGENT = `Look. ${
+  toolCall("Agent", {
     description: "Look around",
     prompt: "Look. [[hang]]",
     subagent_type: "general-purpose",
     run_in_background: true,
   })
-}]] [[say started]] [[next]] [[say done]]`;
+} [[say started]] [[next]] [[say done]]`;
 
 /** The session's own frames as a list, without the results of tools, which have ids of the run. */
 function outlineOf(frames: readonly JsonObject[]): readonly string[] {
@@ -32,13 +32,11 @@ function outlineOf(frames: readonly JsonObject[]): readonly string[] {
 forNewestVersion("a background subagent is waited for up to the ceiling", async (real) => {
   const args = [...STREAM_FORMAT, "--allowedTools", "Agent", "--", SILENT_SUBAGENT];
   const env = { CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: "500" };
-  const message = { type: "user", message: { role: "user", content: SILENT_SUBAGENT } };
   const [ours, said, theirs] = await Promise.all([
     real.print(args, { env }),
     // A conversation whose stdin has ended waits as a prompt does.
     real.print([...args.slice(0, -2), "--input-format", "stream-json"], {
-      env,
-      stdin: `${JSON.stringify(message)}\n`,
+      ...{ env, stdin: callerLines([userMessage(SILENT_SUBAGENT)]) },
     }),
     real.claudeP(args, { env, recorded: "background/ceiling" }),
   ]);
@@ -56,9 +54,9 @@ const VERSION = REAL_VERSIONS.at(-1) ?? "";
 const LATER_S = 120;
 
 const wakeup = (prompt: string) =>
-  `[[tool ScheduleWakeup ${
-    JSON.stringify({ delaySeconds: 60, reason: "It takes a minute", prompt, noop: false })
-  }]]`;
+  toolCall("ScheduleWakeup", {
+    ...{ delaySeconds: 60, reason: "It takes a minute", prompt, noop: false },
+  });
 
 /** The model schedules two wake-ups. */
 const PROMPT = `Wait. ${
@@ -75,8 +73,8 @@ async function printed(
   },
 ): Promise<ReturnType<typeof factsOf>> {
   forward(0);
-  const args = ["--output-format", "stream-json", "--verbose", "--", PROMPT];
-  const { code, stdout, stderr } = await startProgram([...command, "-p", ...args], {
+  const args = ["-p", ...STREAM_FORMAT, "--", PROMPT];
+  const { code, stdout, stderr } = await startProgram([...command, ...args], {
     env: { ...real.home.env, ...env },
     cwd: real.home.project,
     onStdout: (text) => forward(LATER_S * text.split('"type":"result"').slice(1).length),
@@ -87,24 +85,17 @@ async function printed(
 
 /** The output without what differs between two runs. */
 function factsOf(frames: readonly JsonObject[]) {
-  const outline = outlineOfFrames(frames).map((frame) =>
-    frame.replace(/ tool_result\(.*\)$/su, " tool_result")
-  );
   const ids: unknown[] = [];
   const lifecycle = frames.filter(({ type }) => type === "command_lifecycle")
     .map(({ state, command_uuid: id, wakeup_source, scheduled_for }) => {
       if (!ids.includes(id)) ids.push(id);
       const command = ids.indexOf(id);
-      return {
-        state,
-        command,
-        wakeup_source: `${wakeup_source}`,
-        timed: scheduled_for !== undefined,
-      };
+      const timed = scheduled_for !== undefined;
+      return { state, command, wakeup_source: `${wakeup_source}`, timed };
     });
   const results = frames.filter(({ type }) => type === "result")
     .map(({ result, num_turns, result_index }) => ({ result, num_turns, result_index }));
-  return { outline, lifecycle, results };
+  return { outline: outlineOf(frames), lifecycle, results };
 }
 
 Deno.test(skipIfLacking(missingTool("cc"), {

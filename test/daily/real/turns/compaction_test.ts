@@ -11,6 +11,7 @@ import {
 import { asRecorded, type RecordedName } from "../../../real/as_recorded.ts";
 import { hold, holdWithClaude } from "../../../real/hold_conversation.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 const STREAM = ["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
 /** The conversation is compacted at 16,200 tokens, and what the API calls the rest of it has 12,000. */
@@ -166,12 +167,10 @@ forNewestVersion("a typed /compact has the same frames", async (real) => {
 forNewestVersion(
   "commands in a conversation have the same frames",
   async (real) => {
-    const skill = `${real.home.project}/.claude/skills/busy`;
-    await Deno.mkdir(skill, { recursive: true });
-    await Deno.writeTextFile(
-      `${skill}/SKILL.md`,
-      "---\nname: busy\ndescription: Works\ncontext: fork\nbackground: false\n---\n[[say busy]]\n",
-    );
+    await writeFiles(real.home.project, {
+      ".claude/skills/busy/SKILL.md":
+        "---\nname: busy\ndescription: Works\ncontext: fork\nbackground: false\n---\n[[say busy]]\n",
+    });
     const messages = [
       ...["One. [[say first]]", "/busy now", "Two. [[say second]]", "/compact"],
       ...["/compact keep", "Three. [[say third]]"],
@@ -185,8 +184,8 @@ forNewestVersion(
       });
       const frames = parseFrames(stdout);
       const results = frames.filter(({ type }) => type === "result")
-        .map(({ subtype, result, num_turns: turns, local_command: command }) => ({
-          ...{ subtype, result, turns, command },
+        .map(({ subtype, result, num_turns, local_command }) => ({
+          ...{ subtype, result, turns: num_turns, command: local_command },
         }));
       // The interactive Claude Code has longer texts about a compaction.
       const sized = (key: string, value: unknown) => key === "pre_tokens" ? typeof value : value;

@@ -7,6 +7,7 @@ import { type JsonObject, outlineOfFrames, parseFrames } from "../../../real/pri
 import type { RealClaude } from "../../../real/real_claude.ts";
 import { textsIn } from "../../../real/texts_in.ts";
 import { writeScript } from "../../../write_script.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 const RESULT = '"type":"result"';
 
@@ -57,8 +58,7 @@ async function heardBy(
       .map(({ title }) => title),
     said: frames.filter(({ local_command_source: source }) => source !== undefined)
       .map(({ local_command_source, local_command_run }) => ({
-        local_command_source,
-        local_command_run,
+        ...{ local_command_source, local_command_run },
       })),
     results: frames.filter(({ type }) => type === "result")
       .map(({ subtype, result, num_turns: turns, local_command: command, ...costs }) => ({
@@ -101,29 +101,26 @@ exec '${binary}' "$@"
   return { path, starts: () => Deno.readTextFileSync(starts).length };
 }
 
-forNewestVersion(
-  "commands change the conversation as in claude -p",
-  async (real) => {
-    const claude = await countedClaude(real);
-    const args = ["--claude-binary", claude.path];
-    const ours = await heardBy(hold, { real, messages: COMMANDS, args });
-    assertEquals(claude.starts(), 4, "commands in a row are all told to the next message's child");
-    // The output style is one of the project's local settings.
-    await Deno.remove(`${real.home.project}/.claude`, { recursive: true }).catch(() => {});
-    const theirs = await asRecorded(
-      real,
-      "noted/conversation",
-      () => heardBy(holdWithClaude, { real, messages: COMMANDS }),
-    );
-    assertEquals(JSON.parse(JSON.stringify(ours)), theirs);
-    assertEquals(ours.requests.map(({ model }) => model), [
-      "claude-sonnet-5-5",
-      "claude-opus-5-5",
-      "claude-opus-5-5",
-    ]);
-    assertStringIncludes(ours.requests.at(-1)?.told.join("\n") ?? "", "<command-args>haiku<");
-  },
-);
+forNewestVersion("commands change the conversation as in claude -p", async (real) => {
+  const claude = await countedClaude(real);
+  const args = ["--claude-binary", claude.path];
+  const ours = await heardBy(hold, { real, messages: COMMANDS, args });
+  assertEquals(claude.starts(), 4, "commands in a row are all told to the next message's child");
+  // The output style is one of the project's local settings.
+  await Deno.remove(`${real.home.project}/.claude`, { recursive: true }).catch(() => {});
+  const theirs = await asRecorded(
+    real,
+    "noted/conversation",
+    () => heardBy(holdWithClaude, { real, messages: COMMANDS }),
+  );
+  assertEquals(JSON.parse(JSON.stringify(ours)), theirs);
+  assertEquals(ours.requests.map(({ model }) => model), [
+    "claude-sonnet-5-5",
+    "claude-opus-5-5",
+    "claude-opus-5-5",
+  ]);
+  assertStringIncludes(ours.requests.at(-1)?.told.join("\n") ?? "", "<command-args>haiku<");
+});
 
 /**
  * Commands that tell something of Claude Code, or load something anew: the child is told of that. Some it carries out by
@@ -135,24 +132,21 @@ const TELLING = [
   ...["/keybindings-help now", "/recap", "/name", "/workflow-launch-exec", "/__remote-workflow"],
 ];
 
-forNewestVersion(
-  "commands about Claude Code have the same answers",
-  async (real) => {
-    const messages = TELLING;
-    // Another process has another session id.
-    const told = ({ requests: _, stderr: __, ...rest }: Awaited<ReturnType<typeof heardBy>>) =>
-      JSON.parse(JSON.stringify(rest));
-    const ours = await heardBy(hold, { real, messages });
-    const theirs = await asRecorded(
-      real,
-      "noted/telling",
-      async () => told(await heardBy(holdWithClaude, { real, messages })),
-    );
-    assertEquals(told(ours), theirs);
-    // "/nonsense" is text, and "/recap" asks for one.
-    assertEquals(ours.requests.length, 3);
-  },
-);
+forNewestVersion("commands about Claude Code have the same answers", async (real) => {
+  const messages = TELLING;
+  // Another process has another session id.
+  const told = ({ requests: _, stderr: __, ...rest }: Awaited<ReturnType<typeof heardBy>>) =>
+    JSON.parse(JSON.stringify(rest));
+  const ours = await heardBy(hold, { real, messages });
+  const theirs = await asRecorded(
+    real,
+    "noted/telling",
+    async () => told(await heardBy(holdWithClaude, { real, messages })),
+  );
+  assertEquals(told(ours), theirs);
+  // "/nonsense" is text, and "/recap" asks for one.
+  assertEquals(ours.requests.length, 3);
+});
 
 forNewestVersion("a resumed session has what commands noted", async (real) => {
   const { path, project } = real.home;
@@ -172,30 +166,20 @@ forNewestVersion("a resumed session has what commands noted", async (real) => {
   assertEquals([...Deno.readDirSync(project)], [], "nothing is written but the session");
 });
 
-forNewestVersion(
-  "a command that cannot be noted fails its turn",
-  async (real) => {
-    const messages = ["/effort high", "/config verbose=true", "One. [[say first]]"];
-    const args = ["--no-session-persistence"];
-    const { code, stderr, inits, results } = await heardBy(hold, { real, messages, args });
-    assertEquals(code, 0);
-    // The first turn of a child prints a complete init.
-    assert(inits.at(-1)?.lists.every((length) => length > 0), JSON.stringify(inits));
-    assertEquals(results.map(({ subtype }) => subtype), [
-      "internal_error",
-      "internal_error",
-      "success",
-    ]);
-    assertStringIncludes(stderr, "resumes the session, which is not kept");
-    assertStringIncludes(stderr, "the user's settings, which are never changed");
-    const { project } = real.home;
-    await Deno.mkdir(`${project}/.claude`);
-    await Deno.writeTextFile(
-      `${project}/.claude/settings.json`,
-      JSON.stringify({ hooks: { PreModelSwitch: [{ hooks: [] }] } }),
-    );
-    const watched = await real.printInProcess(["/model sonnet"]);
-    assertEquals(watched.code, 2);
-    assertStringIncludes(watched.stderr, "PreModelSwitch");
-  },
-);
+forNewestVersion("a command that cannot be noted fails its turn", async (real) => {
+  const messages = ["/effort high", "/config verbose=true", "One. [[say first]]"];
+  const args = ["--no-session-persistence"];
+  const { code, stderr, inits, results } = await heardBy(hold, { real, messages, args });
+  assertEquals(code, 0);
+  // The first turn of a child prints a complete init.
+  assert(inits.at(-1)?.lists.every((length) => length > 0), JSON.stringify(inits));
+  const subtypes = results.map(({ subtype }) => subtype);
+  assertEquals(subtypes, ["internal_error", "internal_error", "success"]);
+  assertStringIncludes(stderr, "resumes the session, which is not kept");
+  assertStringIncludes(stderr, "the user's settings, which are never changed");
+  const hooks = { PreModelSwitch: [{ hooks: [] }] };
+  await writeFiles(real.home.project, { ".claude/settings.json": { hooks } });
+  const watched = await real.printInProcess(["/model sonnet"]);
+  assertEquals(watched.code, 2);
+  assertStringIncludes(watched.stderr, "PreModelSwitch");
+});

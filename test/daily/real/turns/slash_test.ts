@@ -7,6 +7,8 @@ import { hold } from "../../../real/hold_conversation.ts";
 import { parseFrames } from "../../../real/print_mode_facts.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
 import { textsIn } from "../../../real/texts_in.ts";
+import { callerLines, CONVERSATION, userMessage } from "../../../caller_lines.ts";
+import { writeFiles } from "../../../write_files.ts";
 
 const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout\u00a0x", "/fork"];
 /** Text in print mode. */
@@ -20,8 +22,7 @@ forEachVersion("no command reaches the login or a file", async (real) => {
   const { path, project, credentials } = real.home;
   const login = await Deno.readTextFile(credentials);
   const target = `${project}/exported.txt`;
-  await Deno.mkdir(`${project}/.claude/skills/upgrade`, { recursive: true });
-  await Deno.writeTextFile(`${project}/.claude/skills/upgrade/SKILL.md`, "Upgrade");
+  await writeFiles(project, { ".claude/skills/upgrade/SKILL.md": "Upgrade" });
   const before = filesBelow(path);
   const refused = [...REFUSED, "/upgrade"];
   const answered = [...ANSWERED, `/export ${target}`];
@@ -60,12 +61,9 @@ forEachVersion("no command reaches the login or a file", async (real) => {
 
 /** The answers of one `claude -p` to several prompts. */
 async function answers(real: RealClaude, prompts: readonly string[]) {
-  const messages = prompts.map((content) => ({ type: "user", message: { role: "user", content } }));
   const request = { type: "control_request", request_id: "1", request: { subtype: "initialize" } };
-  const { stdout } = await real.claudeP(
-    ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"],
-    { stdin: [request, ...messages].map((frame) => `${JSON.stringify(frame)}\n`).join("") },
-  );
+  const stdin = callerLines([request, ...prompts.map((prompt) => userMessage(prompt))]);
+  const { stdout } = await real.claudeP(CONVERSATION, { stdin });
   const frames = parseFrames(stdout);
   const response: unknown = frames.find(({ type }) => type === "control_response")?.["response"];
   const { commands } = (response as {
