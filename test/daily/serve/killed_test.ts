@@ -3,10 +3,10 @@ import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../program/stand_in.ts";
 import { poolCounts } from "../../program/serve/runs/pool_counts.ts";
+import { runSocket } from "../../program/serve/runs/run_socket.ts";
 import { serve } from "../../program/serve/runs/served.ts";
 import { closeFd } from "../../../ffi/descriptors/fd.ts";
-import { Poller } from "../../../ffi/descriptors/poll.ts";
-import { acceptUnix, connectUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
+import { connectUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { LineChannel } from "../../../src/serve/line_channel.ts";
 import { isJsonObject } from "../../../src/json_object.ts";
 import type { Moment, Scenario } from "../../../fixtures/mock/scenario.ts";
@@ -124,28 +124,12 @@ async function dyingServer(
     } | undefined;
   },
 ) {
-  const runtime = await Deno.makeTempDir({ prefix: "x" });
-  const profile = { ...waits, env: { ...waits?.env, XDG_RUNTIME_DIR: runtime }, text: true };
-  await Deno.writeTextFile(`${runtime}/profiles`, `${JSON.stringify(profile)}\n`);
-  const pool = waits === undefined ? ["--warm", "0"] : ["--profiles", `${runtime}/profiles`];
-  const server = await serve({ env, args: pool });
-  if (waits !== undefined) {
-    await until(async () => (await poolCounts(server.env)).ready === 1, "one waits");
-  }
-  await Deno.mkdir(`${runtime}/claude-print`, { mode: 0o700 });
-  const listener = listenUnix(`${runtime}/claude-print/run.sock`, { backlog: 8 });
-  const poller = new Poller();
-  let isOpen = true;
-  const stand = async () => {
-    await poller.wait([{ fd: listener, read: true }], -1);
-    const fd = isOpen ? acceptUnix(listener) : undefined;
-    if (fd === undefined) return;
-    using client = new LineChannel(fd);
+  const socket = await runSocket(async (client, { poller, isOver }) => {
     if (step === "connect") return server.kill("SIGKILL");
     using behind = new LineChannel(
       connectUnix(`${server.env.XDG_RUNTIME_DIR}/claude-print/run.sock`),
     );
-    while (isOpen && !client.isOver && !behind.isOver) {
+    while (!isOver() && !client.isOver && !behind.isOver) {
       const ready = await poller.wait([...client.interests, ...behind.interests], -1);
       for (const [from, to] of [[client, behind], [behind, client]] as const) {
         for (const message of from.hear(ready)) {
@@ -158,21 +142,23 @@ async function dyingServer(
         }
       }
     }
-  };
-  const standing = stand();
+  });
+  const profiles = `${socket.env.XDG_RUNTIME_DIR}/profiles`;
+  const profile = { ...waits, env: { ...waits?.env, ...socket.env }, text: true };
+  await Deno.writeTextFile(profiles, `${JSON.stringify(profile)}\n`);
+  const args = waits === undefined ? ["--warm", "0"] : ["--profiles", profiles];
+  const server = await serve({ env, args });
+  if (waits !== undefined) {
+    await until(async () => (await poolCounts(server.env)).ready === 1, "one waits");
+  }
   return {
     /** What a program's environment has so that it finds the server, through whoever stands between. */
-    env: { XDG_RUNTIME_DIR: runtime },
+    env: socket.env,
     pid: server.pid,
     ended: server.ended,
     [Symbol.asyncDispose]: async () => {
-      isOpen = false;
-      poller.wake();
-      await standing;
-      poller[Symbol.dispose]();
-      closeFd(listener);
+      await socket[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();
-      await Deno.remove(runtime, { recursive: true });
     },
   };
 }

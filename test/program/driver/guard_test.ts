@@ -10,6 +10,7 @@ import { GUARD_SCRIPT } from "../../../src/driver/hands/guard_script.ts";
 import { readProcessStat } from "../../../src/sandbox/processes/process_stat.ts";
 import { missingTool } from "../../missing_tool.ts";
 import { SHELLS } from "../../shells.ts";
+import { tempFolder } from "../../temp_folder.ts";
 import { processesOf } from "../../leftovers.ts";
 import { Crowd } from "../sandbox/processes/crowd.ts";
 import { until } from "../stand_in.ts";
@@ -17,7 +18,8 @@ import { OTHER_USER_LACK } from "../../other_user.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 
 Deno.test("Guard is a process that dispose ends", async () => {
-  const folder = Deno.makeTempDirSync();
+  using temp = tempFolder();
+  const folder = temp.path;
   const configDir = `${folder}/config`;
   const tool = new Deno.Command("sleep", {
     args: ["1000"],
@@ -33,7 +35,6 @@ Deno.test("Guard is a process that dispose ends", async () => {
   } finally {
     tool.kill("SIGKILL");
     await tool.status;
-    Deno.removeSync(folder);
   }
 });
 
@@ -81,7 +82,8 @@ for (const { name, command } of SHELLS.filter(({ name }) => name !== "sh")) {
 }
 
 Deno.test("a guard ends processes that a tool starts meanwhile", async () => {
-  const folder = Deno.makeTempDirSync();
+  using temp = tempFolder();
+  const folder = temp.path;
   const program = `${folder}/nap`;
   Deno.symlinkSync("/bin/sleep", program);
   const dirs = { configDir: `${folder}/config`, twinDir: `${folder}/twin` };
@@ -101,7 +103,6 @@ Deno.test("a guard ends processes that a tool starts meanwhile", async () => {
     assertEquals(processesOf(program), []);
   } finally {
     for (const line of processesOf(program)) Deno.kill(Number(/\d+/u.exec(line)), "SIGKILL");
-    Deno.removeSync(folder, { recursive: true });
   }
 });
 
@@ -141,7 +142,8 @@ Deno.test(skipIfLacking(OTHER_USER_LACK, {
 }));
 
 Deno.test("a late guard holds the terminal open", async () => {
-  const configDir = Deno.makeTempDirSync();
+  using temp = tempFolder();
+  const configDir = temp.path;
   const size = { rows: 24, cols: 80 };
   const pipe = new Pipe();
   const terminal = openPty(size);
@@ -174,7 +176,6 @@ Deno.test("a late guard holds the terminal open", async () => {
   } finally {
     pipe[Symbol.dispose]();
     terminal[Symbol.dispose]();
-    Deno.removeSync(configDir);
   }
 });
 

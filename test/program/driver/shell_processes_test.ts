@@ -11,9 +11,11 @@ import { shellCommands } from "../../../src/driver/sources/shells/shell_commands
 import { type ShellNews, ShellSource } from "../../../src/driver/sources/shells/shell_source.ts";
 import { shellScript } from "../../../src/sandbox/child/split_shell.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 Deno.test("ShellSource reports a shell that it sees running", async () => {
-  const tempDir = Deno.makeTempDirSync();
+  using temp = tempFolder();
+  const tempDir = temp.path;
   using source = new ShellSource({ tempDir, sessionId: "s", cwd: "/w" });
   const [fifo, output] = [
     `${tempDir}/fifo`,
@@ -40,7 +42,6 @@ Deno.test("ShellSource reports a shell that it sees running", async () => {
   source.leave("b1");
   assertEquals(read(1300).at(-1), { type: "shell-over", id: "b1" });
   assertEquals(read(2300), []);
-  Deno.removeSync(tempDir, { recursive: true });
 });
 
 /** Commands that do the same under both shells. */

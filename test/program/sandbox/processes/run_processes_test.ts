@@ -12,6 +12,7 @@ import {
   killRunProcesses,
   type RunProcesses,
 } from "../../../../src/sandbox/processes/run_processes.ts";
+import { tempFolder } from "../../../temp_folder.ts";
 import { Crowd } from "./crowd.ts";
 
 /** A run whose child is a shell, with a private folder. */
@@ -82,8 +83,8 @@ function isLiving(pid: number): boolean {
 }
 
 Deno.test("readProcessStat() reads command names with blanks and parentheses", async () => {
-  const folder = Deno.makeTempDirSync();
-  const program = `${folder}/a) Z 1 (b`;
+  using folder = tempFolder();
+  const program = `${folder.path}/a) Z 1 (b`;
   Deno.copyFileSync("/bin/sleep", program);
   const child = new Deno.Command(program, { args: ["1000"] }).spawn();
   try {
@@ -102,7 +103,6 @@ Deno.test("readProcessStat() reads command names with blanks and parentheses", a
   } finally {
     child.kill("SIGKILL");
     await child.status;
-    Deno.removeSync(folder, { recursive: true });
   }
   assertEquals(readProcessStat(child.pid), undefined);
 });

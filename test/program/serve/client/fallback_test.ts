@@ -1,13 +1,10 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { closeFd } from "../../../../ffi/descriptors/fd.ts";
-import { Poller } from "../../../../ffi/descriptors/poll.ts";
-import { acceptUnix, listenUnix } from "../../../../ffi/descriptors/unix_socket.ts";
 import { StopSignals } from "../../../../src/driver/stop_signals.ts";
 import { connectToServer } from "../../../../src/serve/client/connect_to_server.ts";
 import { handOver } from "../../../../src/serve/client/hand_over.ts";
-import { LineChannel } from "../../../../src/serve/line_channel.ts";
 import { isJsonObject } from "../../../../src/json_object.ts";
 import { StandIn, until } from "../../stand_in.ts";
+import { runSocket } from "../runs/run_socket.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 
@@ -19,42 +16,21 @@ interface Plan {
   readonly goes: boolean;
 }
 
-/** A folder with a socket on which somebody speaks as a server might. */
+/** A socket on which somebody speaks as a server might. */
 async function fakeServer({ says, goes }: Plan) {
-  const runtime = await Deno.makeTempDir({ prefix: "x" });
-  await Deno.mkdir(`${runtime}/claude-print`, { mode: 0o700 });
-  const listener = listenUnix(`${runtime}/claude-print/run.sock`, { backlog: 8 });
-  const poller = new Poller();
   /** The types of what the client has said. */
   const heard: string[] = [];
-  let isOpen = true;
-  const speak = async () => {
-    await poller.wait([{ fd: listener, read: true }], -1);
-    const fd = isOpen ? acceptUnix(listener) : undefined;
-    if (fd === undefined) return;
-    using channel = new LineChannel(fd);
-    const left = [...says];
-    while (isOpen && !channel.isOver && (left.length > 0 || !goes)) {
-      for (const said of channel.hear(await poller.wait(channel.interests, -1))) {
+  const left = [...says];
+  const socket = await runSocket(async (client, { poller, isOver }) => {
+    while (!isOver() && !client.isOver && (left.length > 0 || !goes)) {
+      for (const said of client.hear(await poller.wait(client.interests, -1))) {
         const type = isJsonObject(said) ? `${said["type"]}` : "";
         heard.push(type);
-        while (left[0]?.[0] === type) channel.say(left.shift()?.[1]);
+        while (left[0]?.[0] === type) client.say(left.shift()?.[1]);
       }
     }
-  };
-  const speaking = speak();
-  return {
-    env: { XDG_RUNTIME_DIR: runtime },
-    heard,
-    [Symbol.asyncDispose]: async () => {
-      isOpen = false;
-      poller.wake();
-      await speaking;
-      poller[Symbol.dispose]();
-      closeFd(listener);
-      await Deno.remove(runtime, { recursive: true });
-    },
-  };
+  });
+  return { ...socket, heard };
 }
 
 const TAKEN = ["run", { type: "taken" }] as const;

@@ -4,10 +4,11 @@ import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { MOUNT_LACK } from "../../mount_lack.ts";
 import { startProgram } from "../../../start_program.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
+import { tempFolder } from "../../../temp_folder.ts";
 
 function scene(limits?: EventLogLimits) {
-  const folder = Deno.makeTempDirSync();
-  const path = `${folder}/events`;
+  const folder = tempFolder();
+  const path = `${folder.path}/events`;
   const log = new EventLog(path, limits);
   const never = new AbortController().signal;
   return {
@@ -18,7 +19,7 @@ function scene(limits?: EventLogLimits) {
       (await Array.fromAsync(log.read(after, never))).map(({ text }) => text),
     [Symbol.dispose]: () => {
       log[Symbol.dispose]();
-      Deno.removeSync(folder, { recursive: true });
+      folder[Symbol.dispose]();
     },
   };
 }
@@ -77,25 +78,22 @@ Deno.test("a full log waits, then ends with its reason", async () => {
 Deno.test(skipIfLacking(MOUNT_LACK, {
   name: "a full disk delays events and loses none",
   fn: async () => {
-    const folder = Deno.makeTempDirSync();
+    using temp = tempFolder();
+    const folder = temp.path;
     const script = new URL("log_on_full_disk.ts", import.meta.url).pathname;
     const config = new URL("../../../../deno.json", import.meta.url).pathname;
     const deno = [Deno.execPath(), "run", "-A", "--quiet", "--no-check", "--config", config];
     const mounted = 'mount -t tmpfs -o size=64k none "$0" && "$@" "$0"';
-    try {
-      const { stdout, stderr } = await startProgram(
-        ["unshare", "-rm", "/bin/sh", "-c", mounted, folder, ...deno, script],
-        { env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() }, cwd: folder },
-      ).ended;
-      assertEquals(stderr, "");
-      assertEquals(JSON.parse(stdout), {
-        crowded: { last: 60, size: true },
-        whole: { waited: 60, last: 80, isOver: false },
-        problem: "Cannot keep the conversation's events: No space left on device (os error 28)",
-        isWhole: true,
-      });
-    } finally {
-      Deno.removeSync(folder, { recursive: true });
-    }
+    const { stdout, stderr } = await startProgram(
+      ["unshare", "-rm", "/bin/sh", "-c", mounted, folder, ...deno, script],
+      { env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() }, cwd: folder },
+    ).ended;
+    assertEquals(stderr, "");
+    assertEquals(JSON.parse(stdout), {
+      crowded: { last: 60, size: true },
+      whole: { waited: 60, last: 80, isOver: false },
+      problem: "Cannot keep the conversation's events: No space left on device (os error 28)",
+      isWhole: true,
+    });
   },
 }));
