@@ -1,3 +1,6 @@
+/** Flags of a run that prints its result as JSON. */
+export const JSON_FORMAT: readonly string[] = ["--output-format", "json"];
+
 /** Flags of a run that prints frames. */
 export const STREAM_FORMAT: readonly string[] = ["--output-format", "stream-json", "--verbose"];
 

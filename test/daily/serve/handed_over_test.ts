@@ -3,10 +3,9 @@ import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { writeScript } from "../../write_script.ts";
 import { serve } from "../../program/serve/runs/served.ts";
-import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
+import { callerLines, CONVERSATION, JSON_FORMAT, userMessage } from "../../caller_lines.ts";
 import { inShell } from "../../in_shell.ts";
 
-const JSON_FORMAT = ["--output-format", "json"];
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 const SIGNALLED = [["SIGINT", 130], ["SIGTERM", 143], ["SIGUSR1", 138]] as const;
 const MESSAGE = callerLines([userMessage("one")]);

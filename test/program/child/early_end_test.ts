@@ -2,9 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Run } from "../run.ts";
 import { StandIn } from "../stand_in.ts";
 import { LIMIT_S, timeOut } from "../../time_out.ts";
-
-const JSON_FORMAT = ["--output-format", "json"];
-const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
+import { JSON_FORMAT, STREAM_FORMAT } from "../../caller_lines.ts";
 
 Deno.test("--delivery-timeout ends a run whose prompt is not taken", async () => {
   await using claude = await StandIn.set({ hang: "ready" });

@@ -9,8 +9,7 @@ import { StandIn, until } from "../stand_in.ts";
 import { runInTerminal } from "../terminal_run.ts";
 import { PASSING_S, passTime } from "../../time_out.ts";
 import { inShell } from "../../in_shell.ts";
-
-const JSON_FORMAT = ["--output-format", "json"];
+import { JSON_FORMAT, STREAM_FORMAT } from "../../caller_lines.ts";
 
 Deno.test(skipIfLacking(ignoredSignalLack("SIGHUP"), {
   name: "SIGHUP ends child and run with exit code 129",
@@ -55,7 +54,7 @@ Deno.test(skipIfLacking(missingTool("prlimit"), {
       sabotage: [{ at: "answer", run: `${NAME_RUN}; prlimit --pid $RUN --fsize=0` }],
     });
     const wrap = inShell(`exec "$@" > ${claude.home.path}/out`);
-    const args = ["--output-format", "stream-json", "--verbose", "--no-session-persistence"];
+    const args = [...STREAM_FORMAT, "--no-session-persistence"];
     const { code, stderr } = await claude.print([...args, "hello"], { wrap, killed: true });
     assertEquals([code, await leftovers(claude.home)], [2, []]);
     assertStringIncludes(stderr, "claude-print: Cannot write the output: File too large");
@@ -103,7 +102,7 @@ Deno.test("a second signal kills a child that ignores signals", async () => {
   // The program knows of the turn once it has printed `init`.
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const onStdout = (text: string) => text.includes('"init"') && begin();
-  const run = claude.start(["--output-format", "stream-json", "--verbose", "hello"], { onStdout });
+  const run = claude.start([...STREAM_FORMAT, "hello"], { onStdout });
   await begun;
   run.kill("SIGINT");
   await until(async () => (await claude.keys()).includes(".\x1b"), "Escape is pressed");

@@ -9,9 +9,9 @@ import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { MOUNT_LACK } from "../mount_lack.ts";
 import { StandIn } from "../stand_in.ts";
 import { inShell } from "../../in_shell.ts";
+import { JSON_FORMAT, STREAM_FORMAT } from "../../caller_lines.ts";
 
 const HELLO = "Hello from the stand-in.";
-const JSON_FORMAT = ["--output-format", "json"];
 
 /** For a transcript that never comes: a short wait shows that as well. */
 const IMPATIENT = ["--drain-timeout", "0.5"];
@@ -77,8 +77,7 @@ async function printUnheard(): Promise<void> {
 }
 
 Deno.test("without a transcript the Stop hook gives the answer", async () => {
-  const stream = ["--output-format", "stream-json", "--verbose"];
-  await Promise.all([printUntold([]), printUntold(stream), printUnheard()]);
+  await Promise.all([printUntold([]), printUntold(STREAM_FORMAT), printUnheard()]);
 });
 
 Deno.test("hook events, transcript entries and fields of the future pass", async () => {

@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { StandIn } from "../stand_in.ts";
-import { STREAM_FORMAT } from "../../caller_lines.ts";
+import { JSON_FORMAT, STREAM_FORMAT } from "../../caller_lines.ts";
 import { writeFiles } from "../../write_files.ts";
 
 const HELLO = "Hello from the stand-in.";
-const JSON_FORMAT = ["--output-format", "json"];
 
 /** Three model calls; the first two use tools, and one tool fails. */
 const THREE_CALLS: Scenario["turns"] = [[

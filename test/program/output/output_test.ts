@@ -4,10 +4,10 @@ import { releaseOf } from "../../../fixtures/mock/release.ts";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
 import { NOWHERE } from "../../nowhere.ts";
 import { StandIn } from "../stand_in.ts";
+import { JSON_FORMAT, STREAM_FORMAT } from "../../caller_lines.ts";
 
 const HELLO = "Hello from the stand-in.";
 const VERSION = "2.1.332";
-const JSON_FORMAT = ["--output-format", "json"];
 
 type Numbers = Readonly<Record<string, unknown>>;
 
@@ -24,7 +24,8 @@ Deno.test("text output is the answer alone", async () => {
 Deno.test("stream-json output has init, answer, cost and usage", async () => {
   await using claude = await StandIn.set();
   const { code, frames, result } = await claude.printInProcess([
-    ...["--output-format", "stream-json", "--verbose", "hello"],
+    ...STREAM_FORMAT,
+    "hello",
   ]);
   assertEquals(code, 0);
   assertEquals(frames.map(({ type, subtype }) => subtype ?? type), [

@@ -6,7 +6,8 @@ import { MISSING, NOWHERE } from "../../nowhere.ts";
 import { writeScript } from "../../write_script.ts";
 import type { Run } from "../run.ts";
 import { StandIn, type StartOptions } from "../stand_in.ts";
-import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
+import { callerLines, CONVERSATION, STREAM_FORMAT, userMessage } from "../../caller_lines.ts";
+import { writeFiles } from "../../write_files.ts";
 
 /** A mistake, and the words of its error. */
 interface Mistake {
@@ -167,15 +168,14 @@ Deno.test("a mistake is reported before the child starts", async (test) => {
 
 Deno.test("every format reports a mistake", async () => {
   await using claude = await StandIn.set();
-  const stream = ["--output-format", "stream-json", "--verbose"];
   const print = (more: readonly string[]) => claude.print([...more, ...HELLO]);
   const outcome = ({ code, frames }: Run) => [code, ...frames.map(({ subtype }) => subtype)];
-  const unread = await print([...stream, "--timeout", "0"]);
+  const unread = await print([...STREAM_FORMAT, "--timeout", "0"]);
   assertEquals(outcome(unread), [2, "internal_error"]);
-  const unparsed = await claude.printInProcess([...stream, "--settings", "{", ...HELLO]);
+  const unparsed = await claude.printInProcess([...STREAM_FORMAT, "--settings", "{", ...HELLO]);
   assertEquals(outcome(unparsed), [2, "internal_error"]);
   const unbegun = await claude.printInProcess([
-    ...stream,
+    ...STREAM_FORMAT,
     "--resume",
     crypto.randomUUID(),
     ...HELLO,
@@ -234,9 +234,7 @@ const REWIND_ERRORS: readonly (readonly [string, RegExp])[] = [
 Deno.test("--rewind-files adds a remedy to Claude Code's error", async () => {
   await using claude = await StandIn.set();
   const [session, message] = [crypto.randomUUID(), crypto.randomUUID()];
-  const projects = `${claude.home.config}/projects/-elsewhere`;
-  await Deno.mkdir(projects, { recursive: true });
-  await Deno.writeTextFile(`${projects}/${session}.jsonl`, "{}\n");
+  await writeFiles(claude.home.config, { [`projects/-elsewhere/${session}.jsonl`]: "{}\n" });
   const binary = `${claude.home.path}/headless`;
   const args = ["--claude-binary", binary, "--resume", session, "--rewind-files", message];
   for (const [error, remedy] of REWIND_ERRORS) {

@@ -9,9 +9,9 @@ import { passTime } from "../../time_out.ts";
 import { StandIn, until } from "../stand_in.ts";
 import { inShell } from "../../in_shell.ts";
 import { writeScript } from "../../write_script.ts";
+import { JSON_FORMAT } from "../../caller_lines.ts";
 
 const HELLO = "Hello from the stand-in.";
-const JSON_FORMAT = ["--output-format", "json"];
 const PASTE = ["--inject", "paste"];
 
 const AWKWARD: readonly string[] = [

@@ -3,6 +3,8 @@ import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts"
 import { readCassette } from "../../cassette/read_cassette.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../stand_in.ts";
+import { STREAM_FORMAT } from "../../caller_lines.ts";
+import { writeFiles } from "../../write_files.ts";
 
 const ANSWERED = ["/logout", "/logout now\nplease", "/export /etc/x", "/bg", "/upgrade", "/exit"];
 const REFUSED = ["/insights", "/code-review ultra", "/keybindings"];
@@ -11,8 +13,7 @@ const SENT = ["/", "/ hi", "/unknown x", "/a:b", "/mcp__s__p", "exit", "/init no
 
 Deno.test("no child starts for a command that cannot be sent", async () => {
   await using claude = await StandIn.set();
-  await Deno.mkdir(`${claude.home.project}/.claude/commands`, { recursive: true });
-  await Deno.writeTextFile(`${claude.home.project}/.claude/commands/keybindings.md`, "Do it");
+  await writeFiles(claude.home.project, { ".claude/commands/keybindings.md": "Do it" });
   const prompts = [...ANSWERED, ...REFUSED, ...SENT];
   const { code, stdout, stderr } = await claude.print(["--jsonl"], {
     stdin: prompts.map((prompt) => JSON.stringify(prompt)).join("\n"),
@@ -41,7 +42,7 @@ Deno.test("an answer without a child has frames but no recording", async () => {
   await using claude = await StandIn.set();
   const record = `${claude.home.path}/recording`;
   const { code, frames, stderr } = await claude.printInProcess(
-    ["--output-format", "stream-json", "--verbose", "--record", record, "/logout"],
+    [...STREAM_FORMAT, "--record", record, "/logout"],
     { warns: true },
   );
   assertEquals(code, 0);
@@ -52,8 +53,7 @@ Deno.test("an answer without a child has frames but no recording", async () => {
 
 Deno.test("a command unknown to Claude Code fails the run", async () => {
   await using claude = await StandIn.set();
-  await Deno.mkdir(`${claude.home.config}/commands`);
-  await Deno.writeTextFile(`${claude.home.config}/commands/mine.md`, "Do $ARGUMENTS");
+  await writeFiles(claude.home.config, { "commands/mine.md": "Do $ARGUMENTS" });
   for (const inject of ["stdin", "paste"]) {
     const { code, stderr } = await claude.printInProcess(["--inject", inject, "/mine x"]);
     assertEquals(code, 2);

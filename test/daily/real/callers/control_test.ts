@@ -9,7 +9,7 @@ import type { RealClaude } from "../../../real/real_claude.ts";
 import type { ProgramOutput } from "../../../start_program.ts";
 import { toolCall } from "../../../real/tool_call.ts";
 import { writeFiles } from "../../../write_files.ts";
-import { callerLines, userMessage } from "../../../caller_lines.ts";
+import { callerLines, STREAM_FORMAT, userMessage } from "../../../caller_lines.ts";
 
 const MCP_SERVER = [
   ...["run", "--no-config", "--no-lock"],
@@ -317,7 +317,7 @@ forNewestVersion("files are rewound to a message", async (real) => {
     for (
       const args of [
         [idOf(2)],
-        [idOf(2), "--output-format", "stream-json", "--verbose"],
+        [idOf(2), ...STREAM_FORMAT],
         [idOf(7)],
       ]
     ) {

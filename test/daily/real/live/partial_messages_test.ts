@@ -3,9 +3,11 @@ import { replay } from "../../../../src/library/mod.ts";
 import { assertStreamGrammar } from "../../../frames/live/stream_grammar.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
+import { STREAM_FORMAT } from "../../../caller_lines.ts";
 
 const STREAM = [
-  ...["--output-format", "stream-json", "--verbose", "--include-partial-messages"],
+  ...STREAM_FORMAT,
+  "--include-partial-messages",
   ...["--allowedTools", "Bash", "--"],
 ];
 

@@ -3,6 +3,7 @@ import { asRecorded } from "../../../real/as_recorded.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
 import { toolCall } from "../../../real/tool_call.ts";
+import { STREAM_FORMAT } from "../../../caller_lines.ts";
 
 const INNER = {
   description: "Look",
@@ -10,7 +11,7 @@ const INNER = {
   run_in_background: false,
 };
 const PROMPT = `Hi ${toolCall("Agent", INNER)} [[say done]]`;
-const ARGS = ["--output-format", "stream-json", "--verbose", "--session-mirror", "--", PROMPT];
+const ARGS = [...STREAM_FORMAT, "--session-mirror", "--", PROMPT];
 
 interface Mirror extends JsonObject {
   readonly filePath: string;

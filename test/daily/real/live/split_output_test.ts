@@ -8,9 +8,9 @@ import { blocksOf, type JsonObject, parseFrames } from "../../../real/print_mode
 import type { RealClaude } from "../../../real/real_claude.ts";
 import { toolCall } from "../../../real/tool_call.ts";
 import { writeFiles } from "../../../write_files.ts";
+import { STREAM_FORMAT } from "../../../caller_lines.ts";
 
-const FORMAT = ["--output-format", "stream-json", "--verbose"];
-const SPLIT = ["--shell-output=split", ...FORMAT];
+const SPLIT = ["--shell-output=split", ...STREAM_FORMAT];
 
 /**
  * Commands whose results have to be the same however their output is watched: those of which Claude Code itself makes
@@ -83,7 +83,7 @@ forNewestVersion(
     const plain = await asRecorded(
       real,
       "split_output/plain",
-      () => resultsOf(real, { args: FORMAT, name: "p1" }),
+      () => resultsOf(real, { args: STREAM_FORMAT, name: "p1" }),
     );
     const split = await resultsOf(real, { args: SPLIT, name: "p2" });
     assertEquals(plain.length, COMMANDS.length);
@@ -214,7 +214,7 @@ forNewestVersion(
   },
 );
 
-const SHELL_OUTPUT = ["--shell-output", ...FORMAT, "--allowedTools", "Bash", "--"];
+const SHELL_OUTPUT = ["--shell-output", ...STREAM_FORMAT, "--allowedTools", "Bash", "--"];
 
 /** The output of each call of Bash, in order, with exactly one end. */
 function outputsOf(frames: readonly JsonObject[]): readonly string[] {

@@ -6,6 +6,7 @@ import type { Reply } from "../../../../src/learn/api/reply_script.ts";
 import { readCassette } from "../../../cassette/read_cassette.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { factsOfResult, type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
+import { STREAM_FORMAT } from "../../../caller_lines.ts";
 
 const SCHEMA = {
   type: "object",
@@ -62,7 +63,7 @@ forNewestVersion("--json-schema prints JSON or fails", async (real) => {
     });
     assertEquals([ours.code, ours.stdout], [theirs.code, theirs.stdout], ours.stderr);
     const { stdout } = await real.claudeP(
-      ["--output-format", "stream-json", "--verbose", ...args],
+      [...STREAM_FORMAT, ...args],
       { env, recorded: `structured_output/${prompt}` },
     );
     const cassette = readCassette(folder);

@@ -4,6 +4,7 @@ import { asRecorded } from "../../../real/as_recorded.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { type Caller, hold, holdWithClaude } from "../../../real/hold_conversation.ts";
 import { type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
+import { STREAM_FORMAT } from "../../../caller_lines.ts";
 
 const SERVER = join(
   import.meta.dirname ?? ".",
@@ -49,8 +50,7 @@ forNewestVersion("--permission-prompt-tool lets an MCP tool decide", async (real
     JSON.stringify({ ...touch, updatedPermissions: [acceptEdits] }),
     '{"behavior":"deny","message":"Enough","interrupt":true}',
   );
-  const format = ["--output-format", "stream-json", "--verbose"];
-  const args = [...format, `--mcp-config=${CONFIG}`, ...ASKING, "--", prompt];
+  const args = [...STREAM_FORMAT, `--mcp-config=${CONFIG}`, ...ASKING, "--", prompt];
   const ours = await real.printInProcess(args);
   const theirs = await real.claudeP(args, { recorded: "prompt_tool/decisions" });
   assertEquals(ours.code, theirs.code, ours.stderr);

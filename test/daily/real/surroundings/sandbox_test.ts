@@ -8,8 +8,7 @@ import { factsOfResult, parseObject } from "../../../real/print_mode_facts.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
 import { toolCall } from "../../../real/tool_call.ts";
 import { writeFiles } from "../../../write_files.ts";
-
-const JSON_FORMAT = ["--output-format", "json"];
+import { JSON_FORMAT } from "../../../caller_lines.ts";
 
 /** A command hook for an event of Claude Code's settings. */
 function hook(command: string) {

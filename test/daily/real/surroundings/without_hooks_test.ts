@@ -9,8 +9,8 @@ import {
 } from "../../../real/print_mode_facts.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
 import { writeFiles } from "../../../write_files.ts";
+import { STREAM_FORMAT } from "../../../caller_lines.ts";
 
-const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 const DENIED = ["--settings", '{"permissions":{"deny":["Bash(printf:*)"]}}'];
 /** `--bare` takes no login. */
 const KEY = "sk-ant-api03-throwaway-0123456789";

@@ -12,8 +12,9 @@ import { asRecorded, type RecordedName } from "../../../real/as_recorded.ts";
 import { hold, holdWithClaude } from "../../../real/hold_conversation.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
 import { writeFiles } from "../../../write_files.ts";
+import { STREAM_FORMAT } from "../../../caller_lines.ts";
 
-const STREAM = ["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
+const STREAM = [...STREAM_FORMAT, "--allowedTools", "Bash"];
 /** The conversation is compacted at 16,200 tokens, and what the API calls the rest of it has 12,000. */
 const ENV: Readonly<Record<string, string>> = {
   CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000",

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { hold } from "../../../real/hold_conversation.ts";
 import { type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
+import { STREAM_FORMAT } from "../../../caller_lines.ts";
 
 const IN_AN_HOUR = Math.floor(Date.now() / 1000) + 3600;
 const IN_A_DAY = IN_AN_HOUR + 23 * 3600;
@@ -85,7 +86,8 @@ forNewestVersion(
   "--wait-for-limit goes on with the session after the reset",
   async (real) => {
     const { code, stdout, stderr } = await real.printInProcess([
-      ...["--output-format", "stream-json", "--verbose", "--wait-for-limit=90"],
+      ...STREAM_FORMAT,
+      "--wait-for-limit=90",
       ...["--max-turns=2", "--allowedTools=Bash", "--", "Hi"],
     ]);
     assertEquals(code, 1, stderr);
