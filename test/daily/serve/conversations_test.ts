@@ -104,12 +104,20 @@ Deno.test("POST /v1/run answers as --jsonl does", async () => {
     ...[{ "A=B": "x" }, { "": "x" }, { "A\0": "x" }, { A: "\0" }, { A: 1 }].map((env) =>
       ["conversations", { profile: { env } }, /^Cannot read the body: profile\.env/u] as const
     ),
-    ["conversations", [], /: it is not of type object$/u],
-    ["conversations", { profil: {} }, /: it takes no "profil"$/u],
-    ["conversations", { profile: { args: "--x" } }, /: profile.args is not of type array$/u],
-    ["conversations", { resume: "" }, /: resume is too small$/u],
-    ["conversations", { profile: { arg: [] } }, /: profile takes no "arg"$/u],
-    ["conversations", { profile: { cwd: "here" } }, /: profile.cwd is not as it should be$/u],
+    ["conversations", [], /^Cannot read the body: it is not of type object$/u],
+    ["conversations", { profil: {} }, /^Cannot read the body: it takes no "profil"$/u],
+    [
+      "conversations",
+      { profile: { args: "--x" } },
+      /^Cannot read the body: profile.args is not of type array$/u,
+    ],
+    ["conversations", { resume: "" }, /^Cannot read the body: resume is too small$/u],
+    ["conversations", { profile: { arg: [] } }, /^Cannot read the body: profile takes no "arg"$/u],
+    [
+      "conversations",
+      { profile: { cwd: "here" } },
+      /^Cannot read the body: profile.cwd is not as it should be$/u,
+    ],
   ];
   for (const [path, sent, detail, exitCode] of refused) {
     const { status, headers, body } = await server.ask("POST", `/v1/${path}`, sent);
