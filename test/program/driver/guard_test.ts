@@ -88,9 +88,12 @@ Deno.test("a guard ends processes that a tool starts meanwhile", async () => {
   Deno.symlinkSync("/bin/sleep", program);
   const dirs = { configDir: `${folder}/config`, twinDir: `${folder}/twin` };
   const guard = startGuard(["sh"], dirs);
-  // Busy for longer than the guard waits for a child to end by itself.
+  // It starts more for longer than the guard waits for a child to end by itself, and never ends by itself.
   const script = `trap '' HUP; i=0
-    while [ $i -lt 150 ]; do env -i setsid ${program} 1000 & sleep 0.01; i=$((i + 1)); done`;
+    while sleep 0.01; do
+      if [ $i -lt 150 ]; then env -i setsid ${program} 1000 & fi
+      i=$((i + 1))
+    done`;
   const child = new Deno.Command("setsid", {
     args: ["sh", "-c", script],
     env: { CLAUDE_CONFIG_DIR: dirs.configDir },
