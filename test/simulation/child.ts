@@ -257,6 +257,7 @@ export class Child {
     const text = new TextDecoder().decode(bytes);
     this.world.schedule.after(this.world.takes("key"), () => {
       if (this.isGone) return;
+      // deno-lint-ignore no-control-regex
       const keys = /\x1b\[200~([^]*?)\x1b\[201~|\x1b\[[?\d;]*[a-z]|[^]/gu;
       for (const [key, paste] of text.matchAll(keys)) this.#press(key, paste);
     });

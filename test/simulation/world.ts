@@ -1,4 +1,4 @@
-import { Choices } from "./choices.ts";
+import type { Choices } from "./choices.ts";
 import { Schedule } from "./schedule.ts";
 import { type Timing, TIMINGS } from "./timings.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";

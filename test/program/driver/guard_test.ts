@@ -109,12 +109,15 @@ Deno.test("a guard ends processes that a tool starts meanwhile", async () => {
   }
 });
 
+/** How many users this test has been before. */
+let usersBefore = 0;
+
 Deno.test(skipIfLacking(OTHER_USER_LACK, {
   name: "a guard ends a run that reached the process limit",
   fn: async () => {
     const limit = 40;
-    // A user without other processes; root has no limit.
-    const user = `${60_000 + Deno.pid % 5000}`;
+    // A user without other processes, also when the test is repeated; root has no limit.
+    const user = `${60_000 + (Deno.pid + usersBefore++) % 5000}`;
     const limited = ["setpriv", "--reuid", user, "--clear-groups", "prlimit", `--nproc=${limit}`];
     const dirs = { configDir: "/nonexistent/config", twinDir: "/nonexistent/twin" };
     const guard = startGuard([...limited, "sh"], dirs);
