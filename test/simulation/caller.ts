@@ -1,6 +1,6 @@
 import type { Frame } from "../../src/wire/frame.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
-import type { Message, WayIn } from "../../src/session/message.ts";
+import type { Message, Priority, WayIn } from "../../src/session/message.ts";
 import type { World } from "./world.ts";
 
 /** What a simulated caller does. */
@@ -28,6 +28,9 @@ const REQUESTS: readonly [Request, ...Request[]] = [
   ["set_permission_mode", { mode: "acceptEdits" }],
   ["set_model", { model: "claude-haiku-5" }],
   ["get_context_usage", {}],
+  ["set_max_thinking_tokens", { max_thinking_tokens: 1000 }],
+  ["cancel_async_message", { message_uuid: uuidOf(2) }],
+  ["unheard_of", {}],
   ["mcp_status", {}],
 ];
 
@@ -99,8 +102,11 @@ export class Caller {
   #send(): void {
     const { way } = this.plan;
     const number = this.sent.length + 1;
-    const uuid = `00000000-0000-4000-8000-${`${number}`.padStart(12, "0")}`;
-    const message: Message = { text: `message ${number}`, way, ticket: `ticket ${number}`, uuid };
+    const priority = this.world.choices.pick<Priority>(["next", "next", "next", "now", "later"]);
+    const message: Message = {
+      ...{ text: `message ${number}`, way, ticket: `ticket ${number}`, uuid: uuidOf(number) },
+      ...(priority === "next" || this.plan.way !== "rendezvous" ? {} : { priority }),
+    };
     this.sent.push(message);
     this.world.send("caller", 0, { type: "message", message });
   }
@@ -154,6 +160,11 @@ export class Caller {
     // Only the first answer counts.
     if (reaction === "twice") say(ms + 1, !isAllowed);
   }
+}
+
+/** The id of a message, by its number. */
+function uuidOf(number: number): string {
+  return `00000000-0000-4000-8000-${`${number}`.padStart(12, "0")}`;
 }
 
 /** What a caller says to a question. */
