@@ -451,10 +451,7 @@ function withReport({ cast, tape }: Cassette, part: ReportPart): Cassette {
   const events = cast.events.map((event) => {
     if (!isReport(event)) return event;
     const effect = JSON.parse(event.data);
-    return {
-      ...event,
-      data: JSON.stringify({ ...effect, report: { ...effect.report, ...part } }),
-    };
+    return { ...event, data: JSON.stringify({ ...effect, report: { ...effect.report, ...part } }) };
   });
   return { cast: { ...cast, events }, tape };
 }

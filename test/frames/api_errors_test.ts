@@ -34,12 +34,7 @@ const ROWS: readonly Row[] = [
     "Please run /login · API Error: 401 Invalid bearer token",
   ],
   ["login", "authentication_failed", null, "Login expired · Please run /login"],
-  [
-    "login",
-    "authentication_failed",
-    403,
-    "Please run /login · API Error: 403 Request not allowed",
-  ],
+  ["login", "authentication_failed", 403, "Please run /login · API Error: 403 Request not allowed"],
   [
     "organisation",
     "oauth_org_not_allowed",
@@ -49,13 +44,7 @@ const ROWS: readonly Row[] = [
   ],
   ["billing", "billing_error", 400, "Credit balance is too low"],
   ["usage-limit", "rate_limit", 429, "You've hit your session limit · resets 3:04am (UTC)"],
-  [
-    "usage-limit",
-    "rate_limit",
-    429,
-    "You've hit your limit",
-    { apiError: "usage_limit_reached" },
-  ],
+  ["usage-limit", "rate_limit", 429, "You've hit your limit", { apiError: "usage_limit_reached" }],
   [
     "rate-limit",
     "rate_limit",
@@ -77,12 +66,7 @@ const ROWS: readonly Row[] = [
     "API Error: 500 Internal server error. This is a server-side issue.",
   ],
   ["server", "server_error", 503, "API Error: 503 Service Unavailable."],
-  [
-    "network",
-    "server_error",
-    null,
-    "API Error: Unable to connect to API (ConnectionRefused)",
-  ],
+  ["network", "server_error", null, "API Error: Unable to connect to API (ConnectionRefused)"],
   [
     "network",
     "server_error",
@@ -156,30 +140,24 @@ Deno.test("apiFailure() names the credential to renew", () => {
 
 Deno.test("apiFailure() says when a limit resets", () => {
   const limit = { error: "rate_limit", status: 429, apiError: "usage_limit_reached" };
-  for (
-    const [text, resetsAt, suggestion, seconds] of [
-      [
-        "You've hit your 5-hour limit · resets 2:50am (UTC)",
-        undefined,
-        /^Run it again after 2:50am \(UTC\)$/u,
-        Date.UTC(2026, 10, 23, 2, 50) / 1000,
-      ],
-      [
-        "You've hit your limit · resets Dec 9, 5pm (Asia/Tokyo) · /upgrade",
-        undefined,
-        /^Run it again after Dec 9, 5pm \(Asia\/Tokyo\)$/u,
-        Date.UTC(2026, 11, 9, 8) / 1000,
-      ],
-      ["You've hit your limit", 1_795_315_839, /^Run it again after Nov 2\d, 2026/u, 1_795_315_839],
-      ["You've hit your limit", undefined, /claude \/usage/u, undefined],
-      [
-        "You've hit your limit · resets soon",
-        undefined,
-        /^Run it again after soon$/u,
-        undefined,
-      ],
-    ] as const
-  ) {
+  const rows = [
+    [
+      "You've hit your 5-hour limit · resets 2:50am (UTC)",
+      undefined,
+      /^Run it again after 2:50am \(UTC\)$/u,
+      Date.UTC(2026, 10, 23, 2, 50) / 1000,
+    ],
+    [
+      "You've hit your limit · resets Dec 9, 5pm (Asia/Tokyo) · /upgrade",
+      undefined,
+      /^Run it again after Dec 9, 5pm \(Asia\/Tokyo\)$/u,
+      Date.UTC(2026, 11, 9, 8) / 1000,
+    ],
+    ["You've hit your limit", 1_795_315_839, /^Run it again after Nov 2\d, 2026/u, 1_795_315_839],
+    ["You've hit your limit", undefined, /claude \/usage/u, undefined],
+    ["You've hit your limit · resets soon", undefined, /^Run it again after soon$/u, undefined],
+  ] as const;
+  for (const [text, resetsAt, suggestion, seconds] of rows) {
     const found = failure({ ...limit, text, ...(resetsAt === undefined ? {} : { resetsAt }) });
     assertMatch(found.suggestion, suggestion);
     assertEquals(found.resetsAt, seconds, text);
@@ -196,23 +174,22 @@ const at = (year: number, month: number, day: number, hour: number, minute: numb
   Date.UTC(year, month - 1, day, hour, minute) / 1000;
 
 Deno.test("resetTime() reads a time as the next of its kind", () => {
-  for (
-    const [words, expected] of [
-      ["2:09am (UTC)", at(2026, 11, 23, 2, 9)],
-      ["2am (UTC)", at(2026, 11, 23, 2, 0)],
-      ["1:09am (UTC)", at(2026, 11, 23, 1, 9)],
-      ["1:08am (UTC)", at(2026, 11, 24, 1, 8)],
-      ["12am (UTC)", at(2026, 11, 24, 0, 0)],
-      ["12:30pm (UTC)", at(2026, 11, 23, 12, 30)],
-      ["11\u202fpm (UTC)", at(2026, 11, 23, 23, 0)],
-      ["3am (Europe/Berlin)", at(2026, 11, 23, 2, 0)],
-      ["9pm (America/New_York)", at(2026, 11, 23, 2, 0)],
-      ["Nov 25, 2:09am (UTC)", at(2026, 11, 25, 2, 9)],
-      ["Nov 25 at 2am (Asia/Kolkata)", at(2026, 11, 24, 20, 30)],
-      ["Jan 2, 2027, 5pm (UTC)", at(2027, 1, 2, 17, 0)],
-      ["Jul 1, 2027, 12pm (Europe/Berlin)", at(2027, 7, 1, 10, 0)],
-    ] as const
-  ) assertEquals(resetTime(words, NOW), expected, words);
+  const rows = [
+    ["2:09am (UTC)", at(2026, 11, 23, 2, 9)],
+    ["2am (UTC)", at(2026, 11, 23, 2, 0)],
+    ["1:09am (UTC)", at(2026, 11, 23, 1, 9)],
+    ["1:08am (UTC)", at(2026, 11, 24, 1, 8)],
+    ["12am (UTC)", at(2026, 11, 24, 0, 0)],
+    ["12:30pm (UTC)", at(2026, 11, 23, 12, 30)],
+    ["11\u202fpm (UTC)", at(2026, 11, 23, 23, 0)],
+    ["3am (Europe/Berlin)", at(2026, 11, 23, 2, 0)],
+    ["9pm (America/New_York)", at(2026, 11, 23, 2, 0)],
+    ["Nov 25, 2:09am (UTC)", at(2026, 11, 25, 2, 9)],
+    ["Nov 25 at 2am (Asia/Kolkata)", at(2026, 11, 24, 20, 30)],
+    ["Jan 2, 2027, 5pm (UTC)", at(2027, 1, 2, 17, 0)],
+    ["Jul 1, 2027, 12pm (Europe/Berlin)", at(2027, 7, 1, 10, 0)],
+  ] as const;
+  for (const [words, expected] of rows) assertEquals(resetTime(words, NOW), expected, words);
   const others = "|soon|25:00 (UTC)|13pm (UTC)|2:99am (UTC)|Foo 3, 2am (UTC)|2am (Nowhere/Else)|" +
     "2am|2am (UTC) 3am (UTC)";
   for (const words of others.split("|")) assertEquals(resetTime(words, NOW), undefined, words);
@@ -228,43 +205,44 @@ const NO_MODEL = "There's an issue with the selected model (m). It may not exist
 const FLAGGED = "API Error: Opus 5.5's safeguards flagged this message. Try rephrasing it.\n\n";
 
 Deno.test("printSentence() words an error as claude -p does", () => {
-  for (
-    const [interactive, printed = interactive] of [
-      [
-        "Please run /login · API Error: 401 Invalid bearer token",
-        "Failed to authenticate. API Error: 401 Invalid bearer token",
-      ],
-      [
-        `${NO_MODEL} Run /model to pick a different model.`,
-        `${NO_MODEL} Run --model to pick a different model.`,
-      ],
-      [
-        "Request too large (max 32MB). Double press esc to go back and try with a smaller file.",
-        "Request too large (max 32MB). Try with a smaller file.",
-      ],
-      [
-        `${TOO_LARGE} Run /compact, or double press esc to go back and remove attachments.`,
-        `${TOO_LARGE} Remove older images or compact the conversation.`,
-      ],
-      [
-        `${AGAINST_POLICY} Please double press esc to edit your last message or start a new ` +
-        "session for Claude Code to assist with a different task.\n\nRequest ID: req_1",
-        `${AGAINST_POLICY} Try rephrasing the request in a new session or change your model.` +
-        "\n\nRequest ID: req_1",
-      ],
-      [
-        `${FLAGGED}You can learn more: https://support.claude.com\n\nRequest ID: req_1`,
-        `${FLAGGED}Learn more: https://support.claude.com\n\nRequest ID: req_1`,
-      ],
-      ["Credit balance is too low"],
-      ["API Error: 529 Overloaded"],
-      ["Not logged in · Please run /login"],
-      ["API Error: 400 no\n\nYou can learn more: https://support.claude.com"],
-      [""],
-      // A search for the end of the sentence stays short.
-      ["\n\nYou can learn more: ".repeat(5000)],
-    ] as const
-  ) assertEquals(printSentence(interactive), printed);
+  const rows = [
+    [
+      "Please run /login · API Error: 401 Invalid bearer token",
+      "Failed to authenticate. API Error: 401 Invalid bearer token",
+    ],
+    [
+      `${NO_MODEL} Run /model to pick a different model.`,
+      `${NO_MODEL} Run --model to pick a different model.`,
+    ],
+    [
+      "Request too large (max 32MB). Double press esc to go back and try with a smaller file.",
+      "Request too large (max 32MB). Try with a smaller file.",
+    ],
+    [
+      `${TOO_LARGE} Run /compact, or double press esc to go back and remove attachments.`,
+      `${TOO_LARGE} Remove older images or compact the conversation.`,
+    ],
+    [
+      `${AGAINST_POLICY} Please double press esc to edit your last message or start a new ` +
+      "session for Claude Code to assist with a different task.\n\nRequest ID: req_1",
+      `${AGAINST_POLICY} Try rephrasing the request in a new session or change your model.` +
+      "\n\nRequest ID: req_1",
+    ],
+    [
+      `${FLAGGED}You can learn more: https://support.claude.com\n\nRequest ID: req_1`,
+      `${FLAGGED}Learn more: https://support.claude.com\n\nRequest ID: req_1`,
+    ],
+    ["Credit balance is too low"],
+    ["API Error: 529 Overloaded"],
+    ["Not logged in · Please run /login"],
+    ["API Error: 400 no\n\nYou can learn more: https://support.claude.com"],
+    [""],
+    // A search for the end of the sentence stays short.
+    ["\n\nYou can learn more: ".repeat(5000)],
+  ] as const;
+  for (const [interactive, printed = interactive] of rows) {
+    assertEquals(printSentence(interactive), printed);
+  }
 });
 
 /** The line that Claude Code writes instead of an answer. */
@@ -312,14 +290,13 @@ Deno.test("an exhausted limit has a frame and a name", () => {
 });
 
 Deno.test("an API error has a terminal_reason", () => {
-  for (
-    const [words, error, apiErrorStatus, reason] of [
-      ["Prompt is too long · x", "invalid_request", 400, "prompt_too_long"],
-      ["Prompt is too long", "invalid_request", undefined, "blocking_limit"],
-      ["Request too large (max 32MB).", "invalid_request", 413, "image_error"],
-      ["API Error: 500", "server_error", 500, "api_error"],
-    ] as const
-  ) {
+  const rows = [
+    ["Prompt is too long · x", "invalid_request", 400, "prompt_too_long"],
+    ["Prompt is too long", "invalid_request", undefined, "blocking_limit"],
+    ["Request too large (max 32MB).", "invalid_request", 413, "image_error"],
+    ["API Error: 500", "server_error", 500, "api_error"],
+  ] as const;
+  for (const [words, error, apiErrorStatus, reason] of rows) {
     const { terminal_reason } = resultOf(errorLine(words, { error, apiErrorStatus }));
     assertEquals(terminal_reason, reason);
   }
@@ -328,32 +305,30 @@ Deno.test("an API error has a terminal_reason", () => {
 Deno.test("notices for the screen alone have no frame", () => {
   const notice = (content: string) =>
     framesOf({ type: "system", subtype: "informational", content, level: "notice" }).length;
-  for (
-    const content of [
-      "Usage limit reached · continuing automatically at 2:50am",
-      "Usage limit reached · set to continue automatically at 2:50am",
-      "Streaming response ended before any complete data was received. Retrying without streaming.",
-      "Logging to ~/own/debug.log",
-      "/status checks your setup if Claude can't be reached",
-      "Auto mode lets Claude handle permission prompts automatically — …",
-    ]
-  ) assertEquals(notice(content), 0, content);
+  const contents = [
+    "Usage limit reached · continuing automatically at 2:50am",
+    "Usage limit reached · set to continue automatically at 2:50am",
+    "Streaming response ended before any complete data was received. Retrying without streaming.",
+    "Logging to ~/own/debug.log",
+    "/status checks your setup if Claude can't be reached",
+    "Auto mode lets Claude handle permission prompts automatically — …",
+  ];
+  for (const content of contents) assertEquals(notice(content), 0, content);
   assertEquals(notice("Something else"), 1);
 });
 
 Deno.test("apiRetryFrame() has the fields and classes of claude -p", () => {
-  for (
-    const [status, error] of [
-      [null, "unknown"],
-      [400, "unknown"],
-      [401, "authentication_failed"],
-      [403, "authentication_failed"],
-      [408, "server_error"],
-      [429, "rate_limit"],
-      [500, "server_error"],
-      [529, "overloaded"],
-    ] as const
-  ) {
+  const rows = [
+    [null, "unknown"],
+    [400, "unknown"],
+    [401, "authentication_failed"],
+    [403, "authentication_failed"],
+    [408, "server_error"],
+    [429, "rate_limit"],
+    [500, "server_error"],
+    [529, "overloaded"],
+  ] as const;
+  for (const [status, error] of rows) {
     const retry = { attempt: 2, maxRetries: 10, delayMs: 3000, status };
     assertEquals(apiRetryFrame(retry, { sessionId: "s", uuid: "u" }), {
       type: "system",

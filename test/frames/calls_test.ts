@@ -277,13 +277,12 @@ Deno.test("a long output is known by its beginning", () => {
 
 Deno.test("Claude Code's remark on a background shell is not printed", () => {
   const remark = "\n[exited with code 0]\n";
-  for (
-    const [task, told] of [
-      [{ backgroundTaskId: "b1" }, [["t", "b1", "k\n"], ["t", "b1", ""]]],
-      // Another command may print the same.
-      [{}, [["t", "b1", "k\n"], ["t", "b1", remark], ["t", "b1", ""]]],
-    ]
-  ) {
+  const rows = [
+    [{ backgroundTaskId: "b1" }, [["t", "b1", "k\n"], ["t", "b1", ""]]],
+    // Another command may print the same.
+    [{}, [["t", "b1", "k\n"], ["t", "b1", remark], ["t", "b1", ""]]],
+  ];
+  for (const [task, told] of rows) {
     const run = new ShellRun();
     run.push(bash("t", "echo k"));
     run.give(shell("b1", "echo k"), wrote("b1", `k\n${remark}`), over("b1"));

@@ -72,12 +72,7 @@ class CompactedRun extends FramesRun {
   frames: Frame[] = [];
 
   hook(event: string, ms: number, payload: Line = {}): void {
-    this.give({
-      type: "hook",
-      event,
-      payload: { trigger: "auto", ...payload },
-      ranAt: START + ms,
-    });
+    this.give({ type: "hook", event, payload: { trigger: "auto", ...payload }, ranAt: START + ms });
   }
 
   each(...lines: readonly Line[]): void {
@@ -128,15 +123,14 @@ Deno.test("a compaction is printed between the lines around it", () => {
 });
 
 Deno.test("a failed summary is printed with the API's words", () => {
-  for (
-    const [words, agent, reason] of [
-      ["API Error: 400 no", {}, "API Error: 400 no"],
-      ["Prompt is too long", {}, "exhausted"],
-      // This subagent failed meanwhile.
-      ["no", { agent_type: "Explore" }, "too_few_groups"],
-      ["no", { agent_id: undefined }, "too_few_groups"],
-    ] as const
-  ) {
+  const rows = [
+    ["API Error: 400 no", {}, "API Error: 400 no"],
+    ["Prompt is too long", {}, "exhausted"],
+    // This subagent failed meanwhile.
+    ["no", { agent_type: "Explore" }, "too_few_groups"],
+    ["no", { agent_id: undefined }, "too_few_groups"],
+  ] as const;
+  for (const [words, agent, reason] of rows) {
     const run = start();
     run.hook("PreCompact", 200);
     run.hook("StopFailure", 300, { agent_id: "x", ...agent, last_assistant_message: words });
@@ -234,17 +228,12 @@ Deno.test("lines written twice or late are printed once, in order", () => {
 });
 
 Deno.test("lines wait for a summary until the turn ends", () => {
-  for (
-    const [lines, before, after] of [
-      [[answer("done", 600)], "init", "init done"],
-      [[answer("done", 600), OVER], "init done", ""],
-      [
-        [BOUNDARY, answer("done", 600), OVER],
-        "init compacting <success> compact_boundary done",
-        "",
-      ],
-    ] as const
-  ) {
+  const rows = [
+    [[answer("done", 600)], "init", "init done"],
+    [[answer("done", 600), OVER], "init done", ""],
+    [[BOUNDARY, answer("done", 600), OVER], "init compacting <success> compact_boundary done", ""],
+  ] as const;
+  for (const [lines, before, after] of rows) {
     const run = start();
     run.hook("PreCompact", 400);
     run.hook("PostCompact", 510);
@@ -306,14 +295,13 @@ const NOTHING = "Error: No messages to compact";
 Deno.test("a failed typed compaction is printed with its reason", () => {
   const blocked = "Compaction blocked by PreCompact hook: [callback]";
   const aborted = "<API Error: Request was aborted.>";
-  for (
-    const [words, isResumed, told, result] of [
-      ["Too short.", true, "compacting <Too short.> init f", "Too short."],
-      ["Too short.", false, "init f", ""],
-      ["Compaction canceled.", true, `compacting ${aborted} init f`, ""],
-      [blocked, true, `compacting <skipped: ${blocked}> init f`, blocked],
-    ] as const
-  ) {
+  const rows = [
+    ["Too short.", true, "compacting <Too short.> init f", "Too short."],
+    ["Too short.", false, "init f", ""],
+    ["Compaction canceled.", true, `compacting ${aborted} init f`, ""],
+    [blocked, true, `compacting <skipped: ${blocked}> init f`, blocked],
+  ] as const;
+  for (const [words, isResumed, told, result] of rows) {
     const run = new CompactedRun();
     if (isResumed) run.give({ type: "earlier", entries: [entryOf(PROMPT)] });
     const content = `<local-command-stderr>${words}</local-command-stderr>`;

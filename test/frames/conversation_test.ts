@@ -102,13 +102,12 @@ Deno.test("a dead child's answer is waited for", () => {
     assertEquals(run.report, undefined);
     return run;
   };
-  for (
-    const end of [
-      (run: OneRun) => run.push(...LINES.slice(LAST)),
-      (run: OneRun) => run.pass("record"),
-      (run: OneRun) => run.give({ type: "signal", signal: "SIGINT" }),
-    ]
-  ) {
+  const ends = [
+    (run: OneRun) => run.push(...LINES.slice(LAST)),
+    (run: OneRun) => run.pass("record"),
+    (run: OneRun) => run.give({ type: "signal", signal: "SIGINT" }),
+  ];
+  for (const end of ends) {
     const run = early();
     end(run);
     assertEquals(run.outcome, [0, ANSWER]);
@@ -127,18 +126,17 @@ Deno.test("a child killed after its answer is a warning", () => {
   unwritten.give(KILLED);
   unwritten.pass("record");
   const others = "Claude Code was killed behind its answer by somebody else (SIGKILL)";
-  for (
-    const [run, warning] of [
-      [killed, others],
-      [slow, "Claude Code did not end within 5 s of its answer and was killed"],
-      [unpriced, `${others}, so the cost is not known`],
-      [
-        unwritten,
-        "Claude Code was killed before it had written its answer down: " +
-        "whoever resumes the session goes on without it",
-      ],
-    ] as const
-  ) {
+  const rows = [
+    [killed, others],
+    [slow, "Claude Code did not end within 5 s of its answer and was killed"],
+    [unpriced, `${others}, so the cost is not known`],
+    [
+      unwritten,
+      "Claude Code was killed before it had written its answer down: " +
+      "whoever resumes the session goes on without it",
+    ],
+  ] as const;
+  for (const [run, warning] of rows) {
     assertEquals(run.outcome, [0, ANSWER]);
     assertStringIncludes(run.report?.warning ?? "", warning);
   }
@@ -158,9 +156,8 @@ Deno.test("a conversation without messages prints nothing", () => {
 });
 
 Deno.test("a run without lines has a result that says why", () => {
-  for (
-    const [version, reason] of [[VERSION, "exit code 7"], [undefined, "it is not Claude Code"]]
-  ) {
+  const rows = [[VERSION, "exit code 7"], [undefined, "it is not Claude Code"]];
+  for (const [version, reason] of rows) {
     const run = new OneRun();
     run.give(exit({ kind: "exited", code: 7 }, version));
     assertEquals([kinds(run.frames), run.outcome], ["init result", [2, "internal_error"]]);
@@ -179,18 +176,15 @@ Deno.test("a child that refuses to start is quoted", () => {
   const run = new OneRun();
   run.give(...[...red].map(writes), ended(1));
   assertEquals([kinds(run.frames), run.outcome], ["result", [1, "refused"]]);
-  assertEquals(run.report?.problem, {
-    message: "Error: Invalid MCP configuration:\nno such file",
-  });
-  for (
-    const other of [
-      [writes(red), ended(2)],
-      [writes(""), ended(1)],
-      [writes("\x1b7\x1b[r\x1b8\x1b[?25hError"), ended(1)],
-      [writes(`Error: ${"x".repeat(9000)}`), writes("y"), ended(1)],
-      [writes(red), IDLE, ended(1)],
-    ]
-  ) {
+  assertEquals(run.report?.problem, { message: "Error: Invalid MCP configuration:\nno such file" });
+  const others = [
+    [writes(red), ended(2)],
+    [writes(""), ended(1)],
+    [writes("\x1b7\x1b[r\x1b8\x1b[?25hError"), ended(1)],
+    [writes(`Error: ${"x".repeat(9000)}`), writes("y"), ended(1)],
+    [writes(red), IDLE, ended(1)],
+  ];
+  for (const other of others) {
     const run = new OneRun();
     run.give(...other);
     assertEquals(run.outcome, [2, "internal_error"]);
@@ -212,12 +206,11 @@ Deno.test("a changed prompt fails by its line or hook", () => {
 });
 
 Deno.test("turns that the run's end started are not counted", () => {
-  for (
-    const [statuses, ...results] of [
-      [["completed", "killed"], [0, "success"], [1, "interrupted"]],
-      [["killed"], [0, "interrupted"]],
-    ] as const
-  ) {
+  const rows = [
+    [["completed", "killed"], [0, "success"], [1, "interrupted"]],
+    [["killed"], [0, "interrupted"]],
+  ] as const;
+  for (const [statuses, ...results] of rows) {
     const run = new OneRun();
     run.push(...LINES);
     const payload = { last_assistant_message: ANSWER, background_tasks: [{ id: "b" }] };
@@ -245,9 +238,7 @@ Deno.test("a question about a deferred line waits for it", () => {
   const caller = { idPrefix: "q", callbacks: [] };
   const params = { _meta: { "claudecode/toolUseId": "toolu_1" } };
   const asked = () => {
-    const run = new ConversationRun({
-      session: { conversation: true, version: VERSION, caller },
-    });
+    const run = new ConversationRun({ session: { conversation: true, version: VERSION, caller } });
     run.give({ type: "spawned" });
     run.push(prompt(), call("toolu_1", "add", {}));
     run.give({
@@ -316,13 +307,12 @@ Deno.test("a permission mode is printed when it changes", () => {
   const toolUses = new Map(
     ["EnterPlanMode", "Read"].map((name) => [name, { id: name, name, input: {} }]),
   );
-  for (
-    const [id, block, told] of [
-      ["EnterPlanMode", {}, ["plan"]],
-      ["EnterPlanMode", { is_error: true }, []],
-      ["Read", {}, []],
-    ] as const
-  ) {
+  const rows = [
+    ["EnterPlanMode", {}, ["plan"]],
+    ["EnterPlanMode", { is_error: true }, []],
+    ["Read", {}, []],
+  ] as const;
+  for (const [id, block, told] of rows) {
     const entry = entryOf(result(id, undefined, block));
     assertEquals<unknown>(modes(tellPlanning({ ...BEGUN, toolUses }, entry)), told);
   }
@@ -432,10 +422,7 @@ Deno.test("a model kept asleep by a project is a warning", () => {
     const run = scheduled({ session, report: keptAsleep ? { keptAsleep } : {} });
     run.give(ended(143));
     assertEquals(words(run), 'init user assistant "first"');
-    assertEquals(
-      run.report?.warning?.includes(".claude/scheduled_tasks.json"),
-      keptAsleep,
-    );
+    assertEquals(run.report?.warning?.includes(".claude/scheduled_tasks.json"), keptAsleep);
   }
 });
 

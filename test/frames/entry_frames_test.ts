@@ -27,17 +27,16 @@ const framesOf = (line: Line, context: FrameContext = CONTEXT): readonly Frame[]
   framesOfEntry(entryOf(line), context);
 
 Deno.test("prompts, attachments and bookkeeping have no frames", () => {
-  for (
-    const line of [
-      prompt(),
-      attached("date"),
-      OVER,
-      prompt("Operation stopped by hook: no", { isMeta: true }),
-      { type: "last-prompt" },
-      prompt("<local-command-stdout></local-command-stdout>"),
-      answer([], "a", { isSidechain: true }),
-    ]
-  ) assertEquals(framesOf(line), []);
+  const lines = [
+    prompt(),
+    attached("date"),
+    OVER,
+    prompt("Operation stopped by hook: no", { isMeta: true }),
+    { type: "last-prompt" },
+    prompt("<local-command-stdout></local-command-stdout>"),
+    answer([], "a", { isSidechain: true }),
+  ];
+  for (const line of lines) assertEquals(framesOf(line), []);
 });
 
 Deno.test("a subagent's loaded skills have frames, its own have none", () => {
@@ -60,30 +59,30 @@ Deno.test("a subagent's loaded skills have frames, its own have none", () => {
 Deno.test("words of a skill's shell hook have a tag", () => {
   const tagOf = (content: string, level = "warning") =>
     framesOf({ type: "system", subtype: "informational", content, level })[0]?.["tag"];
-  for (
-    const content of [
-      "PreSkillShellCommand:Bash says: I looked at it",
-      "Not run in /two: echo bad (blocked by hook: no)",
-      "Ran anyway in /two: echo bad (hook failed: broken)",
-    ]
-  ) assertEquals([tagOf(content), tagOf(content, "notice")], ["skill_shell_hook", undefined]);
+  const contents = [
+    "PreSkillShellCommand:Bash says: I looked at it",
+    "Not run in /two: echo bad (blocked by hook: no)",
+    "Ran anyway in /two: echo bad (hook failed: broken)",
+  ];
+  for (const content of contents) {
+    assertEquals([tagOf(content), tagOf(content, "notice")], ["skill_shell_hook", undefined]);
+  }
   assertEquals(tagOf("Stop says: Not run in /two"), undefined);
 });
 
 Deno.test("a blocked prompt says whether a hook has judged it", () => {
   const late = "UserPromptSubmit hook callback timed out after 1000ms";
   const failed = '[callback]: failed; blocking because onFailure is "block"';
-  for (
-    const [reason, outcome] of [
-      ["no", { kind: "blocked_by_hook", reason: "no" }],
-      [
-        `${failed}\nHook callback h failed`,
-        { kind: "no_verdict", no_verdict_kind: "hook_failed", reason: failed },
-      ],
-      [late, { kind: "no_verdict", no_verdict_kind: "callback_timed_out" }],
-      [`${late} or so`, { kind: "blocked_by_hook", reason: `${late} or so` }],
-    ] as const
-  ) {
+  const rows = [
+    ["no", { kind: "blocked_by_hook", reason: "no" }],
+    [
+      `${failed}\nHook callback h failed`,
+      { kind: "no_verdict", no_verdict_kind: "hook_failed", reason: failed },
+    ],
+    [late, { kind: "no_verdict", no_verdict_kind: "callback_timed_out" }],
+    [`${late} or so`, { kind: "blocked_by_hook", reason: `${late} or so` }],
+  ] as const;
+  for (const [reason, outcome] of rows) {
     const [frame] = framesOf({
       ...{ type: "system", subtype: "informational", preventContinuation: true },
       content: `UserPromptSubmit operation blocked by hook:\n${reason}`,
@@ -134,14 +133,13 @@ const denied = (content: string, toolDenialKind: string, decision: Line) => ({
 Deno.test("a denial has a frame if its tool is known", () => {
   const line = denied("No", "permission-rule", { source: "config", reasonType: "rule" });
   const subagent = { agentId: "a", toolUseId: "c", type: "x", description: "d" };
-  for (
-    const [context, expected] of [
-      [KNOWN, "permission_denied user"],
-      [CONTEXT, "user"],
-      // Where a tool decides on permissions, claude -p does not print it.
-      [{ ...KNOWN, denialsUntold: true }, "user"],
-    ] as const
-  ) assertEquals(kinds(framesOf(line, context)), expected);
+  const rows = [
+    [KNOWN, "permission_denied user"],
+    [CONTEXT, "user"],
+    // Where a tool decides on permissions, claude -p does not print it.
+    [{ ...KNOWN, denialsUntold: true }, "user"],
+  ] as const;
+  for (const [context, expected] of rows) assertEquals(kinds(framesOf(line, context)), expected);
   assertEquals(framesOf(line, { ...KNOWN, subagent })[0]?.["agent_id"], "a");
 });
 
@@ -158,35 +156,30 @@ function reasonsIn(line: Line, context: FrameContext = KNOWN) {
 Deno.test("a denial says that nobody can permit the call", () => {
   const call = { tool: "Bash", input: { command: "x" }, cwd: "/" };
   const config = { decision: "reject", source: "config" };
-  for (
-    const [content, expected] of [
-      [
-        denialWords({ tool: "Read", input: {}, cwd: "/" }),
-        [undefined, undefined, "user-rejected", config],
-      ],
-      [
-        denialWords(call),
-        ["other", "This command requires approval", "user-rejected", config],
-      ],
-      [denialWords(call, { unattended: true }), [
-        "asyncAgent",
-        "no approval surface in this session; permission request denied automatically",
-        "permission-rule",
-        { ...config, reason_type: "asyncAgent" },
-      ]],
-    ] as const
-  ) {
+  const rows = [
+    [
+      denialWords({ tool: "Read", input: {}, cwd: "/" }),
+      [undefined, undefined, "user-rejected", config],
+    ],
+    [denialWords(call), ["other", "This command requires approval", "user-rejected", config]],
+    [denialWords(call, { unattended: true }), [
+      "asyncAgent",
+      "no approval surface in this session; permission request denied automatically",
+      "permission-rule",
+      { ...config, reason_type: "asyncAgent" },
+    ]],
+  ] as const;
+  for (const [content, expected] of rows) {
     const line = denied(content, "hook", { source: "hook", reasonType: "hook" });
     assertEquals<unknown>(reasonsIn(line), expected);
   }
   const unchecked = "Auto mode is unavailable: its safety check does not run for this session, " +
     "so Bash was not run. Go on.";
-  for (
-    const [content, code, reason] of [
-      [unchecked, "auto_mode_no_check_in_session", "Classifier unavailable"],
-      ["Auto mode is off", undefined, undefined],
-    ]
-  ) {
+  const cases = [
+    [unchecked, "auto_mode_no_check_in_session", "Classifier unavailable"],
+    ["Auto mode is off", undefined, undefined],
+  ];
+  for (const [content, code, reason] of cases) {
     const line = denied(`${content}`, "auto", { source: "config", reasonType: "classifier" });
     const [frame] = framesOf(line, KNOWN);
     assertEquals([frame?.["decision_reason_code"], frame?.["decision_reason"]], [code, reason]);
@@ -247,13 +240,12 @@ Deno.test("init leaves out unknown facts, and lists are empty", () => {
 });
 
 Deno.test("init says whether commands run in a sandbox", () => {
-  for (
-    const [facts, expected] of [
-      [{ sandboxed: false }, false],
-      [{ sandboxed: true }, true],
-      [{ sandboxed: false, described: { sandbox_enabled: true } }, true],
-    ] as const
-  ) assertEquals(init(facts)["sandbox_enabled"], expected);
+  const rows = [
+    [{ sandboxed: false }, false],
+    [{ sandboxed: true }, true],
+    [{ sandboxed: false, described: { sandbox_enabled: true } }, true],
+  ] as const;
+  for (const [facts, expected] of rows) assertEquals(init(facts)["sandbox_enabled"], expected);
 });
 
 Deno.test("init lists tools and commands as claude -p does", () => {

@@ -171,10 +171,7 @@ Deno.test("a result within an answer is printed there", () => {
   events(run, 1, stop(1), ...OVER);
   run.push(line("m", CALL), result("c"), line("m", other));
   asks(run, 2);
-  assertEquals(
-    outline(run.take()),
-    "<tool_use> user <tool_use> stop:1 message-delta message-stop",
-  );
+  assertEquals(outline(run.take()), "<tool_use> user <tool_use> stop:1 message-delta message-stop");
   run.push(result("d"));
   assertEquals(outline(run.take()), "user status");
 });
@@ -335,10 +332,7 @@ Deno.test("events keep their order, whenever lines are read", () => {
         if (type === "assistant") counts.push((counts.pop() ?? 0) + 1);
         if ((event as StreamEvent | undefined)?.type === "message_stop") counts.push(0);
       }
-      assertEquals(counts, [
-        ...answers.map(({ words, tool }) => words.length + (tool ? 1 : 0)),
-        0,
-      ]);
+      assertEquals(counts, [...answers.map(({ words, tool }) => words.length + (tool ? 1 : 0)), 0]);
     }),
     { numRuns: 20 },
   );
@@ -367,9 +361,7 @@ Deno.test("thoughts are estimated by the API's count, else their length", () => 
       thinkingEstimate(before, { type: "content_block_delta", index: 0, ...delta && { delta } }),
       {
         estimate,
-        ...added > 0 && {
-          said: { estimated_tokens: estimate, estimated_tokens_delta: added },
-        },
+        ...added > 0 && { said: { estimated_tokens: estimate, estimated_tokens_delta: added } },
       },
     );
   }
@@ -406,10 +398,7 @@ Deno.test("an answer's times are those of its first block", () => {
   const askedAt = [11, 31, NaN].map((since) => firstTimes(heard, since)?.askedAt);
   assertEquals(askedAt, [30, undefined, undefined]);
   assertEquals(firstTimes(forgetFirsts(heard, 20), 0)?.askedAt, 30);
-  assertEquals(
-    heardOf([1, 1, event("message_start")], [2, 1, { kind: "limits" }]),
-    NOTHING_HEARD,
-  );
+  assertEquals(heardOf([1, 1, event("message_start")], [2, 1, { kind: "limits" }]), NOTHING_HEARD);
   const asked = heardOf([1, 1, ASKS]);
   assertEquals(hearFirsts(asked, { type: "stream", at: 2, request: 1, part: event("x") }), asked);
 });
@@ -418,13 +407,14 @@ Deno.test("timesToFirst() counts from the prompt", () => {
   const times = { askedAt: 100, begunAt: 150, contentAt: 151.4, wholeAt: 200 };
   const { contentAt: _, wholeAt: __, ...early } = times;
   const asked = { ttft_stream_ms: 100, time_to_request_ms: 50 };
-  for (
-    const [given, promptAt, expected] of [
-      [times, 1050, { ...asked, ttft_ms: 150, first_content_frame_ms: 101 }],
-      [early, 1050, asked],
-      [undefined, 1050, {}],
-      [times, 1101, {}],
-      [times, NaN, {}],
-    ] as const
-  ) assertEquals<unknown>(timesToFirst(given, { startedAt: 1000, promptAt }), expected);
+  const rows = [
+    [times, 1050, { ...asked, ttft_ms: 150, first_content_frame_ms: 101 }],
+    [early, 1050, asked],
+    [undefined, 1050, {}],
+    [times, 1101, {}],
+    [times, NaN, {}],
+  ] as const;
+  for (const [given, promptAt, expected] of rows) {
+    assertEquals<unknown>(timesToFirst(given, { startedAt: 1000, promptAt }), expected);
+  }
 });

@@ -49,18 +49,17 @@ Deno.test("hookEndIn() reads how a hook has ended", () => {
     });
   const error = { stdout: "x\n", exitCode: 7, outcome: "error" };
   const written = { stdout: "out\n", stderr: "err\n", exitCode: 0 };
-  for (
-    const [line, end] of [
-      [ofCheck("hook_success", written), { ...written, outcome: "success" }],
-      [failed("one\ntwo"), { ...error, stderr: "one\ntwo\n" }],
-      [failed("No stderr output"), { ...error, stderr: "" }],
-      [
-        ofCheck("hook_cancelled", { timedOut: true }),
-        { stdout: "", stderr: "", exitCode: 1, outcome: "cancelled" },
-      ],
-      [ofCheck("hook_additional_context", { content: ["x"] }), undefined],
-    ] as const
-  ) assertEquals<unknown>(endOf(line), end);
+  const rows = [
+    [ofCheck("hook_success", written), { ...written, outcome: "success" }],
+    [failed("one\ntwo"), { ...error, stderr: "one\ntwo\n" }],
+    [failed("No stderr output"), { ...error, stderr: "" }],
+    [
+      ofCheck("hook_cancelled", { timedOut: true }),
+      { stdout: "", stderr: "", exitCode: 1, outcome: "cancelled" },
+    ],
+    [ofCheck("hook_additional_context", { content: ["x"] }), undefined],
+  ] as const;
+  for (const [line, end] of rows) assertEquals<unknown>(endOf(line), end);
 });
 
 Deno.test("hookEndIn() finds a hook that blocks with exit code 2", () => {
@@ -74,26 +73,25 @@ Deno.test("hookEndIn() finds a hook that blocks with exit code 2", () => {
       blockingError: { blockingError, command },
     });
   const feedback = `Stop hook feedback:\n[${command}]: no\n`;
-  for (
-    const [line, end] of [
-      [blocking(`[${command}]: no\n`, command), blocked],
-      [{
-        type: "system",
-        subtype: "informational",
-        preventContinuation: true,
-        content:
-          `UserPromptSubmit operation blocked by hook:\n[${command}]: no\n\n\nOriginal prompt: Hi`,
-      }, blocked],
-      // A hook that blocks with JSON has succeeded, and its output is not on record.
-      [blocking("because", command), undefined],
-      [gave("PreToolUse:Bash hook error: because"), undefined],
-      // A caller's hook is a request that the caller has received.
-      [gave(`PreToolUse:Bash hook error: ${failed}`), undefined],
-      [blocking(failed, "callback"), undefined],
-      // Users may say so, too.
-      [prompt(feedback), undefined],
-    ] as const
-  ) assertEquals(endOf(line), end);
+  const rows = [
+    [blocking(`[${command}]: no\n`, command), blocked],
+    [{
+      type: "system",
+      subtype: "informational",
+      preventContinuation: true,
+      content:
+        `UserPromptSubmit operation blocked by hook:\n[${command}]: no\n\n\nOriginal prompt: Hi`,
+    }, blocked],
+    // A hook that blocks with JSON has succeeded, and its output is not on record.
+    [blocking("because", command), undefined],
+    [gave("PreToolUse:Bash hook error: because"), undefined],
+    // A caller's hook is a request that the caller has received.
+    [gave(`PreToolUse:Bash hook error: ${failed}`), undefined],
+    [blocking(failed, "callback"), undefined],
+    // Users may say so, too.
+    [prompt(feedback), undefined],
+  ] as const;
+  for (const [line, end] of rows) assertEquals(endOf(line), end);
   assertEquals(hookEndIn(entryOf(gave(`PreToolUse:Bash hook error: [${command}]: no\n`))), {
     name: "PreToolUse:Bash",
     event: "PreToolUse",
@@ -110,16 +108,15 @@ Deno.test("hookEndIn() skips this program's own hooks", () => {
   const script = "'/tmp/claude-print-0/1-2-3/own/hook'";
   const exitOf = (more: Line) =>
     endOf(ofCheck("hook_success", { stdout: "{}\n", stderr: "", exitCode: 0, ...more }))?.exitCode;
-  for (
-    const command of [
-      `. ${script}`,
-      `set -- asks; . ${script}`,
-      `set -- asks 12; . ${script}`,
-      `exec /bin/sh ${script} asks 12`,
-      // A hook of the caller's.
-      "callback",
-    ]
-  ) assertEquals(exitOf({ command }), undefined);
+  const commands = [
+    `. ${script}`,
+    `set -- asks; . ${script}`,
+    `set -- asks 12; . ${script}`,
+    `exec /bin/sh ${script} asks 12`,
+    // A hook of the caller's.
+    "callback",
+  ];
+  for (const command of commands) assertEquals(exitOf({ command }), undefined);
   for (const command of [`. ${script}; cat`, ". ./own/hook", `set -- a 'x'; . ${script}`]) {
     assertEquals(exitOf({ command }), 0);
   }
@@ -162,23 +159,22 @@ Deno.test("hookRemarks() prints messages of hooks and failed Stop hooks", () => 
     ...more,
   });
   const problem = "stop hook problem · ctrl+o to see";
-  for (
-    const [line, told, version = VERSION] of [
-      [ofCheck("hook_system_message", { content: "look" }), ["PreToolUse:Bash says: look"]],
-      [ofCheck("hook_system_message", { content: "look", hookEvent: "SessionStart" }), []],
-      [
-        ofCheck("hook_cancelled", { timedOut: true }),
-        ["A hook didn't answer in time, so it didn't check this action."],
-      ],
-      [summary([]), []],
-      [summary([OUTPUT_REMINDER]), []],
-      [summary(["odd", OUTPUT_REMINDER]), [problem]],
-      [summary(["odd"]), ["Stop hook error occurred · ctrl+o to see"], "2.1.285"],
-      // This program's hook has said all before it is stopped with its child.
-      [summary(["odd"], { hookInfos: [own] }), []],
-      [summary(["odd"], { hookInfos: [own, { command: "make test" }] }), [problem]],
-    ] as const
-  ) {
+  const rows = [
+    [ofCheck("hook_system_message", { content: "look" }), ["PreToolUse:Bash says: look"]],
+    [ofCheck("hook_system_message", { content: "look", hookEvent: "SessionStart" }), []],
+    [
+      ofCheck("hook_cancelled", { timedOut: true }),
+      ["A hook didn't answer in time, so it didn't check this action."],
+    ],
+    [summary([]), []],
+    [summary([OUTPUT_REMINDER]), []],
+    [summary(["odd", OUTPUT_REMINDER]), [problem]],
+    [summary(["odd"]), ["Stop hook error occurred · ctrl+o to see"], "2.1.285"],
+    // This program's hook has said all before it is stopped with its child.
+    [summary(["odd"], { hookInfos: [own] }), []],
+    [summary(["odd"], { hookInfos: [own, { command: "make test" }] }), [problem]],
+  ] as const;
+  for (const [line, told, version = VERSION] of rows) {
     const frames = hookRemarks(entryOf(line), { version, sessionId: "s", newUuid: () => "new" });
     assertEquals<unknown>(frames.map((frame) => frame["text"] ?? frame["content"]), told);
   }
@@ -210,20 +206,21 @@ function ordered(names: string, order: (frames: readonly Frame[]) => readonly Fr
 }
 
 Deno.test("parallel hooks all start before the first one ends", () => {
-  for (
-    const [told, expected = told] of [
-      ["assistant +P -P ! +P -P ! user", "assistant +P +P -P -P ! ! user"],
-      ["+P -P +P -P +P -P", "+P +P +P -P -P -P"],
-      ["+P -P +Q -Q +Q -Q", "+P -P +Q +Q -Q -Q"],
-      // The model reads the feedback of a Stop hook in between.
-      ["+Stop -Stop user +Stop -Stop", "+Stop +Stop -Stop user -Stop"],
-      ["+Stop -Stop ! +Stop -Stop !", "+Stop +Stop -Stop ! -Stop !"],
-      ["+P -P"],
-      ["+P -P user +P -P"],
-      ["+Stop -Stop assistant +Stop -Stop"],
-      ["+P -P ! assistant ! user"],
-    ] as const
-  ) assertEquals(ordered(told, besideEachOther), expected);
+  const rows = [
+    ["assistant +P -P ! +P -P ! user", "assistant +P +P -P -P ! ! user"],
+    ["+P -P +P -P +P -P", "+P +P +P -P -P -P"],
+    ["+P -P +Q -Q +Q -Q", "+P -P +Q +Q -Q -Q"],
+    // The model reads the feedback of a Stop hook in between.
+    ["+Stop -Stop user +Stop -Stop", "+Stop +Stop -Stop user -Stop"],
+    ["+Stop -Stop ! +Stop -Stop !", "+Stop +Stop -Stop ! -Stop !"],
+    ["+P -P"],
+    ["+P -P user +P -P"],
+    ["+Stop -Stop assistant +Stop -Stop"],
+    ["+P -P ! assistant ! user"],
+  ] as const;
+  for (const [told, expected = told] of rows) {
+    assertEquals(ordered(told, besideEachOther), expected);
+  }
 });
 
 Deno.test("a subagent ends before the hooks after its call", () => {
@@ -231,17 +228,18 @@ Deno.test("a subagent ends before the hooks after its call", () => {
   const post = "+PostToolUse:Agent +PostToolUse:Agent -PostToolUse:Agent -PostToolUse:Agent";
   const failed = post.replaceAll("Use:", "UseFailure:");
   const over = "task_updated task_notification";
-  for (
-    const [told, expected = told] of [
-      [`${pre} ${post} ! ${over} user !`, `${pre} ${over} ${post} ! user !`],
-      [`${failed} ${over} user`, `${over} ${failed} user`],
-      [`${post} ${over} user ${post} ${over} user`, `${over} ${post} user ${over} ${post} user`],
-      [`${over} ${post} user`],
-      [`${post} user ${over} user`],
-      [`${pre} ! ${over} user`],
-      ["+PostToolUse:Bash -PostToolUse:Bash task_notification user"],
-    ] as const
-  ) assertEquals(ordered(told, behindSubagents), expected);
+  const rows = [
+    [`${pre} ${post} ! ${over} user !`, `${pre} ${over} ${post} ! user !`],
+    [`${failed} ${over} user`, `${over} ${failed} user`],
+    [`${post} ${over} user ${post} ${over} user`, `${over} ${post} user ${over} ${post} user`],
+    [`${over} ${post} user`],
+    [`${post} user ${over} user`],
+    [`${pre} ! ${over} user`],
+    ["+PostToolUse:Bash -PostToolUse:Bash task_notification user"],
+  ] as const;
+  for (const [told, expected = told] of rows) {
+    assertEquals(ordered(told, behindSubagents), expected);
+  }
 });
 
 /** All hooks of the end of the turn have ended. */
@@ -257,13 +255,12 @@ const told = (run: FramesRun) =>
 const BOTH = ["hook_started", "hook_started", "fast", "slow"];
 
 Deno.test("Stop hooks are printed together once all have ended", () => {
-  for (
-    const end of [
-      (run: FramesRun) => run.push(STOPPED),
-      // A hook that was killed writes no end.
-      (run: FramesRun) => run.finish(),
-    ]
-  ) {
+  const ends = [
+    (run: FramesRun) => run.push(STOPPED),
+    // A hook that was killed writes no end.
+    (run: FramesRun) => run.finish(),
+  ];
+  for (const end of ends) {
     const run = begun({ hookEvents: true });
     run.push(text("answer"), stop("fast"));
     assertEquals(told(run), ["assistant"], "the answer does not wait");
@@ -335,8 +332,5 @@ Deno.test("hooks are printed where they ran, wherever they are written", () => {
       twice("PreToolUse", "PostToolUse", "PostToolUse")
     } informational user ${twice("Stop")}`,
   );
-  assertEquals(
-    printed(lines, {}),
-    "SessionStart SessionStart init assistant informational user",
-  );
+  assertEquals(printed(lines, {}), "SessionStart SessionStart init assistant informational user");
 });

@@ -25,11 +25,7 @@ const RECORDED = new URL(
 );
 const LINES = Deno.readTextFileSync(RECORDED).trimEnd().split("\n");
 
-const SHAPE = {
-  type: "api-request-shape",
-  shapeHash: "h",
-  shape: { tools: [{ name: "Bash" }] },
-};
+const SHAPE = { type: "api-request-shape", shapeHash: "h", shape: { tools: [{ name: "Bash" }] } };
 const AGENTS = attached("agent_listing_delta", { addedTypes: ["Explore"] });
 const SKILLS = attached("skill_listing", { names: ["verify"] });
 
@@ -69,15 +65,14 @@ Deno.test("a slash command's prompt and its text have no frames", () => {
 
 Deno.test("a session begins with its last given title", () => {
   const before = { results: 1, totalUsd: 0, apiDurationMs: 0 };
-  for (
-    const [options, given, told] of [
-      [{}, [], ["init"]],
-      [{ title: "Mine" }, [], ["Mine", "init"]],
-      [{}, ["One", "Two", ""], ["Two", "init"]],
-      [{ title: "Mine" }, ["One"], ["Mine", "init"]],
-      [{ title: "Mine", before }, [], ["init"]],
-    ] as const
-  ) {
+  const rows = [
+    [{}, [], ["init"]],
+    [{ title: "Mine" }, [], ["Mine", "init"]],
+    [{}, ["One", "Two", ""], ["Two", "init"]],
+    [{ title: "Mine" }, ["One"], ["Mine", "init"]],
+    [{ title: "Mine", before }, [], ["init"]],
+  ] as const;
+  for (const [options, given, told] of rows) {
     const run = new FramesRun(options);
     const entries = given.map((customTitle) => entryOf({ type: "custom-title", customTitle }));
     run.give({ type: "earlier", entries });
@@ -131,14 +126,13 @@ Deno.test("an unannounced retry is printed before the next answer", () => {
 
 Deno.test("a request that is not repeated is no retry", () => {
   const failed = { ...text("API Error"), isApiErrorMessage: true };
-  for (
-    const [name, fault, ...lines] of [
-      ["a bad request", { ...FAULT, status: 400 }, text("Hello")],
-      ["too many attempts", { ...FAULT, attempt: 11 }, text("Hello")],
-      ["another model", { ...FAULT, attempt: 3, status: 529 }, text("Hello")],
-      ["a failed turn", FAULT, failed, text("Hello")],
-    ] as const
-  ) {
+  const rows = [
+    ["a bad request", { ...FAULT, status: 400 }, text("Hello")],
+    ["too many attempts", { ...FAULT, attempt: 11 }, text("Hello")],
+    ["another model", { ...FAULT, attempt: 3, status: 529 }, text("Hello")],
+    ["a failed turn", FAULT, failed, text("Hello")],
+  ] as const;
+  for (const [name, fault, ...lines] of rows) {
     const run = begun();
     run.give({ type: "fault", fault });
     for (const line of lines) run.push(line);
@@ -168,12 +162,11 @@ Deno.test("an answer written before the session's description is printed after",
     { ...SKILLS, uuid: "s", parentUuid: "g" },
     answer([], "m", { uuid: "a", parentUuid: "s" }),
   ] as const;
-  for (
-    const [first, later] of [
-      [[answered], [asked, agents, skills, SHAPE, REQUEST]],
-      [[asked, agents, skills, answered], [SHAPE, REQUEST]],
-    ]
-  ) {
+  const rows = [
+    [[answered], [asked, agents, skills, SHAPE, REQUEST]],
+    [[asked, agents, skills, answered], [SHAPE, REQUEST]],
+  ];
+  for (const [first, later] of rows) {
     const run = new FramesRun();
     run.push(...first ?? []);
     assertEquals([run.take(), run.due("init")], [[], 10_000]);
@@ -218,15 +211,14 @@ Deno.test("an older version's session begins with its skills", () => {
     request: 1,
     part: { kind: "request", offer: { tools: ["Bash"], fast: false } },
   };
-  for (
-    const [options, news, told] of [
-      [{}, [], "init"],
-      [{ heard: true }, [], ""],
-      [{ heard: true }, [offer], "init"],
-      [{ partial: "exact" }, [], ""],
-      [{ partial: "exact" }, [offer], "init status"],
-    ] as const
-  ) {
+  const rows = [
+    [{}, [], "init"],
+    [{ heard: true }, [], ""],
+    [{ heard: true }, [offer], "init"],
+    [{ partial: "exact" }, [], ""],
+    [{ partial: "exact" }, [offer], "init status"],
+  ] as const;
+  for (const [options, news, told] of rows) {
     const run = new FramesRun(options);
     run.give(...news);
     run.push(old(prompt()), old(AGENTS));
@@ -315,12 +307,11 @@ Deno.test("a turn begins with the model that its command names", () => {
   const session = attached("model", { identity: { modelId: "opus" } });
   const named = attached("command_permissions", { allowedTools: [], model: "haiku" });
   const command = prompt("<command-message>a</command-message>");
-  for (
-    const [lines, model] of [
-      [[command, session, named], "haiku"],
-      [[named, command, session], "opus"],
-    ] as const
-  ) {
+  const rows = [
+    [[command, session, named], "haiku"],
+    [[named, command, session], "opus"],
+  ] as const;
+  for (const [lines, model] of rows) {
     const run = new FramesRun();
     run.push(...lines, { ...REQUEST, params: {} });
     assertEquals(fieldsOf(run.take(), "init", "model"), [[model]]);
@@ -362,10 +353,7 @@ Deno.test("a blank message is answered without the model", () => {
 
 Deno.test("a child's first answer has an init of its own", () => {
   const run = new FramesRun({});
-  run.settle({
-    text: "/logout",
-    settled: { kind: "local", text: "not here", version: VERSION },
-  });
+  run.settle({ text: "/logout", settled: { kind: "local", text: "not here", version: VERSION } });
   run.take();
   run.give({ type: "message", message: { text: "Hi", way: "rendezvous" } });
   run.push({ ...line("answer", 2), parentUuid: "p" }, prompt(), REQUEST);

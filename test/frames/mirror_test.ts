@@ -52,9 +52,7 @@ Deno.test("a forked session is mirrored with its copied lines", () => {
 Deno.test("lines that wait for the session's beginning are mirrored once", () => {
   const [asked, answered] = [
     prompt("hi", { version: VERSION }),
-    answer([], "m", {
-      version: VERSION,
-    }),
+    answer([], "m", { version: VERSION }),
   ];
   const run = new FramesRun({ mirrorPath: PATH });
   run.give(line(answered), READ);
@@ -126,14 +124,13 @@ Deno.test("mirrored lines have the caller's message ids", () => {
     run.give({ type: "message", message: { text, way: "rendezvous", uuid } });
   run.give({ type: "spawned" }, { type: "status", status: "idle" }, { type: "reachable" });
   say("one", "given-1");
-  for (
-    const [written, entries] of [
-      [snapshot("line-1"), []],
-      [asked("line-1"), [snapshot("given-1"), asked("given-1")]],
-      [update, [update]],
-      [boundary("line-1"), [boundary("given-1")]],
-    ] as const
-  ) {
+  const rows = [
+    [snapshot("line-1"), []],
+    [asked("line-1"), [snapshot("given-1"), asked("given-1")]],
+    [update, [update]],
+    [boundary("line-1"), [boundary("given-1")]],
+  ] as const;
+  for (const [written, entries] of rows) {
     run.give(line(written), READ);
     assertEquals<unknown>(told(), entries);
   }

@@ -141,15 +141,14 @@ Deno.test("an answer displayed before the lines of its calls waits", () => {
     call: (run) => run.push(line("m", CALL, "tool_use")),
     result: (run) => run.push(result("c")),
   };
-  for (
-    const order of [
-      "batch display call result",
-      "batch call display result",
-      "call batch result display",
-      "call result batch display",
-      "call batch display result",
-    ]
-  ) {
+  const orders = [
+    "batch display call result",
+    "batch call display result",
+    "call batch result display",
+    "call result batch display",
+    "call batch display result",
+  ];
+  for (const order of orders) {
     const run = begun();
     for (const step of order.split(" ")) steps[step]?.(run);
     assertEquals(
@@ -174,10 +173,7 @@ Deno.test("a structured answer's result comes before the answer's end", () => {
     const run = begun({ output: true });
     if (isAtOnce) run.push(given, result("c"));
     else for (const line of [given, result("c")]) run.push(line);
-    assertEquals(
-      outline(run.take().slice(-4)),
-      "stop:0 message-delta:tool_use user message-stop",
-    );
+    assertEquals(outline(run.take().slice(-4)), "stop:0 message-delta:tool_use user message-stop");
   }
 });
 
@@ -254,23 +250,19 @@ Deno.test("a repeated request has one status", () => {
   run.push(prompt());
   run.pass("init");
   displays(run, 0, "a\n");
-  assertEquals(
-    outline(run.take()),
-    "init status api_retry message-start start:0:text delta:0:a|",
-  );
+  assertEquals(outline(run.take()), "init status api_retry message-start start:0:text delta:0:a|");
 });
 
 Deno.test("hooks of others and bad payloads print nothing", () => {
   const run = begun();
-  for (
-    const more of [
-      { agent_id: "x" },
-      { session_id: "other" },
-      ...[-1, 0.5, "0", undefined, Infinity].map((index) => ({ index })),
-      { message_id: 1 },
-      { delta: null },
-    ]
-  ) displays(run, 0, "a", more);
+  const others = [
+    { agent_id: "x" },
+    { session_id: "other" },
+    ...[-1, 0.5, "0", undefined, Infinity].map((index) => ({ index })),
+    { message_id: 1 },
+    { delta: null },
+  ];
+  for (const more of others) displays(run, 0, "a", more);
   assertEquals(run.take(), []);
 });
 

@@ -308,15 +308,14 @@ const costs = (frames: readonly AnyFrame[]) =>
   });
 
 Deno.test("an early result keeps its place and its price", () => {
-  for (
-    const [reading, expected] of [
-      [{ early: true }, [[undefined]]],
-      [{ prices: [0, 0.25] }, [[0.25, 0.25]]],
-      // The next frame is printed after the result, which has the cost so far.
-      [{ prices: [0] }, [[0]]],
-      [{ prices: [0], atOnce: true }, [[0]]],
-    ] as const
-  ) {
+  const rows = [
+    [{ early: true }, [[undefined]]],
+    [{ prices: [0, 0.25] }, [[0.25, 0.25]]],
+    // The next frame is printed after the result, which has the cost so far.
+    [{ prices: [0] }, [[0]]],
+    [{ prices: [0], atOnce: true }, [[0]]],
+  ] as const;
+  for (const [reading, expected] of rows) {
     const frames = read(BACKGROUND, reading).take();
     assertEquals(frames.map(outline), PRINTED.map(outline));
     assertEquals<unknown>(costs(frames), expected);

@@ -59,11 +59,7 @@ const ROWS: Readonly<Record<string, readonly [Headers | undefined, object]>> = {
     },
   ],
   "a warning of the API": [
-    {
-      "5h-surpassed-threshold": "0.9",
-      "5h-utilization": "0.93",
-      "overage-status": "rejected",
-    },
+    { "5h-surpassed-threshold": "0.9", "5h-utilization": "0.93", "overage-status": "rejected" },
     {
       ...{ ...WARNING, ...LIMIT, utilization: 0.93, surpassedThreshold: 0.9 },
       overageStatus: "rejected",
@@ -100,14 +96,15 @@ Deno.test("rateLimitInfo() says what claude -p says of limits", () => {
 
 Deno.test("rateLimitInfo() is news where claude -p prints it again", () => {
   const { mark } = infoOf({});
-  for (
-    const [headers, isNews] of [
-      [{}, false],
-      [{ "5h-utilization": "0.421" }, false],
-      [{ "5h-utilization": "0.43" }, true],
-      [{ reset: `${RESET + 1}` }, true],
-      [{ fallback: "available" }, true],
-      [{ "7d-status": "rejected" }, true],
-    ] as const
-  ) assertEquals(infoOf(headers).mark !== mark, isNews, JSON.stringify(headers));
+  const rows = [
+    [{}, false],
+    [{ "5h-utilization": "0.421" }, false],
+    [{ "5h-utilization": "0.43" }, true],
+    [{ reset: `${RESET + 1}` }, true],
+    [{ fallback: "available" }, true],
+    [{ "7d-status": "rejected" }, true],
+  ] as const;
+  for (const [headers, isNews] of rows) {
+    assertEquals(infoOf(headers).mark !== mark, isNews, JSON.stringify(headers));
+  }
 });

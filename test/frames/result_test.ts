@@ -45,13 +45,12 @@ function told(facts: Partial<ResultFacts>, ...fields: readonly string[]) {
 
 Deno.test("a result has the context window that the child names", () => {
   const limits = { context_window: { context_window_size: 300_000 } };
-  for (
-    const [model, more, windows] of [
-      ["claude-opus-5-5", { limits }, [300_000, undefined]],
-      ["other", { limits }, [1_000_000, 300_000]],
-      ["claude-opus-5-5", {}, [1_000_000, undefined]],
-    ] as const
-  ) {
+  const rows = [
+    ["claude-opus-5-5", { limits }, [300_000, undefined]],
+    ["other", { limits }, [1_000_000, 300_000]],
+    ["claude-opus-5-5", {}, [1_000_000, undefined]],
+  ] as const;
+  for (const [model, more, windows] of rows) {
     const turn = turnOf({ type: "assistant", message: { id: "a", model, content: [] } });
     const { modelUsage = {} } = resultFrame({ ...FACTS, cost: COST, turn, ...more });
     assertEquals<unknown>(
@@ -89,13 +88,12 @@ Deno.test("a deferred call ends its turn and is printed", () => {
   const hook = "PreToolUse:Bash hook error:";
   const deferred = { id: "t", name: "Bash", input: { command: "x" } };
   const fields = ["num_turns", "stop_reason", "terminal_reason", "deferred_tool_use"];
-  for (
-    const [content, expected] of [
-      [`${hook} ${DEFERRED}`, [1, "tool_deferred", "tool_deferred", deferred]],
-      [`${hook} No`, [2, "end_turn", "hook_stopped", undefined]],
-      [`${hook} ${DEFERRED}?`, [2, "end_turn", "hook_stopped", undefined]],
-    ] as const
-  ) {
+  const rows = [
+    [`${hook} ${DEFERRED}`, [1, "tool_deferred", "tool_deferred", deferred]],
+    [`${hook} No`, [2, "end_turn", "hook_stopped", undefined]],
+    [`${hook} ${DEFERRED}?`, [2, "end_turn", "hook_stopped", undefined]],
+  ] as const;
+  for (const [content, expected] of rows) {
     const turn = turnOf(prompt(), call("t"), failed(content), attached(HALTED));
     assertEquals<unknown>(told({ turn }, ...fields), expected);
   }
@@ -182,13 +180,12 @@ Deno.test("unknown fields of usage are added up", () => {
 });
 
 Deno.test("a result has the origin of its messages", () => {
-  for (
-    const [messages, origin] of [
-      [[{ human: true }], { kind: "human" }],
-      [[{}, { human: true }], undefined],
-      [[{ human: true, synthetic: true }], { kind: "unclassified" }],
-    ] as const
-  ) assertEquals(told({ messages }, "origin"), [origin]);
+  const rows = [
+    [[{ human: true }], { kind: "human" }],
+    [[{}, { human: true }], undefined],
+    [[{ human: true, synthetic: true }], { kind: "unclassified" }],
+  ] as const;
+  for (const [messages, origin] of rows) assertEquals(told({ messages }, "origin"), [origin]);
 });
 
 Deno.test("a result names the first message with an id", () => {
@@ -233,13 +230,12 @@ Deno.test("a result names the first message with an id", () => {
 
 Deno.test("a hook that halts the turn is its terminal_reason", () => {
   const halted = (hookEvent: string, message: string) => attached(HALTED, { hookEvent, message });
-  for (
-    const [line, reason] of [
-      [halted("Stop", "enough"), "stop_hook_prevented"],
-      [halted("PostToolUse", "enough"), "hook_stopped"],
-      [halted("Stop", AT_LIMIT), "completed"],
-    ] as const
-  ) {
+  const rows = [
+    [halted("Stop", "enough"), "stop_hook_prevented"],
+    [halted("PostToolUse", "enough"), "hook_stopped"],
+    [halted("Stop", AT_LIMIT), "completed"],
+  ] as const;
+  for (const [line, reason] of rows) {
     const turn = turnOf(prompt(), answer([]), line);
     assertEquals(told({ turn }, "terminal_reason"), [reason]);
   }
@@ -269,15 +265,14 @@ Deno.test("an answer without a line is counted by its cost", () => {
   });
   const m = { inputTokens: 5, cacheCreationInputTokens: 7 };
   const agent = { content: [{ type: "tool_use", id: "t", name: "Agent" }] };
-  for (
-    const [lines, modelUsage, reason, tokens, written] of [
-      [[paid("a", 2), remark], { m }, "end_turn", 5, 7],
-      [[paid("a", 2)], { m }, "tool_use", 2, 2],
-      // It is not known whose cost it is.
-      [[paid("a", 2), remark], { m, other: m }, "end_turn", 2, 2],
-      [[paid("a", 2, agent), remark], { m }, "end_turn", 2, 2],
-    ] as const
-  ) {
+  const rows = [
+    [[paid("a", 2), remark], { m }, "end_turn", 5, 7],
+    [[paid("a", 2)], { m }, "tool_use", 2, 2],
+    // It is not known whose cost it is.
+    [[paid("a", 2), remark], { m, other: m }, "end_turn", 2, 2],
+    [[paid("a", 2, agent), remark], { m }, "end_turn", 2, 2],
+  ] as const;
+  for (const [lines, modelUsage, reason, tokens, written] of rows) {
     const turn = turnOf(prompt(), ...lines);
     const facts = { turn, cost: { ...COST, modelUsage } };
     const [stop, usage] = told(facts, "stop_reason", "usage");
@@ -378,12 +373,13 @@ Deno.test("a verdict names the limit that a signal tells of", () => {
 
 Deno.test("a message that cannot be sent is its sender's mistake", () => {
   const refused = { kind: "refused", message: "Cannot send it", suggestion: "Send text" } as const;
-  for (
-    const [settled, kind] of [
-      [refused, "internal_error"],
-      [{ ...refused, malformed: true } as const, "bad_input"],
-    ] as const
-  ) assertEquals(verdict({ kind: "settled", message: { text: "", settled } }).outcome.kind, kind);
+  const rows = [
+    [refused, "internal_error"],
+    [{ ...refused, malformed: true } as const, "bad_input"],
+  ] as const;
+  for (const [settled, kind] of rows) {
+    assertEquals(verdict({ kind: "settled", message: { text: "", settled } }).outcome.kind, kind);
+  }
 });
 
 Deno.test("a verdict suggests what fits the kind of run", () => {
@@ -420,12 +416,11 @@ Deno.test("an API error on a line is the turn's failure", () => {
 });
 
 Deno.test("a verdict passes on a StopFailure", () => {
-  for (
-    const [failure, error, text] of [
-      [{ error: "rate_limit", last_assistant_message: "Slow down" }, "rate_limit", "Slow down"],
-      [{}, "unknown", ""],
-    ] as const
-  ) {
+  const rows = [
+    [{ error: "rate_limit", last_assistant_message: "Slow down" }, "rate_limit", "Slow down"],
+    [{}, "unknown", ""],
+  ] as const;
+  for (const [failure, error, text] of rows) {
     assertEquals(verdict({ kind: "failed", failure }).outcome, { kind: "failed", error, text });
   }
 });
@@ -441,13 +436,12 @@ Deno.test("the limit of turns is named as by claude -p", () => {
   // A Stop hook that wants the turn to go on meets the limit, unless another hook ends the turn.
   const halted = (message: string) => attached(HALTED, { hookEvent: "Stop", message });
   const feedback = prompt("Stop hook feedback:\nno", { isMeta: true });
-  for (
-    const [lines, kind] of [
-      [[feedback], "error_max_turns"],
-      [[], "answered"],
-      [[feedback, halted("enough")], "answered"],
-    ] as const
-  ) {
+  const rows = [
+    [[feedback], "error_max_turns"],
+    [[], "answered"],
+    [[feedback, halted("enough")], "answered"],
+  ] as const;
+  for (const [lines, kind] of rows) {
     const turn = turnOf(prompt(), answer([]), halted(AT_LIMIT), ...lines);
     const { outcome } = verdict({ kind: "answered", stop: {} }, { turn, maxTurns: 1 });
     assertEquals(outcome.kind, kind);

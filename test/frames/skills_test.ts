@@ -137,9 +137,8 @@ Deno.test("an older version prints no words of typed skills", () => {
 });
 
 Deno.test("a typed review has the name of its command", () => {
-  for (
-    const [given, command] of [["/code-review", "code_review"], ["/review", "review"]] as const
-  ) {
+  const rows = [["/code-review", "code_review"], ["/review", "review"]] as const;
+  for (const [given, command] of rows) {
     const run = new FramesRun();
     run.give({ type: "message", message: { text: `${given} high`, way: "paste", command: given } });
     run.push(prompt("/code-review high"));
@@ -362,12 +361,11 @@ Deno.test("the next turn waits for a typed skill's result", () => {
     exit: { kind: "exited", code: 143 },
     remains: { version: VERSION },
   };
-  for (
-    const end of [
-      (run: TypedRun) => run.pass("subagent"),
-      (run: TypedRun) => run.give({ type: "closed" }, gone),
-    ]
-  ) {
+  const cases = [
+    (run: TypedRun) => run.pass("subagent"),
+    (run: TypedRun) => run.give({ type: "closed" }, gone),
+  ];
+  for (const end of cases) {
     const late = asked();
     ends(late);
     assertEquals([late.told, late.due("subagent")], ["", 1000]);

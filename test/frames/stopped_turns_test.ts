@@ -43,10 +43,7 @@ class StoppedRun extends ConversationRun {
   #typedBefore = 0;
 
   constructor(...news: readonly News[]) {
-    super({
-      session: { conversation: true, version: VERSION },
-      frames: { conversation: true },
-    });
+    super({ session: { conversation: true, version: VERSION }, frames: { conversation: true } });
     this.hear(...news);
   }
 
@@ -200,13 +197,12 @@ Deno.test("a message after a stopped turn has its turn", () => {
 
 Deno.test("a lost message goes to the next child", () => {
   const popped = written({ type: "queue-operation", operation: "popAll", content: "Three" });
-  for (
-    const fate of [
-      [[submit("Three")], [INTERRUPTED]],
-      [[], [INTERRUPTED]],
-      [[], [popped, INTERRUPTED]],
-    ]
-  ) {
+  const fates = [
+    [[submit("Three")], [INTERRUPTED]],
+    [[], [INTERRUPTED]],
+    [[], [popped, INTERRUPTED]],
+  ];
+  for (const fate of fates) {
     for (const statuses of STATUSES) {
       tryOrders(stopped, [...fate, statuses, [DRAWN]], (run, order) => {
         assertEquals(run.wait(SOON_MS).results, ["first", ABORTED], order);

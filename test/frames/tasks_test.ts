@@ -577,13 +577,12 @@ Deno.test("a session's first call waits for its subagent", () => {
 });
 
 Deno.test("calls do not wait for hooked or unread subagents", () => {
-  for (
-    const [options, input] of [
-      [{ callHooks: true }, FOREGROUND],
-      [{ subagentsUnread: true }, FOREGROUND],
-      [{}, INPUT],
-    ] as const
-  ) {
+  const rows = [
+    [{ callHooks: true }, FOREGROUND],
+    [{ subagentsUnread: true }, FOREGROUND],
+    [{}, INPUT],
+  ] as const;
+  for (const [options, input] of rows) {
     const run = begun(options);
     run.push(agent("t1", input, at(10)), agent("t2", input, at(30)));
     assertEquals(words(run), ["t1", "t2"]);

@@ -48,22 +48,21 @@ Deno.test("usage of models is added and subtracted", () => {
 
 Deno.test("modelLimits() has the limits that claude -p prints", () => {
   // What `claude -p` 2.1.330 printed for `--model`, in thousands of tokens.
-  for (
-    const [model, window, output] of [
-      ["claude-opus-5-5", 1000, 128],
-      ["claude-opus-5", 1000, 64],
-      ["claude-opus-4-7", 1000, 64],
-      ["claude-opus-4-6", 200, 64],
-      ["claude-opus-4-5-20251101", 200, 32],
-      ["claude-sonnet-5-5", 1000, 128],
-      ["claude-sonnet-4-6", 200, 32],
-      ["claude-sonnet-4-6[1m]", 1000, 32],
-      ["claude-haiku-5-5", 1000, 128],
-      ["claude-haiku-4-5", 200, 32],
-      ["claude-fable-5-1", 1000, 64],
-      ["claude-mythos-5-2", 1000, 128],
-    ] as const
-  ) {
+  const rows = [
+    ["claude-opus-5-5", 1000, 128],
+    ["claude-opus-5", 1000, 64],
+    ["claude-opus-4-7", 1000, 64],
+    ["claude-opus-4-6", 200, 64],
+    ["claude-opus-4-5-20251101", 200, 32],
+    ["claude-sonnet-5-5", 1000, 128],
+    ["claude-sonnet-4-6", 200, 32],
+    ["claude-sonnet-4-6[1m]", 1000, 32],
+    ["claude-haiku-5-5", 1000, 128],
+    ["claude-haiku-4-5", 200, 32],
+    ["claude-fable-5-1", 1000, 64],
+    ["claude-mythos-5-2", 1000, 128],
+  ] as const;
+  for (const [model, window, output] of rows) {
     const limits = { contextWindow: window * 1000, maxOutputTokens: output * 1000 };
     assertEquals(modelLimits(model), limits, model);
   }
@@ -125,15 +124,14 @@ Deno.test("usage has a model's full name, wherever it was named", () => {
     turnsIn([prompt(), { ...model, message: { ...model.message, model: "claude-opus-4-8" } }]),
   );
   const whole = "claude-opus-4-8[1m]";
-  for (
-    const [more, name] of [
-      [{}, "claude-opus-4-8"],
-      [{ model: whole }, whole],
-      [{ described: { model: whole } }, whole],
-      [{ options: { ...OPTIONS, model: whole } }, whole],
-      [{ model: "claude-sonnet-5-5[1m]" }, "claude-opus-4-8"],
-    ] as const satisfies readonly (readonly [Partial<CostState>, string])[]
-  ) {
+  const rows = [
+    [{}, "claude-opus-4-8"],
+    [{ model: whole }, whole],
+    [{ described: { model: whole } }, whole],
+    [{ options: { ...OPTIONS, model: whole } }, whole],
+    [{ model: "claude-sonnet-5-5[1m]" }, "claude-opus-4-8"],
+  ] as const satisfies readonly (readonly [Partial<CostState>, string])[];
+  for (const [more, name] of rows) {
     // Nothing was paid before, so the sum is not rounded.
     const cost = { totalUsd: 0.1 + 0.2, apiDurationMs: 1 };
     const state = { ...startFrames(OPTIONS, REPORT), cost, ...more };
@@ -160,14 +158,13 @@ Deno.test("a resumed session's usage goes on from its last note", () => {
   const hello = text("Hello");
   const paid = { ...hello, message: { ...hello.message, usage: { output_tokens: 3 } } };
   const turns = withTurns(NO_TURNS, turnsIn([prompt(), paid]));
-  for (
-    const [name, totalUsd, lines, before, used, known] of [
-      ["noted", 0.75, [NOTED], undefined, [7, 8, 0.75], MODEL_USAGE],
-      ["a child that begins anew", 0.25, [NOTED], undefined, [0, 3, 0.25], {}],
-      ["not noted", 0.75, [], undefined, undefined, undefined],
-      ["told by the child before", 0.75, [], BEFORE, [7, 8, 0.75], MODEL_USAGE],
-    ] as const
-  ) {
+  const rows = [
+    ["noted", 0.75, [NOTED], undefined, [7, 8, 0.75], MODEL_USAGE],
+    ["a child that begins anew", 0.25, [NOTED], undefined, [0, 3, 0.25], {}],
+    ["not noted", 0.75, [], undefined, undefined, undefined],
+    ["told by the child before", 0.75, [], BEFORE, [7, 8, 0.75], MODEL_USAGE],
+  ] as const;
+  for (const [name, totalUsd, lines, before, used, known] of rows) {
     const run = new FramesRun({ conversation: true, ...before && { before } });
     run.give({ type: "earlier", entries: [prompt(), ...lines].map(entryOf) });
     run.give({ type: "cost", totalUsd, apiDurationMs: 20, ranAt: 1 });
@@ -268,10 +265,7 @@ Deno.test("/cost prints what the conversation has used", () => {
     {
       type: "consulted",
       id: "claude-print slash_command",
-      said: {
-        init: { subtype: "init" },
-        response: { text: words, name: "cost", words, fields },
-      },
+      said: { init: { subtype: "init" }, response: { text: words, name: "cost", words, fields } },
     },
   );
   const [told] = run.frames.flatMap(({ usage_report: told }) => told === undefined ? [] : [told]);
@@ -355,16 +349,15 @@ Deno.test("a turn has a cost before the first status line", () => {
 });
 
 Deno.test("a turn lasts until its last line or its end", () => {
-  for (
-    const [ending, duration] of [
-      [{ kind: "answered", stop: {} }, 0],
-      [{ kind: "max-turns" }, 0],
-      [{ kind: "budget" }, 0],
-      [{ kind: "output-tries" }, 0],
-      [{ kind: "timeout" }, 5000],
-      [{ kind: "aborted" }, 5000],
-    ] as const satisfies readonly (readonly [Ending, number])[]
-  ) {
+  const rows = [
+    [{ kind: "answered", stop: {} }, 0],
+    [{ kind: "max-turns" }, 0],
+    [{ kind: "budget" }, 0],
+    [{ kind: "output-tries" }, 0],
+    [{ kind: "timeout" }, 5000],
+    [{ kind: "aborted" }, 5000],
+  ] as const satisfies readonly (readonly [Ending, number])[];
+  for (const [ending, duration] of rows) {
     const run = child();
     run.give({ type: "message", message: { text: "Hi", way: "rendezvous" } });
     run.push(prompt(), REQUEST, text("x"));

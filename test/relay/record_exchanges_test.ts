@@ -205,11 +205,7 @@ const openCassette = (folder: string, slices: Slices) =>
 const WAYS: Readonly<
   Record<string, readonly [(folder: string, slices: Slices) => RelayAnswer, string, number]>
 > = {
-  "--record": [
-    (folder, slices) => recorder(folder, longOrShort, { slices }).answerTo,
-    CLEAN,
-    5,
-  ],
+  "--record": [(folder, slices) => recorder(folder, longOrShort, { slices }).answerTo, CLEAN, 5],
   "--api-cassette": [openCassette, CLEAN, 5],
   "a scrubbed --api-cassette": [
     (folder, slices) => {

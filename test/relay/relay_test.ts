@@ -302,22 +302,21 @@ Deno.test("an abandoned answer ends upstream too", async () => {
 Deno.test("proxy variables count as for Claude Code", () => {
   const api = new URL("https://api.example.com/x");
   const P = "http://proxy:1";
-  for (
-    const [env, proxy] of [
-      [{}, undefined],
-      [{ HTTPS_PROXY: P }, P],
-      [{ HTTP_PROXY: P }, P],
-      [{ HTTPS_PROXY: "http://other:1", https_proxy: P }, P],
-      [{ HTTPS_PROXY: "" }, undefined],
-      [{ HTTPS_PROXY: P, NO_PROXY: "*" }, undefined],
-      [{ HTTPS_PROXY: P, NO_PROXY: "a.b, api.example.com" }, undefined],
-      [{ HTTPS_PROXY: P, NO_PROXY: ".example.com" }, undefined],
-      [{ HTTPS_PROXY: P, NO_PROXY: "EXAMPLE.com:443" }, undefined],
-      [{ HTTPS_PROXY: P, NO_PROXY: "example.com:8443" }, P],
-      [{ HTTPS_PROXY: P, NO_PROXY: "ample.com" }, P],
-      [{ HTTPS_PROXY: P, NO_PROXY: "*", no_proxy: "localhost" }, P],
-    ] as const
-  ) {
+  const rows = [
+    [{}, undefined],
+    [{ HTTPS_PROXY: P }, P],
+    [{ HTTP_PROXY: P }, P],
+    [{ HTTPS_PROXY: "http://other:1", https_proxy: P }, P],
+    [{ HTTPS_PROXY: "" }, undefined],
+    [{ HTTPS_PROXY: P, NO_PROXY: "*" }, undefined],
+    [{ HTTPS_PROXY: P, NO_PROXY: "a.b, api.example.com" }, undefined],
+    [{ HTTPS_PROXY: P, NO_PROXY: ".example.com" }, undefined],
+    [{ HTTPS_PROXY: P, NO_PROXY: "EXAMPLE.com:443" }, undefined],
+    [{ HTTPS_PROXY: P, NO_PROXY: "example.com:8443" }, P],
+    [{ HTTPS_PROXY: P, NO_PROXY: "ample.com" }, P],
+    [{ HTTPS_PROXY: P, NO_PROXY: "*", no_proxy: "localhost" }, P],
+  ] as const;
+  for (const [env, proxy] of rows) {
     assertEquals(proxyFor(api, env), proxy, JSON.stringify(env));
   }
 });

@@ -50,10 +50,7 @@ function asked(day: string, month: string, { device, session }: Record<string, s
 Deno.test("a steady request hides day, device and session", () => {
   const one = asked("2026-11-25", "November 2026", { device: "1f", session: "one" });
   const other = asked("2027-12-01", "December 2027", { device: "2e", session: "two" });
-  assertEquals(
-    steadyRequest(requestOf(one)).body,
-    steadyRequest(requestOf(other)).body,
-  );
+  assertEquals(steadyRequest(requestOf(one)).body, steadyRequest(requestOf(other)).body);
   assertEquals(
     steady(one),
     asked("2026-01-01", "January 2026", {
@@ -80,18 +77,17 @@ Deno.test("words of user, model and tools stay unchanged", () => {
 
 Deno.test("requests of other programs stay unchanged", () => {
   const today = "Today's date is 2026-11-25";
-  for (
-    const request of [
-      requestOf({ system: today }, "GET"),
-      requestOf(today),
-      requestOf(`{"system":"${today}"`),
-      requestOf(["system", today]),
-      requestOf({ system: 1, messages: {}, tools: "all", metadata: { user_id: "somebody" } }),
-      requestOf({ messages: [null, "one", { role: "user" }, { role: "system", content: [1] }] }),
-      requestOf('{"__proto__":{"system":1}}'),
-      requestOf(`{"messages":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
-    ]
-  ) assert(steadyRequest(request) === request);
+  const cases = [
+    requestOf({ system: today }, "GET"),
+    requestOf(today),
+    requestOf(`{"system":"${today}"`),
+    requestOf(["system", today]),
+    requestOf({ system: 1, messages: {}, tools: "all", metadata: { user_id: "somebody" } }),
+    requestOf({ messages: [null, "one", { role: "user" }, { role: "system", content: [1] }] }),
+    requestOf('{"__proto__":{"system":1}}'),
+    requestOf(`{"messages":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
+  ];
+  for (const request of cases) assert(steadyRequest(request) === request);
   assertEquals(
     JSON.stringify(steady(`{"__proto__":1,"system":"${today}"}`)),
     `{"__proto__":1,"system":"Today's date is 2026-01-01"}`,
@@ -106,9 +102,8 @@ Deno.test("faults are parsed by request number", () => {
     [5, { kind: "stall", ms: 20 }],
     [1, { kind: "stall", ms: 60_000 }],
   ]);
-  for (
-    const text of ["", "529", "529@0", "200@1", "529@-1", "stall@1", "stall=5@1", "529@2,", "a@1"]
-  ) {
+  const texts = ["", "529", "529@0", "200@1", "529@-1", "stall@1", "stall=5@1", "529@2,", "a@1"];
+  for (const text of texts) {
     assertThrows(() => parseFaults(text), CliError, "--inject does not take", text);
   }
   assertThrows(

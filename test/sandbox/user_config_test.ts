@@ -7,22 +7,21 @@ Deno.test("locateUserConfig() reads HOME and the variables of Claude Code", () =
   const HOME = "/home/u";
   const home = "/home/u/.claude";
   const inner = { HOME, CLAUDE_CONFIG_DIR: "/tmp/claude-print-1/config" };
-  for (
-    const [env, dir, loginDir = dir] of [
-      [{ HOME }, home],
-      [{ HOME, CLAUDE_CONFIG_DIR: "/cfg" }, "/cfg"],
-      [{ CLAUDE_CONFIG_DIR: "/cfg" }, "/cfg"],
-      [{ HOME, CLAUDE_CONFIG_DIR: "" }, home],
-      [
-        { HOME, CLAUDE_CONFIG_DIR: "/cfg", CLAUDE_SECURESTORAGE_CONFIG_DIR: "/login" },
-        "/cfg",
-        "/login",
-      ],
-      [{ HOME, CLAUDE_CONFIG_DIR: "/cfg", CLAUDE_SECURESTORAGE_CONFIG_DIR: "" }, "/cfg", home],
-      [{ ...inner, CLAUDE_PRINT_USER_CONFIG_DIR: "" }, home],
-      [{ ...inner, CLAUDE_PRINT_USER_CONFIG_DIR: "/cfg" }, "/cfg"],
-    ] as const
-  ) {
+  const rows = [
+    [{ HOME }, home],
+    [{ HOME, CLAUDE_CONFIG_DIR: "/cfg" }, "/cfg"],
+    [{ CLAUDE_CONFIG_DIR: "/cfg" }, "/cfg"],
+    [{ HOME, CLAUDE_CONFIG_DIR: "" }, home],
+    [
+      { HOME, CLAUDE_CONFIG_DIR: "/cfg", CLAUDE_SECURESTORAGE_CONFIG_DIR: "/login" },
+      "/cfg",
+      "/login",
+    ],
+    [{ HOME, CLAUDE_CONFIG_DIR: "/cfg", CLAUDE_SECURESTORAGE_CONFIG_DIR: "" }, "/cfg", home],
+    [{ ...inner, CLAUDE_PRINT_USER_CONFIG_DIR: "" }, home],
+    [{ ...inner, CLAUDE_PRINT_USER_CONFIG_DIR: "/cfg" }, "/cfg"],
+  ] as const;
+  for (const [env, dir, loginDir = dir] of rows) {
     const claudeJson = dir === home ? "/home/u/.claude.json" : `${dir}/.claude.json`;
     assertEquals(locateUserConfig(env), { dir, claudeJson, loginDir });
   }
@@ -94,14 +93,13 @@ Deno.test("findLogin() describes a stored login without tokens", () => {
 });
 
 Deno.test("findLogin() ignores credentials without a login", () => {
-  for (
-    const credentials of [
-      { claudeAiOauth: { accessToken: "", refreshToken: "" } },
-      { mcpOAuth: {} },
-      "nonsense",
-      undefined,
-    ]
-  ) {
+  const rows = [
+    { claudeAiOauth: { accessToken: "", refreshToken: "" } },
+    { mcpOAuth: {} },
+    "nonsense",
+    undefined,
+  ];
+  for (const credentials of rows) {
     assertEquals(ask({ credentials }), undefined);
   }
 });

@@ -82,12 +82,11 @@ function* everySplit(inputs: readonly Input[], message: Partial<Prompt>) {
 }
 
 for (const version of ["2.1.285", NEWEST]) {
-  for (
-    const [name, message, keys] of [
-      ["answer", STDIN, ""],
-      ["paste", PASTE, `\x1b[200~${PASTE.text}\x1b[201~\r`],
-    ] as const
-  ) {
+  const rows = [
+    ["answer", STDIN, ""],
+    ["paste", PASTE, `\x1b[200~${PASTE.text}\x1b[201~\r`],
+  ] as const;
+  for (const [name, message, keys] of rows) {
     Deno.test(`recorded session ends with its answer: ${version}/${name}`, () => {
       const inputs = readRecording(`${version}/${name}`);
       const outcome = outcomeOf(play(begin(message), inputs));

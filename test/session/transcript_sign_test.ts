@@ -11,17 +11,14 @@ const system = (subtype: string, more: object = {}) => sign({ type: "system", su
 Deno.test("transcriptSign() recognises prompts", () => {
   const text = [{ type: "text", text: "hi" }];
   for (const { prompt } of [user("hi"), user(text)]) assertEquals(prompt, true);
-  for (
-    const { prompt } of [
-      user([{ type: "tool_result", content: "x" }]),
-      sign({ type: "assistant", message: { content: text } }),
-      // A remark of Claude Code, a summary, the output of a command, a subagent's prompt.
-      ...["isMeta", "isCompactSummary", "isSidechain"].map((field) =>
-        user("hi", { [field]: true })
-      ),
-      user("<local-command-stdout>hi</local-command-stdout>"),
-    ]
-  ) {
+  const rows = [
+    user([{ type: "tool_result", content: "x" }]),
+    sign({ type: "assistant", message: { content: text } }),
+    // A remark of Claude Code, a summary, the output of a command, a subagent's prompt.
+    ...["isMeta", "isCompactSummary", "isSidechain"].map((field) => user("hi", { [field]: true })),
+    user("<local-command-stdout>hi</local-command-stdout>"),
+  ];
+  for (const { prompt } of rows) {
     assertEquals(prompt, false);
   }
 });
@@ -44,19 +41,18 @@ Deno.test("transcriptSign() recognises an interrupted turn", () => {
 
 Deno.test("transcriptSign() recognises a completed turn", () => {
   const hookErrors = ["Go on"];
-  for (
-    const [subtype, more, end] of [
-      ["turn_duration", {}, "completed"],
-      ["informational", {}, undefined],
-      ["stop_hook_summary", {}, "completed"],
-      ["stop_hook_summary", { hookErrors: [] }, "completed"],
-      // A Stop hook made the assistant continue.
-      ["stop_hook_summary", { hookErrors }, undefined],
-      ["stop_hook_summary", { hookErrors, failedHookErrorIndexes: [] }, undefined],
-      ["stop_hook_summary", { hookErrors, failedHookErrorIndexes: [0] }, "completed"],
-      ["stop_hook_summary", { hookErrors, preventedContinuation: true }, "completed"],
-    ] as const
-  ) {
+  const rows = [
+    ["turn_duration", {}, "completed"],
+    ["informational", {}, undefined],
+    ["stop_hook_summary", {}, "completed"],
+    ["stop_hook_summary", { hookErrors: [] }, "completed"],
+    // A Stop hook made the assistant continue.
+    ["stop_hook_summary", { hookErrors }, undefined],
+    ["stop_hook_summary", { hookErrors, failedHookErrorIndexes: [] }, undefined],
+    ["stop_hook_summary", { hookErrors, failedHookErrorIndexes: [0] }, "completed"],
+    ["stop_hook_summary", { hookErrors, preventedContinuation: true }, "completed"],
+  ] as const;
+  for (const [subtype, more, end] of rows) {
     const found = system(subtype, more);
     assertEquals([found.end, found.isSystem], [end, true], JSON.stringify(more));
   }

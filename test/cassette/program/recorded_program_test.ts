@@ -66,12 +66,11 @@ Deno.test("inert takes a tape with any question", () => {
 Deno.test("stub needs a decision for each open question", () => {
   const stub = { ...OPTIONS, mode: "stub" } as const;
   const failed = { type: "control_response", response: { subtype: "error", request_id: "q1" } };
-  for (
-    const [why, more] of [
-      ["the tape has no answer to it", []],
-      ["its answer is an error", [wrote(failed)]],
-    ] as const
-  ) {
+  const rows = [
+    ["the tape has no answer to it", []],
+    ["its answer is an error", [wrote(failed)]],
+  ] as const;
+  for (const [why, more] of rows) {
     const tape = [wrote(user("One")), read(QUESTION), ...more, read(RESULT)];
     const { message } = assertThrows(() => recordedProgram(tape, stub), CliError);
     assertEquals(message.endsWith(`nobody knows a decision, ${why}`), true, message);
@@ -144,11 +143,7 @@ Deno.test("tapes of further children are appended", () => {
     "2/tape.jsonl": SECOND,
     "4/tape.jsonl": FIRST,
   });
-  assertEquals(tape, [
-    ...FIRST,
-    wrote(user("Two"), { at: 105 }),
-    read(RESULT, { at: 110 }),
-  ]);
+  assertEquals(tape, [...FIRST, wrote(user("Two"), { at: 105 }), read(RESULT, { at: 110 })]);
 });
 
 Deno.test("prompts of further children are appended", () => {

@@ -71,23 +71,22 @@ Deno.test("tapes are found alone, in flat and in nested folders", () => {
 });
 
 Deno.test("a folder of two layouts is refused", () => {
-  for (
-    const [files, where, what, at] of [
-      [["a.jsonl", "one/input.jsonl"], "it", "cassettes in folders (one) and tapes (a.jsonl)"],
-      [
-        ["suite/a.jsonl", "suite/one/child.cast"],
-        "it/suite",
-        "cassettes in folders (one) and tapes (a.jsonl)",
-      ],
-      [
-        ["one/input.jsonl", "one/expected.jsonl"],
-        "it/one",
-        "input.jsonl and tapes (expected.jsonl)",
-        "one",
-      ],
-      [["one/child.cast", "one/input.jsonl"], "it/one", "a cassette and tapes (input.jsonl)"],
-    ] as const
-  ) {
+  const rows = [
+    [["a.jsonl", "one/input.jsonl"], "it", "cassettes in folders (one) and tapes (a.jsonl)"],
+    [
+      ["suite/a.jsonl", "suite/one/child.cast"],
+      "it/suite",
+      "cassettes in folders (one) and tapes (a.jsonl)",
+    ],
+    [
+      ["one/input.jsonl", "one/expected.jsonl"],
+      "it/one",
+      "input.jsonl and tapes (expected.jsonl)",
+      "one",
+    ],
+    [["one/child.cast", "one/input.jsonl"], "it/one", "a cassette and tapes (input.jsonl)"],
+  ] as const;
+  for (const [files, where, what, at] of rows) {
     assertEquals(
       refusal(files, at),
       `Cannot tell what is a cassette in ${where}: it holds ${what} at once`,

@@ -140,13 +140,12 @@ Deno.test("links out of the cassette are refused", () => {
   Deno.removeSync(api);
   Deno.mkdirSync(api);
   const exchange = `${api}/0123456789abcdef-0.json`;
-  for (
-    const [make, why] of [
-      [() => Deno.symlinkSync("/etc/passwd", exchange), "the link leads out of the cassette"],
-      [() => Deno.symlinkSync("/nowhere", exchange), "there is nothing behind it"],
-      [() => makeFifo(exchange), "it is no regular file"],
-    ] as const
-  ) {
+  const rows = [
+    [() => Deno.symlinkSync("/etc/passwd", exchange), "the link leads out of the cassette"],
+    [() => Deno.symlinkSync("/nowhere", exchange), "there is nothing behind it"],
+    [() => makeFifo(exchange), "it is no regular file"],
+  ] as const;
+  for (const [make, why] of rows) {
     make();
     assertThrows(read, CliError, `-0.json: ${why}`);
     Deno.removeSync(exchange);

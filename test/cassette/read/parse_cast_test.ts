@@ -299,12 +299,7 @@ Deno.test("summaries of lines in the first casts become lines", () => {
         model: "",
         content: [
           { type: "text", text: "Hi" },
-          {
-            type: "tool_use",
-            id: "t",
-            name: "",
-            input: { run_in_background: true, timeout: 5 },
-          },
+          { type: "tool_use", id: "t", name: "", input: { run_in_background: true, timeout: 5 } },
         ],
       },
     }],
@@ -366,12 +361,11 @@ Deno.test("a damaged cast is refused by the line", () => {
     complaint('[1,"r","wide"]'),
     "Cannot read line 2 of run/child.cast: it names no size of a terminal",
   );
-  for (
-    const input of [
-      { type: "deadline", name: "lunch" },
-      { type: "transcript", entry: { type: "assistant", prompt: false, text: 1 } },
-    ]
-  ) {
+  const inputs = [
+    { type: "deadline", name: "lunch" },
+    { type: "transcript", entry: { type: "assistant", prompt: false, text: 1 } },
+  ];
+  for (const input of inputs) {
     assertEquals(
       complaint(JSON.stringify([1, "h", JSON.stringify(input)])).replace(/\(.*/, ""),
       "Cannot read line 2 of run/child.cast: it is no input of a session ",

@@ -54,21 +54,20 @@ Deno.test("all three forms of tape lines are read", () => {
 Deno.test("a damaged tape is refused by the line", () => {
   const good = '{"dir":"read","at":1,"frame":{"type":"system"}}\n';
   const strange = "it is neither a frame nor a line of the caller";
-  for (
-    const [text, what] of [
-      ["{", "line 1 of run/tape.jsonl: it was cut short"],
-      [`${good}{\n`, "line 2 of run/tape.jsonl: it is not JSON"],
-      [`${good}{"at":1,"frame":{}}\n`, `line 2 of run/tape.jsonl: ${strange}`],
-      [`${good}\n${good}[]\n`, `line 4 of run/tape.jsonl: ${strange}`],
-      ['{"dir":"read","type":"system"}\n', `line 1 of run/tape.jsonl: ${strange}`],
-      ['{"dir":"write","data":{}}\n', `line 1 of run/tape.jsonl: ${strange}`],
-      ['{"dir":"up","data":""}\n', `line 1 of run/tape.jsonl: ${strange}`],
-      [
-        `{"type":"x","a":${"[".repeat(600)}${"]".repeat(600)}}\n`,
-        "line 1 of run/tape.jsonl: it is nested too deeply",
-      ],
-    ] as const
-  ) {
+  const rows = [
+    ["{", "line 1 of run/tape.jsonl: it was cut short"],
+    [`${good}{\n`, "line 2 of run/tape.jsonl: it is not JSON"],
+    [`${good}{"at":1,"frame":{}}\n`, `line 2 of run/tape.jsonl: ${strange}`],
+    [`${good}\n${good}[]\n`, `line 4 of run/tape.jsonl: ${strange}`],
+    ['{"dir":"read","type":"system"}\n', `line 1 of run/tape.jsonl: ${strange}`],
+    ['{"dir":"write","data":{}}\n', `line 1 of run/tape.jsonl: ${strange}`],
+    ['{"dir":"up","data":""}\n', `line 1 of run/tape.jsonl: ${strange}`],
+    [
+      `{"type":"x","a":${"[".repeat(600)}${"]".repeat(600)}}\n`,
+      "line 1 of run/tape.jsonl: it is nested too deeply",
+    ],
+  ] as const;
+  for (const [text, what] of rows) {
     const error = assertThrows(() => parseTape(text, options), CliError);
     assertEquals(error.message, `Cannot read ${what}`);
   }

@@ -40,13 +40,12 @@ Deno.test("one of two concurrent runs gets the folder", () => {
 Deno.test("used folders, files and missing parents are refused", () => {
   using folder = tempFolder({ file: "" });
   const other = "Give --record a folder that does not exist yet, or an empty one";
-  for (
-    const [name, why, suggestion] of [
-      ["", "there is something in it", other],
-      ["/file", "it is not a folder", other],
-      ["/none/run", "the folder above it does not exist", "Make it first: mkdir -p /none/"],
-    ] as const
-  ) {
+  const rows = [
+    ["", "there is something in it", other],
+    ["/file", "it is not a folder", other],
+    ["/none/run", "the folder above it does not exist", "Make it first: mkdir -p /none/"],
+  ] as const;
+  for (const [name, why, suggestion] of rows) {
     const error = assertThrows(() => claimFolder(`${folder.path}${name}`), CliError);
     assertEquals(error.message.replace(folder.path, ""), `Cannot record in ${name}: ${why}`);
     assertEquals(error.suggestion?.replace(folder.path, ""), suggestion);
@@ -67,13 +66,12 @@ Deno.test("the folder of a killed recorder is reused", () => {
 });
 
 Deno.test("a folder with anything else in it is refused", () => {
-  for (
-    const files of [
-      { "child.cast": "", notes: "" },
-      { "child.cast": "", "api/one.json": "{}" },
-      { "api/": "" },
-    ] as readonly Readonly<Record<string, string>>[]
-  ) {
+  const folders = [
+    { "child.cast": "", notes: "" },
+    { "child.cast": "", "api/one.json": "{}" },
+    { "api/": "" },
+  ] as readonly Readonly<Record<string, string>>[];
+  for (const files of folders) {
     using folder = tempFolder(files);
     const before = folder.names();
     assertThrows(() => claimFolder(folder.path), CliError, "there is something in it");

@@ -103,10 +103,7 @@ Deno.test("an ending that differs in details is a difference", () => {
         : event,
   );
   const [difference] = replayCast(cast).differences;
-  assert(
-    difference?.endsWith('and ends as "answered" with other details'),
-    difference,
-  );
+  assert(difference?.endsWith('and ends as "answered" with other details'), difference);
 });
 
 Deno.test("a recording that stops early has no difference", () => {

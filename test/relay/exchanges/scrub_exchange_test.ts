@@ -113,9 +113,7 @@ Deno.test("an answer keeps its number of pieces", () => {
 
 Deno.test("requests and plain answers name nobody", () => {
   const answer = ['{"full_name":"Al Ice","error":{"message":"bad /home/al', 'ice"}}'];
-  const exchange = exchangeOf(answer, {
-    type: "application/json",
-  });
+  const exchange = exchangeOf(answer, { type: "application/json" });
   const { request, response, scrubbed: parts } = scrubbed(exchange);
   assertEquals(JSON.parse(decoder.decode(request.body)), {
     system: [{ type: "text", text: "Primary working directory: /home/user/project\nOS: Linux" }],
@@ -211,14 +209,13 @@ Deno.test("account headers are blanked", () => {
 
 Deno.test("compressed answers are scrubbed, broken ones too", () => {
   const text = JSON.stringify({ text: "at /home/alice", more: "x".repeat(2000) });
-  for (
-    const [encoding, pack] of [
-      ["GZIP ", gzipSync],
-      ["x-gzip", gzipSync],
-      ["deflate", deflateSync],
-      ["br", brotliCompressSync],
-    ] as const
-  ) {
+  const rows = [
+    ["GZIP ", gzipSync],
+    ["x-gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync],
+  ] as const;
+  for (const [encoding, pack] of rows) {
     const one = exchangeOf([]);
     const packed = new Uint8Array(pack(bytes(text)));
     const of = (bytes: Uint8Array<ArrayBuffer>) =>

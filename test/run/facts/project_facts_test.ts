@@ -221,9 +221,5 @@ Deno.test("an invalid output schema is refused with the reason", async () => {
 
 Deno.test("this program's command starts Deno without an update check", () => {
   const [env, variable, deno] = thisProgram();
-  assertEquals([env, variable, deno], [
-    "/usr/bin/env",
-    "DENO_NO_UPDATE_CHECK=1",
-    Deno.execPath(),
-  ]);
+  assertEquals([env, variable, deno], ["/usr/bin/env", "DENO_NO_UPDATE_CHECK=1", Deno.execPath()]);
 });

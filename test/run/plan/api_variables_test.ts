@@ -88,37 +88,35 @@ const flag = "--exact-stream";
 
 Deno.test("the last settings with an address name the API", () => {
   const anthropic = ["api.anthropic.com", true] as const;
-  for (
-    const [variables, settings, expected] of [
-      [{}, [], anthropic],
-      [{ ANTHROPIC_BASE_URL: "" }, [], anthropic],
-      [{ ANTHROPIC_BASE_URL: "https://api.anthropic.com/" }, [], anthropic],
-      ...["0", "false", "No", "off", ""].map((off) =>
-        [{ CLAUDE_CODE_USE_BEDROCK: off }, [], anthropic] as const
-      ),
-      [url("a"), [], ["a.example", false]],
-      [url("a"), [env("user", url("b"))], ["b.example", false]],
-      [{}, [env("user", url("b")), env("project", url("c"))], ["c.example", false]],
-      [url("a"), [env("user", { ANTHROPIC_BASE_URL: 1 })], ["a.example", false]],
-    ] as const
-  ) {
+  const rows = [
+    [{}, [], anthropic],
+    [{ ANTHROPIC_BASE_URL: "" }, [], anthropic],
+    [{ ANTHROPIC_BASE_URL: "https://api.anthropic.com/" }, [], anthropic],
+    ...["0", "false", "No", "off", ""].map((off) =>
+      [{ CLAUDE_CODE_USE_BEDROCK: off }, [], anthropic] as const
+    ),
+    [url("a"), [], ["a.example", false]],
+    [url("a"), [env("user", url("b"))], ["b.example", false]],
+    [{}, [env("user", url("b")), env("project", url("c"))], ["c.example", false]],
+    [url("a"), [env("user", { ANTHROPIC_BASE_URL: 1 })], ["a.example", false]],
+  ] as const;
+  for (const [variables, settings, expected] of rows) {
     const upstream = upstreamOf({ env: variables, settings, flag });
     assertEquals([upstream.url.host, upstream.isFirstParty], [...expected]);
   }
 });
 
 Deno.test("a relay refuses an API that it cannot reach", () => {
-  for (
-    const [variables, settings, why] of [
-      [{ CLAUDE_CODE_USE_BEDROCK: "1" }, [], "Amazon Bedrock"],
-      [{}, [env("user", { CLAUDE_CODE_USE_VERTEX: "true" })], "Google Vertex AI"],
-      [{ ANTHROPIC_UNIX_SOCKET: "/s" }, [], "a Unix socket"],
-      [{ CLAUDE_CODE_CLIENT_CERT: "/c" }, [], "with a certificate of its own"],
-      [{ ANTHROPIC_BASE_URL: "ftp://x" }, [], "no URL of the web"],
-      [{ ANTHROPIC_BASE_URL: "nonsense" }, [], "no URL of the web"],
-      [{}, [env("managed", { ANTHROPIC_BASE_URL: "https://x" })], "managed settings"],
-    ] as const
-  ) {
+  const rows = [
+    [{ CLAUDE_CODE_USE_BEDROCK: "1" }, [], "Amazon Bedrock"],
+    [{}, [env("user", { CLAUDE_CODE_USE_VERTEX: "true" })], "Google Vertex AI"],
+    [{ ANTHROPIC_UNIX_SOCKET: "/s" }, [], "a Unix socket"],
+    [{ CLAUDE_CODE_CLIENT_CERT: "/c" }, [], "with a certificate of its own"],
+    [{ ANTHROPIC_BASE_URL: "ftp://x" }, [], "no URL of the web"],
+    [{ ANTHROPIC_BASE_URL: "nonsense" }, [], "no URL of the web"],
+    [{}, [env("managed", { ANTHROPIC_BASE_URL: "https://x" })], "managed settings"],
+  ] as const;
+  for (const [variables, settings, why] of rows) {
     const error = assertThrows(() => upstreamOf({ env: variables, settings, flag }), CliError, why);
     assertEquals(error.message.split(":")[0], "Cannot honour --exact-stream");
   }

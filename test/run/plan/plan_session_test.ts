@@ -175,10 +175,7 @@ rule(
       { mcpServers: [SERVER] },
     ],
     [{ retries: "/d.log" }, { debugFile: "/d.log", retries: true }],
-    [{ level: "error" }, {
-      env: { CLAUDE_CODE_DEBUG_LOG_LEVEL: "error" },
-      debugFile: "/d.log",
-    }],
+    [{ level: "error" }, { env: { CLAUDE_CODE_DEBUG_LOG_LEVEL: "error" }, debugFile: "/d.log" }],
     // A log for stderr has every level.
     [{ argument: OURS, retries: OURS, printed: OURS }, { debugToStderr: true, retries: true }],
     [{ printed: "/w/inner/d.log" }, { debugToStderr: true, debug: true, debugFile: "d.log" }],

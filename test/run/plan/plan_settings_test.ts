@@ -252,9 +252,7 @@ rule("the permission prompt tool is bridged, hidden from the model", (planned) =
     {
       hidden: ["mcp__p_q__ask"],
       configs: ["theirs.json", `${FOLDER}/own/mcp.json`],
-      servers: {
-        "p.q": { ...BRIDGE, args: [...BRIDGE.args, "node", "s.js"], env: { A: "${A}" } },
-      },
+      servers: { "p.q": { ...BRIDGE, args: [...BRIDGE.args, "node", "s.js"], env: { A: "${A}" } } },
       waits: 2,
       tool: { name: "mcp__p_q__ask", server: "p.q", tool: "ask" },
       denials: true,

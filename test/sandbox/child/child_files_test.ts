@@ -78,10 +78,7 @@ const denied = (...folders: readonly string[]) =>
 
 Deno.test("childFiles() denies tools the private folders of runs", () => {
   const exposed = settingsOf({ exposed: ["/tmp/claude-print-1"] });
-  assertEquals(
-    exposed.permissions.deny,
-    denied("/runs/1-2-00000000/own", "/tmp/claude-print-1"),
-  );
+  assertEquals(exposed.permissions.deny, denied("/runs/1-2-00000000/own", "/tmp/claude-print-1"));
   assertEquals(exposed.sandbox.filesystem, { denyWrite: [PARTS.configDir] });
   const reopened = settingsOf({ hidden: ["/runs"], reopened: ["/runs"] });
   assertEquals(reopened.permissions.deny, denied("/runs/1-2-00000000/own", "/runs/*/own"));
@@ -97,13 +94,12 @@ Deno.test("seededClaudeJson() completes onboarding and trusts no folder", () => 
   const apiKey = `sk-ant-${"x".repeat(40)}-the-last-20-chars-ab`;
   const seeded = seededClaudeJson(undefined, { folders: ["/w", "/more"], apiKey });
   assertEquals(seeded["hasCompletedOnboarding"], true);
-  for (
-    const name of [
-      "claudeInChromeDefaultEnabled",
-      "autoInstallIdeExtension",
-      "prStatusFooterEnabled",
-    ]
-  ) assertEquals(seeded[name], false, name);
+  const names = [
+    "claudeInChromeDefaultEnabled",
+    "autoInstallIdeExtension",
+    "prStatusFooterEnabled",
+  ];
+  for (const name of names) assertEquals(seeded[name], false, name);
   assertEquals(seeded["projects"], { "/w": EXAMPLES_FOUND, "/more": EXAMPLES_FOUND });
   const approval = { approved: [apiKey.slice(-20)], rejected: [] };
   assertEquals(seeded["customApiKeyResponses"], approval);
@@ -115,9 +111,7 @@ Deno.test("seededClaudeJson() disables the servers that the caller disabled", ()
   const user = { projects: { "/w": { disabledMcpServers: ["a", "b", "c"] } } };
   const switched = { a: true, b: false, d: false };
   const { projects } = seededClaudeJson(user, { folders: ["/w"], apiKey: undefined, switched });
-  assertEquals(projects, {
-    "/w": { ...EXAMPLES_FOUND, disabledMcpServers: ["c", "b", "d"] },
-  });
+  assertEquals(projects, { "/w": { ...EXAMPLES_FOUND, disabledMcpServers: ["c", "b", "d"] } });
 });
 
 Deno.test("seededClaudeJson() keeps the user's identity, trust and MCP servers", () => {
@@ -145,10 +139,7 @@ Deno.test("seededClaudeJson() keeps the user's identity, trust and MCP servers",
   assertEquals("history" in seeded, false);
   assertEquals(seeded["projects"], {
     "/trusted": { hasTrustDialogAccepted: true },
-    "/w": {
-      mcpServers: { b: {} },
-      ...EXAMPLES_FOUND,
-    },
+    "/w": { mcpServers: { b: {} }, ...EXAMPLES_FOUND },
   });
 });
 
@@ -239,11 +230,7 @@ Deno.test("contestedVariables() lists settings that override variables of the ru
   assertEquals(of(undefined, "x", { PATH: "/evil", FOO: "1", CLAUDE_CODE_MAX_RETRIES: "1" }), {});
   assertEquals(
     of({ CLAUDE_CODE_SIMPLE: "1", CLAUDE_CONFIG_DIR: "/evil" }, { CLAUDE_CODE_DISABLE_CRON: "0" }),
-    {
-      CLAUDE_CODE_SIMPLE: "",
-      CLAUDE_CONFIG_DIR: "/run/.claude",
-      CLAUDE_CODE_DISABLE_CRON: "1",
-    },
+    { CLAUDE_CODE_SIMPLE: "", CLAUDE_CONFIG_DIR: "/run/.claude", CLAUDE_CODE_DISABLE_CRON: "1" },
   );
 });
 
@@ -253,13 +240,12 @@ const plugged = { enabledPlugins: { "a@b": true } };
 
 Deno.test("refuseSilencedHooks() refuses plugins and managed settings", () => {
   const none = { hasPlugins: false, isManaged: false };
-  for (
-    const [settings, found, what] of [
-      [[silent, plugged], none, "plugins"],
-      [[silent], { ...none, hasPlugins: true }, "plugins"],
-      [[silent], { ...none, isManaged: true }, "settings of an administrator"],
-    ] as const
-  ) {
+  const rows = [
+    [[silent, plugged], none, "plugins"],
+    [[silent], { ...none, hasPlugins: true }, "plugins"],
+    [[silent], { ...none, isManaged: true }, "settings of an administrator"],
+  ] as const;
+  for (const [settings, found, what] of rows) {
     assertThrows(
       () => refuseSilencedHooks(settings, found),
       UnsupportedError,
@@ -278,16 +264,17 @@ Deno.test("withoutScreenCommands() disables programs that draw on the screen", (
 });
 
 Deno.test("mayHaveOtherHooks() is true for hooks of an event and plugins", () => {
-  for (
-    const [settings, event, expected] of [
-      [[], "Stop", false],
-      [[{ model: "opus" }, { hooks: { PreToolUse: [] } }], "Stop", false],
-      [[{}, { hooks: { Stop: [] } }], "Stop", true],
-      [[{}, { hooks: { Stop: [] } }], "SessionEnd", false],
-      [[{ enabledPlugins: {} }], "Stop", false],
-      [[{ enabledPlugins: { "a@b": true } }], "SessionEnd", true],
-    ] as const
-  ) assertEquals(mayHaveOtherHooks(settings, event), expected);
+  const rows = [
+    [[], "Stop", false],
+    [[{ model: "opus" }, { hooks: { PreToolUse: [] } }], "Stop", false],
+    [[{}, { hooks: { Stop: [] } }], "Stop", true],
+    [[{}, { hooks: { Stop: [] } }], "SessionEnd", false],
+    [[{ enabledPlugins: {} }], "Stop", false],
+    [[{ enabledPlugins: { "a@b": true } }], "SessionEnd", true],
+  ] as const;
+  for (const [settings, event, expected] of rows) {
+    assertEquals(mayHaveOtherHooks(settings, event), expected);
+  }
 });
 
 Deno.test("only events that can be forbidden get exit code 2", () => {

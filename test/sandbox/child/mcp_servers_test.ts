@@ -48,13 +48,12 @@ Deno.test("listMcpServers() lists each server once from all sources", () => {
   assertEquals(config, { command: "inner" }, "the nearest of the project's");
   assertEquals(shown({ strict: true }), "b dynamic, c dynamic off, g dynamic");
   const dynamic = "b dynamic, c dynamic off, g dynamic";
-  for (
-    const [source, more] of [
-      ["user", "d user, "],
-      ["local", "e local, "],
-      ["", ""],
-    ] as const
-  ) {
+  const rows = [
+    ["user", "d user, "],
+    ["local", "e local, "],
+    ["", ""],
+  ] as const;
+  for (const [source, more] of rows) {
     assertEquals(shown({ sources: settingSources(source) }), `${more}${dynamic}`, source);
   }
   const above = { cwd: "/", projectRoot: "/", configs: [] };
@@ -90,10 +89,7 @@ const INVALID: readonly (readonly [unknown, string])[] = [
   [{ type: null, command: "a" }, 'type: expected "stdio"'],
   [{ type: "sse" }, "url: expected string, received undefined"],
   [{ type: "streamable-http" }, "url: expected string, received undefined"],
-  [
-    { type: "http", url: "u", headersHelper: 3 },
-    "headersHelper: expected string, received number",
-  ],
+  [{ type: "http", url: "u", headersHelper: 3 }, "headersHelper: expected string, received number"],
   [{ type: "http", url: "u", oauth: 3 }, "oauth: expected object, received number"],
   [{ type: "http", url: "u", headers: { a: 1 } }, "headers.a: expected string, received number"],
   [

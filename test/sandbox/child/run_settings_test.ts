@@ -93,22 +93,21 @@ Deno.test("runSettings() adds our hooks to the caller's", () => {
 });
 
 Deno.test("runSettings() overrides settings that claude -p does not use", () => {
-  for (
-    const [caller, asksCaller, denies] of [
-      [{}, true, undefined],
-      [
-        {
-          enableAllProjectMcpServers: false,
-          spinnerTipsEnabled: true,
-          spinnerTipsOverride: { tips: [] },
-          permissions: { denyInsteadOfPrompting: false },
-        },
-        true,
-        false,
-      ],
-      [{ permissions: { denyInsteadOfPrompting: false } }, false, true],
-    ] as const
-  ) {
+  const rows = [
+    [{}, true, undefined],
+    [
+      {
+        enableAllProjectMcpServers: false,
+        spinnerTipsEnabled: true,
+        spinnerTipsOverride: { tips: [] },
+        permissions: { denyInsteadOfPrompting: false },
+      },
+      true,
+      false,
+    ],
+    [{ permissions: { denyInsteadOfPrompting: false } }, false, true],
+  ] as const;
+  for (const [caller, asksCaller, denies] of rows) {
     const settings = runSettings(caller, { ...OURS, asksCaller });
     assertEquals(settings["enableAllProjectMcpServers"], true);
     assertEquals(settings["spinnerTipsEnabled"], false);
@@ -157,9 +156,8 @@ Deno.test("readingRules() allows the tool results of one session", () => {
   assertEquals(of("/home/u/.claude"), [
     `Read(//home/u/.claude/projects/*/${session}/tool-results/**)`,
   ]);
-  for (
-    const odd of ["/home/*", "/home/u)", "/home/[u]", "/home/u,Bash(", "/home/a b", "/h/\\", ""]
-  ) {
+  const others = ["/home/*", "/home/u)", "/home/[u]", "/home/u,Bash(", "/home/a b", "/h/\\", ""];
+  for (const odd of others) {
     assertEquals(of(odd), [], odd);
   }
   for (const odd of ["*", "../..", "a/b", ""]) assertEquals(of("/home/u", odd), [], odd);
@@ -189,11 +187,10 @@ Deno.test("withWholePaths() resolves paths of the Bash sandbox", () => {
       },
     },
   );
-  for (
-    const odd of [{}, { permissions: ["Edit(/x)"] }, { permissions: { allow: "Edit(/x)" } }, {
-      sandbox: 7,
-    }, { sandbox: { filesystem: ["x"] } }]
-  ) {
+  const others = [{}, { permissions: ["Edit(/x)"] }, { permissions: { allow: "Edit(/x)" } }, {
+    sandbox: 7,
+  }, { sandbox: { filesystem: ["x"] } }];
+  for (const odd of others) {
     assertEquals(withWholePaths(odd, "/h"), odd);
   }
 });

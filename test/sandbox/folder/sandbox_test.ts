@@ -22,9 +22,8 @@ Deno.test("Sandbox is private, and its folder disappears on dispose", () => {
   assert(Deno.readTextFileSync("/proc/self/stat").split(" ").includes(`${start}`));
   assertEquals(mode(sandbox.path), "700");
   assertEquals(mode(sandbox.configDir), "700");
-  for (
-    const file of [sandbox.settingsPath, `${sandbox.path}/own/hook`, sandbox.stdinPath as string]
-  ) {
+  const files = [sandbox.settingsPath, `${sandbox.path}/own/hook`, sandbox.stdinPath as string];
+  for (const file of files) {
     assertEquals(mode(file), "600", file);
   }
   assert(Deno.statSync(sandbox.fifoPath).isFifo);
@@ -173,9 +172,8 @@ Deno.test("Sandbox refuses a session that another run has", async () => {
   );
   const runtime = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: ground.user };
   assertStringIncludes(adviceOn({ env: runtime, writable: [ground.tmp] }), inUse);
-  for (
-    const more of [{ sessionId: "s2" }, { persistSession: false }, { userConfigDir: ground.tmp }]
-  ) {
+  const others = [{ sessionId: "s2" }, { persistSession: false }, { userConfigDir: ground.tmp }];
+  for (const more of others) {
     begin(more)[Symbol.dispose]();
   }
   const other = begin({ sessionId: "s2" });

@@ -40,17 +40,16 @@ Deno.test("sweep() gives prompts the ids of their callers", () => {
 });
 
 Deno.test("sweep() judges a folder by its owner", () => {
-  for (
-    const [owner, verdict] of [
-      [thisOwner(), "live"],
-      // Another process has the pid of the owner.
-      [{ pid: Deno.pid, startTime: "1" }, "removed"],
-      // The machine was booted again.
-      [{ bootId: "another", pidNamespace: "pid:[1]" }, "removed"],
-      [{ pidNamespace: "pid:[1]" }, "foreign"],
-      [{ bootId: "another", host: "another" }, "foreign"],
-    ] as const
-  ) {
+  const rows = [
+    [thisOwner(), "live"],
+    // Another process has the pid of the owner.
+    [{ pid: Deno.pid, startTime: "1" }, "removed"],
+    // The machine was booted again.
+    [{ bootId: "another", pidNamespace: "pid:[1]" }, "removed"],
+    [{ pidNamespace: "pid:[1]" }, "foreign"],
+    [{ bootId: "another", host: "another" }, "foreign"],
+  ] as const;
+  for (const [owner, verdict] of rows) {
     using ground = new SweepGround();
     const path = ground.leave(owner);
     const reason = {
@@ -166,12 +165,11 @@ Deno.test("sweep() writes to the user's config dir only", () => {
 });
 
 Deno.test("sweep() removes transcripts for a lent home that is gone", () => {
-  for (
-    const [lender, verdict] of [
-      [{ pid: NOBODY, startTime: "2" }, "removed"],
-      [thisOwner(), "kept"],
-    ] as const
-  ) {
+  const rows = [
+    [{ pid: NOBODY, startTime: "2" }, "removed"],
+    [thisOwner(), "kept"],
+  ] as const;
+  for (const [lender, verdict] of rows) {
     using ground = new SweepGround();
     const name = `${lender.pid}-${lender.startTime}-4567abcd`;
     const transcripts = { to: `${ground.runs}/${name}/0/.claude`, resumed: {} };

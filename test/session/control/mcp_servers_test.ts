@@ -165,13 +165,12 @@ Deno.test("mcp_status lists the caller's servers and later changes", () => {
 });
 
 Deno.test("servers can be switched and reconnected", () => {
-  for (
-    const [serverName, enabled, expected] of [
-      ["own", false, { changes: { switched: { own: false } } }],
-      ["off", true, { changes: { switched: { off: true } } }],
-      ["none", true, { error: "Server not found: none" }],
-    ] as const
-  ) {
+  const rows = [
+    ["own", false, { changes: { switched: { own: false } } }],
+    ["off", true, { changes: { switched: { off: true } } }],
+    ["none", true, { error: "Server not found: none" }],
+  ] as const;
+  for (const [serverName, enabled, expected] of rows) {
     assertEquals<unknown>(onServers("mcp_toggle", { serverName, enabled }), expected);
   }
   const reconnect = (serverName: string) => onServers("mcp_reconnect", { serverName });
@@ -213,10 +212,7 @@ Deno.test("set servers replace those from before", () => {
   const errors = { gone: "ENOENT", ide: "Ignored" };
   assertEquals(setServers(withServers(), asked, { added: ["gone"], removed: [], errors }), {
     response: { added: ["gone"], removed: ["set", "quiet"], errors },
-    changes: {
-      setServers: { gone: { command: "x" }, own: { type: "sdk" } },
-      unreached: ["gone"],
-    },
+    changes: { setServers: { gone: { command: "x" }, own: { type: "sdk" } }, unreached: ["gone"] },
   });
   const error = "mcp_set_servers: servers must be an object of config objects";
   for (const nonsense of [7, null, [], { a: 7 }]) assertEquals(set(nonsense), { error });
@@ -255,15 +251,14 @@ const results = (session: Simulation) => toChild(session).map(({ result }) => re
 
 Deno.test("server for structured answers speaks MCP", () => {
   const session = owing();
-  for (
-    const [id, method, params] of [
-      [1, "initialize", { protocolVersion: "2025-11-25" }],
-      [undefined, "notifications/initialized", {}],
-      [2, "ping", {}],
-      [3, "tools/list", {}],
-      [4, "prompts/list", {}],
-    ] as const
-  ) {
+  const rows = [
+    [1, "initialize", { protocolVersion: "2025-11-25" }],
+    [undefined, "notifications/initialized", {}],
+    [2, "ping", {}],
+    [3, "tools/list", {}],
+    [4, "prompts/list", {}],
+  ] as const;
+  for (const [id, method, params] of rows) {
     const withId = id === undefined ? {} : { id };
     session.receive(fromServer(OUTPUT_SERVER, { ...withId, method, params }));
   }

@@ -128,12 +128,11 @@ Deno.test("message waits for MCP servers", () => {
 });
 
 Deno.test("child that never reports a status ends at a limit", () => {
-  for (
-    const [inputs, ending] of [
-      [[message("one"), hook("SessionStart"), REACHABLE], "not-taken"],
-      [[hook("SessionStart"), REACHABLE, message("one")], "not-started"],
-    ] as const
-  ) {
+  const rows = [
+    [[message("one"), hook("SessionStart"), REACHABLE], "not-taken"],
+    [[hook("SessionStart"), REACHABLE, message("one")], "not-started"],
+  ] as const;
+  for (const [inputs, ending] of rows) {
     const session = run({ conversation: true, keptAtEnd: true, timeoutMs: 60_000 }, ...inputs);
     session.wait(300_000);
     assertEquals(session.state.ending?.kind, ending);

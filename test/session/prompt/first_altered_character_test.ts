@@ -46,20 +46,19 @@ Deno.test("altered characters are named, all others pass", () => {
 });
 
 Deno.test("names say which kind of character it is", () => {
-  for (
-    const [text, name] of [
-      ["a\r\nb", "U+000D (carriage return)"],
-      ["a\x1bb", "U+001B (escape)"],
-      ["a\x01b", "U+0001 (control character)"],
-      ["a\ud83d", "U+D83D (half of a surrogate pair)"],
-      ["a\ufe01", "U+FE01 (variation selector)"],
-      ["a\u{e0020}", "U+E0020 (tag character)"],
-      ["a\u202a", "U+202A (direction override)"],
-      ["a\u202e", "U+202E (direction override)"],
-      ["a\u2061", "U+2061 (invisible character)"],
-      ["a\u200b", "U+200B (zero width space)"],
-    ] as const
-  ) {
+  const rows = [
+    ["a\r\nb", "U+000D (carriage return)"],
+    ["a\x1bb", "U+001B (escape)"],
+    ["a\x01b", "U+0001 (control character)"],
+    ["a\ud83d", "U+D83D (half of a surrogate pair)"],
+    ["a\ufe01", "U+FE01 (variation selector)"],
+    ["a\u{e0020}", "U+E0020 (tag character)"],
+    ["a\u202a", "U+202A (direction override)"],
+    ["a\u202e", "U+202E (direction override)"],
+    ["a\u2061", "U+2061 (invisible character)"],
+    ["a\u200b", "U+200B (zero width space)"],
+  ] as const;
+  for (const [text, name] of rows) {
     assertEquals(nameAt(text), name);
   }
 });

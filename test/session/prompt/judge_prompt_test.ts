@@ -71,16 +71,15 @@ const invocable = (...names: readonly string[]): Given => ({
 });
 
 Deno.test("slashWord() splits a command from its arguments", () => {
-  for (
-    const [prompt, name, rest, indented] of [
-      ["/logout", "logout", "", false],
-      ["/a:b \t x y\n", "a:b", "x y", false],
-      ["\n\u3000/a\nb", "a", "b", true],
-      ["\ufeff/a\u00a0b", "a", "b", true],
-      ["/ hi", "", "hi", false],
-      ["//x", "/x", "", false],
-    ] as const
-  ) {
+  const rows = [
+    ["/logout", "logout", "", false],
+    ["/a:b \t x y\n", "a:b", "x y", false],
+    ["\n\u3000/a\nb", "a", "b", true],
+    ["\ufeff/a\u00a0b", "a", "b", true],
+    ["/ hi", "", "hi", false],
+    ["//x", "/x", "", false],
+  ] as const;
+  for (const [prompt, name, rest, indented] of rows) {
     assertEquals(slashWord(prompt), { name, rest, indented });
   }
   for (const prompt of ["", "  ", "hi /x", "hi\n/x", "\u200b/logout", "!/x", "／logout"]) {
@@ -100,11 +99,7 @@ const COMMANDS: readonly [alone: string, withText: string, names: string][] = [
   ],
   ["forked", "forked", "code-review review"],
   ["command", "ask notes", "name rename"],
-  [
-    "ask",
-    "ask",
-    "agents config context focus mcp reload-skills settings cost fast stats usage",
-  ],
+  ["ask", "ask", "agents config context focus mcp reload-skills settings cost fast stats usage"],
   ["ask", "refuse", "auto-mode-setup autocompact"],
   ["ask", "ask notes", "effort model output-style"],
   ["ask", "command", "goal"],

@@ -242,14 +242,13 @@ Deno.test("unchecked action of auto mode is declined with a reason", () => {
 
 Deno.test("Enter is pressed only while one call may ask", () => {
   const two = [called("toolu_1", "toolu_2")];
-  for (
-    const [lines, calls, key] of [
-      [STAYS, [called("toolu_1")], ENTER],
-      [STAYS, two, ESCAPE],
-      [NO, two, ESCAPE],
-      [STAYS, [...two, returned("toolu_1")], ENTER],
-    ] as const
-  ) {
+  const rows = [
+    [STAYS, [called("toolu_1")], ENTER],
+    [STAYS, two, ESCAPE],
+    [NO, two, ESCAPE],
+    [STAYS, [...two, returned("toolu_1")], ENTER],
+  ] as const;
+  for (const [lines, calls, key] of rows) {
     assertEquals(unchecked(lines, OPEN, ...calls).typed, key);
   }
 });

@@ -97,16 +97,15 @@ Deno.test("filter leaves no number beyond the terminal's size", () => {
 });
 
 Deno.test("filter clamps numbers to the most there is", () => {
-  for (
-    const [output, passed] of [
-      ["a\x1b[2147483647b", "a\x1b[11000b"],
-      ["\x1b[2147483647L\x1b[99999999999S", "\x1b[50L\x1b[50S"],
-      ["\x1b[9999;9999H\x1b[0;9999r", "\x1b[50;220H\x1b[0;50r"],
-      ["\x1b[8;9999;9999t\x1b]0;x\x07\x1bPq~\x1b\\\x1bc\x1b#8\x1b(0", ""],
-      // A mark is repeated with its cell.
-      ["e\u0301\x1b[99999b", "e\u0301\x1b[5500b"],
-    ] as const
-  ) {
+  const rows = [
+    ["a\x1b[2147483647b", "a\x1b[11000b"],
+    ["\x1b[2147483647L\x1b[99999999999S", "\x1b[50L\x1b[50S"],
+    ["\x1b[9999;9999H\x1b[0;9999r", "\x1b[50;220H\x1b[0;50r"],
+    ["\x1b[8;9999;9999t\x1b]0;x\x07\x1bPq~\x1b\\\x1bc\x1b#8\x1b(0", ""],
+    // A mark is repeated with its cell.
+    ["e\u0301\x1b[99999b", "e\u0301\x1b[5500b"],
+  ] as const;
+  for (const [output, passed] of rows) {
     assertEquals(filteredText(output), passed);
   }
 });

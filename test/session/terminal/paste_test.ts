@@ -47,17 +47,16 @@ Deno.test("encodePaste() cuts prompts into small, well-formed pieces", () => {
 });
 
 Deno.test("pasteRefusal() names what the input box would change", () => {
-  for (
-    const [prompt, reason] of [
-      ["a\x1b[201~b", "U+001B at offset 1"],
-      ["a\tb", "U+0009"],
-      ["a\r\nb", "U+000D"],
-      ["a\u009bb", "U+009B"],
-      ["!ls", "shell"],
-      ["abc\\", "backslash"],
-      ["abc \n", "trimmed"],
-    ] as const
-  ) {
+  const rows = [
+    ["a\x1b[201~b", "U+001B at offset 1"],
+    ["a\tb", "U+0009"],
+    ["a\r\nb", "U+000D"],
+    ["a\u009bb", "U+009B"],
+    ["!ls", "shell"],
+    ["abc\\", "backslash"],
+    ["abc \n", "trimmed"],
+  ] as const;
+  for (const [prompt, reason] of rows) {
     assertStringIncludes(pasteRefusal(prompt) ?? "", reason);
   }
   assertEquals(pasteRefusal("a\nb ❤️ \\ c"), undefined);
@@ -141,10 +140,7 @@ Deno.test("paste that never shows ends the run without Enter", () => {
     assertEquals(session.signals, []);
     session.wait(1);
     session.receive(EXIT);
-    assertEquals([session.ending, session.typed], [
-      { kind: "undelivered" },
-      pasted("hello there"),
-    ]);
+    assertEquals([session.ending, session.typed], [{ kind: "undelivered" }, pasted("hello there")]);
   }
 });
 

@@ -260,13 +260,12 @@ Deno.test("conversation waits for a subagent woken between turns", () => {
 
 Deno.test("without hooks the transcript shows the turn that follows", () => {
   const session = launched({ hookless: true });
-  for (
-    const inputs of [
-      [ENQUEUED, answer("done"), COMPLETED, IDLE],
-      [DEQUEUED, COMPLETED, IDLE],
-      [BUSY, NOTIFIED, answer("again"), COMPLETED],
-    ]
-  ) {
+  const steps = [
+    [ENQUEUED, answer("done"), COMPLETED, IDLE],
+    [DEQUEUED, COMPLETED, IDLE],
+    [BUSY, NOTIFIED, answer("again"), COMPLETED],
+  ];
+  for (const inputs of steps) {
     session.receive(...inputs);
     assertEquals(session.signals, []);
   }
@@ -298,16 +297,15 @@ Deno.test("Stop after a wait for tasks can precede its lines", () => {
 Deno.test("backgroundWaitMs() is the ceiling, or a shell's own limit", () => {
   const agents = { tasks: [AGENT], ceilingMs: 600_000, shellLimitMs: undefined };
   const shells = { ...agents, tasks: [SHELL, AGENT], ceilingMs: 2500 };
-  for (
-    const [wait, ms] of [
-      [agents, 600_000],
-      [{ ...agents, ceilingMs: 0 }, undefined],
-      [shells, 605_000],
-      [{ ...shells, shellLimitMs: 3000 }, 8000],
-      [{ ...shells, shellLimitMs: 3000, ceilingMs: 60_000 }, 60_000],
-      [{ ...shells, ceilingMs: 0 }, undefined],
-    ] as const
-  ) {
+  const rows = [
+    [agents, 600_000],
+    [{ ...agents, ceilingMs: 0 }, undefined],
+    [shells, 605_000],
+    [{ ...shells, shellLimitMs: 3000 }, 8000],
+    [{ ...shells, shellLimitMs: 3000, ceilingMs: 60_000 }, 60_000],
+    [{ ...shells, ceilingMs: 0 }, undefined],
+  ] as const;
+  for (const [wait, ms] of rows) {
     assertEquals(backgroundWaitMs(wait), ms, JSON.stringify(wait));
   }
 });

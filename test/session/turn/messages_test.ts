@@ -347,12 +347,11 @@ Deno.test("message for stdin goes to a child started with it", () => {
 
 Deno.test("command after other texts needs a child with them", () => {
   const content = ["one", "two", "/x"].map((text) => ({ type: "text", text }));
-  for (
-    const command of [
-      { way: "paste", command: "/x" },
-      { way: undefined, settled: { kind: "asked", version: VERSION } },
-    ] as const
-  ) {
+  const commands = [
+    { way: "paste", command: "/x" },
+    { way: undefined, settled: { kind: "asked", version: VERSION } },
+  ] as const;
+  for (const command of commands) {
     const session = rested();
     session.receive(message("zero"), ...turn("zero"));
     session.receive(settledMessage("/x", {}, { ...command, content, hasContext: true }));

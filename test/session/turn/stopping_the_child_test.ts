@@ -206,9 +206,8 @@ Deno.test("hooks that cannot be recorded end the turn", () => {
 Deno.test("prompt taken as another text ends the run", () => {
   for (const inject of ["stdin", "paste"] as const) {
     // A path begins as a command does.
-    for (
-      const [prompt, taken] of [["x\u200by", "xy"], ["/etc/\u200bhosts", "/etc/hosts"]] as const
-    ) {
+    const rows = [["x\u200by", "xy"], ["/etc/\u200bhosts", "/etc/hosts"]] as const;
+    for (const [prompt, taken] of rows) {
       const session = run({ inject, prompt }, IDLE, submit(taken), EXIT);
       assertEquals(session.ending, { kind: "undelivered", taken });
     }

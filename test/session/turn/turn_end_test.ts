@@ -58,17 +58,16 @@ function endingOf(options: SimulationOptions, ...inputs: readonly Given[]) {
 }
 
 Deno.test("announces() compares a last message with a text", () => {
-  for (
-    const [message, text, expected] of [
-      ["Done.", "Done.", true],
-      ["Done.", "\n Done.\n\n", true],
-      ["I shall look.\n\nDone.", "Done.", true],
-      ["I shall look.\n\nDone.", "I shall look.", false],
-      ["Done.", "", false],
-      ["Done.", " \n", false],
-      ["", "Done.", false],
-    ] as const
-  ) {
+  const rows = [
+    ["Done.", "Done.", true],
+    ["Done.", "\n Done.\n\n", true],
+    ["I shall look.\n\nDone.", "Done.", true],
+    ["I shall look.\n\nDone.", "I shall look.", false],
+    ["Done.", "", false],
+    ["Done.", " \n", false],
+    ["", "Done.", false],
+  ] as const;
+  for (const [message, text, expected] of rows) {
     assertEquals(announces(message, text), expected, JSON.stringify([message, text]));
   }
 });
@@ -86,9 +85,7 @@ Deno.test("turn ends after idle status, prompt and answer", () => {
   for (const order of [...orders, ...orders.map((inputs) => inputs.toReversed())]) {
     for (const event of ["Stop", "StopFailure"]) {
       const session = run({}, BUSY, answer("I shall look."));
-      session.receive(
-        hook(event, { last_assistant_message: "I shall look.\n\nIt is written." }),
-      );
+      session.receive(hook(event, { last_assistant_message: "I shall look.\n\nIt is written." }));
       lastEnds(session, ...order);
     }
   }
@@ -349,13 +346,12 @@ const outputs = (text: string) => {
 
 Deno.test("output of a typed command ends its turn", () => {
   for (const output of outputs("Done")) {
-    for (
-      const [prompt, last] of [
-        ["/compact x", [output, IDLE]],
-        ["/skill-of-the-user", [IDLE, output]],
-        ["/code-review high", [IDLE, output]],
-      ] as const
-    ) {
+    const rows = [
+      ["/compact x", [output, IDLE]],
+      ["/skill-of-the-user", [IDLE, output]],
+      ["/code-review high", [IDLE, output]],
+    ] as const;
+    for (const [prompt, last] of rows) {
       const session = run({ prompt }, IDLE, KNOWN_BUSY, COMMAND);
       lastEnds(session, ...last);
       assertEquals(session.exit(), { kind: "answered", stop: {} });
@@ -391,14 +387,13 @@ Deno.test("hook that stops the turn after a tool ends it", () => {
 });
 
 Deno.test("output of a command does not end another turn", () => {
-  for (
-    const [prompt, text] of [
-      ["hello there", "Done"],
-      ["/init", "Done"],
-      // Its subagent still works.
-      ["/skill-of-the-user", "Running in the background as @it"],
-    ] as const
-  ) {
+  const rows = [
+    ["hello there", "Done"],
+    ["/init", "Done"],
+    // Its subagent still works.
+    ["/skill-of-the-user", "Running in the background as @it"],
+  ] as const;
+  for (const [prompt, text] of rows) {
     const session = run({ prompt }, KNOWN_BUSY, PROMPT, ...outputs(text), IDLE);
     assertEquals(session.signals, [], prompt);
   }

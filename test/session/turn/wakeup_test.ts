@@ -87,13 +87,12 @@ Deno.test("early hooks of the woken turn start no other", () => {
 
 Deno.test("model can be woken before the turn's end is known", () => {
   const rest = [WOKEN, answer("woken")];
-  for (
-    const [first, ...others] of [
-      [WOKEN, answer("woken"), stop("woken")],
-      [submit("Wake up"), ...rest, stop("woken")],
-      [stop("woken"), ...rest],
-    ] as const
-  ) {
+  const rows = [
+    [WOKEN, answer("woken"), stop("woken")],
+    [submit("Wake up"), ...rest, stop("woken")],
+    [stop("woken"), ...rest],
+  ] as const;
+  for (const [first, ...others] of rows) {
     const session = told(begun(), SCHEDULED, ...FIRST);
     assertEquals(seen(session).turns, []);
     assertEquals(seen(told(session, first)), WAITS);
@@ -121,12 +120,11 @@ Deno.test("model can be woken again and again", () => {
 
 Deno.test("run does not wait where nothing wakes the model", () => {
   const ended = { ...ENDED, turns: [], ending: undefined };
-  for (
-    const session of [
-      ...[asleep({}, []), asleep({}, [SCHEDULED, STOPPED]), asleep({ wakeless: true })],
-      told(begun(), SCHEDULED, answer("first"), stop("first"), ...OVER),
-    ]
-  ) {
+  const sessions = [
+    ...[asleep({}, []), asleep({}, [SCHEDULED, STOPPED]), asleep({ wakeless: true })],
+    told(begun(), SCHEDULED, answer("first"), stop("first"), ...OVER),
+  ];
+  for (const session of sessions) {
     assertEquals(seen(session), ended);
   }
 });

@@ -72,15 +72,14 @@ Deno.test("dialog that may be about an undecided call matches nothing", () => {
 
 Deno.test("call shown in part or altered may match", () => {
   const { allowed: _, ...undecided } = { ...TOUCH, id: "2" };
-  for (
-    const [shown, command] of [
-      ["rm two # touch one", "rm two\u200b # touch one"],
-      ["rm two # touch one", "r\u200bm\u200b two\x1b[0m # touch one"],
-      ["rm \u00e9 # touch one", "rm e\u0301 # touch one"],
-      ["rm two; touch one …", `rm two; touch one\n${"rm three\n".repeat(99)}`],
-      ["\u5220; touch one", "\u5220\ufe00; touch one"],
-    ] as const
-  ) {
+  const rows = [
+    ["rm two # touch one", "rm two\u200b # touch one"],
+    ["rm two # touch one", "r\u200bm\u200b two\x1b[0m # touch one"],
+    ["rm \u00e9 # touch one", "rm e\u0301 # touch one"],
+    ["rm two; touch one …", `rm two; touch one\n${"rm three\n".repeat(99)}`],
+    ["\u5220; touch one", "\u5220\ufe00; touch one"],
+  ] as const;
+  for (const [shown, command] of rows) {
     const screen = screenOf(RULE, " Bash command", `   ${shown}`);
     const other = { ...undecided, input: { command } };
     assertEquals(pick(screen, TOUCH, other), undefined, JSON.stringify(command));
@@ -107,13 +106,12 @@ Deno.test("call allowed with another input matches that input only", () => {
     allowedWith: JSON.stringify({ command: allowed, description: "Run it" }),
   });
   const shows = (command: string) => screenOf(RULE, " Bash command", `   ${command}`, "   Run it");
-  for (
-    const [asked, allowed] of [
-      ["touch one", "touch two"],
-      ["touch one; rm one", "touch one"],
-      ["touch one", "touch one --no-create"],
-    ] as const
-  ) {
+  const rows = [
+    ["touch one", "touch two"],
+    ["touch one; rm one", "touch one"],
+    ["touch one", "touch one --no-create"],
+  ] as const;
+  for (const [asked, allowed] of rows) {
     const call = allowedAs(asked, allowed);
     assertEquals(pick(shows(allowed), call), "1", allowed);
     assertEquals(pick(shows(asked), call), undefined, `${asked}, which is not allowed`);

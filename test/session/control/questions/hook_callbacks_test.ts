@@ -64,13 +64,12 @@ Deno.test("hook is called once its call is emitted", () => {
 });
 
 Deno.test("PreToolUse hook decides on its call", () => {
-  for (
-    const [permission, decisions] of [
-      ["allow", []],
-      ["deny", ["forbidden"]],
-      ["ask", []],
-    ] as const
-  ) {
+  const rows = [
+    ["allow", []],
+    ["deny", ["forbidden"]],
+    ["ask", []],
+  ] as const;
+  for (const [permission, decisions] of rows) {
     for (const more of [{}, { blocks: true } as const]) {
       const response = output("PreToolUse", permission);
       const session = after("PreToolUse", reply(response), more);
@@ -140,14 +139,13 @@ Deno.test("time in which this program was stopped extends hooks", () => {
 });
 
 Deno.test("PreCompact hook can add a message or block", () => {
-  for (
-    const [response, expected] of [
-      [{}, undefined],
-      [{ systemMessage: "m", reason: "r" }, { systemMessage: "m" }],
-      [{ decision: "block", reason: "r" }, { decision: "block" }],
-      [{ decision: "block", systemMessage: "m" }, { decision: "block", reason: "m" }],
-    ] as const
-  ) {
+  const rows = [
+    [{}, undefined],
+    [{ systemMessage: "m", reason: "r" }, { systemMessage: "m" }],
+    [{ decision: "block", reason: "r" }, { decision: "block" }],
+    [{ decision: "block", systemMessage: "m" }, { decision: "block", reason: "m" }],
+  ] as const;
+  for (const [response, expected] of rows) {
     const session = after("PreCompact", reply(response), { blocks: true });
     assertEquals<unknown>(session.replies, [expected]);
   }
@@ -160,14 +158,13 @@ Deno.test("failed hook is reported with its consequence", () => {
     `${event}: Hook callback hook_0 failed: the SDK host replied with an error or an invalid answer.`;
   const empty = "Its answer was treated as empty.";
   const blocks = 'onFailure is "block", so this failure counts as a block.';
-  for (
-    const [event, more, consequence, ofStop] of [
-      ["PostToolUse", {}, empty, undefined],
-      ["PostToolUse", { blocks: true }, blocks, undefined],
-      ["Stop", {}, empty, undefined],
-      ["Stop", { blocks: true }, empty, true],
-    ] as const
-  ) {
+  const rows = [
+    ["PostToolUse", {}, empty, undefined],
+    ["PostToolUse", { blocks: true }, blocks, undefined],
+    ["Stop", {}, empty, undefined],
+    ["Stop", { blocks: true }, empty, true],
+  ] as const;
+  for (const [event, more, consequence, ofStop] of rows) {
     const [remark] = after(event, failure("x"), more).of("remark");
     assertEquals([remark?.text, remark?.ofStop], [`${failed(event)} ${consequence}`, ofStop]);
   }
@@ -260,26 +257,25 @@ Deno.test("call whose hook cannot answer any more does not run", () => {
 Deno.test("hook's words refuse a call without a caller", () => {
   const request = (tool: string) =>
     hook("PermissionRequest", { tool_name: tool, tool_input: INPUT, cwd: "/w" }, "7");
-  for (
-    const [permission, reason, tool, message, decisions] of [
-      ["ask", "the hook asks", "Bash", "the hook asks", ["unasked"]],
-      [
-        "ask",
-        undefined,
-        "Bash",
-        "Hook PreToolUse:Bash asked for confirmation for this tool",
-        ["unasked"],
-      ],
-      ["allow", "x", "Bash", "This command requires approval", []],
-      [
-        "ask",
-        "x",
-        "Write",
-        "Claude requested permissions to use Write, but you haven't granted it yet.",
-        [],
-      ],
-    ] as const
-  ) {
+  const rows = [
+    ["ask", "the hook asks", "Bash", "the hook asks", ["unasked"]],
+    [
+      "ask",
+      undefined,
+      "Bash",
+      "Hook PreToolUse:Bash asked for confirmation for this tool",
+      ["unasked"],
+    ],
+    ["allow", "x", "Bash", "This command requires approval", []],
+    [
+      "ask",
+      "x",
+      "Write",
+      "Claude requested permissions to use Write, but you haven't granted it yet.",
+      [],
+    ],
+  ] as const;
+  for (const [permission, reason, tool, message, decisions] of rows) {
     const session = hooked([PRE], false);
     const more = reason === undefined ? {} : { permissionDecisionReason: reason };
     session.receive(...callLine(), toolHook(), reply(output("PreToolUse", permission, more)));

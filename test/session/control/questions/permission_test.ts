@@ -74,12 +74,11 @@ Deno.test("question describes the call, unless a server has its tool", () => {
   assertEquals(question({ url: `${long}x` })[0], `${long.slice(0, -1)}…`);
   assertEquals(question({ file_path: "/w/a.txt" })[0], "a.txt");
   assertEquals(question({ file_path: "/x/a.txt" })[0], "/x/a.txt");
-  for (
-    const [name, source, tool, shown, shownSource] of [
-      ["calc", "dynamic", "add_two-UPs", "Add Two-UPs", "sdk"],
-      ["other", "user", "of__many", "Many", "user"],
-    ] as const
-  ) {
+  const rows = [
+    ["calc", "dynamic", "add_two-UPs", "Add Two-UPs", "sdk"],
+    ["other", "user", "of__many", "Many", "user"],
+  ] as const;
+  for (const [name, source, tool, shown, shownSource] of rows) {
     const ofServer = { tool_name: `mcp__${name}__${tool}`, mcp_server: { name, source } };
     assertEquals(question(INPUT, ofServer), [undefined, shown, { name, source: shownSource }]);
   }
@@ -121,27 +120,25 @@ Deno.test("mode chosen during a turn applies with an allowed call", () => {
   const chosen = { type: "setMode", mode: "acceptEdits", destination: "session" };
   const rule = { type: "addRules", rules: [], behavior: "allow", destination: "session" };
   const own = { type: "setMode", mode: "plan", destination: "session" };
-  for (
-    const [response, permissions] of [
-      [ALLOW, [chosen]],
-      [{ ...ALLOW, updatedPermissions: [rule] }, [rule, chosen]],
-      [{ ...ALLOW, updatedPermissions: [own] }, [own]],
-      [{ behavior: "deny", message: "No" }, undefined],
-    ] as const
-  ) {
+  const rows = [
+    [ALLOW, [chosen]],
+    [{ ...ALLOW, updatedPermissions: [rule] }, [rule, chosen]],
+    [{ ...ALLOW, updatedPermissions: [own] }, [own]],
+    [{ behavior: "deny", message: "No" }, undefined],
+  ] as const;
+  for (const [response, permissions] of rows) {
     const session = asked(chooseMode("acceptEdits"), reply(response));
     assertEquals<unknown>(decision(session)?.["updatedPermissions"], permissions);
   }
 });
 
 Deno.test("stricter mode chosen during a turn asks until it applies", () => {
-  for (
-    const [loose, mode, permissions] of [
-      [true, "default", [undefined, "ask", undefined]],
-      [true, "bypassPermissions", [undefined, undefined, undefined]],
-      [false, "acceptEdits", [undefined, undefined, undefined]],
-    ] as const
-  ) {
+  const rows = [
+    [true, "default", [undefined, "ask", undefined]],
+    [true, "bypassPermissions", [undefined, undefined, undefined]],
+    [false, "acceptEdits", [undefined, undefined, undefined]],
+  ] as const;
+  for (const [loose, mode, permissions] of rows) {
     const session = asking(loose ? { loose } : {});
     const permission = (id: string) => {
       session.receive(hook("PreToolUse", { tool_name: "Bash", tool_input: INPUT }, id));
@@ -200,9 +197,8 @@ Deno.test("caller that leaves denies open and later questions", () => {
 });
 
 Deno.test("no key is pressed while the caller decides", () => {
-  for (
-    const last of [[needsPermission(), status("waiting")], [status("waiting"), needsPermission()]]
-  ) {
+  const orders = [[needsPermission(), status("waiting")], [status("waiting"), needsPermission()]];
+  for (const last of orders) {
     const session = asking();
     session.draw("Do you want to proceed?", "❯ 1. Yes", "  2. No");
     session.receive(...calls(), ...last);
@@ -233,19 +229,18 @@ function stands(session: Simulation, command = INPUT.command): void {
 Deno.test("dialog that stands gets Enter only for its allowed call", () => {
   const ESCAPE = "\x1b";
   const yes = { behavior: "allow", updatedInput: INPUT };
-  for (
-    const [response, ms, key, shown] of [
-      [yes, 2000, ""],
-      [yes, 2500, "\r"],
-      [ALLOW, 2500, "\r"],
-      [{ behavior: "deny", message: "No" }, 10_000, ""],
-      [{ behavior: "deny", message: "No" }, 11_000, ESCAPE],
-      [{ behavior: "allow", updatedInput: { command: "ls" } }, 10_000, ""],
-      [{ behavior: "allow", updatedInput: { command: "ls" } }, 11_000, ESCAPE],
-      [yes, 10_000, "", "touch other"],
-      [yes, 11_000, ESCAPE, "touch other"],
-    ] as const
-  ) {
+  const rows = [
+    [yes, 2000, ""],
+    [yes, 2500, "\r"],
+    [ALLOW, 2500, "\r"],
+    [{ behavior: "deny", message: "No" }, 10_000, ""],
+    [{ behavior: "deny", message: "No" }, 11_000, ESCAPE],
+    [{ behavior: "allow", updatedInput: { command: "ls" } }, 10_000, ""],
+    [{ behavior: "allow", updatedInput: { command: "ls" } }, 11_000, ESCAPE],
+    [yes, 10_000, "", "touch other"],
+    [yes, 11_000, ESCAPE, "touch other"],
+  ] as const;
+  for (const [response, ms, key, shown] of rows) {
     const session = asking({ timeoutMs: HOUR }, ...calls(), needsPermission());
     stands(session, shown);
     session.wait(60_000);
@@ -314,12 +309,11 @@ Deno.test("permission prompt tool decides after the input closed", () => {
 });
 
 Deno.test("permission prompt tool that fails denies with an error", () => {
-  for (
-    const [answer, reason] of [
-      [text("out of order", true), "out of order"],
-      [fromServer("p.q", { id: "q-1", error: { code: -1, message: "bad" } }), "bad"],
-    ] as const
-  ) {
+  const rows = [
+    [text("out of order", true), "out of order"],
+    [fromServer("p.q", { id: "q-1", error: { code: -1, message: "bad" } }), "bad"],
+  ] as const;
+  for (const [answer, reason] of rows) {
     const session = withPromptTool();
     session.receive(answer);
     const message = `<tool_use_error>Error calling tool (Bash): ${reason}</tool_use_error>`;
@@ -348,14 +342,13 @@ Deno.test("caller's own server can have the permission prompt tool", () => {
   const question = { subtype: "mcp_message", server_name: "own", message: toolCall("q-2") };
   assertEquals<unknown>(withOwnTool().asked[1], question);
   const denied = { behavior: "deny", message: "no" };
-  for (
-    const [answer, expected, outcome] of [
-      [decides(ALLOW), { behavior: "allow", updatedInput: INPUT }, "accepted"],
-      [decides(denied), denied, "rejected"],
-      [failure("it broke", "q-2"), undefined, "late"],
-      [reply(7, "q-2"), undefined, "late"],
-    ] as const
-  ) {
+  const rows = [
+    [decides(ALLOW), { behavior: "allow", updatedInput: INPUT }, "accepted"],
+    [decides(denied), denied, "rejected"],
+    [failure("it broke", "q-2"), undefined, "late"],
+    [reply(7, "q-2"), undefined, "late"],
+  ] as const;
+  for (const [answer, expected, outcome] of rows) {
     const session = withOwnTool();
     session.receive(answer);
     assertEquals(session.decisions, [outcome]);
@@ -365,12 +358,11 @@ Deno.test("caller's own server can have the permission prompt tool", () => {
 });
 
 Deno.test("permission prompt tool that its server lacks ends the run", () => {
-  for (
-    const [session, server] of [
-      [withPromptTool(["other", "more"]), "p_q"],
-      [withOwnTool(["other", "more"]), "own"],
-    ] as const
-  ) {
+  const rows = [
+    [withPromptTool(["other", "more"]), "p_q"],
+    [withOwnTool(["other", "more"]), "own"],
+  ] as const;
+  for (const [session, server] of rows) {
     assertEquals(session.signals, ["SIGTERM tree"]);
     session.receive(exit(0));
     const [name = "", ...available] = ["ask", "other", "more"]
@@ -405,15 +397,14 @@ Deno.test("caller answers an MCP server's question", () => {
 });
 
 Deno.test("malformed answer to an MCP server cancels", () => {
-  for (
-    const [answer, expected] of [
-      [reply({ action: "decline", content: 7 }), told({ action: "decline" })],
-      [reply({ action: "yes" }), CANCELLED],
-      [reply(null), CANCELLED],
-      [reply("accept"), CANCELLED],
-      [failure("the caller broke"), CANCELLED],
-    ] as const
-  ) {
+  const rows = [
+    [reply({ action: "decline", content: 7 }), told({ action: "decline" })],
+    [reply({ action: "yes" }), CANCELLED],
+    [reply(null), CANCELLED],
+    [reply("accept"), CANCELLED],
+    [failure("the caller broke"), CANCELLED],
+  ] as const;
+  for (const [answer, expected] of rows) {
     assertEquals(elicited(eliciting(...SERVER_CALL, ELICITS, answer)), expected);
   }
 });

@@ -62,15 +62,14 @@ Deno.test("output about another process is refused", () => {
   const subscription = "You are currently using your subscription to power your Claude Code usage";
   const cost = "Estimated cost:        $0.0601";
   const alone = asked("/cost", { alone: true }).message as SettledMessage;
-  for (
-    const [text, more, kind] of [
-      [subscription, {}, "local"],
-      ["Total cost: $0.0000", {}, "refused"],
-      [cost, {}, "refused"],
-      [cost, { hasCost: true }, "local"],
-      ["Fast mode OFF (this session only)", { hasCost: true }, "refused"],
-    ] as const
-  ) {
+  const rows = [
+    [subscription, {}, "local"],
+    ["Total cost: $0.0000", {}, "refused"],
+    [cost, {}, "refused"],
+    [cost, { hasCost: true }, "local"],
+    ["Fast mode OFF (this session only)", { hasCost: true }, "refused"],
+  ] as const;
+  for (const [text, more, kind] of rows) {
     const { settled } = commandAnswer(alone, { response: { text, commands: [], ...more } });
     assertEquals(settled.kind, kind, text);
     if (settled.kind === "local") assertEquals(settled.carried, { commands: [] });
@@ -99,19 +98,18 @@ Deno.test("command that clears the session needs another child", () => {
 Deno.test("next child gets a command's model and effort", () => {
   const before = { model: "claude-opus", effort: "medium", ultracode: false };
   const chosen = { model: "sonnet", chosenModel: "claude-sonnet" };
-  for (
-    const [text, after, changes] of [
-      ["/model sonnet ", { model: "claude-sonnet", effort: "low" }, chosen],
-      ["/model help", {}, {}],
-      ["/model opusplan", {}, { model: "opusplan", chosenModel: "claude-opus" }],
-      ["/effort HIGH", { effort: "high" }, { effort: "high" }],
-      ["/effort auto", { effort: "high" }, { effort: null }],
-      ["/effort silly", {}, {}],
-      ["/effort ultracode", { ultracode: true }, { flagSettings: { ultracode: true } }],
-      ["/rename x", { model: "another" }, {}],
-      ["/model sonnet", 7, {}],
-    ] as const
-  ) {
+  const rows = [
+    ["/model sonnet ", { model: "claude-sonnet", effort: "low" }, chosen],
+    ["/model help", {}, {}],
+    ["/model opusplan", {}, { model: "opusplan", chosenModel: "claude-opus" }],
+    ["/effort HIGH", { effort: "high" }, { effort: "high" }],
+    ["/effort auto", { effort: "high" }, { effort: null }],
+    ["/effort silly", {}, {}],
+    ["/effort ultracode", { ultracode: true }, { flagSettings: { ultracode: true } }],
+    ["/rename x", { model: "another" }, {}],
+    ["/model sonnet", 7, {}],
+  ] as const;
+  for (const [text, after, changes] of rows) {
     const session = asking(asked(text, { notes: true }));
     assertEquals(session.consulted.map(({ body, notes }) => [body, notes]), [
       [{ prompt: text }, true],
@@ -131,10 +129,7 @@ Deno.test("next child gets a command's model and effort", () => {
 });
 
 Deno.test("helper carries out a command with changes the child lacks", () => {
-  const session = asking(
-    asked("/context"),
-    request("set_permission_mode", { mode: "plan" }),
-  );
+  const session = asking(asked("/context"), request("set_permission_mode", { mode: "plan" }));
   assertEquals(session.of("consult").map(({ changes }) => changes), [{ permissionMode: "plan" }]);
   assertEquals(session.signals, []);
 });

@@ -70,19 +70,18 @@ Deno.test("early changes start another child after 200 ms", () => {
 });
 
 Deno.test("valid changes are noted", () => {
-  for (
-    const [subtype, body, changes] of [
-      ["set_permission_mode", { mode: "manual" }, { permissionMode: "default" }],
-      ["set_max_thinking_tokens", { max_thinking_tokens: -1 }, { maxThinkingTokens: -1 }],
-      ["set_max_thinking_tokens", { max_thinking_tokens: 7 }, { maxThinkingTokens: 7 }],
-      ["set_max_thinking_tokens", { thinking_display: "omitted" }, { thinkingDisplay: "omitted" }],
-      [
-        "set_max_thinking_tokens",
-        { max_thinking_tokens: null, thinking_display: null },
-        { maxThinkingTokens: null, thinkingDisplay: null },
-      ],
-    ] as const
-  ) {
+  const rows = [
+    ["set_permission_mode", { mode: "manual" }, { permissionMode: "default" }],
+    ["set_max_thinking_tokens", { max_thinking_tokens: -1 }, { maxThinkingTokens: -1 }],
+    ["set_max_thinking_tokens", { max_thinking_tokens: 7 }, { maxThinkingTokens: 7 }],
+    ["set_max_thinking_tokens", { thinking_display: "omitted" }, { thinkingDisplay: "omitted" }],
+    [
+      "set_max_thinking_tokens",
+      { max_thinking_tokens: null, thinking_display: null },
+      { maxThinkingTokens: null, thinkingDisplay: null },
+    ],
+  ] as const;
+  for (const [subtype, body, changes] of rows) {
     const session = rested();
     session.receive(request(subtype, body));
     assertEquals(session.responses.map(({ subtype }) => subtype), ["success"]);
@@ -140,14 +139,13 @@ Deno.test("flag settings are merged for the next child", () => {
 
 Deno.test("flag settings with faults are refused as a whole", () => {
   const session = rested();
-  for (
-    const settings of [
-      { permissions: null, model: null },
-      { model: 5, permissions: { allow: "Bash" }, env: { A: "1" } },
-      { hooks: { PreToolUse: 3 } },
-      { hooks: { Stop: 3 } },
-    ]
-  ) {
+  const faulty = [
+    { permissions: null, model: null },
+    { model: 5, permissions: { allow: "Bash" }, env: { A: "1" } },
+    { hooks: { PreToolUse: 3 } },
+    { hooks: { Stop: 3 } },
+  ];
+  for (const settings of faulty) {
     session.receive(request("apply_flag_settings", { settings }));
   }
   const keys = session.responses.map(({ error = "" }) => `${error}`.split("of: ")[1]);
@@ -191,15 +189,14 @@ Deno.test("chosen model is reported by its full name", () => {
   // The helper reports what is in force afterwards before it makes the choice.
   const said = (model: string) => inForce(OPUS, OPUS, { model });
   const session = afterTurn();
-  for (
-    const [chosen, model, reported] of [
-      [undefined, OPUS, []],
-      [" sonnet ", SONNET, ["sonnet (claude-sonnet-5-5)"]],
-      ["opusplan", SONNET, []],
-      [HAIKU, HAIKU, [HAIKU]],
-      ["default", OPUS, [OPUS]],
-    ] as const
-  ) {
+  const rows = [
+    [undefined, OPUS, []],
+    [" sonnet ", SONNET, ["sonnet (claude-sonnet-5-5)"]],
+    ["opusplan", SONNET, []],
+    [HAIKU, HAIKU, [HAIKU]],
+    ["default", OPUS, [OPUS]],
+  ] as const;
+  for (const [chosen, model, reported] of rows) {
     assertEquals(choose(session, chosen, said(model)), [...reported, success({ model })]);
   }
   assertEquals(session.state.changes, { model: null, chosenModel: OPUS });

@@ -247,14 +247,13 @@ Deno.test("later initialization can repeat only the first one's hooks", () => {
   const hooks = { Stop: [{ hookCallbackIds: ["a"] }] };
   const first = { hooks, skills: ["s"] };
   const applied = { hooks_applied: true };
-  for (
-    const [again, answer] of [
-      [first, applied],
-      [{ skills: ["s"] }, {}],
-      [{ hooks: { Stop: [{ hookCallbackIds: ["b"] }] } }, "error"],
-      [{ hooks, skills: ["t"] }, "error"],
-    ] as const
-  ) {
+  const rows = [
+    [first, applied],
+    [{ skills: ["s"] }, {}],
+    [{ hooks: { Stop: [{ hookCallbackIds: ["b"] }] } }, "error"],
+    [{ hooks, skills: ["t"] }, "error"],
+  ] as const;
+  for (const [again, answer] of rows) {
     assertEquals(initializedAgain(again, first), [applied, answer]);
   }
   assertEquals(initializedAgain({ hooks }, first, { error: "not this" }), ["error", "error"]);
@@ -277,13 +276,12 @@ Deno.test("initialization after others may ask for prompts and agents only", () 
   };
   const prompts = { systemPrompt: "x", appendSystemPrompt: ["y"], agents: { a: {} } };
   assertEquals(isConsulted(prompts), true);
-  for (
-    const body of [
-      { sdkMcpServers: ["a"] },
-      { title: "a" },
-      { hooks: { Stop: [{ hookCallbackIds: ["h"] }] } },
-    ]
-  ) {
+  const bodies = [
+    { sdkMcpServers: ["a"] },
+    { title: "a" },
+    { hooks: { Stop: [{ hookCallbackIds: ["h"] }] } },
+  ];
+  for (const body of bodies) {
     assertEquals(isConsulted(body), false, JSON.stringify(body));
   }
 });

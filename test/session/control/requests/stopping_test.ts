@@ -49,23 +49,22 @@ Deno.test("readTasks() reads the list of tasks and its caret", () => {
   const oldHint = "  ↑/↓ to select · Enter to view · x to stop · ←/Esc to close";
   const rows = ["    ● sleep 301   running", "  ❯ ● sleep 300   running"];
   const selected = [row("sleep301"), row("sleep300", true)];
-  for (
-    const [lines, expected] of [
-      [[...quoted, ...older, oldHint], selected],
-      [[...quoted, ...rows, `      ${earlier}`, "", HINT], selected],
+  const cases = [
+    [[...quoted, ...older, oldHint], selected],
+    [[...quoted, ...rows, `      ${earlier}`, "", HINT], selected],
+    [
+      [RULE, ...rows.slice(0, 1), `  ❯   ${earlier}`, "  ↑/↓ to navigate · Esc to close"],
+      [row("sleep301"), row("", true)],
+    ],
+    [
       [
-        [RULE, ...rows.slice(0, 1), `  ❯   ${earlier}`, "  ↑/↓ to navigate · Esc to close"],
-        [row("sleep301"), row("", true)],
+        ...[RULE, "  3 background tasks", "    Shells", "  ❯ ● sleep 300     running"],
+        ...["    Background agents", "    ● Other agent   running · Opus 5.5", HINT],
       ],
-      [
-        [
-          ...[RULE, "  3 background tasks", "    Shells", "  ❯ ● sleep 300     running"],
-          ...["    Background agents", "    ● Other agent   running · Opus 5.5", HINT],
-        ],
-        [row("sleep300", true), row("Otheragent")],
-      ],
-    ] as const
-  ) {
+      [row("sleep300", true), row("Otheragent")],
+    ],
+  ] as const;
+  for (const [lines, expected] of cases) {
     assertEquals(readTasks(at(lines)), { kind: "list", rows: [...expected] });
   }
 });
@@ -76,13 +75,12 @@ Deno.test("readTasks() reads subagents below the input box", () => {
     `❯ ◯ general-purpose  Look  around        ${over}8s`,
     ...["  ◯ general-purpose  Other agent         1m 9s", ""],
   ];
-  for (
-    const [lines, text] of [
-      [below("  enter to view · x to stop"), "Lookaround"],
-      [below("  Enter to view · x to clear"), ""],
-      [below("  x to stop", "stopped · "), ""],
-    ] as const
-  ) {
+  const cases = [
+    [below("  enter to view · x to stop"), "Lookaround"],
+    [below("  Enter to view · x to clear"), ""],
+    [below("  x to stop", "stopped · "), ""],
+  ] as const;
+  for (const [lines, text] of cases) {
     const rows = [row(""), row(text, true), row("Otheragent")];
     assertEquals(readTasks(at(lines)), { kind: "list", rows });
   }
@@ -107,27 +105,25 @@ Deno.test("readTasks() offers the list only from an empty input box", () => {
 });
 
 Deno.test("commands are compared with what the screen has room for", () => {
-  for (
-    const [shown, command, expected] of [
-      ["sleep300", "sleep 300", true],
-      ["sleep30", "sleep 300", false],
-      ["sleep30…", "sleep 300; echo", true],
-      ["sleep31…", "sleep 300; echo", false],
-      ["…", "sleep 300", false],
-    ] as const
-  ) {
+  const rows = [
+    ["sleep300", "sleep 300", true],
+    ["sleep30", "sleep 300", false],
+    ["sleep30…", "sleep 300; echo", true],
+    ["sleep31…", "sleep 300; echo", false],
+    ["…", "sleep 300", false],
+  ] as const;
+  for (const [shown, command, expected] of rows) {
     assertEquals(isCalled(shown, command), expected, shown);
   }
   const shown = "ShelldetailsCommand:sleep300Output:";
-  for (
-    const [text, command, expected] of [
-      [shown, "sleep 300", true],
-      [shown, "sleep 30", false],
-      ["Command:sleep300Output:Command:sleep30", "sleep 30", false],
-      ["Command:sleep300Output:", "", false],
-      [`Command:${"echo".repeat(60)}…Output`, "echo ".repeat(100), true],
-    ] as const
-  ) {
+  const cases = [
+    [shown, "sleep 300", true],
+    [shown, "sleep 30", false],
+    ["Command:sleep300Output:Command:sleep30", "sleep 30", false],
+    ["Command:sleep300Output:", "", false],
+    [`Command:${"echo".repeat(60)}…Output`, "echo ".repeat(100), true],
+  ] as const;
+  for (const [text, command, expected] of cases) {
     assertEquals(hasCommand(text, command), expected, text);
   }
 });
@@ -216,13 +212,12 @@ Deno.test("stop_task succeeds for ended and unknown tasks", () => {
 });
 
 Deno.test("stop_task stops nothing that looks like another task", () => {
-  for (
-    const [lines, reason] of [
-      [list("other", "other", "third"), "does not show it"],
-      [list("one", "one", "one"), "calls several so"],
-      [alone("  Command: one or two"), "shows another one"],
-    ] as const
-  ) {
+  const rows = [
+    [list("other", "other", "third"), "does not show it"],
+    [list("one", "one", "one"), "calls several so"],
+    [alone("  Command: one or two"), "shows another one"],
+  ] as const;
+  for (const [lines, reason] of rows) {
     const session = withShells({ b1: "one", b2: "one" });
     session.receive(stopTask("b1"));
     typedAt(session, BOX);
