@@ -6,9 +6,10 @@ import { isJsonObject } from "../../src/json_object.ts";
 import type { Question } from "../../src/session/control/questions/question.ts";
 import { startSession } from "../../src/session/session_state.ts";
 import type { Frame } from "../../src/wire/frame.ts";
+import { consulted, message, request } from "../session/caller_inputs.ts";
 import { conversationOptions } from "./conversation_options.ts";
-import { call, prompt, REQUEST, result, text, VERSION } from "./lines.ts";
-import { ConversationRun, type News } from "./runs.ts";
+import { call, prompt, REQUEST, result, text } from "./lines.ts";
+import { ConversationRun, VERSION } from "./runs.ts";
 
 const { frames, report, session } = conversationOptions();
 const OPTIONS = { ...frames, version: VERSION, activity: true } as const;
@@ -128,13 +129,9 @@ Deno.test("the first frame of each kind names its message", () => {
       const kind = isJsonObject(event) ? event["type"] : state ?? subtype ?? type;
       return `${kind}${ids === undefined ? "" : " of it"}`;
     });
-  const initialize: News = {
-    type: "control",
-    request: { id: "i", subtype: "initialize", body: {} },
-  };
-  run.give(initialize, { type: "message", message: { text: "One", way: "rendezvous", uuid } });
+  run.give(request("initialize", {}, "i"), message("One", { uuid }));
   assertEquals(told(), []);
-  run.give({ type: "consulted", id: "i", said: { response: {} } });
+  run.give(consulted("i"));
   assertEquals(told(), ["control_response", "running", "queued"]);
   run.give({ type: "spawned" });
   run.push(prompt("One"), REQUEST, call("t"), result("t"), text("Second"));

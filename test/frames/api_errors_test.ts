@@ -11,7 +11,8 @@ import { apiRetryFrame } from "../../src/frames/single/api_retry_frame.ts";
 import { framesOfEntry } from "../../src/frames/single/frames_of_entry.ts";
 import { unavailableFrame } from "../../src/frames/single/unavailable_frame.ts";
 import { turnsOf } from "../../src/transcript/turn/turn.ts";
-import { entryOf, type Line, text, VERSION } from "./lines.ts";
+import { entryOf, type Line, text } from "./lines.ts";
+import { VERSION } from "./runs.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 1, 9, 30);
 const failure = (facts: Partial<ApiErrorFacts>) =>

@@ -1,17 +1,10 @@
 import { assertEquals } from "@std/assert";
 import type { ShellOutputFrame } from "../../src/wire/task_frames.ts";
-import {
-  answer,
-  call,
-  fieldsOf,
-  kinds,
-  notice,
-  prompt,
-  REQUEST,
-  result,
-  VERSION,
-} from "./lines.ts";
-import { ConversationRun, FramesRun } from "./runs.ts";
+import { message } from "../session/caller_inputs.ts";
+import { BUSY, hook, IDLE, REACHABLE, submit } from "../session/inputs.ts";
+import { answer, call, notice, prompt, REQUEST, result } from "./lines.ts";
+import { fieldsOf, kinds } from "./outlines.ts";
+import { ConversationRun, FramesRun, VERSION } from "./runs.ts";
 
 const second = (seconds: number) => ({ timestamp: new Date(seconds * 1000).toISOString() });
 const returned = (id: string, seconds: number) => ({ ...result(id), ...second(seconds) });
@@ -75,19 +68,12 @@ Deno.test("a call works from the moment it is allowed", () => {
     },
     frames: { conversation: true, version: VERSION, startedAt: 0 },
   });
-  run.give(
-    { type: "spawned" },
-    { type: "reachable" },
-    { type: "status", status: "idle" },
-    { type: "message", message: { text: "Hi", way: "rendezvous" } },
-    { type: "hook", event: "UserPromptSubmit", payload: { prompt: "Hi" } },
-    { type: "status", status: "busy" },
-  );
+  run.give({ type: "spawned" }, REACHABLE, IDLE, message("Hi"), submit("Hi"), BUSY);
   run.waitUntil(1000);
   run.push(prompt(), REQUEST, { ...call("t"), ...second(1) });
   assertEquals(run.due("beat"), 30_000);
   const payload = { tool_name: "Bash", tool_input: { command: "x" }, cwd: "/w" };
-  run.give({ type: "hook", event: "PermissionRequest", id: "7", payload });
+  run.give(hook("PermissionRequest", payload, "7"));
   run.waitUntil(50_000);
   assertEquals(fieldsOf(run.frames, "tool_progress", "tool_use_id"), []);
   run.give({ type: "answer", answer: { id: "q-1", response: { behavior: "allow" } } });

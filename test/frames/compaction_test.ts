@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import { runTurns } from "../../src/frames/turns/run_turns.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import * as lines from "./lines.ts";
-import { at, entryOf, fieldsOf, type Line } from "./lines.ts";
+import { at, entryOf, type Line } from "./lines.ts";
+import { fieldsOf } from "./outlines.ts";
 import { FramesRun } from "./runs.ts";
 
 const START = Date.UTC(2026, 0, 1);

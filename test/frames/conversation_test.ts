@@ -9,14 +9,16 @@ import {
 import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
 import { toldBy } from "../../src/frames/turns/told_by.ts";
 import type { Exit } from "../../src/session/input.ts";
+import { lineOf } from "../../src/transcript/entry.ts";
 import { onlyMessage } from "../session/only_message.ts";
+import { readTranscript } from "../transcript/recording.ts";
+import { message } from "../session/caller_inputs.ts";
+import { cost, hook, IDLE, REACHABLE, READ, stop, submit } from "../session/inputs.ts";
 import { conversationOptions } from "./conversation_options.ts";
 import {
   at,
   call,
   entryOf,
-  fieldsOf,
-  kinds,
   type Line,
   notification,
   OVER,
@@ -24,16 +26,11 @@ import {
   REQUEST,
   result,
   text,
-  VERSION,
 } from "./lines.ts";
-import { type ChangedOptions, ConversationRun, type News } from "./runs.ts";
+import { fieldsOf, kinds } from "./outlines.ts";
+import { type ChangedOptions, ConversationRun, type News, VERSION } from "./runs.ts";
 
-const RECORDED = new URL(
-  "../../fixtures/transcripts/2.1.330/bash/transcript.jsonl",
-  import.meta.url,
-);
-const LINES: readonly Line[] = Deno.readTextFileSync(RECORDED).trimEnd().split("\n")
-  .map((line) => JSON.parse(line));
+const LINES: readonly Line[] = readTranscript("2.1.330/bash").entries.map(lineOf);
 const LAST = LINES.findLastIndex(({ type }) => type === "assistant");
 
 /** The text of a recorded line. */
@@ -44,8 +41,7 @@ function textOf(line: Line | undefined): string {
 const SENT = textOf(LINES.find(({ type }) => type === "user"));
 const ANSWER = textOf(LINES[LAST]);
 
-const STOP: News = { type: "hook", event: "Stop", payload: { last_assistant_message: ANSWER } };
-const IDLE: News = { type: "status", status: "idle" };
+const STOP = stop(ANSWER);
 const exit = (exit: Exit, version?: string): News => ({
   type: "exit",
   exit,
@@ -149,7 +145,7 @@ const CONVERSATION: ChangedOptions = {
 
 Deno.test("a conversation without messages prints nothing", () => {
   const run = new ConversationRun(CONVERSATION);
-  run.give({ type: "spawned" }, IDLE, { type: "reachable" });
+  run.give({ type: "spawned" }, IDLE, REACHABLE);
   run.give(exit({ kind: "exited", code: 137 }, VERSION));
   assertEquals([run.frames, run.of("report")], [[], []]);
   assertEquals(run.parts.at(-1)?.type, "end");
@@ -193,11 +189,10 @@ Deno.test("a child that refuses to start is quoted", () => {
 
 Deno.test("a changed prompt fails by its line or hook", () => {
   const changed = `<pasted_content id="1">${SENT}</pasted_content>`;
-  const hook: News = { type: "hook", event: "UserPromptSubmit", payload: { prompt: changed } };
   for (const isWritten of [false, true]) {
     const run = new OneRun();
     if (isWritten) run.push(prompt(changed));
-    run.give(hook);
+    run.give(submit(changed));
     run.push(LINES[LAST] ?? {});
     run.give(STOP, IDLE, ended(143));
     assertStringIncludes(run.report?.problem?.message ?? "", "wraps a text of this size in tags");
@@ -214,7 +209,7 @@ Deno.test("turns that the run's end started are not counted", () => {
     const run = new OneRun();
     run.push(...LINES);
     const payload = { last_assistant_message: ANSWER, background_tasks: [{ id: "b" }] };
-    run.give({ type: "hook", event: "Stop", payload }, { type: "signal", signal: "SIGTERM" });
+    run.give(hook("Stop", payload), { type: "signal", signal: "SIGTERM" });
     run.push(...statuses.map((status) => prompt(notification("b", status), { uuid: status })));
     run.give(ended(143));
     assertEquals<unknown>(fieldsOf(run.frames, "result", "result_index", "subtype"), results);
@@ -229,7 +224,7 @@ Deno.test("lines of other runs are not printed", () => {
   const run = new OneRun();
   run.give({ type: "earlier", entries: [old] });
   run.push(...LINES, text("not me", { entrypoint: "sdk-cli" }));
-  run.give({ type: "transcript", entry: old }, { type: "read" }, STOP, IDLE, ended(0));
+  run.give({ type: "transcript", entry: old }, READ, STOP, IDLE, ended(0));
   assert(!/not me|"old"/u.test(JSON.stringify(run.frames)));
   assertEquals(run.outcome, [0, ANSWER]);
 });
@@ -267,9 +262,9 @@ Deno.test("a prompt that a misnamed answer ends begins no turn", () => {
   const payload = { prompt: "Go" };
   run.give(
     { type: "spawned" },
-    { type: "reachable" },
+    REACHABLE,
     IDLE,
-    { type: "message", message: { text: "Go", way: "rendezvous" } },
+    message("Go"),
     { type: "hook", event: "UserPromptSubmit", id: "7", callback: 0, payload },
     { type: "answer", answer: { id: "q-1", response: { hookSpecificOutput: output } } },
     ended(143),
@@ -338,13 +333,10 @@ Deno.test("a hook's failure is printed after the first prompt", () => {
 });
 
 const SCHEDULED_FOR = Date.UTC(2026, 0, 1, 0, 2);
-const ONCE = [{ id: "a1b2c3d4", recurring: false, prompt: "Wake up" }];
-const COST: News = { type: "cost", totalUsd: 0.1, apiDurationMs: 5 };
-const stops = (words: string, session_crons: readonly object[] = []): News => ({
-  type: "hook",
-  event: "Stop",
-  payload: { last_assistant_message: words, background_tasks: [], session_crons },
-});
+const ONCE = { id: "a1b2c3d4", recurring: false, prompt: "Wake up" };
+const COST = cost(0.1, 5);
+const stops = (words: string, ...session_crons: readonly object[]) =>
+  stop(words, { background_tasks: [], session_crons });
 const wakeup = (wakeupSource = "loop_wakeup") =>
   prompt("Wake up", { uuid: "w1", isMeta: true, wakeupSource });
 
@@ -403,7 +395,7 @@ const WITH_STDIN: ChangedOptions = {
 Deno.test("a woken turn is no message's turn", () => {
   const run = scheduled(WITH_STDIN);
   run.push(wakeup());
-  run.give({ type: "message", message: { text: "Two", way: "rendezvous" } });
+  run.give(message("Two"));
   run.push(text("woken"));
   run.give(stops("woken"), COST, IDLE);
   run.push(OVER);

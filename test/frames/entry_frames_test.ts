@@ -5,17 +5,9 @@ import { framesOfEntry } from "../../src/frames/single/frames_of_entry.ts";
 import { type InitFacts, initFrame } from "../../src/frames/single/init_frame.ts";
 import { denialWords } from "../../src/transcript/turn/denial_words.ts";
 import type { Frame } from "../../src/wire/frame.ts";
-import {
-  answer,
-  attached,
-  entryOf,
-  kinds,
-  type Line,
-  OVER,
-  prompt,
-  result,
-  VERSION,
-} from "./lines.ts";
+import { answer, attached, entryOf, type Line, OVER, prompt, result } from "./lines.ts";
+import { kinds } from "./outlines.ts";
+import { VERSION } from "./runs.ts";
 
 const CONTEXT: FrameContext = { version: VERSION, sessionId: "s", newUuid: () => "new" };
 const KNOWN: FrameContext = {

@@ -17,7 +17,8 @@ import type {
   StreamEventFrame,
 } from "../../src/wire/message_frames.ts";
 import type { Frame } from "../../src/wire/frame.ts";
-import { answer, attached, fieldsOf, type Line, prompt, result } from "./lines.ts";
+import { answer, attached, type Line, prompt, result } from "./lines.ts";
+import { fieldsOf } from "./outlines.ts";
 import { begun, FramesRun, type News } from "./runs.ts";
 
 /** Frames in a few words each: the events without what their types say. */

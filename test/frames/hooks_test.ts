@@ -10,19 +10,9 @@ import {
 import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
 import { OUTPUT_REMINDER } from "../../src/transcript/structured_output.ts";
 import type { Frame } from "../../src/wire/frame.ts";
-import {
-  attached,
-  call,
-  entryOf,
-  kinds,
-  type Line,
-  prompt,
-  REQUEST,
-  result,
-  text,
-  VERSION,
-} from "./lines.ts";
-import { begun, FramesRun } from "./runs.ts";
+import { attached, call, entryOf, type Line, prompt, REQUEST, result, text } from "./lines.ts";
+import { kinds } from "./outlines.ts";
+import { begun, FramesRun, VERSION } from "./runs.ts";
 
 /** Something that is attached because of a hook that runs `check` before a call of Bash. */
 const ofCheck = (type: string, more: Line = {}) =>

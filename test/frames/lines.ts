@@ -1,11 +1,7 @@
 import { type Entry, readEntry } from "../../src/transcript/entry.ts";
-import type { Frame } from "../../src/wire/frame.ts";
 
 /** A line of a transcript, or a block of its content. */
 export type Line = Readonly<Record<string, unknown>>;
-
-/** The version that tests assume where it does not matter. */
-export const VERSION = "2.1.332";
 
 const START = Date.UTC(2026, 0, 1);
 
@@ -70,18 +66,3 @@ export const notice = (task: string, status = "completed", more = "") => ({
   operation: "enqueue",
   content: notification(task, status, more),
 });
-
-/** Frames in a word each: subtypes of system frames, else types, and the call of a subagent's. */
-export const kinds = (frames: readonly Frame[]): string =>
-  frames.map(({ type, subtype, parent_tool_use_id: parent }) =>
-    `${type === "system" ? subtype : type}${typeof parent === "string" ? `@${parent}` : ""}`
-  ).join(" ");
-
-/** What frames of a kind hold in some fields. */
-export const fieldsOf = (
-  frames: readonly Frame[],
-  kind: string,
-  ...fields: readonly string[]
-): readonly (readonly unknown[])[] =>
-  frames.filter(({ type, subtype }) => type === kind || subtype === kind)
-    .map((frame) => fields.map((field) => (frame as Line)[field]));

@@ -1,29 +1,27 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runTurns } from "../../src/frames/turns/run_turns.ts";
 import type { Entry } from "../../src/transcript/entry.ts";
+import { message } from "../session/caller_inputs.ts";
+import { COST, hook, READ } from "../session/inputs.ts";
+import { readTranscript } from "../transcript/recording.ts";
 import {
   answer,
   at,
   attached,
   call,
   entryOf,
-  fieldsOf,
-  kinds,
   type Line,
   OVER,
   prompt,
   REQUEST,
   result,
   text,
-  VERSION,
 } from "./lines.ts";
-import { begun, FramesRun, type News } from "./runs.ts";
+import { fieldsOf, kinds } from "./outlines.ts";
+import { begun, FramesRun, type News, VERSION } from "./runs.ts";
 
-const RECORDED = new URL(
-  "../../fixtures/transcripts/2.1.330/bash/transcript.jsonl",
-  import.meta.url,
-);
-const LINES = Deno.readTextFileSync(RECORDED).trimEnd().split("\n");
+const { transcript } = readTranscript("2.1.330/bash");
+const LINES = new TextDecoder().decode(transcript).trimEnd().split("\n");
 
 const SHAPE = { type: "api-request-shape", shapeHash: "h", shape: { tools: [{ name: "Bash" }] } };
 const AGENTS = attached("agent_listing_delta", { addedTypes: ["Explore"] });
@@ -31,7 +29,7 @@ const SKILLS = attached("skill_listing", { names: ["verify"] });
 
 Deno.test("a transcript becomes init and a frame a block", () => {
   const run = new FramesRun();
-  run.give({ type: "hook", event: "SessionStart", payload: { model: "claude-opus[1m]" } });
+  run.give(hook("SessionStart", { model: "claude-opus[1m]" }));
   for (const line of LINES) run.push(line);
   run.finish();
   const frames = run.take();
@@ -139,7 +137,7 @@ Deno.test("a request that is not repeated is no retry", () => {
     assertEquals(fieldsOf(run.take(), "api_retry", "attempt"), [], name);
   }
   const run = begun();
-  run.give({ type: "fault", fault: FAULT }, { type: "hook", event: "StopFailure", payload: {} });
+  run.give({ type: "fault", fault: FAULT }, hook("StopFailure"));
   run.push(text("Hello"));
   assertEquals(kinds(run.take()), "assistant");
 });
@@ -270,7 +268,7 @@ function ordered(own: readonly Line[], theirs: readonly Line[] = []) {
     lines.map((each) => entryOf({ version: VERSION, sessionId: "s", ...each }));
   for (const entry of entries([REQUEST, ...own])) run.give({ type: "transcript", entry });
   for (const entry of entries(theirs)) run.give({ type: "subagent", line: { subagent, entry } });
-  run.give({ type: "read" });
+  run.give(READ);
   return run.take().flatMap((frame) => frame.type === "assistant" ? [frame["uuid"]] : []).join(" ");
 }
 
@@ -355,7 +353,7 @@ Deno.test("a child's first answer has an init of its own", () => {
   const run = new FramesRun({});
   run.settle({ text: "/logout", settled: { kind: "local", text: "not here", version: VERSION } });
   run.take();
-  run.give({ type: "message", message: { text: "Hi", way: "rendezvous" } });
+  run.give(message("Hi"));
   run.push({ ...line("answer", 2), parentUuid: "p" }, prompt(), REQUEST);
   assertEquals(kinds(run.take()), "init assistant");
 });
@@ -363,7 +361,7 @@ Deno.test("a child's first answer has an init of its own", () => {
 Deno.test("turns whose lines are read together have their own results", () => {
   const run = new FramesRun({ version: VERSION });
   for (const text of ["One", "Two"]) {
-    run.give({ type: "message", message: { text, way: "rendezvous" } });
+    run.give(message(text));
     run.endTurn({ kind: "answered", stop: {} }, { recorded: false });
   }
   const turn = (words: string, parentUuid: string | null) => [
@@ -382,7 +380,7 @@ Deno.test("turns whose lines are read together have their own results", () => {
 
 Deno.test("an end with nothing new has no second result", () => {
   const run = begun({ conversation: true });
-  run.give({ type: "cost", totalUsd: 1, apiDurationMs: 1 });
+  run.give(COST);
   for (const [line, told] of [[text("One"), ["One"]], [OVER, []]] as const) {
     run.push(line);
     run.endTurn({ kind: "answered", stop: {} }, { recorded: true });

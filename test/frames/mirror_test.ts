@@ -1,7 +1,10 @@
 import { assertEquals } from "@std/assert";
 import type { TranscriptMirrorFrame } from "../../src/wire/frame.ts";
-import { answer, entryOf, fieldsOf, type Line, notice, prompt, VERSION } from "./lines.ts";
-import { ConversationRun, FramesRun, type News } from "./runs.ts";
+import { message } from "../session/caller_inputs.ts";
+import { exit, IDLE, REACHABLE, READ } from "../session/inputs.ts";
+import { answer, entryOf, type Line, notice, prompt } from "./lines.ts";
+import { fieldsOf } from "./outlines.ts";
+import { ConversationRun, FramesRun, type News, VERSION } from "./runs.ts";
 
 const PATH = "/u/s.jsonl";
 const SUBAGENT_PATH = "/u/s/subagents/agent-a1.jsonl";
@@ -11,7 +14,6 @@ const theirs = (line: Line): News => ({
   type: "subagent",
   line: { subagent: { agentId: "a1", type: "x", description: "" }, entry: entryOf(line) },
 });
-const READ: News = { type: "read" };
 
 /** The mirrored lines since the last time, by their files. */
 const mirrored = (run: FramesRun) =>
@@ -120,9 +122,8 @@ Deno.test("mirrored lines have the caller's message ids", () => {
     const entries = fieldsOf(run.frames, "transcript_mirror", "entries").flat(2);
     return entries.slice(read, read = entries.length);
   };
-  const say = (text: string, uuid: string) =>
-    run.give({ type: "message", message: { text, way: "rendezvous", uuid } });
-  run.give({ type: "spawned" }, { type: "status", status: "idle" }, { type: "reachable" });
+  const say = (text: string, uuid: string) => run.give(message(text, { uuid }));
+  run.give({ type: "spawned" }, IDLE, REACHABLE);
   say("one", "given-1");
   const rows = [
     [snapshot("line-1"), []],
@@ -139,6 +140,6 @@ Deno.test("mirrored lines have the caller's message ids", () => {
   say("two", "given-2");
   run.give(line(snapshot("line-2")), READ);
   assertEquals(told(), []);
-  run.give({ type: "exit", exit: { kind: "exited", code: 1 } });
+  run.give(exit(1));
   assertEquals<unknown>(told(), [snapshot("line-2")]);
 });

@@ -5,7 +5,10 @@ import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../src/transcript/structured_output.ts";
 import type { AssistantFrame, StreamEventFrame } from "../../src/wire/message_frames.ts";
 import type { Frame } from "../../src/wire/frame.ts";
-import { fieldsOf, type Line, OVER, prompt, result } from "./lines.ts";
+import { message } from "../session/caller_inputs.ts";
+import { hook, READ } from "../session/inputs.ts";
+import { type Line, OVER, prompt, result } from "./lines.ts";
+import { fieldsOf } from "./outlines.ts";
 import { assertStreamGrammar } from "./live/stream_grammar.ts";
 import { FramesRun } from "./runs.ts";
 
@@ -27,7 +30,7 @@ const outline = (frames: readonly Frame[]): string =>
 /** A run whose turn has begun. */
 function begun(options: Partial<FramesOptions> = {}): FramesRun {
   const run = new FramesRun({ partial: true, ...options });
-  run.give({ type: "hook", event: "SessionStart", payload: { model: "opus[1m]" } });
+  run.give(hook("SessionStart", { model: "opus[1m]" }));
   run.push(prompt());
   run.pass("init");
   run.take();
@@ -35,11 +38,9 @@ function begun(options: Partial<FramesOptions> = {}): FramesRun {
 }
 
 const displays = (run: FramesRun, index: number, delta: string, more: Line = {}) =>
-  run.give({
-    type: "hook",
-    event: "MessageDisplay",
-    payload: { turn_id: "t", message_id: "d", index, final: false, delta, ...more },
-  });
+  run.give(
+    hook("MessageDisplay", { turn_id: "t", message_id: "d", index, final: false, delta, ...more }),
+  );
 
 const usage = { input_tokens: 3, output_tokens: 9, speed: "standard" };
 let lines = 0;
@@ -94,7 +95,7 @@ Deno.test("a late thought has a frame, and no events", () => {
 
 Deno.test("lines without a hook are streamed, late hooks ignored", () => {
   const run = begun();
-  run.give({ type: "read" });
+  run.give(READ);
   for (const block of [THOUGHT, text("I look"), CALL]) run.push(line("m", block, null));
   displays(run, 0, "I look", { final: true });
   run.push(result("c"));
@@ -135,7 +136,7 @@ Deno.test("an answer displayed before the lines of its calls waits", () => {
   const steps: Readonly<Record<string, (run: FramesRun) => void>> = {
     batch: (run) => {
       const payload = { tool_calls: [{ tool_use_id: "c" }] };
-      run.give({ type: "hook", event: "PostToolBatch", payload });
+      run.give(hook("PostToolBatch", payload));
     },
     display: (run) => displays(run, 0, "next\n"),
     call: (run) => run.push(line("m", CALL, "tool_use")),
@@ -162,7 +163,7 @@ Deno.test("an answer displayed before the lines of its calls waits", () => {
 Deno.test("a subagent's calls hold up no answer", () => {
   const run = begun();
   const payload = { agent_id: "a", tool_calls: [{ tool_use_id: "c" }] };
-  run.give({ type: "hook", event: "PostToolBatch", payload });
+  run.give(hook("PostToolBatch", payload));
   displays(run, 0, "done\n");
   assertEquals(outline(run.take().slice(-1)), "delta:0:done|");
 });
@@ -195,14 +196,14 @@ Deno.test("an answer of the next turn waits for its beginning", () => {
   run.take();
   displays(run, 0, "b\n", { message_id: "e", turn_id: "u" });
   assertEquals(run.take(), []);
-  run.give({ type: "read" });
+  run.give(READ);
   run.push(line("n", text("b\nc")));
   assertEquals(outline(run.take()), `${REQUEST} start:0:text delta:0:b|c <b|c> stop:0 ${END}`);
 });
 
 Deno.test("a late hook of the turn before prints nothing", () => {
   const run = begun({ conversation: true });
-  const say = (text: string) => run.give({ type: "message", message: { text, way: "rendezvous" } });
+  const say = (text: string) => run.give(message(text));
   say("Hi");
   for (const words of ["one", "two", "three", "four", "five"]) run.push(line(words, text(words)));
   run.push(OVER);

@@ -19,7 +19,8 @@ import {
   type Recording,
   recordingNames,
 } from "../transcript/recording.ts";
-import { kinds, type Line } from "./lines.ts";
+import type { Line } from "./lines.ts";
+import { kinds } from "./outlines.ts";
 import { normalized } from "./normalized.ts";
 import { FramesRun } from "./runs.ts";
 

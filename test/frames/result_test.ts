@@ -10,18 +10,8 @@ import { DEFERRED } from "../../src/transcript/turn/deferred.ts";
 import { type Turn, turnsOf } from "../../src/transcript/turn/turn.ts";
 import { createOutputWriter } from "../../src/wire/output_writer.ts";
 import { readRecording } from "../transcript/recording.ts";
-import {
-  answer,
-  at,
-  attached,
-  call,
-  entryOf,
-  type Line,
-  prompt,
-  result,
-  text,
-  VERSION,
-} from "./lines.ts";
+import { answer, at, attached, call, entryOf, type Line, prompt, result, text } from "./lines.ts";
+import { VERSION } from "./runs.ts";
 
 const FACTS = {
   ...{ version: VERSION, sessionId: "the-session", uuid: "an-id" },

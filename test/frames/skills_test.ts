@@ -1,13 +1,12 @@
 import { assertEquals } from "@std/assert";
 import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
-import type { Message } from "../../src/session/message.ts";
+import { CLOSED, message } from "../session/caller_inputs.ts";
+import { BUSY, COST, IDLE, REACHABLE, stop, submit } from "../session/inputs.ts";
 import {
   answer,
   at,
   attached,
   call,
-  fieldsOf,
-  kinds,
   type Line,
   notice,
   OVER,
@@ -15,9 +14,9 @@ import {
   REQUEST,
   result,
   text,
-  VERSION,
 } from "./lines.ts";
-import { ConversationRun, FramesRun, type News } from "./runs.ts";
+import { fieldsOf, kinds } from "./outlines.ts";
+import { ConversationRun, FramesRun, type News, VERSION } from "./runs.ts";
 
 /** A run that has begun, in which there are two skills. */
 function begun(options: Partial<FramesOptions> = {}) {
@@ -49,7 +48,7 @@ const skillText = (folder?: string) =>
     isMeta: true,
     parentUuid: null,
   });
-const BUSY = skillText("/w/skills/busy");
+const BUSY_TEXT = skillText("/w/skills/busy");
 const REMARK = prompt("A hook says no", { isMeta: true, parentUuid: "x" });
 const DONE = text("It is done");
 
@@ -60,7 +59,7 @@ const ofSkill = (id: string, frames = "") =>
 Deno.test("a skill's subagent is printed as it works", () => {
   const run = begun();
   // Its first line may be read before that of the call.
-  run.pushSubagent(fork("a1"), BUSY);
+  run.pushSubagent(fork("a1"), BUSY_TEXT);
   assertEquals(run.take(), []);
   run.push(skill("busy", "s1"));
   run.pushSubagent(fork("a1"), SHELL, result("b"), REMARK, DONE);
@@ -82,7 +81,7 @@ Deno.test("a skill's subagent belongs to the call of its folder", () => {
     run.push(skill(name, id));
   }
   run.take();
-  run.pushSubagent(fork("a1"), BUSY, SHELL);
+  run.pushSubagent(fork("a1"), BUSY_TEXT, SHELL);
   assertEquals(kinds(run.take()), "task_started user@s1 assistant@s1");
   run.pushSubagent(fork("a1"), DONE);
   run.push(forked("s1", "a1"));
@@ -108,7 +107,7 @@ const OUTPUT = {
 Deno.test("a typed skill is printed at its end", () => {
   const run = new FramesRun();
   const listing = attached("skill_listing", { names: ["busy"], content: "- busy: Works" });
-  run.pushSubagent(fork("a1"), BUSY, listing, SHELL, result("b"));
+  run.pushSubagent(fork("a1"), BUSY_TEXT, listing, SHELL, result("b"));
   run.push(prompt("/busy now"));
   run.push({ ...OUTPUT, ...at(10_000) });
   // Its last words are in a file of their own.
@@ -130,7 +129,7 @@ Deno.test("a typed skill is printed at its end", () => {
 Deno.test("an older version prints no words of typed skills", () => {
   const run = new FramesRun();
   const old = (line: Line) => ({ ...line, version: "2.1.285" });
-  run.pushSubagent(fork("a1"), ...[BUSY, DONE].map(old));
+  run.pushSubagent(fork("a1"), ...[BUSY_TEXT, DONE].map(old));
   run.push(old(prompt("/busy now")));
   run.push(old(OUTPUT));
   assertEquals(kinds(run.take()), "task_started task_notification init assistant");
@@ -169,7 +168,7 @@ Deno.test("the result of a skill waits for its subagent's words", () => {
   const run = begun();
   run.push(skill("busy", "s1"));
   run.push(forked("s1", "a1"));
-  run.pushSubagent(fork("a1"), BUSY);
+  run.pushSubagent(fork("a1"), BUSY_TEXT);
   assertEquals(kinds(run.take()), "assistant");
   run.pushSubagent(fork("a1"), DONE);
   assertEquals(kinds(run.take()), ofSkill("s1"));
@@ -183,7 +182,10 @@ Deno.test("the result of a skill waits for its subagent's words", () => {
 Deno.test("a skill's task is ambient and may fail", () => {
   const run = begun({ subagentText: true });
   run.push(skill("busy", "s1"));
-  run.pushSubagent(fork("a1"), BUSY, REMARK, { ...text("API Error"), isApiErrorMessage: true });
+  run.pushSubagent(fork("a1"), BUSY_TEXT, REMARK, {
+    ...text("API Error"),
+    isApiErrorMessage: true,
+  });
   run.push(forked("s1", "a1"));
   const frames = run.take();
   assertEquals(kinds(frames), `assistant ${ofSkill("s1", "user@s1 assistant@s1 ")}`);
@@ -201,7 +203,7 @@ Deno.test("a skill may run as a subagent of a subagent", () => {
   run.push(call("t", "Agent", { description: "Look", prompt: "Look", run_in_background: false }));
   run.pushSubagent(of, skill("busy", "s1"));
   run.take();
-  run.pushSubagent(fork("a1"), BUSY, SHELL);
+  run.pushSubagent(fork("a1"), BUSY_TEXT, SHELL);
   run.pushSubagent(of, forked("s1", "a1"));
   const frames = run.take();
   assertEquals(kinds(frames), "task_started task_notification user@t");
@@ -215,7 +217,7 @@ Deno.test("a background skill is a background subagent", () => {
   run.push(skill("busy", "s1"));
   run.take();
   run.push(forked("s1", "a1", { background: true }));
-  run.pushSubagent(background, BUSY, SHELL, DONE);
+  run.pushSubagent(background, BUSY_TEXT, SHELL, DONE);
   const frames = run.take();
   assertEquals(
     kinds(frames),
@@ -226,7 +228,7 @@ Deno.test("a background skill is a background subagent", () => {
   ]);
   const moved = begun();
   moved.push(skill("busy", "s1"));
-  moved.pushSubagent(fork("a1"), BUSY);
+  moved.pushSubagent(fork("a1"), BUSY_TEXT);
   moved.take();
   moved.push(forked("s1", "a1", { background: true }));
   moved.pushSubagent(fork("a1"), DONE);
@@ -240,26 +242,16 @@ class TypedRun extends ConversationRun {
       session: { conversation: true, version: VERSION },
       frames: { conversation: true, version: VERSION, ...frames },
     });
-    this.give({ type: "spawned" }, { type: "reachable" }, { type: "status", status: "idle" });
+    this.give({ type: "spawned" }, REACHABLE, IDLE);
   }
 
   ask(text: string, command?: string): void {
-    const message: Message = command === undefined
-      ? { text, way: "rendezvous" }
-      : { text, way: "paste", command };
-    this.give(
-      { type: "message", message },
-      { type: "hook", event: "UserPromptSubmit", payload: { prompt: text } },
-      { type: "status", status: "busy" },
-    );
+    const pasted = command === undefined ? {} : { way: "paste", command } as const;
+    this.give(message(text, pasted), submit(text), BUSY);
   }
 
   answer(text: string): void {
-    this.give(
-      { type: "hook", event: "Stop", payload: { last_assistant_message: text } },
-      { type: "cost", totalUsd: 1, apiDurationMs: 1 },
-      { type: "status", status: "idle" },
-    );
+    this.give(stop(text), COST, IDLE);
   }
 
   get told(): string {
@@ -363,7 +355,7 @@ Deno.test("the next turn waits for a typed skill's result", () => {
   };
   const cases = [
     (run: TypedRun) => run.pass("subagent"),
-    (run: TypedRun) => run.give({ type: "closed" }, gone),
+    (run: TypedRun) => run.give(CLOSED, gone),
   ];
   for (const end of cases) {
     const late = asked();

@@ -2,26 +2,17 @@ import { assert, assertEquals } from "@std/assert";
 import { advance } from "../../src/frames/advance.ts";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
 import type { Input } from "../../src/session/input.ts";
-import type { Message } from "../../src/session/message.ts";
 import { untakenMessages } from "../../src/session/turn/taking.ts";
-import { entryOf, type Line, OVER, prompt as promptLine, REQUEST, text, VERSION } from "./lines.ts";
-import { ConversationRun, type News } from "./runs.ts";
+import { message, request } from "../session/caller_inputs.ts";
+import { COST, exit, hook, REACHABLE, READ, status, stop, submit } from "../session/inputs.ts";
+import { entryOf, type Line, OVER, prompt as promptLine, REQUEST, text } from "./lines.ts";
+import { ConversationRun, type News, VERSION } from "./runs.ts";
 
 /** Limits of what a user may let take long: nothing after an interrupt may wait for them. */
 const LONG: readonly DeadlineName[] = ["timeout", "delivery", "silence"];
 /** How long anything may take after the last that the child tells, in milliseconds. */
 const SOON_MS = 20_000;
 
-const hook = (event: string, payload: Line = {}): News => ({ type: "hook", event, payload });
-const status = (status: string): News => ({ type: "status", status });
-const message = (message: Message): News => ({ type: "message", message });
-const say = (text: string) => message({ text, way: "rendezvous" });
-const submit = (prompt: string) => hook("UserPromptSubmit", { prompt });
-const stop = (text: string) => hook("Stop", { last_assistant_message: text });
-const control = (subtype: string, body: Line = {}): News => ({
-  type: "control",
-  request: { id: "r", subtype, body },
-});
 const written = (line: Line): News => ({
   type: "transcript",
   entry: entryOf({ version: VERSION, ...line }),
@@ -33,9 +24,8 @@ const said = (words: string) => written(text(words));
 const REQUESTED = written(REQUEST);
 const COMPLETED = written(OVER);
 const INTERRUPTED = written(promptLine("[Request interrupted by user]", { uuid: undefined }));
-const INTERRUPT = control("interrupt");
+const INTERRUPT = request("interrupt");
 const DRAWN: News = { type: "terminal", bytes: new TextEncoder().encode(".") };
-const COST: News = { type: "cost", totalUsd: 1, apiDurationMs: 1 };
 
 /** A conversation whose child goes when it is told to. */
 class StoppedRun extends ConversationRun {
@@ -50,16 +40,14 @@ class StoppedRun extends ConversationRun {
   protected override step(input: Input): void {
     const kills = this.of("kill").length;
     super.step(input);
-    if (this.of("kill").length > kills) {
-      this.give({ type: "exit", exit: { kind: "exited", code: 143 } });
-    }
+    if (this.of("kill").length > kills) this.give(exit(143));
   }
 
   /** Gives inputs; each line is read by itself. */
   hear(...news: readonly News[]): this {
     for (const each of news) {
       this.give(each);
-      if (each.type === "transcript") this.give({ type: "read" });
+      if (each.type === "transcript") this.give(READ);
     }
     return this;
   }
@@ -109,7 +97,7 @@ class StoppedRun extends ConversationRun {
 
 const START = [
   { type: "spawned" },
-  { type: "reachable" },
+  REACHABLE,
   hook("SessionStart", { model: "m" }),
   status("idle"),
 ] as const satisfies readonly News[];
@@ -117,7 +105,7 @@ const taken = (text: string) => [submit(text), status("busy"), prompt(text)];
 
 /** A child that rests after a turn. */
 function rested(): StoppedRun {
-  const turn = [say("One"), ...taken("One"), said("first"), COMPLETED, stop("first")];
+  const turn = [message("One"), ...taken("One"), said("first"), COMPLETED, stop("first")];
   const run = new StoppedRun(...START, ...turn, status("idle"), COST);
   assertEquals([run.results, run.phase], [["first"], "resting"]);
   return run.forgetTyped();
@@ -125,14 +113,20 @@ function rested(): StoppedRun {
 
 /** A child whose turn never ends by itself, with a message in its queue, that was told to stop. */
 function stopped(): StoppedRun {
-  const run = rested().hear(say("Two"), ...taken("Two"), REQUESTED, say("Three"), INTERRUPT);
+  const run = rested().hear(
+    message("Two"),
+    ...taken("Two"),
+    REQUESTED,
+    message("Three"),
+    INTERRUPT,
+  );
   assertEquals([run.typed, run.state.session.sent.length], [".\x1b", 1]);
   return run;
 }
 
 const ABORTED = "error_during_execution";
 const STATUSES = [["idle"], ["busy", "idle"], ["idle", "busy", "idle"]]
-  .map((names) => names.map(status));
+  .map((names) => names.map((name) => status(name)));
 
 type Streams = readonly (readonly News[])[];
 
@@ -242,7 +236,7 @@ Deno.test("an early interrupt waits for the prompt's line", () => {
   for (const stallMs of [0, 25_000]) {
     for (const begin of ordersOf([[submit("Two")], [status("busy")], [prompt("Two")]])) {
       const begun = () => {
-        const run = rested().hear(say("Two"), INTERRUPT).wait(stallMs);
+        const run = rested().hear(message("Two"), INTERRUPT).wait(stallMs);
         assertEquals([run.typed, run.results], ["", ["first"]]);
         run.hear(...begin);
         assertEquals([run.typed, run.results], [".\x1b", ["first"]], names(begin));
@@ -257,9 +251,9 @@ Deno.test("an early interrupt waits for the prompt's line", () => {
 });
 
 Deno.test("an interrupt with a queue waits for the request", () => {
-  for (const queued of [[], [say("Two")]]) {
+  for (const queued of [[], [message("Two")]]) {
     const asked = () =>
-      new StoppedRun(...START, say("One"), submit("One"), status("busy"))
+      new StoppedRun(...START, message("One"), submit("One"), status("busy"))
         .hear(...queued, INTERRUPT, prompt("One"));
     assertEquals(asked().typed, queued.length === 0 ? ".\x1b" : "");
     assertEquals(asked().hear(REQUESTED).typed, ".\x1b");
@@ -272,7 +266,7 @@ Deno.test("an interrupt with a queue waits for the request", () => {
 function unwritten(...texts: readonly string[]): StoppedRun {
   const run = rested();
   for (const [at, text] of texts.entries()) {
-    run.hear(say(text), submit(text), status("busy"), INTERRUPT).wait(SOON_MS / 2);
+    run.hear(message(text), submit(text), status("busy"), INTERRUPT).wait(SOON_MS / 2);
     run.hear(DRAWN, status("idle")).wait(SOON_MS, at + 2);
     assertEquals([run.results.at(-1), run.phase], [ABORTED, "resting"]);
   }
@@ -288,7 +282,7 @@ Deno.test("a stopped turn written late has one result", () => {
       [status("busy"), status("idle")],
     ];
     const results = ["first", ...texts.map(() => ABORTED), "third"];
-    tryOrders(() => unwritten(...texts).hear(say("Three")), streams, (run, order) => {
+    tryOrders(() => unwritten(...texts).hear(message("Three")), streams, (run, order) => {
       run.wait(SOON_MS, results.length);
       assertEquals([run.results, run.phase], [results, "resting"], order);
     });
@@ -296,10 +290,10 @@ Deno.test("a stopped turn written late has one result", () => {
 });
 
 Deno.test("two late messages of a stopped turn count once", () => {
-  const run = rested().hear(say("Two"), say("Another"), submit("Two"), submit("Another"));
+  const run = rested().hear(message("Two"), message("Another"), submit("Two"), submit("Another"));
   run.hear(status("busy"), INTERRUPT).wait(SOON_MS / 2);
   run.hear(DRAWN, status("idle")).wait(SOON_MS, 2);
-  run.hear(say("Three"), submit("Three"), prompt("Two"), prompt("Another"), INTERRUPTED);
+  run.hear(message("Three"), submit("Three"), prompt("Two"), prompt("Another"), INTERRUPTED);
   run.hear(
     prompt("Three"),
     said("third"),
@@ -313,9 +307,9 @@ Deno.test("two late messages of a stopped turn count once", () => {
 });
 
 Deno.test("a late mark stops no other turn", () => {
-  const run = rested().hear(say("Two"), ...taken("Two"), INTERRUPT, DRAWN, status("idle"));
+  const run = rested().hear(message("Two"), ...taken("Two"), INTERRUPT, DRAWN, status("idle"));
   assertEquals(run.wait(SOON_MS).results, ["first", ABORTED]);
-  run.hear(say("Three"), submit("Three"), status("busy"), INTERRUPT, INTERRUPTED);
+  run.hear(message("Three"), submit("Three"), status("busy"), INTERRUPT, INTERRUPTED);
   assertEquals([run.results.length, run.phase], [2, "aborting"]);
   run.hear(prompt("Three"), DRAWN, INTERRUPTED, status("idle"));
   assertEquals(run.results, ["first", ABORTED, ABORTED]);
@@ -325,21 +319,33 @@ Deno.test("a late mark stops no other turn", () => {
 Deno.test("a repeated message after a stop has a turn", () => {
   const run = unwritten("Two");
   const timestamp = new Date(run.state.options.frames.startedAt + run.now + 1).toISOString();
-  run.hear(say("Two"), submit("Two"), status("busy"), prompt("Two", { uuid: "again", timestamp }));
+  run.hear(
+    message("Two"),
+    submit("Two"),
+    status("busy"),
+    prompt("Two", { uuid: "again", timestamp }),
+  );
   run.hear(said("second"), COMPLETED, stop("second"), status("idle"));
   assertEquals(run.wait(SOON_MS, 3).results, ["first", ABORTED, "second"]);
 });
 
 Deno.test("cancelling the queue keeps the child's messages", () => {
-  const later = message({ text: "Four", way: "rendezvous", priority: "later" });
-  const run = new StoppedRun(...START, say("One"), ...taken("One"), REQUESTED, say("Three"), later);
-  run.hear(control("interrupt", { cancel_queued: true }), DRAWN, INTERRUPTED, ...taken("Three"));
-  run.hear(say("Five"), said("third"), COMPLETED, stop("third"), status("idle"));
+  const later = message("Four", { priority: "later" });
+  const run = new StoppedRun(
+    ...START,
+    message("One"),
+    ...taken("One"),
+    REQUESTED,
+    message("Three"),
+    later,
+  );
+  run.hear(request("interrupt", { cancel_queued: true }), DRAWN, INTERRUPTED, ...taken("Three"));
+  run.hear(message("Five"), said("third"), COMPLETED, stop("third"), status("idle"));
   assertEquals(run.wait(SOON_MS, 2).results, [ABORTED, "third"]);
 });
 
 Deno.test("a busy child's command is stopped", () => {
-  const compact = message({ text: "/compact", way: "rendezvous", command: "/compact" });
+  const compact = message("/compact", { command: "/compact" });
   const pressed = () => {
     const run = rested().hear(compact, INTERRUPT).wait(SOON_MS / 2);
     assertEquals(run.typed, "");
@@ -366,7 +372,7 @@ function stopping(run: StoppedRun, text: string): StoppedRun {
 }
 
 Deno.test("an interrupt before the start stops its message alone", () => {
-  const said = [say("One"), INTERRUPT, say("Two"), INTERRUPT];
+  const said = [message("One"), INTERRUPT, message("Two"), INTERRUPT];
   for (let before = 0; before < START.length; before++) {
     const news = [...START.slice(0, before), ...said, ...START.slice(before)];
     const run = stopping(new StoppedRun(...news), "One").wait(SOON_MS, 1);
@@ -378,18 +384,21 @@ Deno.test("an interrupt before the start stops its message alone", () => {
 
 Deno.test("a message that waits for the next child is stopped", () => {
   // The child has not gone yet.
-  const { session } = [control("set_max_thinking_tokens"), say("Two"), INTERRUPT].reduce(
+  const { session } = [request("set_max_thinking_tokens"), message("Two"), INTERRUPT].reduce(
     (state, news) => advance(state, { ...news, at: 0 } as Input).state,
     rested().state,
   );
   assertEquals(session.ending?.kind, "renewed");
   const untaken = untakenMessages(session);
-  const next = new StoppedRun(...untaken.map(message), ...START);
+  const next = new StoppedRun(
+    ...untaken.map((message): News => ({ type: "message", message })),
+    ...START,
+  );
   assertEquals(stopping(next, "Two").results, [ABORTED]);
 });
 
 Deno.test("messages before the start have results though the session ends", () => {
-  const run = new StoppedRun(say("One"), say("Two"), control("end_session"), ...START);
+  const run = new StoppedRun(message("One"), message("Two"), request("end_session"), ...START);
   stopping(run, "One").wait(SOON_MS, 1);
   assertEquals([run.results, run.state.session.sent, run.end?.kind], [[ABORTED], [], "aborted"]);
 });

@@ -1,13 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { runTurns, subagentsOf, sumOf } from "../../src/frames/turns/run_turns.ts";
 import { tellProgress } from "../../src/frames/single/task_progress.ts";
+import { hook, READ } from "../session/inputs.ts";
 import {
   answer,
   at,
   call,
   entryOf,
-  fieldsOf,
-  kinds,
   type Line,
   notice,
   notification,
@@ -15,9 +14,9 @@ import {
   prompt,
   result,
   text,
-  VERSION,
 } from "./lines.ts";
-import { begun, FramesRun } from "./runs.ts";
+import { fieldsOf, kinds } from "./outlines.ts";
+import { begun, FramesRun, VERSION } from "./runs.ts";
 
 const INPUT = { description: "Look", prompt: "Look around", subagent_type: "Explore" };
 const FOREGROUND = { ...INPUT, run_in_background: false };
@@ -119,7 +118,7 @@ Deno.test("a subagent's result waits for its own words", () => {
   run.give(over(NESTED, text("Fine here")));
   run.push(result("t", DONE));
   assertEquals([kinds(run.take()), run.due("subagent")], ["", 1000]);
-  run.give(over({ agentId: "a1", toolUseId: "t" }, text("It is fine")), { type: "read" });
+  run.give(over({ agentId: "a1", toolUseId: "t" }, text("It is fine")), READ);
   assertEquals(kinds(run.take()), `${ENDED} user`);
 });
 
@@ -593,7 +592,7 @@ Deno.test("calls do not wait for hooked or unread subagents", () => {
 Deno.test("the first of two joined ends has an empty result", () => {
   const run = begun();
   run.push(text("started"));
-  run.give({ type: "hook", event: "Stop", payload: { background_tasks: [{ type: "shell" }] } });
+  run.give(hook("Stop", { background_tasks: [{ type: "shell" }] }));
   run.push(OVER);
   run.take();
   for (const task of ["b1", "b2"]) run.push(prompt(notification(task), { uuid: `n-${task}` }));

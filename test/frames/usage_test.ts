@@ -12,20 +12,12 @@ import type { JsonObject } from "../../src/json_object.ts";
 import type { Ending } from "../../src/session/effect.ts";
 import { turnsOf } from "../../src/transcript/turn/turn.ts";
 import { readRecording, recordingNames } from "../transcript/recording.ts";
+import { consulted, message, request } from "../session/caller_inputs.ts";
+import { hook, IDLE, REACHABLE } from "../session/inputs.ts";
 import { conversationOptions } from "./conversation_options.ts";
-import {
-  answer,
-  call,
-  entryOf,
-  fieldsOf,
-  type Line,
-  prompt,
-  REQUEST,
-  result,
-  text,
-  VERSION,
-} from "./lines.ts";
-import { ConversationRun, FramesRun, type News } from "./runs.ts";
+import { answer, call, entryOf, type Line, prompt, REQUEST, result, text } from "./lines.ts";
+import { fieldsOf } from "./outlines.ts";
+import { ConversationRun, FramesRun, type News, VERSION } from "./runs.ts";
 
 const ONE = { opus: { inputTokens: 3, costUSD: 0.1 } };
 const OTHER = { opus: { inputTokens: 4, costUSD: 0.2 }, sonnet: { inputTokens: 1, costUSD: 0.01 } };
@@ -180,7 +172,7 @@ function reached(frames: Partial<FramesOptions> = {}, ...news: readonly News[]) 
     session: { conversation: true, version: VERSION },
     frames: { conversation: true, version: VERSION, ...frames },
   });
-  for (const each of [{ type: "reachable" } as const, ...news]) {
+  for (const each of [REACHABLE, ...news]) {
     run.waitUntil(run.now + 1);
     run.give(each);
   }
@@ -193,7 +185,7 @@ const spent = (totalUsd: number, added: number): News => ({
   apiDurationMs: 5,
   lines: { added, removed: 1 },
 });
-const ASKED: News = { type: "control", request: { id: "1", subtype: "get_usage", body: {} } };
+const ASKED = request("get_usage", {}, "1");
 const NOTHING = {
   total_cost_usd: 0,
   total_api_duration_ms: 0,
@@ -215,8 +207,7 @@ function usage(frames: Partial<FramesOptions>, ...before: readonly News[]) {
   // The headless Claude Code has used nothing itself.
   const session = { total_cost_usd: 0, model_usage: {} };
   const response = { session, ...account, behaviors: { day: {} } };
-  const consulted: News = { type: "consulted", id: "1", said: { response } };
-  const run = reached(frames, ...before, ASKED, consulted);
+  const run = reached(frames, ...before, ASKED, consulted("1", { response }));
   const [[told] = []] = fieldsOf(run.frames, "control_response", "response");
   const { session: used, ...rest } = (told as JsonObject)["response"] as JsonObject;
   assertEquals(rest, { ...account, behaviors: null });
@@ -243,7 +234,7 @@ Deno.test("a conversation has used what its children have", () => {
 });
 
 Deno.test("an unknown account is an error", () => {
-  const run = reached({}, ASKED, { type: "consulted", id: "1", said: { error: "no" } });
+  const run = reached({}, ASKED, consulted("1", { error: "no" }));
   assertEquals(fieldsOf(run.frames, "control_response", "response"), [
     [{ subtype: "error", request_id: "1", error: "no" }],
   ]);
@@ -255,18 +246,17 @@ Deno.test("/cost prints what the conversation has used", () => {
   const fields = { usage_report: report };
   const run = reached(
     {},
-    { type: "hook", event: "SessionStart", payload: {} },
-    { type: "status", status: "idle" },
+    hook("SessionStart"),
+    IDLE,
     spent(0.25, 4),
     {
       type: "message",
       message: { text: "/cost", settled: { kind: "asked", version: VERSION, alone: true } },
     },
-    {
-      type: "consulted",
-      id: "claude-print slash_command",
-      said: { init: { subtype: "init" }, response: { text: words, name: "cost", words, fields } },
-    },
+    consulted("claude-print slash_command", {
+      init: { subtype: "init" },
+      response: { text: words, name: "cost", words, fields },
+    }),
   );
   const [told] = run.frames.flatMap(({ usage_report: told }) => told === undefined ? [] : [told]);
   assertEquals(told, { session: { ...SPENT, total_duration_ms: 6 }, rate_limits: null });
@@ -307,7 +297,7 @@ const child = (options: Partial<FramesOptions> = {}) =>
 
 /** Tells of a turn in which a subagent has run whose words are never read. */
 function takeTurn(run: FramesRun, id: string): void {
-  run.give({ type: "message", message: { text: id, way: "rendezvous" } });
+  run.give(message(id));
   const done = { agentId: "a", agentType: "looker", status: "completed" };
   run.push(
     prompt(id, { uuid: `p-${id}` }),
@@ -359,7 +349,7 @@ Deno.test("a turn lasts until its last line or its end", () => {
   ] as const satisfies readonly (readonly [Ending, number])[];
   for (const [ending, duration] of rows) {
     const run = child();
-    run.give({ type: "message", message: { text: "Hi", way: "rendezvous" } });
+    run.give(message("Hi"));
     run.push(prompt(), REQUEST, text("x"));
     run.waitUntil(5000);
     run.endTurn(ending, { recorded: true });

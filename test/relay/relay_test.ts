@@ -316,9 +316,7 @@ Deno.test("proxy variables count as for Claude Code", () => {
     [{ HTTPS_PROXY: P, NO_PROXY: "ample.com" }, P],
     [{ HTTPS_PROXY: P, NO_PROXY: "*", no_proxy: "localhost" }, P],
   ] as const;
-  for (const [env, proxy] of rows) {
-    assertEquals(proxyFor(api, env), proxy, JSON.stringify(env));
-  }
+  for (const [env, proxy] of rows) assertEquals(proxyFor(api, env), proxy, JSON.stringify(env));
 });
 
 Deno.test("the proxy is used and the certificate verified", async () => {

@@ -99,9 +99,7 @@ Deno.test("findLogin() ignores credentials without a login", () => {
     "nonsense",
     undefined,
   ];
-  for (const credentials of rows) {
-    assertEquals(ask({ credentials }), undefined);
-  }
+  for (const credentials of rows) assertEquals(ask({ credentials }), undefined);
 });
 
 /** In the order in which Claude Code prefers them. */

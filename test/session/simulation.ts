@@ -8,17 +8,8 @@ import type { SessionOptions } from "../../src/session/session_options.ts";
 import { type SessionState, startSession } from "../../src/session/session_state.ts";
 import type { Screen } from "../../src/session/terminal/screen.ts";
 import type { JsonObject } from "../../src/json_object.ts";
-import {
-  BUSY,
-  EXIT,
-  type Given,
-  IDLE,
-  message,
-  REACHABLE,
-  screen,
-  submit,
-  VERSION,
-} from "./inputs.ts";
+import { message } from "./caller_inputs.ts";
+import { BUSY, EXIT, type Given, IDLE, REACHABLE, screen, submit, VERSION } from "./inputs.ts";
 import { onlyMessage } from "./only_message.ts";
 
 /** What a simulated session is started with. */
@@ -219,16 +210,15 @@ export function run(options: SimulationOptions, ...inputs: readonly Given[]): Si
   return session;
 }
 
-/** Starts a conversation whose child rests and can be reached. */
-export function rested(options: SimulationOptions = {}): Simulation {
-  return run({ conversation: true, version: VERSION, ...options }, REACHABLE, IDLE);
+/** Starts a conversation whose child rests and can be reached, and lets it receive inputs. */
+export function rested(options: SimulationOptions = {}, ...inputs: readonly Given[]): Simulation {
+  const resting = { conversation: true, version: VERSION, ...options } as const;
+  return run(resting, REACHABLE, IDLE, ...inputs);
 }
 
-/** Starts a conversation whose child works on the message "go", none of whose lines is written. */
-export function working(options: SimulationOptions = {}): Simulation {
-  const session = rested(options);
-  session.receive(message("go"), submit("go"), BUSY);
-  return session;
+/** The same whose child works on the message "go", none of whose lines is written. */
+export function working(options: SimulationOptions = {}, ...inputs: readonly Given[]): Simulation {
+  return rested(options, message("go"), submit("go"), BUSY, ...inputs);
 }
 
 /** Checks that a property changes when this time has passed, and not a millisecond earlier. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { transcriptSign } from "../../src/session/transcript_sign.ts";
 import type { JsonObject } from "../../src/json_object.ts";
-import { call, line, userLine } from "./inputs.ts";
+import { call, line, userLine } from "../transcript/lines.ts";
 
 const sign = (fields: JsonObject) => transcriptSign(line(fields).entry);
 const user = (content: unknown, more: JsonObject = {}) =>
@@ -18,9 +18,7 @@ Deno.test("transcriptSign() recognises prompts", () => {
     ...["isMeta", "isCompactSummary", "isSidechain"].map((field) => user("hi", { [field]: true })),
     user("<local-command-stdout>hi</local-command-stdout>"),
   ];
-  for (const { prompt } of rows) {
-    assertEquals(prompt, false);
-  }
+  for (const { prompt } of rows) assertEquals(prompt, false);
 });
 
 Deno.test("transcriptSign() names called and returned tools", () => {

@@ -43,3 +43,16 @@ export function returned(...ids: readonly string[]): HeardLine {
   const content = ids.map((id) => ({ type: "tool_result", tool_use_id: id }));
   return line({ type: "user", message: { content } });
 }
+
+/** A line with the user's words. */
+export function userLine(
+  content: unknown,
+  more: Readonly<Record<string, unknown>> = {},
+): HeardLine {
+  return line({ type: "user", message: { content }, ...more });
+}
+
+/** A line with one call of a tool. */
+export function call(id: string, input: unknown, name = "Bash"): HeardLine {
+  return answer([{ type: "tool_use", id, name, input }]);
+}

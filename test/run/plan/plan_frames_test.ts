@@ -1,21 +1,7 @@
 import { assertEquals } from "@std/assert";
-import {
-  argsOf,
-  both,
-  CONVERSATION,
-  FACTS,
-  fileOf,
-  flags,
-  FOLDER,
-  FRESH,
-  initialized,
-  local,
-  planOf,
-  project,
-  rule,
-  settingsOf,
-  user,
-} from "./plan_of.ts";
+import { both, flags, initialized, local, project, user } from "./plan_inputs.ts";
+import { CONVERSATION, FACTS, FRESH, planOf, rule } from "./plan_of.ts";
+import { argsOf, fileOf, FOLDER, settingsOf } from "./plan_parts.ts";
 
 const hooks = (event: string) => ({ hooks: { [event]: [] } });
 const mode = (defaultMode: string) => ({ permissions: { defaultMode } });
@@ -134,23 +120,15 @@ rule("frames know of hooks before tool calls", "frames.callHooks", [
   [true, { maxBudgetUsd: 1 }],
 ]);
 
-rule(
-  "a caller may tighten a loose mode",
-  (planned) => [
-    settingsOf(planned).hooks.PreToolUse?.map(({ matcher }: { matcher?: string }) => matcher),
-    planned.conversation.session.loose,
-    planned.conversation.frames.callHooks,
-  ],
-  [
-    [[undefined, undefined, undefined], { ...CONVERSATION, asksCaller: true }],
-    [[undefined, undefined, undefined], { ...CONVERSATION, permissionMode: "acceptEdits" }],
-    [[[undefined], true, true], {
-      ...CONVERSATION,
-      asksCaller: true,
-      permissionMode: "acceptEdits",
-    }],
-  ],
-);
+rule("a caller may tighten a loose mode", (planned) => [
+  settingsOf(planned).hooks.PreToolUse?.map(({ matcher }: { matcher?: string }) => matcher),
+  planned.conversation.session.loose,
+  planned.conversation.frames.callHooks,
+], [
+  [[undefined, undefined, undefined], { ...CONVERSATION, asksCaller: true }],
+  [[undefined, undefined, undefined], { ...CONVERSATION, permissionMode: "acceptEdits" }],
+  [[[undefined], true, true], { ...CONVERSATION, asksCaller: true, permissionMode: "acceptEdits" }],
+]);
 
 rule("PreModelSwitch hooks that run are watched", "session.caller.watchesModels", [
   [undefined, CONVERSATION],

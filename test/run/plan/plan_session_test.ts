@@ -1,26 +1,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import type { Plan } from "../../../src/run/plan/plan.ts";
-import {
-  argsOf,
-  CONVERSATION,
-  defined,
-  EARLIER,
-  fileOf,
-  flags,
-  FOLDER,
-  FRESH,
-  initialized,
-  isAnswered,
-  local,
-  NAMED,
-  planOf,
-  project,
-  rule,
-  SERVER,
-  settingsOf,
-  user,
-} from "./plan_of.ts";
+import { flags, initialized, local, project, user } from "./plan_inputs.ts";
+import { CONVERSATION, EARLIER, FRESH, NAMED, planOf, rule, SERVER } from "./plan_of.ts";
+import { argsOf, defined, fileOf, FOLDER, isAnswered, settingsOf } from "./plan_parts.ts";
 
 /** The session: its id, its names for the child, the transcript that is copied, and whether the id must be new. */
 const sessionOf = (planned: Plan) => ({
@@ -148,39 +131,35 @@ Deno.test("plan: a session that cannot be resumed is refused", () => {
 const OURS = `${FOLDER}/own/debug.log`;
 const USERS = `/u/.claude/debug/${FRESH}.txt`;
 
-rule(
-  "a debug log holds what its readers need",
-  (planned) =>
-    defined({
-      argument: argsOf(planned, "--debug-file")[0],
-      level: planned.env["CLAUDE_CODE_DEBUG_LOG_LEVEL"],
-      retries: planned.retryLog,
-      mcp: planned.mcpLog,
-      printed: planned.toldLog,
-    }),
+rule("a debug log holds what its readers need", (planned) =>
+  defined({
+    argument: argsOf(planned, "--debug-file")[0],
+    level: planned.env["CLAUDE_CODE_DEBUG_LOG_LEVEL"],
+    retries: planned.retryLog,
+    mcp: planned.mcpLog,
+    printed: planned.toldLog,
+  }), [
+  [{}],
+  [{ argument: OURS, level: "warn", retries: OURS }, { retries: true }],
+  [{ argument: OURS, level: "debug", mcp: OURS }, {}, {
+    mcpServers: [SERVER, { ...SERVER, name: "t" }],
+  }],
+  [{ argument: USERS }, { debug: true }],
+  [{ argument: `/u/.claude/debug/${EARLIER}.txt` }, { debug: true, resume: EARLIER }],
+  [{ argument: USERS, retries: USERS }, { debug: true, retries: true }],
+  // The caller's flags name the file to the child.
+  [{}, { debugFile: "d.log" }],
   [
-    [{}],
-    [{ argument: OURS, level: "warn", retries: OURS }, { retries: true }],
-    [{ argument: OURS, level: "debug", mcp: OURS }, {}, {
-      mcpServers: [SERVER, { ...SERVER, name: "t" }],
-    }],
-    [{ argument: USERS }, { debug: true }],
-    [{ argument: `/u/.claude/debug/${EARLIER}.txt` }, { debug: true, resume: EARLIER }],
-    [{ argument: USERS, retries: USERS }, { debug: true, retries: true }],
-    // The caller's flags name the file to the child.
-    [{}, { debugFile: "d.log" }],
-    [
-      { level: "debug", retries: "/w/inner/d.log", mcp: "/w/inner/d.log" },
-      { debugFile: "d.log", retries: true },
-      { mcpServers: [SERVER] },
-    ],
-    [{ retries: "/d.log" }, { debugFile: "/d.log", retries: true }],
-    [{ level: "error" }, { env: { CLAUDE_CODE_DEBUG_LOG_LEVEL: "error" }, debugFile: "/d.log" }],
-    // A log for stderr has every level.
-    [{ argument: OURS, retries: OURS, printed: OURS }, { debugToStderr: true, retries: true }],
-    [{ printed: "/w/inner/d.log" }, { debugToStderr: true, debug: true, debugFile: "d.log" }],
+    { level: "debug", retries: "/w/inner/d.log", mcp: "/w/inner/d.log" },
+    { debugFile: "d.log", retries: true },
+    { mcpServers: [SERVER] },
   ],
-);
+  [{ retries: "/d.log" }, { debugFile: "/d.log", retries: true }],
+  [{ level: "error" }, { env: { CLAUDE_CODE_DEBUG_LOG_LEVEL: "error" }, debugFile: "/d.log" }],
+  // A log for stderr has every level.
+  [{ argument: OURS, retries: OURS, printed: OURS }, { debugToStderr: true, retries: true }],
+  [{ printed: "/w/inner/d.log" }, { debugToStderr: true, debug: true, debugFile: "d.log" }],
+]);
 
 const RENDEZVOUS = {
   path: `${FOLDER}/own/rv.sock`,
@@ -188,27 +167,23 @@ const RENDEZVOUS = {
   longPromptsPath: `${FOLDER}/own/long-prompts`,
 };
 
-rule(
-  "the prompt goes by stdin, a paste or the socket",
-  (planned) => [
-    planned.message?.way,
-    [planned.contents.stdinPath, fileOf(planned, "own/prompt")],
-    planned.rendezvous,
-    [planned.env["CLAUDE_BG_RENDEZVOUS_SOCK"], planned.env["CLAUDE_BG_RV_AUTH"]],
-  ],
+rule("the prompt goes by stdin, a paste or the socket", (planned) => [
+  planned.message?.way,
+  [planned.contents.stdinPath, fileOf(planned, "own/prompt")],
+  planned.rendezvous,
+  [planned.env["CLAUDE_BG_RENDEZVOUS_SOCK"], planned.env["CLAUDE_BG_RV_AUTH"]],
+], [
+  [["stdin", [`${FOLDER}/own/prompt`, "hello there"], undefined, [undefined, undefined]]],
+  [["paste", [undefined, undefined], undefined, [undefined, undefined]], { inject: "paste" }],
+  // A message that is too long for the socket goes to the next child.
   [
-    [["stdin", [`${FOLDER}/own/prompt`, "hello there"], undefined, [undefined, undefined]]],
-    [["paste", [undefined, undefined], undefined, [undefined, undefined]], { inject: "paste" }],
-    // A message that is too long for the socket goes to the next child.
-    [
-      [undefined, [`${FOLDER}/own/prompt`, "long"], RENDEZVOUS, [RENDEZVOUS.path, "s3cret"]],
-      { ...CONVERSATION, onStdin: "long" },
-    ],
-    [["rendezvous", [undefined, undefined], RENDEZVOUS, [RENDEZVOUS.path, "s3cret"]], {}, {
-      gated: { expands: false, verbatim: true },
-    }],
+    [undefined, [`${FOLDER}/own/prompt`, "long"], RENDEZVOUS, [RENDEZVOUS.path, "s3cret"]],
+    { ...CONVERSATION, onStdin: "long" },
   ],
-);
+  [["rendezvous", [undefined, undefined], RENDEZVOUS, [RENDEZVOUS.path, "s3cret"]], {}, {
+    gated: { expands: false, verbatim: true },
+  }],
+]);
 
 const PRINTING = ["--input-format=stream-json", "--output-format=stream-json", "--verbose"];
 
@@ -410,16 +385,12 @@ rule("project settings beyond hooks need trust", "session.needsTrust", [
   [true, {}, local({ env: {} })],
 ]);
 
-rule(
-  "a chosen set of skills makes the Skill tool ask",
-  (planned) => [
-    settingsOf(planned).hooks.PreToolUse?.map(({ matcher }: { matcher?: string }) => matcher),
-    planned.conversation.session.skills,
-  ],
-  [
-    [[undefined, undefined]],
-    [[["Skill"], ["a"]], initialized({ skills: ["a"] })],
-    // A budget is for all tools.
-    [[[undefined], []], { ...initialized({ skills: [] }), maxBudgetUsd: 1 }],
-  ],
-);
+rule("a chosen set of skills makes the Skill tool ask", (planned) => [
+  settingsOf(planned).hooks.PreToolUse?.map(({ matcher }: { matcher?: string }) => matcher),
+  planned.conversation.session.skills,
+], [
+  [[undefined, undefined]],
+  [[["Skill"], ["a"]], initialized({ skills: ["a"] })],
+  // A budget is for all tools.
+  [[[undefined], []], { ...initialized({ skills: [] }), maxBudgetUsd: 1 }],
+]);

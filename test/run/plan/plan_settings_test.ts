@@ -2,27 +2,9 @@ import { assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import type { Plan } from "../../../src/run/plan/plan.ts";
-import {
-  argsOf,
-  both,
-  CONVERSATION,
-  defined,
-  EARLIER,
-  fileOf,
-  flags,
-  FOLDER,
-  FRESH,
-  initialized,
-  isAnswered,
-  jsonOf,
-  local,
-  planOf,
-  project,
-  rule,
-  SERVER,
-  settingsOf,
-  user,
-} from "./plan_of.ts";
+import { both, flags, initialized, local, project, user } from "./plan_inputs.ts";
+import { CONVERSATION, EARLIER, FRESH, planOf, rule, SERVER } from "./plan_of.ts";
+import { argsOf, defined, fileOf, FOLDER, isAnswered, jsonOf, settingsOf } from "./plan_parts.ts";
 
 const OWN_ARGS = [
   "--permission-mode=default",
@@ -458,21 +440,17 @@ rule("--inherit-hooks runs the user's hooks", (planned) => [
   [[{ hooks: { Stop: [] }, model: "opus" }, true], { inheritHooks: true }, user(USERS)],
 ]);
 
-rule(
-  "the caller's settings lose screen commands",
-  (planned) => {
-    const { model, statusLine, subagentStatusLine, fileSuggestion, hooks } = settingsOf(planned);
-    const commands = [statusLine, subagentStatusLine, fileSuggestion].map(({ command }) => command);
-    return [model, commands.join(), hooks.Stop.length];
-  },
-  [
-    [[undefined, ",,", 1]],
-    [["opus", ",,", 2], {}, {
-      callerSettings: { model: "opus", statusLine: { command: "s" }, hooks: { Stop: [{}] } },
-    }],
-    [[undefined, ",,", 1], {}, project({ statusLine: { command: "s" } })],
-  ],
-);
+rule("the caller's settings lose screen commands", (planned) => {
+  const { model, statusLine, subagentStatusLine, fileSuggestion, hooks } = settingsOf(planned);
+  const commands = [statusLine, subagentStatusLine, fileSuggestion].map(({ command }) => command);
+  return [model, commands.join(), hooks.Stop.length];
+}, [
+  [[undefined, ",,", 1]],
+  [["opus", ",,", 2], {}, {
+    callerSettings: { model: "opus", statusLine: { command: "s" }, hooks: { Stop: [{}] } },
+  }],
+  [[undefined, ",,", 1], {}, project({ statusLine: { command: "s" } })],
+]);
 
 rule(
   "a status line asks for the cost where it counts",

@@ -157,9 +157,7 @@ Deno.test("readingRules() allows the tool results of one session", () => {
     `Read(//home/u/.claude/projects/*/${session}/tool-results/**)`,
   ]);
   const others = ["/home/*", "/home/u)", "/home/[u]", "/home/u,Bash(", "/home/a b", "/h/\\", ""];
-  for (const odd of others) {
-    assertEquals(of(odd), [], odd);
-  }
+  for (const odd of others) assertEquals(of(odd), [], odd);
   for (const odd of ["*", "../..", "a/b", ""]) assertEquals(of("/home/u", odd), [], odd);
 });
 
@@ -190,9 +188,7 @@ Deno.test("withWholePaths() resolves paths of the Bash sandbox", () => {
   const others = [{}, { permissions: ["Edit(/x)"] }, { permissions: { allow: "Edit(/x)" } }, {
     sandbox: 7,
   }, { sandbox: { filesystem: ["x"] } }];
-  for (const odd of others) {
-    assertEquals(withWholePaths(odd, "/h"), odd);
-  }
+  for (const odd of others) assertEquals(withWholePaths(odd, "/h"), odd);
 });
 
 Deno.test("withWholePaths() resolves rules that start at the settings", () => {

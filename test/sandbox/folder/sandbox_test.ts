@@ -23,9 +23,7 @@ Deno.test("Sandbox is private, and its folder disappears on dispose", () => {
   assertEquals(mode(sandbox.path), "700");
   assertEquals(mode(sandbox.configDir), "700");
   const files = [sandbox.settingsPath, `${sandbox.path}/own/hook`, sandbox.stdinPath as string];
-  for (const file of files) {
-    assertEquals(mode(file), "600", file);
-  }
+  for (const file of files) assertEquals(mode(file), "600", file);
   assert(Deno.statSync(sandbox.fifoPath).isFifo);
   assertEquals(Deno.readTextFileSync(sandbox.stdinPath as string), "prompt\n");
   sandbox[Symbol.dispose]();
@@ -173,9 +171,7 @@ Deno.test("Sandbox refuses a session that another run has", async () => {
   const runtime = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: ground.user };
   assertStringIncludes(adviceOn({ env: runtime, writable: [ground.tmp] }), inUse);
   const others = [{ sessionId: "s2" }, { persistSession: false }, { userConfigDir: ground.tmp }];
-  for (const more of others) {
-    begin(more)[Symbol.dispose]();
-  }
+  for (const more of others) begin(more)[Symbol.dispose]();
   const other = begin({ sessionId: "s2" });
 
   // The first run ends, and its transcript cannot be brought home.

@@ -68,9 +68,7 @@ Deno.test("forwardTranscripts() renames the config dir in transcripts", () => {
     const begun = known === undefined ? "" : "old\n";
     ground.write("from/projects/-w/s1.jsonl", `${begun}${`${line(ground.from)}\n`.repeat(3)}`);
     ground.write("from/projects/-w/s1/x.txt", `${ground.from}/projects/`);
-    if (known !== undefined) {
-      ground.write("to/projects/-w/s1.jsonl", begun);
-    }
+    if (known !== undefined) ground.write("to/projects/-w/s1.jsonl", begun);
     for (let time = 0; time < 2; time++) {
       assertEquals(ground.forward(known === undefined ? {} : { "-w/s1.jsonl": known }).left, 0);
     }

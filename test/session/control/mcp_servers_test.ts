@@ -10,27 +10,18 @@ import { STOP } from "../../../src/session/hook_answers.ts";
 import type { OutputProblem } from "../../../src/session/input.ts";
 import type { SessionState } from "../../../src/session/session_state.ts";
 import { OUTPUT_REMINDER, OUTPUT_SERVER } from "../../../src/transcript/structured_output.ts";
+import { answer, call, COMPLETED, returned, userLine } from "../../transcript/lines.ts";
 import {
-  answer,
-  BUSY,
-  call,
   caller,
   CLOSED,
-  COMPLETED,
   consulted,
-  exit,
   failure,
   fromServer,
-  hook,
-  IDLE,
   message,
-  READ,
   reply,
   request,
-  returned,
-  stop,
-  userLine,
-} from "../inputs.ts";
+} from "../caller_inputs.ts";
+import { BUSY, exit, hook, IDLE, READ, stop } from "../inputs.ts";
 import { rested, run, simulate, type Simulation, working } from "../simulation.ts";
 
 const own = { caller: caller({ permissions: true, servers: ["calc"] }) };
@@ -65,8 +56,7 @@ const askedIds = ({ asked }: Simulation) =>
   );
 
 Deno.test("caller's tool is called once its call is emitted", () => {
-  const session = working(own);
-  session.receive(callTool(1, "toolu_1"), callTool(2), toCalc(3, "tools/list"));
+  const session = working(own, callTool(1, "toolu_1"), callTool(2), toCalc(3, "tools/list"));
   assertEquals(askedIds(session), [2, 3]);
   session.receive(call("toolu_1", {}), READ);
   assertEquals(askedIds(session), [2, 3, 1]);
@@ -76,8 +66,7 @@ Deno.test("caller's tool is called once its call is emitted", () => {
 });
 
 Deno.test("caller's tool does not run after its turn", () => {
-  const session = working(own);
-  session.receive(callTool(1, "toolu_1"));
+  const session = working(own, callTool(1, "toolu_1"));
   session.wait(5000);
   session.receive(callTool(2, "toolu_2"), request("interrupt"));
   assertEquals(askedIds(session), [1]);
@@ -96,8 +85,7 @@ Deno.test("server call without an answer ends in an error", () => {
 
 Deno.test("answer beyond Claude Code's limit becomes an error", () => {
   for (const [length, kind] of [[16_777_100, "result"], [16_777_216, "error"]] as const) {
-    const session = working(own);
-    session.receive(toCalc(3, "tools/list"), answered({ x: "x".repeat(length) }));
+    const session = working(own, toCalc(3, "tools/list"), answered({ x: "x".repeat(length) }));
     assertEquals(toChild(session).map((each) => Object.keys(each)), [["jsonrpc", "id", kind]]);
   }
 });
@@ -106,8 +94,7 @@ Deno.test("server that does not initialize has failed", () => {
   const cancel = (requestId: number) =>
     toCalc(undefined, "notifications/cancelled", { params: { requestId } });
   for (const [last, ...before] of [[failure("no such server")], [cancel(3), cancel(4)]] as const) {
-    const session = working(own);
-    session.receive(toCalc(3, "initialize"), ...before);
+    const session = working(own, toCalc(3, "initialize"), ...before);
     assertEquals(session.state.servers.get("calc"), undefined);
     session.receive(last);
     assertEquals(session.state.servers.get("calc"), { failed: true });

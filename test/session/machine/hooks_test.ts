@@ -5,27 +5,25 @@ import type { SessionState } from "../../../src/session/session_state.ts";
 import { denialWords } from "../../../src/transcript/turn/denial_words.ts";
 import {
   answer,
-  BUSY,
   called,
-  caller,
-  CLOSED,
   COMPLETED,
+  INTERRUPTED,
+  PROMPT,
+  returned,
+  userLine,
+} from "../../transcript/lines.ts";
+import { caller, CLOSED, fromServer, message, settledMessage } from "../caller_inputs.ts";
+import {
+  BUSY,
   cost,
   EXIT,
-  fromServer,
   type Given,
   hook,
   IDLE,
-  INTERRUPTED,
-  message,
-  PROMPT,
   REACHABLE,
-  returned,
-  settledMessage,
   signal,
   stop,
   submit,
-  userLine,
   VERSION,
 } from "../inputs.ts";
 import { rested, run, simulate, type Simulation, type SimulationOptions } from "../simulation.ts";
@@ -101,8 +99,7 @@ Deno.test("first request waits for servers of the command line", () => {
 
 Deno.test("message waits for MCP servers", () => {
   const ready = (options: SimulationOptions, ...before: readonly Given[]) => {
-    const session = rested({ mcpServers: 1, ...options });
-    session.receive(...before, message("one"));
+    const session = rested({ mcpServers: 1, ...options }, ...before, message("one"));
     assertEquals(session.delivered, []);
     return session;
   };

@@ -58,9 +58,7 @@ Deno.test("names say which kind of character it is", () => {
     ["a\u2061", "U+2061 (invisible character)"],
     ["a\u200b", "U+200B (zero width space)"],
   ] as const;
-  for (const [text, name] of rows) {
-    assertEquals(nameAt(text), name);
-  }
+  for (const [text, name] of rows) assertEquals(nameAt(text), name);
 });
 
 Deno.test("invisible characters with work to do pass", () => {

@@ -1,16 +1,7 @@
 import { assertEquals } from "@std/assert";
-import {
-  BUSY,
-  called,
-  caller,
-  EXIT,
-  type Given,
-  hook,
-  IDLE,
-  PROMPT,
-  returned,
-  status,
-} from "../inputs.ts";
+import { called, PROMPT, returned } from "../../transcript/lines.ts";
+import { caller } from "../caller_inputs.ts";
+import { BUSY, EXIT, type Given, hook, IDLE, status } from "../inputs.ts";
 import {
   assertAfter,
   run,
@@ -248,9 +239,7 @@ Deno.test("Enter is pressed only while one call may ask", () => {
     [NO, two, ESCAPE],
     [STAYS, [...two, returned("toolu_1")], ENTER],
   ] as const;
-  for (const [lines, calls, key] of rows) {
-    assertEquals(unchecked(lines, OPEN, ...calls).typed, key);
-  }
+  for (const [lines, calls, key] of rows) assertEquals(unchecked(lines, OPEN, ...calls).typed, key);
 });
 
 Deno.test("command that quotes a dialog does not get its answer", () => {

@@ -105,9 +105,7 @@ Deno.test("filter clamps numbers to the most there is", () => {
     // A mark is repeated with its cell.
     ["e\u0301\x1b[99999b", "e\u0301\x1b[5500b"],
   ] as const;
-  for (const [output, passed] of rows) {
-    assertEquals(filteredText(output), passed);
-  }
+  for (const [output, passed] of rows) assertEquals(filteredText(output), passed);
 });
 
 Deno.test("filter does not depend on chunks", () => {

@@ -92,9 +92,7 @@ Deno.test("mirror passes drawing and drops or replaces the rest", () => {
     ["a\x1b[?1049hb\x1b[?1049lc", "a\x1b[2Jb\x1b[2Jc"],
     ["a\u009b6nb\u0085c", "a6nbc"],
   ] as const;
-  for (const [given, passed] of rows) {
-    assertEquals(filtered([encoder.encode(given)]), passed);
-  }
+  for (const [given, passed] of rows) assertEquals(filtered([encoder.encode(given)]), passed);
   assertEquals(filtered([Uint8Array.of(0x61, 0xff, 0x9b, 0x63)]), "a\ufffd\ufffdc");
 });
 

@@ -7,7 +7,8 @@ import {
   seeEcho,
 } from "../../../src/session/terminal/paste.ts";
 import { anyCharacter } from "../../any_character.ts";
-import { BUSY, EXIT, hook, IDLE, message, status, stop, submit } from "../inputs.ts";
+import { message } from "../caller_inputs.ts";
+import { BUSY, EXIT, hook, IDLE, status, stop, submit } from "../inputs.ts";
 import { run, type SimulationOptions } from "../simulation.ts";
 
 const encoder = new TextEncoder();
@@ -56,9 +57,7 @@ Deno.test("pasteRefusal() names what the input box would change", () => {
     ["abc\\", "backslash"],
     ["abc \n", "trimmed"],
   ] as const;
-  for (const [prompt, reason] of rows) {
-    assertStringIncludes(pasteRefusal(prompt) ?? "", reason);
-  }
+  for (const [prompt, reason] of rows) assertStringIncludes(pasteRefusal(prompt) ?? "", reason);
   assertEquals(pasteRefusal("a\nb ❤️ \\ c"), undefined);
 });
 

@@ -1,24 +1,7 @@
 import { assertEquals } from "@std/assert";
-import {
-  answer,
-  BUSY,
-  callback,
-  callbackHook,
-  caller,
-  COST,
-  IDLE,
-  INTERRUPTED,
-  line,
-  message,
-  REACHABLE,
-  request,
-  returned,
-  stop,
-  submit,
-  turn,
-  userLine,
-  VERSION,
-} from "../inputs.ts";
+import { answer, INTERRUPTED, line, returned, userLine } from "../../transcript/lines.ts";
+import { callback, callbackHook, caller, message, request } from "../caller_inputs.ts";
+import { BUSY, COST, IDLE, REACHABLE, stop, submit, turn, VERSION } from "../inputs.ts";
 import { rested, run, type Simulation, type SimulationOptions } from "../simulation.ts";
 
 const KEY = ".\x1b";
@@ -28,8 +11,7 @@ const REQUESTED = line({ type: "api-request", querySource: "repl_main_thread" })
 
 /** A turn of "one" whose prompt is written. */
 function begun(options: SimulationOptions = {}): Simulation {
-  const session = rested(options);
-  session.receive(message("one"), submit("one"), BUSY, userLine("one"));
+  const session = rested(options, message("one"), submit("one"), BUSY, userLine("one"));
   return session;
 }
 
@@ -102,8 +84,7 @@ Deno.test("urgent message stops a turn before the child starts", () => {
 });
 
 Deno.test("interrupt is answered at once and ends only the turn", () => {
-  const session = rested();
-  session.receive(INTERRUPT);
+  const session = rested({}, INTERRUPT);
   assertEquals(session.typed, "");
   session.receive(message("one"), submit("one"), BUSY, userLine("one"), INTERRUPT, IDLE);
   assertEquals(session.responses.length, 2);
@@ -156,8 +137,7 @@ Deno.test("child that draws nothing after Escape is abandoned", () => {
 });
 
 Deno.test("interrupt of a message that is taken late presses Escape", () => {
-  const session = rested({ deliveryTimeoutMs: 300_000 });
-  session.receive(message("one"), INTERRUPT);
+  const session = rested({ deliveryTimeoutMs: 300_000 }, message("one"), INTERRUPT);
   session.wait(40_000);
   assertEquals(seen(session), ["", "aborting"]);
   session.receive(submit("one"), BUSY);
@@ -175,8 +155,7 @@ Deno.test("Escape waits 5 s for a queue's first request", () => {
   const requested = begun();
   requested.receive(message("two"), INTERRUPT, REQUESTED);
   assertEquals(requested.typed, KEY);
-  const unwritten = rested();
-  unwritten.receive(message("one"), submit("one"), BUSY, REQUESTED, INTERRUPT);
+  const unwritten = rested({}, message("one"), submit("one"), BUSY, REQUESTED, INTERRUPT);
   assertEquals(unwritten.typed, "");
   unwritten.receive(userLine("one"));
   assertEquals(unwritten.typed, KEY);
@@ -204,8 +183,7 @@ Deno.test("message hit by a stale Escape goes to another child", () => {
   const session = begun();
   session.receive(message("two"), REQUESTED, INTERRUPT, INTERRUPTED, IDLE);
   assertEquals(session.turns, ["aborted"]);
-  const lost = rested();
-  lost.receive(message("one"), submit("one"), BUSY, userLine("one"), message("two"));
+  const lost = rested({}, message("one"), submit("one"), BUSY, userLine("one"), message("two"));
   lost.receive(REQUESTED, INTERRUPT, INTERRUPTED, IDLE);
   lost.wait(2999);
   assertEquals(lost.signals, []);

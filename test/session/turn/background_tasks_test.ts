@@ -1,23 +1,17 @@
 import { assertEquals } from "@std/assert";
 import { backgroundTasksOf, backgroundWaitMs } from "../../../src/session/turn/background_wait.ts";
+import { answer, call, COMPLETED, line, PROMPT, userLine } from "../../transcript/lines.ts";
+import { CLOSED, message } from "../caller_inputs.ts";
 import {
-  answer,
   BUSY,
-  call,
-  CLOSED,
-  COMPLETED,
   COST,
   cost,
   EXIT,
   type Given,
   hook,
   IDLE,
-  line,
-  message,
-  PROMPT,
   stop as stopped,
   submit,
-  userLine,
   VERSION,
 } from "../inputs.ts";
 import {
@@ -90,8 +84,7 @@ Deno.test("end of a task can come after the Stop hook", () => {
 Deno.test("turn_duration line or 1.5 s prove that no task ended", () => {
   const agents = [{ isAsync: true, agentId: "a" }, { resumedAgentId: "a" }];
   for (const outcome of [{ backgroundTaskId: "b1" }, ...agents]) {
-    const session = run({ version: VERSION }, PROMPT, BUSY, result(outcome));
-    session.receive(...DONE, IDLE);
+    const session = run({ version: VERSION }, PROMPT, BUSY, result(outcome), ...DONE, IDLE);
     assertEquals(session.signals, []);
     session.receive(COMPLETED);
     assertEquals(session.signals, ["SIGTERM"]);
@@ -305,9 +298,7 @@ Deno.test("backgroundWaitMs() is the ceiling, or a shell's own limit", () => {
     [{ ...shells, shellLimitMs: 3000, ceilingMs: 60_000 }, 60_000],
     [{ ...shells, ceilingMs: 0 }, undefined],
   ] as const;
-  for (const [wait, ms] of rows) {
-    assertEquals(backgroundWaitMs(wait), ms, JSON.stringify(wait));
-  }
+  for (const [wait, ms] of rows) assertEquals(backgroundWaitMs(wait), ms, JSON.stringify(wait));
 });
 
 Deno.test("backgroundTasksOf() accepts payloads of any shape", () => {

@@ -1,24 +1,18 @@
 import { assertEquals } from "@std/assert";
 import { untakenMessages } from "../../../src/session/turn/taking.ts";
+import { answer, COMPLETED, line, userLine } from "../../transcript/lines.ts";
+import { CLOSED, message, request, settledMessage } from "../caller_inputs.ts";
 import {
-  answer,
   BUSY,
-  CLOSED,
-  COMPLETED,
   COST,
   EXIT,
   hook,
   IDLE,
-  line,
-  message,
   REACHABLE,
   READ,
-  request,
-  settledMessage,
   stop,
   submit,
   turn,
-  userLine,
   VERSION,
 } from "../inputs.ts";
 import { assertAfter, rested, run, type Simulation } from "../simulation.ts";
@@ -29,15 +23,13 @@ const LATER = { priority: "later" } as const;
 
 /** A conversation whose child has begun the turn of "one". */
 function begun(): Simulation {
-  const session = rested();
-  session.receive(message("one", { ticket: "one" }), submit("one"), BUSY);
+  const session = rested({}, message("one", { ticket: "one" }), submit("one"), BUSY);
   return session;
 }
 
 /** A conversation whose first turn, "one", is over. */
 function afterTurn(): Simulation {
-  const session = rested();
-  session.receive(message("one"), ...turn("one"), IDLE, COST);
+  const session = rested({}, message("one"), ...turn("one"), IDLE, COST);
   return session;
 }
 
@@ -58,8 +50,7 @@ Deno.test("child without a message rests without a limit", () => {
 });
 
 Deno.test("child rests once its turn is written and paid", () => {
-  const session = rested();
-  session.receive(message("one"), ...turn("one"), IDLE);
+  const session = rested({}, message("one"), ...turn("one"), IDLE);
   assertEquals(session.turns, []);
   session.receive(COST);
   session.wait(1e9);
@@ -70,13 +61,11 @@ Deno.test("child rests once its turn is written and paid", () => {
 });
 
 Deno.test("harmless keys ask for the cost at Stop", () => {
-  const session = rested();
-  session.receive(message("one"));
+  const session = rested({}, message("one"));
   assertEquals(session.typed, "");
   session.receive(...turn("one"));
   assertEquals(session.typed, "?\x7f");
-  const last = rested();
-  last.receive(message("one"), CLOSED, ...turn("one"));
+  const last = rested({}, message("one"), CLOSED, ...turn("one"));
   assertEquals(last.typed, "", "nothing reports the cost of the last turn");
   assertEquals(run({ keptAtEnd: true, prompt: "one" }, ...turn("one")).typed, "");
 });
@@ -91,8 +80,7 @@ Deno.test("status line from before the Stop hook does not count", () => {
 });
 
 Deno.test("waits for the cost of a turn are bounded", () => {
-  const session = rested();
-  session.receive(message("one"), ...turn("one"), IDLE);
+  const session = rested({}, message("one"), ...turn("one"), IDLE);
   session.wait(2000);
   assertEquals(phaseAndTurns(session), ["resting", "answered"]);
   const next = rested({ otherStopHooks: true });
@@ -101,25 +89,21 @@ Deno.test("waits for the cost of a turn are bounded", () => {
 });
 
 Deno.test("last turn ends once the child is idle", () => {
-  const session = rested();
-  session.receive(message("one"), CLOSED, ...turn("one", "stop-1"));
+  const session = rested({}, message("one"), CLOSED, ...turn("one", "stop-1"));
   // The hook ends only after its answer.
   assertEquals([session.answered, session.signals], [["stop-1"], []]);
   session.receive(IDLE);
   assertEquals([session.turns, session.signals], [[], ["SIGTERM"]]);
-  const late = rested();
-  late.receive(message("one"), ...turn("one", "stop-1"), CLOSED);
+  const late = rested({}, message("one"), ...turn("one", "stop-1"), CLOSED);
   assertEquals(late.signals, []);
   late.receive(IDLE);
   assertEquals([late.turns, late.signals], [[], ["SIGTERM"]]);
-  const unasked = rested({ keptAtEnd: true });
-  unasked.receive(message("one"), CLOSED, ...turn("one"));
+  const unasked = rested({ keptAtEnd: true }, message("one"), CLOSED, ...turn("one"));
   assertEquals([unasked.turns, unasked.signals], [[], ["SIGTERM"]], "its hook needs no answer");
 });
 
 Deno.test("messages of a turn are delivered once it has begun", () => {
-  const session = rested();
-  session.receive(message("one"), message("two"));
+  const session = rested({}, message("one"), message("two"));
   assertEquals(session.delivered, ["one"]);
   session.receive(submit("one"));
   assertEquals(session.delivered, ["one", "two"]);
@@ -232,8 +216,7 @@ Deno.test("message without a child waits 5 s for the start", () => {
   session.receive(hook("SessionStart", {}, "start"));
   assertEquals([session.turns, session.answered], [["settled"], ["start"]]);
   assertEquals(session.signals, ["SIGTERM"]);
-  const hookless = rested();
-  hookless.receive(settledMessage("/x", LOCAL));
+  const hookless = rested({}, settledMessage("/x", LOCAL));
   assertAfter(5000, hookless, "turns", [[], ["settled"]]);
 });
 
@@ -299,8 +282,7 @@ Deno.test("messages that a crashed child had not taken are kept", () => {
   const rests = afterTurn();
   rests.receive(message("two"), CRASH);
   assertEquals([rests.state.sent.map(({ text }) => text), rests.ending?.kind], [["two"], "closed"]);
-  const fresh = rested();
-  fresh.receive(message("two"), CRASH);
+  const fresh = rested({}, message("two"), CRASH);
   assertEquals(fresh.ending?.kind, "exited", "it never took any");
   const works = begun();
   works.receive(message("two"), message("three", LATER), CRASH);
@@ -319,13 +301,11 @@ Deno.test("unreadable input ends the child and its tools", () => {
 
 Deno.test("message that mentions unread files needs another child", () => {
   const mention = message("@a", { unread: true });
-  const session = rested();
-  session.receive(mention, EXIT);
+  const session = rested({}, mention, EXIT);
   const ending = { kind: "renewed", changes: { readsNoMentions: true } } as const;
   assertEquals([session.delivered, session.ending], [[], ending]);
   assertEquals(untakenMessages(session.state).map(({ text }) => text), ["@a"]);
-  const next = rested({ readsNoMentions: true });
-  next.receive(mention);
+  const next = rested({ readsNoMentions: true }, mention);
   assertEquals([next.delivered, next.ending], [["@a"], undefined]);
   const busy = begun();
   busy.receive(mention);
@@ -352,8 +332,7 @@ Deno.test("command after other texts needs a child with them", () => {
     { way: undefined, settled: { kind: "asked", version: VERSION } },
   ] as const;
   for (const command of commands) {
-    const session = rested();
-    session.receive(message("zero"), ...turn("zero"));
+    const session = rested({}, message("zero"), ...turn("zero"));
     session.receive(settledMessage("/x", {}, { ...command, content, hasContext: true }));
     assertEquals(session.state.ending, undefined);
     session.receive(IDLE, COST);

@@ -1,21 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   answer,
-  BUSY,
   called,
   COMPLETED,
-  EXIT,
-  type Given,
-  hook,
-  IDLE,
   INTERRUPTED,
-  message,
   PROMPT,
   returned,
-  signal,
-  stop,
-  submit,
-} from "../inputs.ts";
+} from "../../transcript/lines.ts";
+import { message } from "../caller_inputs.ts";
+import { BUSY, EXIT, type Given, hook, IDLE, signal, stop, submit } from "../inputs.ts";
 import { assertAfter, rested, run, simulate, type SimulationOptions } from "../simulation.ts";
 
 /** A run that got SIGTERM after its answer. */
@@ -64,8 +57,7 @@ Deno.test("slow start hooks and turns use the delivery limit", () => {
 });
 
 Deno.test("idle status extends the delivery limit", () => {
-  const session = rested();
-  session.receive(message("one"));
+  const session = rested({}, message("one"));
   for (const sign of [IDLE, IDLE]) {
     session.wait(20_000);
     session.receive(sign);

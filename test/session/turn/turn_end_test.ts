@@ -3,26 +3,27 @@ import { announces } from "../../../src/session/turn/ending.ts";
 import { tickMs } from "../../../src/session/turn/waits.ts";
 import {
   answer,
-  BUSY,
   called,
-  CLOSED,
   COMPLETED,
+  line,
+  PROMPT,
+  returned,
+  userLine,
+} from "../../transcript/lines.ts";
+import { CLOSED, message } from "../caller_inputs.ts";
+import {
+  BUSY,
   COST,
   EXIT,
   exit,
   type Given,
   hook,
   IDLE,
-  line,
-  message,
-  PROMPT,
   REACHABLE,
-  returned,
   signal,
   status,
   stop,
   submit,
-  userLine,
   VERSION,
 } from "../inputs.ts";
 import {
@@ -366,9 +367,7 @@ Deno.test("output of a typed command ends its turn", () => {
 Deno.test("typed command ends its turn after its cost", () => {
   for (const options of [{ asksStatus: true }, { conversation: true }] as const) {
     const session = run({ prompt: "/compact", ...options }, REACHABLE, IDLE);
-    if (!("asksStatus" in options)) {
-      session.receive(message("/compact", { command: "/compact" }));
-    }
+    if (!("asksStatus" in options)) session.receive(message("/compact", { command: "/compact" }));
     session.receive(KNOWN_BUSY, COMMAND, ...outputs("Done").slice(0, 1));
     assertEquals(session.typed, "");
     session.receive(IDLE);

@@ -1,21 +1,16 @@
 import { assertEquals } from "@std/assert";
+import { answer, COMPLETED, line, PROMPT, userLine } from "../../transcript/lines.ts";
+import { CLOSED, message } from "../caller_inputs.ts";
 import {
-  answer,
   BUSY,
-  CLOSED,
-  COMPLETED,
   COST,
   EXIT,
   type Given,
   hook,
   IDLE,
-  line,
-  message,
-  PROMPT,
   signal,
   stop as stopped,
   submit,
-  userLine,
   VERSION,
 } from "../inputs.ts";
 import { rested, run, type Simulation, type SimulationOptions } from "../simulation.ts";
@@ -124,9 +119,7 @@ Deno.test("run does not wait where nothing wakes the model", () => {
     ...[asleep({}, []), asleep({}, [SCHEDULED, STOPPED]), asleep({ wakeless: true })],
     told(begun(), SCHEDULED, answer("first"), stop("first"), ...OVER),
   ];
-  for (const session of sessions) {
-    assertEquals(seen(session), ended);
-  }
+  for (const session of sessions) assertEquals(seen(session), ended);
 });
 
 Deno.test("failed turn is followed by a wake-up too", () => {

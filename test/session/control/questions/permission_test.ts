@@ -1,23 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
-import {
-  BUSY,
-  call,
-  caller,
-  CLOSED,
-  exit,
-  failure,
-  fromServer,
-  type Given,
-  hook,
-  PROMPT,
-  READ,
-  reply,
-  request,
-  returned,
-  status,
-  VERSION,
-} from "../../inputs.ts";
+import { call, PROMPT, returned } from "../../../transcript/lines.ts";
+import { caller, CLOSED, failure, fromServer, reply, request } from "../../caller_inputs.ts";
+import { BUSY, exit, type Given, hook, READ, status, VERSION } from "../../inputs.ts";
 import { run, type Simulation, type SimulationOptions, working } from "../../simulation.ts";
 
 const INPUT = { command: "touch a", description: "Touch" };
@@ -32,8 +17,7 @@ const chooseMode = (mode: string) => request("set_permission_mode", { mode });
 /** A turn whose caller is asked for permissions. */
 function asking(options: SimulationOptions = {}, ...inputs: readonly Given[]): Simulation {
   const asked = caller({ permissions: true, servers: ["calc"] });
-  const session = working({ otherStopHooks: true, caller: asked, ...options });
-  session.receive(...inputs);
+  const session = working({ otherStopHooks: true, caller: asked, ...options }, ...inputs);
   return session;
 }
 
@@ -378,8 +362,7 @@ const ELICITED = {
 const ELICITS = hook("Elicitation", { ...ELICITED, cwd: "/w" }, "7");
 const SERVER_CALL = [call("toolu_1", {}, "mcp__my_el__ask"), READ];
 const eliciting = (...inputs: readonly Given[]) => {
-  const session = working({ caller: caller({ initialized: { id: "i" } }) });
-  session.receive(...inputs);
+  const session = working({ caller: caller({ initialized: { id: "i" } }) }, ...inputs);
   return session;
 };
 const elicited = ({ answered, output }: Simulation) => [...answered, output];
@@ -410,8 +393,7 @@ Deno.test("malformed answer to an MCP server cancels", () => {
 });
 
 Deno.test("MCP server without a caller is cancelled", () => {
-  const silent = working({ caller: caller() });
-  silent.receive(ELICITS);
+  const silent = working({ caller: caller() }, ELICITS);
   assertEquals([silent.asked, elicited(silent)], [[], CANCELLED]);
   assertEquals(elicited(run({ prompt: "go" }, ELICITS)), CANCELLED);
   for (const before of [SERVER_CALL, []]) {

@@ -1,25 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../../src/json_object.ts";
 import type { Answer } from "../../../../src/session/effect.ts";
+import { call, INTERRUPTED, PROMPT } from "../../../transcript/lines.ts";
 import {
-  call,
   callback,
   callbackHook,
   caller,
   CLOSED,
-  exit,
   fromServer,
-  type Given,
-  hook,
-  IDLE,
-  INTERRUPTED,
   message,
-  PROMPT,
-  READ,
   reply,
   request,
-  signal,
-} from "../../inputs.ts";
+} from "../../caller_inputs.ts";
+import { exit, type Given, hook, IDLE, READ, signal } from "../../inputs.ts";
 import { type Simulation, working } from "../../simulation.ts";
 
 const SERVER = "calc";

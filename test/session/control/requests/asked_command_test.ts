@@ -3,16 +3,8 @@ import type { JsonObject } from "../../../../src/json_object.ts";
 import { commandAnswer } from "../../../../src/session/control/requests/asked_command.ts";
 import type { Consulted } from "../../../../src/session/input.ts";
 import type { SettledMessage } from "../../../../src/session/message.ts";
-import {
-  consulted,
-  exit,
-  type Given,
-  hook,
-  message,
-  request,
-  settledMessage,
-  VERSION,
-} from "../../inputs.ts";
+import { consulted, message, request, settledMessage } from "../../caller_inputs.ts";
+import { exit, type Given, hook, VERSION } from "../../inputs.ts";
 import { rested, type Simulation } from "../../simulation.ts";
 
 const asked = (text: string, more: JsonObject = {}) =>
@@ -20,8 +12,7 @@ const asked = (text: string, more: JsonObject = {}) =>
 
 /** A conversation that rests and receives a command, and a message after it. */
 function asking(command: Given, ...before: readonly Given[]): Simulation {
-  const session = rested();
-  session.receive(hook("SessionStart"), ...before, command, message("hello"));
+  const session = rested({}, hook("SessionStart"), ...before, command, message("hello"));
   return session;
 }
 

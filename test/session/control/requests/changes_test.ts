@@ -2,27 +2,15 @@ import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
 import type { Consulted } from "../../../../src/session/input.ts";
 import { untakenMessages } from "../../../../src/session/turn/taking.ts";
-import {
-  caller,
-  consulted,
-  COST,
-  EXIT,
-  IDLE,
-  message,
-  REACHABLE,
-  request,
-  stop,
-  submit,
-  turn,
-} from "../../inputs.ts";
+import { caller, consulted, message, request } from "../../caller_inputs.ts";
+import { COST, EXIT, IDLE, REACHABLE, stop, submit, turn } from "../../inputs.ts";
 import { rested, run, type Simulation, working } from "../../simulation.ts";
 
 const success = (response: JsonObject) => ({ subtype: "success", response });
 
 /** A conversation that rests after its first turn. */
 function afterTurn(): Simulation {
-  const session = working();
-  session.receive(stop(), IDLE);
+  const session = working({}, stop(), IDLE);
   session.wait(60_000);
   return session;
 }
@@ -82,8 +70,7 @@ Deno.test("valid changes are noted", () => {
     ],
   ] as const;
   for (const [subtype, body, changes] of rows) {
-    const session = rested();
-    session.receive(request(subtype, body));
+    const session = rested({}, request(subtype, body));
     assertEquals(session.responses.map(({ subtype }) => subtype), ["success"]);
     assertEquals<unknown>(session.state.changes, changes);
   }
@@ -145,9 +132,7 @@ Deno.test("flag settings with faults are refused as a whole", () => {
     { hooks: { PreToolUse: 3 } },
     { hooks: { Stop: 3 } },
   ];
-  for (const settings of faulty) {
-    session.receive(request("apply_flag_settings", { settings }));
-  }
+  for (const settings of faulty) session.receive(request("apply_flag_settings", { settings }));
   const keys = session.responses.map(({ error = "" }) => `${error}`.split("of: ")[1]);
   assertEquals(keys, [undefined, "permissions, model", "hooks", undefined]);
   assertEquals(session.state.changes?.flagSettings?.["env"], undefined);

@@ -4,18 +4,9 @@ import profile from "../../../../src/claude/versions/2.1.332.json" with { type: 
 import type { JsonObject } from "../../../../src/json_object.ts";
 import { unansweredRequests } from "../../../../src/session/control/requests/consulting.ts";
 import { readCallerLine } from "../../../../src/wire/caller_line.ts";
-import {
-  called,
-  caller,
-  CLOSED,
-  consulted,
-  EXIT,
-  exit,
-  message,
-  request,
-  returned,
-  submit,
-} from "../../inputs.ts";
+import { called, returned } from "../../../transcript/lines.ts";
+import { caller, CLOSED, consulted, message, request } from "../../caller_inputs.ts";
+import { EXIT, exit, submit } from "../../inputs.ts";
 import { rested, type Simulation } from "../../simulation.ts";
 
 const SUBTYPES = [
@@ -137,8 +128,7 @@ Deno.test("requests that nothing can carry out are refused", () => {
 
 Deno.test("each control request that Claude Code knows is known", () => {
   for (const subtype of profile.controlRequests.split(" ")) {
-    const session = rested({ caller: caller() });
-    session.receive(request(subtype), consulted(subtype));
+    const session = rested({ caller: caller() }, request(subtype), consulted(subtype));
     assertEquals(session.respondedTo, [subtype]);
     assertNotEquals(session.responses[0]?.["error_code"], "unsupported_request", subtype);
   }
@@ -172,27 +162,23 @@ Deno.test("headless helper answers what a child cannot", () => {
 
 Deno.test("only get_usage reports the conversation's usage", () => {
   for (const [subtype, used] of [["get_usage", true], ["get_settings", undefined]] as const) {
-    const session = rested();
-    session.receive(request(subtype), consulted(subtype));
+    const session = rested({}, request(subtype), consulted(subtype));
     assertEquals(session.of("respond").map((effect) => effect.used), [used]);
   }
 });
 
 Deno.test("requests are answered before the end", () => {
-  const closed = rested();
-  closed.receive(request("get_settings"), CLOSED);
+  const closed = rested({}, request("get_settings"), CLOSED);
   assertEquals(closed.signals, []);
   closed.receive(consulted("get_settings"));
   assertEquals(closed.signals, ["SIGTERM"]);
-  const dying = rested();
-  dying.receive(request("get_settings"), exit(1));
+  const dying = rested({}, request("get_settings"), exit(1));
   const error = "Cannot answer get_settings: Claude Code has ended meanwhile";
   assertEquals(dying.responses, [{ subtype: "error", error }]);
 });
 
 Deno.test("next child answers what was asked while this one exits", () => {
-  const session = rested();
-  session.receive(request("get_settings"), request("set_model", { model: "m" }));
+  const session = rested({}, request("get_settings"), request("set_model", { model: "m" }));
   session.receive(consulted("set_model", { response: { model: "m" } }), message("one"));
   session.receive(request("mcp_status"), EXIT);
   assertEquals([session.ending?.kind, session.respondedTo], ["renewed", ["set_model"]]);
@@ -217,15 +203,13 @@ Deno.test("requests after an initialization are answered after it", () => {
     earlier.receive(consulted(id));
     assertEquals(earlier.respondedTo, ["a", "b", "c"].slice(0, place + 1));
   }
-  const dying = rested();
-  dying.receive(request("initialize"), request("nonesuch"), exit(1));
+  const dying = rested({}, request("initialize"), request("nonesuch"), exit(1));
   dying.wait(10_000);
   assertEquals(dying.respondedTo.toSorted(), ["initialize", "nonesuch"]);
 });
 
 Deno.test("message waits for the rest of an answered initialization", () => {
-  const session = rested();
-  session.receive(request("initialize"), message("one"));
+  const session = rested({}, request("initialize"), message("one"));
   const seen = () => [session.responses.length, ...session.delivered];
   session.receive(consulted("initialize", { response: {}, isUndescribed: true }));
   assertEquals(seen(), [1]);
@@ -270,8 +254,7 @@ Deno.test("initialization reports whether its servers were applied", () => {
 
 Deno.test("initialization after others may ask for prompts and agents only", () => {
   const isConsulted = (body: JsonObject) => {
-    const session = rested();
-    session.receive(request("initialize", body));
+    const session = rested({}, request("initialize", body));
     return session.consulted.length > 0;
   };
   const prompts = { systemPrompt: "x", appendSystemPrompt: ["y"], agents: { a: {} } };
@@ -281,14 +264,11 @@ Deno.test("initialization after others may ask for prompts and agents only", () 
     { title: "a" },
     { hooks: { Stop: [{ hookCallbackIds: ["h"] }] } },
   ];
-  for (const body of bodies) {
-    assertEquals(isConsulted(body), false, JSON.stringify(body));
-  }
+  for (const body of bodies) assertEquals(isConsulted(body), false, JSON.stringify(body));
 });
 
 Deno.test("title of a session is reported once it is noted", () => {
-  const session = rested();
-  session.receive(request("rename_session", { title: " Mine " }, "a"));
+  const session = rested({}, request("rename_session", { title: " Mine " }, "a"));
   session.receive(request("rename_session", { title: "" }, "b"));
   assertEquals(session.responses, []);
   const error = "title must be non-empty";
@@ -298,8 +278,7 @@ Deno.test("title of a session is reported once it is noted", () => {
 });
 
 Deno.test("message that was not delivered can be cancelled, once", () => {
-  const session = rested();
-  session.receive(message("one"), message("two", { priority: "later", uuid: "2" }));
+  const session = rested({}, message("one"), message("two", { priority: "later", uuid: "2" }));
   for (const message_uuid of ["2", "2", "another's", 7, undefined]) {
     session.receive(request("cancel_async_message", { message_uuid }));
   }
@@ -311,8 +290,7 @@ Deno.test("message that was not delivered can be cancelled, once", () => {
 });
 
 Deno.test("end_session drops later messages", () => {
-  const session = rested();
-  session.receive(message("one"), request("end_session"), message("three"));
+  const session = rested({}, message("one"), request("end_session"), message("three"));
   const { open, dismissed, queue } = session.state;
   assertEquals([open, dismissed, queue, session.delivered], [false, true, [], ["one"]]);
 });
@@ -342,8 +320,7 @@ Deno.test("background_tasks presses Ctrl+B for a call that runs alone", () => {
 });
 
 Deno.test("background_tasks presses Ctrl+B for several calls a bounded time", () => {
-  const session = rested();
-  session.receive(message("one"), submit("one"), called("a", "b"));
+  const session = rested({}, message("one"), submit("one"), called("a", "b"));
   assertEquals(
     toBackground(session, { tool_use_id: "a" }),
     'claude-print can put only all calls into the background at once, and more than "a" are at work',

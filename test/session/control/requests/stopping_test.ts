@@ -1,19 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { hasCommand, isCalled, readTasks } from "../../../../src/session/terminal/tasks.ts";
-import {
-  call,
-  caller,
-  CLOSED,
-  COMPLETED,
-  exit,
-  IDLE,
-  line,
-  message,
-  request,
-  status,
-  stop,
-  userLine,
-} from "../../inputs.ts";
+import { call, COMPLETED, line, userLine } from "../../../transcript/lines.ts";
+import { caller, CLOSED, message, request } from "../../caller_inputs.ts";
+import { exit, IDLE, status, stop } from "../../inputs.ts";
 import { type Simulation, working } from "../../simulation.ts";
 
 const RULE = "─".repeat(80);
@@ -130,8 +119,7 @@ Deno.test("commands are compared with what the screen has room for", () => {
 
 /** A conversation whose turn is over, with shells in the background: their ids and commands. */
 function withShells(shells: Readonly<Record<string, string>>): Simulation {
-  const session = working({ caller: caller() });
-  session.receive(userLine("go"));
+  const session = working({ caller: caller() }, userLine("go"));
   for (const [id, command] of Object.entries(shells)) {
     const result = [{ type: "tool_result", tool_use_id: id, content: "" }];
     session.receive(call(id, { command }));
