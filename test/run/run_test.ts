@@ -13,6 +13,7 @@ import type { RunOrder } from "../../src/run/plan/run_order.ts";
 import { StoppedError } from "../../src/run/stopped_error.ts";
 import { unrecordedProblems } from "../../src/run/unrecorded_problems.ts";
 import { readEntry } from "../../src/transcript/entry.ts";
+import { tempFolder } from "../temp_folder.ts";
 import { PLAIN_ORDER } from "./plain_order.ts";
 
 const ID = "11111111-1111-4111-8111-111111111111";
@@ -28,7 +29,8 @@ function recorded(folder: string): readonly string[] {
 }
 
 Deno.test("a recorded run has the API's exchanges without secrets", async () => {
-  const home = Deno.makeTempDirSync();
+  using folder = tempFolder();
+  const home = folder.path;
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     async (request) => new Response(`${await request.text()}, swordfish`),
@@ -64,15 +66,13 @@ Deno.test("a recorded run has the API's exchanges without secrets", async () => 
   // A cassette that is played and recorded at the same time stays as it is.
   await ask({ record: "api-alone/", apiCassette: played });
   assertEquals(recorded(`${home}/api-alone/api`).length, 1);
-  Deno.removeSync(home, { recursive: true });
 });
 
 /** An outlet on a pipe that holds less than it has to write. */
 function fullOutlet(stack: DisposableStack): { readonly outlet: Outlet; readonly fd: number } {
-  const folder = Deno.makeTempDirSync();
-  stack.defer(() => Deno.removeSync(folder, { recursive: true }));
-  makeFifo(`${folder}/fifo`);
-  const fd = openFifo(`${folder}/fifo`);
+  const path = `${stack.use(tempFolder()).path}/fifo`;
+  makeFifo(path);
+  const fd = openFifo(path);
   stack.defer(() => closeFd(fd));
   const outlet = stack.use(new Outlet(fd));
   outlet.write("x".repeat(1_000_000));

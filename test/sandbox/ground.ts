@@ -104,16 +104,8 @@ export class Ground implements Disposable {
 export const NOBODY = 4_194_305;
 
 /** A temp folder with private folders of runs, and a user's config dir. */
-export class SweepGround implements Disposable {
-  readonly path = Deno.realPathSync(Deno.makeTempDirSync());
-  readonly tmp = `${this.path}/tmp`;
+export class SweepGround extends Ground {
   readonly runs = folderOfRuns(this.tmp);
-  readonly user = `${this.path}/user`;
-
-  constructor() {
-    Deno.mkdirSync(this.tmp);
-    Deno.mkdirSync(this.user);
-  }
 
   /** Makes the private folder of a killed run, or of the given owner. */
   leave(
@@ -173,10 +165,6 @@ export class SweepGround implements Disposable {
     const list = (folder: string) =>
       [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`);
     return list(this.tmp).flatMap((path) => path === this.runs ? list(path) : path);
-  }
-
-  [Symbol.dispose](): void {
-    Deno.removeSync(this.path, { recursive: true });
   }
 }
 

@@ -8,6 +8,7 @@ import { placesFor } from "../../src/sandbox/places/places.ts";
 import { exposedRuns, writableFolders } from "../../src/sandbox/places/writable_folders.ts";
 import { OTHER_USER_LACK } from "../other_user.ts";
 import { skipIfLacking } from "../skip_if_lacking.ts";
+import { tempFolder } from "../temp_folder.ts";
 
 const ALL = ["/srv/tmp", "/tmp", "/var/tmp"] as const;
 const placesFrom = (...folders: readonly string[]) =>
@@ -56,17 +57,13 @@ Deno.test("writableFolders() adds folders of settings and rules", () => {
 });
 
 Deno.test("writableFolders() resolves links", () => {
-  const path = Deno.realPathSync(Deno.makeTempDirSync());
-  try {
-    Deno.mkdirSync(`${path}/real`);
-    Deno.symlinkSync("real", `${path}/link`);
-    const settings = [{ permissions: { additionalDirectories: ["link", "real/../.."] } }];
-    assertEquals(writableFolders([path], { settings, projectRoot: path, home: undefined }), [
-      ...[path, `${path}/real`, path.slice(0, path.lastIndexOf("/"))],
-    ]);
-  } finally {
-    Deno.removeSync(path, { recursive: true });
-  }
+  using folder = tempFolder({ "real/": "" });
+  const { path } = folder;
+  Deno.symlinkSync("real", `${path}/link`);
+  const settings = [{ permissions: { additionalDirectories: ["link", "real/../.."] } }];
+  assertEquals(writableFolders([path], { settings, projectRoot: path, home: undefined }), [
+    ...[path, `${path}/real`, path.slice(0, path.lastIndexOf("/"))],
+  ]);
 });
 
 const RUNS = ["/tmp/claude-print-1", "/run/1/claude-print-1"];
@@ -89,8 +86,8 @@ Deno.test("exposedRuns() omits the folder that the run works in", () => {
 Deno.test(skipIfLacking(OTHER_USER_LACK, {
   name: "makeFolderIn() refuses a folder that another user swapped in",
   fn: () => {
-    const place = Deno.makeTempDirSync();
-    const runs = folderOfRuns(place);
+    using place = tempFolder();
+    const runs = folderOfRuns(place.path);
     const { mkdirSync } = Deno;
     Deno.mkdirSync = (path, options) => {
       if (path === `${runs}/mine`) {
@@ -105,7 +102,6 @@ Deno.test(skipIfLacking(OTHER_USER_LACK, {
       assertEquals([...Deno.readDirSync(runs)], []);
     } finally {
       Deno.mkdirSync = mkdirSync;
-      Deno.removeSync(place, { recursive: true });
     }
   },
 }));

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { CliError } from "../../src/cli_error.ts";
 import { findLogin, type Login } from "../../src/sandbox/child/login.ts";
+import { tempFolder } from "../temp_folder.ts";
 import { locateUserConfig } from "../../src/sandbox/user_config.ts";
 
 Deno.test("locateUserConfig() reads HOME and the variables of Claude Code", () => {
@@ -40,21 +41,18 @@ function ask(options: {
   readonly settings?: readonly Record<string, unknown>[];
   readonly passed?: readonly string[];
 }): Login | undefined {
-  const dir = Deno.makeTempDirSync();
-  try {
-    if (options.credentials !== undefined) {
-      Deno.writeTextFileSync(`${dir}/.credentials.json`, JSON.stringify(options.credentials));
-    }
-    return findLogin({
-      env: options.env ?? {},
-      credentials: (options.passed ?? []).map((variable) => ({ variable, fd: 3, secret: "s" })),
-      userConfig: { dir, claudeJson: `${dir}/.claude.json`, loginDir: dir },
-      claudeJson: options.claudeJson,
-      settings: options.settings ?? [],
-    });
-  } finally {
-    Deno.removeSync(dir, { recursive: true });
-  }
+  const { credentials } = options;
+  using folder = tempFolder(
+    credentials === undefined ? {} : { ".credentials.json": JSON.stringify(credentials) },
+  );
+  const dir = folder.path;
+  return findLogin({
+    env: options.env ?? {},
+    credentials: (options.passed ?? []).map((variable) => ({ variable, fd: 3, secret: "s" })),
+    userConfig: { dir, claudeJson: `${dir}/.claude.json`, loginDir: dir },
+    claudeJson: options.claudeJson,
+    settings: options.settings ?? [],
+  });
 }
 
 const OAUTH = { accessToken: "a", refreshToken: "r" };

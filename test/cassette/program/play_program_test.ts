@@ -3,11 +3,9 @@ import { assertEquals } from "@std/assert";
 import type { AnyFrame } from "../../../src/wire/any_frame.ts";
 import {
   answer,
-  ask,
   INIT,
   playedTape,
   read,
-  reply,
   request,
   RESULT,
   says,
@@ -147,11 +145,11 @@ Deno.test("a message beyond the tape ends the play", () => {
 const MODEL = { subtype: "set_model", model: "haiku" };
 const CONTROL = [
   wrote(request("req_1", { subtype: "initialize" })),
-  read(reply("req_1", { commands: ["x"] })),
+  read(answer("req_1", { commands: ["x"] })),
   wrote(user("One")),
   ...[INIT, says("first"), RESULT].map((frame) => read(frame)),
   wrote(request("req_2", MODEL)),
-  read(reply("req_2")),
+  read(answer("req_2")),
   wrote(user("Two")),
   ...[INIT, RESULT].map((frame) => read(frame)),
 ];
@@ -165,8 +163,8 @@ Deno.test("control requests are answered with the caller's ids", () => {
   ]);
   assertEquals(divergences, []);
   assertEquals(said.filter(({ type }) => type === "control_response"), [
-    reply("a", { commands: ["x"] }),
-    reply("b"),
+    answer("a", { commands: ["x"] }),
+    answer("b"),
   ]);
 });
 
@@ -211,10 +209,10 @@ Deno.test("a caller that waits for a reply receives it early", () => {
     wrote(request("req_1", { subtype: "initialize" })),
     wrote(user("One")),
     read(says("state")),
-    read(reply("req_1")),
+    read(answer("req_1")),
     wrote(request("req_2", interrupt)),
     wrote(user("Two")),
-    read(reply("req_2")),
+    read(answer("req_2")),
     read(RESULT),
   ];
   const { said, counts, divergences } = playedTape(tape, [
@@ -223,7 +221,7 @@ Deno.test("a caller that waits for a reply receives it early", () => {
     request("b", interrupt),
     user("Two"),
   ]);
-  assertEquals(said, [reply("a"), says("state"), reply("b"), RESULT]);
+  assertEquals(said, [answer("a"), says("state"), answer("b"), RESULT]);
   assertEquals([counts, divergences], [[0, 1, 2, 3, 4, 4], []]);
 });
 
@@ -232,7 +230,7 @@ const INTERRUPTED = [
   read(INIT),
   read(says("I begin")),
   wrote(request("req_1", { subtype: "interrupt" })),
-  read(reply("req_1")),
+  read(answer("req_1")),
   read({ type: "result", subtype: "error_during_execution", is_error: true }),
 ];
 
@@ -267,12 +265,12 @@ const hooks = (events: Readonly<Record<string, readonly string[]>>) => ({
 });
 const ASKED = [
   wrote(request("req_1", hooks({ PreToolUse: ["hook_0"], Stop: ["hook_1"] }))),
-  read(reply("req_1")),
+  read(answer("req_1")),
   wrote(user("One")),
-  read(ask("q1", TOOL)),
+  read(request("q1", TOOL)),
   read(says("meanwhile")),
   wrote(answer("q1", ALLOWED)),
-  read(ask("q2", HOOK)),
+  read(request("q2", HOOK)),
   wrote(answer("q2", {})),
   read(RESULT),
 ];
@@ -287,7 +285,12 @@ Deno.test("the play asks recorded questions and waits for answers", () => {
   ]);
   assertEquals(divergences, []);
   assertEquals(counts, [0, 1, 3, 4, 5, 5]);
-  assertEquals(said.slice(1), [ask("q1", TOOL), says("meanwhile"), ask("q2", HOOK), RESULT]);
+  assertEquals(said.slice(1), [
+    request("q1", TOOL),
+    says("meanwhile"),
+    request("q2", HOOK),
+    RESULT,
+  ]);
 });
 
 Deno.test("another decision, an error or no answer diverges", () => {
@@ -316,7 +319,7 @@ Deno.test("hooks are called by the caller's ids", () => {
     ...[added, user("One"), answer("q1", ALLOWED), answer("q2", {})],
   ]);
   assertEquals(divergences, []);
-  assertEquals(said.at(-2), ask("q2", { ...HOOK, callback_id: "hook_2" }));
+  assertEquals(said.at(-2), request("q2", { ...HOOK, callback_id: "hook_2" }));
   const none = playedTape(ASKED, [
     ...[request("a", { subtype: "initialize" }), user("One"), answer("q1", ALLOWED)],
   ]);
@@ -328,17 +331,17 @@ Deno.test("hooks are called by the caller's ids", () => {
 
 Deno.test("the cancellation of an unasked question is not emitted", () => {
   const cancel = { type: "control_cancel_request", request_id: "q2" };
-  const tape = [...ASKED.slice(0, 3), read(ask("q2", HOOK)), read(cancel), read(RESULT)];
+  const tape = [...ASKED.slice(0, 3), read(request("q2", HOOK)), read(cancel), read(RESULT)];
   const written = [request("a", { subtype: "initialize" }), user("One")];
   assertEquals(playedTape(tape, written).said.slice(1), [RESULT]);
   const asked = playedTape(tape, [SAME_HOOKS, user("One")]);
-  assertEquals(asked.said.slice(1), [ask("q2", HOOK), cancel, RESULT]);
+  assertEquals(asked.said.slice(1), [request("q2", HOOK), cancel, RESULT]);
 });
 
 Deno.test("answers may come in another order than on the tape", () => {
   const tape = [
     wrote(user("One")),
-    ...[ask("q1", TOOL), ask("q2", TOOL)].map((frame) => read(frame)),
+    ...[request("q1", TOOL), request("q2", TOOL)].map((frame) => read(frame)),
     ...[answer("q1", ALLOWED), answer("q2", ALLOWED)].map((each) => wrote(each)),
     read(RESULT),
   ];
@@ -352,7 +355,7 @@ Deno.test("two answers to one question may arrive together", () => {
   const denied = { behavior: "deny", message: "No" };
   const tape = [
     wrote(user("One")),
-    read(ask("q1", TOOL)),
+    read(request("q1", TOOL)),
     wrote(answer("q1", ALLOWED)),
     read(says("meanwhile")),
     wrote(answer("q1", denied)),
@@ -374,7 +377,7 @@ Deno.test("two answers to one question may arrive together", () => {
 Deno.test("a cancelled question may still be answered", () => {
   const tape = (cancelled: boolean) => [
     wrote(user("One")),
-    read(ask("q1", TOOL)),
+    read(request("q1", TOOL)),
     ...(cancelled ? [read({ type: "control_cancel_request", request_id: "q1" })] : []),
     read(RESULT),
   ];

@@ -26,23 +26,13 @@ export function user(content: unknown, more: Readonly<Record<string, unknown>> =
   return { type: "user", message: { role: "user", content }, ...more };
 }
 
-/** A request of the caller's. */
-export function request(id: string, body: Readonly<Record<string, unknown>>) {
+/** A request of the caller's, or a question of the program's. */
+export function request(id: string, body: Readonly<Record<string, unknown>>): AnyFrame {
   return { type: "control_request", request_id: id, request: body };
 }
 
-/** The program's answer to one. */
-export function reply(id: string, response: unknown = {}): AnyFrame {
-  return { type: "control_response", response: { subtype: "success", request_id: id, response } };
-}
-
-/** A question of the program's. */
-export function ask(id: string, body: Readonly<Record<string, unknown>>): AnyFrame {
-  return { type: "control_request", request_id: id, request: body };
-}
-
-/** The caller's answer to one. */
-export function answer(id: string, response: unknown) {
+/** The answer to one. */
+export function answer(id: string, response: unknown = {}): AnyFrame {
   return { type: "control_response", response: { subtype: "success", request_id: id, response } };
 }
 

@@ -4,10 +4,8 @@ import { framesOn, type TapeEntry } from "../../../src/cassette/cassette.ts";
 import { recordedProgram } from "../../../src/cassette/program/recorded_program.ts";
 import {
   answer,
-  ask,
   playedTape,
   read,
-  reply,
   request,
   RESULT,
   says,
@@ -15,6 +13,7 @@ import {
   user,
   wrote,
 } from "./played_tape.ts";
+import { tempFolder } from "../../temp_folder.ts";
 import { encodeTape } from "../../../fixtures/encode_whole.ts";
 import { readProgram } from "../../../src/cassette/program/read_program.ts";
 import { foreignNames } from "../../../fixtures/foreign_names.ts";
@@ -29,11 +28,11 @@ import {
 } from "../../../src/cassette/program/grown_map.ts";
 
 const OPTIONS = { mode: "verify", path: "tape.jsonl" } as const;
-const QUESTION = ask("q1", { subtype: "can_use_tool" });
+const QUESTION = request("q1", { subtype: "can_use_tool" });
 
 Deno.test("unknown entries are refused before the play begins", () => {
   const rows: readonly (readonly [string, readonly TapeEntry[]])[] = [
-    ['a question of the kind "elicitation"', [read(ask("q1", { subtype: "elicitation" }))]],
+    ['a question of the kind "elicitation"', [read(request("q1", { subtype: "elicitation" }))]],
     ['a line of type "wish"', [wrote({ type: "wish" })]],
     ["a line that is not JSON", [{ at: 0, dir: "write", data: "{" }]],
     ["a line that is nested too deeply", [{ at: 0, dir: "write", data: "[".repeat(10_000) }]],
@@ -44,7 +43,7 @@ Deno.test("unknown entries are refused before the play begins", () => {
     ["a control response to nothing that was asked", [wrote(answer("q1", {}))]],
     [
       "a control response to a request that is not on the tape",
-      [wrote(user("One")), read(reply("req_1"))],
+      [wrote(user("One")), read(answer("req_1"))],
     ],
     ["a question with the id of another one", [read(QUESTION), read(QUESTION)]],
   ];
@@ -58,7 +57,7 @@ Deno.test("unknown entries are refused before the play begins", () => {
 });
 
 Deno.test("inert takes a tape with any question", () => {
-  const tape = [wrote(user("One")), read(ask("q1", { subtype: "elicitation" })), read(RESULT)];
+  const tape = [wrote(user("One")), read(request("q1", { subtype: "elicitation" })), read(RESULT)];
   const { steps } = recordedProgram(tape, { ...OPTIONS, mode: "inert" });
   assertEquals(steps.map(({ kind }) => kind), ["message", "frame"]);
 });
@@ -105,18 +104,12 @@ const RUNS = new URL("../../../fixtures/recordings/runs/2.1.332", import.meta.ur
 
 /** Reads what is in a folder of these files. */
 function programOf(files: Readonly<Record<string, readonly TapeEntry[] | string>>) {
-  const folder = Deno.makeTempDirSync();
-  try {
-    for (const [name, content] of Object.entries(files)) {
-      Deno.mkdirSync(`${folder}/${name}`.replace(/\/[^/]*$/u, ""), { recursive: true });
-      const text = typeof content === "string" ? content : encodeTape(content);
-      Deno.writeTextFileSync(`${folder}/${name}`, text);
-    }
-    const { path, ...rest } = readProgram(folder);
-    return { ...rest, path: path.slice(folder.length + 1) };
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  const texts = Object.entries(files).map(([name, content]) =>
+    [name, typeof content === "string" ? content : encodeTape(content)] as const
+  );
+  using folder = tempFolder(Object.fromEntries(texts));
+  const { path, ...rest } = readProgram(folder.path);
+  return { ...rest, path: path.slice(folder.path.length + 1) };
 }
 
 const FIRST = [wrote(user("One")), read(says("first"), { at: 100 })];
@@ -158,15 +151,10 @@ Deno.test("prompts of further children are appended", () => {
 });
 
 Deno.test("a link in a cassette is no further tape", () => {
-  const folder = Deno.makeTempDirSync();
   const line = `${JSON.stringify({ dir: "read", frame: RESULT })}\n`;
-  for (const name of ["talk", "other"]) {
-    Deno.mkdirSync(`${folder}/${name}`);
-    Deno.writeTextFileSync(`${folder}/${name}/tape.jsonl`, line);
-  }
-  Deno.symlinkSync(`${folder}/other`, `${folder}/talk/2`);
-  assertEquals(readProgram(`${folder}/talk`).tape.length, 1);
-  Deno.removeSync(folder, { recursive: true });
+  using folder = tempFolder({ "talk/tape.jsonl": line, "other/tape.jsonl": line });
+  Deno.symlinkSync(`${folder.path}/other`, `${folder.path}/talk/2`);
+  assertEquals(readProgram(`${folder.path}/talk`).tape.length, 1);
 });
 
 Deno.test("the last line of a tape sets the exit", () => {
@@ -279,12 +267,12 @@ Deno.test("2,000 lines written ahead are played in order", () => {
     wrote(request("wait", model)),
     ...numbers.map((number) => wrote(request(`${number}`, model))),
     read(says("done")),
-    ...numbers.map((number) => read(reply(`${number}`))),
+    ...numbers.map((number) => read(answer(`${number}`))),
     ...numbers.flatMap((number) => [
       wrote(user("Go on", { uuid: uuidOf(number) })),
       read({ ...says("on it"), uuid: uuidOf(number) }),
     ]),
-    ...numbers.map((number) => read(ask(`${number}`, { subtype: "can_use_tool" }))),
+    ...numbers.map((number) => read(request(`${number}`, { subtype: "can_use_tool" }))),
     ...numbers.map((number) => wrote(answer(`${number}`, allow))),
   ];
   const { said, divergences } = playedTape(tape, [
@@ -295,7 +283,7 @@ Deno.test("2,000 lines written ahead are played in order", () => {
   ]);
   assertEquals(divergences.length, 2_000, "answers to questions that were never asked");
   assertEquals(said[0], says("done"));
-  assertEquals(said[2_000], reply("live 1999"));
+  assertEquals(said[2_000], answer("live 1999"));
   assertEquals(said[4_000]?.["uuid"], uuidOf(3_999));
 });
 

@@ -347,72 +347,52 @@ Deno.test("events with an unknown code are ignored", () => {
   assertEquals(parse(`${JSON.stringify(header)}\n[0.5, "q", "?"]\n`).events, []);
 });
 
+/** An event of an input, or of an effect. */
+const told = (input: object) => JSON.stringify([1, "h", JSON.stringify(input)]);
+const done = (data: string) => JSON.stringify([1, "d", data]);
+
 Deno.test("a damaged cast is refused by the line", () => {
-  assertEquals(complaint("[1, "), "Cannot read line 2 of run/child.cast: it is not JSON");
-  assertEquals(
-    complaint('{"a":1}'),
-    "Cannot read line 2 of run/child.cast: it is no event of a cast",
-  );
+  const input = "it is no input of a session ";
+  const effect = "it is no effect of a session";
+  const size = "it names no size of a terminal";
+  const nested = "it is nested too deeply";
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const rows = [
+    ["[1, ", "it is not JSON"],
+    ['{"a":1}', "it is no event of a cast"],
+    ['[1,"r","wide"]', size],
+    ['[1,"r","1001x24"]', size],
+    ['[1,"r","80x9999"]', size],
+    [told({ type: "deadline", name: "lunch" }), input],
+    [told({ type: "transcript", entry: { type: "assistant", prompt: false, text: 1 } }), input],
+    [
+      told({ type: "resized", size: { rows: 24, cols: 1e9 } }),
+      `${input}(size.cols: a terminal has at most 1000)`,
+    ],
+    ...["nonsense", '{"type":"end"}', '{"type":"kill"}'].map((data) =>
+      [done(data), effect] as const
+    ),
+    ['[1e300,"o",""]', "it is later than any run lasts"],
+    ['[-1,"o",""]', "it is earlier than the line before"],
+    [done(`{"type":"look","a":${deep}}`), nested],
+    [
+      JSON.stringify([1, "h", `{"type":"hook","event":"Stop","payload":{"[\\"[":${deep}}}`]),
+      nested,
+    ],
+    [`[1,"o",${deep}]`, nested],
+  ] as const;
+  for (const [line, why] of rows) {
+    const message = complaint(line);
+    const said = why === input ? message.replace(/\(.*/, "") : message;
+    assertEquals(said, `Cannot read line 2 of run/child.cast: ${why}`);
+  }
   assertEquals(
     complaint('[2,"o","b"]\n[1,"o","a"]'),
     "Cannot read line 3 of run/child.cast: it is earlier than the line before",
   );
-  assertEquals(
-    complaint('[1,"r","wide"]'),
-    "Cannot read line 2 of run/child.cast: it names no size of a terminal",
-  );
-  const inputs = [
-    { type: "deadline", name: "lunch" },
-    { type: "transcript", entry: { type: "assistant", prompt: false, text: 1 } },
-  ];
-  for (const input of inputs) {
-    assertEquals(
-      complaint(JSON.stringify([1, "h", JSON.stringify(input)])).replace(/\(.*/, ""),
-      "Cannot read line 2 of run/child.cast: it is no input of a session ",
-    );
-  }
-  for (const data of ["nonsense", '{"type":"end"}', '{"type":"kill"}']) {
-    assertEquals(
-      complaint(JSON.stringify([1, "d", data])),
-      "Cannot read line 2 of run/child.cast: it is no effect of a session",
-    );
-  }
-});
-
-Deno.test("impossible sizes, times and nesting are refused", () => {
-  const problem = (event: unknown) =>
-    complaint(JSON.stringify(event)).replace("Cannot read line 2 of run/child.cast: ", "");
-  assertEquals(problem([1, "r", "1001x24"]), "it names no size of a terminal");
-  assertEquals(problem([1, "r", "80x9999"]), "it names no size of a terminal");
-  const resized = { type: "resized", size: { rows: 24, cols: 1e9 } };
-  assertEquals(
-    problem([1, "h", JSON.stringify(resized)]),
-    "it is no input of a session (size.cols: a terminal has at most 1000)",
-  );
-  assertEquals(problem([1e300, "o", ""]), "it is later than any run lasts");
-  assertEquals(problem([-1, "o", ""]), "it is earlier than the line before");
-  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
-  assertEquals(problem([1, "d", `{"type":"look","a":${deep}}`]), "it is nested too deeply");
-  assertEquals(
-    problem([1, "h", `{"type":"hook","event":"Stop","payload":{"[\\"[":${deep}}}`]),
-    "it is nested too deeply",
-  );
-  assertEquals(
-    complaint(`[1,"o",${deep}]`),
-    "Cannot read line 2 of run/child.cast: it is nested too deeply",
-  );
   // Brackets in a text are no nesting.
-  assertEquals(
-    parse(`${JSON.stringify(header)}\n[1,"o","\\"${"[".repeat(1000)}"]\n`).events.length,
-    1,
-  );
-  for (const [width, height] of [[10_000, 10_000], [1001, 24], [80, 1e300], [0.5, 24]]) {
-    const first = JSON.stringify({ ...header, width, height });
-    assertEquals(
-      complaint("[]", { first }).replace(/\(.*/, ""),
-      "Cannot read line 1 of run/child.cast: it is no header ",
-    );
-  }
+  const text = `[1,"o","\\"${"[".repeat(1000)}"]`;
+  assertEquals(parse(`${JSON.stringify(header)}\n${text}\n`).events.length, 1);
 });
 
 Deno.test("a cast that was cut short is refused", () => {
@@ -422,18 +402,21 @@ Deno.test("a cast that was cut short is refused", () => {
 });
 
 Deno.test("a cast of another program is refused", () => {
-  assertEquals(
-    complaint("[]", { first: '{"version": 2, "width": 80, "height": 24}' }),
-    "Cannot read line 1 of run/child.cast: it was not recorded by claude-print",
-  );
-  for (const other of ['{"version": 3, "term": {}}', JSON.stringify({ ...header, version: 3 })]) {
-    assertEquals(
-      complaint("[]", { first: other }),
-      "Cannot read line 1 of run/child.cast: it is of version 3 of asciicast, and this claude-print reads 2",
-    );
+  const foreign = "it was not recorded by claude-print";
+  const newer = "it is of version 3 of asciicast, and this claude-print reads 2";
+  const invalid = "it is no header ";
+  const sizes = [[0, 24], [10_000, 10_000], [1001, 24], [80, 1e300], [0.5, 24]] as const;
+  const rows = [
+    ['{"version": 2, "width": 80, "height": 24}', foreign],
+    ['{"version": 3, "term": {}}', newer],
+    [JSON.stringify({ ...header, version: 3 }), newer],
+    ...sizes.map(([width, height]) =>
+      [JSON.stringify({ ...header, width, height }), invalid] as const
+    ),
+  ] as const;
+  for (const [first, why] of rows) {
+    const message = complaint("[]", { first });
+    const said = why === invalid ? message.replace(/\(.*/, "") : message;
+    assertEquals(said, `Cannot read line 1 of run/child.cast: ${why}`);
   }
-  assertEquals(
-    complaint("[]", { first: JSON.stringify({ ...header, width: 0 }) }).replace(/\(.*/, ""),
-    "Cannot read line 1 of run/child.cast: it is no header ",
-  );
 });

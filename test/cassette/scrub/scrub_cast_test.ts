@@ -66,10 +66,14 @@ Deno.test("prompts and answers are blanked independently", () => {
   assertEquals(saidIn(scrubbed), blank(saidIn(first)));
 });
 
+const NOTHING = { prompts: false, answers: false };
+/** What is known of somebody whose recordings are scrubbed. */
+const KNOWN = { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: [], words: [] };
+
 /** The lines that become of lines of a cast, behind the header of a recorded one. */
 function scrubbedEvents(
   events: readonly (readonly [number, string, unknown])[],
-  said = { prompts: false, answers: false },
+  said = NOTHING,
 ): readonly (readonly [number, string, string])[] {
   const [header = ""] = Deno.readTextFileSync(`${RECORDED_RUNS[0]?.folder}/child.cast`).split("\n");
   const text = events.map(([at, code, data]) =>
@@ -78,15 +82,26 @@ function scrubbedEvents(
   const lines: string[] = [];
   scrubCast(parseLines([header, ...text].join("\n"), { path: "it" }), {
     path: "it",
-    scrubber: createPartScrubber({
-      known: { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: [], words: [] },
-      redactor: createRedactor({ env: {} }),
-      said,
-    }),
+    scrubber: createPartScrubber({ known: KNOWN, redactor: createRedactor({ env: {} }), said }),
     said,
     take: ({ text }) => void lines.push(text),
   });
   return lines.slice(1).map((line) => JSON.parse(line));
+}
+
+/** The lines that become of lines of a tape. */
+function scrubbedTape(
+  tape: readonly unknown[],
+  { said = NOTHING, env = {} }: { said?: typeof NOTHING; env?: Record<string, string> } = {},
+): readonly string[] {
+  const text = tape.map((line) => typeof line === "string" ? line : JSON.stringify(line));
+  const lines: string[] = [];
+  scrubTape(parseLines(text.join("\n"), { path: "it" }), {
+    path: "it",
+    scrubber: createPartScrubber({ known: KNOWN, redactor: createRedactor({ env }), said }),
+    take: ({ text }) => void lines.push(text),
+  });
+  return lines;
 }
 
 Deno.test("output is blanked once an answer may be shown", () => {
@@ -226,23 +241,7 @@ Deno.test("a scrubbed tape keeps its format and unknown fields", () => {
     { dir: "read", frame: { type: "system", cwd: "/work/acme" }, at: 5 },
     { type: "assistant", text: "alice é" },
   ];
-  const lines: string[] = [];
-  const path = "it";
-  scrubTape(
-    parseLines(
-      tape.map((entry) => typeof entry === "string" ? entry : JSON.stringify(entry)).join("\n"),
-      { path },
-    ),
-    {
-      path,
-      scrubber: createPartScrubber({
-        known: { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: [], words: [] },
-        redactor: createRedactor({ env: { API_TOKEN: "spaced-out-token" } }),
-        said: { prompts: false, answers: false },
-      }),
-      take: ({ text }) => void lines.push(text),
-    },
-  );
+  const lines = scrubbedTape(tape, { env: { API_TOKEN: "spaced-out-token" } });
   assertEquals(lines, [
     String
       .raw`{"dir":"write","data":"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"/work/xxxx\"}}\n","more":1}`,
@@ -295,20 +294,12 @@ const joined = (events: readonly { readonly delta?: { readonly partial_json: str
 
 Deno.test("a subagent's prompt is blanked across deltas", () => {
   const scrubbed = (events: readonly unknown[]) => {
-    const lines: string[] = [];
     const frames = events.map((event) => ({
       dir: "read",
       frame: { type: "stream_event", session_id: "s", event },
     }));
-    scrubTape(parseLines(frames.map((frame) => JSON.stringify(frame)).join("\n"), { path: "it" }), {
-      path: "it",
-      scrubber: createPartScrubber({
-        redactor: createRedactor({ env: {} }),
-        said: { prompts: true, answers: false },
-      }),
-      take: ({ text }) => void lines.push(text),
-    });
-    return lines.map((line) => JSON.parse(line).frame.event);
+    return scrubbedTape(frames, { said: { prompts: true, answers: false } })
+      .map((line) => JSON.parse(line).frame.event);
   };
   for (const size of [1, 7, 1000]) {
     const events = eventsOf(size);

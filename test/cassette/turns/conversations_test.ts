@@ -1,7 +1,7 @@
 import { readCassette } from "../read_cassette.ts";
 import { type RecordedTurns, recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { type Entry, isPrompt, parseEntry, readEntry } from "../../../src/transcript/entry.ts";
+import { type Entry, isPrompt, parseEntry } from "../../../src/transcript/entry.ts";
 import { RECORDED_RUNS } from "../recorded_runs.ts";
 import { rebuildTranscript } from "../../../src/cassette/turns/rebuild_transcript.ts";
 import { CliError } from "../../../src/cli_error.ts";
@@ -14,6 +14,7 @@ import {
 } from "../../../src/cassette/turns/conversation_steps.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import type { ResultFrame } from "../../../src/wire/result_frame.ts";
+import { entryOf } from "../../frames/lines.ts";
 import { read, user, wrote } from "../program/played_tape.ts";
 
 const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).pathname;
@@ -48,9 +49,7 @@ for (const version of ["2.1.285", "2.1.332"]) {
   });
 
   Deno.test(`${version}: a recording that stops keeps unanswered prompts`, () => {
-    const run = RECORDED_RUNS.find(({ name }) => name === `${version}/conversation`);
-    const { header, events = [] } = run?.cassette.cast ?? {};
-    if (header === undefined) throw new Error("There is no such recording");
+    const { header, events } = readCassette(`${RUNS}${version}/conversation`).cast;
     const last = events.findLastIndex(({ code, data }) =>
       code === "h" && data.startsWith('{"type":"message"')
     );
@@ -61,9 +60,7 @@ for (const version of ["2.1.285", "2.1.332"]) {
 }
 
 Deno.test("a prompt before the previous result belongs to its turn", () => {
-  const run = RECORDED_RUNS.find(({ name }) => name === "2.1.332/conversation");
-  const { header, events = [] } = run?.cassette.cast ?? {};
-  if (header === undefined) throw new Error("There is no such recording");
+  const { header, events } = readCassette(`${RUNS}2.1.332/conversation`).cast;
   const lines = (pattern: RegExp) =>
     events.filter(({ code, data }) =>
       code === "h" && data.startsWith('{"type":"transcript"') && pattern.test(data)
@@ -284,23 +281,21 @@ Deno.test("tape and cast hold the same conversation", () => {
     const ofCast = spoken(conversationSteps([{ ...recorded, earlier: [] }]));
     assertEquals(spoken(stepsOnTape(tape)), ofCast, name);
   }
-  const { tape } = readCassette(
-    new URL("../../../fixtures/recordings/runs/2.1.332/conversation", import.meta.url).pathname,
-  );
+  const { tape } = readCassette(`${RUNS}2.1.332/conversation`);
   const prompts = stepsOnTape(tape).filter(({ content }) => content.kind === "prompt");
   assertEquals(prompts.map(({ turn }) => turn), [1, 2, 3, 4, 5]);
 });
 
 Deno.test("a tape without a prompt begins with turn 1", () => {
-  const { tape } = readCassette(
-    new URL("../../../fixtures/recordings/runs/2.1.332/tools", import.meta.url).pathname,
-  );
+  const { tape } = readCassette(`${RUNS}2.1.332/tools`);
   assertEquals(new Set(stepsOnTape(tape).map(({ turn }) => turn)), new Set([1]));
   assertEquals(stepsOnTape([]), []);
   const content = [{ type: "text", text: "Look" }, { type: "image" }];
   const [prompt] = stepsOnTape([wrote(user(content))]);
   assertEquals(prompt?.content, { kind: "prompt", content });
 });
+
+const SAID_BY_ITSELF = { kind: "local", text: "", version: "2.1.330" } as const;
 
 Deno.test("a command compares as it was typed", () => {
   const [greeting] = stepsOf("2.1.332/command");
@@ -377,11 +372,3 @@ Deno.test("steps of every kind come from lines", () => {
     { kind: "interrupt" },
   ]);
 });
-
-const SAID_BY_ITSELF = { kind: "local", text: "", version: "2.1.330" } as const;
-
-function entryOf(line: JsonObject): Entry {
-  const entry = readEntry(line);
-  if (entry === undefined) throw new Error("This is no line of a transcript");
-  return entry;
-}

@@ -4,8 +4,8 @@ import { startPlay } from "../../../src/cassette/program/play_state.ts";
 import { recordedProgram } from "../../../src/cassette/program/recorded_program.ts";
 import { playToCaller, type PlayWorld } from "../../../src/commands/cassette/play_to_caller.ts";
 import {
+  answer,
   read,
-  reply,
   request,
   RESULT,
   says,
@@ -92,7 +92,7 @@ Deno.test("a caller that waits for a reply has limited time", async () => {
     wrote(request("r", { subtype: "interrupt" })),
     wrote(user("One")),
     read(says("first")),
-    read(reply("r")),
+    read(answer("r")),
     read(RESULT),
   ];
   const line = JSON.stringify(request("live", { subtype: "interrupt" }));

@@ -6,7 +6,7 @@ import { readOutputSchema } from "../../../src/run/facts/output_schema.ts";
 import { hiddenSkills } from "../../../src/run/facts/prompt/hidden_skills.ts";
 import { sandboxLackOf } from "../../../src/run/facts/sandbox_lack_of.ts";
 import { thisProgram } from "../../../src/run/facts/this_program.ts";
-import { inFolder } from "../in_folder.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 /** Which files are found in a project with these, as seen from its folder `inner`. */
 function found(
@@ -18,17 +18,17 @@ function found(
   } = {},
 ): string {
   const contents = [...files, "w/inner/x", "user/x"].map((file) => [file, "Be brief."]);
-  return inFolder(Object.fromEntries(contents), (top) => {
-    prepare(top);
-    const { claude, agents, skills } = instructionFiles({
-      cwd: `${top}/w/inner`,
-      root: `${top}/w`,
-      projectRoot: `${top}/${project}`,
-      userDir: `${top}/user`,
-      readsProject,
-    });
-    return [claude && "claude", agents && "agents", skills && "skills"].filter(Boolean).join(" ");
+  using folder = tempFolder(Object.fromEntries(contents));
+  const top = folder.path;
+  prepare(top);
+  const { claude, agents, skills } = instructionFiles({
+    cwd: `${top}/w/inner`,
+    root: `${top}/w`,
+    projectRoot: `${top}/${project}`,
+    userDir: `${top}/user`,
+    readsProject,
   });
+  return [claude && "claude", agents && "agents", skills && "skills"].filter(Boolean).join(" ");
 }
 
 Deno.test("CLAUDE.md and AGENTS.md are found above and below", () => {
@@ -85,38 +85,38 @@ Deno.test("skills, commands and agents may allow tools", () => {
 
 Deno.test("skills that the caller did not choose are hidden", () => {
   const skills = ["user/skills/a", "user/skills/b", "p/skills/a", "p/skills/ba"];
-  inFolder(Object.fromEntries(skills.map((name) => [`${name}/SKILL.md`, ""])), (path) => {
-    const places = {
-      projectRoot: "/",
-      configDir: `${path}/user`,
-      addDirs: [],
-      plugins: [`${path}/p`],
-    };
-    const hidden = (chosen: readonly string[]) =>
-      hiddenSkills(chosen, { places, version: "2.1.330" });
-    const rows = [
-      [[], ["a", "b", "verify", "dataviz"], ["p:a", "p:ba"]],
-      [["a", "verify"], ["b", "dataviz"], ["p:ba"]],
-      [["p:a"], ["a", "b", "verify", "dataviz"], ["p:ba"]],
-    ] as const;
-    for (const [chosen, own, ofPlugins] of rows) {
-      const { own: all, ofPlugins: others } = hidden(chosen);
-      const looked = ["a", "b", "verify", "dataviz"].filter((name) => all.includes(name));
-      assertEquals([looked, others.toSorted()], [[...own], [...ofPlugins]]);
-    }
-    // A name must not make the settings too long for Claude Code.
-    const names = [1000, 1_000_000].map((count) => {
-      const text = `---\nname: ${"l".repeat(count)}\n---\n`;
-      Deno.writeTextFileSync(`${path}/user/skills/b/SKILL.md`, text);
-      const { own } = hidden([]);
-      return [
-        own.includes("l".repeat(1000)),
-        own.includes("b"),
-        own.every((x) => x.length <= 1000),
-      ];
-    });
-    assertEquals(names, [[true, true, true], [false, true, true]]);
+  using folder = tempFolder(Object.fromEntries(skills.map((name) => [`${name}/SKILL.md`, ""])));
+  const { path } = folder;
+  const places = {
+    projectRoot: "/",
+    configDir: `${path}/user`,
+    addDirs: [],
+    plugins: [`${path}/p`],
+  };
+  const hidden = (chosen: readonly string[]) =>
+    hiddenSkills(chosen, { places, version: "2.1.330" });
+  const rows = [
+    [[], ["a", "b", "verify", "dataviz"], ["p:a", "p:ba"]],
+    [["a", "verify"], ["b", "dataviz"], ["p:ba"]],
+    [["p:a"], ["a", "b", "verify", "dataviz"], ["p:ba"]],
+  ] as const;
+  for (const [chosen, own, ofPlugins] of rows) {
+    const { own: all, ofPlugins: others } = hidden(chosen);
+    const looked = ["a", "b", "verify", "dataviz"].filter((name) => all.includes(name));
+    assertEquals([looked, others.toSorted()], [[...own], [...ofPlugins]]);
+  }
+  // A name must not make the settings too long for Claude Code.
+  const names = [1000, 1_000_000].map((count) => {
+    const text = `---\nname: ${"l".repeat(count)}\n---\n`;
+    Deno.writeTextFileSync(`${path}/user/skills/b/SKILL.md`, text);
+    const { own } = hidden([]);
+    return [
+      own.includes("l".repeat(1000)),
+      own.includes("b"),
+      own.every((x) => x.length <= 1000),
+    ];
   });
+  assertEquals(names, [[true, true, true], [false, true, true]]);
 });
 
 Deno.test("managed settings of the caller only forbid", () => {
@@ -147,19 +147,18 @@ Deno.test("managed settings of the caller only forbid", () => {
 });
 
 Deno.test("commands run in a sandbox that settings ask for", () => {
-  inFolder({}, (folder) => {
-    const env = { PATH: `relative:/nowhere:${folder}` };
-    const on = [{ sandbox: { enabled: false } }, { sandbox: { enabled: true } }, { sandbox: {} }];
-    const required = [...on, { sandbox: { failIfUnavailable: true } }];
-    assertEquals(sandboxLackOf(on, env), ["bubblewrap", "socat"]);
-    assertThrows(() => sandboxLackOf(required, env), CliError, "takes bubblewrap and socat");
-    for (const name of ["bwrap", "socat"]) Deno.writeTextFileSync(`${folder}/${name}`, "");
-    assertEquals([sandboxLackOf(on, env), sandboxLackOf(required, env)], [[], []]);
-    assertEquals(sandboxLackOf(on, {}), ["bubblewrap", "socat"]);
-    assertEquals(sandboxLackOf([{ sandbox: { failIfUnavailable: true } }], {}), undefined);
-    assertEquals(sandboxLackOf([...on, { sandbox: { enabled: false } }], env), undefined);
-    assertEquals(sandboxLackOf([{}, { sandbox: "on" }], env), undefined);
-  });
+  using folder = tempFolder();
+  const env = { PATH: `relative:/nowhere:${folder.path}` };
+  const on = [{ sandbox: { enabled: false } }, { sandbox: { enabled: true } }, { sandbox: {} }];
+  const required = [...on, { sandbox: { failIfUnavailable: true } }];
+  assertEquals(sandboxLackOf(on, env), ["bubblewrap", "socat"]);
+  assertThrows(() => sandboxLackOf(required, env), CliError, "takes bubblewrap and socat");
+  for (const name of ["bwrap", "socat"]) Deno.writeTextFileSync(`${folder.path}/${name}`, "");
+  assertEquals([sandboxLackOf(on, env), sandboxLackOf(required, env)], [[], []]);
+  assertEquals(sandboxLackOf(on, {}), ["bubblewrap", "socat"]);
+  assertEquals(sandboxLackOf([{ sandbox: { failIfUnavailable: true } }], {}), undefined);
+  assertEquals(sandboxLackOf([...on, { sandbox: { enabled: false } }], env), undefined);
+  assertEquals(sandboxLackOf([{}, { sandbox: "on" }], env), undefined);
 });
 
 /** What is wrong with a value, as 2.1.330 says it. */

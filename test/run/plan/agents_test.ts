@@ -6,7 +6,7 @@ import type { JsonObject } from "../../../src/json_object.ts";
 import { agentsElsewhere, readAgents } from "../../../src/run/facts/given_agents.ts";
 import { otherAgents } from "../../../src/run/facts/other_agents.ts";
 import { agentsArgument, placedAgents } from "../../../src/run/plan/placed_agents.ts";
-import { inFolder } from "../in_folder.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 const READS = { readsFiles: true };
 /** An agent that is too long for a command line. */
@@ -139,34 +139,34 @@ Deno.test("a file of agents is read exactly, or refused", () => {
   const agents = '{"a": {"description": "é", "__proto__": 1e999}, "a": {}}';
   const deep = `{"a":${"[".repeat(9000)}${"]".repeat(9000)}}`;
   const texts = ["", "{", '{"a":1}x', "[]", deep];
-  inFolder({
+  using folder = tempFolder({
     "a.json": `\ufeff\n ${agents}\n\n`,
     ...Object.fromEntries(texts.map((text, index) => [`f${index}`, text])),
-  }, (cwd) => {
-    assertEquals(readAgents("a.json", { cwd }), agents);
-    assertEquals(readAgents(`${cwd}/a.json`, { cwd: "/" }), agents);
-    makeFifo(`${cwd}/fifo`);
-    Deno.writeTextFileSync(`${cwd}/large`, "");
-    Deno.truncateSync(`${cwd}/large`, 16 * 1024 * 1024 + 1);
-    const refusals = {
-      ...Object.fromEntries(
-        ["[]", '"a"', "1", "null"].map((json) => [json, "it is not a JSON object"]),
-      ),
-      ...Object.fromEntries(texts.map((_, index) => [
-        `f${index}`,
-        `${cwd}/f${index} holds no JSON object`,
-      ])),
-      none: `${cwd}/none is not there, and what is not JSON is the path of a file`,
-      fifo: `${cwd}/fifo cannot be read: it is no regular file`,
-      ".": `${cwd}/. cannot be read: it is no regular file`,
-      large: `${cwd}/large cannot be read: it is larger`,
-    };
-    for (const [given, why] of Object.entries(refusals)) {
-      const { message } = assertThrows(() => readAgents(given, { cwd }), CliError);
-      const begin = `Cannot honour --agents: ${why}`;
-      assertEquals(message.slice(0, begin.length), begin);
-    }
   });
+  const cwd = folder.path;
+  assertEquals(readAgents("a.json", { cwd }), agents);
+  assertEquals(readAgents(`${cwd}/a.json`, { cwd: "/" }), agents);
+  makeFifo(`${cwd}/fifo`);
+  Deno.writeTextFileSync(`${cwd}/large`, "");
+  Deno.truncateSync(`${cwd}/large`, 16 * 1024 * 1024 + 1);
+  const refusals = {
+    ...Object.fromEntries(
+      ["[]", '"a"', "1", "null"].map((json) => [json, "it is not a JSON object"]),
+    ),
+    ...Object.fromEntries(texts.map((_, index) => [
+      `f${index}`,
+      `${cwd}/f${index} holds no JSON object`,
+    ])),
+    none: `${cwd}/none is not there, and what is not JSON is the path of a file`,
+    fifo: `${cwd}/fifo cannot be read: it is no regular file`,
+    ".": `${cwd}/. cannot be read: it is no regular file`,
+    large: `${cwd}/large cannot be read: it is larger`,
+  };
+  for (const [given, why] of Object.entries(refusals)) {
+    const { message } = assertThrows(() => readAgents(given, { cwd }), CliError);
+    const begin = `Cannot honour --agents: ${why}`;
+    assertEquals(message.slice(0, begin.length), begin);
+  }
 });
 
 /** The names of agents in these files, as seen from the folder `w/inner`, or the file that is unclear. */
@@ -177,19 +177,19 @@ function found(
     readonly links?: Readonly<Record<string, string>>;
   } = {},
 ): readonly string[] | string {
-  return inFolder({ ...files, "w/inner/x": "" }, (top) => {
-    for (const [name, to] of Object.entries(links)) {
-      Deno.mkdirSync(`${top}/${name}`.replace(/\/[^/]*$/u, ""), { recursive: true });
-      Deno.symlinkSync(`${top}/${to}`, `${top}/${name}`);
-    }
-    const { names, unclear } = otherAgents({
-      projectRoot: `${top}/w/inner`,
-      userDir: `${top}/user`,
-      addDirs: [`${top}/added`],
-      sources: new Set(sources),
-    });
-    return unclear?.replace(`${top}/`, "") ?? names.toSorted();
+  using folder = tempFolder({ ...files, "w/inner/x": "" });
+  const top = folder.path;
+  for (const [name, to] of Object.entries(links)) {
+    Deno.mkdirSync(`${top}/${name}`.replace(/\/[^/]*$/u, ""), { recursive: true });
+    Deno.symlinkSync(`${top}/${to}`, `${top}/${name}`);
+  }
+  const { names, unclear } = otherAgents({
+    projectRoot: `${top}/w/inner`,
+    userDir: `${top}/user`,
+    addDirs: [`${top}/added`],
+    sources: new Set(sources),
   });
+  return unclear?.replace(`${top}/`, "") ?? names.toSorted();
 }
 
 const agent = (name: string) => `---\nname: ${name}\ndescription: d\n---\nname: no\n`;

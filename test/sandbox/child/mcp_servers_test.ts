@@ -1,24 +1,17 @@
 import { assertEquals } from "@std/assert";
 import { faultyServers, listMcpServers } from "../../../src/sandbox/child/mcp_servers.ts";
 import { settingSources } from "../../../src/sandbox/child/read_settings.ts";
+import { tempFolder } from "../../temp_folder.ts";
 import { serverFault } from "../../../src/sandbox/child/server_faults.ts";
 
 Deno.test("listMcpServers() lists each server once from all sources", () => {
-  const root = Deno.makeTempDirSync();
+  using folder = tempFolder({
+    ".mcp.json": '{"mcpServers":{"a":{"command":"outer"},"h":{"command":"x"}}}',
+    "sub/.mcp.json": '{"mcpServers":{"a":{"command":"inner"},"b":{"command":"x"}}}',
+    "sub/more.json": '{"mcpServers":{"b":{"command":"x"},"c":{"command":"x"}}}',
+  });
+  const root = folder.path;
   const cwd = `${root}/sub`;
-  Deno.mkdirSync(cwd);
-  Deno.writeTextFileSync(
-    `${root}/.mcp.json`,
-    '{"mcpServers":{"a":{"command":"outer"},"h":{"command":"x"}}}',
-  );
-  Deno.writeTextFileSync(
-    `${cwd}/.mcp.json`,
-    '{"mcpServers":{"a":{"command":"inner"},"b":{"command":"x"}}}',
-  );
-  Deno.writeTextFileSync(
-    `${cwd}/more.json`,
-    '{"mcpServers":{"b":{"command":"x"},"c":{"command":"x"}}}',
-  );
   const server = { command: "x" };
   const claudeJson = {
     mcpServers: { d: server, amiss: {} },
@@ -68,7 +61,6 @@ Deno.test("listMcpServers() lists each server once from all sources", () => {
     type: "unknown_type",
     message: 'Skipped — unknown MCP server type "x" for server "a"',
   }]);
-  Deno.removeSync(root, { recursive: true });
 });
 
 /** A server that `claude -p` 2.1.330 skips, and the fault that it reports. */

@@ -6,22 +6,11 @@ import {
   pluginDirs,
 } from "../../../src/sandbox/child/custom_command.ts";
 import { gitRoot, mainCheckout, worktreesOf } from "../../../src/sandbox/child/git_repository.ts";
+import { tempFolder } from "../../temp_folder.ts";
 import { hasScheduledTasks } from "../../../src/sandbox/child/scheduled_tasks.ts";
 
-/** A folder with files, removed at the end of the test. */
-function folderWith(
-  files: Readonly<Record<string, string>>,
-): Disposable & { readonly path: string } {
-  const path = Deno.realPathSync(Deno.makeTempDirSync());
-  for (const [name, text] of Object.entries(files)) {
-    Deno.mkdirSync(`${path}/${name}`.replace(/\/[^/]*$/u, ""), { recursive: true });
-    Deno.writeTextFileSync(`${path}/${name}`, text);
-  }
-  return { path, [Symbol.dispose]: () => Deno.removeSync(path, { recursive: true }) };
-}
-
 Deno.test("findCustomCommand() finds commands, skills and workflows by name", () => {
-  using folder = folderWith({
+  using folder = tempFolder({
     "user/commands/mine.md": "Do $ARGUMENTS",
     "user/commands/..dotted.md": "",
     "user/commands/group/deep/one.md": "",
@@ -70,7 +59,7 @@ Deno.test("findCustomCommand() finds commands, skills and workflows by name", ()
 
 Deno.test("findCustomCommand() ignores FIFOs, devices, loops and long lines", () => {
   const long = `---\n${"name : ".repeat(140_000)}\nmeta`;
-  using folder = folderWith({
+  using folder = tempFolder({
     ".claude/commands/x": "",
     ".claude/skills/y/z": "",
     ".claude/skills/long/SKILL.md": long,
@@ -89,7 +78,7 @@ Deno.test("findCustomCommand() ignores FIFOs, devices, loops and long lines", ()
 });
 
 Deno.test("pluginDirs() lists installed plugins that are enabled", () => {
-  using folder = folderWith({
+  using folder = tempFolder({
     "plugins/installed_plugins.json": JSON.stringify({
       version: 2,
       plugins: {
@@ -107,7 +96,7 @@ Deno.test("pluginDirs() lists installed plugins that are enabled", () => {
 });
 
 Deno.test("commandNames() lists the names of files and their frontmatter", () => {
-  using folder = folderWith({
+  using folder = tempFolder({
     "user/commands/group/one.md": "",
     "user/commands/group/folder/SKILL.md": "",
     "user/skills/skill/SKILL.md": "---\nname: shown\n---\nDo",
@@ -129,7 +118,7 @@ Deno.test("commandNames() lists the names of files and their frontmatter", () =>
 });
 
 Deno.test("hasScheduledTasks() looks in .claude of each folder", () => {
-  using folder = folderWith({ "sub/.claude/x": "" });
+  using folder = tempFolder({ "sub/.claude/x": "" });
   const folders = [`${folder.path}/sub`, folder.path];
   assertEquals(hasScheduledTasks(folders), false);
   Deno.mkdirSync(`${folder.path}/.claude`);
@@ -139,15 +128,14 @@ Deno.test("hasScheduledTasks() looks in .claude of each folder", () => {
 
 /** A repository with one worktree, removed at the end of the test. */
 class Repository implements Disposable {
-  readonly path = Deno.realPathSync(Deno.makeTempDirSync());
+  readonly #folder = tempFolder({ "main/sub/": "", "tree/sub/": "" });
+  readonly path = this.#folder.path;
   readonly main = `${this.path}/main`;
   readonly tree = `${this.path}/tree`;
   readonly own = `${this.main}/.git/worktrees/tree`;
 
   constructor() {
-    for (const folder of [this.own, `${this.main}/sub`, `${this.tree}/sub`]) {
-      Deno.mkdirSync(folder, { recursive: true });
-    }
+    Deno.mkdirSync(this.own, { recursive: true });
     Deno.writeTextFileSync(`${this.tree}/.git`, `gitdir: ${this.own}\n`);
     Deno.writeTextFileSync(`${this.own}/commondir`, "../..\n");
     Deno.writeTextFileSync(`${this.own}/gitdir`, `${this.tree}/.git\n`);
@@ -158,7 +146,7 @@ class Repository implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    Deno.removeSync(this.path, { recursive: true });
+    this.#folder[Symbol.dispose]();
   }
 }
 
@@ -188,11 +176,13 @@ Deno.test("mainCheckout() ignores a worktree that its repository disowns", () =>
 });
 
 Deno.test("gitRoot() is the nearest folder with a .git", () => {
-  const root = Deno.makeTempDirSync();
-  Deno.mkdirSync(`${root}/repo/.git`, { recursive: true });
-  Deno.mkdirSync(`${root}/repo/sub/x`, { recursive: true });
-  Deno.mkdirSync(`${root}/tree/sub`, { recursive: true });
-  Deno.writeTextFileSync(`${root}/tree/.git`, "gitdir: /elsewhere\n");
+  using folder = tempFolder({
+    "repo/.git/": "",
+    "repo/sub/x/": "",
+    "tree/sub/": "",
+    "tree/.git": "gitdir: /elsewhere\n",
+  });
+  const root = folder.path;
   // Anyone may create such files.
   Deno.symlinkSync("/dev/zero", `${root}/repo/sub/.git`);
   Deno.symlinkSync("nowhere", `${root}/.git`);
@@ -200,7 +190,6 @@ Deno.test("gitRoot() is the nearest folder with a .git", () => {
   assertEquals(gitRoot(`${root}/repo`), `${root}/repo`);
   assertEquals(gitRoot(`${root}/tree/sub`), `${root}/tree`);
   assertEquals(gitRoot(root), undefined);
-  Deno.removeSync(root, { recursive: true });
 });
 
 Deno.test("worktreesOf() lists a repository and its worktrees", () => {

@@ -7,6 +7,7 @@ import { sweep } from "../../../src/sandbox/folder/sweep.ts";
 import { removeFolder } from "../../../src/sandbox/on_disk.ts";
 import { parentOf } from "../../../src/sandbox/paths.ts";
 import { folderOfRuns, foldersOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
+import { tempFolder } from "../../temp_folder.ts";
 import { Ground, type SandboxWish } from "../ground.ts";
 
 const mode = (path: string) => ((Deno.lstatSync(path).mode ?? 0) & 0o777).toString(8);
@@ -229,7 +230,8 @@ function refusalOf(place: string): string | undefined {
 }
 
 Deno.test("a run's folder is refused where others can replace it", () => {
-  const root = Deno.realPathSync(Deno.makeTempDirSync());
+  using folder = tempFolder();
+  const root = folder.path;
   Deno.chmodSync(root, 0o755);
   const cases: readonly (readonly [modes: readonly number[], depth: number | undefined])[] = [
     [[0o1777], undefined],
@@ -257,11 +259,11 @@ Deno.test("a run's folder is refused where others can replace it", () => {
       }`;
     assertEquals(refusalOf(place), expected, modes.map((mode) => mode.toString(8)).join("/"));
   }
-  Deno.removeSync(root, { recursive: true });
 });
 
 Deno.test("empty folders of Claude Code disappear with the last run", () => {
-  const tmp = Deno.realPathSync(Deno.makeTempDirSync());
+  using folder = tempFolder();
+  const tmp = folder.path;
   for (const litter of [`${tmp}/claude-${Deno.uid()}`, `${tmp}/cc-socks`]) {
     const options = { places: [tmp], runtimeDir: tmp, folders: [], writable: [] } as const;
     const make = () => makeRunFolder(options);
@@ -277,7 +279,6 @@ Deno.test("empty folders of Claude Code disappear with the last run", () => {
     assertEquals(namesIn(tmp).length, 1, "made before any run");
     Deno.removeSync(litter);
   }
-  Deno.removeSync(tmp, { recursive: true });
 });
 
 Deno.test("borrowFolder() makes a folder that a sweep respects", () => {
