@@ -19,115 +19,99 @@ const failure = (facts: Partial<ApiErrorFacts>) =>
   apiFailure({ error: "unknown", text: "", status: null, ...facts }, { now: NOW });
 
 type Row = readonly [
-  kind: ApiFailureKind,
   error: string,
   status: number | null,
   text: string,
   more?: Partial<ApiErrorFacts>,
 ];
 
-/** What Claude Code says, as measured, and what it is. */
-const ROWS: readonly Row[] = [
-  [
-    "login",
-    "authentication_failed",
-    401,
-    "Please run /login · API Error: 401 Invalid bearer token",
+/** What Claude Code says of each kind of error, as measured. */
+const ROWS = {
+  login: [
+    ["authentication_failed", 401, "Please run /login · API Error: 401 Invalid bearer token"],
+    ["authentication_failed", null, "Login expired · Please run /login"],
+    ["authentication_failed", 403, "Please run /login · API Error: 403 Request not allowed"],
   ],
-  ["login", "authentication_failed", null, "Login expired · Please run /login"],
-  ["login", "authentication_failed", 403, "Please run /login · API Error: 403 Request not allowed"],
-  [
-    "organisation",
+  organisation: [[
     "oauth_org_not_allowed",
     403,
     "Your organization has disabled Claude subscription access for Claude Code · Use an " +
     "Anthropic API key instead, or ask your admin to enable access",
+  ]],
+  billing: [["billing_error", 400, "Credit balance is too low"]],
+  "usage-limit": [
+    ["rate_limit", 429, "You've hit your session limit · resets 3:04am (UTC)"],
+    ["rate_limit", 429, "You've hit your limit", { apiError: "usage_limit_reached" }],
   ],
-  ["billing", "billing_error", 400, "Credit balance is too low"],
-  ["usage-limit", "rate_limit", 429, "You've hit your session limit · resets 3:04am (UTC)"],
-  ["usage-limit", "rate_limit", 429, "You've hit your limit", { apiError: "usage_limit_reached" }],
-  [
-    "rate-limit",
-    "rate_limit",
-    429,
-    "API Error: Server is temporarily limiting requests (not your usage limit) · Try later.",
+  "rate-limit": [
+    [
+      "rate_limit",
+      429,
+      "API Error: Server is temporarily limiting requests (not your usage limit) · Try later.",
+    ],
+    ["rate_limit", 429, "API Error: 429"],
   ],
-  ["rate-limit", "rate_limit", 429, "API Error: 429"],
-  [
-    "overloaded",
-    "server_error",
-    529,
-    "API Error: 529 Overloaded. This is a server-side issue — try again in a moment.",
+  overloaded: [
+    [
+      "server_error",
+      529,
+      "API Error: 529 Overloaded. This is a server-side issue — try again in a moment.",
+    ],
+    ["unknown", null, "API Error: Overloaded"],
   ],
-  ["overloaded", "unknown", null, "API Error: Overloaded"],
-  [
-    "server",
-    "server_error",
-    500,
-    "API Error: 500 Internal server error. This is a server-side issue.",
+  server: [
+    ["server_error", 500, "API Error: 500 Internal server error. This is a server-side issue."],
+    ["server_error", 503, "API Error: 503 Service Unavailable."],
   ],
-  ["server", "server_error", 503, "API Error: 503 Service Unavailable."],
-  ["network", "server_error", null, "API Error: Unable to connect to API (ConnectionRefused)"],
-  [
-    "network",
-    "server_error",
-    null,
-    "API Error: Connection to the API was lost (ECONNRESET). This is usually temporary",
-    { apiError: "connection_failed" },
+  network: [
+    ["server_error", null, "API Error: Unable to connect to API (ConnectionRefused)"],
+    [
+      "server_error",
+      null,
+      "API Error: Connection to the API was lost (ECONNRESET). This is usually temporary",
+      { apiError: "connection_failed" },
+    ],
   ],
-  ["timeout", "server_error", null, "Request timed out"],
-  [
-    "cut-off",
+  timeout: [["server_error", null, "Request timed out"]],
+  "cut-off": [[
     "server_error",
     null,
     "API Error: Connection closed mid-response. The response above may be incomplete.",
+  ]],
+  "context-overflow": [
+    ["invalid_request", 400, "Prompt is too long · the request is ~210000 tokens (limit 200000)"],
   ],
-  [
-    "context-overflow",
-    "invalid_request",
-    400,
-    "Prompt is too long · the request is ~210000 tokens (limit 200000)",
+  "too-large": [
+    ["invalid_request", 413, "Request too large (max 32MB). Double press esc to go back"],
   ],
-  [
-    "too-large",
-    "invalid_request",
-    413,
-    "Request too large (max 32MB). Double press esc to go back",
-  ],
-  [
-    "output-limit",
+  "output-limit": [[
     "max_output_tokens",
     null,
     "API Error: Claude's response exceeded the 64000 output token maximum.",
+  ]],
+  model: [
+    ["model_not_found", 404, "There's an issue with the selected model (x). It may not exist."],
   ],
-  [
-    "model",
-    "model_not_found",
-    404,
-    "There's an issue with the selected model (x). It may not exist.",
-  ],
-  [
-    "refusal",
+  refusal: [[
     "invalid_request",
     null,
     "API Error: Opus 5.5's safeguards flagged this message (https://x). This happens.",
-  ],
-  ["invalid-request", "unknown", 400, "API Error: 400 Bad prompt"],
-  ["invalid-request", "of_the_future", 429, ""],
-  ["unknown", "of_the_future", null, "Something else"],
-  ["unknown", "unknown", null, ""],
-];
+  ]],
+  "invalid-request": [["unknown", 400, "API Error: 400 Bad prompt"], ["of_the_future", 429, ""]],
+  unknown: [["of_the_future", null, "Something else"], ["unknown", null, ""]],
+} as const satisfies Partial<Record<ApiFailureKind, readonly Row[]>>;
 
 Deno.test("apiFailure() tells the kinds of API errors apart", () => {
   const temporary = ["usage-limit", "rate-limit", "overloaded"];
-  for (const [kind, error, status, text, more] of ROWS) {
-    const found = failure({ error, status, text, ...more });
-    assertEquals(found.kind, kind, text);
-    assertEquals(found.isTemporary, temporary.includes(kind) || status === 429, text);
-    const { message, suggestion } = found;
-    assertMatch(message, /^[A-Z][^\n]*[^.\n]$/u);
-    assertMatch(suggestion, /^[A-Z][^\n]*[^.\n]$/u);
-    assertEquals(/\/login ·|double press|API Error:/iu.test(message), status === 413);
+  for (const [kind, rows] of Object.entries<readonly Row[]>(ROWS)) {
+    for (const [error, status, text, more] of rows) {
+      const found = failure({ error, status, text, ...more });
+      assertEquals(found.kind, kind, text);
+      assertEquals(found.isTemporary, temporary.includes(kind) || status === 429, text);
+      const { message, suggestion } = found;
+      for (const words of [message, suggestion]) assertMatch(words, /^[A-Z][^\n]*[^.\n]$/u);
+      assertEquals(/\/login ·|double press|API Error:/iu.test(message), status === 413);
+    }
   }
 });
 

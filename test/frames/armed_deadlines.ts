@@ -6,6 +6,7 @@ import type {
   ConversationState,
 } from "../../src/frames/conversation.ts";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
+import type { Effect } from "../../src/session/effect.ts";
 import type { Input } from "../../src/session/input.ts";
 
 /** The deadlines that a conversation has armed, and when they are due, in milliseconds on the clock of its inputs. */
@@ -13,7 +14,7 @@ export class ArmedDeadlines {
   readonly #due = new Map<DeadlineName, number>();
 
   /** Arms, disarms or postpones deadlines, if an effect asks for that. */
-  apply(effect: ConversationEffect, now: number): void {
+  apply(effect: ConversationEffect | Effect, now: number): void {
     if (effect.type === "postpone") {
       for (const [name, due] of this.#due) {
         if (name !== "timeout") this.#due.set(name, due + effect.byMs);
@@ -22,6 +23,10 @@ export class ArmedDeadlines {
     if (effect.type !== "deadline") return;
     if (effect.afterMs === undefined) this.#due.delete(effect.name);
     else this.#due.set(effect.name, now + effect.afterMs);
+  }
+
+  get names(): readonly DeadlineName[] {
+    return [...this.#due.keys()];
   }
 
   /** When a deadline is due; undefined if it is not armed. */

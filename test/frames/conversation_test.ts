@@ -145,8 +145,7 @@ const CONVERSATION: ChangedOptions = {
 
 Deno.test("a conversation without messages prints nothing", () => {
   const run = new ConversationRun(CONVERSATION);
-  run.give({ type: "spawned" }, IDLE, REACHABLE);
-  run.give(exit({ kind: "exited", code: 137 }, VERSION));
+  run.give({ type: "spawned" }, IDLE, REACHABLE, exit({ kind: "exited", code: 137 }, VERSION));
   assertEquals([run.frames, run.of("report")], [[], []]);
   assertEquals(run.parts.at(-1)?.type, "end");
 });

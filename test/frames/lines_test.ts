@@ -104,8 +104,7 @@ const FAULT = { attempt: 1, maxRetries: 10, status: 500 };
 Deno.test("an unannounced retry is printed before the next answer", () => {
   const run = begun();
   const retries = () => fieldsOf(run.take(), "api_retry", "attempt", "retry_delay_ms");
-  run.give({ type: "fault", fault: FAULT });
-  run.give({ type: "retry", retry: { ...FAULT, delayMs: 2000 } });
+  run.give({ type: "fault", fault: FAULT }, { type: "retry", retry: { ...FAULT, delayMs: 2000 } });
   assertEquals(retries(), [[1, 2000]]);
   run.give({ type: "fault", fault: { ...FAULT, attempt: 2 } });
   run.give({ type: "fault", fault: { ...FAULT, attempt: 3 } });

@@ -250,18 +250,6 @@ Deno.test("an early interrupt waits for the prompt's line", () => {
   }
 });
 
-Deno.test("an interrupt with a queue waits for the request", () => {
-  for (const queued of [[], [message("Two")]]) {
-    const asked = () =>
-      new StoppedRun(...START, message("One"), submit("One"), status("busy"))
-        .hear(...queued, INTERRUPT, prompt("One"));
-    assertEquals(asked().typed, queued.length === 0 ? ".\x1b" : "");
-    assertEquals(asked().hear(REQUESTED).typed, ".\x1b");
-    // A turn may make no request, or not write it down.
-    assertEquals(asked().wait(SOON_MS).typed, ".\x1b");
-  }
-});
-
 /** A child that rests after more turns that were stopped, of which it has written nothing down. */
 function unwritten(...texts: readonly string[]): StoppedRun {
   const run = rested();

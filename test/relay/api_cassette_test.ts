@@ -6,11 +6,12 @@ import {
   assertThrows,
 } from "@std/assert";
 import { CliError } from "../../src/cli_error.ts";
-import { type ApiCassetteOptions, openApiCassette } from "../../src/relay/api_cassette.ts";
+import type { ApiCassetteOptions } from "../../src/relay/api_cassette.ts";
 import { parseFaults } from "../../src/relay/faults.ts";
 import { passOn } from "../../src/relay/pass_on.ts";
 import { startRelay } from "../../src/relay/relay.ts";
 import { halfAnswer } from "./half_answer.ts";
+import { openCassette } from "./open_cassette.ts";
 
 /** A folder of exchanges, an API of the test's own, and relays between the two. */
 class Stage implements AsyncDisposable {
@@ -44,15 +45,9 @@ class Stage implements AsyncDisposable {
     } = {},
   ) {
     const client = this.#stack.adopt(Deno.createHttpClient({}), (client) => client.close());
-    const api = openApiCassette({
-      folder: this.folder,
-      match: "exact",
-      ignored: [],
+    const api = openCassette(this.folder, {
       ...(record ? { record: passOn({ upstream: this.#upstream, client }) } : {}),
-      speed: 0,
-      faults: new Map(),
       redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
-      openFrom: () => Infinity,
       tell: (line) => void this.told.push(line),
       ...more,
     });
@@ -258,17 +253,7 @@ Deno.test("an abandoned answer is recorded as far as it came", async () => {
   // A port that was just given back may be another test's by now.
   const upstream = new URL("http://127.0.0.1:1");
   using client = Deno.createHttpClient({});
-  const down = openApiCassette({
-    folder: stage.folder,
-    match: "exact",
-    ignored: [],
-    record: passOn({ upstream, client }),
-    speed: 0,
-    faults: new Map(),
-    redact: (text) => text,
-    openFrom: () => Infinity,
-    tell: () => {},
-  });
+  const down = openCassette(stage.folder, { record: passOn({ upstream, client }) });
   using relay = startRelay({ answer: down.answer });
   await assertRejects(async () => await (await ask(relay.url, "other")).text());
   assertEquals([down.stats().recorded, down.stats().unanswered], [0, 1]);

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createRedactor } from "../../src/redaction/redact.ts";
-import { openApiCassette } from "../../src/relay/api_cassette.ts";
 import type { Exchange } from "../../src/relay/exchanges/exchange.ts";
 import { addExchange, readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../../src/relay/exchanges/request_key.ts";
@@ -8,6 +7,8 @@ import { recordExchanges } from "../../src/relay/record_exchanges.ts";
 import { recorderOf } from "../../src/relay/recorded_answer.ts";
 import type { RelayAnswer, RelayedRequest } from "../../src/relay/relay.ts";
 import { createSlices, type Slices } from "../../src/relay/sliced_work.ts";
+import { tempFolder } from "../temp_folder.ts";
+import { openCassette } from "./open_cassette.ts";
 
 const { text: redact, openFrom } = createRedactor({ env: { DOOR_PASSWORD: "swordfish-42" } });
 const never = new AbortController();
@@ -27,7 +28,7 @@ const STREAM_HEADERS = { "content-type": "text/event-stream" };
 
 /** A folder for exchanges that does not exist yet. */
 function scene() {
-  const home = Deno.makeTempDirSync();
+  const { path: home, [Symbol.dispose]: dispose } = tempFolder();
   const folder = `${home}/api`;
   return {
     home,
@@ -40,7 +41,7 @@ function scene() {
         said: response.chunks.map(({ bytes }) => decoder.decode(bytes)).join(""),
         whole: response.whole,
       })),
-    [Symbol.dispose]: () => Deno.removeSync(home, { recursive: true }),
+    [Symbol.dispose]: dispose,
   };
 }
 
@@ -187,17 +188,9 @@ const longOrShort: RelayAnswer = ({ body }) =>
       : new Response("short"),
   );
 
-const openCassette = (folder: string, slices: Slices) =>
-  openApiCassette({
-    folder,
-    match: "exact",
-    ignored: [],
-    record: longOrShort,
-    speed: 0,
-    faults: new Map(),
-    redact,
-    openFrom,
-    slices,
+const recordedBy = (folder: string, slices: Slices) =>
+  openCassette(folder, {
+    ...{ record: longOrShort, redact, openFrom, slices },
     tell: (line) => assertEquals(line, ""),
   }).answer;
 
@@ -206,7 +199,7 @@ const WAYS: Readonly<
   Record<string, readonly [(folder: string, slices: Slices) => RelayAnswer, string, number]>
 > = {
   "--record": [(folder, slices) => recorder(folder, longOrShort, { slices }).answerTo, CLEAN, 5],
-  "--api-cassette": [openCassette, CLEAN, 5],
+  "--api-cassette": [recordedBy, CLEAN, 5],
   "a scrubbed --api-cassette": [
     (folder, slices) => {
       const { method, path, body } = request("scrubbed");
@@ -217,7 +210,7 @@ const WAYS: Readonly<
         scrubbed: ["traces"],
       };
       addExchange(folder, { exchange, key: keyOf(exchange.request) });
-      return openCassette(folder, slices);
+      return recordedBy(folder, slices);
     },
     SCRUBBED,
     20,

@@ -3,6 +3,7 @@ import { CliError } from "../../src/cli_error.ts";
 import { findLogin, type Login } from "../../src/sandbox/child/login.ts";
 import { tempFolder } from "../temp_folder.ts";
 import { locateUserConfig } from "../../src/sandbox/user_config.ts";
+import { storedLogin } from "./stored_login.ts";
 
 Deno.test("locateUserConfig() reads HOME and the variables of Claude Code", () => {
   const HOME = "/home/u";
@@ -57,13 +58,7 @@ function ask(options: {
 
 const OAUTH = { accessToken: "a", refreshToken: "r" };
 
-const STORED: Login = {
-  kind: "stored",
-  subscription: undefined,
-  expiresAt: undefined,
-  refreshable: true,
-  refreshableUntil: undefined,
-};
+const STORED = storedLogin();
 
 Deno.test("findLogin() finds a stored login, also an expired one", () => {
   const expired = { ...OAUTH, expiresAt: 1 };

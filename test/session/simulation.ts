@@ -8,6 +8,7 @@ import type { SessionOptions } from "../../src/session/session_options.ts";
 import { type SessionState, startSession } from "../../src/session/session_state.ts";
 import type { Screen } from "../../src/session/terminal/screen.ts";
 import type { JsonObject } from "../../src/json_object.ts";
+import { ArmedDeadlines } from "../frames/armed_deadlines.ts";
 import { message } from "./caller_inputs.ts";
 import { BUSY, EXIT, type Given, IDLE, REACHABLE, screen, submit, VERSION } from "./inputs.ts";
 import { onlyMessage } from "./only_message.ts";
@@ -27,7 +28,7 @@ export class Simulation {
   #state: SessionState;
   #now = 0;
   #screen: Screen = { lines: [], cursor: { row: 1, col: 1 } };
-  readonly #deadlines = new Map<DeadlineName, number>();
+  readonly #armed = new ArmedDeadlines();
 
   constructor(options: Partial<SessionOptions>) {
     this.#state = startSession({
@@ -53,27 +54,17 @@ export class Simulation {
 
   #carryOut(effect: Effect): void {
     this.effects.push(effect);
-    if (effect.type === "deadline") {
-      if (effect.afterMs === undefined) this.#deadlines.delete(effect.name);
-      else this.#deadlines.set(effect.name, this.#now + effect.afterMs);
-    } else if (effect.type === "postpone") {
-      for (const [name, due] of this.#deadlines) {
-        if (name !== "timeout") this.#deadlines.set(name, due + effect.byMs);
-      }
-    } else if (effect.type === "look") {
-      this.receive({ type: "screen", screen: this.#screen });
-    }
+    this.#armed.apply(effect, this.#now);
+    if (effect.type === "look") this.receive({ type: "screen", screen: this.#screen });
   }
 
   /** Lets time pass; armed deadlines fire when they are due. */
   wait(ms: number): void {
     const until = this.#now + ms;
-    for (;;) {
-      const next = [...this.#deadlines].sort(([, a], [, b]) => a - b)[0];
-      if (next === undefined || next[1] > until) break;
-      this.#now = next[1];
-      this.#deadlines.delete(next[0]);
-      this.receive({ type: "deadline", name: next[0] });
+    for (let next = this.#armed.next(until); next !== undefined; next = this.#armed.next(until)) {
+      this.#now = next.due;
+      this.#armed.fire(next.name, next.due);
+      this.receive({ type: "deadline", name: next.name });
     }
     this.#now = until;
   }
@@ -102,11 +93,7 @@ export class Simulation {
 
   /** The deadlines that are armed. */
   get armed(): readonly DeadlineName[] {
-    return [...this.#deadlines.keys()];
-  }
-
-  get now(): number {
-    return this.#now;
+    return this.#armed.names;
   }
 
   get state(): SessionState {

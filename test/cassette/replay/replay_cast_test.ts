@@ -11,7 +11,6 @@ import { castSteps } from "../../../src/cassette/replay/cast_steps.ts";
 import { joinShellOutput } from "../../../src/cassette/replay/join_shell_output.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
 import { splitSteps } from "../../../src/cassette/replay/split_steps.ts";
-import fc from "fast-check";
 
 const SESSIONS: Readonly<Record<string, Partial<Prompt>>> = {
   answer: { text: "Greet me. [[think hm]] [[say Hello there.]]" },
@@ -35,16 +34,10 @@ function changed(
 for (const version of ["2.1.285", "2.1.332"]) {
   for (const what of Object.keys(SESSIONS)) {
     const name = `${version}/${what}`;
-    Deno.test(`${name} replays equally however its output is cut`, () => {
+    Deno.test(`${name} replays equally once it is written and read`, () => {
       const cast = recorded(name);
       const replayed = replayCast(cast);
       assertEquals([replayed.ending?.kind, replayed.differences], ["answered", []]);
-      fc.assert(
-        fc.property(fc.array(fc.nat(), { maxLength: 200 }), (cuts) => {
-          assertEquals(replayCast(cutAnew(cast, cuts)), replayed);
-        }),
-        { numRuns: 5 },
-      );
       const written = parseCast(encodeCast(cast), { path: "child.cast" });
       assertEquals(replayCast(written), replayed);
     });
@@ -131,24 +124,6 @@ Deno.test("a pasted prompt with a secret replays", () => {
   const { ending, differences } = replayCast(cast);
   assertEquals([ending?.kind, differences], ["exited", []]);
 });
-
-/** A cast whose output is cut at other places: each number cuts one event, counted over all characters. */
-function cutAnew({ header, events }: Cast, cuts: readonly number[]): Cast {
-  const length = events.reduce((sum, { code, data }) => sum + (code === "o" ? data.length : 0), 0);
-  const places = new Set(cuts.map((cut) => cut % length));
-  let place = 0;
-  const cut = (event: CastEvent): readonly CastEvent[] => {
-    if (event.code !== "o") return [event];
-    const parts = [""];
-    for (const character of event.data) {
-      if (places.has(place)) parts.push("");
-      parts.push(`${parts.pop()}${character}`);
-      place += character.length;
-    }
-    return parts.filter((data) => data !== "").map((data) => ({ ...event, data }));
-  };
-  return { header, events: events.flatMap(cut) };
-}
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -4,9 +4,10 @@ import type { Exchange, ScrubbedPart } from "../../../src/relay/exchanges/exchan
 import { createExchangeScrubber } from "../../../src/relay/exchanges/scrub_alike.ts";
 import { addExchange, readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../../../src/relay/exchanges/request_key.ts";
-import { openApiCassette } from "../../../src/relay/api_cassette.ts";
 import type { RelayAnswer } from "../../../src/relay/relay.ts";
 import fc from "fast-check";
+import { tempFolder } from "../../temp_folder.ts";
+import { openCassette } from "../open_cassette.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -260,8 +261,6 @@ Deno.test("hostile requests and answers are scrubbed", () => {
   assertEquals(scrubbed({ ...one, response: { ...one.response, chunks } }).response.chunks, chunks);
 });
 
-const HEADERS = [["content-type", "text/event-stream"]] as const;
-
 /** What Claude Code asks in a folder of somebody's. */
 function asked(cwd: string, home: string, prompt = "Look around"): string {
   return JSON.stringify({
@@ -269,20 +268,6 @@ function asked(cwd: string, home: string, prompt = "Look around"): string {
     system: [{ type: "text", text: `Primary working directory: ${cwd}\nMemory: ${home}/.claude/` }],
     messages: [{ role: "user", content: prompt }, { role: "user", content: `${cwd}/src/a.ts` }],
   });
-}
-
-function recordedExchange(body: string, answer: string): Exchange {
-  const bytes = new TextEncoder();
-  return {
-    at: 0,
-    request: { method: "POST", path: "/v1/messages", body: bytes.encode(body) },
-    response: {
-      status: 200,
-      headers: HEADERS,
-      chunks: [{ ms: 0, bytes: bytes.encode(answer) }],
-      whole: true,
-    },
-  };
 }
 
 /** A folder of exchanges without these parts, and what it says to a request of somebody in a folder. */
@@ -294,38 +279,23 @@ async function scene(
   ) => Promise<void>,
   record?: RelayAnswer,
 ): Promise<void> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const scrubber = createExchangeScrubber({ parts, known: {} });
-    const recorded = recordedExchange(asked("/work/acme", "/home/alice"), "data: 1\n\n");
-    scrubber.learn(recorded);
-    const exchange = scrubber.exchange(recorded);
-    addExchange(folder, { exchange, key: keyOf(exchange.request) });
-    await use(async (body, { cwd, home }) => {
-      const { answer } = openApiCassette({
-        folder,
-        match: "normalized",
-        ignored: [],
-        speed: 0,
-        faults: new Map(),
-        redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
-        openFrom: () => Infinity,
-        known: { homes: [home], ...(cwd === undefined ? {} : { projects: [cwd] }) },
-        tell: () => {},
-        ...(record === undefined ? {} : { record }),
-      });
-      const request = {
-        method: "POST",
-        path: "/v1/messages",
-        headers: new Headers(),
-        body: new TextEncoder().encode(body),
-      };
-      const response = await answer(request, new AbortController());
-      return `${response.status} ${await response.text()}`;
-    }, folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using folder = tempFolder();
+  const scrubber = createExchangeScrubber({ parts, known: {} });
+  const recorded = exchangeOf(["data: 1\n\n"], { body: asked("/work/acme", "/home/alice") });
+  scrubber.learn(recorded);
+  const exchange = scrubber.exchange(recorded);
+  addExchange(folder.path, { exchange, key: keyOf(exchange.request) });
+  await use(async (body, { cwd, home }) => {
+    const { answer } = openCassette(folder.path, {
+      match: "normalized",
+      redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
+      known: { homes: [home], ...(cwd === undefined ? {} : { projects: [cwd] }) },
+      ...(record === undefined ? {} : { record }),
+    });
+    const request = { ...exchangeOf([], { body }).request, headers: new Headers() };
+    const response = await answer(request, new AbortController());
+    return `${response.status} ${await response.text()}`;
+  }, folder.path);
 }
 
 Deno.test("a scrubbed cassette answers other users in other folders", async () => {
@@ -356,13 +326,11 @@ Deno.test("an unscrubbed cassette distinguishes folders", async () => {
   });
 });
 
+/** An API that answers with this stream. */
+const streams = (text: string): RelayAnswer => () =>
+  Promise.resolve(new Response(text, { headers: { "content-type": "text/event-stream" } }));
+
 Deno.test("an exchange added to a scrubbed cassette is scrubbed", async () => {
-  const record: RelayAnswer = () =>
-    Promise.resolve(
-      new Response("data: /home/bob/x sk-secret\n\n", {
-        headers: { "content-type": "text/event-stream" },
-      }),
-    );
   await scene(["traces"], async (ask, folder) => {
     const bob = { cwd: "/builds/42/app", home: "/home/bob" };
     await ask(asked(bob.cwd, bob.home, "More"), bob);
@@ -372,25 +340,18 @@ Deno.test("an exchange added to a scrubbed cassette is scrubbed", async () => {
     assertEquals(files.length, 2);
     assertEquals(files.filter((text) => /bob|builds|sk-secret/u.test(text)), []);
     assertEquals(files.every((text) => text.includes('"traces"')), true);
-  }, record);
+  }, streams("data: /home/bob/x sk-secret\n\n"));
 });
 
 Deno.test("a secret in deltas is not recorded", async () => {
-  const delta = (text: string) =>
-    `data: ${
-      JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
-    }\n\n`;
-  const said = [delta("the key is sk-"), delta("sec"), delta("ret, keep it")];
-  const record: RelayAnswer = () =>
-    Promise.resolve(
-      new Response(said.join(""), { headers: { "content-type": "text/event-stream" } }),
-    );
+  const said = ["the key is sk-", "sec", "ret, keep it"].map((text) => delta(0, "text", text));
   await scene([], async (ask, folder) => {
     assertEquals(await ask("{}", { home: "/home/bob" }), `200 ${said.join("")}`);
     const [recorded] = readExchanges(folder).filter(({ exchange }) =>
       exchange.request.body.length === 2
     );
     const text = new TextDecoder().decode(recorded?.exchange.response.chunks[0]?.bytes);
-    assertEquals(text, [delta("the key is [redacted]"), delta(""), delta(", keep it")].join(""));
-  }, record);
+    const kept = ["the key is [redacted]", "", ", keep it"].map((text) => delta(0, "text", text));
+    assertEquals(text, kept.join(""));
+  }, streams(said.join("")));
 });

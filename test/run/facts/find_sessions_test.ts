@@ -4,6 +4,7 @@ import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { findSessions } from "../../../src/run/facts/sessions/find_sessions.ts";
 import type { Resumption } from "../../../src/run/plan/run_order.ts";
 import { projectSlug } from "../../../src/transcript/files/project_slug.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 const id = (digit: number) => `${digit}1111111-1111-4111-8111-111111111111`;
 const [FIRST, SECOND, THIRD] = [id(1), id(2), id(3)];
@@ -14,13 +15,10 @@ const title = (customTitle: string) => `${JSON.stringify({ type: "custom-title",
 
 /** A config dir and a folder to work in, removed at the end of the test. Each transcript is newer than those before. */
 class Ground implements Disposable {
-  readonly path = Deno.realPathSync(Deno.makeTempDirSync());
+  readonly #folder = tempFolder({ "work/": "" });
+  readonly path = this.#folder.path;
   readonly cwd = `${this.path}/work`;
   #seconds = 1_700_000_000;
-
-  constructor() {
-    Deno.mkdirSync(this.cwd);
-  }
 
   /** Writes a transcript and gives its path below `projects/`. */
   write(session: string, { text = line(), cwd = this.cwd } = {}): string {
@@ -54,7 +52,7 @@ class Ground implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    Deno.removeSync(this.path, { recursive: true });
+    this.#folder[Symbol.dispose]();
   }
 }
 

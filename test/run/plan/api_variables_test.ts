@@ -5,15 +5,10 @@ import { requestVariables } from "../../../src/run/plan/request_variables.ts";
 import { relayVariables, upstreamOf } from "../../../src/run/plan/upstream_of.ts";
 import type { Login } from "../../../src/sandbox/child/login.ts";
 import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
+import { storedLogin } from "../../sandbox/stored_login.ts";
 
 const variable = (name: string): Login => ({ kind: "variable", name } as Login);
-const STORED: Login = {
-  kind: "stored",
-  subscription: "max",
-  expiresAt: undefined,
-  refreshable: true,
-  refreshableUntil: undefined,
-};
+const STORED = storedLogin("max");
 const BETA = "context-1m-2025-08-07";
 
 interface Asked {

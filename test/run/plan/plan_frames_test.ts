@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { both, flags, initialized, local, project, user } from "./plan_inputs.ts";
 import { CONVERSATION, FACTS, FRESH, planOf, rule } from "./plan_of.ts";
 import { argsOf, fileOf, FOLDER, settingsOf } from "./plan_parts.ts";
+import { storedLogin } from "../../sandbox/stored_login.ts";
 
 const hooks = (event: string) => ({ hooks: { [event]: [] } });
 const mode = (defaultMode: string) => ({ permissions: { defaultMode } });
@@ -78,13 +79,7 @@ rule("memory stays in its folder", (planned) => {
   [MEMORY, {}, user(remembering(1))],
 ]);
 
-const STORED = {
-  kind: "stored",
-  subscription: "max",
-  expiresAt: undefined,
-  refreshable: true,
-  refreshableUntil: undefined,
-} as const;
+const STORED = storedLogin("max");
 const KEY_FD = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
 
 rule(

@@ -342,6 +342,7 @@ rule("Stop ends a turn unless another hook may continue it", "session.otherStopH
   // The user's hooks are not read, their plugins are.
   [false, {}, user(hooks("Stop"))],
   [true, {}, user({ enabledPlugins: { p: true } })],
+  [false, {}, user({ enabledPlugins: {} })],
   [true, {}, project(hooks("Stop"))],
   [false, {}, project(hooks("PreToolUse"))],
   [true, {}, flags(hooks("Stop"))],
@@ -373,6 +374,7 @@ rule("an exit waits for programs that end with the child", "endsAlone", [
   [false, {}, project(hooks("SessionEnd"))],
   [true, {}, user(hooks("SessionEnd"))],
   [false, { inheritHooks: true }, user(hooks("SessionEnd"))],
+  [false, {}, user({ enabledPlugins: { p: true } })],
   [false, { forwarded: ["--plugin-dir=/p"] }],
   [false, {}, { mcpServers: [SERVER] }],
 ]);

@@ -425,19 +425,18 @@ rule("disableAllHooks leaves our hooks in a plugin", (planned) => ({
   ],
 ]);
 
-const USERS = { hooks: { Stop: [] }, statusLine: {}, model: "opus" };
+const KEPT = { model: "opus", env: { A: "1" } };
+const SCREEN = { statusLine: {}, subagentStatusLine: {}, fileSuggestion: {} };
+const HOOKS = { hooks: { Stop: [] } };
+const USERS = user({ ...HOOKS, ...SCREEN, ...KEPT });
 
 rule("--inherit-hooks runs the user's hooks", (planned) => [
   jsonOf(planned, ".claude/settings.json"),
   planned.conversation.session.otherStopHooks,
 ], [
-  [[{ model: "opus" }, false], {}, user(USERS)],
-  [
-    [{ model: "opus" }, false],
-    { inheritHooks: true },
-    both(user(USERS), flags({ disableAllHooks: true })),
-  ],
-  [[{ hooks: { Stop: [] }, model: "opus" }, true], { inheritHooks: true }, user(USERS)],
+  [[KEPT, false], {}, USERS],
+  [[KEPT, false], { inheritHooks: true }, both(USERS, flags({ disableAllHooks: true }))],
+  [[{ ...HOOKS, ...KEPT }, true], { inheritHooks: true }, USERS],
 ]);
 
 rule("the caller's settings lose screen commands", (planned) => {

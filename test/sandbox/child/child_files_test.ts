@@ -6,7 +6,6 @@ import {
 } from "../../../src/sandbox/child/child_environment.ts";
 import { childFiles, type ChildFilesOptions } from "../../../src/sandbox/child/child_files.ts";
 import {
-  mayHaveOtherHooks,
   refuseSilencedHooks,
   withoutScreenCommands,
 } from "../../../src/sandbox/child/foreign_settings.ts";
@@ -52,13 +51,6 @@ Deno.test("childFiles() writes prompt and user settings if given", () => {
   assertEquals(Object.keys(files).toSorted(), more.toSorted());
   assertEquals(files["own/prompt"], "prompt\n");
   assert(files["own/hook"]?.includes("s3cret"));
-});
-
-Deno.test("childFiles() drops the user's hooks and screen programs", () => {
-  const drawn = { statusLine: {}, subagentStatusLine: {}, fileSuggestion: {} };
-  const userSettings = { model: "opus", hooks: { Stop: [] }, ...drawn, env: { A: "1" } };
-  const kept = settingsOf({ userSettings }, ".claude/settings.json");
-  assertEquals(kept, { model: "opus", env: { A: "1" } });
 });
 
 Deno.test("childFiles() hides other runs from the Bash sandbox", () => {
@@ -261,20 +253,6 @@ Deno.test("withoutScreenCommands() disables programs that draw on the screen", (
   const off = { statusLine: nothing, subagentStatusLine: nothing, fileSuggestion: nothing };
   assertEquals(withoutScreenCommands({ model: "opus" }), { model: "opus", ...off });
   assertEquals(withoutScreenCommands({ statusLine: { type: "command", command: "touch x" } }), off);
-});
-
-Deno.test("mayHaveOtherHooks() is true for hooks of an event and plugins", () => {
-  const rows = [
-    [[], "Stop", false],
-    [[{ model: "opus" }, { hooks: { PreToolUse: [] } }], "Stop", false],
-    [[{}, { hooks: { Stop: [] } }], "Stop", true],
-    [[{}, { hooks: { Stop: [] } }], "SessionEnd", false],
-    [[{ enabledPlugins: {} }], "Stop", false],
-    [[{ enabledPlugins: { "a@b": true } }], "SessionEnd", true],
-  ] as const;
-  for (const [settings, event, expected] of rows) {
-    assertEquals(mayHaveOtherHooks(settings, event), expected);
-  }
 });
 
 Deno.test("only events that can be forbidden get exit code 2", () => {

@@ -5,17 +5,14 @@ import {
   forwardTranscripts,
 } from "../../../src/sandbox/transcripts/forward_transcripts.ts";
 import { homeNames, named, namedPortions } from "../../../src/sandbox/transcripts/home_names.ts";
+import { tempFolder } from "../../temp_folder.ts";
 
 /** Two config dirs: `from` of a run, and `to` of the user. */
 class Ground implements Disposable {
-  readonly path = Deno.makeTempDirSync();
+  readonly #folder = tempFolder({ "from/projects/-w/s1/subagents/": "", "to/projects/-w/": "" });
+  readonly path = this.#folder.path;
   readonly from = `${this.path}/from`;
   readonly to = `${this.path}/to`;
-
-  constructor() {
-    Deno.mkdirSync(`${this.from}/projects/-w/s1/subagents`, { recursive: true });
-    Deno.mkdirSync(`${this.to}/projects/-w`, { recursive: true });
-  }
 
   write(path: string, text: string): void {
     Deno.writeTextFileSync(`${this.path}/${path}`, text);
@@ -43,7 +40,7 @@ class Ground implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    Deno.removeSync(this.path, { recursive: true });
+    this.#folder[Symbol.dispose]();
   }
 }
 

@@ -208,8 +208,7 @@ Deno.test("set servers replace those from before", () => {
 Deno.test("requests about servers are answered before the next message", () => {
   const session = rested({ caller: caller({ setServers: {} }) });
   const servers = { new: { command: "x" } };
-  session.receive(request("mcp_status"), request("mcp_set_servers", { servers }));
-  session.receive(message("hello"));
+  session.receive(request("mcp_status"), request("mcp_set_servers", { servers }), message("hello"));
   assertEquals(session.respondedTo, []);
   session.receive(consulted("mcp_status", { response: TOLD }));
   assertEquals([session.respondedTo, session.delivered], [["mcp_status"], []]);

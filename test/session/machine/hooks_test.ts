@@ -26,20 +26,23 @@ import {
   submit,
   VERSION,
 } from "../inputs.ts";
-import { rested, run, simulate, type Simulation, type SimulationOptions } from "../simulation.ts";
+import {
+  assertAfter,
+  rested,
+  run,
+  simulate,
+  type Simulation,
+  type SimulationOptions,
+} from "../simulation.ts";
 
 const START = hook("SessionStart", {}, "7");
 type Settled = Readonly<Record<string, "connected" | "failed">>;
 const servers = (begun: number, done: number, settled?: Settled) =>
   ({ type: "mcp", begun, done, ...(settled === undefined ? {} : { settled }) }) as const;
 
-/** Waits so long that the hook of the start is answered at the end of the time, and not before. */
-function answeredAfter(session: Simulation, ms: number): void {
-  session.wait(ms - 1);
-  assertEquals(session.answered, []);
-  session.wait(1);
-  assertEquals(session.answered, ["7"]);
-}
+/** Checks that the hook of the start is answered after this time, and not before. */
+const answeredAfter = (session: Simulation, ms: number) =>
+  assertAfter(ms, session, "answered", [[], ["7"]]);
 
 Deno.test("first request waits up to 2 s for MCP servers", () => {
   // On a busy machine the status is read before the hook is.

@@ -311,13 +311,9 @@ Deno.test("backgroundTasksOf() accepts payloads of any shape", () => {
 const withTasks = (...background_tasks: readonly object[]) =>
   stopped(undefined, { background_tasks });
 
-/** Waits so long that the run ends with its tools at the end of the time, and not before. */
-function endsAfter(session: Simulation, ms: number): void {
-  session.wait(ms - 1);
-  assertEquals(session.signals, []);
-  session.wait(1);
-  assertEquals(session.signals, ["SIGTERM tree"]);
-}
+/** Checks that the run ends with its tools after this time, and not before. */
+const endsAfter = (session: Simulation, ms: number) =>
+  assertAfter(ms, session, "signals", [[], ["SIGTERM tree"]]);
 
 Deno.test("subagent is stopped at the ceiling after the last turn", () => {
   const session = run({ backgroundCeilingMs: 10_000 }, PROMPT, withTasks(AGENT));

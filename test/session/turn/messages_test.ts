@@ -72,8 +72,7 @@ Deno.test("harmless keys ask for the cost at Stop", () => {
 
 Deno.test("status line from before the Stop hook does not count", () => {
   const session = begun();
-  session.receive(...lines("one"), { ...stop("one!"), ranAt: 1000 }, IDLE);
-  session.receive({ ...COST, ranAt: 999 });
+  session.receive(...lines("one"), { ...stop("one!"), ranAt: 1000 }, IDLE, { ...COST, ranAt: 999 });
   assertEquals(session.turns, []);
   session.receive({ ...COST, ranAt: 1000 });
   assertEquals(session.turns, ["answered"]);

@@ -307,11 +307,7 @@ Deno.test("waits for the end of a turn are bounded", () => {
     [7000, { otherStopHooks: true, drainTimeoutMs: 7000 }, [stop()]],
   ];
   for (const [ms, options, inputs] of cases) {
-    const session = run(options, ...inputs);
-    session.wait(ms - 1);
-    assertEquals(session.signals, [], `${ms}`);
-    session.wait(1);
-    assertEquals(session.signals, ["SIGTERM"], `${ms}`);
+    assertAfter(ms, run(options, ...inputs), "signals", [[], ["SIGTERM"]]);
   }
 });
 
