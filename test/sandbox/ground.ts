@@ -36,6 +36,24 @@ export interface SandboxWish
   readonly persistSession?: boolean;
 }
 
+/** The files of a child for which nothing special is wanted. */
+export const PLAIN_FILES = {
+  pid: 4711,
+  secret: "s3cret",
+  hooks: ["Stop"],
+  held: [],
+  asksCost: false,
+  userClaudeJson: undefined,
+  userSettings: undefined,
+  callerSettings: {},
+  memoryPath: "/m/",
+  plugins: {},
+  folders: ["/w"],
+  exposed: [],
+  hidden: [],
+  apiKey: undefined,
+} as const satisfies ChildFilesOptions;
+
 /** A temp folder with a user's config dir, removed at the end of the test. */
 export class Ground implements Disposable {
   readonly path = Deno.realPathSync(Deno.makeTempDirSync());
@@ -63,16 +81,9 @@ export class Ground implements Disposable {
     const parts = folderParts(owner.path);
     const secret = crypto.randomUUID();
     const files = childFiles(parts, {
+      ...PLAIN_FILES,
       pid: Deno.pid,
       hooks: ["Stop", "PermissionRequest"],
-      held: [],
-      asksCost: false,
-      userClaudeJson: undefined,
-      userSettings: undefined,
-      callerSettings: {},
-      memoryPath: "/m/",
-      plugins: {},
-      apiKey: undefined,
       ...wish,
       secret,
       folders,

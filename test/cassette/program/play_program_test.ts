@@ -142,6 +142,7 @@ Deno.test("a message beyond the tape ends the play", () => {
   assertEquals(long.divergences[0]?.length, "Message 2 is not on the tape: ".length + 120);
 });
 
+const INITIALIZE = request("a", { subtype: "initialize" });
 const MODEL = { subtype: "set_model", model: "haiku" };
 const CONTROL = [
   wrote(request("req_1", { subtype: "initialize" })),
@@ -170,7 +171,7 @@ Deno.test("control requests are answered with the caller's ids", () => {
 
 Deno.test("a different or unrecorded request is refused", () => {
   const { said, divergences } = playedTape(CONTROL, [
-    request("a", { subtype: "initialize" }),
+    INITIALIZE,
     request("x", { subtype: "interrupt" }),
     user("One"),
     request("b", { subtype: "set_model", model: "opus" }),
@@ -195,10 +196,7 @@ Deno.test("a missing initialize diverges, an unrecorded initialize is answered",
   assertEquals(divergences, [
     "The caller does not begin with initialize, as the one that was recorded did",
   ]);
-  const { said, ...other } = playedTape(TWO_TURNS, [
-    request("a", { subtype: "initialize" }),
-    ...[user("One"), user("Two")],
-  ]);
+  const { said, ...other } = playedTape(TWO_TURNS, [INITIALIZE, ...[user("One"), user("Two")]]);
   assertEquals(other.divergences, []);
   assertEquals((said[0]?.["response"] as { request_id: string }).request_id, "a");
 });
@@ -216,7 +214,7 @@ Deno.test("a caller that waits for a reply receives it early", () => {
     read(RESULT),
   ];
   const { said, counts, divergences } = playedTape(tape, [
-    request("a", { subtype: "initialize" }),
+    INITIALIZE,
     user("One"),
     request("b", interrupt),
     user("Two"),
@@ -320,9 +318,7 @@ Deno.test("hooks are called by the caller's ids", () => {
   ]);
   assertEquals(divergences, []);
   assertEquals(said.at(-2), request("q2", { ...HOOK, callback_id: "hook_2" }));
-  const none = playedTape(ASKED, [
-    ...[request("a", { subtype: "initialize" }), user("One"), answer("q1", ALLOWED)],
-  ]);
+  const none = playedTape(ASKED, [...[INITIALIZE, user("One"), answer("q1", ALLOWED)]]);
   assertEquals(none.divergences, [
     'The tape calls a hook "hook_1" for Stop, which the caller does not have',
   ]);
@@ -332,8 +328,7 @@ Deno.test("hooks are called by the caller's ids", () => {
 Deno.test("the cancellation of an unasked question is not emitted", () => {
   const cancel = { type: "control_cancel_request", request_id: "q2" };
   const tape = [...ASKED.slice(0, 3), read(request("q2", HOOK)), read(cancel), read(RESULT)];
-  const written = [request("a", { subtype: "initialize" }), user("One")];
-  assertEquals(playedTape(tape, written).said.slice(1), [RESULT]);
+  assertEquals(playedTape(tape, [INITIALIZE, user("One")]).said.slice(1), [RESULT]);
   const asked = playedTape(tape, [SAME_HOOKS, user("One")]);
   assertEquals(asked.said.slice(1), [request("q2", HOOK), cancel, RESULT]);
 });
@@ -427,8 +422,7 @@ Deno.test("a program exits as recorded", () => {
 
 Deno.test("a tape of frames waits for a message each turn", () => {
   const frames = TWO_TURNS.filter(({ dir }) => dir === "read");
-  const initialize = request("a", { subtype: "initialize" });
-  const { counts, divergences } = playedTape(frames, [initialize, user("Any"), user("Other")]);
+  const { counts, divergences } = playedTape(frames, [INITIALIZE, user("Any"), user("Other")]);
   assertEquals([counts, divergences], [[0, 1, 4, 7, 7], []]);
   const known = playedTape(frames, [user("One"), user("Zwei")], { prompts: ["One", "Two"] });
   assertEquals(known.divergences, [

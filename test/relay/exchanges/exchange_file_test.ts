@@ -35,6 +35,12 @@ const EXCHANGE: Exchange = {
   },
 };
 
+/** The exchange with another request's body. */
+const withBody = (body: Uint8Array<ArrayBuffer>): Exchange => ({
+  ...EXCHANGE,
+  request: { ...EXCHANGE.request, body },
+});
+
 Deno.test("an exchange survives writing and reading", () => {
   const body = fc.oneof(
     fc.uint8Array().map((array) => new Uint8Array(array)),
@@ -43,11 +49,8 @@ Deno.test("an exchange survives writing and reading", () => {
   );
   const chunks = fc.array(fc.record({ ms: fc.nat(), bytes: body }));
   fc.assert(fc.property(body, chunks, fc.boolean(), (body, chunks, whole) => {
-    const exchange: Exchange = {
-      ...EXCHANGE,
-      request: { ...EXCHANGE.request, body },
-      response: { ...EXCHANGE.response, chunks, whole },
-    };
+    const response = { ...EXCHANGE.response, chunks, whole };
+    const exchange: Exchange = { ...withBody(body), response };
     const text = encodeExchange(exchange);
     assertEquals(parseExchange(text, "x.json"), exchange);
     assertEquals(text, `${JSON.stringify(JSON.parse(text), null, 1)}\n`);
@@ -62,19 +65,16 @@ Deno.test("the file of an exchange can be read by people", () => {
 });
 
 Deno.test("a deeply nested request is kept", () => {
-  const body = new TextEncoder().encode("[".repeat(100_000) + "]".repeat(100_000));
-  const deep = { ...EXCHANGE, request: { ...EXCHANGE.request, body } };
+  const nested = "[".repeat(100_000) + "]".repeat(100_000);
+  const deep = withBody(bytes(nested));
   assertEquals(parseExchange(encodeExchange(deep), "api/x.json").request, deep.request);
   const head = parsePart(encodeHead(deep), "api/x.part");
   assertEquals(head?.request, deep.request);
   // As somebody else may write it.
-  const file = encodeExchange({ ...EXCHANGE, request: { ...EXCHANGE.request, body: BODY } })
-    .replace('"deep"', "[".repeat(100_000) + "]".repeat(100_000));
+  const file = encodeExchange(withBody(bytes('{"is":"deep"}'))).replace('"deep"', nested);
   const read = parseExchange(file, "api/x.json");
   assertEquals(parseExchange(encodeExchange(read), "api/x.json"), read);
 });
-
-const BODY = new TextEncoder().encode('{"is":"deep"}');
 
 Deno.test("an invalid file names the path and the fault", () => {
   const good = JSON.parse(encodeExchange(EXCHANGE));
@@ -111,13 +111,9 @@ Deno.test("an invalid file names the path and the fault", () => {
 });
 
 Deno.test("an unfinished file is read as a broken answer", () => {
-  const exchange: Exchange = {
-    at: 1_700_000_000_000,
-    conversation: "s",
-    request: { method: "POST", path: "/v1/messages", body: new TextEncoder().encode("{}") },
-    response: { status: 200, headers: [["content-type", "a/b"]], chunks: [], whole: false },
-  };
-  const chunks = ["one", "two"].map((text, ms) => ({ ms, bytes: new TextEncoder().encode(text) }));
+  const response = { ...EXCHANGE.response, chunks: [], whole: false };
+  const exchange: Exchange = { ...EXCHANGE, response };
+  const { chunks } = EXCHANGE.response;
   const [head, ...lines] = [encodeHead(exchange), ...chunks.map(encodeChunk)];
   const read = (text: string) => parsePart(text, "part");
   assertEquals(read(""), undefined);
@@ -125,7 +121,7 @@ Deno.test("an unfinished file is read as a broken answer", () => {
   assertEquals(read(`${head}`), exchange);
   assertEquals(
     read(`${head}${lines[0]}${lines[1]?.slice(0, -2)}`),
-    { ...exchange, response: { ...exchange.response, chunks: chunks.slice(0, 1) } },
+    { ...exchange, response: { ...response, chunks: chunks.slice(0, 1) } },
   );
   for (const broken of ["{}\n", "[]\n", "null\n", "no\n", `${head}{}\n`, `${head}null\n`]) {
     assertThrows(() => read(broken), CliError, "Cannot read the exchange part: ");
@@ -197,12 +193,7 @@ Deno.test("a placed exchange takes the place of another one", () => {
 Deno.test("an exchange takes the first free number", () => {
   using folder = tempFolder();
   const key = KEY;
-  const exchange: Exchange = {
-    at: 0,
-    request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
-    response: { status: 529, headers: [], chunks: [], whole: true },
-  };
-  const add = () => addExchange(folder.path, { exchange, key });
+  const add = () => addExchange(folder.path, { exchange: EXCHANGE, key });
   assertEquals([add(), add(), add()], [`${key}-0.json`, `${key}-1.json`, `${key}-2.json`]);
   Deno.removeSync(`${folder.path}/${key}-1.json`);
   assertEquals([add(), add()], [`${key}-1.json`, `${key}-3.json`]);

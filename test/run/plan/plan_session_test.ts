@@ -96,35 +96,31 @@ rule(
 
 Deno.test("plan: a session that cannot be resumed is refused", () => {
   const titled = { resumption: { latest: false, named: "Title" } };
-  const refusals: readonly (readonly [...Parameters<typeof planOf>, string])[] = [
+  const refusals: readonly (readonly [message: string, ...Parameters<typeof planOf>])[] = [
     [
+      'Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume <session-id|title>. Provided value "Title" is not a UUID and does not match any session title.',
       titled,
       { found: { named: [] } },
-      {},
-      'Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume <session-id|title>. Provided value "Title" is not a UUID and does not match any session title.',
     ],
     [
+      'Cannot resume a session: 2 sessions have the title "Title"',
       titled,
       { found: { named: [EARLIER, NAMED] } },
-      {},
-      'Cannot resume a session: 2 sessions have the title "Title"',
     ],
-    [upTo("x"), FOUND, {}, "No message found with message.uuid of: x"],
+    ["No message found with message.uuid of: x", upTo("x"), FOUND],
     [
+      'Cannot honour --resume-session-at: the message "p1" is not the end of an answer, and the interactive Claude Code adds to what ends elsewhere',
       upTo("p1"),
       FOUND,
-      {},
-      'Cannot honour --resume-session-at: the message "p1" is not the end of an answer, and the interactive Claude Code adds to what ends elsewhere',
     ],
     [
+      `Resume rejected by --resume-drops-turn: more than the turn "${FRESH}" would be left out: the first of it is the user line ${NAMED}`,
       upTo("a1", { dropsTurn: FRESH }),
       FOUND,
-      {},
-      `Resume rejected by --resume-drops-turn: more than the turn "${FRESH}" would be left out: the first of it is the user line ${NAMED}`,
     ],
   ];
-  for (const [order, facts, agents, message] of refusals) {
-    assertEquals(assertThrows(() => planOf(order, facts, agents), CliError).message, message);
+  for (const [message, ...given] of refusals) {
+    assertEquals(assertThrows(() => planOf(...given), CliError).message, message);
   }
 });
 

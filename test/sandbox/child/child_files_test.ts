@@ -12,28 +12,13 @@ import {
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
 import { seededClaudeJson } from "../../../src/sandbox/child/seeded_claude_json.ts";
 import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
+import { PLAIN_FILES } from "../ground.ts";
 
 const PARTS = folderParts("/runs/1-2-00000000");
 
 /** The text of each file, by its path in the private folder. */
 function filesOf(more: Partial<ChildFilesOptions> = {}): Readonly<Record<string, string>> {
-  const files = childFiles(PARTS, {
-    pid: 4711,
-    secret: "s3cret",
-    hooks: ["Stop"],
-    held: [],
-    asksCost: false,
-    userClaudeJson: undefined,
-    userSettings: undefined,
-    callerSettings: {},
-    memoryPath: "/m/",
-    plugins: {},
-    folders: ["/w"],
-    exposed: [],
-    hidden: [],
-    apiKey: undefined,
-    ...more,
-  });
+  const files = childFiles(PARTS, { ...PLAIN_FILES, ...more });
   return Object.fromEntries(
     files.map(({ path, text }) => [path.slice("/runs/1-2-00000000/".length), text]),
   );
