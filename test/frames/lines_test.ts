@@ -3,7 +3,6 @@ import { runTurns } from "../../src/frames/turns/run_turns.ts";
 import type { Entry } from "../../src/transcript/entry.ts";
 import { message } from "../session/caller_inputs.ts";
 import { COST, hook, READ } from "../session/inputs.ts";
-import { readTranscript } from "../transcript/recording.ts";
 import {
   answer,
   at,
@@ -20,24 +19,9 @@ import {
 import { fieldsOf, kinds } from "./outlines.ts";
 import { begun, FramesRun, type News, VERSION } from "./runs.ts";
 
-const { transcript } = readTranscript("2.1.330/bash");
-const LINES = new TextDecoder().decode(transcript).trimEnd().split("\n");
-
 const SHAPE = { type: "api-request-shape", shapeHash: "h", shape: { tools: [{ name: "Bash" }] } };
 const AGENTS = attached("agent_listing_delta", { addedTypes: ["Explore"] });
 const SKILLS = attached("skill_listing", { names: ["verify"] });
-
-Deno.test("a transcript becomes init and a frame a block", () => {
-  const run = new FramesRun();
-  run.give(hook("SessionStart", { model: "claude-opus[1m]" }));
-  for (const line of LINES) run.push(line);
-  run.finish();
-  const frames = run.take();
-  assertEquals(kinds(frames), "init assistant assistant user assistant");
-  assertEquals(fieldsOf(frames, "init", "claude_code_version", "model"), [
-    ["2.1.330", "claude-opus[1m]"],
-  ]);
-});
 
 Deno.test("a session begins at most ten seconds after its prompt", () => {
   const run = new FramesRun();
