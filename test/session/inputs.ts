@@ -1,7 +1,7 @@
 import type { Input, Untimed } from "../../src/session/input.ts";
 import type { Screen } from "../../src/session/terminal/screen.ts";
 import type { JsonObject } from "../../src/json_object.ts";
-import { answer, userLine } from "../transcript/lines.ts";
+import { answer, userLine } from "./lines.ts";
 
 /** An input without its time. */
 export type Given = Untimed<Input>;

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { transcriptSign } from "../../src/session/transcript_sign.ts";
 import type { JsonObject } from "../../src/json_object.ts";
-import { call, line, userLine } from "../transcript/lines.ts";
+import { call, line, userLine } from "./lines.ts";
 
 const sign = (fields: JsonObject) => transcriptSign(line(fields).entry);
 const user = (content: unknown, more: JsonObject = {}) =>

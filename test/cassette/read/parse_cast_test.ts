@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import { forEachObject } from "../../../src/claude/versions/profile_index.ts";
+import { NO_SUBAGENTS, subagentStats } from "../../../src/frames/result/subagent_stats.ts";
 import type { ReportOptions } from "../../../src/frames/result/report.ts";
 import type { CallerOptions } from "../../../src/session/control/caller_options.ts";
 import type { Limits } from "../../../src/session/limits.ts";
@@ -146,18 +147,7 @@ const FRAMES: Required<FramesOptions> = {
     lines: { added: 4, removed: 5 },
     startedAt: 6,
     modelUsage: { "claude-opus-5-5": { inputTokens: 3, costUSD: 0.1 } },
-    subagents: {
-      spawned: 4,
-      requested: { background: 1, foreground: 2, unset: 1 },
-      started_in_background: 1,
-      max_depth: 1,
-      spawned_by_subagents: 0,
-      completed: 3,
-      failed: 1,
-      killed: { parent: 0, user: 0, system: 0 },
-      refused: { depth_limit: 0, concurrency_limit: 0, budget: 0 },
-      by_type: { looker: 4 },
-    },
+    subagents: { ...subagentStats(NO_SUBAGENTS), by_type: { looker: 4 } },
     described: { model: "m" },
     commands: [{ name: "c" }],
   },

@@ -9,7 +9,7 @@ import type { Input } from "../../../src/session/input.ts";
 import { LiveLine } from "../../../src/commands/watch/live_line.ts";
 import { renderLiveLine } from "../../../src/commands/watch/render_live_line.ts";
 import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
-import * as lines from "../../transcript/lines.ts";
+import * as lines from "../../session/lines.ts";
 import fc from "fast-check";
 
 function after(...signs: readonly Input[]): Progress {

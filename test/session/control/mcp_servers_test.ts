@@ -10,7 +10,7 @@ import { STOP } from "../../../src/session/hook_answers.ts";
 import type { OutputProblem } from "../../../src/session/input.ts";
 import type { SessionState } from "../../../src/session/session_state.ts";
 import { OUTPUT_REMINDER, OUTPUT_SERVER } from "../../../src/transcript/structured_output.ts";
-import { answer, call, COMPLETED, returned, userLine } from "../../transcript/lines.ts";
+import { answer, call, COMPLETED, returned, userLine } from "../lines.ts";
 import {
   caller,
   CLOSED,

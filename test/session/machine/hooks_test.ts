@@ -3,15 +3,7 @@ import { withTold, withUntold } from "../../../src/session/control/questions/tol
 import { denial, OVERSPENT, STOP } from "../../../src/session/hook_answers.ts";
 import type { SessionState } from "../../../src/session/session_state.ts";
 import { denialWords } from "../../../src/transcript/turn/denial_words.ts";
-import {
-  answer,
-  called,
-  COMPLETED,
-  INTERRUPTED,
-  PROMPT,
-  returned,
-  userLine,
-} from "../../transcript/lines.ts";
+import { answer, called, COMPLETED, INTERRUPTED, PROMPT, returned, userLine } from "../lines.ts";
 import { caller, CLOSED, fromServer, message, settledMessage } from "../caller_inputs.ts";
 import {
   BUSY,

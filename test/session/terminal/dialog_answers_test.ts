@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { called, PROMPT, returned } from "../../transcript/lines.ts";
+import { called, PROMPT, returned } from "../lines.ts";
 import { caller } from "../caller_inputs.ts";
 import { BUSY, EXIT, type Given, hook, IDLE, status } from "../inputs.ts";
 import {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { answer, INTERRUPTED, line, returned, userLine } from "../../transcript/lines.ts";
+import { answer, INTERRUPTED, line, returned, userLine } from "../lines.ts";
 import { callback, callbackHook, caller, message, request } from "../caller_inputs.ts";
 import { BUSY, COST, IDLE, REACHABLE, stop, submit, turn, VERSION } from "../inputs.ts";
 import { rested, run, type Simulation, type SimulationOptions } from "../simulation.ts";

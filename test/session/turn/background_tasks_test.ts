@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { backgroundTasksOf, backgroundWaitMs } from "../../../src/session/turn/background_wait.ts";
-import { answer, call, COMPLETED, line, PROMPT, userLine } from "../../transcript/lines.ts";
+import { answer, call, COMPLETED, line, PROMPT, userLine } from "../lines.ts";
 import { CLOSED, message } from "../caller_inputs.ts";
 import {
   BUSY,

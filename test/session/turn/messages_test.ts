@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { untakenMessages } from "../../../src/session/turn/taking.ts";
-import { answer, COMPLETED, line, userLine } from "../../transcript/lines.ts";
+import { answer, COMPLETED, line, userLine } from "../lines.ts";
 import { CLOSED, message, request, settledMessage } from "../caller_inputs.ts";
 import {
   BUSY,

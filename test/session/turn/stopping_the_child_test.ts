@@ -1,12 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  answer,
-  called,
-  COMPLETED,
-  INTERRUPTED,
-  PROMPT,
-  returned,
-} from "../../transcript/lines.ts";
+import { answer, called, COMPLETED, INTERRUPTED, PROMPT, returned } from "../lines.ts";
 import { message } from "../caller_inputs.ts";
 import { BUSY, EXIT, type Given, hook, IDLE, signal, stop, submit } from "../inputs.ts";
 import { assertAfter, rested, run, simulate, type SimulationOptions } from "../simulation.ts";

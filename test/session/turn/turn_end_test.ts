@@ -1,15 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { announces } from "../../../src/session/turn/ending.ts";
 import { tickMs } from "../../../src/session/turn/waits.ts";
-import {
-  answer,
-  called,
-  COMPLETED,
-  line,
-  PROMPT,
-  returned,
-  userLine,
-} from "../../transcript/lines.ts";
+import { answer, called, COMPLETED, line, PROMPT, returned, userLine } from "../lines.ts";
 import { CLOSED, message } from "../caller_inputs.ts";
 import {
   BUSY,

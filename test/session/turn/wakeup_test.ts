@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { answer, COMPLETED, line, PROMPT, userLine } from "../../transcript/lines.ts";
+import { answer, COMPLETED, line, PROMPT, userLine } from "../lines.ts";
 import { CLOSED, message } from "../caller_inputs.ts";
 import {
   BUSY,

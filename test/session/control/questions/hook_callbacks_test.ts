@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
 import type { CallbackHook } from "../../../../src/session/control/caller_options.ts";
 import { DEFERRAL } from "../../../../src/session/hook_answers.ts";
-import { answer, call, returned } from "../../../transcript/lines.ts";
+import { answer, call, returned } from "../../lines.ts";
 import { callback, callbackHook, caller, CLOSED, failure, reply } from "../../caller_inputs.ts";
 import { type Given, hook, READ } from "../../inputs.ts";
 import { type Simulation, working } from "../../simulation.ts";

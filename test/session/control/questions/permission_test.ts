@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
-import { call, PROMPT, returned } from "../../../transcript/lines.ts";
+import { call, PROMPT, returned } from "../../lines.ts";
 import { caller, CLOSED, failure, fromServer, reply, request } from "../../caller_inputs.ts";
 import { BUSY, exit, type Given, hook, READ, status, VERSION } from "../../inputs.ts";
 import { run, type Simulation, type SimulationOptions, working } from "../../simulation.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../../src/json_object.ts";
 import type { Answer } from "../../../../src/session/effect.ts";
-import { call, INTERRUPTED, PROMPT } from "../../../transcript/lines.ts";
+import { call, INTERRUPTED, PROMPT } from "../../lines.ts";
 import {
   callback,
   callbackHook,

@@ -4,7 +4,7 @@ import profile from "../../../../src/claude/versions/2.1.332.json" with { type: 
 import type { JsonObject } from "../../../../src/json_object.ts";
 import { unansweredRequests } from "../../../../src/session/control/requests/consulting.ts";
 import { readCallerLine } from "../../../../src/wire/caller_line.ts";
-import { called, returned } from "../../../transcript/lines.ts";
+import { called, returned } from "../../lines.ts";
 import { caller, CLOSED, consulted, message, request } from "../../caller_inputs.ts";
 import { EXIT, exit, submit } from "../../inputs.ts";
 import { rested, type Simulation } from "../../simulation.ts";

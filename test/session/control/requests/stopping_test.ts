@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { hasCommand, isCalled, readTasks } from "../../../../src/session/terminal/tasks.ts";
-import { call, COMPLETED, line, userLine } from "../../../transcript/lines.ts";
+import { call, COMPLETED, line, userLine } from "../../lines.ts";
 import { caller, CLOSED, message, request } from "../../caller_inputs.ts";
 import { exit, IDLE, status, stop } from "../../inputs.ts";
 import { type Simulation, working } from "../../simulation.ts";
