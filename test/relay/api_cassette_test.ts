@@ -75,6 +75,9 @@ const ask = (
     },
   });
 
+/** The text of an answer. */
+const said = async (...asked: Parameters<typeof ask>) => await (await ask(...asked)).text();
+
 Deno.test("recorded status, headers and bytes are played", async () => {
   const binary = new Uint8Array([0x1f, 0x8b, 0, 255, 10]);
   await using stage = new Stage((_, body) =>
@@ -86,7 +89,7 @@ Deno.test("recorded status, headers and bytes are played", async () => {
       })
   );
   const recording = stage.open({ record: true });
-  await (await ask(recording.url, "one")).text();
+  await said(recording.url, "one");
   await (await ask(recording.url, "packed")).bytes();
   await fetch(`${recording.url}/`, { method: "HEAD" });
   assertEquals(recording.stats(), {
@@ -115,10 +118,7 @@ Deno.test("recorded status, headers and bytes are played", async () => {
 Deno.test("no key is recorded, and another key matches", async () => {
   await using stage = new Stage(() => new Response("the key is sk-secret"));
   const recording = stage.open({ record: true });
-  assertEquals(
-    await (await ask(recording.url, '{"key":"sk-secret"}')).text(),
-    "the key is sk-secret",
-  );
+  assertEquals(await said(recording.url, '{"key":"sk-secret"}'), "the key is sk-secret");
   for (const { name } of Deno.readDirSync(stage.folder)) {
     const text = Deno.readTextFileSync(`${stage.folder}/${name}`);
     assert(!text.includes("sk-secret") && !text.includes("authorization"), text);
@@ -149,7 +149,7 @@ Deno.test("a stream is recorded and played in pieces", async () => {
   assertEquals((await body?.read())?.value, pieces[1]);
   assertEquals((await body?.read())?.done, true);
   for (const speed of [0, 1000]) {
-    assertEquals(await (await ask(stage.open({ speed }).url, "{}")).text(), pieces.join(""));
+    assertEquals(await said(stage.open({ speed }).url, "{}"), pieces.join(""));
   }
 });
 
@@ -205,7 +205,7 @@ Deno.test("concurrent equal requests reach the API once", async () => {
 
 Deno.test("an unrecorded request gets 503 with the nearest recording", async () => {
   await using stage = new Stage(() => new Response("done"));
-  await (await ask(stage.open({ record: true }).url, '{"a":[1,2]}')).text();
+  await said(stage.open({ record: true }).url, '{"a":[1,2]}');
   const { url, stats } = stage.open();
   const answer = await ask(url, '{"a":[1,3]}');
   assertEquals([answer.status, answer.headers.get("x-should-retry")], [503, "false"]);
@@ -228,8 +228,8 @@ Deno.test("injected faults count model requests only", async () => {
   await (await fetch(`${url}/v1/messages/count_tokens`, { method: "POST", body: "{}" })).text();
   const busy = await ask(url, "{}");
   assertEquals([busy.status, (await busy.json()).error.type], [529, "overloaded_error"]);
-  await assertRejects(async () => await (await ask(url, "{}")).text());
-  assertEquals(await (await ask(url, "{}")).text(), "done");
+  await assertRejects(async () => await said(url, "{}"));
+  assertEquals(await said(url, "{}"), "done");
   assertEquals([stats().injected, stats().recorded], [3, 2]);
 });
 
@@ -255,7 +255,7 @@ Deno.test("an abandoned answer is recorded as far as it came", async () => {
   using client = Deno.createHttpClient({});
   const down = openCassette(stage.folder, { record: passOn({ upstream, client }) });
   using relay = startRelay({ answer: down.answer });
-  await assertRejects(async () => await (await ask(relay.url, "other")).text());
+  await assertRejects(async () => await said(relay.url, "other"));
   assertEquals([down.stats().recorded, down.stats().unanswered], [0, 1]);
 });
 
@@ -264,7 +264,7 @@ Deno.test("an unwritable folder loses no answer", async () => {
   const { url, stats } = stage.open({ folder: `${stage.folder}/api`, record: true });
   Deno.removeSync(stage.folder, { recursive: true });
   Deno.writeTextFileSync(stage.folder, "a file");
-  assertEquals(await (await ask(url, "{}")).text(), "done");
+  assertEquals(await said(url, "{}"), "done");
   assertEquals([stats().unwritten, stage.told.length], [1, 1]);
   assertStringIncludes(stage.told[0] ?? "", "Cannot write the exchange: ");
   Deno.removeSync(stage.folder);
@@ -284,9 +284,7 @@ Deno.test("an unwritable folder loses no answer", async () => {
 Deno.test("two recorders can share a folder", async () => {
   await using stage: Stage = new Stage(() => new Response(`${stage.asked.length}`));
   const relays = [stage.open({ record: true }), stage.open({ record: true })];
-  const texts = await Promise.all(
-    relays.map(async ({ url }) => await (await ask(url, "{}")).text()),
-  );
+  const texts = await Promise.all(relays.map(async ({ url }) => await said(url, "{}")));
   assertEquals(texts.toSorted(), ["1", "2"]);
   const names = Array.from(Deno.readDirSync(stage.folder), ({ name }) => name).toSorted();
   assertEquals(names.map((name) => name.slice(16)), ["-0.json", "-1.json"]);
@@ -295,15 +293,15 @@ Deno.test("two recorders can share a folder", async () => {
 Deno.test("a recorded answer is read when it is played", async () => {
   await using stage = new Stage((_, body) => new Response(`to ${body}`));
   const recording = stage.open({ record: true });
-  await (await ask(recording.url, "one")).text();
-  await (await ask(recording.url, "two")).text();
+  await said(recording.url, "one");
+  await said(recording.url, "two");
   const played = stage.open();
-  assertEquals(await (await ask(played.url, "one")).text(), "to one");
+  assertEquals(await said(played.url, "one"), "to one");
   for (const { name } of Deno.readDirSync(stage.folder)) {
     await Deno.writeTextFile(`${stage.folder}/${name}`, "{}");
   }
   // What has just been played is not read again.
-  assertEquals(await (await ask(played.url, "one")).text(), "to one");
+  assertEquals(await said(played.url, "one"), "to one");
   const broken = await ask(played.url, "two");
   assertEquals([broken.status, broken.headers.get("x-should-retry")], [503, "false"]);
   assertStringIncludes(await broken.text(), "Cannot read the exchange ");
@@ -344,15 +342,15 @@ for (const match of ["exact", "normalized"] as const) {
     // Both have the same checksum, by which what was asked before is found.
     const [one, other] = ["plumless", "buckeroo"];
     const recording = stage.open({ record: true, hasBodies: true, match });
-    const said: string[] = [];
+    const texts: string[] = [];
     for (const body of [one, one, one, other, one, other, one]) {
-      said.push(await (await ask(recording.url, body)).text());
+      texts.push(await said(recording.url, body));
     }
-    assertEquals(said, ["not yet", "2", "2", "3", "2", "3", "2"]);
+    assertEquals(texts, ["not yet", "2", "2", "3", "2", "3", "2"]);
     assertEquals(stage.asked, [one, one, other]);
     const played = stage.open({ hasBodies: true, match });
     for (const body of [one, other, one, "a third", "a third"]) {
-      await (await ask(played.url, body)).text();
+      await said(played.url, body);
     }
     assertEquals([played.stats().hits, played.stats().misses], [3, 2]);
   });

@@ -69,45 +69,41 @@ Deno.test("blanked prompts match any text of the same shape", () => {
 });
 
 Deno.test("the caller's lines are scrubbed as the tape was", () => {
+  const mail = "Mail xxxxx@xxxx.xx of /opt/xxxx-xxxxxxx/a.ts in /home/xxxxx/xxxxx, xxxxx: go.";
   const tape = [
-    wrote(user("Mail xxxxx@xxxx.xx of /opt/xxxx-xxxxxxx/a.ts in /home/xxxxx/xxxxx, xxxxx: go.")),
+    wrote(user(mail)),
     read({ type: "system", subtype: "init", cwd: "/opt/xxxx-xxxxxxx" }),
     ...TWO_TURNS.slice(1, 4),
   ];
-  const written = (text: string, user_: string, project: string) => {
-    const known = { users: [user_], homes: [`/home/${user_}`], hosts: [], projects: [project] };
-    const redaction = createLiveRedaction(tape, {
-      blanked: ["traces"],
-      known,
-      secrets: (each) => each.replace("sk-1", "[redacted]"),
-    });
-    const { divergences, uncompared } = playedTape(tape, [user(text)], {
-      blanked: ["traces"],
+  const compared = (recorded: string, text: string, known: object) => {
+    const options = { blanked: ["traces"] } as const;
+    const redaction = createLiveRedaction(tape, { ...options, known, secrets: (each) => each });
+    const played = playedTape([wrote(user(recorded)), ...tape.slice(1)], [user(text)], {
+      ...options,
       redaction,
     });
-    return [divergences.length, uncompared.length];
+    return [played.divergences.length, played.uncompared.length];
   };
+  const here = { users: ["alice"], homes: ["/home/alice"], projects: ["/opt/acme-billing"] };
   const alice = "Mail alice@acme.io of /opt/acme-billing/a.ts in /home/alice/notes, alice: go.";
-  assertEquals(written(alice, "alice", "/opt/acme-billing"), [0, 0]);
-  // What it says besides is compared letter by letter.
-  assertEquals(written(alice.replace("go", "no"), "alice", "/opt/acme-billing"), [1, 0]);
-  assertEquals(written(alice.replace("a.ts", "b.ts"), "alice", "/opt/acme-billing"), [1, 0]);
-  // Of whom nothing is known the shape has to be the same.
-  assertEquals(written(alice.replace(", alice", ", bobby"), "alice", "/opt/acme-billing"), [0, 1]);
-  const elsewhere = (text: string) =>
-    playedTape([wrote(user("Read /opt/xxxx-xxxxxxx/a.ts for xxxxx@xxxx.xx")), ...tape.slice(1)], [
-      user(text),
-    ], {
-      blanked: ["traces"],
-      redaction: createLiveRedaction(tape, {
-        blanked: ["traces"],
-        known: { projects: ["/srv/other"], homes: [], users: [], hosts: [] },
-        secrets: (each) => each,
-      }),
-    });
-  assertEquals(elsewhere("Read /srv/other/a.ts for bob@b.org").divergences, []);
-  assertEquals(elsewhere("Read /srv/other/a.ts for bob@b.org").uncompared, []);
-  assertEquals(elsewhere("Read /srv/other/b.ts for bob@b.org").divergences.length, 1);
+  const there = { projects: ["/srv/other"] };
+  const elsewhere = "Read /opt/xxxx-xxxxxxx/a.ts for xxxxx@xxxx.xx";
+  const rows = [
+    [mail, alice, here, [0, 0]],
+    // What it says besides is compared letter by letter.
+    [mail, alice.replace("go", "no"), here, [1, 0]],
+    [mail, alice.replace("a.ts", "b.ts"), here, [1, 0]],
+    // Of whom nothing is known the shape has to be the same.
+    [mail, alice.replace(", alice", ", bobby"), here, [0, 1]],
+    [elsewhere, "Read /srv/other/a.ts for bob@b.org", there, [0, 0]],
+    [elsewhere, "Read /srv/other/b.ts for bob@b.org", there, [1, 0]],
+  ] as const;
+  for (const [recorded, text, known, counts] of rows) {
+    assertEquals<unknown>(
+      compared(recorded, text, { homes: [], users: [], hosts: [], ...known }),
+      counts,
+    );
+  }
 });
 
 Deno.test("the caller's secret is redacted before the comparison", () => {
