@@ -2,7 +2,10 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseLines } from "../../../src/cassette/read/parse_lines.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
 import { createTerminalBlanker } from "../../../src/cassette/scrub/blank_terminal.ts";
-import { createPartScrubber } from "../../../src/cassette/scrub/part_scrubber.ts";
+import {
+  createPartScrubber,
+  type ScrubOptions,
+} from "../../../src/cassette/scrub/part_scrubber.ts";
 import { scrubCast } from "../../../src/cassette/scrub/scrub_cast.ts";
 import { scrubTape } from "../../../src/cassette/scrub/scrub_tape.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";
@@ -89,16 +92,16 @@ function scrubbedEvents(
   return lines.slice(1).map((line) => JSON.parse(line));
 }
 
-/** The lines that become of lines of a tape. */
+/** The lines that become of lines of a tape; what tells of the machine stays unless it is known. */
 function scrubbedTape(
   tape: readonly unknown[],
-  { said = NOTHING, env = {} }: { said?: typeof NOTHING; env?: Record<string, string> } = {},
+  { env = {}, ...options }: Partial<ScrubOptions> & { env?: Record<string, string> },
 ): readonly string[] {
   const text = tape.map((line) => typeof line === "string" ? line : JSON.stringify(line));
   const lines: string[] = [];
   scrubTape(parseLines(text.join("\n"), { path: "it" }), {
     path: "it",
-    scrubber: createPartScrubber({ known: KNOWN, redactor: createRedactor({ env }), said }),
+    scrubber: createPartScrubber({ said: NOTHING, redactor: createRedactor({ env }), ...options }),
     take: ({ text }) => void lines.push(text),
   });
   return lines;
@@ -241,7 +244,7 @@ Deno.test("a scrubbed tape keeps its format and unknown fields", () => {
     { dir: "read", frame: { type: "system", cwd: "/work/acme" }, at: 5 },
     { type: "assistant", text: "alice é" },
   ];
-  const lines = scrubbedTape(tape, { env: { API_TOKEN: "spaced-out-token" } });
+  const lines = scrubbedTape(tape, { known: KNOWN, env: { API_TOKEN: "spaced-out-token" } });
   assertEquals(lines, [
     String
       .raw`{"dir":"write","data":"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"/work/xxxx\"}}\n","more":1}`,
