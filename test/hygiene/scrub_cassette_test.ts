@@ -67,7 +67,7 @@ Deno.test("tapes are scrubbed in place, and neighbouring files stay", () => {
   });
 });
 
-Deno.test("names that only the tape or the API reveals are scrubbed", () => {
+Deno.test("names that only tape or API reveal are scrubbed", () => {
   inFolder((folder) => {
     const text = "in /data/acme/a.ts and /data/else/a.ts";
     const frames = [{ type: "system", cwd: "/data/acme" }, { type: "x", text }];
