@@ -1,6 +1,8 @@
 import type { Frame } from "../../src/wire/frame.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
-import type { Message, Priority, WayIn } from "../../src/session/message.ts";
+import type { Limits } from "../../src/session/limits.ts";
+import { VERSION } from "./lines.ts";
+import type { Message, Priority, SettledMessage, WayIn } from "../../src/session/message.ts";
 import type { World } from "./world.ts";
 
 /** What a simulated caller does. */
@@ -9,6 +11,11 @@ export interface CallerPlan {
   readonly messages: number;
   /** How its messages reach the child. */
   readonly way: WayIn;
+  /** Whether it initializes the session first. */
+  readonly isInitialized: boolean;
+  /** Whether the child is started before there is a caller, and on which terms that one comes. */
+  readonly isLate: boolean;
+  readonly terms: Limits;
   /** Whether it may say something else than messages and answers: it asks, interrupts and sends signals. */
   readonly isRestless: boolean;
 }
@@ -18,6 +25,9 @@ type Reaction = "allow" | "deny" | "interrupt" | "late" | "twice" | "never" | "e
 
 /** How long a caller waits at most before it gives up on what it waits for, in milliseconds. */
 const PATIENCE_MS = 60_000;
+
+/** The id of an initialization. */
+export const INITIALIZE = "initialize";
 
 /** A control request: its subtype, and its other fields. */
 type Request = readonly [string, JsonObject];
@@ -43,6 +53,8 @@ export class Caller {
   readonly sent: Message[] = [];
   readonly requests: string[] = [];
   readonly responses: unknown[] = [];
+  /** Ids of messages that it has taken back. */
+  readonly cancelled = new Set<unknown>();
   results = 0;
   isClosed = false;
   hasSignalled = false;
@@ -55,6 +67,20 @@ export class Caller {
 
   /** Begins to talk, before the child is started. */
   begin(): void {
+    if (!this.plan.isLate) return this.#talk();
+    const { world } = this;
+    world.schedule.after(world.choices.between([0, 2000]), () => {
+      world.send("caller", 0, { type: "terms", terms: { ...this.plan.terms, trace: false } });
+      this.#talk();
+    });
+  }
+
+  #talk(): void {
+    if (this.plan.isInitialized) {
+      this.requests.push(INITIALIZE);
+      const request = { id: INITIALIZE, subtype: "initialize", body: {} };
+      this.world.send("caller", 0, { type: "control", request });
+    }
     this.#send();
     if (this.plan.way !== "rendezvous") return this.#close();
     this.#goOn();
@@ -68,7 +94,10 @@ export class Caller {
       this.results++;
       this.#goOn();
     } else if (type === "control_response") {
-      this.responses.push((frame["response"] as JsonObject)["request_id"]);
+      const { request_id: id, response } = frame["response"] as JsonObject;
+      this.responses.push(id);
+      const { cancelled, message_uuid: uuid } = isJsonObject(response) ? response : {};
+      if (cancelled === true) this.cancelled.add(uuid);
     } else if (type === "control_request") {
       const { request_id: id, request } = frame as JsonObject;
       if (typeof id === "string" && isJsonObject(request)) this.#answer(id, request);
@@ -102,11 +131,24 @@ export class Caller {
   #send(): void {
     const { way } = this.plan;
     const number = this.sent.length + 1;
-    const priority = this.world.choices.pick<Priority>(["next", "next", "next", "now", "later"]);
+    const { choices } = this.world;
+    // A command is carried out without the child, at once or by a headless helper.
+    if (way === "rendezvous" && choices.happens(50)) {
+      const settled = choices.pick<SettledMessage["settled"]>([
+        { kind: "local", text: `did /command ${number}`, version: VERSION },
+        { kind: "asked", version: VERSION },
+      ]);
+      return this.#tell({ ...{ text: `/command ${number}`, settled }, ...idsOf(number) });
+    }
+    const priority = choices.pick<Priority>(["next", "next", "next", "now", "later"]);
     const message: Message = {
-      ...{ text: `message ${number}`, way, ticket: `ticket ${number}`, uuid: uuidOf(number) },
+      ...{ text: `message ${number}`, way, ...idsOf(number) },
       ...(priority === "next" || this.plan.way !== "rendezvous" ? {} : { priority }),
     };
+    this.#tell(message);
+  }
+
+  #tell(message: Message): void {
     this.sent.push(message);
     this.world.send("caller", 0, { type: "message", message });
   }
@@ -160,6 +202,10 @@ export class Caller {
     // Only the first answer counts.
     if (reaction === "twice") say(ms + 1, !isAllowed);
   }
+}
+
+function idsOf(number: number) {
+  return { ticket: `ticket ${number}`, uuid: uuidOf(number) };
 }
 
 /** The id of a message, by its number. */

@@ -398,6 +398,11 @@ export class Child {
     if (lines.length > 0) this.writeLines(lines);
   }
 
+  /** Notes that something has changed that its status line shows. */
+  change(): void {
+    this.#runStatusLine(this.world.takes("statusLine"));
+  }
+
   /** Runs its status line after so many milliseconds, unless that is asked for again before. */
   #runStatusLine(afterMs: number): void {
     const run = ++this.#statusLines;

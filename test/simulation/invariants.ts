@@ -11,7 +11,7 @@ import type { History } from "./simulate.ts";
 export type Invariant = (history: History) => string | undefined;
 
 /** Endings to which a child and a caller come that do nothing wrong. */
-const SOUND_ENDINGS = ["answered", "closed", "failed", "max-turns", "renewed", "aborted"];
+const SOUND_ENDINGS = ["answered", "closed", "failed", "max-turns", "budget", "renewed", "aborted"];
 
 /** A conversation comes to its end, and takes no longer than its limits allow. */
 function endsWithinLimits({ givenUp, duration, caller, options }: History): string | undefined {
@@ -36,7 +36,10 @@ function answersEachMessageOnce({ reports, state, caller, end }: History): strin
   if (end === undefined) return undefined;
   const answered = reports.flatMap(({ tickets = [] }) => tickets);
   const left = ticketsOf(untakenMessages(state.session));
-  for (const ticket of ticketsOf(caller.sent)) {
+  const wanted = caller.sent.filter(({ uuid }) =>
+    uuid === undefined || !caller.cancelled.has(uuid)
+  );
+  for (const ticket of ticketsOf(wanted)) {
     const times = answered.filter((each) => each === ticket).length;
     if (times > 1) return `${ticket} was answered ${times} times`;
     if (times === 0 && !left.includes(ticket)) return `${ticket} was not answered`;
@@ -46,13 +49,15 @@ function answersEachMessageOnce({ reports, state, caller, end }: History): strin
 }
 
 /** Where nothing is stopped or given up, every turn of the child has one result. */
-function hasOneResultPerTurn({ frames, child, caller, end }: History): string | undefined {
+function hasOneResultPerTurn({ frames, child, caller, end, options }: History): string | undefined {
   const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
-  if (!isSound || caller.interrupts > 0) return undefined;
+  // What would cost more than the budget has a result, and no turn.
+  const isBounded = options.session.maxBudgetUsd !== undefined;
+  if (!isSound || isBounded || caller.interrupts > 0) return undefined;
   const results = frames.filter(({ type }) => type === "result").length;
-  return results === child.turns.length
-    ? undefined
-    : `there are ${results} results of ${child.turns.length} turns`;
+  const commands = caller.sent.filter(({ way }) => way === undefined).length;
+  const turns = child.turns.length + commands;
+  return results === turns ? undefined : `there are ${results} results of ${turns} turns`;
 }
 
 /** A session is introduced before anything is said of it. */
@@ -153,6 +158,7 @@ function printsLastWords({ frames, child }: History): string | undefined {
   let at = 0;
   for (const { type, subtype, is_error: isError, result } of frames as readonly JsonObject[]) {
     if (type !== "result" || subtype !== "success" || isError === true) continue;
+    if (String(result).startsWith("did /command")) continue;
     const found = said.indexOf(String(result), at);
     if (found < 0) return `"${result}" is printed, and the model did not say that then`;
     at = found + 1;
@@ -165,7 +171,9 @@ function printsEachTurn({ frames, child, end }: History): string | undefined {
   if (end === undefined || !["answered", "closed"].includes(end.ending.kind)) return undefined;
   const answered = child.turns.filter((turn) => turn.end === "answered").map(({ text }) => text);
   const printed = frames.filter(({ type }) => type === "result").map(({ result }) => result);
-  const missing = answered.find((text) => !printed.includes(text));
+  // A turn after which the budget is used up is told to be over it.
+  const overspent = frames.filter(({ subtype }) => subtype === "error_max_budget_usd").length;
+  const missing = answered.filter((text) => !printed.includes(text))[overspent];
   return missing === undefined ? undefined : `"${missing}" was answered, and is not printed`;
 }
 

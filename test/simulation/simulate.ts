@@ -13,7 +13,7 @@ import type { Phase } from "../../src/session/phase.ts";
 import type { WayIn } from "../../src/session/message.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { ArmedDeadlines } from "../frames/armed_deadlines.ts";
-import { Caller, type CallerPlan } from "./caller.ts";
+import { Caller, type CallerPlan, INITIALIZE } from "./caller.ts";
 import { Child, type ChildOptions } from "./child.ts";
 import type { Choices } from "./choices.ts";
 import { ChosenMoves } from "./moves.ts";
@@ -86,6 +86,9 @@ function chooseScenario(choices: Choices): Scenario {
   const maxTurns = choices.happens(100) ? 1 + choices.below(3) : undefined;
   const decides = isLong && choices.happens(700);
   const isDisplayed = choices.happens(300);
+  const maxBudgetUsd = choices.happens(100) ? 0.015 + 0.01 * choices.below(6) : undefined;
+  const budget = maxBudgetUsd === undefined ? {} : { maxBudgetUsd };
+  const isInitialized = isLong && choices.happens(200);
   return {
     conversation: {
       session: {
@@ -97,6 +100,7 @@ function chooseScenario(choices: Choices): Scenario {
         asksStatus: true,
         ...(isLong ? { conversation: true as const } : {}),
         ...(maxTurns === undefined ? {} : { maxTurns }),
+        ...budget,
         ...(isLong
           ? {
             caller: {
@@ -105,6 +109,7 @@ function chooseScenario(choices: Choices): Scenario {
               servers: [],
               callbacks,
               ...(decides ? { permissions: true as const } : {}),
+              ...(isInitialized ? { initialized: { id: INITIALIZE } } : {}),
             },
           }
           : {}),
@@ -117,6 +122,7 @@ function chooseScenario(choices: Choices): Scenario {
         ...(isLong ? { conversation: true as const } : {}),
         ...(isLong && choices.happens(300) ? { activity: true as const } : {}),
         ...(isLong && choices.happens(300) ? { replay: true as const } : {}),
+        ...(isLong && choices.happens(100) ? { mirrorPath: "/u/session.jsonl" } : {}),
         ...(callbacks.some(({ event }) => event === "PreToolUse")
           ? { callHooks: true as const }
           : {}),
@@ -125,21 +131,38 @@ function chooseScenario(choices: Choices): Scenario {
         limits: LIMITS,
         binary: "/bin/claude",
         ...(maxTurns === undefined ? {} : { maxTurns }),
+        ...budget,
       },
     },
     child: {
       hooks: [
         ...["Stop", "StopFailure", "SessionEnd", "PermissionRequest", "SessionStart"],
         ...(way === "stdin" ? [] : ["UserPromptSubmit"]),
-        ...(maxTurns !== undefined || isDisplayed ? ["PostToolBatch"] : []),
+        ...(maxTurns !== undefined || isDisplayed || "maxBudgetUsd" in budget
+          ? ["PostToolBatch"]
+          : []),
+        ...("maxBudgetUsd" in budget ? ["PreToolUse"] : []),
       ],
-      asking: ["PermissionRequest", "PostToolBatch", "SessionEnd", ...(isLong ? ["Stop"] : [])],
+      asking: [
+        "PermissionRequest",
+        "PostToolBatch",
+        "PreToolUse",
+        "SessionEnd",
+        ...(isLong ? ["Stop"] : []),
+      ],
       callbacks,
       ...(way === "stdin" ? { stdin: "message 1" } : {}),
       otherStopHooks: false,
       decides,
     },
-    caller: { way, messages: isLong ? 1 + choices.below(4) : 1, isRestless: choices.happens(300) },
+    caller: {
+      isInitialized,
+      isLate: isLong && choices.happens(100),
+      terms: LIMITS,
+      way,
+      messages: isLong ? 1 + choices.below(4) : 1,
+      isRestless: choices.happens(300),
+    },
   };
 }
 
@@ -204,10 +227,13 @@ export function simulate(
           ...(isUnused ? { unused: true as const } : {}),
         });
       }
-      case "consult":
+      case "consult": {
+        const { id, subtype, body } = part.request;
+        const response = subtype === "slash_command" ? { text: `did ${body["prompt"]}` } : {};
         return world.send("helper", world.takes("caller"), {
-          ...{ type: "consulted", id: part.request.id, said: { response: {} } },
+          ...{ type: "consulted", id, said: { response } },
         });
+      }
       default:
         return;
     }

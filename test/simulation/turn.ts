@@ -110,6 +110,7 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
       yield world.takes("answer");
       child.totalUsd += 0.01;
       child.apiDurationMs += 10;
+      child.change();
       if (move.kind === "hang") {
         child.isFaulty = true;
         if (speaker === main) partial = `half ${number}`;
