@@ -20,8 +20,6 @@ export interface ChildOptions {
   readonly callbacks: readonly CallbackHook[];
   /** The prompt on its fd 0. */
   readonly stdin?: string;
-  /** Whether other Stop hooks than ours exist, which may have the assistant go on. */
-  readonly otherStopHooks: boolean;
   /** Whether the caller is asked for permissions: without it, calls that need one are refused by a hook of ours. */
   readonly decides: boolean;
 }
@@ -192,16 +190,26 @@ export class Child {
     this.gate.open();
   }
 
-  /** Calls our hook of an event, and those of the caller; returns the first answer that says something. */
+  /**
+   * Calls our hook of an event, and those of the caller at the same time, and goes on once all have ended; returns the first
+   * answer that says something. Those of a turn that is stopped are ended with it.
+   */
   *callHook(event: string, payload: JsonObject): Generator<Wait, HookAnswer, void> {
-    let said: HookAnswer;
-    if (this.options.hooks.includes(event)) said = yield* this.#runHook(event, payload);
-    for (const [place, callback] of this.options.callbacks.entries()) {
-      if (callback.event !== event) continue;
-      const other = yield* this.#runHook(event, payload, place);
-      said = said?.reply === undefined && said?.veto === undefined ? other : said;
+    const places = this.options.callbacks.flatMap((callback, place) =>
+      callback.event === event ? [place] : []
+    );
+    const answers: HookAnswer[] = [];
+    const run = function* (this: Child, place?: number): Process {
+      answers.push(yield* this.#runHook(event, payload, place));
+    };
+    const hooks = [...(this.options.hooks.includes(event) ? [undefined] : []), ...places]
+      .map((place) => this.world.schedule.start(run.call(this, place), () => this.wake()));
+    try {
+      while (hooks.some(({ isOver }) => !isOver)) yield this.gate;
+    } finally {
+      for (const hook of hooks) hook.cancel();
     }
-    return said;
+    return answers.find((answer) => answer?.reply !== undefined || answer?.veto !== undefined);
   }
 
   *#runHook(event: string, told: JsonObject, callback?: number): Generator<Wait, HookAnswer, void> {
@@ -403,17 +411,21 @@ export class Child {
     this.#runStatusLine(this.world.takes("statusLine"));
   }
 
-  /** Runs its status line after so many milliseconds, unless that is asked for again before. */
+  /** Runs its status line after so many milliseconds, unless that is asked for again before it has told anything. */
   #runStatusLine(afterMs: number): void {
     const run = ++this.#statusLines;
     const { world } = this;
-    world.schedule.after(afterMs, () => {
-      if (run !== this.#statusLines || this.isGone) return;
-      const { totalUsd, apiDurationMs } = this;
-      world.send("hooks", world.takes("hook"), {
-        ...{ type: "cost", totalUsd, apiDurationMs, lines: { added: 0, removed: 0 }, limits: {} },
-        ranAt: EPOCH + world.now,
+    const unlessReplaced = (ms: number, then: () => void) =>
+      world.schedule.after(ms, () => {
+        if (run === this.#statusLines && !this.isGone) then();
       });
+    unlessReplaced(afterMs, () => {
+      const { totalUsd, apiDurationMs } = this;
+      unlessReplaced(world.takes("hook"), () =>
+        world.send("hooks", 0, {
+          ...{ type: "cost", totalUsd, apiDurationMs, lines: { added: 0, removed: 0 }, limits: {} },
+          ranAt: EPOCH + world.now,
+        }));
     });
   }
 

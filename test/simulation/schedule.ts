@@ -91,7 +91,9 @@ export class Schedule {
         return isOver;
       },
       cancel: () => {
+        if (isOver) return;
         isOver = true;
+        process.return();
       },
     };
   }

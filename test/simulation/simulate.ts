@@ -95,7 +95,8 @@ function chooseScenario(choices: Choices): Scenario {
         ...LIMITS,
         size: { rows: 50, cols: 220 },
         version: VERSION,
-        otherStopHooks: false,
+        // As the plan says of a caller's Stop hook (`src/run/plan/conversation_of.ts`).
+        otherStopHooks: callbacks.some(({ event }) => event === "Stop"),
         keptAtEnd: true,
         asksStatus: true,
         ...(isLong ? { conversation: true as const } : {}),
@@ -152,7 +153,6 @@ function chooseScenario(choices: Choices): Scenario {
       ],
       callbacks,
       ...(way === "stdin" ? { stdin: "message 1" } : {}),
-      otherStopHooks: false,
       decides,
     },
     caller: {
