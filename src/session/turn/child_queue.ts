@@ -52,9 +52,11 @@ function operated(state: SessionState, line: JsonObject): ChildQueue {
     length,
     noticed: queue.noticed && length > 0,
     woken: woken === undefined ? queue.woken : queue.woken.union(new Set([woken])),
-    // A subagent that ends takes what is left for it out too, before the result of its call. The result of any other call
-    // may be written after the child has gone on: only operations on the queue are written at once.
-    leftAt: queue.noticed && operation === "dequeue" && !isAgentAtWork(state)
+    // A subagent that ends takes what is left for it out too, before the result of its call: with the turn's end announced,
+    // none is left that its call waits for. The result of any call may be written after the child has gone on: only
+    // operations on the queue are written at once.
+    leftAt: queue.noticed && operation === "dequeue" &&
+        (state.phase === "settling" || !isAgentAtWork(state))
       ? Date.parse(asText(timestamp))
       : queue.leftAt,
   };

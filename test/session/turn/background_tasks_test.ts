@@ -123,6 +123,15 @@ Deno.test("task end that left the queue starts no turn", () => {
   assertEquals(nested.signals, ["SIGTERM"]);
 });
 
+Deno.test("unread launch of a subagent hides no next turn", () => {
+  const session = run({ version: VERSION }, PROMPT, BUSY, call("t", {}, "Agent"), enqueued("a"));
+  session.receive(stop("done"), IDLE, DEQUEUED, result({ isAsync: true, agentId: "a" }));
+  session.receive(answer("done"), COMPLETED);
+  assertEquals(session.signals, []);
+  session.receive(userLine(notification("a")));
+  assertEquals(session.turns, ["answered, unrecorded"]);
+});
+
 Deno.test("--drain-timeout bounds the wait for the child's queue", () => {
   for (const inputs of [[ENQUEUED, ...DONE, IDLE], [...DONE, IDLE, ENQUEUED]]) {
     const session = launched();
