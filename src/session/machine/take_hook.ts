@@ -64,7 +64,10 @@ export function takeHook(
       return act(next.state, [trace, ...next.effects]);
     }
     default: {
-      // Any hook of the turn proves that it is under way; SessionStart comes before it.
+      // A subagent in the background goes on when the turn that launched it is over.
+      const isOver = state.phase === "settling" || state.phase === "resting";
+      if (isOver && payload["agent_id"] !== undefined) return act(state, [trace]);
+      // Any other hook of the turn proves that it is under way; SessionStart comes before it.
       const next = event === "SessionStart" ? introduced(state) : began(state);
       return act(next.state, [trace, ...next.effects]);
     }

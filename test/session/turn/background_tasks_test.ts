@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { backgroundTasksOf, backgroundWaitMs } from "../../../src/session/turn/background_wait.ts";
 import { answer, call, COMPLETED, line, PROMPT, userLine } from "../lines.ts";
 import { CLOSED, message } from "../caller_inputs.ts";
+import type { HookPayload } from "../../../src/session/input.ts";
 import {
   BUSY,
   COST,
@@ -165,6 +166,18 @@ Deno.test("task end starts a turn after maxTurns, not after budget", () => {
   assertEquals(broke.turns, []);
   broke.receive(COMPLETED, IDLE, EXIT);
   assertEquals(broke.ending, { kind: "budget" });
+});
+
+Deno.test("subagent's hook takes back no announced end", () => {
+  const batch = (id: string, payload: HookPayload, at: number) => ({
+    ...hook("PostToolBatch", payload, id),
+    ranAt: at,
+  });
+  const session = launched({ maxTurns: 1 });
+  session.receive(batch("turn", {}, STOPPED_AT), COMPLETED);
+  session.receive(batch("agent", { agent_id: "a" }, STOPPED_AT + 100), ENQUEUED, DEQUEUED);
+  session.receive(NOTIFIED);
+  assertEquals(session.turns, ["max-turns, unrecorded"]);
 });
 
 Deno.test("closed conversation has the turn that a task end starts", () => {
