@@ -41,7 +41,14 @@ export function onHook(
   }
   const next = answer(state, call);
   const { ranAt } = call;
-  return next.state.phase === "settling" && ranAt !== undefined ? onAnnounced(next, ranAt) : next;
+  const isAnnounced = next.state.phase === "settling" &&
+    (state.phase !== "settling" || isOfTurnsEnd(call));
+  return isAnnounced && ranAt !== undefined ? onAnnounced(next, ranAt) : next;
+}
+
+/** Whether a hook tells of the turn itself what announces its end, where the turn settles then. */
+function isOfTurnsEnd({ event, payload }: HookCall): boolean {
+  return ENDS_OF_TURNS.includes(event) && payload["agent_id"] === undefined;
 }
 
 function answer(state: SessionState, call: HookCall): Step {
@@ -247,6 +254,9 @@ function withAllThatWaits({ state, effects }: Step): Step {
 
 /** What tells that a request was answered: its tools have returned, or it has called none. */
 const ENDS_OF_REQUESTS = ["PostToolBatch", "Stop"];
+
+/** What announces the end of a turn: the tools of its last answer may have returned. */
+const ENDS_OF_TURNS = [...ENDS_OF_REQUESTS, "StopFailure"];
 
 /** Counts the requests of the turn; subagents make requests of their own. */
 function countRequest(state: SessionState, payload: HookPayload): SessionState {

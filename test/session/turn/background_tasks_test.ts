@@ -175,7 +175,7 @@ Deno.test("subagent's hook takes back no announced end", () => {
   });
   const session = launched({ maxTurns: 1 });
   session.receive(batch("turn", {}, STOPPED_AT), COMPLETED);
-  session.receive(batch("agent", { agent_id: "a" }, STOPPED_AT + 100), ENQUEUED, DEQUEUED);
+  session.receive(ENQUEUED, DEQUEUED, batch("agent", { agent_id: "a" }, STOPPED_AT + 300));
   session.receive(NOTIFIED);
   assertEquals(session.turns, ["max-turns, unrecorded"]);
 });

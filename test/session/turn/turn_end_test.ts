@@ -110,6 +110,8 @@ Deno.test("idle status from before the Stop hook does not count", () => {
   assertEquals(late.state.version, "2.1.285");
   lastEnds(late, at(950, "busy"), at(1030));
   lastEnds(answered(), at(1030), ended);
+  // What the model says may be displayed after that.
+  lastEnds(answered(), ended, { ...hook("MessageDisplay"), ranAt: 1060 }, at(1030));
 });
 
 const ticks = ({ state }: Simulation) => [tickMs(state), tickMs(state, { isHeard: false })];
