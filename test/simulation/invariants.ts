@@ -48,12 +48,12 @@ function answersEachMessageOnce({ reports, state, caller, end }: History): strin
   return undefined;
 }
 
-/** Where nothing is stopped or given up, every turn of the child has one result. */
+/** Where nothing is stopped or given up, and the child does not crash amid a turn, every turn of it has one result. */
 function hasOneResultPerTurn({ frames, child, caller, end, options }: History): string | undefined {
   const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
   // What would cost more than the budget has a result, and no turn.
   const isBounded = options.session.maxBudgetUsd !== undefined;
-  if (!isSound || isBounded || caller.interrupts > 0) return undefined;
+  if (!isSound || isBounded || child.isFaulty || caller.interrupts > 0) return undefined;
   const results = frames.filter(({ type }) => type === "result").length;
   const commands = caller.sent.filter(({ way }) => way === undefined).length;
   const turns = child.turns.length + commands;
