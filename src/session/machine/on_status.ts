@@ -27,7 +27,8 @@ export function onStatus(
   if (isStale(state, told)) return stay(known);
   const next: SessionState = {
     ...known,
-    dialogKeys: status === "busy" ? 0 : state.dialogKeys,
+    // A dialog that stands there later is another one, which may ask the same.
+    ...(status === "busy" ? { dialogKeys: 0, screen: undefined } : {}),
     status: {
       status,
       ...(waitingFor === undefined ? {} : { waitingFor }),

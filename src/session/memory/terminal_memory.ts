@@ -13,7 +13,9 @@ export interface TerminalMemory {
   /** How many images have been put into files, and the number that the child has given to the last of them. */
   readonly images: { readonly placed: number; readonly number: number };
   /** The last screen looked at, what it asks, and since when it has asked that. */
-  readonly screen?: { readonly screen: Screen; readonly asks: string; readonly since: number };
+  readonly screen?:
+    | { readonly screen: Screen; readonly asks: string; readonly since: number }
+    | undefined;
   /** Keys pressed in dialogs since the child was busy last. */
   readonly dialogKeys: number;
   /** When the last of them was pressed. */

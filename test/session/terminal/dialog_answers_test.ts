@@ -195,6 +195,11 @@ Deno.test("permission that the hook denied in time gets no key", () => {
   session.receive(BUSY);
   session.wait(60_000);
   assertEquals([session.typed, session.signals], ["", []]);
+  // The next one asks the same, and its hook has as long.
+  session.draw(...PERMISSION);
+  session.receive(ASKS);
+  session.wait(9000);
+  assertEquals(session.typed, "");
 });
 
 const UNCHECKED = [
