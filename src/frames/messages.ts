@@ -33,6 +33,11 @@ export function awaitMessage(state: FramesState, message: Message): Told {
     : again;
 }
 
+/** Whether another message is the same one. */
+export function isSame({ text, uuid }: Message): (other: Message) => boolean {
+  return (other) => other.text === text && other.uuid === uuid;
+}
+
 /** Where a message with such a text waits; a command has another one, and what a plain run is given may have. */
 export function placeOf({ awaited, taken }: FramesState, text: string): number {
   const at = awaited.findIndex((message) => isTextOf(message, text));

@@ -173,7 +173,7 @@ export type Effect =
   | { readonly type: "leave-shell"; readonly id: string }
   /**
    * A turn is over, and the conversation goes on. What has not been `recorded` yet of it will be, before the next turn's
-   * prompt. `tickets` are those of its messages; `unwritten` are those whose lines are not waited for, and may still come.
+   * prompt. `tickets` are those of its messages; `unwritten` are those whose lines have not been read, and may still come.
    */
   | {
     readonly type: "turn";

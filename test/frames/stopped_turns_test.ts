@@ -294,6 +294,17 @@ Deno.test("two late messages of a stopped turn count once", () => {
   assertEquals(run.state.frames.results, 3);
 });
 
+Deno.test("a stopped turn without lines ends before the next", () => {
+  for (const run of [rested(), new StoppedRun(...START)]) {
+    const before = run.results;
+    run.hear(say("Two"), submit("Two"), status("busy"), say("Three"), INTERRUPT).wait(SOON_MS / 2);
+    run.hear(DRAWN, submit("Three"), prompt("Three"));
+    assertEquals(run.results, [...before, ABORTED]);
+    run.hear(said("third"), stop("third"), status("idle"), COMPLETED, COST);
+    assertEquals([run.results, run.phase], [[...before, ABORTED, "third"], "resting"]);
+  }
+});
+
 Deno.test("a late mark stops no other turn", () => {
   const run = rested().hear(message("Two"), ...taken("Two"), INTERRUPT, DRAWN, status("idle"));
   assertEquals(run.wait(SOON_MS).results, ["first", ABORTED]);

@@ -9,7 +9,7 @@ import {
   noticeIn,
   placesAmidAnswers,
 } from "./line_order.ts";
-import { parted, placeOf, tellMessage, tellTimed } from "../messages.ts";
+import { isSame, parted, placeOf, tellMessage, tellTimed } from "../messages.ts";
 import { runTurns } from "../turns/run_turns.ts";
 import { tellEarly } from "../turns/early_results.ts";
 import { begin, beginTurn } from "../telling/beginning.ts";
@@ -17,6 +17,7 @@ import { and, type FramesState, holdsLines, type Told, told } from "../telling/f
 import { chained, listOf } from "../../chain.ts";
 import { tellSubagentLine } from "../subagents/subagent_lines.ts";
 import { tellResult } from "../turns/tell_result.ts";
+import type { TurnEnd } from "../memory/turn_memory.ts";
 import { isTextOf, type Message } from "../../session/message.ts";
 import {
   blockedPrompt,
@@ -135,8 +136,11 @@ function tellLine(before: FramesState, entry: Entry): Told {
   const asked = timed === undefined ? askedIn(entry) : undefined;
   const place = asked === undefined ? -1 : placeOf(before, asked);
   const isNews = place >= 0 || timed !== undefined || notificationIn(entry) !== undefined;
-  // Where a result has been told and nothing was asked since, the end is that of the turn which this prompt begins.
-  if (end !== undefined && isPrompt(entry) && isNews && before.spoken && !before.rested) {
+  // Where a result has been told and nothing was asked since, the end may be that of the turn which this prompt begins.
+  const isNext = isNews && before.spoken && !before.rested;
+  if (
+    end !== undefined && isPrompt(entry) && (isNext || isOfLaterTurn(before, { end, place }))
+  ) {
     return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
   }
   if (isJoining(before, entry)) {
@@ -154,6 +158,18 @@ function tellLine(before: FramesState, entry: Entry): Told {
   const next = and(noticed, (state) => tellPlainLine(state, entry));
   const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;
   return isOver ? and(next, (state) => tellResult({ ...state, ended }, end)) : next;
+}
+
+/**
+ * Whether the message of a prompt at a place is none of a turn that has ended, whose own prompts have not all been read.
+ * Claude Code writes prompts in their order, and nothing of a turn that is stopped while the hooks of its prompt run.
+ */
+function isOfLaterTurn(
+  { awaited }: FramesState,
+  { end: { unwritten = [] }, place }: { readonly end: TurnEnd; readonly place: number },
+): boolean {
+  const message = awaited[place];
+  return message !== undefined && unwritten.length > 0 && !unwritten.some(isSame(message));
 }
 
 /**

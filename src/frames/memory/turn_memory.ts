@@ -20,7 +20,7 @@ export interface TurnEnd {
   readonly at: number;
   /** Tickets of the messages that it answers, as far as the session knows them. */
   readonly tickets?: readonly string[];
-  /** Those of its messages whose lines may still come, behind its result. */
+  /** Those of its messages whose lines had not been read by then. */
   readonly unwritten?: readonly Message[];
   /** What the child had cost by then, as its status line told. */
   readonly cost?: Spent | undefined;

@@ -1,6 +1,5 @@
-import type { Message } from "../../session/message.ts";
 import { endAnswers } from "../live/live_answers.ts";
-import { parted, tellMessage, tellOver } from "../messages.ts";
+import { isSame, parted, tellMessage, tellOver } from "../messages.ts";
 import { begin, beginTurn } from "../telling/beginning.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { ToldAhead, TurnEnd } from "../memory/turn_memory.ts";
@@ -45,10 +44,6 @@ function tellUnwritten(before: FramesState, { unwritten = [], at }: TurnEnd): To
   );
   const { lifecycle, others } = parted(frames);
   return and(and(told(state, lifecycle), begin), (state) => told(state, others));
-}
-
-function isSame({ text, uuid }: Message): (other: Message) => boolean {
-  return (other) => other.text === text && other.uuid === uuid;
 }
 
 function aheadOf(

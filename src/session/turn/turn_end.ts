@@ -40,7 +40,7 @@ export function overTurn(
   }
   const { ending: _, ...rest } = awaitsWakeup ? withAwaitedWakeup(state) : state;
   const isNext = state.sent.length > 0;
-  const unwritten = recorded ? unwrittenMessages(state) : [];
+  const unwritten = unwrittenMessages(state);
   const after: SessionState = {
     ...rest,
     ...NO_TURN,
