@@ -191,8 +191,8 @@ export class Child {
   }
 
   /**
-   * Calls our hook of an event, and those of the caller at the same time, and goes on once all have ended; returns the first
-   * answer that says something. Those of a turn that is stopped are ended with it.
+   * Calls our hook of an event, and those of the caller at the same time, and goes on once all have ended; returns the answer
+   * that forbids to go on, or else the first that says something. Hooks of a turn that is stopped are ended with it.
    */
   *callHook(event: string, payload: JsonObject): Generator<Wait, HookAnswer, void> {
     const places = this.options.callbacks.flatMap((callback, place) =>
@@ -209,7 +209,8 @@ export class Child {
     } finally {
       for (const hook of hooks) hook.cancel();
     }
-    return answers.find((answer) => answer?.reply !== undefined || answer?.veto !== undefined);
+    return answers.find((answer) => answer?.reply?.["continue"] === false) ??
+      answers.find((answer) => answer?.reply !== undefined || answer?.veto !== undefined);
   }
 
   *#runHook(event: string, told: JsonObject, callback?: number): Generator<Wait, HookAnswer, void> {

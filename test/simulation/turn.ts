@@ -362,7 +362,7 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
     line({
       ...{ type: "system", subtype: "stop_hook_summary", hookCount: 1 },
       ...{ hookErrors: isBlocked ? ["No."] : [], failedHookErrorIndexes: [] },
-      preventedContinuation: false,
+      preventedContinuation: answer?.reply?.["continue"] === false,
     });
     if (isBlocked) return false;
     line({ type: "system", subtype: "turn_duration", durationMs: 1 });
