@@ -82,9 +82,8 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
 
   function* process(): Process {
     child.setStatus("busy");
-    if (record.kind === "prompt") {
-      for (const prompt of record.prompts) yield* child.callHook("UserPromptSubmit", { prompt });
-    }
+    // For the ends of tasks too: 2.1.332 calls the hook with the notification, before it writes that down.
+    for (const prompt of record.prompts) yield* child.callHook("UserPromptSubmit", { prompt });
     child.writeLines(record.prompts.map(() => lines.note(queueFields("dequeue", world.now))));
     if (record.kind === "wakeup") line({ type: "system", subtype: "scheduled_task_fire" });
     const origin = record.kind === "task" ? "task-notification" : "human";
