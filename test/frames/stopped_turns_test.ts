@@ -294,14 +294,24 @@ Deno.test("two late messages of a stopped turn count once", () => {
   assertEquals(run.state.frames.results, 3);
 });
 
-Deno.test("a stopped turn without lines ends before the next", () => {
-  for (const run of [rested(), new StoppedRun(...START)]) {
-    const before = run.results;
-    run.hear(say("Two"), submit("Two"), status("busy"), say("Three"), INTERRUPT).wait(SOON_MS / 2);
-    run.hear(DRAWN, submit("Three"), prompt("Three"));
-    assertEquals(run.results, [...before, ABORTED]);
-    run.hear(said("third"), stop("third"), status("idle"), COMPLETED, COST);
-    assertEquals([run.results, run.phase], [[...before, ABORTED, "third"], "resting"]);
+Deno.test("a stop during the prompt's hook ends only its message", () => {
+  const ticketed = (text: string) => message(text, { ticket: text });
+  for (const before of [[], ["first"]]) {
+    // Claude Code 2.1.330 writes nothing of a prompt whose hooks were running when Escape was pressed.
+    const begin = () => {
+      const run = before.length === 0 ? new StoppedRun(...START) : rested();
+      run.hear(ticketed("Two"), submit("Two"), status("busy"), ticketed("Three"), INTERRUPT);
+      return run.wait(SOON_MS / 2).hear(DRAWN);
+    };
+    const streams = [
+      [submit("Three"), prompt("Three"), said("third"), stop("third"), COMPLETED],
+      [status("idle"), status("busy"), status("idle")],
+    ];
+    tryOrders(begin, streams, (run, order) => {
+      assertEquals(run.wait(SOON_MS, 3).results, [...before, ABORTED, "third"], order);
+      const tickets = run.of("report").map(({ report }) => report.tickets ?? []);
+      assertEquals(tickets.slice(before.length), [["Two"], ["Three"]], order);
+    });
   }
 });
 
