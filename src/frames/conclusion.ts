@@ -12,6 +12,7 @@ import { type ConversationStep, withReports } from "./conversation_step.ts";
 import { isAheadOfSubagent } from "./lines/held_turns.ts";
 import { tellOver } from "./messages.ts";
 import { tellEnd } from "./tell_end.ts";
+import type { Report } from "./result/report.ts";
 import { reportTurns } from "./turns/report_turns.ts";
 
 /** Says what is left to say, and what became of the run. */
@@ -35,7 +36,9 @@ export function conclude(
   });
   const told = withReports({ ...state, frames: last.state }, last.frames);
   if (end.ending.kind === "closed" || isRenewed) {
-    return { ...told, effects: [...told.effects, { ...end, frames: [] }] };
+    const report = reportWithTasks(told.state, at);
+    const last = { ...end, frames: [], ...(report === undefined ? {} : { report }) };
+    return { ...told, effects: [...told.effects, last] };
   }
   const { ahead, behind } = tellOver(told.state.frames, { stopped: end.ending.kind === "aborted" });
   const { state: reported, frames: results, report } = reportTurns(ahead.state, {
@@ -51,6 +54,18 @@ export function conclude(
       { ...end, frames: [...ahead.frames, ...results, ...over.frames], report },
     ],
   };
+}
+
+/**
+ * Reports a turn that was over but for its tasks in the background, and whose result has been told: no further Stop hook
+ * tells of it once the child is replaced.
+ */
+function reportWithTasks({ session, frames }: ConversationState, at: number): Report | undefined {
+  const { waits, backgroundStop: stop, taken } = session;
+  return waits && stop !== undefined
+    ? reportTurns(frames, { ending: { kind: "answered", stop }, at, tickets: ticketsOf(taken) })
+      .report
+    : undefined;
 }
 
 /** Whether the transcript has all that is ever in it, and what is told of it needs no more. */

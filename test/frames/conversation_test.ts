@@ -218,6 +218,30 @@ Deno.test("turns that the run's end started are not counted", () => {
   }
 });
 
+Deno.test("child replaced during a background task reports its turn", () => {
+  const run = new ConversationRun({
+    session: { conversation: true, version: VERSION },
+    frames: { conversation: true },
+  });
+  const say = (text: string): News => ({
+    type: "message",
+    message: { text, way: "rendezvous", ticket: text },
+  });
+  const change = { id: "r", subtype: "set_permission_mode", body: { mode: "plan" } };
+  const task = { id: "b", type: "shell" };
+  run.give({ type: "spawned" }, { type: "reachable" }, IDLE, say("One"));
+  run.give({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "One" } });
+  run.push(prompt("One"), text("started"));
+  const payload = { last_assistant_message: "started", background_tasks: [task] };
+  run.give({ type: "hook", event: "Stop", payload });
+  run.push(OVER);
+  run.give({ type: "control", request: change }, say("Two"), ended(143));
+  const [report, ...others] = run.of("report").map(({ report }) => report);
+  assertEquals([report?.tickets, report?.result.result, others], [["One"], "started", []]);
+  assertEquals(run.of("end")[0]?.ending.kind, "renewed");
+  assertEquals(fieldsOf(run.frames, "result", "result"), [["started"]], "it is not told again");
+});
+
 Deno.test("lines of other runs are not printed", () => {
   const old = entryOf(text("old", { uuid: "old", entrypoint: "cli" }));
   const run = new OneRun();
