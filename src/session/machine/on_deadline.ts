@@ -7,7 +7,7 @@ import { backgroundTasksOf } from "../turn/background_wait.ts";
 import { enterAgainUnlessAsked } from "../turn/beginning.ts";
 import { givenUp, isFollowed } from "../turn/child_queue.ts";
 import { announced, answerEndHook, end, interrupt, remind } from "../turn/ending.ts";
-import { handToChild, renewEarly } from "../turn/handing_over.ts";
+import { handToChild, isAtRest, renewEarly } from "../turn/handing_over.ts";
 import { isLost, sayAgain } from "../turn/lost_prompt.ts";
 import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
@@ -85,7 +85,7 @@ export function onDeadline(
     case "task":
       return onTaskDue(state);
     case "drain":
-      if (state.phase === "resting") return handToChild(givenUp(state));
+      if (isAtRest(state)) return handToChild(givenUp(state));
       return isWaitedFor(state) || isAtHooks(state)
         ? act(state, [deadline("drain", state.options.drainTimeoutMs)])
         : overInAnyCase(state);

@@ -110,9 +110,10 @@ export function isFollowed(state: SessionState): boolean {
 
 /** Whether the child has taken that out of its queue after the turn, whose prompt is still to be read. */
 export function isNextTaken(
-  { phase, announcedAt, options, childQueue: { leftAt } }: SessionState,
+  { phase, waits, announcedAt, options, childQueue: { leftAt } }: SessionState,
 ): boolean {
-  if (leftAt === undefined || (phase === "working" && options.hookless !== true)) return false;
+  const isUnderWay = phase === "working" && !waits && options.hookless !== true;
+  if (leftAt === undefined || isUnderWay) return false;
   return announcedAt === undefined || !(leftAt < announcedAt);
 }
 

@@ -64,14 +64,14 @@ export function handToChild(state: SessionState): Step {
   if (changes !== undefined && (next.way !== undefined || next.hasContext)) {
     const { hasContext: _, ...message } = next;
     const untaken = { ...state, queue: [message, ...queue] };
-    return atRest ? end(untaken, { kind: "renewed", changes }) : stay(state);
+    return atRest ? renew(state, { changes, untaken }) : stay(state);
   }
   switch (next.way) {
     case undefined: {
       if (!atRest) return stay(state);
       if (next.settled.kind === "asked") {
         return changes !== undefined && needsNewChild(changes) && !next.settled.clears
-          ? end(state, { kind: "renewed", changes })
+          ? renew(state, { changes })
           : askCommand(state, next);
       }
       if (!hasIntroduced(state)) return act(state, [deadline("servers", HOLD_MS)]);
@@ -104,6 +104,24 @@ export function handToChild(state: SessionState): Step {
       return act(further.state, [deliver(next), ...further.effects]);
     }
   }
+}
+
+/**
+ * Replaces a child that rests, unless it is about to go on with what is in its queue: the turn of that comes first.
+ *
+ * @param options.untaken the state that the next child goes on with
+ */
+function renew(
+  state: SessionState,
+  { changes, untaken = state }: {
+    readonly changes: ChildChanges;
+    readonly untaken?: SessionState;
+  },
+): Step {
+  if (state.sent.length > 0) return stay(state);
+  return isFollowed(state)
+    ? act(state, [overWhenFollowed(state)])
+    : end(untaken, { kind: "renewed", changes });
 }
 
 /**
@@ -193,7 +211,7 @@ function unaffordable(prompt: Prompt): Message {
 }
 
 /** Whether the child waits for a message: nothing is under way but what runs in the background. */
-function isAtRest({ phase, waits, status }: SessionState): boolean {
+export function isAtRest({ phase, waits, status }: SessionState): boolean {
   return phase === "resting" || (phase === "working" && waits && status?.status !== "waiting");
 }
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { backgroundTasksOf, backgroundWaitMs } from "../../../src/session/turn/background_wait.ts";
 import { answer, call, COMPLETED, line, PROMPT, userLine } from "../lines.ts";
-import { CLOSED, message } from "../caller_inputs.ts";
+import { caller, CLOSED, message, request } from "../caller_inputs.ts";
 import type { HookPayload } from "../../../src/session/input.ts";
 import {
   BUSY,
@@ -131,6 +131,27 @@ Deno.test("unread launch of a subagent hides no next turn", () => {
   assertEquals(session.signals, []);
   session.receive(userLine(notification("a")));
   assertEquals(session.turns, ["answered, unrecorded"]);
+});
+
+Deno.test("child that goes on with a task is replaced later", () => {
+  const change = request("set_permission_mode", { mode: "plan" });
+  const waiting = (...queued: readonly Given[]) => {
+    const session = rested({ caller: caller({ permissionMode: "default" }) });
+    session.receive(message("one"), submit("one"), BUSY, userLine("one"), LAUNCHED, answer("done"));
+    session.receive(stop("done", STOPPED_AT, SHELL), COMPLETED, change, ...queued, message("two"));
+    return session;
+  };
+  assertEquals(waiting().exit()?.kind, "renewed");
+  const queued = waiting(ENQUEUED);
+  assertAfter(10_000, queued, "signals", [[], ["SIGTERM"]]);
+  for (const seen of [[ENQUEUED], [ENQUEUED, DEQUEUED]]) {
+    const session = waiting(...seen);
+    session.receive(submit(notification()), DEQUEUED, NOTIFIED);
+    session.wait(60_000);
+    assertEquals(session.signals, []);
+    session.receive(answer("again"), stop("again", STOPPED_AT + 1000), COMPLETED, IDLE, COST);
+    assertEquals([session.turns.length, session.exit()?.kind], [1, "renewed"]);
+  }
 });
 
 Deno.test("--drain-timeout bounds the wait for the child's queue", () => {
