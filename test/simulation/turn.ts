@@ -75,7 +75,7 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
   const { world, lines } = child;
   const { choices } = world;
   let isWritten = false;
-  let partial: string | undefined;
+  let partial: { readonly id: string; readonly text: string } | undefined;
   const agents: Running[] = [];
   const line = (fields: JsonObject) => child.write(lines.line(world.now, fields));
   const main: Speaker = { kind: "turn", line, about: {}, open: new Map(), text: "" };
@@ -112,7 +112,7 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
       child.change();
       if (move.kind === "hang") {
         child.isFaulty = true;
-        if (speaker === main) partial = `half ${number}`;
+        if (speaker === main) partial = { id, text: `half ${number}` };
         for (;;) yield 36_000_000;
       }
       if (move.kind === "failure") return yield* fail(speaker, id);
@@ -128,7 +128,7 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
         continue;
       }
       if (move.isWordy) say("tool_use");
-      const end = yield* useTools(speaker, id, move.calls);
+      const end = yield* useTools(speaker, { ...move, id, number });
       if (end !== undefined) return end;
       if (speaker === main) join();
     }
@@ -161,13 +161,17 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
   /** Makes calls and carries them out; returns how the turn has ended with them, if it has. */
   function* useTools(
     speaker: Speaker,
-    id: string,
-    moves: readonly CallMove[],
+    { id, number, calls: moves }: {
+      readonly id: string;
+      /** That of the request: a subagent at the same time makes others. */
+      readonly number: number;
+      readonly calls: readonly CallMove[];
+    },
   ): Generator<Wait, End | undefined, void> {
     const calls = moves.map((move, at): Call => ({
       ...move,
-      id: `toolu-${child.requests}-${at}`,
-      input: inputOf(move, `${child.requests}.${at}`),
+      id: `toolu-${number}-${at}`,
+      input: inputOf(move, `${number}.${at}`),
     }));
     for (const { id: callId, tool, input } of calls) {
       speaker.line(
@@ -375,7 +379,7 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
       for (const agent of agents) agent.cancel();
       if (!isWritten) return;
       if (partial !== undefined) {
-        line(answerFields(`msg-${child.requests}`, { type: "text", text: partial }, null));
+        line(answerFields(partial.id, { type: "text", text: partial.text }, null));
       }
       const isForTool = main.open.size > 0;
       for (const call of main.open.values()) finish(main, call, REJECTED, { isError: true });
