@@ -141,8 +141,10 @@ export class Caller {
       return this.#tell({ ...{ text: `/command ${number}`, settled }, ...idsOf(number) });
     }
     const priority = choices.pick<Priority>(["next", "next", "next", "now", "later"]);
+    const isExpanded = way !== "stdin" && choices.happens(50);
     const message: Message = {
       ...{ text: `message ${number}`, way, ...idsOf(number) },
+      ...(isExpanded ? { text: `/greet ${number}`, command: "/greet" } : {}),
       ...(priority === "next" || this.plan.way !== "rendezvous" ? {} : { priority }),
     };
     this.#tell(message);

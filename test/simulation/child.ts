@@ -7,8 +7,16 @@ import type { Entry } from "../../src/transcript/entry.ts";
 import { EPOCH, LineMaker, MODEL, queueFields, SESSION, VERSION } from "./lines.ts";
 import { Gate, type Process, type Running, type Wait } from "./schedule.ts";
 import type { Moves } from "./moves.ts";
-import { runTurn, type TurnKind } from "./turn.ts";
+import { runTurn, type Turn, type TurnKind } from "./turn.ts";
 import type { World } from "./world.ts";
+
+/** A dialog before the input box (the recordings `dialog-settings-warning` and `dialogs-at-start`). */
+export interface StartDialog {
+  readonly words: readonly string[];
+  readonly choices: readonly string[];
+  /** The place of the choice that is selected at first. */
+  readonly selected: number;
+}
 
 /** How a simulated child is started. */
 export interface ChildOptions {
@@ -22,6 +30,14 @@ export interface ChildOptions {
   readonly stdin?: string;
   /** Whether the caller is asked for permissions: without it, calls that need one are refused by a hook of ours. */
   readonly decides: boolean;
+  /** The dialogs before its input box, each of which Enter closes (the recordings `dialog-…`). */
+  readonly dialogs?: readonly StartDialog[];
+  /** Why its input box never appears (the recordings `dialog-configuration-error` and `first-start-offline`). */
+  readonly startFault?: "configuration" | "offline";
+  /** Whether it is seen what its shells write (the recording `shell-output`). */
+  readonly isHeard?: true;
+  /** Whether it is seen what the API streams (the recording `exact-stream`). */
+  readonly isStreamed?: true;
 }
 
 /** What the model did in a turn, as the child knows it: what a result has to say. */
@@ -49,7 +65,12 @@ export type HookAnswer = Pick<Answer, "reply" | "veto"> | undefined;
 interface Queued {
   readonly kind: TurnKind;
   readonly text: string;
+  /** Whether a line tells of it: none does of a prompt that was typed, or that was on fd 0 (the recordings `paste` and `answer`). */
+  readonly isNoted?: true;
 }
+
+/** The choice of a dialog that ends Claude Code. */
+export const EXIT_CHOICE = "No, exit";
 
 /** How long Claude Code waits for the hooks of its end, in milliseconds (`END_TIMEOUT_S`). */
 const END_HOOK_MS = 1500;
@@ -86,8 +107,16 @@ export class Child {
   #status = "";
   #box = "";
   #buffer: Entry[] = [];
-  #turn: { readonly running: Running; readonly interrupt: () => void } | undefined;
+  #turn: (Omit<Turn, "process"> & { readonly running: Running }) | undefined;
   #isFlushing = false;
+  /** Whether it has come to its input box. */
+  #hasStarted = false;
+  /** Whether the hooks of its start are done with. */
+  #isReady = false;
+  /** Moves the caret of a dialog that has one. */
+  #moveCaret: ((step: number) => void) | undefined;
+  /** Whether its dialog waits for a key. */
+  #isAsking = false;
   #leaving: Running | undefined;
   #statusLines = 0;
   readonly #hangsAtEnd: boolean;
@@ -108,12 +137,20 @@ export class Child {
     world.send("driver", 0, { type: "reachable" });
     yield world.takes("screen");
     this.draw("Welcome");
+    if (this.options.startFault === "offline") return this.crash(1);
+    for (const dialog of this.options.dialogs ?? []) {
+      yield* this.#showStartDialog(dialog);
+      yield world.takes("screen");
+      if (this.isGone) return;
+    }
     yield world.takes("screen");
+    if (this.isGone) return;
+    this.#hasStarted = true;
     this.setStatus("idle");
     this.#runStatusLine(0);
-    if (this.isGone) return;
-    yield* this.callHook("SessionStart", { source: "startup", model: MODEL });
+    world.schedule.start(this.#callStartHook());
     if (this.options.stdin !== undefined) {
+      yield world.takes("screen");
       this.queue.push({ kind: "prompt", text: this.options.stdin });
     }
     while (!this.isGone) {
@@ -123,6 +160,46 @@ export class Child {
       }
       yield* this.#takeTurn();
     }
+  }
+
+  *#callStartHook(): Process {
+    yield* this.callHook("SessionStart", { source: "startup", model: MODEL });
+    this.#isReady = true;
+    this.wake();
+  }
+
+  /** Waits until its start is complete: a turn is `busy` before that, and makes no request (the recording `structured`). */
+  *waitForStart(): Process {
+    while (!this.#isReady && !this.isGone) yield this.gate;
+  }
+
+  /** Shows a dialog until Enter takes one of its choices. */
+  *#showStartDialog({ words, choices, selected }: StartDialog): Process {
+    let place = selected;
+    const screen = (): Screen => ({
+      lines: [
+        ...words,
+        ...choices.map((choice, at) => `${at === place ? "❯" : " "} ${at + 1}. ${choice}`),
+        "Enter to confirm · Esc to cancel",
+      ],
+      cursor: { row: words.length + place + 1, col: 1 },
+    });
+    this.#moveCaret = (step) => {
+      place = Math.min(Math.max(place + step, 0), choices.length - 1);
+      this.dialog = screen();
+      this.draw("❯");
+    };
+    yield* this.showDialog(screen());
+    this.#moveCaret = undefined;
+    if (choices[place] === EXIT_CHOICE) this.crash(1);
+  }
+
+  /** Shows a dialog until Enter closes it. */
+  *showDialog(screen: Screen): Process {
+    this.dialog = screen;
+    this.#isAsking = true;
+    this.draw("?");
+    while (this.#isAsking && !this.isGone) yield this.gate;
   }
 
   /** Carries out the turn of what waits in the queue: prompts that follow each other make one, the end of a task its own. */
@@ -138,14 +215,15 @@ export class Child {
       text: "",
     };
     this.turns.push(record);
-    const turn = runTurn(this, record);
+    const noted = taken.filter(({ isNoted }) => isNoted).length;
+    const turn = runTurn(this, record, noted);
     const running = this.world.schedule.start(turn.process, () => this.wake());
-    this.#turn = { running, interrupt: turn.interrupt };
+    this.#turn = { running, interrupt: turn.interrupt, isStopping: turn.isStopping };
     this.world.schedule.start(this.#spin(running));
     while (!running.isOver) yield this.gate;
     this.#turn = undefined;
     if (this.isGone) return;
-    this.setStatus(this.tasks.size > 0 ? "shell" : "idle");
+    this.setStatus(this.#restingStatus);
     this.#runStatusLine(this.world.takes("statusLine"));
     yield this.world.takes("hookEnd");
   }
@@ -158,7 +236,21 @@ export class Child {
   /** Ends a task in the background, of which the model is told in a turn of its own. */
   endTask(id: string, notification: string): void {
     if (!this.tasks.delete(id) || this.isGone) return;
-    this.enqueue("task", notification);
+    if (this.#turn !== undefined) return this.enqueue("task", notification);
+    const status = this.#restingStatus;
+    this.setStatus(status);
+    if (status !== "idle") return this.enqueue("task", notification);
+    // Claude Code is idle for some milliseconds before the next turn (the recording `background`).
+    this.world.schedule.after(this.world.takes("hookEnd"), () => {
+      if (!this.isGone) this.enqueue("task", notification);
+    });
+  }
+
+  /** What its status is without a turn: `busy` as long as subagents work (the recording `background-subagents`). */
+  get #restingStatus(): string {
+    const types = [...this.tasks.values()].map(({ type }) => type);
+    if (types.includes("subagent")) return "busy";
+    return types.length > 0 ? "shell" : "idle";
   }
 
   /** Runs something that goes on when a turn is interrupted. */
@@ -256,7 +348,7 @@ export class Child {
 
   /** Puts something into its queue, which is written down at once (2.1.330). */
   enqueue(kind: TurnKind, text: string): void {
-    this.queue.push({ kind, text });
+    this.queue.push({ kind, text, isNoted: true });
     this.writeLines([this.lines.note(queueFields("enqueue", this.world.now, text))]);
     this.wake();
   }
@@ -266,8 +358,8 @@ export class Child {
     const text = new TextDecoder().decode(bytes);
     this.world.schedule.after(this.world.takes("key"), () => {
       if (this.isGone) return;
-      // deno-lint-ignore no-control-regex
-      const keys = /\x1b\[200~([^]*?)\x1b\[201~|\x1b\[[?\d;]*[a-z]|[^]/gu;
+      // deno-lint-ignore no-control-regex -- keys are control characters
+      const keys = /\x1b\[200~([^]*?)\x1b\[201~|\x1b\[[?\d;]*[A-Za-z]|[^]/gu;
       for (const [key, paste] of text.matchAll(keys)) this.#press(key, paste);
     });
   }
@@ -276,6 +368,13 @@ export class Child {
     if (paste !== undefined) {
       this.#box += paste;
       this.draw(paste);
+    } else if (key === "\x1b[A" || key === "\x1b[B") {
+      this.#moveCaret?.(key === "\x1b[A" ? -1 : 1);
+    } else if (key === "\r" && this.#isAsking) {
+      this.#isAsking = false;
+      this.dialog = undefined;
+      this.#box = "";
+      this.wake();
     } else if (key === "\r") {
       if (this.#box.trim() !== "") this.queue.push({ kind: "prompt", text: this.#box });
       this.#box = "";
@@ -298,6 +397,7 @@ export class Child {
     this.dialog = undefined;
     const turn = this.#turn;
     if (turn === undefined || turn.running.isOver) return;
+    this.#isAsking = false;
     turn.running.cancel();
     turn.interrupt();
     this.wake();
@@ -312,6 +412,9 @@ export class Child {
       this.#buffer = [];
       return this.#exit({ kind: "signaled", signal: 9, name: "SIGKILL" });
     }
+    if (this.options.startFault === "configuration") {
+      return this.#exit({ kind: "signaled", signal: 15, name: "SIGTERM" });
+    }
     // On a busy machine Claude Code took no notice of the first SIGTERM once in some 1,000 runs (src/session/turn/ending.ts):
     // here that is more frequent.
     if (this.#leaving !== undefined || world.choices.happens(10)) return;
@@ -322,14 +425,16 @@ export class Child {
     const { world } = this;
     yield world.takes("exit");
     if (this.isGone) return;
-    this.#turn?.running.cancel();
-    this.write(this.lines.note({ type: "cost-state", sessionId: SESSION }));
+    // Lines of its end are still written (the recording `offline`).
+    if (!this.#turn?.isStopping()) this.#turn?.running.cancel();
+    // There is none at a dialog of the start (the recording `dialog-first-start`).
+    if (this.#hasStarted) this.write(this.lines.note({ type: "cost-state", sessionId: SESSION }));
     yield* this.callHook("SessionEnd", { reason: "other" });
     // A child that hangs has to be killed.
     while (!this.isGone && this.#hangsAtEnd) yield this.gate;
     yield world.takes("exit");
     if (this.isGone) return;
-    this.#flush();
+    this.flush();
     this.#exit({ kind: "exited", code: 143 });
   }
 
@@ -381,7 +486,7 @@ export class Child {
     this.#buffer.push(...entries);
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    this.world.schedule.after(this.world.takes("flush"), () => this.#flush());
+    this.world.schedule.after(this.world.takes("flush"), () => this.flush());
   }
 
   /** Writes a line of a subagent's transcript. */
@@ -395,13 +500,31 @@ export class Child {
     );
   }
 
+  /** Writes lines about a request, which wait for no others: they may come before earlier ones (the recording `structured`). */
+  writeNotes(entries: readonly Entry[]): void {
+    this.world.schedule.after(this.world.takes("note"), () => {
+      if (!this.isGone) this.writeLines(entries);
+    });
+  }
+
   /** Writes lines at once, before those that are collected. */
   writeLines(entries: readonly Entry[]): void {
     const inputs = entries.map((entry) => ({ type: "transcript", entry } as const));
     this.world.send("lines", 1, ...inputs, { type: "read" });
   }
 
-  #flush(): void {
+  /** Whether it is on its way out. */
+  get isLeaving(): boolean {
+    return this.#leaving !== undefined;
+  }
+
+  /** The lines that are collected. */
+  get collected(): readonly Entry[] {
+    return this.#buffer;
+  }
+
+  /** Writes the lines that are collected. */
+  flush(): void {
     this.#isFlushing = false;
     const lines = this.#buffer.splice(0);
     if (lines.length > 0) this.writeLines(lines);

@@ -14,7 +14,7 @@ import type { WayIn } from "../../src/session/message.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { ArmedDeadlines } from "../frames/armed_deadlines.ts";
 import { Caller, type CallerPlan, INITIALIZE } from "./caller.ts";
-import { Child, type ChildOptions } from "./child.ts";
+import { Child, type ChildOptions, EXIT_CHOICE, type StartDialog } from "./child.ts";
 import type { Choices } from "./choices.ts";
 import { ChosenMoves } from "./moves.ts";
 import { EPOCH, SESSION, VERSION } from "./lines.ts";
@@ -69,6 +69,25 @@ const CALLBACKS: readonly CallbackHook[] = [
   { event: "UserPromptSubmit", id: "hook_2" },
 ];
 
+/** The dialogs at the start that a world may have, as `fixtures/recordings/dialogs` has them. */
+const DIALOGS: readonly [StartDialog, ...StartDialog[]] = [
+  {
+    words: ["Quick safety check: Is this a project you trust?", "Security guide"],
+    choices: ["Yes, I trust this folder", EXIT_CHOICE],
+    selected: 0,
+  },
+  {
+    words: ["Quick safety check: Is this a project you trust?", "Security guide"],
+    choices: [EXIT_CHOICE, "Yes, I trust this folder"],
+    selected: 0,
+  },
+  {
+    words: ["Settings Warning", "the rest of the file is in effect"],
+    choices: ["Fix with Claude", "Continue"],
+    selected: 1,
+  },
+];
+
 /** What kind of run is simulated. */
 interface Scenario {
   readonly conversation: ConversationOptions;
@@ -89,6 +108,11 @@ function chooseScenario(choices: Choices): Scenario {
   const maxBudgetUsd = choices.happens(100) ? 0.015 + 0.01 * choices.below(6) : undefined;
   const budget = maxBudgetUsd === undefined ? {} : { maxBudgetUsd };
   const isInitialized = isLong && choices.happens(200);
+  const isHeard = choices.happens(100);
+  const dialogs = Array.from(
+    { length: choices.happens(50) ? 1 + choices.below(2) : 0 },
+    () => choices.pick(DIALOGS),
+  );
   return {
     conversation: {
       session: {
@@ -124,6 +148,8 @@ function chooseScenario(choices: Choices): Scenario {
         ...(isLong && choices.happens(300) ? { activity: true as const } : {}),
         ...(isLong && choices.happens(300) ? { replay: true as const } : {}),
         ...(isLong && choices.happens(100) ? { mirrorPath: "/u/session.jsonl" } : {}),
+        ...(isDisplayed ? { partial: true as const } : {}),
+        ...(isHeard ? { shellOutput: "joined" as const } : {}),
         ...(callbacks.some(({ event }) => event === "PreToolUse")
           ? { callHooks: true as const }
           : {}),
@@ -143,6 +169,7 @@ function chooseScenario(choices: Choices): Scenario {
           ? ["PostToolBatch"]
           : []),
         ...("maxBudgetUsd" in budget ? ["PreToolUse"] : []),
+        ...(isDisplayed ? ["MessageDisplay"] : []),
       ],
       asking: [
         "PermissionRequest",
@@ -154,6 +181,9 @@ function chooseScenario(choices: Choices): Scenario {
       callbacks,
       ...(way === "stdin" ? { stdin: "message 1" } : {}),
       decides,
+      dialogs,
+      ...(isHeard ? { isHeard } : {}),
+      ...(choices.happens(5) ? { startFault: "offline" as const } : {}),
     },
     caller: {
       isInitialized,

@@ -9,7 +9,7 @@
 export const TIMINGS = {
   /** From the child's start to its socket. */
   socket: [200, 600, 3000],
-  /** From the socket to the first words on the screen, and from there to the input box. */
+  /** From the socket to the first words on the screen, from there to the input box, and to a prompt on fd 0. */
   screen: [100, 400, 3000],
   /** From a change to the child's status file until it is read. It is looked at every 50 ms. */
   status: [0, 150, 2000],
@@ -19,6 +19,8 @@ export const TIMINGS = {
   hookEnd: [1, 60, 500],
   /** For how long lines of a transcript are collected before they are written. */
   flush: [1, 110, 400],
+  /** From a request until it is noted in the transcript. */
+  note: [1, 110, 400],
   /** From a change that the status line shows until it is run. */
   statusLine: [300, 330, 2300],
   /** From the key that shows the help until the status line is run. */

@@ -13,10 +13,13 @@ import {
   taskNotification,
   VERSION,
 } from "./lines.ts";
-import type { CallMove } from "./moves.ts";
+import type { Block, CallMove, Move } from "./moves.ts";
 import type { Process, Running, Wait } from "./schedule.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
+import type { News } from "./world.ts";
+import type { StreamedPart } from "../../src/session/input.ts";
 import type { Screen } from "../../src/session/terminal/screen.ts";
+import type { Entry } from "../../src/transcript/entry.ts";
 
 /** What a turn is about: prompts of the caller, the end of a task, or the time for which the model has had itself woken. */
 export type TurnKind = "prompt" | "task" | "wakeup";
@@ -26,6 +29,8 @@ export interface Turn {
   readonly process: Process;
   /** Writes down that it was interrupted, once its process has been ended. */
   readonly interrupt: () => void;
+  /** Whether its assistant is done, and the hooks of that are called. */
+  readonly isStopping: () => boolean;
 }
 
 /** A call of a tool that is under way. */
@@ -39,6 +44,10 @@ interface Speaker {
   readonly kind: "turn" | "agent";
   /** Writes a line of its transcript. */
   readonly line: (fields: JsonObject) => void;
+  /** Writes lines about its requests. */
+  readonly note: (entries: readonly Entry[]) => void;
+  /** What it does, where that is not chosen. */
+  readonly moves?: readonly Move[];
   /** What its hooks tell besides. */
   readonly about: JsonObject;
   /** Its calls that are written down and have no result yet. */
@@ -70,28 +79,41 @@ const PERMISSION: Screen = {
 /** How long a model waits at least until it is woken, in milliseconds. */
 const WAKEUP_MS = 60_000;
 
-/** Starts a turn of what the record says. */
-export function runTurn(child: Child, record: TurnRecord): Turn {
+/**
+ * Starts a turn of what the record says.
+ *
+ * @param noted how many of its prompts the transcript has had in the queue
+ */
+export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
   const { world, lines } = child;
   const { choices } = world;
   let isWritten = false;
+  let isStopping = false;
   let partial: { readonly id: string; readonly text: string } | undefined;
   const agents: Running[] = [];
   const line = (fields: JsonObject) => child.write(lines.line(world.now, fields));
-  const main: Speaker = { kind: "turn", line, about: {}, open: new Map(), text: "" };
+  const main: Speaker = {
+    ...{ kind: "turn", line, about: {}, open: new Map(), text: "" },
+    note: (entries) => child.writeNotes(entries),
+  };
 
   function* process(): Process {
     child.setStatus("busy");
+    yield* child.waitForStart();
     // For the ends of tasks too: 2.1.332 calls the hook with the notification, before it writes that down.
     for (const prompt of record.prompts) yield* child.callHook("UserPromptSubmit", { prompt });
-    child.writeLines(record.prompts.map(() => lines.note(queueFields("dequeue", world.now))));
+    child.writeLines(
+      Array.from({ length: noted }, () => lines.note(queueFields("dequeue", world.now))),
+    );
     if (record.kind === "wakeup") line({ type: "system", subtype: "scheduled_task_fire" });
     const origin = record.kind === "task" ? "task-notification" : "human";
     for (const prompt of record.prompts) {
       line({
-        ...promptFields(prompt, origin),
+        ...promptFields(prompt.startsWith("/") ? commandText(prompt) : prompt, origin),
         ...(record.kind === "wakeup" ? { isMeta: true, wakeupSource: "loop_wakeup" } : {}),
       });
+      // What a command stands for (the recording `command`).
+      if (prompt.startsWith("/")) line({ ...promptFields(`Do ${prompt}.`), isMeta: true });
     }
     isWritten = true;
     yield world.takes("turnStart");
@@ -101,51 +123,122 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
   /** Makes requests until the model has nothing more to do. */
   function* makeRequests(speaker: Speaker): Generator<Wait, End, void> {
     for (let requests = 0;; requests++) {
-      const move = child.moves.next(requests, speaker.kind);
+      const move = speaker.moves?.[requests] ?? child.moves.next(requests, speaker.kind);
       const number = ++child.requests;
       const id = `msg-${number}`;
       noteRequest(speaker, number);
-      if (move.kind === "retry") yield* retry();
+      if (move.kind === "retry") {
+        yield* retry();
+        // The recording `retry`.
+        noteRequest(speaker, number);
+      }
       yield world.takes("answer");
       child.totalUsd += 0.01;
       child.apiDurationMs += 10;
       child.change();
       if (move.kind === "hang") {
         child.isFaulty = true;
-        if (speaker === main) partial = { id, text: `half ${number}` };
+        if (speaker === main && move.isSilent === undefined) {
+          partial = { id, text: `half ${number}` };
+        }
         for (;;) yield 36_000_000;
       }
-      if (move.kind === "failure") return yield* fail(speaker, id);
-      const say = (stopReason: string) => {
-        speaker.text = `answer ${number}`;
-        speaker.line(answerFields(id, { type: "text", text: speaker.text }, stopReason));
-        if (speaker === main) record.text = speaker.text;
-      };
+      if (move.kind === "failure") {
+        yield* meetFaults(speaker, number, move.faults ?? 0);
+        yield* say(speaker, number, move.says ?? [], "end_turn");
+        return yield* fail(speaker, id);
+      }
+      if (move.kind === "refusal") {
+        yield* say(speaker, number, ["text"], "refusal");
+        line({ type: "system", subtype: "informational", content: "Stopped." });
+        line({ ...promptFields("Your response above was stopped"), isMeta: true });
+        continue;
+      }
       if (move.kind !== "calls") {
-        say("end_turn");
+        const says = move.kind === "text" ? move.says : undefined;
+        stream(speaker, number, says ?? ["text"]);
+        yield* say(speaker, number, says ?? ["text"], "end_turn");
         child.draw(speaker.text);
         if (speaker !== main || (yield* stop())) return "answered";
         continue;
       }
-      if (move.isWordy) say("tool_use");
-      const end = yield* useTools(speaker, { ...move, id, number });
+      stream(speaker, number, [...move.says ?? [], ...move.calls.map(() => "call" as const)]);
+      yield* say(speaker, number, move.says ?? [], "tool_use");
+      const end = yield* useTools(speaker, number, move.calls);
       if (end !== undefined) return end;
       if (speaker === main) join();
     }
   }
 
-  function noteRequest(speaker: Speaker, number: number): void {
-    const note = (fields: JsonObject) => {
-      const entry = lines.note({ sessionId: SESSION, version: VERSION, ...fields });
-      if (speaker === main) child.write(entry);
-    };
-    if (number === 1) {
-      note({ type: "api-request-shape", shapeHash: "h", shape: { tools: [{ name: "Bash" }] } });
+  /** Writes the blocks of an answer that are no calls. */
+  function* say(
+    speaker: Speaker,
+    request: number,
+    blocks: readonly Block[],
+    stopReason: string,
+  ): Process {
+    const id = `msg-${request}`;
+    for (const [place, block] of blocks.entries()) {
+      if (block === "thinking") {
+        speaker.line(
+          answerFields(id, { type: "thinking", thinking: "hm", signature: "s" }, stopReason),
+        );
+        continue;
+      }
+      const number = `${request}${place + 1 < blocks.length ? `.${place}` : ""}`;
+      const pieces = block === "lines" ? [`answer\n`, number] : [`answer ${number}`];
+      speaker.text = pieces.join("");
+      for (const [index, delta] of speaker === main ? pieces.entries() : []) {
+        yield* child.callHook("MessageDisplay", {
+          ...{ turn_id: `turn-${child.turns.length}`, message_id: `${id}.${place}` },
+          ...{ index, final: index + 1 === pieces.length, delta },
+        });
+      }
+      speaker.line(answerFields(id, { type: "text", text: speaker.text }, stopReason));
+      if (speaker === main) record.text = speaker.text;
     }
-    note({
-      ...{ type: "api-request", id: `r${number}`, querySource: "repl_main_thread" },
-      ...{ shapeHash: "h", params: { model: MODEL } },
-    });
+  }
+
+  /** Streams an answer of the API, where that is seen (the recording `exact-stream`). */
+  function stream(speaker: Speaker, request: number, blocks: readonly (Block | "call")[]): void {
+    if (child.options.isStreamed === undefined || speaker !== main) return;
+    const send = (part: StreamedPart) => world.send("driver", 0, { type: "stream", request, part });
+    const event = (type: string) => send({ kind: "event", event: { type } });
+    send({ kind: "request" });
+    send({ kind: "limits" });
+    event("message_start");
+    event("ping");
+    for (const _ of blocks) {
+      event("content_block_start");
+      event("content_block_delta");
+      event("content_block_stop");
+    }
+    event("message_delta");
+    event("message_stop");
+    send({ kind: "end" });
+  }
+
+  function noteRequest(speaker: Speaker, number: number): void {
+    const note = (fields: JsonObject) =>
+      lines.note({ sessionId: SESSION, version: VERSION, ...fields });
+    const shape = { tools: [{ name: "Bash" }] };
+    speaker.note([
+      ...(number === 1 ? [note({ type: "api-request-shape", shapeHash: "h", shape })] : []),
+      note({
+        ...{ type: "api-request", id: `r${number}`, querySource: "repl_main_thread" },
+        ...{ shapeHash: "h", params: { model: MODEL } },
+      }),
+    ]);
+  }
+
+  /** The API refuses the request, and others in its place, for good (the recording `bad-request`). */
+  function* meetFaults(speaker: Speaker, number: number, faults: number): Process {
+    for (let met = 0; met < faults; met++) {
+      if (met > 0) noteRequest(speaker, number);
+      const fault = { attempt: 1, maxRetries: 0, status: 529 };
+      world.send("status", 0, { type: "fault", fault });
+      yield world.takes("answer");
+    }
   }
 
   /** The API fails once, and is asked again. */
@@ -161,26 +254,31 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
   /** Makes calls and carries them out; returns how the turn has ended with them, if it has. */
   function* useTools(
     speaker: Speaker,
-    { id, number, calls: moves }: {
-      readonly id: string;
-      /** That of the request: a subagent at the same time makes others. */
-      readonly number: number;
-      readonly calls: readonly CallMove[];
-    },
+    request: number,
+    moves: readonly CallMove[],
   ): Generator<Wait, End | undefined, void> {
     const calls = moves.map((move, at): Call => ({
       ...move,
-      id: `toolu-${number}-${at}`,
-      input: inputOf(move, `${number}.${at}`),
+      id: `toolu-${request}-${at}`,
+      input: inputOf(move, `${request}.${at}`),
     }));
-    for (const { id: callId, tool, input } of calls) {
-      speaker.line(
-        answerFields(id, { type: "tool_use", id: callId, name: tool, input }, "tool_use"),
-      );
-    }
-    for (const call of calls) speaker.open.set(call.id, call);
+    // Subagents in the background start as soon as their call is complete (the recording `background-subagents`).
+    const isLaunched = ({ tool, isBackground }: Call) => tool === "Agent" && isBackground === true;
     for (const call of calls) {
-      const end = yield* carryOut(speaker, call);
+      const { id: callId, tool, input } = call;
+      speaker.line(
+        answerFields(
+          `msg-${request}`,
+          { type: "tool_use", id: callId, name: tool, input },
+          "tool_use",
+        ),
+      );
+      speaker.open.set(callId, call);
+      const end = isLaunched(call) ? yield* carryOut(speaker, call) : undefined;
+      if (end !== undefined) return end;
+    }
+    for (const call of calls) {
+      const end = isLaunched(call) ? undefined : yield* carryOut(speaker, call);
       if (end !== undefined) return end;
     }
     const batch = yield* child.callHook("PostToolBatch", {
@@ -189,7 +287,10 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
         ...{ tool_name: tool, tool_input: input, tool_use_id: id, tool_response: "done" },
       })),
     });
-    return batch?.reply?.["continue"] === false ? halt(speaker) : undefined;
+    if (batch?.reply?.["continue"] !== false) return undefined;
+    // The recording `max-turns`.
+    speaker.line({ type: "attachment", attachment: { type: "hook_success" } });
+    return halt(speaker);
   }
 
   /** Carries a call out, if it may be; returns how the turn has ended with it, if it has. */
@@ -211,13 +312,40 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
       }
     }
     child.carriedOut.push(call);
-    yield world.takes("tool");
+    if (tool === "Bash" && !call.isBackground) yield* runShell(call);
+    else yield world.takes("tool");
     if (tool === "Agent") yield* runAgent(speaker, call);
     else if (tool === "ScheduleWakeup") scheduleWakeup(speaker, call);
     else if (call.isBackground) launchShell(speaker, call);
-    else finish(speaker, call, "done");
+    else finish(speaker, call, outputOf(call), call.fails ? { isError: true } : {});
     yield* child.callHook("PostToolUse", { ...told, tool_use_id: id, tool_response: "done" });
     return undefined;
+  }
+
+  /** Runs a command, of which is seen what it writes where that is looked at (the recording `shell-output`). */
+  function* runShell({ id, input, outputs = 0 }: Call): Process {
+    const shell = { id: `b${id}` };
+    const tell = (...news: readonly News[]) => {
+      if (child.options.isHeard) world.send("driver", 0, ...news);
+    };
+    tell({ type: "shell", ...shell, command: `${input["command"]}`, running: true });
+    yield world.takes("tool");
+    for (let piece = 0; piece < outputs; piece++) {
+      tell({ type: "shell-output", ...shell, text: `${piece}\n` });
+      yield world.takes("tool");
+    }
+    tell({ type: "shell-over", ...shell });
+  }
+
+  /** Asks a person for a permission, who can only refuse it (the recordings `dialog-permission…` and `dialog-auto-…`). */
+  function* askPerson({ dialogs = 1 }: Call): Process {
+    yield world.takes("dialog");
+    for (let dialog = 0; dialog < dialogs; dialog++) {
+      child.setStatus("waiting", "permission prompt");
+      if (dialogs > 1) line({ type: "system", subtype: "informational", content: "Auto mode." });
+      yield* child.showDialog(PERMISSION);
+    }
+    child.setStatus("busy");
   }
 
   /** Asks for a permission, with a dialog on the screen as long as nobody has decided. */
@@ -226,6 +354,10 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
     call: Call,
     told: JsonObject,
   ): Generator<Wait, JsonObject, void> {
+    if (!child.options.hooks.includes("PermissionRequest")) {
+      yield* askPerson(call);
+      return {};
+    }
     let isDecided = false;
     world.schedule.after(world.takes("dialog"), () => {
       if (!speaker.open.has(call.id) || isDecided) return;
@@ -239,6 +371,8 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
     isDecided = true;
     child.dialog = undefined;
     child.setStatus("busy");
+    // The recordings `asked` and `denied-tool`.
+    speaker.line({ type: "attachment", attachment: { type: "hook_permission_decision" } });
     return answer?.veto === true ? {} : decisionIn(answer);
   }
 
@@ -255,9 +389,9 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
       toolUseResult: { stdout: "", stderr: "", interrupted: false, backgroundTaskId: task },
     });
     child.addTask(task, { type: "shell", description: "Wait" });
-    world.schedule.after(choices.between([10, 3000]), () => {
-      child.endTask(task, taskNotification(task, call.id));
-    });
+    const end = () => child.endTask(task, taskNotification(task, call.id));
+    if (call.end === undefined) world.schedule.after(choices.between([10, 3000]), end);
+    else call.end.wait(end);
   }
 
   /** Runs a subagent, whose end is waited for unless it runs in the background. */
@@ -274,14 +408,18 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
           subagent,
           maker.line(world.now, { ...fields, isSidechain: true, agentId }),
         ),
+      note: (entries) => entries.forEach((entry) => child.writeAgent(subagent, entry)),
       about: { agent_id: agentId, agent_type: "general-purpose" },
       open: new Map(),
       text: "",
+      ...(call.moves === undefined ? {} : { moves: call.moves }),
     };
     function* work(): Process {
       yield* child.callHook("SubagentStart", agent.about);
-      agent.line(promptFields("Look."));
+      const { origin: _, ...prompt } = promptFields("Look.");
+      agent.line(prompt);
       yield* makeRequests(agent);
+      if (call.end !== undefined) yield call.end;
       yield* child.callHook("SubagentStop", agent.about);
     }
     if (call.isBackground) {
@@ -351,6 +489,7 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
 
   /** Ends the turn, unless a hook has the assistant go on; returns whether it is over. */
   function* stop(): Generator<Wait, boolean, void> {
+    isStopping = true;
     const answer = yield* child.callHook("Stop", {
       stop_hook_active: record.isContinued === true,
       last_assistant_message: record.text,
@@ -361,19 +500,26 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
     if (isBlocked) {
       record.isContinued = true;
       line({ ...promptFields(`Stop hook feedback:\n${answer.reply?.["reason"]}`), isMeta: true });
+      // The recording `structured`.
+      line({ type: "attachment", attachment: { type: "hook_blocking_error" } });
     }
     line({
       ...{ type: "system", subtype: "stop_hook_summary", hookCount: 1 },
       ...{ hookErrors: isBlocked ? ["No."] : [], failedHookErrorIndexes: [] },
       preventedContinuation: answer?.reply?.["continue"] === false,
     });
-    if (isBlocked) return false;
+    if (isBlocked) {
+      isStopping = false;
+      // One that goes makes no more requests.
+      return child.isLeaving;
+    }
     line({ type: "system", subtype: "turn_duration", durationMs: 1 });
     return true;
   }
 
   return {
     process: process(),
+    isStopping: () => isStopping,
     interrupt: () => {
       record.end = "interrupted";
       for (const agent of agents) agent.cancel();
@@ -388,10 +534,24 @@ export function runTurn(child: Child, record: TurnRecord): Turn {
   };
 }
 
+/** What a call has written in the end. */
+function outputOf({ outputs = 0 }: Call): string {
+  return Array.from({ length: outputs }, (_, piece) => `${piece}`).join("\n") || "done";
+}
+
+/** How the line of a prompt tells a command (the recording `command`). */
+function commandText(prompt: string): string {
+  const [name = "", ...args] = prompt.split(" ");
+  return `<command-message>${name.slice(1)}</command-message>\n` +
+    `<command-name>${name}</command-name>\n<command-args>${args.join(" ")}</command-args>`;
+}
+
 /** What a call is made with, which differs from that of every other call. */
 function inputOf({ tool, isBackground }: CallMove, number: string): JsonObject {
   const background = isBackground ? { run_in_background: true } : {};
-  if (tool === "Bash") return { command: `run ${number}`, ...background };
+  if (tool !== "Agent" && tool !== "ScheduleWakeup") {
+    return { command: `run ${number}`, ...background };
+  }
   if (tool === "ScheduleWakeup") return { delaySeconds: 60, reason: number, prompt: "Look again." };
   return {
     ...{ description: "Look", prompt: `Look. ${number}`, subagent_type: "general-purpose" },
