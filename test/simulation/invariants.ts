@@ -83,13 +83,16 @@ function givesOwnIds({ frames }: History): string | undefined {
 
 /** Every call that is printed has its result before the turn's, if that is an answer, and none without a call. */
 function answersEachCall({ frames }: History): string | undefined {
-  const open = new Set<unknown>();
+  /** Calls without a result, by the number of the turn that is under way when they are printed. */
+  const open = new Map<unknown, number>();
   const known = new Set<unknown>();
+  const turns = { begun: 0, ended: 0 };
   for (const frame of frames) {
+    if (frame.subtype === "init") turns.begun++;
     for (const { type, id, tool_use_id: call } of blocksOf(frame)) {
       if (type === "tool_use") {
         if (known.has(id)) return `the call ${id} is printed twice`;
-        open.add(id);
+        open.set(id, turns.begun);
         known.add(id);
       } else if (type === "tool_result") {
         if (!known.has(call)) return `there is a result of ${call}, which was not called`;
@@ -97,10 +100,13 @@ function answersEachCall({ frames }: History): string | undefined {
       }
     }
     if (frame.type === "result") {
-      if (frame.subtype === "success" && !frame.is_error && open.size > 0) {
-        return `the turn is answered, and ${[...open].join(", ")} has no result`;
+      turns.ended++;
+      // A result may come late, when the next turn is under way.
+      const own = [...open].filter(([, turn]) => turn <= turns.ended).map(([id]) => id);
+      if (frame.subtype === "success" && !frame.is_error && own.length > 0) {
+        return `the turn is answered, and ${own.join(", ")} has no result`;
       }
-      open.clear();
+      for (const id of own) open.delete(id);
     }
   }
   return undefined;
