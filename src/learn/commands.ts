@@ -88,7 +88,6 @@ async function classify(
   await runPrint(subject, {
     scene,
     args: ["--input-format", "stream-json", "--no-session-persistence"],
-    deadlineMs: 300_000,
     talk: {
       start: ({ send }) => {
         const hooks = {

@@ -25,7 +25,7 @@ const AT_ONCE = 2;
  *
  * @param binary the path of its executable
  * @throws {CliError} if the executable does not say which version of Claude Code it is
- * @throws {Error} if a run of it has not ended in time, or its text lacks what a measurement looks for
+ * @throws {Error} if a run of it prints nothing for too long, or its text lacks what a measurement looks for
  * @throws the reason of the signal
  */
 export async function learnProfile(

@@ -35,25 +35,25 @@ export interface RunOptions {
     readonly start: (caller: Caller) => void;
     readonly answer: (frame: JsonObject, caller: Caller) => void;
   };
-  /** How long it may take, a minute by default. */
-  readonly deadlineMs?: number;
+  /** How long it may print nothing, in milliseconds; a minute by default. */
+  readonly silenceMs?: number;
 }
 
 /** An answer takes a second; a machine under load takes ten times as long. */
-const DEADLINE_MS = 60_000;
+const SILENCE_MS = 60_000;
 
 /**
- * Runs the measured Claude Code in a scene. All that it has started is killed when it has ended, has run out of time, or
- * the subject's signal aborts.
+ * Runs the measured Claude Code in a scene. All that it has started is killed when it has ended, has printed nothing for too
+ * long, or the subject's signal aborts.
  *
- * @throws the signal's reason, or an error that names a run which has not ended in time
+ * @throws the signal's reason, or an error that names a run which has printed nothing for too long
  */
 export async function runProgram(
   subject: Subject,
   scene: Scene,
   options: RunOptions,
 ): Promise<ProgramRun> {
-  const { args, stdin, talk, deadlineMs = DEADLINE_MS } = options;
+  const { args, stdin, talk, silenceMs = SILENCE_MS } = options;
   subject.signal.throwIfAborted();
   const child = new Deno.Command(subject.binary, {
     args: [...args],
@@ -67,21 +67,36 @@ export async function runProgram(
     detached: true,
   }).spawn();
   let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    scene.kill();
-  }, deadlineMs);
+  const arm = () =>
+    setTimeout(() => {
+      isLate = true;
+      scene.kill();
+    }, silenceMs);
+  let timer = arm();
+  const stdout = child.stdout.pipeThrough(
+    new TransformStream({
+      transform: (chunk: Uint8Array<ArrayBuffer>, controller) => {
+        clearTimeout(timer);
+        timer = arm();
+        controller.enqueue(chunk);
+      },
+    }),
+  );
   try {
-    const [stdout, stderr, { code }] = await Promise.all([
-      talk === undefined ? new Response(child.stdout).text() : converse(child, talk),
+    const [printed, stderr, { code }] = await Promise.all([
+      talk === undefined
+        ? new Response(stdout).text()
+        : converse({ stdin: child.stdin, stdout }, talk),
       new Response(child.stderr).text(),
       // What a tool has left in the background holds the pipes open.
       child.status.finally(scene.kill),
       ...(stdin === undefined ? [] : [write(child.stdin, stdin)]),
     ]);
     subject.signal.throwIfAborted();
-    if (isLate) throw new Error(`claude ${args.join(" ")} has not ended in ${deadlineMs} ms`);
-    return { code, stdout, stderr };
+    if (isLate) {
+      throw new Error(`claude ${args.join(" ")} has printed nothing for ${silenceMs} ms`);
+    }
+    return { code, stdout: printed, stderr };
   } finally {
     clearTimeout(timer);
   }
@@ -117,7 +132,9 @@ async function write(stdin: WritableStream<Uint8Array>, text: string): Promise<v
 }
 
 async function converse(
-  child: Deno.ChildProcess,
+  child: Pick<Deno.ChildProcess, "stdin"> & {
+    readonly stdout: ReadableStream<Uint8Array<ArrayBuffer>>;
+  },
   { start, answer }: NonNullable<RunOptions["talk"]>,
 ): Promise<string> {
   const writer = child.stdin.getWriter();

@@ -73,9 +73,9 @@ Deno.test("an abort kills what was started and removes the folder", async () => 
 Deno.test("an endless run is killed and named in the error", async () => {
   await withSubject(ENDLESS, async (subject) => {
     await assertRejects(
-      () => runPrint(subject, { args: ["Hi"], deadlineMs: 1 }),
+      () => runPrint(subject, { args: ["Hi"], silenceMs: 1 }),
       Error,
-      "Hi has not ended in 1 ms",
+      "Hi has printed nothing for 1 ms",
     );
     assertEquals(processesWith(subject.folder), []);
   });

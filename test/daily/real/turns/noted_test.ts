@@ -105,7 +105,9 @@ forNewestVersion("commands change the conversation as in claude -p", async (real
   const claude = await countedClaude(real);
   const args = ["--claude-binary", claude.path];
   const ours = await heardBy(hold, { real, messages: COMMANDS, args });
-  assertEquals(claude.starts(), 4, "commands in a row are all told to the next message's child");
+  // Commands in a row are all told to the next message's child. Where the machine takes more than 0.2 s from one request to
+  // the next, it is another child for each of the two models.
+  assert([4, 5].includes(claude.starts()), `${claude.starts()} starts`);
   // The output style is one of the project's local settings.
   await Deno.remove(`${real.home.project}/.claude`, { recursive: true }).catch(() => {});
   const theirs = await asRecorded(
