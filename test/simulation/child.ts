@@ -4,7 +4,7 @@ import type { CallbackHook } from "../../src/session/control/caller_options.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
 import type { Screen } from "../../src/session/terminal/screen.ts";
 import type { Entry } from "../../src/transcript/entry.ts";
-import { EPOCH, LineMaker, MODEL, queueFields, SESSION, VERSION } from "./lines.ts";
+import { LineMaker, MODEL, queueFields, SESSION, VERSION } from "./lines.ts";
 import { Gate, type Process, type Running, type Wait } from "./schedule.ts";
 import type { Moves } from "./moves.ts";
 import { runTurn, type Turn, type TurnKind } from "./turn.ts";
@@ -36,6 +36,8 @@ export interface ChildOptions {
   readonly startFault?: "configuration" | "offline";
   /** Whether it is seen what its shells write (the recording `shell-output`). */
   readonly isHeard?: true;
+  /** Whether it sums up what was said before, now and then. */
+  readonly compacts?: true;
   /** Whether it is seen what the API streams (the recording `exact-stream`). */
   readonly isStreamed?: true;
 }
@@ -94,6 +96,8 @@ export class Child {
   totalUsd = 0;
   apiDurationMs = 0;
   requests = 0;
+  /** How often it has summed up what was said before. */
+  compactions = 0;
   isGone = false;
   /** What stands on its screen in the place of its input box. */
   dialog: Screen | undefined;
@@ -313,7 +317,7 @@ export class Child {
     const payload = { session_id: SESSION, cwd: "/w", hook_event_name: event, ...told };
     if (this.isGone) return undefined;
     world.send("hooks", 0, {
-      ...{ type: "hook", event, payload, ranAt: EPOCH + world.now },
+      ...{ type: "hook", event, payload, ranAt: world.clock },
       ...(asks ? { id } : {}),
       ...(callback === undefined ? {} : { callback }),
     });
@@ -349,7 +353,7 @@ export class Child {
   /** Puts something into its queue, which is written down at once (2.1.330). */
   enqueue(kind: TurnKind, text: string): void {
     this.queue.push({ kind, text, isNoted: true });
-    this.writeLines([this.lines.note(queueFields("enqueue", this.world.now, text))]);
+    this.writeLines([this.lines.note(queueFields("enqueue", this.world.clock, text))]);
     this.wake();
   }
 
@@ -467,7 +471,7 @@ export class Child {
   setStatus(status: string, waitingFor?: string): void {
     if (status === this.#status && waitingFor === undefined) return;
     this.#status = status;
-    const updatedAt = EPOCH + this.world.now;
+    const updatedAt = this.world.clock;
     const waiting = waitingFor === undefined ? {} : { waitingFor };
     this.world.schedule.after(this.world.takes("status"), () => {
       if (this.#status !== status || this.isGone) return;
@@ -548,7 +552,7 @@ export class Child {
       unlessReplaced(world.takes("hook"), () =>
         world.send("hooks", 0, {
           ...{ type: "cost", totalUsd, apiDurationMs, lines: { added: 0, removed: 0 }, limits: {} },
-          ranAt: EPOCH + world.now,
+          ranAt: world.clock,
         }));
     });
   }

@@ -183,6 +183,16 @@ function printsEachTurn({ frames, child, end }: History): string | undefined {
   return missing === undefined ? undefined : `"${missing}" was answered, and is not printed`;
 }
 
+/** Every compaction is printed, unless the child is ended first. */
+function printsEachCompaction({ frames, child, end }: History): string | undefined {
+  const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
+  const printed = frames.filter(({ subtype }) => subtype === "compact_boundary").length;
+  const { compactions } = child;
+  return printed > compactions || (isSound && !child.isFaulty && printed < compactions)
+    ? `${printed} of ${compactions} compactions are printed`
+    : undefined;
+}
+
 /** Every request is answered once. */
 function answersRequestsOnce({ caller, end }: History): string | undefined {
   for (const id of caller.requests) {
@@ -261,6 +271,7 @@ const QUICK: Readonly<Record<string, Invariant>> = {
   deliversOnce,
   printsLastWords,
   printsEachTurn,
+  printsEachCompaction,
   answersRequestsOnce,
   tellsLivesOfMessages,
 };

@@ -24,13 +24,18 @@ export class LineMaker {
     this.#prefix = prefix;
   }
 
+  /** The id of the last line that is a part of the conversation. */
+  get last(): string | null {
+    return this.#parent;
+  }
+
   /** A line that is a part of the conversation. */
-  line(now: number, fields: JsonObject): Entry {
+  line(clock: number, fields: JsonObject): Entry {
     const uuid = `${this.#prefix}${`${++this.#made}`.padStart(11, "0")}`;
     const parentUuid = this.#parent;
     this.#parent = uuid;
     return this.note({
-      ...{ parentUuid, isSidechain: false, uuid, timestamp: timeOf(now) },
+      ...{ parentUuid, isSidechain: false, uuid, timestamp: timeOf(clock) },
       ...{ sessionId: SESSION, version: VERSION, cwd: "/w", entrypoint: "cli" },
       ...fields,
     });
@@ -42,9 +47,9 @@ export class LineMaker {
   }
 }
 
-/** A moment of the simulated clock, as lines have it. */
-export function timeOf(now: number): string {
-  return new Date(EPOCH + now).toISOString();
+/** What the machine's clock says, in milliseconds since the epoch, as lines have it. */
+export function timeOf(clock: number): string {
+  return new Date(clock).toISOString();
 }
 
 /** The fields of a prompt's line. */
@@ -85,9 +90,9 @@ export function interruptedFields(isForTool: boolean): JsonObject {
 }
 
 /** The fields of a line about the queue. */
-export function queueFields(operation: string, now: number, content?: string): JsonObject {
+export function queueFields(operation: string, clock: number, content?: string): JsonObject {
   return {
-    ...{ type: "queue-operation", operation, timestamp: timeOf(now), sessionId: SESSION },
+    ...{ type: "queue-operation", operation, timestamp: timeOf(clock), sessionId: SESSION },
     ...(content === undefined ? {} : { content }),
   };
 }

@@ -164,6 +164,7 @@ function chooseScenario(choices: Choices): Scenario {
     child: {
       hooks: [
         ...["Stop", "StopFailure", "SessionEnd", "PermissionRequest", "SessionStart"],
+        ...["PreCompact", "PostCompact"],
         ...(way === "stdin" ? [] : ["UserPromptSubmit"]),
         ...(maxTurns !== undefined || isDisplayed || "maxBudgetUsd" in budget
           ? ["PostToolBatch"]
@@ -183,6 +184,7 @@ function chooseScenario(choices: Choices): Scenario {
       decides,
       dialogs,
       ...(isHeard ? { isHeard } : {}),
+      ...(choices.happens(200) ? { compacts: true as const } : {}),
       ...(choices.happens(5) ? { startFault: "offline" as const } : {}),
     },
     caller: {
@@ -275,6 +277,10 @@ export function simulate(
     world.schedule.after(choices.between([0, 5000]), () => {
       world.stall(world.takes("stall"), { isToldOf: choices.happens(500) });
     });
+  }
+  if (choices.happens(20)) {
+    const hour = choices.happens(500) ? -3_600_000 : 3_600_000;
+    world.schedule.after(choices.between([0, 5000]), () => world.setClock(hour));
   }
   if (choices.happens(10)) {
     world.schedule.after(choices.between([0, 5000]), () => child.crash(1));

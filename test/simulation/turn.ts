@@ -2,7 +2,6 @@ import { type Child, decisionIn, type HookAnswer, type TurnRecord } from "./chil
 import {
   agentFields,
   answerFields,
-  EPOCH,
   interruptedFields,
   LineMaker,
   MODEL,
@@ -91,7 +90,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
   let isStopping = false;
   let partial: { readonly id: string; readonly text: string } | undefined;
   const agents: Running[] = [];
-  const line = (fields: JsonObject) => child.write(lines.line(world.now, fields));
+  const line = (fields: JsonObject) => child.write(lines.line(world.clock, fields));
   const main: Speaker = {
     ...{ kind: "turn", line, about: {}, open: new Map(), text: "" },
     note: (entries) => child.writeNotes(entries),
@@ -103,7 +102,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
     // For the ends of tasks too: 2.1.332 calls the hook with the notification, before it writes that down.
     for (const prompt of record.prompts) yield* child.callHook("UserPromptSubmit", { prompt });
     child.writeLines(
-      Array.from({ length: noted }, () => lines.note(queueFields("dequeue", world.now))),
+      Array.from({ length: noted }, () => lines.note(queueFields("dequeue", world.clock))),
     );
     if (record.kind === "wakeup") line({ type: "system", subtype: "scheduled_task_fire" });
     const origin = record.kind === "task" ? "task-notification" : "human";
@@ -123,6 +122,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
   /** Makes requests until the model has nothing more to do. */
   function* makeRequests(speaker: Speaker): Generator<Wait, End, void> {
     for (let requests = 0;; requests++) {
+      if (speaker === main && child.options.compacts && choices.happens(30)) yield* compact();
       const move = speaker.moves?.[requests] ?? child.moves.next(requests, speaker.kind);
       const number = ++child.requests;
       const id = `msg-${number}`;
@@ -216,6 +216,22 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
     event("message_delta");
     event("message_stop");
     send({ kind: "end" });
+  }
+
+  /** Has what was said before summed up (`fixtures/recordings/parity/2.1.332/rows/compact-before.cast`). */
+  function* compact(): Process {
+    const trigger = "auto";
+    yield* child.callHook("PreCompact", { trigger, custom_instructions: null });
+    yield world.takes("answer");
+    child.compactions++;
+    yield* child.callHook("SessionStart", { source: "compact", model: MODEL });
+    yield* child.callHook("PostCompact", { trigger, compact_summary: "The short of it." });
+    line({
+      ...{ type: "system", subtype: "compact_boundary", content: "Conversation compacted" },
+      ...{ parentUuid: null, logicalParentUuid: lines.last },
+      compactMetadata: { trigger, preTokens: 24_832, postTokens: 15_537, durationMs: 638 },
+    });
+    line({ ...promptFields("The short of it."), isCompactSummary: true });
   }
 
   function noteRequest(speaker: Speaker, number: number): void {
@@ -406,7 +422,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
       line: (fields) =>
         child.writeAgent(
           subagent,
-          maker.line(world.now, { ...fields, isSidechain: true, agentId }),
+          maker.line(world.clock, { ...fields, isSidechain: true, agentId }),
         ),
       note: (entries) => entries.forEach((entry) => child.writeAgent(subagent, entry)),
       about: { agent_id: agentId, agent_type: "general-purpose" },
@@ -442,7 +458,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
 
   /** Has the model woken after a minute or more; a later call takes the place of an earlier one. */
   function scheduleWakeup(speaker: Speaker, call: Call): void {
-    const scheduledFor = EPOCH + world.now + WAKEUP_MS;
+    const scheduledFor = world.clock + WAKEUP_MS;
     finish(speaker, call, "Next wakeup scheduled", {
       toolUseResult: { scheduledFor, clampedDelaySeconds: 60, wasClamped: false },
     });
@@ -465,7 +481,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
       const joined = child.queue.shift();
       if (joined === undefined) return;
       record.prompts.push(joined.text);
-      child.writeLines([lines.note(queueFields("remove", world.now, joined.text))]);
+      child.writeLines([lines.note(queueFields("remove", world.clock, joined.text))]);
       line({ type: "attachment", attachment: { type: "queued_command", prompt: joined.text } });
     }
   }

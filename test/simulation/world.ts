@@ -1,4 +1,5 @@
 import type { Choices } from "./choices.ts";
+import { EPOCH } from "./lines.ts";
 import { Schedule } from "./schedule.ts";
 import { type Timing, TIMINGS } from "./timings.ts";
 import type { Input, Untimed } from "../../src/session/input.ts";
@@ -26,6 +27,7 @@ export class World {
   readonly choices: Choices;
   readonly schedule = new Schedule();
   readonly #slow: number;
+  #clockOffset = 0;
   /** When what was sent last on each way arrives. */
   readonly #arrivals = new Map<Channel, number>();
   /** Until when this program does not run, and what has arrived meanwhile. */
@@ -42,6 +44,16 @@ export class World {
 
   get now(): number {
     return this.schedule.now;
+  }
+
+  /** What the machine's clock says, in milliseconds since the epoch: somebody may set it. */
+  get clock(): number {
+    return EPOCH + this.now + this.#clockOffset;
+  }
+
+  /** Sets the machine's clock by so many milliseconds, forward or back. */
+  setClock(byMs: number): void {
+    this.#clockOffset += byMs;
   }
 
   /** How long a thing takes this time, in milliseconds. */
