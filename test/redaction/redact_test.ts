@@ -179,6 +179,7 @@ Deno.test("a command line shows names in env and headers only", () => {
       })
     }`,
     "--mcp-config=servers.json",
+    '--settings={"env":null,"headers":"debug"}',
     "--append-system-prompt=Use letmein-now, not debug, and {env}",
   ];
   assertEquals(
@@ -187,7 +188,7 @@ Deno.test("a command line shows names in env and headers only", () => {
       '--mcp-config={"mcpServers":{"a":{"command":"a","args":["-v"],' +
       '"env":{"LEVEL":"[redacted]","A_TOKEN":"[redacted]"}},' +
       '"b":{"type":"http","url":"http://b","headers":{"Authorization":"[redacted]"}}}} ' +
-      "--mcp-config=servers.json " +
+      '--mcp-config=servers.json --settings={"env":null,"headers":"debug"} ' +
       "--append-system-prompt=Use [redacted], not debug, and {env}",
   );
 });

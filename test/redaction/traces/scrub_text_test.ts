@@ -4,7 +4,10 @@ import { fillAlike, fillAsNobody } from "../../../src/redaction/traces/fill_trac
 import { collectTraces } from "../../../src/redaction/traces/learn_traces.ts";
 import { createTraceScrubber } from "../../../src/redaction/traces/scrub_text.ts";
 
-const collector = collectTraces({ homes: ["/home/alice", "/dat"], hosts: ["alpenglow"] });
+const collector = collectTraces({
+  homes: ["/home/alice", "/dat"],
+  hosts: ["alpenglow", "ann's mac"],
+});
 collector.value({
   cwd: "/work/acme-billing",
   output: "alice@thinkpad7:~/notes$ ls",
@@ -12,6 +15,7 @@ collector.value({
   project: "/work/acme-billing/web",
   projectDir: "/dat/shop",
   context: "Git user: Alice Example \nPrimary working directory: /srv/other",
+  read: { "/home/zelda/a.ts": 1 },
 });
 const KNOWN = collector.known();
 const ALIKE = createTraceScrubber(KNOWN, fillAlike(KNOWN));
@@ -64,6 +68,7 @@ const ROWS: readonly (readonly [text: string, alike: string, nobody: string])[] 
     "xxxxx on xxxxxxxxx, xxxxx xxxxxxx",
     "user on host, someone",
   ],
+  ["a field names zelda", "a field names xxxxx", "a field names user"],
   ["alice@acme.io now", "xxxxx@xxxx.xx now", "user@example.com now"],
   [`${"z".repeat(65)}@acme.io`, `z${"x".repeat(64)}@xxxx.xx`, "zuser@example.com"],
   // What reaches beyond another trace is a trace of its own.
@@ -128,6 +133,7 @@ Deno.test("an unfinished path or name is left open", () => {
   const { openFrom } = ALIKE;
   assertEquals(openFrom("at /work/ac"), 3);
   assertEquals(openFrom("by Alice Exam"), 3);
+  assertEquals(openFrom("on ann's m"), 3);
   assertEquals(openFrom("a".repeat(5000)), 5000 - 4096);
   assertEquals(openFrom("it is over. "), Infinity);
 });
