@@ -123,6 +123,8 @@ rule("a caller may tighten a loose mode", (planned) => [
   [[undefined, undefined, undefined], { ...CONVERSATION, asksCaller: true }],
   [[undefined, undefined, undefined], { ...CONVERSATION, permissionMode: "acceptEdits" }],
   [[[undefined], true, true], { ...CONVERSATION, asksCaller: true, permissionMode: "acceptEdits" }],
+  // The mode of a single prompt does not change.
+  [[undefined, undefined, undefined], { asksCaller: true, permissionMode: "acceptEdits" }],
 ]);
 
 rule("PreModelSwitch hooks that run are watched", "session.caller.watchesModels", [

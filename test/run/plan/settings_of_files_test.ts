@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   layPermissionCell,
   PERMISSION_CELLS,
@@ -206,9 +206,19 @@ Deno.test("hostile settings cause one line for each warning", () => {
 Deno.test("a backslash escapes a parenthesis of a rule", () => {
   assertEquals(parseRule("Bash(a\\)b)"), { tool: "Bash", content: "a)b" });
   assertEquals(ruleProblem("Bash(a\\\\)", "deny"), undefined);
-  assertEquals(ruleProblem(")", "deny")?.slice(0, 9), "Malformed");
-  assertEquals(ruleProblem("Bash(a\\)", "deny")?.slice(0, 9), "Malformed");
-  assertEquals(ruleProblem("Bash(a\\\\\\)", "deny")?.slice(0, 9), "Malformed");
+  for (const rule of ["(", ")", "Bash(a\\)", "Bash(a\\\\\\)"]) {
+    assertEquals(ruleProblem(rule, "deny")?.slice(0, 9), "Malformed", rule);
+  }
+});
+
+Deno.test("a useless permission rule is answered with a better one", () => {
+  for (const tool of ["Read", "Write", "Edit", "Glob", "NotebookRead", "NotebookEdit", "Cd"]) {
+    assertStringIncludes(ruleProblem(`${tool}(a:*)`, "deny") ?? "", 'glob patterns like "*"');
+  }
+  assertStringIncludes(
+    ruleProblem("mcp__lab__echo(x)", "deny") ?? "",
+    'use "mcp__lab__*" for the server "lab", or "mcp__lab__echo__*" for a server named "lab__echo"',
+  );
 });
 
 const FACTS: ToldFacts = {
