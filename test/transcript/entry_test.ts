@@ -25,6 +25,7 @@ import {
 } from "../../src/transcript/structured_output.ts";
 import { parseTaskNotification } from "../../src/transcript/task_notification.ts";
 import {
+  answer,
   attached,
   call,
   entryOf,
@@ -328,6 +329,9 @@ Deno.test("a structured answer's lines are those of claude -p", () => {
   const calls = new Set(["t"]);
   const as = (line: Line) => lineOf(asOutputLine(entryOf(line), calls));
   assertEquals(as(call("t", BRIDGED_OUTPUT_TOOL, { n: 1 })), call("t", OUTPUT_TOOL, { n: 1 }));
+  const announced = (name: string) =>
+    answer([text("So:"), call("t", name)].flatMap(({ message }) => message.content));
+  assertEquals(as(announced(BRIDGED_OUTPUT_TOOL)), announced(OUTPUT_TOOL));
   const decision = { decision: "accept", source: "config" };
   const list = [{ type: "text", text: "Stru" }, { type: "text", text: "ctured" }];
   assertEquals(
