@@ -6,6 +6,7 @@ import { createTraceScrubber } from "../../../src/redaction/traces/scrub_text.ts
 
 const collector = collectTraces({
   homes: ["/home/alice", "/dat"],
+  users: ["o'hara"],
   hosts: ["alpenglow", "ann's mac"],
 });
 collector.value({
@@ -134,6 +135,7 @@ Deno.test("an unfinished path or name is left open", () => {
   assertEquals(openFrom("at /work/ac"), 3);
   assertEquals(openFrom("by Alice Exam"), 3);
   assertEquals(openFrom("on ann's m"), 3);
+  assertEquals(openFrom("by o'ha"), 3);
   assertEquals(openFrom("a".repeat(5000)), 5000 - 4096);
   assertEquals(openFrom("it is over. "), Infinity);
 });

@@ -149,6 +149,18 @@ Deno.test("blanking a second time changes nothing", () => {
   assertEquals(createSaidBlanker(BOTH)(once), once);
 });
 
+Deno.test("values of any depth are blanked", () => {
+  const nested = (value: unknown, depth: number) => {
+    let all = value;
+    for (let level = 0; level < depth; level++) all = [all];
+    return all;
+  };
+  const said = (content: string) => ({ role: "user", content });
+  const value = [said("Zoe"), nested(said("Zoe"), 900), nested(1, 100_000)];
+  const [shallow, deep] = createSaidBlanker(BOTH)(value) as readonly unknown[];
+  assertEquals([shallow, deep], [said("xxx"), nested(said("xxx"), 900)]);
+});
+
 Deno.test("prompts and answers are blanked in every field", () => {
   const text = (word: string) => [{ type: "text", text: word }];
   const thinking = (word: string) => [{ type: "thinking", thinking: word }];
