@@ -207,6 +207,20 @@ rule("structured output is a tool of ours", (planned) => {
     { output: OUTPUT, callerSettings: { permissions: { allow: ["Bash"] } } },
   ],
   [
+    {
+      config: [`${FOLDER}/own/mcp.json`],
+      servers: { "claude-print": { ...BRIDGE, alwaysLoad: true } },
+      allowed: ["mcp__claude-print__StructuredOutput"],
+      answered: [true, true],
+      session: { schema: OUTPUT.schema, maxTries: 5 },
+      frames: "initialized",
+      tries: 5,
+      printed: [],
+    },
+    { ...CONVERSATION, ...initialized() },
+    { output: OUTPUT },
+  ],
+  [
     { config: [], answered: [true, undefined], error: "a; b", printed: [] },
     { ...CONVERSATION, ...initialized({ error: "a" }) },
     { outputProblem: "b" },
