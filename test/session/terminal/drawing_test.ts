@@ -122,6 +122,12 @@ Deno.test("filter does not depend on chunks", () => {
   );
 });
 
+Deno.test("each sequence that passes is work", () => {
+  for (const sequence of ["\x1b[m", "\x1b[A", "\x1b[?25l", "\x1b[r", "\x1bM"]) {
+    assert(workOf(sequence) > 0, JSON.stringify(sequence));
+  }
+});
+
 Deno.test("insert mode makes text more work until it ends", () => {
   const plain = workOf("x".repeat(100));
   const inserted = workOf(`\x1b[4h${"x".repeat(100)}`) - workOf("\x1b[4h");

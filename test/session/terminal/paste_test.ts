@@ -44,6 +44,8 @@ Deno.test("encodePaste() cuts prompts into small, well-formed pieces", () => {
   for (const piece of unpack(encodePaste(`a${family.repeat(100)}b c`))) {
     assertEquals(piece.replaceAll(family, "").replace(/[abc ]/gu, ""), "");
   }
+  const accented = `${"x".repeat(600)}\u0301 `;
+  assertEquals(unpack(encodePaste(`${accented}y`)), [accented, "y"]);
   assertEquals(unpack(encodePaste("x".repeat(100_000))).length, 1, "too many pieces");
 });
 

@@ -88,6 +88,7 @@ Deno.test("scanTerminal() finds the same if it looks for one kind", () => {
 Deno.test("scanTerminal() starts again after cancelled and unfinished sequences", () => {
   assertEquals(spellText("\x1b[12\x18ok"), ["text ok"]);
   assertEquals(spellText("\x1b]0;a\x1b[c"), ["string ] 0;a", "csi  c"]);
+  assertEquals(spellText("\x1b[1\x002\x7fm"), ["csi 12 m"], "control characters are left out");
 });
 
 Deno.test("scanTerminal() keeps a bounded part of an endless sequence", () => {
