@@ -58,8 +58,18 @@ Deno.test("call is matched by its whole input", () => {
   );
   assertEquals(pick(screen, { ...TOUCH, input: { command } }), "1");
   assertEquals(pick(screen, { ...TOUCH, input: { command: `${command}\nrm one` } }), undefined);
+  const nested = { command, edits: [{ text: "rm one" }] };
+  assertEquals(pick(screen, { ...TOUCH, input: nested }), undefined);
   const asked = { ...TOUCH, askedWith: JSON.stringify({ command: "touch other" }) };
   assertEquals(pick(screen, { ...asked, input: { command } }), undefined);
+});
+
+Deno.test("call of a server's tool is matched by both names", () => {
+  const screen = screenOf(RULE, " Tool use", '   alpha - Shout(text: "hi") (MCP)');
+  const rows = [["alpha__shout", "1"], ["beta__shout", undefined], ["alpha__say", undefined]];
+  for (const [tool, id] of rows) {
+    assertEquals(pick(screen, { ...TOUCH, name: `mcp__${tool}`, input: { text: "hi" } }), id);
+  }
 });
 
 Deno.test("dialog that may be about an undecided call matches nothing", () => {

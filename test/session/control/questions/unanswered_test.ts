@@ -126,6 +126,15 @@ Deno.test("interrupt presses Escape and vetoes after the turn", () => {
   }
 });
 
+Deno.test("caller is not asked about a turn that is being stopped", () => {
+  for (const kind of KINDS.filter((each) => each !== "MCP call")) {
+    const session = unanswered(kind, true);
+    const { length } = session.asked;
+    session.receive(control("interrupt"), QUESTIONS[kind]("6"));
+    assertEquals(session.asked.length, length, kind);
+  }
+});
+
 Deno.test("hook that outlives Escape gets a veto", () => {
   const session = unanswered("PreToolUse hook", true);
   session.receive(control("interrupt"));

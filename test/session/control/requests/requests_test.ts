@@ -114,6 +114,12 @@ Deno.test("requests that nothing can carry out are refused", () => {
       "Cannot set proactivity: levels are not enabled for this session (the host must send " +
       "proactivity: true on initialize, with no kill switch set)",
     ],
+    ["get_task_output", { task_id: 7 }, "get_task_output: task_id must be a string"],
+    [
+      "get_task_output",
+      { task_id: "a1b2c3d4" },
+      "get_task_output: no shell or Monitor task with that task_id in this session",
+    ],
     ["fork_conversation", {}, undefined],
     ["stage_file", {}, "CLAUDE_CODE_REMOTE_SESSION_ID unset"],
     ["set_max_thinking_tokens", { max_thinking_tokens: -1 }, undefined],
