@@ -115,9 +115,17 @@ Deno.test("ends of several tasks start one turn", () => {
 });
 
 Deno.test("task end that left the queue starts no turn", () => {
-  const session = launched();
-  session.receive(ENQUEUED, operation("remove"), ...DONE, IDLE);
-  assertEquals(session.signals, ["SIGTERM"]);
+  const [enqueue, remove] = [operation("enqueue", { content: "two" }), operation("remove")];
+  const rows = [
+    [[ENQUEUED, remove], ["SIGTERM"]],
+    [[ENQUEUED, remove, enqueue], ["SIGTERM"]],
+    [[ENQUEUED, enqueued("b2"), remove], []],
+  ] as const;
+  for (const [queue, signals] of rows) {
+    const session = launched();
+    session.receive(...queue, ...DONE, IDLE);
+    assertEquals(session.signals, signals);
+  }
   // A subagent that ends takes what is left for it out, before the result of its call.
   const nested = run({ version: VERSION }, PROMPT, call("t", {}, "Agent"), ENQUEUED);
   nested.receive(operation("dequeue"), result({ agentId: "a" }), ...DONE, IDLE);

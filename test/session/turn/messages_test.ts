@@ -34,6 +34,7 @@ function afterTurn(): Simulation {
 }
 
 const lines = (text: string) => [userLine(text), answer(`${text}!`)];
+const untaken = ({ state }: Simulation) => untakenMessages(state).map(({ text }) => text);
 const phaseAndTurns = ({ state, turns }: Simulation) => [state.phase, ...turns];
 
 Deno.test("child without a message rests without a limit", () => {
@@ -58,6 +59,9 @@ Deno.test("child rests once its turn is written and paid", () => {
   session.receive(CLOSED);
   assertEquals(session.signals, ["SIGTERM"]);
   assertEquals(session.exit()?.kind, "closed");
+  const altered = begun();
+  altered.receive(userLine("one, and more"), answer("one!"), stop("one!"), IDLE, COST);
+  assertEquals(altered.of("turn").map(({ unwritten }) => unwritten), [undefined]);
 });
 
 Deno.test("harmless keys ask for the cost at Stop", () => {
@@ -277,14 +281,12 @@ Deno.test("messages that a crashed child had not taken are kept", () => {
   assertEquals([idle.turns, idle.ending?.kind], [["answered"], "closed"]);
   const rests = afterTurn();
   rests.receive(message("two"), CRASH);
-  assertEquals([rests.state.sent.map(({ text }) => text), rests.ending?.kind], [["two"], "closed"]);
-  const fresh = rested({}, message("two"), CRASH);
-  assertEquals(fresh.ending?.kind, "exited", "it never took any");
+  assertEquals([untaken(rests), rests.ending?.kind], [["two"], "closed"]);
+  const fresh = rested({}, message("two"), message("three", LATER), CRASH);
+  assertEquals([untaken(fresh), fresh.ending?.kind], [["three"], "exited"], "it never took any");
   const works = begun();
   works.receive(message("two"), message("three", LATER), CRASH);
-  const { sent, queue } = works.state;
-  assertEquals([...sent, ...queue].map(({ text }) => text), ["two", "three"]);
-  assertEquals(works.ending?.kind, "exited");
+  assertEquals([untaken(works), works.ending?.kind], [["two", "three"], "exited"]);
 });
 
 Deno.test("unreadable input ends the child and its tools", () => {
@@ -300,7 +302,7 @@ Deno.test("message that mentions unread files needs another child", () => {
   const session = rested({}, mention, EXIT);
   const ending = { kind: "renewed", changes: { readsNoMentions: true } } as const;
   assertEquals([session.delivered, session.ending], [[], ending]);
-  assertEquals(untakenMessages(session.state).map(({ text }) => text), ["@a"]);
+  assertEquals(untaken(session), ["@a"]);
   const next = rested({ readsNoMentions: true }, mention);
   assertEquals([next.delivered, next.ending], [["@a"], undefined]);
   const busy = begun();
@@ -314,7 +316,7 @@ Deno.test("message for stdin goes to a child started with it", () => {
   assertEquals(session.state.ending, undefined);
   session.receive(...lines("one"), stop("one!"), IDLE, COST);
   assertEquals(session.state.ending, { kind: "renewed", changes: { onStdin: "long" } });
-  assertEquals(untakenMessages(session.state).map(({ text }) => text), ["long"]);
+  assertEquals(untaken(session), ["long"]);
   const next = run({ conversation: true, hasOnStdin: true }, message("long", { way: "stdin" }));
   assertEquals(next.state.sent.map(({ text }) => text), ["long"]);
   next.receive(...turn("long"), IDLE, COST, message("longer", { way: "stdin" }));
@@ -353,6 +355,11 @@ Deno.test("transcript's own id of a message is reported", () => {
     { type: "named", line: "queued-2", given: "given-2" },
   ];
   assertEquals<unknown>(session.of("named"), named);
+  for (const id of ["given-1", "other"]) {
+    session.receive(request("rewind_files", { user_message_id: id }));
+  }
+  const rewound = session.consulted.map(({ body }) => body["user_message_id"]);
+  assertEquals(rewound, ["line-1", "other"], "a headless helper knows that id");
   session.receive(send("three"), prompt("three", "line-4"));
   session.receive(send("four", "line-5"), prompt("four", "line-5"));
   session.receive(send("five", ""), prompt("five", "line-6"));

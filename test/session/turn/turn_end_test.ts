@@ -396,11 +396,13 @@ Deno.test("exit before Stop ends the run with the child's status", () => {
 Deno.test("blocked prompt ends its turn once the child is idle", () => {
   const content = "UserPromptSubmit operation blocked by hook:\nno";
   const fields = { type: "system", subtype: "informational", preventContinuation: true, content };
-  for (const inputs of [[line(fields), IDLE], [IDLE, line(fields)]]) {
+  const after = line({ type: "last-prompt" });
+  for (const inputs of [[line(fields), IDLE], [IDLE, line(fields)], [line(fields), after, IDLE]]) {
     const session = simulate();
     lastEnds(session, ...inputs);
     assertEquals(session.exit(), { kind: "blocked", text: content });
   }
+  assertEquals(run({}, line(fields), PROMPT, IDLE).signals, [], "another prompt follows");
   const [one, two] = ["one", "two"].map((text) => message(text, { ticket: text }));
   for (const taken of [[], [submit("one")]]) {
     const session = rested();
@@ -428,6 +430,9 @@ Deno.test("child that becomes idle without a hook ends the run", () => {
   assertEquals([conversation.turns, conversation.tickets], [["idle"], [["1"]]]);
   const pasted = run({ prompt: "/nonsense", inject: "paste" }, IDLE);
   pasted.show("❯ /nonsense");
+  pasted.receive(line({ type: "last-prompt" }));
+  pasted.wait(3000);
+  assertEquals(pasted.signals, [], "the child has not said anything");
   pasted.receive(unknown);
   pasted.wait(3000);
   assertEquals(pasted.exit(), ending(false));
