@@ -233,6 +233,12 @@ Deno.test("dialog that stands gets Enter only for its allowed call", () => {
     session.wait(ms);
     assertEquals(session.typed.slice(before.length), key, `${shown} ${ms}`);
   }
+  const other = calls("toolu_2", { ...INPUT, command: "touch other" });
+  const session = asking({ timeoutMs: HOUR }, ...calls(), ...other, needsPermission());
+  stands(session, "touch other");
+  session.receive(reply(ALLOW));
+  session.wait(2500);
+  assertEquals(session.typed, "", "another call was allowed");
 });
 
 Deno.test("Enter is pressed for any number of calls", () => {

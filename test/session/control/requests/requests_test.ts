@@ -130,6 +130,8 @@ Deno.test("requests that nothing can carry out are refused", () => {
     assertEquals([said, kind], [error, error === undefined ? "success" : "error"], subtype);
   }
   assertEquals(session.responses[0]?.["error_code"], "unsupported_request");
+  session.receive(request("get_task_output", { task_id: "b1c2d3e4f" }));
+  assertEquals(session.consulted.at(-1)?.subtype, "get_task_output");
 });
 
 Deno.test("each control request that Claude Code knows is known", () => {
