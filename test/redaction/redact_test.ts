@@ -76,7 +76,7 @@ Deno.test("text without secrets stays as it is", () => {
     const text of [
       "Bearer authentication is what the API wants; basic understanding is enough",
       "a token, the key: value pairs, and the password prompt",
-      "sk-ant- is how they begin, ghp_ too, AKIA as well",
+      "sk-ant- is how they begin, ghp_ too, AKIA as well, not AKIAIOSFODNN7EXAMPLES",
       "https://example.com:8080/a@b and mailto:someone@example.com",
       "src/driver/redact.ts 3f2c1b7e-5d44-4c58-9d6b-3a2f6f1f2e11 c989f41b0d8f9c1e2a3b4c5d6e7f8091a2b3c4d5",
       "/tmp/claude-print-1000-4242/config/projects/-home-user-project/0b9a.jsonl",
