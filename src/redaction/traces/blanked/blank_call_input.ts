@@ -10,7 +10,7 @@ const SAID: Readonly<Record<string, Readonly<Record<string, (text: string) => st
 };
 
 function prompt(text: string): string {
-  return blankPrompt(text, { answers: false });
+  return blankPrompt(text, { answers: true });
 }
 
 /** Whether what a tool is given is said to a subagent. */

@@ -38,7 +38,7 @@ function askedChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
     changes["updatedInput"] = blankCallInput("Agent", given);
   }
   if (typeof prompt === "string" && (typeof agentId === "string" || kind === "local_agent")) {
-    changes["prompt"] = blankPrompt(prompt, { answers: false });
+    changes["prompt"] = blankPrompt(prompt, { answers: true });
   }
   for (const name of LABELS) {
     const label = fields[name];

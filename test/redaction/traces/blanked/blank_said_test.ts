@@ -63,6 +63,19 @@ const BLANK_INPUT = {
   subagent_type: "Explore",
 };
 
+Deno.test("a report quoted to a subagent is blanked with prompts", () => {
+  const blank = createSaidBlanker({ prompts: true, answers: false });
+  const told = (word: string) =>
+    "<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n" +
+    `<result>${word}</result>\n</task-notification>`;
+  const call = (prompt: string) => ({ ...CALL, input: { ...BLANK_INPUT, prompt } });
+  const value = (word: string) => [
+    { role: "assistant", content: [call(told(word))] },
+    { toolUseResult: { agentId: "a1", prompt: told(word), content: [] } },
+  ];
+  assertEquals(blank(value("Zoe")), value("xxx"));
+});
+
 Deno.test("a subagent's report is blanked with answers", () => {
   const blank = createSaidBlanker({ prompts: false, answers: true });
   const value = [
