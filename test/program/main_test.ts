@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { SLOW_FOLDERS } from "../layers.ts";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 import { startProgram } from "../start_program.ts";
 
@@ -10,8 +11,8 @@ async function freshCheckout(test: string) {
   const tests = ["main.ts", "layers.ts", "limit_tests.ts", "skip_if_lacking.ts"];
   // Without the recordings.
   const fixtures = ["programs", "std", "throwaway_home.ts"];
-  for (const folder of ["daily", "program", "real"]) {
-    await Deno.mkdir(`${path}/test/${folder}`, { recursive: true });
+  for (const folder of SLOW_FOLDERS) {
+    await Deno.mkdir(`${path}/${folder}`, { recursive: true });
   }
   await Deno.mkdir(`${path}/fixtures`);
   await Deno.mkdir(`${path}/src/learn`, { recursive: true });
