@@ -57,7 +57,8 @@ export class Caller {
   readonly cancelled = new Set<unknown>();
   results = 0;
   isClosed = false;
-  hasSignalled = false;
+  /** Whether it has stopped the run: by a signal, or as it cannot be understood any more. */
+  hasStopped = false;
   interrupts = 0;
 
   constructor(world: World, plan: CallerPlan) {
@@ -165,8 +166,13 @@ export class Caller {
     const { world } = this;
     const { choices } = world;
     world.schedule.after(choices.between([0, 6000]), () => {
-      if (choices.happens(150)) {
-        this.hasSignalled = true;
+      if (choices.happens(20) && !this.isClosed) {
+        // Nothing is understood of what it says any more.
+        this.isClosed = true;
+        this.hasStopped = true;
+        world.send("caller", 0, { type: "unreadable", reason: "It is no JSON" });
+      } else if (choices.happens(150)) {
+        this.hasStopped = true;
         world.send("driver", 0, { type: "signal", signal: choices.pick(["SIGTERM", "SIGINT"]) });
       } else if (!this.isClosed) {
         const [subtype, body] = choices.pick(REQUESTS);

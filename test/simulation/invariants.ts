@@ -27,13 +27,14 @@ function endsWithinLimits({ givenUp, duration, caller, options }: History): stri
 /** Where the child and the caller do nothing wrong, nothing is given up. */
 function givesNothingUp({ end, child, caller }: History): string | undefined {
   const kind = end?.ending.kind;
-  if (kind === undefined || child.isFaulty || caller.hasSignalled) return undefined;
+  if (kind === undefined || child.isFaulty || caller.hasStopped) return undefined;
   return SOUND_ENDINGS.includes(kind) ? undefined : `it ended as "${kind}" without a reason`;
 }
 
 /** Every message is answered by one turn, or left for another child. */
 function answersEachMessageOnce({ reports, state, caller, end }: History): string | undefined {
-  if (end === undefined) return undefined;
+  // Of a caller that cannot be understood nothing more is done.
+  if (end === undefined || end.ending.kind === "unreadable") return undefined;
   const answered = reports.flatMap(({ tickets = [] }) => tickets);
   const left = ticketsOf(untakenMessages(state.session));
   const wanted = caller.sent.filter(({ uuid }) =>

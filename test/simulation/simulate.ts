@@ -108,6 +108,8 @@ function chooseScenario(choices: Choices): Scenario {
   const maxBudgetUsd = choices.happens(100) ? 0.015 + 0.01 * choices.below(6) : undefined;
   const budget = maxBudgetUsd === undefined ? {} : { maxBudgetUsd };
   const isInitialized = isLong && choices.happens(200);
+  const isGated = choices.happens(50);
+  const idleTimeoutMs = choices.happens(100) ? 30_000 : undefined;
   const isHeard = choices.happens(100);
   const dialogs = Array.from(
     { length: choices.happens(50) ? 1 + choices.below(2) : 0 },
@@ -126,6 +128,8 @@ function chooseScenario(choices: Choices): Scenario {
         ...(isLong ? { conversation: true as const } : {}),
         ...(maxTurns === undefined ? {} : { maxTurns }),
         ...budget,
+        ...(isGated ? { mcpServers: 1 } : {}),
+        ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
         ...(isLong
           ? {
             caller: {
@@ -177,6 +181,7 @@ function chooseScenario(choices: Choices): Scenario {
         "PostToolBatch",
         "PreToolUse",
         "SessionEnd",
+        ...(isGated ? ["SessionStart"] : []),
         ...(isLong ? ["Stop"] : []),
       ],
       callbacks,
@@ -276,6 +281,21 @@ export function simulate(
   if (choices.happens(50)) {
     world.schedule.after(choices.between([0, 5000]), () => {
       world.stall(world.takes("stall"), { isToldOf: choices.happens(500) });
+    });
+  }
+  if (scenario.conversation.session.mcpServers !== undefined) {
+    const server = { name: "s", settled: choices.pick(["connected", "failed"] as const) };
+    const connect = (done: number) =>
+      world.send("driver", 0, {
+        ...{ type: "mcp", begun: 1, done },
+        settled: done === 0 ? {} : { [server.name]: server.settled },
+      });
+    world.schedule.after(choices.between([0, 1000]), () => connect(0));
+    world.schedule.after(choices.between([1000, 5000]), () => connect(1));
+  }
+  if (choices.happens(10)) {
+    world.schedule.after(choices.between([0, 5000]), () => {
+      world.send("driver", 0, { type: "resized", size: { rows: 24, cols: 80 } });
     });
   }
   if (choices.happens(20)) {
