@@ -1,4 +1,5 @@
 import type { Input } from "../../src/session/input.ts";
+import type { Entry } from "../../src/transcript/entry.ts";
 import type { Phase } from "../../src/session/phase.ts";
 
 /** In which order phases are shown: that in which a conversation comes to them. */
@@ -25,7 +26,7 @@ export class Coverage {
     const met = kinds.reduce((sum, kind) => sum + (this.#met.get(kind)?.size ?? 0), 0);
     const rows = kinds.map((kind) => {
       const never = PHASES.filter((phase) => !this.#met.get(kind)?.has(phase));
-      return never.length === 0 ? "" : `  ${kind.padEnd(26)} never in ${never.join(", ")}\n`;
+      return never.length === 0 ? "" : `  ${kind.padEnd(34)} never in ${never.join(", ")}\n`;
     });
     return `${met} of ${kinds.length * PHASES.length} pairs of inputs and phases were met\n${
       rows.join("")
@@ -47,8 +48,25 @@ export function kindOf(input: Input): string {
     case "signal":
       return `signal ${input.signal}`;
     case "transcript":
-      return `transcript ${input.entry.type}`;
+      return `line ${kindOfLine(input.entry)}`;
+    case "subagent":
+      return `subagent's line ${kindOfLine(input.line.entry)}`;
     default:
       return input.type;
+  }
+}
+
+function kindOfLine(entry: Entry): string {
+  switch (entry.type) {
+    case "user":
+      return entry.meaning;
+    case "system":
+      return entry.subtype ?? entry.type;
+    case "attachment":
+      return entry.attachment.type;
+    case "other":
+      return [entry.line["type"], entry.line["operation"]].filter(Boolean).join(" ");
+    case "assistant":
+      return entry.type;
   }
 }

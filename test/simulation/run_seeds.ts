@@ -52,10 +52,11 @@ export function trySeeds(
     ran++;
     for (const { input, phase } of history?.steps ?? []) coverage.add(input, phase);
     if (violation !== undefined) {
+      const result = { ran, seconds: seconds(), coverage };
       const failure = shrinks || history === undefined
         ? shrunk(seed, violation, options)
         : { seed, violation, choices: [], history };
-      return { ran, seconds: seconds(), coverage, failure };
+      return { ...result, failure };
     }
   }
   return { ran, seconds: seconds(), coverage };
