@@ -223,7 +223,6 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
     const trigger = "auto";
     yield* child.callHook("PreCompact", { trigger, custom_instructions: null });
     yield world.takes("answer");
-    child.compactions++;
     yield* child.callHook("SessionStart", { source: "compact", model: MODEL });
     yield* child.callHook("PostCompact", { trigger, compact_summary: "The short of it." });
     line({
@@ -232,6 +231,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
       compactMetadata: { trigger, preTokens: 24_832, postTokens: 15_537, durationMs: 638 },
     });
     line({ ...promptFields("The short of it."), isCompactSummary: true });
+    child.compactions++;
   }
 
   function noteRequest(speaker: Speaker, number: number): void {
