@@ -45,6 +45,10 @@ export function overTurn(
     ...rest,
     ...NO_TURN,
     turns: state.turns + 1,
+    // The line of a command is not waited for: one that is stopped during the hooks of its prompt has none.
+    unwritten: state.unwritten.filter((prompt) =>
+      prompt.command === undefined || !state.taken.includes(prompt)
+    ),
     late: !recorded || unwritten.length > 0,
     shaken: isNext && state.escapes > 0,
     ...(isNext ? { phase: "entered", entersAgain: false } : { phase: "resting" }),

@@ -193,3 +193,16 @@ Deno.test("message hit by a stale Escape goes to another child", () => {
   session.receive(...turn("two"), IDLE, COST);
   assertEquals(session.turns, ["aborted", "answered"], "it was not hit");
 });
+
+Deno.test("stopped command without a line takes no later line", () => {
+  const command = message("/greet", { command: "/greet" });
+  const session = rested({}, command, submit("/greet"), BUSY, INTERRUPT);
+  session.wait(1000);
+  session.receive(IDLE);
+  session.wait(1500);
+  assertEquals(session.turns, ["aborted"]);
+  session.receive(message("two"), submit("two"), BUSY, userLine("two"), message("three"));
+  const joined = { type: "queued_command", prompt: "three" };
+  session.receive(line({ type: "attachment", attachment: joined }));
+  assertEquals(session.state.sent, []);
+});
