@@ -28,22 +28,22 @@ const COMMAND_TOOL = "Bash";
  * comes behind it (2.1.330), and a child may have yet to start.
  */
 export function stopTurn(state: SessionState): Step {
-  switch (state.phase) {
+  const { phase, waits, sent, queue } = state;
+  switch (phase) {
     case "working":
     case "entered":
-      return abort(state);
+      // Tasks in the background are no turn: Escape would hit the next one.
+      return waits ? stay(state) : abort(state);
     case "settling":
     case "aborting":
     case "interrupting":
       return stay(state);
-    default: {
-      const { sent, queue } = state;
+    default:
       return stay(
         sent.length > 0
           ? { ...state, sent: withFirstStopped(sent) }
           : { ...state, queue: withFirstStopped(queue) },
       );
-    }
   }
 }
 

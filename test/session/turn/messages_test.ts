@@ -224,15 +224,16 @@ Deno.test("message without a child waits 5 s for the start", () => {
 });
 
 Deno.test("message during background tasks is a turn of its own", () => {
-  const delivered = { entered: ["one", "two"], aborting: ["one"] };
-  for (const phase of ["entered", "aborting"] as const) {
+  // There is no turn that an interrupt or an urgent message could stop: Escape would hit the next one.
+  for (const more of [[], [request("interrupt")], [message("now", { priority: "now" })]]) {
     const session = begun();
     session.receive(stop(undefined, { background_tasks: [{ type: "shell" }] }, "stop-1"));
     // The child's status says that a shell runs.
     session.receive(userLine("one"), COMPLETED, { ...IDLE, status: "shell" }, COST);
     assertEquals(session.answered, ["stop-1"]);
-    session.receive(...phase === "aborting" ? [request("interrupt")] : [], message("two"));
-    assertEquals([session.delivered, session.state.phase], [delivered[phase], phase]);
+    session.receive(...more, message("two"));
+    const next = more[0]?.type === "message" ? "now" : "two";
+    assertEquals([session.delivered, session.state.phase], [["one", next], "entered"]);
   }
 });
 
