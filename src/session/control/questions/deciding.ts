@@ -35,7 +35,9 @@ export function decide(
     ...(decision.mode === undefined ? [] : [{ type: "mode", mode: decision.mode } as const]),
   ];
   const decisive = decision.outcome === "accepted" ? withAllowed(state, call, decision) : state;
-  const next = decision.interrupt ? stopped(decisive) : stay(decisive);
+  // A subagent in the background has an abort controller of its own, others have that of the turn (2.1.332).
+  const isApart = state.childQueue.running.has(call?.agentId ?? "");
+  const next = decision.interrupt && !isApart ? stopped(decisive) : stay(decisive);
   // What stands on the screen now, if anything, is another dialog.
   const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
   return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookWhenQuiet()] : [])]);

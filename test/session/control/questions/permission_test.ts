@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
-import { call, PROMPT, returned } from "../../lines.ts";
+import { call, PROMPT, returned, userLine } from "../../lines.ts";
 import { caller, CLOSED, failure, fromServer, reply, request } from "../../caller_inputs.ts";
 import { BUSY, exit, type Given, hook, READ, status, VERSION } from "../../inputs.ts";
 import { run, type Simulation, type SimulationOptions, working } from "../../simulation.ts";
@@ -98,6 +98,19 @@ Deno.test("refusal keeps the caller's words and can end the turn", () => {
   assertEquals(decision(session), stop);
   assertEquals(session.decisions, ["rejected", "withdrawn"]);
   assertEquals([session.state.phase, session.typed], ["aborting", ""]);
+});
+
+Deno.test("refusal of a background subagent ends no turn", () => {
+  for (const [isAsync, phase] of [[true, "working"], [false, "aborting"]] as const) {
+    const content = [{ type: "tool_result", tool_use_id: "toolu_1" }];
+    const session = asking({}, userLine(content, { toolUseResult: { isAsync, agentId: "a" } }));
+    const subagent = { agentId: "a", toolUseId: "toolu_1", type: "Explore", description: "Look" };
+    const { entry } = call("toolu_2", INPUT);
+    session.receive({ type: "subagent", line: { subagent, entry } }, READ);
+    session.receive(needsPermission("8", INPUT, { agent_id: "a" }));
+    session.receive(reply({ behavior: "deny", message: "Stop", interrupt: true }));
+    assertEquals([session.answered, session.state.phase], [["8"], phase]);
+  }
 });
 
 Deno.test("mode chosen during a turn applies with an allowed call", () => {
