@@ -330,8 +330,13 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
     child.carriedOut.push(call);
     if (tool === "Bash" && !call.isBackground) yield* runShell(call);
     else yield world.takes("tool");
-    if (tool === "Agent") yield* runAgent(speaker, call);
-    else if (tool === "ScheduleWakeup") scheduleWakeup(speaker, call);
+    if (tool === "Agent") {
+      if ((yield* runAgent(speaker, call)) === "interrupted") {
+        finish(speaker, call, REJECTED, { isError: true });
+        speaker.line(interruptedFields(true));
+        return "interrupted";
+      }
+    } else if (tool === "ScheduleWakeup") scheduleWakeup(speaker, call);
     else if (call.isBackground) launchShell(speaker, call);
     else finish(speaker, call, outputOf(call), call.fails ? { isError: true } : {});
     yield* child.callHook("PostToolUse", { ...told, tool_use_id: id, tool_response: "done" });
@@ -410,8 +415,12 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
     else call.end.wait(end);
   }
 
-  /** Runs a subagent, whose end is waited for unless it runs in the background. */
-  function* runAgent(speaker: Speaker, call: Call): Process {
+  /**
+   * Runs a subagent, whose end is waited for unless it runs in the background: it has the turn's abort controller then, so
+   * that a denial with `interrupt` ends both (read in 2.1.332). Returns how it has ended, if it is waited for.
+   */
+  function* runAgent(speaker: Speaker, call: Call): Generator<Wait, End | undefined, void> {
+    let end: End | undefined;
     const agentId = `a${call.id}`;
     const subagent = {
       ...{ agentId, toolUseId: call.id, type: "general-purpose", description: "Look" },
@@ -434,7 +443,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
       yield* child.callHook("SubagentStart", agent.about);
       const { origin: _, ...prompt } = promptFields("Look.");
       agent.line(prompt);
-      yield* makeRequests(agent);
+      end = yield* makeRequests(agent);
       if (call.end !== undefined) yield call.end;
       yield* child.callHook("SubagentStop", agent.about);
     }
@@ -446,14 +455,16 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
       child.runBeside(work(), () => {
         child.endTask(agentId, taskNotification(agentId, call.id, agent.text));
       });
-      return;
+      return undefined;
     }
     const running = world.schedule.start(work(), () => child.wake());
     agents.push(running);
     while (!running.isOver) yield child.gate;
+    if (end === "interrupted") return end;
     finish(speaker, call, [{ type: "text", text: agent.text }], {
       toolUseResult: agentFields(agentId, agent.text),
     });
+    return end;
   }
 
   /** Has the model woken after a minute or more; a later call takes the place of an earlier one. */
