@@ -10,6 +10,7 @@ import {
   call,
   entryOf,
   type Line,
+  notification,
   OVER,
   prompt,
   REQUEST,
@@ -359,6 +360,25 @@ Deno.test("turns whose lines are read together have their own results", () => {
     ["system", "assistant", "One", "system", "assistant", "Two"],
   );
   assertEquals(run.state.reports.map(({ result }) => result.result), ["One", "Two"]);
+});
+
+Deno.test("a stopped turn before an answered one has no answer", () => {
+  const rows = [
+    [{ kind: "answered", stop: {} }, "error_during_execution"],
+    [{ kind: "failed", failure: {} }, "error_during_execution"],
+    [{ kind: "timeout" }, "timeout"],
+  ] as const;
+  for (const [ending, subtype] of rows) {
+    const run = begun({ conversation: true });
+    run.push(
+      prompt("[Request interrupted by user]", { uuid: "i" }),
+      prompt(notification("b"), { uuid: "n" }),
+      text("Two"),
+      OVER,
+    );
+    run.endTurn(ending, { recorded: true });
+    assertEquals(fieldsOf(run.take(), "result", "subtype")[0], [subtype]);
+  }
 });
 
 Deno.test("an end with nothing new has no second result", () => {

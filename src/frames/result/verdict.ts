@@ -23,6 +23,16 @@ export interface Verdict {
   readonly isForeign?: true;
 }
 
+/** The outcome of a turn that the caller has stopped. */
+export function abortedOutcome(turn: Turn | undefined): Outcome {
+  return {
+    kind: "error_during_execution",
+    message: `[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=${
+      turn?.stopReason ?? null
+    }`,
+  };
+}
+
 /**
  * Says what an ending means.
  *
@@ -116,15 +126,7 @@ export function verdictOf(
         showScreen: false,
       };
     case "aborted":
-      return {
-        outcome: {
-          kind: "error_during_execution",
-          message: `[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=${
-            options.turn?.stopReason ?? null
-          }`,
-        },
-        showScreen: false,
-      };
+      return { outcome: abortedOutcome(options.turn), showScreen: false };
     case "unstoppable":
       return failure(
         "Claude Code goes on with a turn that its caller has stopped: it takes no Escape",

@@ -12,7 +12,7 @@ import { type Report, unfinishedProblem } from "../result/report.ts";
 import { type ResultFacts, resultFrame } from "../result/result_frame.ts";
 import { sentAt, timesToFirst } from "../result/times_to_first.ts";
 import { withTurns } from "../result/turn_totals.ts";
-import type { Verdict } from "../result/verdict.ts";
+import { abortedOutcome, type Verdict } from "../result/verdict.ts";
 import { type FramesState, withIds } from "../telling/frames_state.ts";
 import type { TurnEnd } from "../memory/turn_memory.ts";
 import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
@@ -97,7 +97,7 @@ function withResults(
       return resultFrame({
         ...facts,
         uuid: newUuid(),
-        outcome: isInterrupted(turn) ? verdict.outcome : { kind: "answered" },
+        outcome: isInterrupted(turn) ? stoppedOutcome(turn, verdict) : { kind: "answered" },
         turn,
         safetyStops: safetyStopsOf(before, withTurns(past, told)),
         index: before.results + offset + before.locals,
@@ -113,6 +113,12 @@ function withResults(
 /** Whether a turn was stopped; the child may have gone on with what was in its queue before it went. */
 function isInterrupted({ end }: Turn): boolean {
   return end === "interrupted" || end === "interrupted-tool";
+}
+
+/** The outcome of a turn that was stopped before the last one: what has stopped that too, or the caller. */
+function stoppedOutcome(turn: Turn, { outcome }: Verdict): Outcome {
+  const isOwn = outcome.kind === "failed" || LASTED.includes(outcome.kind);
+  return isOwn ? abortedOutcome(turn) : outcome;
 }
 
 /** What the results of all turns tell that an end is of. */
