@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runTurns } from "../../src/frames/turns/run_turns.ts";
 import type { Entry } from "../../src/transcript/entry.ts";
 import { message } from "../session/caller_inputs.ts";
-import { COST, hook, READ } from "../session/inputs.ts";
+import { COST, hook, READ, stop } from "../session/inputs.ts";
 import {
   answer,
   at,
@@ -379,6 +379,36 @@ Deno.test("a stopped turn before an answered one has no answer", () => {
     run.endTurn(ending, { recorded: true });
     assertEquals(fieldsOf(run.take(), "result", "subtype")[0], [subtype]);
   }
+});
+
+const COMMAND = {
+  text: "/x",
+  settled: { kind: "local", text: "done", version: VERSION },
+} as const;
+
+Deno.test("a command follows the result of a turn with tasks", () => {
+  const run = begun({ conversation: true });
+  run.push(text("One"), { type: "system", subtype: "stop_hook_summary" });
+  run.give(stop("One", { background_tasks: [{ id: "b", type: "shell" }] }));
+  run.settle(COMMAND);
+  run.push(OVER);
+  assertEquals(fieldsOf(run.take(), "result", "result"), [["One"], ["done"]]);
+});
+
+Deno.test("a command follows a result that waits for a subagent", () => {
+  const run = begun({ conversation: true });
+  run.push(call("t", "Agent"));
+  run.pushSubagent({ toolUseId: "t" }, prompt("Look", { uuid: "s" }));
+  for (const line of [result("t", { status: "completed", agentId: "a1" }), text("One"), OVER]) {
+    run.give({ type: "transcript", entry: entryOf(line) });
+  }
+  run.endTurn({ kind: "max-turns" }, { recorded: true });
+  run.give({ type: "message", message: COMMAND });
+  run.endTurn({ kind: "settled", message: COMMAND }, { recorded: true });
+  run.take();
+  run.pass("subagent");
+  const results = fieldsOf(run.take(), "result", "subtype");
+  assertEquals(results, [["error_max_turns"], ["success"]]);
 });
 
 Deno.test("an end with nothing new has no second result", () => {

@@ -131,7 +131,9 @@ const tellAllNotices = (state: FramesState): Told => tellNotices(state);
 function tellLine(before: FramesState, entry: Entry): Told {
   const late = asLate(before, entry);
   if (late !== undefined) return tellPlainLine(late, entry);
-  const [end, ...ended] = before.ended;
+  const [first, ...ended] = before.ended;
+  // One that waits for a subagent has lines of its own to follow (`tellHeld()`).
+  const end = first?.lines === undefined ? first : undefined;
   const timed = timedPrompt(entry);
   const asked = timed === undefined ? askedIn(entry) : undefined;
   const place = asked === undefined ? -1 : placeOf(before, asked);

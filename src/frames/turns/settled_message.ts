@@ -10,12 +10,19 @@ import { begin, beginTurn, describedModel } from "../telling/beginning.ts";
 import { and, type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
 import { noLines } from "../telling/kept_lines.ts";
 import { sessionUsage } from "./conversation_usage.ts";
+import { tellEarly } from "./early_results.ts";
+import { runTurns } from "./run_turns.ts";
 
 /** Tells of a message that was answered or refused without the child, in the place of its turn. */
 export function tellSettled(
   before: FramesState,
   { message, at }: { readonly message: SettledMessage; readonly at: number },
 ): Told {
+  const { recent, printed } = runTurns(before);
+  // A turn that its tasks in the background outlast, the last line of which is still to be read, comes first.
+  if (recent.length > printed) {
+    return and(tellEarly(before), (state) => tellSettled(state, { message, at }));
+  }
   const { settled } = message;
   const version = settled.kind === "local" ? settled.version : before.version;
   const timestamp = new Date(before.options.startedAt + at).toISOString();
