@@ -411,6 +411,16 @@ Deno.test("a command follows a result that waits for a subagent", () => {
   assertEquals(results, [["error_max_turns"], ["success"]]);
 });
 
+Deno.test("a stopped turn's tasks give no later turn a result", () => {
+  const run = begun({ conversation: true });
+  run.give(stop("One", { background_tasks: [{ id: "b", type: "shell" }] }));
+  run.push(text("One"), prompt("[Request interrupted by user]", { uuid: "i" }));
+  run.endTurn({ kind: "aborted" }, { recorded: true });
+  run.take();
+  run.push(prompt(notification("b"), { uuid: "n" }), call("t"), OVER);
+  assertEquals(kinds(run.take()), "init assistant");
+});
+
 Deno.test("an end with nothing new has no second result", () => {
   const run = begun({ conversation: true });
   run.give(COST);

@@ -21,6 +21,8 @@ export function tellResult(state: FramesState, end: TurnEnd): Told {
     return told({
       ...rest,
       rested: true,
+      // No line tells that a stopped turn is complete, not even where its Stop hook has named tasks in the background.
+      stops: end.ending.kind === "aborted" ? [] : rest.stops,
       reports: [...rest.reports, report],
       toldAhead: isAhead ? [...rest.toldAhead, aheadOf(state, end)] : rest.toldAhead,
     }, reported.frames);
