@@ -42,9 +42,10 @@ export function isSame({ text, uuid }: Message): (other: Message) => boolean {
 export function placeOf({ awaited, taken }: FramesState, text: string): number {
   const at = awaited.findIndex((message) => isTextOf(message, text));
   if (at >= 0 || taken.length > 0 || parseTaskNotification(text) !== undefined) return at;
-  const first = awaited.findIndex(({ way }) => way !== undefined);
-  const message = awaited[first];
-  return message?.way === "rendezvous" && message.command === undefined ? -1 : first;
+  // An urgent command comes before messages that wait for longer.
+  return awaited.findIndex((message) =>
+    message.way !== undefined && (message.way !== "rendezvous" || message.command !== undefined)
+  );
 }
 
 /** Emits that the child has taken a message, if the message has an id, and the message again with `--replay-user-messages`. */

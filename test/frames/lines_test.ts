@@ -421,6 +421,14 @@ Deno.test("a stopped turn's tasks give no later turn a result", () => {
   assertEquals(kinds(run.take()), "init assistant");
 });
 
+Deno.test("an urgent command is begun before an earlier message", () => {
+  const run = new FramesRun({ conversation: true });
+  run.give(message("One", { uuid: "1" }), message("/x", { uuid: "2", command: "/x" }));
+  run.push(prompt("<command-message>x</command-message>\n<command-name>/x</command-name>"));
+  const states = fieldsOf(run.take(), "command_lifecycle", "command_uuid", "state");
+  assertEquals(states, [["1", "queued"], ["2", "queued"], ["2", "started"]]);
+});
+
 Deno.test("an end with nothing new has no second result", () => {
   const run = begun({ conversation: true });
   run.give(COST);
