@@ -91,7 +91,7 @@ function goOn(
   if (entry.end === "interrupted" && mayBeStopped(state)) {
     return overTurn(state, { kind: "aborted" });
   }
-  const isNews = !before.recorded || !before.requested;
+  const isNews = !before.recorded || !before.requested || before.unasked !== state.unasked;
   if (state.phase === "aborting" && state.recorded && isNews) {
     return onStoppable({ ...state, prompted: true });
   }

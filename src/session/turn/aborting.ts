@@ -118,9 +118,19 @@ export function onStoppable(state: SessionState): Step {
   return isStoppable(state) ? press(state) : act(state, [deadline("interrupt", INTERRUPT_MS)]);
 }
 
-/** Whether the child has come to where it can be stopped as if nothing else were to follow, as far as lines tell. */
-function isStoppable({ recorded, requested, sent }: SessionState): boolean {
-  return recorded && (requested || sent.length === 0);
+/**
+ * Whether the child has come to where it can be stopped as if nothing else were to follow, as far as lines tell. After a
+ * Stop hook that has named tasks in the background, the next turn has yet to be written down.
+ */
+function isStoppable({ recorded, unasked, requested, sent }: SessionState): boolean {
+  return recorded && !unasked && (requested || sent.length === 0);
+}
+
+/** The turn that was to be stopped is complete, but for its tasks in the background: there is nothing left to stop. */
+export function withoutStop(state: SessionState): Step {
+  if (state.phase !== "aborting") return stay(state);
+  const next = { ...state, phase: "working", escapes: 0, hasDrawn: false, stalls: 0 } as const;
+  return act(next, [deadline("interrupt"), ...cleared(state)]);
 }
 
 /** The child draws: if that is for the first time since Escape was pressed, it has read that by now. */

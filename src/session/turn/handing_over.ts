@@ -1,4 +1,4 @@
-import { abortIfStopped } from "./aborting.ts";
+import { abortIfStopped, withoutStop } from "./aborting.ts";
 import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
@@ -220,9 +220,11 @@ export function isAtRest({ phase, waits, status }: SessionState): boolean {
  * the wait for them.
  */
 export function restWithTasks(state: SessionState): Step {
-  const waiting = awaitBackground({ ...state, waits: true });
-  const next = handToChild(waiting.state);
-  return act(next.state, [...waiting.effects, ...next.effects]);
+  const waiting = andThen(
+    withoutStop(state),
+    (state) => awaitBackground({ ...state, waits: true }),
+  );
+  return andThen(waiting, handToChild);
 }
 
 /** Pastes a prompt into the input box. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { answer, INTERRUPTED, line, returned, userLine } from "../lines.ts";
+import { answer, COMPLETED, INTERRUPTED, line, returned, userLine } from "../lines.ts";
 import { callback, callbackHook, caller, message, request } from "../caller_inputs.ts";
-import { BUSY, COST, IDLE, REACHABLE, stop, submit, turn, VERSION } from "../inputs.ts";
+import { BUSY, COST, IDLE, REACHABLE, status, stop, submit, turn, VERSION } from "../inputs.ts";
 import { rested, run, type Simulation, type SimulationOptions } from "../simulation.ts";
 
 const KEY = ".\x1b";
@@ -205,4 +205,33 @@ Deno.test("stopped command without a line takes no later line", () => {
   const joined = { type: "queued_command", prompt: "three" };
   session.receive(line({ type: "attachment", attachment: joined }));
   assertEquals(session.state.sent, []);
+});
+
+const WITH_TASKS = stop("one!", { background_tasks: [{ id: "b", type: "shell" }] });
+
+Deno.test("interrupt that comes too late leaves tasks to run", () => {
+  const rows = [
+    [[INTERRUPT, WITH_TASKS, COMPLETED], `${KEY}\x7f`],
+    [[INTERRUPT, COMPLETED, WITH_TASKS], `${KEY}\x7f`],
+    [[WITH_TASKS, INTERRUPT, COMPLETED], ""],
+  ] as const;
+  for (const [late, typed] of rows) {
+    const session = begun();
+    session.receive(REQUESTED, answer("one!"), ...late, status("shell"), COST);
+    session.show(".");
+    session.wait(60_000);
+    assertEquals([...seen(session), session.signals], [typed, "working", []]);
+    session.receive(message("two"));
+    assertEquals(session.delivered, ["one", "two"]);
+  }
+});
+
+Deno.test("interrupt of a task end's turn waits for its prompt", () => {
+  const notification = "<task-notification>\n<task-id>b</task-id>\n</task-notification>";
+  const session = begun();
+  session.receive(REQUESTED, answer("one!"), WITH_TASKS, submit(notification), COMPLETED);
+  session.receive(INTERRUPT);
+  assertEquals(seen(session), ["", "aborting"]);
+  session.receive(userLine(notification));
+  assertEquals(seen(session), [KEY, "aborting"]);
 });
