@@ -90,8 +90,8 @@ function unwrittenMessages({ recorded, taken, unwritten }: SessionState): readon
 }
 
 /**
- * Ends the turn that settles and begins the next one, which is known to have begun; undefined where nothing settles, or
- * the turn was the last whatever follows it.
+ * Ends the turn that settles, or that an answer of the caller's has stopped, and begins the next one, which is known to
+ * have begun; undefined where no turn ends, or it was the last whatever follows it.
  *
  * @param options.woken whether the next one is that for which the model is woken
  * @param options.noticed whether it is that of the end of a task
@@ -103,11 +103,21 @@ export function intoNextTurn(
     readonly noticed?: boolean;
   } = {},
 ): Step | undefined {
-  const ending = before.phase === "settling" ? settledEnding(before) : undefined;
-  if (ending === undefined || !mayBeFollowed(ending)) return undefined;
+  const ending = followedEnding(before);
+  if (ending === undefined) return undefined;
   const over = overTurn(before, ending, { recorded: false, followed: true });
   const next = began({ ...over.state, woken, noticed });
   return act(next.state, [...over.effects, ...next.effects]);
+}
+
+/** How a turn has ended after which the child goes on by itself. Of one that Escape is to end, only its lines tell. */
+function followedEnding(state: SessionState): Ending | undefined {
+  const { phase, escapes, recorded, unasked } = state;
+  if (phase === "aborting") {
+    return escapes === 0 && recorded && !unasked ? { kind: "aborted" } : undefined;
+  }
+  const settled = phase === "settling" ? settledEnding(state) : undefined;
+  return settled !== undefined && mayBeFollowed(settled) ? settled : undefined;
 }
 
 /** Whether there is nothing left to do after a turn but to wait for the model to be woken, as `claude -p` does. */

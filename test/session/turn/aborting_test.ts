@@ -1,7 +1,19 @@
 import { assertEquals } from "@std/assert";
 import { answer, COMPLETED, INTERRUPTED, line, returned, userLine } from "../lines.ts";
-import { callback, callbackHook, caller, message, request } from "../caller_inputs.ts";
-import { BUSY, COST, IDLE, REACHABLE, status, stop, submit, turn, VERSION } from "../inputs.ts";
+import { callback, callbackHook, caller, message, reply, request } from "../caller_inputs.ts";
+import {
+  BUSY,
+  COST,
+  hook,
+  IDLE,
+  REACHABLE,
+  READ,
+  status,
+  stop,
+  submit,
+  turn,
+  VERSION,
+} from "../inputs.ts";
 import { rested, run, type Simulation, type SimulationOptions } from "../simulation.ts";
 
 const KEY = ".\x1b";
@@ -226,12 +238,23 @@ Deno.test("interrupt that comes too late leaves tasks to run", () => {
   }
 });
 
+const NOTIFICATION = "<task-notification>\n<task-id>b</task-id>\n</task-notification>";
+
+Deno.test("task's end after a refusal is not stopped with it", () => {
+  const session = calling(["Bash"], { caller: caller({ permissions: true }) });
+  session.receive(READ, hook("PermissionRequest", { tool_name: "Bash", tool_input: {} }, "7"));
+  session.receive(reply({ behavior: "deny", message: "No", interrupt: true }));
+  assertEquals(seen(session), ["", "aborting"]);
+  session.receive(submit(NOTIFICATION), returned("0"), INTERRUPTED, userLine(NOTIFICATION));
+  session.wait(5000);
+  assertEquals([...seen(session), session.turns], ["", "working", ["aborted, unrecorded"]]);
+});
+
 Deno.test("interrupt of a task end's turn waits for its prompt", () => {
-  const notification = "<task-notification>\n<task-id>b</task-id>\n</task-notification>";
   const session = begun();
-  session.receive(REQUESTED, answer("one!"), WITH_TASKS, submit(notification), COMPLETED);
+  session.receive(REQUESTED, answer("one!"), WITH_TASKS, submit(NOTIFICATION), COMPLETED);
   session.receive(INTERRUPT);
   assertEquals(seen(session), ["", "aborting"]);
-  session.receive(userLine(notification));
+  session.receive(userLine(NOTIFICATION));
   assertEquals(seen(session), [KEY, "aborting"]);
 });
