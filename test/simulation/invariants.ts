@@ -50,13 +50,19 @@ function answersEachMessageOnce({ reports, state, caller, end }: History): strin
 }
 
 /** Where nothing is stopped or given up, and the child does not crash amid a turn, every turn of it has one result. */
-function hasOneResultPerTurn({ frames, child, caller, end, options }: History): string | undefined {
+function hasOneResultPerTurn(
+  { frames, state, child, caller, end, options }: History,
+): string | undefined {
   const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
   // What would cost more than the budget has a result, and no turn.
   const isBounded = options.session.maxBudgetUsd !== undefined;
   if (!isSound || isBounded || child.isFaulty || caller.interrupts > 0) return undefined;
   const results = frames.filter(({ type }) => type === "result").length;
-  const commands = caller.sent.filter(({ way }) => way === undefined).length;
+  // A signal after the answer leaves what waits.
+  const left = ticketsOf(untakenMessages(state.session));
+  const commands =
+    caller.sent.filter(({ way, ticket = "" }) => way === undefined && !left.includes(ticket))
+      .length;
   const turns = child.turns.length + commands;
   return results === turns ? undefined : `there are ${results} results of ${turns} turns`;
 }
@@ -143,8 +149,9 @@ function costOnlyGrows({ frames }: History): string | undefined {
   return undefined;
 }
 
-/** The child is told to go before it is killed. */
-function asksBeforeItKills({ child: { signals } }: History): string | undefined {
+/** The child is told to go before it is killed, unless a second signal wants this program to end at once. */
+function asksBeforeItKills({ child: { signals }, steps }: History): string | undefined {
+  if (steps.filter(({ input }) => input.type === "signal").length > 1) return undefined;
   return signals[0] === "SIGKILL" ? "the child was killed, and not told to go before" : undefined;
 }
 
