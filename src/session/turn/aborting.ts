@@ -118,12 +118,14 @@ export function onStoppable(state: SessionState): Step {
   return isStoppable(state) ? press(state) : act(state, [deadline("interrupt", INTERRUPT_MS)]);
 }
 
-/**
- * Whether the child has come to where it can be stopped as if nothing else were to follow, as far as lines tell. After a
- * Stop hook that has named tasks in the background, the next turn has yet to be written down.
- */
-function isStoppable({ recorded, unasked, requested, sent }: SessionState): boolean {
-  return recorded && !unasked && (requested || sent.length === 0);
+/** Whether the child has come to where it can be stopped as if nothing else were to follow, as far as lines tell. */
+function isStoppable(state: SessionState): boolean {
+  return isWritten(state) && (state.requested || state.sent.length === 0);
+}
+
+/** Whether the prompt is written down: after a Stop hook that has named tasks in the background, that of the next turn. */
+function isWritten({ recorded, unasked }: SessionState): boolean {
+  return recorded && !unasked;
 }
 
 /** The turn that was to be stopped is complete, but for its tasks in the background: there is nothing left to stop. */
@@ -143,11 +145,11 @@ export function onDrawn(state: SessionState): Step {
 
 /** The child is not idle yet, though it was to stop. */
 export function stopAgain(state: SessionState): Step {
-  const { escapes, hasDrawn, recorded, stalls } = state;
+  const { escapes, hasDrawn, stalls } = state;
   if (isTaken(state)) {
     const isVain = hasDrawn ? escapes >= MAX_ESCAPES : escapes > 0 && stalls >= MAX_UNREAD;
     if (isVain) return end(state, { kind: "unstoppable" });
-    const waits = recorded && !isStoppable(state) && stalls < MAX_UNTAKEN;
+    const waits = isWritten(state) && !isStoppable(state) && stalls < MAX_UNTAKEN;
     // A hook that holds up the turn although Escape was read goes on with a veto.
     if (hasDrawn) return andThen(refuseWithdrawn(state), press);
     if (escapes === 0 && !waits) return press(state);

@@ -257,4 +257,10 @@ Deno.test("interrupt of a task end's turn waits for its prompt", () => {
   assertEquals(seen(session), ["", "aborting"]);
   session.receive(userLine(NOTIFICATION));
   assertEquals(seen(session), [KEY, "aborting"]);
+  // Nothing is written during the hooks of a prompt, which may take long.
+  const other = begun();
+  other.receive(REQUESTED, answer("one!"), WITH_TASKS, COMPLETED, message("two"));
+  other.receive(submit("two"), INTERRUPT);
+  other.wait(1000);
+  assertEquals(seen(other), [KEY, "aborting"]);
 });
