@@ -91,7 +91,8 @@ function unwrittenMessages({ recorded, taken, unwritten }: SessionState): readon
 
 /**
  * Ends the turn that settles, or that an answer of the caller's has stopped, and begins the next one, which is known to
- * have begun; undefined where no turn ends, or it was the last whatever follows it.
+ * have begun; undefined where no turn ends. The run ends instead where the turn was the last and `claude -p` would not go
+ * on after it.
  *
  * @param options.woken whether the next one is that for which the model is woken
  * @param options.noticed whether it is that of the end of a task
@@ -105,7 +106,8 @@ export function intoNextTurn(
 ): Step | undefined {
   const ending = followedEnding(before);
   if (ending === undefined) return undefined;
-  const over = overTurn(before, ending, { recorded: false, followed: true });
+  const followed = ending.kind === "aborted" || mayBeFollowed(ending);
+  const over = overTurn(before, ending, { recorded: false, followed });
   const next = began({ ...over.state, woken, noticed });
   return act(next.state, [...over.effects, ...next.effects]);
 }
@@ -116,8 +118,7 @@ function followedEnding(state: SessionState): Ending | undefined {
   if (phase === "aborting") {
     return escapes === 0 && recorded && !unasked ? { kind: "aborted" } : undefined;
   }
-  const settled = phase === "settling" ? settledEnding(state) : undefined;
-  return settled !== undefined && mayBeFollowed(settled) ? settled : undefined;
+  return phase === "settling" ? settledEnding(state) : undefined;
 }
 
 /** Whether there is nothing left to do after a turn but to wait for the model to be woken, as `claude -p` does. */

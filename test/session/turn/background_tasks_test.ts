@@ -197,6 +197,18 @@ Deno.test("task end starts a turn after maxTurns, not after budget", () => {
   assertEquals(broke.ending, { kind: "budget" });
 });
 
+Deno.test("hook of a task's end takes back no budget's end", () => {
+  const stopped = (options: SimulationOptions) => {
+    const session = launched({ maxBudgetUsd: 1, ...options });
+    session.receive(ENQUEUED, call("t1", {}), cost(2), hook("PostToolBatch", {}, "batch"));
+    session.receive(submit(notification()));
+    return session;
+  };
+  assertEquals(stopped({}).exit(), { kind: "budget" });
+  const conversation = stopped({ conversation: true });
+  assertEquals([conversation.turns, conversation.signals], [["budget, unrecorded"], []]);
+});
+
 Deno.test("subagent's hook takes back no announced end", () => {
   const batch = (id: string, payload: HookPayload, at: number) => ({
     ...hook("PostToolBatch", payload, id),
