@@ -59,13 +59,19 @@ export function onPaid(state: SessionState): Step {
   ]);
 }
 
-/** Ends the turn without the tools that wait; where the child has to live on, they are refused. */
-function stopSpending(state: SessionState): Step {
-  const next: SessionState = { ...state, unpaid: [] };
-  if (isLast(state)) return overTurn(next, { kind: "budget" });
-  return act({ ...next, phase: "settling", limited: "budget", priced: true, ending: undefined }, [
+/**
+ * Ends the turn under way without the tools that wait; where the child has to live on, they are refused. A subagent's
+ * tools may wait after the turn's end, and any while the turn is stopped for another reason: that reason stands.
+ */
+function stopSpending(before: SessionState): Step {
+  const state: SessionState = { ...before, unpaid: [] };
+  if (state.phase === "working" && isLast(state)) return overTurn(state, { kind: "budget" });
+  const next: SessionState = state.phase === "working"
+    ? { ...state, phase: "settling", limited: "budget", priced: true }
+    : state;
+  return act(next, [
     deadline("budget"),
-    ...state.unpaid.map((id): Effect => ({ type: "answer", id, reply: OVERSPENT })),
+    ...before.unpaid.map((id): Effect => ({ type: "answer", id, reply: OVERSPENT })),
   ]);
 }
 

@@ -251,6 +251,18 @@ Deno.test("no request follows tools beyond a conversation's budget", () => {
   }
 });
 
+Deno.test("budget takes back neither a signal nor a turn's end", () => {
+  const refused = [["a", OVERSPENT]];
+  const session = begun({ conversation: true });
+  session.receive(tool("a"), signal("SIGTERM"), cost(1.5), INTERRUPTED);
+  assertEquals([answers(session), session.signals], [refused, ["SIGTERM tree"]]);
+  assertEquals(session.exit(), { kind: "interrupted", signal: "SIGTERM" });
+  const late = begun({ conversation: true });
+  late.receive(answer("hi"), stop("hi"), COMPLETED, IDLE, cost(0.5));
+  late.receive(tool("a", { agent_id: "s1" }), cost(1.5), IDLE, COMPLETED);
+  assertEquals([answers(late), late.turns], [refused, ["answered"]]);
+});
+
 /** The skills whose calls are refused; undefined for all skills chosen. */
 function refused(called: readonly unknown[], skills: readonly string[] | undefined, more = {}) {
   const session = run({ ...(skills === undefined ? {} : { skills }), ...more }, BUSY);
