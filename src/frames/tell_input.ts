@@ -150,12 +150,13 @@ function takeCost(state: FramesState, input: InputOf<"cost">): FramesStep {
   const isOurs = before !== undefined && input.totalUsd < before.totalUsd;
   const { paid = isOurs ? before : NOTHING_PAID } = state;
   const cost = summedSpent(input, paid);
+  const { ranAt = state.options.startedAt + input.at } = input;
   const priced: FramesState = {
     ...state,
     paid,
     pricedAt: input.ranAt,
     cost,
-    overspent: isOverspent(state, cost.totalUsd),
+    overspentAt: isOverspent(state, cost.totalUsd) ? state.overspentAt ?? ranAt : undefined,
     paidBefore: state.paidBefore ?? cost.totalUsd,
     ...(input.limits === undefined ? {} : { limits: input.limits }),
   };

@@ -12,10 +12,22 @@ import type { JsonObject } from "../../src/json_object.ts";
 import type { Ending } from "../../src/session/effect.ts";
 import { turnsOf } from "../../src/transcript/turn/turn.ts";
 import { readRecording, recordingNames } from "../transcript/recording.ts";
-import { consulted, message, request } from "../session/caller_inputs.ts";
-import { hook, IDLE, REACHABLE } from "../session/inputs.ts";
+import { CLOSED, consulted, message, request } from "../session/caller_inputs.ts";
+import { BUSY, cost, EXIT, hook, IDLE, REACHABLE, submit } from "../session/inputs.ts";
 import { conversationOptions } from "./conversation_options.ts";
-import { answer, call, entryOf, type Line, prompt, REQUEST, result, text } from "./lines.ts";
+import {
+  answer,
+  attached,
+  call,
+  entryOf,
+  type Line,
+  notification,
+  OVER,
+  prompt,
+  REQUEST,
+  result,
+  text,
+} from "./lines.ts";
 import { fieldsOf } from "./outlines.ts";
 import { ConversationRun, FramesRun, type News, VERSION } from "./runs.ts";
 
@@ -355,6 +367,40 @@ Deno.test("a turn lasts until its last line or its end", () => {
     run.endTurn(ending, { recorded: true });
     assertEquals(fieldsOf(run.take(), "result", "duration_ms"), [[duration]], ending.kind);
   }
+});
+
+/** A run that may cost a dollar, and has made two calls. */
+function bounded(): ConversationRun {
+  const limit = { maxBudgetUsd: 1 };
+  const run = new ConversationRun({ session: { ...limit, version: VERSION }, report: limit });
+  run.give(message("Hi"), CLOSED, REACHABLE, IDLE, BUSY, submit("Hi"), cost(0.5));
+  run.push(prompt(), REQUEST, call("a"), call("b"));
+  return run;
+}
+
+Deno.test("results of calls are printed up to the budget's end", () => {
+  const run = bounded();
+  const { startedAt } = run.state.options.frames;
+  run.waitUntil(3000);
+  run.give({ ...cost(2), ranAt: startedAt + 2000 });
+  const returned = (id: string, ms: number) => ({
+    ...result(id),
+    timestamp: new Date(startedAt + ms).toISOString(),
+  });
+  run.push(returned("a", 1999), returned("b", 2000));
+  const returns = run.frames.filter(({ type }) => type === "user");
+  assertEquals(JSON.stringify(returns).match(/(?<="tool_use_id":")\w/g), ["a"]);
+});
+
+Deno.test("run beyond its budget has one result", () => {
+  const run = bounded();
+  run.push(result("a"), result("b"));
+  run.give(cost(2), hook("PostToolBatch", {}, "batch"), IDLE, submit(notification("b1")));
+  run.push(attached("hook_stopped_continuation"), OVER, prompt(notification("b1"), { uuid: "n" }));
+  run.give(EXIT);
+  assertEquals(fieldsOf(run.frames, "result", "subtype", "num_turns"), [
+    ["error_max_budget_usd", 3],
+  ]);
 });
 
 Deno.test("subagents are counted for the whole conversation", () => {

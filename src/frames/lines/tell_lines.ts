@@ -280,10 +280,7 @@ function tellOwnLine(state: FramesState, entry: Entry): Told {
   // On a busy machine they may be written after the prompt that they make room for.
   if ((state.prompt === undefined || !state.spoken) && isResumption(entry)) return told(state);
   if (state.closed) return told(state);
-  // `claude -p` does not even refuse them.
-  if (state.overspent && entry.type === "user" && entry.meaning === "tool-result") {
-    return told(state);
-  }
+  if (isBeyondBudget(state, entry)) return told(state);
   if (state.version === undefined && entry.type !== "other" && entry.version !== undefined) {
     return tellOwnLine({ ...state, version: entry.version }, entry);
   }
@@ -300,6 +297,15 @@ function tellOwnLine(state: FramesState, entry: Entry): Told {
   const next = and(tellOutcome(seen, entry), (state) => tellLine(state, entry));
   if (isBoundary(entry)) return and(next, (state) => told(noteBoundary(state, entry)));
   return isSummary(entry) ? and(next, tellAhead) : next;
+}
+
+/**
+ * Whether a line is the result of a call beyond the budget, which `claude -p` does not even refuse. Results from before
+ * that are written up to 0.1 s later, behind what the next answer has cost.
+ */
+function isBeyondBudget({ overspentAt }: FramesState, entry: Entry): boolean {
+  return overspentAt !== undefined && entry.type === "user" && entry.meaning === "tool-result" &&
+    !(Date.parse(entry.timestamp ?? "") < overspentAt);
 }
 
 /** Tells the lines that still wait for the outcome of a compaction, though nobody tells it any more. */

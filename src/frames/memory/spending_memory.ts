@@ -15,8 +15,8 @@ export interface SpendingMemory {
   readonly unpriced?: { readonly at: number; readonly turns: number } | undefined;
   /** What it had cost when the turn began, in US dollars, as far as that was told. */
   readonly paidBefore?: number | undefined;
-  /** Whether it has cost as much as it may: tools that are refused because of that are not told. */
-  readonly overspent: boolean;
+  /** When it was known to cost as much as it may, in milliseconds since the epoch; undefined as long as it does not. */
+  readonly overspentAt?: number | undefined;
   /** What the status line has told of limits last. */
   readonly limits?: KnownLimits;
 }

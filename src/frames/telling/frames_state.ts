@@ -103,7 +103,6 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     begins: new Set(),
     stops: [],
     spoken: false,
-    overspent: false,
     ended: [],
     endedAt: 0,
     rested: false,

@@ -45,9 +45,8 @@ export interface DueTurns {
 export function dueTurns(state: FramesState, { end: { ending }, child }: DueEnd): DueTurns {
   const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
   const run = runTurns(state);
-  const written = stop === undefined || unfinished.length > 0
-    ? withoutStopped(run.recent)
-    : run.recent;
+  const own = ending.kind === "budget" ? untilHalted(run) : run.recent;
+  const written = stop === undefined || unfinished.length > 0 ? withoutStopped(own) : own;
   const isUnwritten = written.length <= run.printed &&
     (child === undefined || state.options.conversation === true);
   const turns = isUnwritten || ending.kind === "settled" ? [] : written;
@@ -64,6 +63,12 @@ export function dueTurns(state: FramesState, { end: { ending }, child }: DueEnd)
     message: state.taken[0] ?? state.awaited[0],
     version: turn?.version ?? state.version ?? child?.remains.version ?? version,
   };
+}
+
+/** Leaves out what the child began after the turn that a hook stopped at the budget, where it did not go in time. */
+function untilHalted({ recent, printed }: RunTurns): readonly Turn[] {
+  const place = recent.findIndex(({ halted }, at) => at >= printed && halted !== undefined);
+  return place < 0 ? recent : recent.slice(0, place + 1);
 }
 
 /** Leaves out the turns that only the end of the run gave rise to: it stopped tasks, and the child told the model so. */
