@@ -333,6 +333,18 @@ Deno.test("a blank message is answered without the model", () => {
   assertEquals(fieldsOf(frames, "result", "result", "num_turns"), [["Blank", 0]]);
 });
 
+Deno.test("ends that wait for a subagent keep their order", () => {
+  const run = begun();
+  run.push(call("a", "Agent"));
+  run.push(result("a", { agentId: "a1", status: "completed" }), OVER);
+  run.endTurn({ kind: "max-turns" }, { recorded: true });
+  const settled = { kind: "local", text: "Said", version: VERSION } as const;
+  run.endTurn({ kind: "settled", message: { text: "/say", settled } }, { recorded: true });
+  run.take();
+  run.pass("subagent");
+  assertEquals(fieldsOf(run.take(), "result", "subtype"), [["error_max_turns"], ["success"]]);
+});
+
 Deno.test("a child's first answer has an init of its own", () => {
   const run = new FramesRun({});
   run.settle({ text: "/logout", settled: { kind: "local", text: "not here", version: VERSION } });

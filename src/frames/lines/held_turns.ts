@@ -77,12 +77,19 @@ export function tellHeld(
   if (end?.lines === undefined) return tell(before);
   const own = listOf(before.own);
   const [lines, later] = [own.slice(0, end.lines), own.slice(end.lines)];
-  const ended = before.ended.toSpliced(place, 1).map((each) =>
+  // No later end is that of these lines.
+  const ended = before.ended.slice(place + 1).map((each) =>
     each.lines === undefined ? each : { ...each, lines: each.lines - lines.length }
   );
   const over = and(
-    and(tellLines({ ...before, own: chainOf(lines), ended }), tellWaiting),
+    and(
+      tellLines({ ...before, own: chainOf(lines), ended: before.ended.slice(0, place) }),
+      tellWaiting,
+    ),
     (state) => tellResult(state, end),
   );
-  return and(over, (state) => tellHeld({ ...state, own: chainOf(later) }, tell));
+  return and(
+    over,
+    (state) => tellHeld({ ...state, own: chainOf(later), ended: [...state.ended, ...ended] }, tell),
+  );
 }
