@@ -73,14 +73,18 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     woken: taken.woken || isWoken,
     noticed: taken.noticed || (isNotice && !isLate),
   }, { line, entry });
-  const next = goOn(state, { before, entry });
+  const next = goOn(state, { before, line, entry });
   return act(next.state, [...namesOf(line, given), ...next.effects]);
 }
 
 /** What is done because of a line that is on record. */
 function goOn(
   state: SessionState,
-  { before, entry }: { readonly before: SessionState; readonly entry: TranscriptSign },
+  { before, line, entry }: {
+    readonly before: SessionState;
+    readonly line: Entry;
+    readonly entry: TranscriptSign;
+  },
 ): Step {
   if (state.phase === "ending") return answerEndHook(state);
   if (state.phase === "reading") return awaitRest(state);
@@ -107,8 +111,8 @@ function goOn(
       ? act(over.state, [...over.effects, ...untilSettled(state)])
       : over;
   }
-  if (entry.end === "completed" && state.background) {
-    // The order of the transcript's lines tells a turn's own prompt from the next one, which the time of the Stop hook
+  if (state.background && line.type === "system" && line.subtype === "turn_duration") {
+    // The result is printed at the last line. The order of the transcript's lines tells a turn's own prompt from the next one, which the time of the Stop hook
     // does not.
     return restWithTasks(state);
   }

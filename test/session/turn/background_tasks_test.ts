@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { backgroundTasksOf, backgroundWaitMs } from "../../../src/session/turn/background_wait.ts";
 import { answer, call, COMPLETED, line, PROMPT, userLine } from "../lines.ts";
-import { caller, CLOSED, message, request } from "../caller_inputs.ts";
+import { caller, CLOSED, message, request, settledMessage } from "../caller_inputs.ts";
 import type { HookPayload } from "../../../src/session/input.ts";
 import {
   BUSY,
@@ -207,6 +207,16 @@ Deno.test("hook of a task's end takes back no budget's end", () => {
   assertEquals(stopped({}).exit(), { kind: "budget" });
   const conversation = stopped({ conversation: true });
   assertEquals([conversation.turns, conversation.signals], [["budget, unrecorded"], []]);
+});
+
+Deno.test("command waits for the last line before background tasks", () => {
+  const session = launched({ conversation: true });
+  session.receive(settledMessage("/say", { kind: "local", text: "Said", version: VERSION }));
+  session.receive(hook("SessionStart"), answer("done"), stop("done", STOPPED_AT, SHELL));
+  session.receive(line({ type: "system", subtype: "stop_hook_summary" }));
+  assertEquals(session.turns, []);
+  session.receive(COMPLETED);
+  assertEquals(session.turns, ["settled"]);
 });
 
 Deno.test("subagent's hook takes back no announced end", () => {
