@@ -34,6 +34,8 @@ export function onDeadline(
     case "start":
       return end(state, { kind: "not-started", silent: state.heardAt === undefined });
     case "delivery":
+      // The caller may have taken back what it was for.
+      if (state.queue.length + state.sent.length === 0) return stay(state);
       return end(state, { kind: state.phase === "pasted" ? "undelivered" : "not-taken" });
     case "silence":
       return onSilence(state, at);

@@ -209,6 +209,15 @@ Deno.test("hook of a task's end takes back no budget's end", () => {
   assertEquals([conversation.turns, conversation.signals], [["budget, unrecorded"], []]);
 });
 
+Deno.test("cancelled message is not waited for", () => {
+  const session = run({ conversation: true, version: VERSION });
+  session.receive(settledMessage("/say", { kind: "local", text: "Said", version: VERSION }));
+  session.receive(message("two", { uuid: "u" }), IDLE);
+  session.receive(request("cancel_async_message", { message_uuid: "u" }), hook("SessionStart"));
+  session.wait(40_000);
+  assertEquals([session.turns, session.signals], [["settled"], []]);
+});
+
 Deno.test("command waits for the last line before background tasks", () => {
   const session = launched({ conversation: true });
   session.receive(settledMessage("/say", { kind: "local", text: "Said", version: VERSION }));
