@@ -299,8 +299,8 @@ export function simulate(
     });
   }
   if (choices.happens(20)) {
-    const hour = choices.happens(500) ? -3_600_000 : 3_600_000;
-    world.schedule.after(choices.between([0, 5000]), () => world.setClock(hour));
+    // Not back: of answers in one turn, the last one is known by its time (`src/transcript/turn/turn.ts`).
+    world.schedule.after(choices.between([0, 5000]), () => world.setClock(3_600_000));
   }
   if (choices.happens(10)) {
     world.schedule.after(choices.between([0, 5000]), () => child.crash(1));

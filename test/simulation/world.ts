@@ -51,7 +51,7 @@ export class World {
     return EPOCH + this.now + this.#clockOffset;
   }
 
-  /** Sets the machine's clock by so many milliseconds, forward or back. */
+  /** Sets the machine's clock forward by so many milliseconds. */
   setClock(byMs: number): void {
     this.#clockOffset += byMs;
   }
