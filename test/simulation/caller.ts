@@ -146,7 +146,8 @@ export class Caller {
     const message: Message = {
       ...{ text: `message ${number}`, way, ...idsOf(number) },
       ...(isExpanded ? { text: `/greet ${number}`, command: "/greet" } : {}),
-      ...(priority === "next" || this.plan.way !== "rendezvous" ? {} : { priority }),
+      // Of two commands that wait, one of which is for later, it is not known which one the child takes.
+      ...(priority === "next" || isExpanded || way !== "rendezvous" ? {} : { priority }),
     };
     this.#tell(message);
   }

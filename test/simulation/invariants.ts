@@ -61,8 +61,9 @@ function hasOneResultPerTurn(
   // A signal after the answer leaves what waits.
   const left = ticketsOf(untakenMessages(state.session));
   const commands =
-    caller.sent.filter(({ way, ticket = "" }) => way === undefined && !left.includes(ticket))
-      .length;
+    caller.sent.filter(({ way, uuid, ticket = "" }) =>
+      way === undefined && !left.includes(ticket) && !caller.cancelled.has(uuid)
+    ).length;
   const turns = child.turns.length + commands;
   return results === turns ? undefined : `there are ${results} results of ${turns} turns`;
 }

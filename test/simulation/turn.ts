@@ -488,7 +488,9 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
 
   /** Takes what has come meanwhile into the turn. */
   function join(): void {
-    while (child.queue[0]?.kind === "prompt") {
+    for (let [next] = child.queue; next?.kind === "prompt"; [next] = child.queue) {
+      // A command begins a turn of its own.
+      if (next.text.startsWith("/")) return;
       const joined = child.queue.shift();
       if (joined === undefined) return;
       record.prompts.push(joined.text);

@@ -1,4 +1,5 @@
 import { isTextOf, type Message, type Prompt } from "../message.ts";
+import { isNotification } from "../../transcript/task_notification.ts";
 import type { SessionState } from "../session_state.ts";
 
 /**
@@ -87,7 +88,8 @@ function placeOf(prompts: readonly Prompt[], text: string): number {
   const same = prompts.findIndex((prompt) => isTextOf(prompt, text));
   if (same >= 0) return same;
   const [first] = prompts;
-  const isOther = first !== undefined &&
+  // What tells of the end of a task is nobody's text.
+  const isOther = first !== undefined && !isNotification(text) &&
     (first.way !== "rendezvous" || first.command !== undefined);
   return isOther ? 0 : -1;
 }

@@ -61,6 +61,22 @@ function outcomeOf(session: Simulation) {
 }
 const BOTH = { turns: ["answered"], text: "again", signals: ["SIGTERM"] };
 
+Deno.test("turn of a task's end has a time limit from its first hook", () => {
+  const session = rested({ timeoutMs: 60_000 });
+  session.receive(message("one"), submit("one"), BUSY, userLine("one"), LAUNCHED);
+  session.receive(ENQUEUED, ...DONE, DEQUEUED, hook("PostToolBatch", {}, "5"));
+  assertEquals(session.turns, ["answered, unrecorded"]);
+  assertAfter(60_000, session, "typed", ["?\x7f", "?\x7f.\x1b"]);
+});
+
+Deno.test("end of a task is not the line of a command", () => {
+  const session = rested();
+  session.receive(message("one"), submit("one"), BUSY, userLine("one"), LAUNCHED, answer("done"));
+  session.receive(stop("done", STOPPED_AT, SHELL), COMPLETED);
+  session.receive(message("/greet", { command: "/greet" }), submit(notification()), NOTIFIED);
+  assertEquals(session.state.sent.map(({ text }) => text), ["/greet"]);
+});
+
 Deno.test("queued end of a task starts another turn", () => {
   const session = launched();
   session.receive(ENQUEUED, ...DONE, IDLE);
