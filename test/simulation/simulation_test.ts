@@ -11,7 +11,7 @@ import { simulate } from "./simulate.ts";
 const MINUTES = 15 / 60;
 
 /** How many of the ways to break a conversation have to be noticed, each by so many seeds. */
-const SEEDS_A_FAULT = 150;
+const SEEDS_A_FAULT = 400;
 
 /**
  * Seeds of which none fails. Of others about one in a thousand still does: the daily workflow looks for those, and this
@@ -27,7 +27,7 @@ Deno.test("simulated conversations keep all invariants", () => {
 Deno.test("invariants notice each way to break a conversation", () => {
   const unnoticed = Object.entries(FAULTS).flatMap(([name, advance]) => {
     const { failure } = trySeeds({
-      from: 1,
+      from: SEEDS.from,
       count: SEEDS_A_FAULT,
       minutes: 1,
       advance,
