@@ -88,6 +88,8 @@ async function classify(
   await runPrint(subject, {
     scene,
     args: ["--input-format", "stream-json", "--no-session-persistence"],
+    // Some commands say nothing before they are done, for minutes on a busy machine.
+    silenceMs: 300_000,
     talk: {
       start: ({ send }) => {
         const hooks = {
