@@ -112,8 +112,8 @@ function goOn(
       : over;
   }
   if (state.background && line.type === "system" && line.subtype === "turn_duration") {
-    // The result is printed at the last line. The order of the transcript's lines tells a turn's own prompt from the next one, which the time of the Stop hook
-    // does not.
+    // This is the last line of a turn, at which its result is printed. The order of lines tells the turn's own prompt from
+    // the next one; the time of the Stop hook does not.
     return restWithTasks(state);
   }
   if (state.phase === "settling") {
