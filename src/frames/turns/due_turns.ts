@@ -65,7 +65,7 @@ export function dueTurns(state: FramesState, { end: { ending }, child }: DueEnd)
   };
 }
 
-/** Leaves out what the child began after the turn that a hook stopped at the budget, where it did not go in time. */
+/** Leaves out turns that the child began after a hook of ours had stopped one at the budget, and before the child ended. */
 function untilHalted({ recent, printed }: RunTurns): readonly Turn[] {
   const place = recent.findIndex(({ halted }, at) => at >= printed && halted !== undefined);
   return place < 0 ? recent : recent.slice(0, place + 1);

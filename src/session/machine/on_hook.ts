@@ -42,12 +42,12 @@ export function onHook(
   const next = answer(state, call);
   const { ranAt } = call;
   const isAnnounced = next.state.phase === "settling" &&
-    (state.phase !== "settling" || isOfTurnsEnd(call));
+    (state.phase !== "settling" || announcesTurnEnd(call));
   return isAnnounced && ranAt !== undefined ? onAnnounced(next, ranAt) : next;
 }
 
-/** Whether a hook tells of the turn itself what announces its end, where the turn settles then. */
-function isOfTurnsEnd({ event, payload }: HookCall): boolean {
+/** Whether a hook announces the end of the turn itself, not of a subagent. */
+function announcesTurnEnd({ event, payload }: HookCall): boolean {
   return ENDS_OF_TURNS.includes(event) && payload["agent_id"] === undefined;
 }
 
@@ -255,7 +255,7 @@ function withAllThatWaits({ state, effects }: Step): Step {
 /** What tells that a request was answered: its tools have returned, or it has called none. */
 const ENDS_OF_REQUESTS = ["PostToolBatch", "Stop"];
 
-/** What announces the end of a turn: the tools of its last answer may have returned. */
+/** Hooks that announce the end of a turn; PostToolBatch does where a limit stops the turn. */
 const ENDS_OF_TURNS = [...ENDS_OF_REQUESTS, "StopFailure"];
 
 /** Counts the requests of the turn; subagents make requests of their own. */

@@ -129,7 +129,7 @@ function isWritten({ recorded, unasked }: SessionState): boolean {
 }
 
 /** The turn that was to be stopped is complete, but for its tasks in the background: there is nothing left to stop. */
-export function withoutStop(state: SessionState): Step {
+export function cancelStop(state: SessionState): Step {
   if (state.phase !== "aborting") return stay(state);
   const next = { ...state, phase: "working", escapes: 0, hasDrawn: false, stalls: 0 } as const;
   return act(next, [deadline("interrupt"), ...cleared(state)]);

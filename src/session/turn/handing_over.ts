@@ -1,4 +1,4 @@
-import { abortIfStopped, withoutStop } from "./aborting.ts";
+import { abortIfStopped, cancelStop } from "./aborting.ts";
 import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
@@ -221,7 +221,7 @@ export function isAtRest({ phase, waits, status }: SessionState): boolean {
  */
 export function restWithTasks(state: SessionState): Step {
   const waiting = andThen(
-    withoutStop(state),
+    cancelStop(state),
     (state) => awaitBackground({ ...state, waits: true }),
   );
   return andThen(waiting, handToChild);
