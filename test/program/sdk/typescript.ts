@@ -13,6 +13,7 @@ interface Sdk {
   readonly tool: (name: string, description: string, shape: unknown, run: unknown) => unknown;
   readonly createSdkMcpServer: (server: unknown) => unknown;
   readonly HOOK_EVENTS: readonly string[];
+  readonly AbortError: typeof Error;
 }
 
 interface Query extends AsyncIterable<Message> {
@@ -463,7 +464,8 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
         abortController.abort();
       }
     } catch (error) {
-      stage.see({ thrown: `${error}` });
+      // Its words tell whether the SDK saw the end of the program first.
+      stage.see({ isAborted: error instanceof stage.sdk.AbortError });
     }
   },
 
