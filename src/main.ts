@@ -9,26 +9,26 @@
  *
  * @module
  */
-import { isCommandName } from "./cli/command_shapes.ts";
+import { isCommandName } from "./cli/arguments/command_shapes.ts";
 
-import { parseArguments } from "./cli/parse_arguments.ts";
+import { parseArguments } from "./cli/arguments/parse_arguments.ts";
 import { UnsupportedError } from "./cli_error.ts";
-import { print } from "./commands/report/print.ts";
-import { reportError } from "./commands/report/report_error.ts";
+import { print } from "./cli/report/print.ts";
+import { reportError } from "./cli/report/report_error.ts";
 
 /** Runs a command line and returns its exit code. */
 async function main(argv: readonly string[]): Promise<number> {
   let command;
   try {
     if (argv.some((argument) => argument.includes("\uFFFD"))) {
-      const { checkEncoding } = await import("./commands/check_encoding.ts");
+      const { checkEncoding } = await import("./cli/commands/check_encoding.ts");
       checkEncoding(argv);
     }
     await execIfSubcommand(argv);
     command = await parseArguments(argv);
   } catch (error) {
     await handOn(error, argv);
-    const { reportMisuse } = await import("./commands/report/report_failure.ts");
+    const { reportMisuse } = await import("./cli/report/report_failure.ts");
     return reportMisuse(error, argv);
   }
   try {
@@ -44,64 +44,64 @@ async function main(argv: readonly string[]): Promise<number> {
         return 0;
       }
       case "version": {
-        const { versionText } = await import("./commands/version.ts");
+        const { versionText } = await import("./cli/commands/version.ts");
         print(Deno.stdout, await versionText(command));
         return 0;
       }
       case "run": {
-        const { run } = await import("./commands/run/run.ts");
+        const { run } = await import("./cli/run/run.ts");
         return await run(command.request, argv);
       }
       case "doctor": {
-        const { doctor } = await import("./commands/doctor.ts");
+        const { doctor } = await import("./cli/commands/doctor.ts");
         return await doctor(command.options);
       }
       case "sweep": {
-        const { sweepCommand } = await import("./commands/sweep.ts");
+        const { sweepCommand } = await import("./cli/commands/sweep.ts");
         return sweepCommand(command.options);
       }
       case "learn": {
-        const { learn } = await import("./commands/learn.ts");
+        const { learn } = await import("./cli/commands/learn.ts");
         return await learn(command.options);
       }
       case "shim": {
-        const { shim } = await import("./commands/shim/shim.ts");
+        const { shim } = await import("./cli/shim/shim.ts");
         return shim(command.options);
       }
       case "cassette": {
-        const { cassette } = await import("./commands/cassette/cassette.ts");
+        const { cassette } = await import("./cli/cassette/cassette.ts");
         return await cassette(command.options);
       }
       case "relay": {
-        const { relay } = await import("./commands/relay.ts");
+        const { relay } = await import("./cli/commands/relay.ts");
         return await relay(command.options);
       }
       case "drift": {
-        const { drift } = await import("./commands/drift/drift.ts");
+        const { drift } = await import("./cli/drift/drift.ts");
         return await drift(command.options);
       }
       case "bisect": {
-        const { bisect } = await import("./commands/bisect/bisect.ts");
+        const { bisect } = await import("./cli/bisect/bisect.ts");
         return await bisect(command.options);
       }
       case "serve": {
         if (command.unit !== undefined) {
-          const { serveUnit } = await import("./commands/serve_unit.ts");
+          const { serveUnit } = await import("./cli/commands/serve_unit.ts");
           return serveUnit(command.unit);
         }
-        const { serve } = await import("./commands/serve.ts");
+        const { serve } = await import("./cli/commands/serve.ts");
         return await serve(command.options);
       }
       case "ps": {
-        const { ps } = await import("./commands/ps.ts");
+        const { ps } = await import("./cli/commands/ps.ts");
         return await ps(command);
       }
       case "attach": {
-        const { attach } = await import("./commands/attach.ts");
+        const { attach } = await import("./cli/commands/attach.ts");
         return await attach(command);
       }
       case "logs": {
-        const { logs } = await import("./commands/logs.ts");
+        const { logs } = await import("./cli/commands/logs.ts");
         return await logs(command);
       }
       case "completion": {
@@ -126,7 +126,7 @@ async function main(argv: readonly string[]): Promise<number> {
 /** Becomes the real claude, if the shim has sent a command line here and something of it is unsupported. */
 async function handOn(error: unknown, argv: readonly string[]): Promise<void> {
   if (argv[0] !== "--shim-for" || !(error instanceof UnsupportedError)) return;
-  const { becomeClaude } = await import("./commands/become_claude.ts");
+  const { becomeClaude } = await import("./cli/commands/become_claude.ts");
   becomeClaude(argv, error);
 }
 
@@ -139,7 +139,7 @@ async function execIfSubcommand(argv: readonly string[]): Promise<void> {
   const named = argv[0] === "--claude-binary" ? argv[1] : undefined;
   const args = named === undefined ? argv : argv.slice(2);
   if (isCommandName(argv[0]) || !/^[a-z][a-z-]*$/u.test(args[0] ?? "")) return;
-  const { execSubcommand } = await import("./commands/exec_subcommand.ts");
+  const { execSubcommand } = await import("./cli/commands/exec_subcommand.ts");
   await execSubcommand(args, { named });
 }
 

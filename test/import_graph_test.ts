@@ -6,7 +6,7 @@ Deno.test("imports are static, dynamic, or of types alone", () => {
   const run = kinds("src/run/perform_session.ts");
   assertEquals(run.get("src/driver/run_session.ts"), "dynamic");
   assertEquals(kinds("test/import_graph_test.ts").get("test/import_graph.ts"), "static");
-  assertEquals(kinds("src/wire/output_writer.ts").get("src/wire/frame.ts"), "type");
+  assertEquals(kinds("src/claude/wire/output_writer.ts").get("src/claude/wire/frame.ts"), "type");
 });
 
 Deno.test("direct importers of a file come before indirect ones", () => {

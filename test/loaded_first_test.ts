@@ -7,31 +7,36 @@ function loadedFirst(path: string): readonly string[] {
 }
 
 Deno.test("the core is loaded after the child has started", () => {
-  const first = loadedFirst("src/commands/run/run_here.ts");
+  const first = loadedFirst("src/cli/run/run_here.ts");
   assert(first.includes("src/driver/start_child.ts"));
-  const machines = /^src\/(?:frames|session\/machine|cassette|library|commands\/watch)\//u;
+  const machines =
+    /^src\/(?:conversation\/output|conversation\/control\/machine|recording\/cassette|library|cli\/watch)\//u;
   assertEquals(first.filter((path) => machines.test(path)), []);
-  assert(loadedFirst("src/driver/run_session.ts").includes("src/session/machine/machine.ts"));
+  assert(
+    loadedFirst("src/driver/run_session.ts").includes(
+      "src/conversation/control/machine/machine.ts",
+    ),
+  );
 });
 
 Deno.test("what only some runs need is loaded by those", () => {
   const rare = [
-    /^src\/session\/prompt\/(?!is_plain|slash_word)/u,
-    /^src\/driver\/sources\/(?!hook_source)/u,
+    /^src\/conversation\/control\/prompt\/(?!is_plain|slash_word)/u,
+    /^src\/driver\/inputs\/(?!hook_source)/u,
     // Of settings and rules something is judged and told only where there are some.
-    /^src\/(?:settings\/(?!may_forbid)|run\/plan\/warnings\/)/u,
+    /^src\/(?:claude\/settings\/(?!may_forbid)|run\/plan\/warnings\/)/u,
     // Transcripts come home once there is a child, and are copied in where a session goes on.
-    /^src\/(?:sandbox|transcript)\/(?:transcripts|files\/(?!project_slug))/u,
+    /^src\/(?:sandbox|claude\/transcript)\/(?:transcripts|files\/(?!project_slug))/u,
     // Folders are swept where there are some.
     /^src\/sandbox\/folder\/(?:sweep|keep_transcripts)\.ts$/u,
     // A caller of the control protocol asks for more, and only a conversation has one.
     /^src\/run\/plan\/asked_order\.ts$/u,
   ];
-  const first = loadedFirst("src/commands/run/run_here.ts");
+  const first = loadedFirst("src/cli/run/run_here.ts");
   assertEquals(first.filter((path) => rare.some((each) => each.test(path))), []);
 });
 
 Deno.test("a run loads its modules after reading the command line", () => {
-  const others = /^(?:ffi|src\/(?:run|driver|sandbox|session|frames|commands\/run))\//u;
+  const others = /^(?:ffi|src\/(?:run|driver|sandbox|conversation|cli\/run))\//u;
   assertEquals(loadedFirst("src/main.ts").filter((path) => others.test(path)), []);
 });

@@ -5,11 +5,11 @@ import { Pipe } from "../ffi/descriptors/pipe.ts";
 import { Poller, type Ready } from "../ffi/descriptors/poll.ts";
 import { checked } from "../ffi/errno.ts";
 import { libc } from "../ffi/libc.ts";
-import { parseArguments } from "../src/cli/parse_arguments.ts";
-import { readPrompt } from "../src/cli/prompt_source.ts";
-import { Outlets } from "../src/commands/report/outlets.ts";
-import { denoPromptIo } from "../src/commands/run/deno_prompt_io.ts";
-import { performRequest } from "../src/commands/run/perform_request.ts";
+import { parseArguments } from "../src/cli/arguments/parse_arguments.ts";
+import { readPrompt } from "../src/cli/arguments/prompt_source.ts";
+import { Outlets } from "../src/cli/report/outlets.ts";
+import { denoPromptIo } from "../src/cli/run/deno_prompt_io.ts";
+import { performRequest } from "../src/cli/run/perform_request.ts";
 import { StopSignals } from "../src/driver/stop_signals.ts";
 import { definedOnly, type ProgramOptions, type ProgramOutput } from "./start_program.ts";
 

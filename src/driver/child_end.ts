@@ -1,13 +1,13 @@
 import type { waitFor } from "../../ffi/processes/process.ts";
 import { signalName } from "../../ffi/processes/signals.ts";
-import { claudeVersion } from "../claude/claude_version.ts";
+import { claudeVersion } from "../claude/program/claude_version.ts";
 import type { Resources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
 import { waitForReaders } from "./wait_once.ts";
 import { readJsonObject } from "../sandbox/read_json_object.ts";
-import type { ChildRemains, Exit, Input, Untimed } from "../session/input.ts";
-import { costOfClaudeJson } from "../transcript/turn/cost.ts";
-import { STOP_SIGNALS } from "../wire/stop_signal.ts";
+import type { ChildRemains, Exit, Input, Untimed } from "../conversation/control/input.ts";
+import { costOfClaudeJson } from "../claude/transcript/turn/cost.ts";
+import { STOP_SIGNALS } from "../claude/wire/stop_signal.ts";
 
 /** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
 const MEANT_FOR_ALL: readonly number[] = Object.values(STOP_SIGNALS);

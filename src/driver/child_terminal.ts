@@ -2,8 +2,8 @@ import { drainFd } from "../../ffi/descriptors/fd.ts";
 import type { Interest, Ready } from "../../ffi/descriptors/poll.ts";
 import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
 import type { Pty, WindowSize } from "../../ffi/terminal/pty.ts";
-import { TerminalRing } from "./sources/terminal_ring.ts";
-import type { Screen } from "../session/terminal/screen.ts";
+import { TerminalRing } from "./inputs/terminal_ring.ts";
+import type { Screen } from "../conversation/terminal/screen.ts";
 
 /** Most bytes typed ahead of a child that does not read them; one paste may be longer. */
 const MOST_UNREAD = 1024 * 1024;
@@ -83,7 +83,7 @@ export class ChildTerminal implements ShownTerminal {
   /** Renders what it shows; only where somebody looks at it is loaded what draws it. */
   async render(): Promise<Screen> {
     const [chunks, size] = [this.chunks(), this.#size];
-    const { renderScreen } = await import("./hands/render_screen.ts");
+    const { renderScreen } = await import("./effects/render_screen.ts");
     return await renderScreen(chunks, size);
   }
 

@@ -1,4 +1,4 @@
-import type { DeadlineName } from "../session/deadline_names.ts";
+import type { DeadlineName } from "../conversation/control/deadline_names.ts";
 
 /** The deadlines that the machines have set, in milliseconds on the clock of their inputs. */
 export class Deadlines {

@@ -1,16 +1,16 @@
-import { placeImage } from "./hands/place_image.ts";
+import { placeImage } from "./effects/place_image.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Resources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
 import type { Child } from "./start_child.ts";
-import type { ConversationEffect, EndEffect } from "../frames/conversation.ts";
+import type { ConversationEffect, EndEffect } from "../conversation/output/conversation.ts";
 import {
   findRunProcesses,
   killRunProcesses,
   type RunProcesses,
 } from "../sandbox/processes/run_processes.ts";
-import { TASK_OUTPUT } from "../session/control/requests/task_output.ts";
-import type { ControlRequest } from "../wire/control.ts";
+import { TASK_OUTPUT } from "../conversation/protocol/requests/task_output.ts";
+import type { ControlRequest } from "../claude/wire/control.ts";
 
 /** What effects are carried out on. */
 export interface PerformerOptions

@@ -1,19 +1,19 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import type { ChildTerminal } from "./child_terminal.ts";
-import type { HeadlessTwin } from "./hands/headless_twin.ts";
-import { Rendezvous } from "./hands/rendezvous.ts";
+import type { HeadlessTwin } from "./effects/headless_twin.ts";
+import { Rendezvous } from "./effects/rendezvous.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
-import type { HookCall } from "./sources/hook_source.ts";
-import type { McpBridge } from "./sources/mcp_bridge.ts";
-import type { McpSource } from "./sources/mcp_source.ts";
-import type { RetrySource } from "./sources/retry_source.ts";
-import type { ShellSource } from "./sources/shells/shell_source.ts";
-import type { StreamSource } from "./sources/stream_source.ts";
-import { type HookNews, WrittenSource } from "./sources/written_source.ts";
+import type { HookCall } from "./inputs/hook_source.ts";
+import type { McpBridge } from "./inputs/mcp_bridge.ts";
+import type { McpSource } from "./inputs/mcp_source.ts";
+import type { RetrySource } from "./inputs/retry_source.ts";
+import type { ShellSource } from "./inputs/shells/shell_source.ts";
+import type { StreamSource } from "./inputs/stream_source.ts";
+import { type HookNews, WrittenSource } from "./inputs/written_source.ts";
 import { OWN_TERMINAL, type UserTerminal } from "./user_terminal.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
-import { costOfStatusLine } from "../transcript/turn/cost.ts";
-import { limitsOfStatusLine } from "../wire/claude_limits.ts";
+import { costOfStatusLine } from "../claude/transcript/turn/cost.ts";
+import { limitsOfStatusLine } from "../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../json_object.ts";
 
 /** What the loop reads from, writes to and waits for, beside the child itself. */
@@ -59,10 +59,10 @@ export async function openResources(
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
   if (conversation.session.hasOnStdin) rendezvous?.noteLong();
   const retries = options.retryLines &&
-    new (await import("./sources/retry_source.ts")).RetrySource(options.retryLines);
+    new (await import("./inputs/retry_source.ts")).RetrySource(options.retryLines);
   const servers = options.mcpLog === undefined
     ? undefined
-    : new (await import("./sources/mcp_source.ts")).McpSource(options.mcpLog);
+    : new (await import("./inputs/mcp_source.ts")).McpSource(options.mcpLog);
   const shells = conversation.frames.shellOutput === undefined
     ? undefined
     : stack.use(await followShells(options));
@@ -85,7 +85,7 @@ export async function openResources(
   }
   if (stream !== undefined) stack.defer(() => stream.onArrival = undefined);
   const twin = options.twin && stack.use(
-    new (await import("./hands/headless_twin.ts")).HeadlessTwin({
+    new (await import("./effects/headless_twin.ts")).HeadlessTwin({
       ...options,
       plan: options.twin,
       configDir: sandbox.configDir,
@@ -118,7 +118,7 @@ async function openBridges(
   { bridges }: RunSessionOptions["sandbox"],
 ): Promise<readonly McpBridge[]> {
   if (bridges.length === 0) return [];
-  const { McpBridge } = await import("./sources/mcp_bridge.ts");
+  const { McpBridge } = await import("./inputs/mcp_bridge.ts");
   return bridges.map((bridge) => stack.use(new McpBridge(bridge)));
 }
 
@@ -126,7 +126,7 @@ async function openBridges(
 async function followShells(
   { sandbox: { tempDir, streamsDir }, sessionId, conversation: { frames } }: RunSessionOptions,
 ): Promise<ShellSource> {
-  const { ShellSource } = await import("./sources/shells/shell_source.ts");
+  const { ShellSource } = await import("./inputs/shells/shell_source.ts");
   return new ShellSource({
     tempDir,
     sessionId,

@@ -2,18 +2,18 @@ import { exitOf, hearRest, mayBeMeantForAll, remainsOf, toldLog } from "./child_
 import { Performer } from "./performer.ts";
 import { openResources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
-import type { McpBridge } from "./sources/mcp_bridge.ts";
-import { runningShells } from "./sources/shells/running_shells.ts";
-import { taskOutput } from "./sources/shells/task_output.ts";
+import type { McpBridge } from "./inputs/mcp_bridge.ts";
+import { runningShells } from "./inputs/shells/running_shells.ts";
+import { taskOutput } from "./inputs/shells/task_output.ts";
 import { waitOnce } from "./wait_once.ts";
-import { advance, startConversation } from "../frames/advance.ts";
-import { costNote } from "../frames/turns/conversation_usage.ts";
-import type { ConversationState, EndEffect } from "../frames/conversation.ts";
-import type { Input, Untimed } from "../session/input.ts";
-import type { Screen } from "../session/terminal/screen.ts";
-import { tickMs } from "../session/turn/waits.ts";
+import { advance, startConversation } from "../conversation/output/advance.ts";
+import { costNote } from "../conversation/output/turns/conversation_usage.ts";
+import type { ConversationState, EndEffect } from "../conversation/output/conversation.ts";
+import type { Input, Untimed } from "../conversation/control/input.ts";
+import type { Screen } from "../conversation/terminal/screen.ts";
+import { tickMs } from "../conversation/control/turn/waits.ts";
 import { asText, isJsonObject, type JsonObject } from "../json_object.ts";
-import { OUTPUT_SERVER } from "../transcript/structured_output.ts";
+import { OUTPUT_SERVER } from "../claude/transcript/structured_output.ts";
 
 /** How a session went. */
 export interface SessionRun {
@@ -184,7 +184,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   twin?.bringNotes();
   const { ending } = performer.end;
   if (ending.kind === "renewed" && ending.changes.context !== undefined) {
-    const { addContext } = await import("./hands/twin_transcript.ts");
+    const { addContext } = await import("./effects/twin_transcript.ts");
     const { sessionId, conversation: { frames: { cwd } } } = options;
     const { version } = state.frames;
     addContext(ending.changes.context, { ...sandbox, sessionId, cwd, version });

@@ -1,17 +1,20 @@
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import type { ChildTerminal } from "./child_terminal.ts";
-import type { TwinPlan } from "./hands/twin_plan.ts";
-import type { RendezvousOptions } from "./hands/rendezvous.ts";
-import type { Caller, CallerInput } from "./sources/caller/caller.ts";
-import type { StreamSource } from "./sources/stream_source.ts";
+import type { TwinPlan } from "./effects/twin_plan.ts";
+import type { RendezvousOptions } from "./effects/rendezvous.ts";
+import type { Caller, CallerInput } from "./inputs/caller/caller.ts";
+import type { StreamSource } from "./inputs/stream_source.ts";
 import type { Child } from "./start_child.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import type { UserTerminal } from "./user_terminal.ts";
-import type { ConversationEffect, ConversationOptions } from "../frames/conversation.ts";
-import type { LateTerms } from "../session/late_terms.ts";
+import type {
+  ConversationEffect,
+  ConversationOptions,
+} from "../conversation/output/conversation.ts";
+import type { LateTerms } from "../conversation/control/late_terms.ts";
 import type { Bridge } from "../sandbox/folder/folder_contents.ts";
-import type { Input, OutputProblem } from "../session/input.ts";
-import type { Entry } from "../transcript/entry.ts";
+import type { Input, OutputProblem } from "../conversation/control/input.ts";
+import type { Entry } from "../claude/transcript/entry.ts";
 
 /** A child and how to watch it. */
 export interface RunSessionOptions {

@@ -3,8 +3,8 @@ import { killGroup, openPidfd, waitFor } from "../../ffi/processes/process.ts";
 import { openPty, type Pty, type WindowSize } from "../../ffi/terminal/pty.ts";
 import type { SignalName } from "../../ffi/processes/signals.ts";
 import { spawn } from "../../ffi/processes/spawn.ts";
-import { Guard } from "./hands/guard.ts";
-import { HookSource } from "./sources/hook_source.ts";
+import { Guard } from "./effects/guard.ts";
+import { HookSource } from "./inputs/hook_source.ts";
 import { type PassedCredential, pipesOf } from "../sandbox/child/passed_credentials.ts";
 import { killRunProcesses, type RunMarks } from "../sandbox/processes/run_processes.ts";
 

@@ -1,5 +1,5 @@
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
-import { STOP_SIGNALS, type StopSignal } from "../wire/stop_signal.ts";
+import { STOP_SIGNALS, type StopSignal } from "../claude/wire/stop_signal.ts";
 
 /** SIGPIPE never arrives by itself, because Deno ignores it. */
 const LISTENED = (Object.keys(STOP_SIGNALS) as StopSignal[]).filter((name) => name !== "SIGPIPE");

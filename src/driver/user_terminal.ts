@@ -1,6 +1,6 @@
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import type { WindowSize } from "../../ffi/terminal/pty.ts";
-import { terminalSize } from "./hands/terminal_size.ts";
+import { terminalSize } from "./effects/terminal_size.ts";
 
 /** The terminal before which whoever started a run may sit: the child's has its size. */
 export interface UserTerminal {

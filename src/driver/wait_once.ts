@@ -2,7 +2,7 @@ import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import type { Ready } from "../../ffi/descriptors/poll.ts";
 import type { Resources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
-import type { Caller } from "./sources/caller/caller.ts";
+import type { Caller } from "./inputs/caller/caller.ts";
 
 /** How often a shell is looked at that is about to wait for it, in milliseconds. */
 const AWAITED_MS = 2;

@@ -1,5 +1,5 @@
-import type { ContentBlock } from "../wire/message_frames.ts";
-import type { Frame } from "../wire/frame.ts";
+import type { ContentBlock } from "../claude/wire/message_frames.ts";
+import type { Frame } from "../claude/wire/frame.ts";
 import type { RunOptions, RunResult } from "./run_handle.ts";
 
 /** What a conversation can be told beside its messages. */

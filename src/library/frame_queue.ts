@@ -1,4 +1,4 @@
-import type { Frame } from "../wire/frame.ts";
+import type { Frame } from "../claude/wire/frame.ts";
 
 /** Frames on their way from a run to whoever asks for them, in order; none waits for the other. */
 export interface FrameQueue {

@@ -1,5 +1,5 @@
-import type { ForkOrigin } from "../cassette/cassette_meta.ts";
-import type { RunRequest } from "../cli/run_request.ts";
+import type { ForkOrigin } from "../recording/cassette/cassette_meta.ts";
+import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { RunRecorder } from "./record_run.ts";
 import { type ConversationNeeds, converse } from "../run/conversation/converse.ts";
 import { earlyWarnings, type PreparedRun } from "../run/prepare_run.ts";

@@ -1,5 +1,5 @@
-import { parseArguments } from "../cli/parse_arguments.ts";
-import type { RunRequest } from "../cli/run_request.ts";
+import { parseArguments } from "../cli/arguments/parse_arguments.ts";
+import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { CliError } from "../cli_error.ts";
 import { currentFolder } from "../run/facts/current_folder.ts";
 import { absolutePath } from "../sandbox/paths.ts";

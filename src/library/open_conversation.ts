@@ -1,6 +1,6 @@
-import { checkPrompt } from "../cli/check_prompt.ts";
-import type { RunRequest } from "../cli/run_request.ts";
-import { ProgramCaller } from "../driver/sources/caller/program_caller.ts";
+import { checkPrompt } from "../cli/arguments/check_prompt.ts";
+import type { RunRequest } from "../cli/arguments/run_request.ts";
+import { ProgramCaller } from "../driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { awaitedResults } from "./awaited_results.ts";
 import type {
@@ -20,10 +20,10 @@ import { StoppedError } from "../run/stopped_error.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
 import type { JsonObject } from "../json_object.ts";
-import { messageLine } from "../wire/caller_line.ts";
-import type { ControlAnswer, ControlResponse } from "../wire/control.ts";
-import type { ContentBlock } from "../wire/message_frames.ts";
-import type { Frame } from "../wire/frame.ts";
+import { messageLine } from "../claude/wire/caller_line.ts";
+import type { ControlAnswer, ControlResponse } from "../claude/wire/control.ts";
+import type { ContentBlock } from "../claude/wire/message_frames.ts";
+import type { Frame } from "../claude/wire/frame.ts";
 
 /** What a conversation can be told that `converse()` does not offer to everybody. */
 export interface OpenOptions extends ConverseOptions {

@@ -1,5 +1,5 @@
-import type { Frame } from "../wire/frame.ts";
-import type { ResultFrame } from "../wire/result_frame.ts";
+import type { Frame } from "../claude/wire/frame.ts";
+import type { ResultFrame } from "../claude/wire/result_frame.ts";
 import { asRunError } from "./run_error.ts";
 
 /** A frame of a recorded run. */
@@ -42,8 +42,8 @@ export interface Replay {
 export async function replay(folder: string): Promise<Replay> {
   // Loaded here: a program that only runs prompts does not need it.
   const [{ openToReplay }, { replayCassette }] = await Promise.all([
-    import("../cassette/read/open_cassette.ts"),
-    import("../cassette/replay/replay_cassette.ts"),
+    import("../recording/cassette/read/open_cassette.ts"),
+    import("../recording/cassette/replay/replay_cassette.ts"),
   ]);
   let replayed: ReturnType<typeof replayCassette>;
   try {

@@ -1,7 +1,7 @@
-import type { RunRequest } from "../cli/run_request.ts";
+import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { RunResult } from "./run_handle.ts";
-import { createRedactor } from "../redaction/redact.ts";
-import { visibleScreen } from "../redaction/visible_screen.ts";
+import { createRedactor } from "../recording/redaction/redact.ts";
+import { visibleScreen } from "../recording/redaction/visible_screen.ts";
 import type { RunReport } from "../run/perform_run.ts";
 import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";

@@ -1,4 +1,4 @@
-import { checkPrompt } from "../cli/check_prompt.ts";
+import { checkPrompt } from "../cli/arguments/check_prompt.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { frameQueue } from "./frame_queue.ts";
 import { folderOf, libraryRequest } from "./library_request.ts";
@@ -13,7 +13,7 @@ import { earlyWarnings, prepareRun } from "../run/prepare_run.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
 import { absolutePath } from "../sandbox/paths.ts";
-import type { Frame } from "../wire/frame.ts";
+import type { Frame } from "../claude/wire/frame.ts";
 
 /**
  * Sends one prompt through the interactive Claude Code, as the program `claude-print` does.

@@ -1,5 +1,5 @@
-import type { Frame } from "../wire/frame.ts";
-import type { ResultFrame } from "../wire/result_frame.ts";
+import type { Frame } from "../claude/wire/frame.ts";
+import type { ResultFrame } from "../claude/wire/result_frame.ts";
 
 /** What a run can be told beside its prompt. */
 export interface RunOptions {

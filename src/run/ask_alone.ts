@@ -3,9 +3,9 @@ import {
   COMMAND,
   commandAnswer,
   commandRequest,
-} from "../session/control/requests/asked_command.ts";
-import type { Consulted } from "../session/input.ts";
-import type { SettledMessage } from "../session/message.ts";
+} from "../conversation/protocol/requests/asked_command.ts";
+import type { Consulted } from "../conversation/control/input.ts";
+import type { SettledMessage } from "../conversation/control/message.ts";
 import type { JsonObject } from "../json_object.ts";
 import { inTime } from "./in_time.ts";
 import type { PreparedRun } from "./prepare_run.ts";

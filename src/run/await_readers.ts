@@ -1,6 +1,6 @@
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import type { StopSignal } from "../wire/stop_signal.ts";
+import type { StopSignal } from "../claude/wire/stop_signal.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 
 /** An outlet and how long its reader may take. */

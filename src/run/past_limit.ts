@@ -1,5 +1,5 @@
 import type { StopSignals } from "../driver/stop_signals.ts";
-import type { Report } from "../frames/result/report.ts";
+import type { Report } from "../conversation/output/result/report.ts";
 import { resumedOrder } from "./plan/next_order.ts";
 import type { RunReport } from "./perform_run.ts";
 import type { RunOrder } from "./plan/run_order.ts";

@@ -1,11 +1,11 @@
-import type { CallerInput } from "../driver/sources/caller/caller.ts";
-import type { Report } from "../frames/result/report.ts";
+import type { CallerInput } from "../driver/inputs/caller/caller.ts";
+import type { Report } from "../conversation/output/result/report.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import { unrecordedProblems } from "./unrecorded_problems.ts";
-import type { SettledMessage } from "../session/message.ts";
+import type { SettledMessage } from "../conversation/control/message.ts";
 import type { JsonObject } from "../json_object.ts";
-import type { Frame } from "../wire/frame.ts";
+import type { Frame } from "../claude/wire/frame.ts";
 
 /** What became of a run, and what is left to print. */
 export interface RunReport extends Report {
@@ -87,7 +87,7 @@ async function answerRun(
   { message, described }: { readonly message: SettledMessage; readonly described?: JsonObject },
 ): Promise<RunReport> {
   // Of what says frames nothing is loaded before a child is started.
-  const { answerFrames } = await import("../frames/turns/answer_frames.ts");
+  const { answerFrames } = await import("../conversation/output/turns/answer_frames.ts");
   const { frames, report } = answerFrames(message, { ...conversation, described });
   return {
     ...report,

@@ -3,16 +3,16 @@ import { LibcError } from "../../ffi/errno.ts";
 import { CliError } from "../cli_error.ts";
 import type { ShownTerminal } from "../driver/child_terminal.ts";
 import type { SessionRun } from "../driver/run_session.ts";
-import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
+import type { Caller, CallerInput } from "../driver/inputs/caller/caller.ts";
 import { type Child, startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { UserTerminal } from "../driver/user_terminal.ts";
-import type { ConversationEffect } from "../frames/conversation.ts";
-import type { LateTerms } from "../session/late_terms.ts";
-import type { Report } from "../frames/result/report.ts";
+import type { ConversationEffect } from "../conversation/output/conversation.ts";
+import type { LateTerms } from "../conversation/control/late_terms.ts";
+import type { Report } from "../conversation/output/result/report.ts";
 import type { PreparedRun } from "./prepare_run.ts";
-import type { Input } from "../session/input.ts";
-import type { Frame } from "../wire/frame.ts";
+import type { Input } from "../conversation/control/input.ts";
+import type { Frame } from "../claude/wire/frame.ts";
 
 /** Who looks on while a child lives, and what else is attended to. */
 export interface SessionWatcher {
@@ -69,7 +69,7 @@ export async function performSession(
     // Loaded while the child starts, which takes longer.
     await expecting;
     const { runSession } = await import("../driver/run_session.ts");
-    const { saidAtEnd } = await import("../frames/conclusion.ts");
+    const { saidAtEnd } = await import("../conversation/output/conclusion.ts");
     const { ChildTerminal } = await import("../driver/child_terminal.ts");
     const childTerminal = new ChildTerminal(child.pty, size);
     onTerminal?.(childTerminal);
@@ -100,7 +100,7 @@ export async function performSession(
 /** Follows a log from here on; only a run that reads one loads what it takes. */
 async function linesOf(log: string | undefined): Promise<(() => readonly string[]) | undefined> {
   if (log === undefined) return undefined;
-  const { followLog } = await import("../driver/sources/follow_lines.ts");
+  const { followLog } = await import("../driver/inputs/follow_lines.ts");
   return followLog(log);
 }
 
@@ -115,7 +115,7 @@ async function driverError(
       cause: error,
     });
   }
-  const { tooManyProcesses } = await import("../claude/ask_version.ts");
+  const { tooManyProcesses } = await import("../claude/program/ask_version.ts");
   return tooManyProcesses(error) ??
     new CliError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
       suggestion: error.path === binary

@@ -26,8 +26,8 @@ import { realPath } from "../sandbox/paths.ts";
 import { foldersOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
-import type { Entry } from "../transcript/entry.ts";
-import { projectSlug } from "../transcript/files/project_slug.ts";
+import type { Entry } from "../claude/transcript/entry.ts";
+import { projectSlug } from "../claude/transcript/files/project_slug.ts";
 
 /** A run that only has to be started. */
 export interface PreparedRun extends Omit<Plan, "contents"> {
@@ -92,7 +92,7 @@ async function versionOf(
   order: RunOrder,
   { binary, version }: RunFacts,
 ): Promise<string | undefined> {
-  const { knownVersion } = await import("../claude/known_version.ts");
+  const { knownVersion } = await import("../claude/program/known_version.ts");
   return version ?? await knownVersion(binary, order.env, order);
 }
 
@@ -236,8 +236,8 @@ async function judgeOf(
 ): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
   const { messageJudge } = await import("./facts/prompt/message_judge.ts");
-  const { lineId } = await import("../transcript/parents_first.ts");
-  const { parseEntry } = await import("../transcript/entry.ts");
+  const { lineId } = await import("../claude/transcript/parents_first.ts");
+  const { parseEntry } = await import("../claude/transcript/entry.ts");
   // What is left out of a session that goes on in part is in it still, and in no fork.
   const { transcript } = order.forkSession ? {} : facts.found;
   const whole = transcript?.text.split("\n").flatMap((line) => parseEntry(line) ?? []) ?? [];
@@ -256,9 +256,9 @@ async function earlierLines(
   { record }: Pick<RunOrder, "record">,
 ): Promise<readonly Entry[]> {
   if (resumed.size === 0) return [];
-  const { parseEntry } = await import("../transcript/entry.ts");
+  const { parseEntry } = await import("../claude/transcript/entry.ts");
   const { readLines } = await import("../sandbox/transcripts/read_lines.ts");
-  const { recalledEntry } = await import("../transcript/recalled_entry.ts");
+  const { recalledEntry } = await import("../claude/transcript/recalled_entry.ts");
   const entries: Entry[] = [];
   for (const path of resumed.keys()) {
     if (!/^[^/]+\/[^/]+\.jsonl$/u.test(path)) continue;

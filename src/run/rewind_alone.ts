@@ -36,7 +36,7 @@ export async function rewindAlone(
     });
   }
   const refusal = new CliError(why, { suggestion: remedyFor(why), isUnbegun: true });
-  const { knownVersion } = await import("../claude/known_version.ts");
+  const { knownVersion } = await import("../claude/program/known_version.ts");
   refusal.claudeVersion = await knownVersion(binary, env, { cwd });
   throw refusal;
 }

@@ -1,5 +1,5 @@
 import { CliError } from "../cli_error.ts";
-import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
+import { exitCodeOf, type Outcome } from "../claude/wire/outcome.ts";
 
 /** A run was stopped before it had a child: its time was up, or a signal came. */
 export class StoppedError extends CliError {

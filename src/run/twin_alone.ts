@@ -1,4 +1,4 @@
-import { HeadlessTwin } from "../driver/hands/headless_twin.ts";
+import { HeadlessTwin } from "../driver/effects/headless_twin.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 
 /**

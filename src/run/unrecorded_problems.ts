@@ -1,4 +1,4 @@
-import type { Report } from "../frames/result/report.ts";
+import type { Report } from "../conversation/output/result/report.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 

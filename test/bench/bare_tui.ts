@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod/mini";
 import { DEFAULT_WINDOW_SIZE } from "../../ffi/terminal/pty.ts";
-import { parseArguments } from "../../src/cli/parse_arguments.ts";
+import { parseArguments } from "../../src/cli/arguments/parse_arguments.ts";
 import { type PreparedRun, prepareRun } from "../../src/run/prepare_run.ts";
 import { PROMPT } from "./prompt.ts";
 import type { World } from "./world.ts";

@@ -1,9 +1,9 @@
-import { ProgramCaller } from "../../src/driver/sources/caller/program_caller.ts";
+import { ProgramCaller } from "../../src/driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 import { libraryRequest } from "../../src/library/library_request.ts";
 import { Teardown } from "../../src/run/teardown.ts";
-import type { Pool } from "../../src/serve/pool/pool.ts";
-import { messageLine } from "../../src/wire/caller_line.ts";
+import type { Pool } from "../../src/server/pool/pool.ts";
+import { messageLine } from "../../src/claude/wire/caller_line.ts";
 import { PROMPT } from "./prompt.ts";
 import type { World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 import { holdInPool } from "./hold_in_pool.ts";
-import { Pool } from "../../src/serve/pool/pool.ts";
+import { Pool } from "../../src/server/pool/pool.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
 

@@ -8,7 +8,7 @@ import { type BareSession, runBareSessions } from "./bare_tui.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
-import { conversationOptions } from "../frames/conversation_options.ts";
+import { conversationOptions } from "../conversation/output/conversation_options.ts";
 
 const MIN_MB_PER_S = 50;
 const MAX_DELAY_MS = 20;

@@ -1,5 +1,5 @@
 import { converse } from "../../src/library/mod.ts";
-import { Pool } from "../../src/serve/pool/pool.ts";
+import { Pool } from "../../src/server/pool/pool.ts";
 import { holdInPool } from "./hold_in_pool.ts";
 import { median } from "./median.ts";
 import { runPrintMode } from "./print_mode.ts";

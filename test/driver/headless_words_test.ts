@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
-import { talkAbout } from "../../src/driver/hands/twin_talk.ts";
+import { talkAbout } from "../../src/driver/effects/twin_talk.ts";
 import {
   answerIn,
   choiceOf,
   partition,
   type TwinAnswer,
-} from "../../src/driver/hands/twin_words.ts";
+} from "../../src/driver/effects/twin_words.ts";
 import type { JsonObject } from "../../src/json_object.ts";
-import { COMMAND } from "../../src/session/control/requests/asked_command.ts";
-import { CHOOSING } from "../../src/session/control/requests/choosing_model.ts";
+import { COMMAND } from "../../src/conversation/protocol/requests/asked_command.ts";
+import { CHOOSING } from "../../src/conversation/protocol/requests/choosing_model.ts";
 
 const request = (subtype: string, body: JsonObject = {}) => ({ id: "1", subtype, body });
 const noting = (subtype: string, body: JsonObject = {}) => ({

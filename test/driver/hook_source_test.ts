@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { closeFd, readFd } from "../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
-import { Rendezvous } from "../../src/driver/hands/rendezvous.ts";
-import { HookSource } from "../../src/driver/sources/hook_source.ts";
+import { Rendezvous } from "../../src/driver/effects/rendezvous.ts";
+import { HookSource } from "../../src/driver/inputs/hook_source.ts";
 import { hookScript, hookSettings } from "../../src/sandbox/child/hooks.ts";
 import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
 

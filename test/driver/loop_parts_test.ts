@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { writeFd } from "../../ffi/descriptors/fd.ts";
 import { Pipe } from "../../ffi/descriptors/pipe.ts";
 import { Deadlines } from "../../src/driver/deadlines.ts";
-import { renderScreen } from "../../src/driver/hands/render_screen.ts";
-import { CallerSource } from "../../src/driver/sources/caller/caller_source.ts";
-import { TerminalRing } from "../../src/driver/sources/terminal_ring.ts";
+import { renderScreen } from "../../src/driver/effects/render_screen.ts";
+import { CallerSource } from "../../src/driver/inputs/caller/caller_source.ts";
+import { TerminalRing } from "../../src/driver/inputs/terminal_ring.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 
 Deno.test("a due deadline is taken, and only idle is postponed", () => {

@@ -2,13 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import { calledCommand } from "../../src/driver/sources/shells/shell_commands.ts";
-import { type ShellNews, ShellSource } from "../../src/driver/sources/shells/shell_source.ts";
+import { calledCommand } from "../../src/driver/inputs/shells/shell_commands.ts";
+import { type ShellNews, ShellSource } from "../../src/driver/inputs/shells/shell_source.ts";
 import {
   type ShellStream,
   writtenParts,
   type WrittenSince,
-} from "../../src/driver/sources/shells/written_parts.ts";
+} from "../../src/driver/inputs/shells/written_parts.ts";
 
 /** The folder for temporary files of a session, and a source that reads it. */
 class Ground implements Disposable {

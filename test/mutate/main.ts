@@ -5,8 +5,8 @@
  * ```sh
  * deno task mutate                       # a sample of every pure module
  * deno task mutate frames run/plan       # of these modules
- * deno task mutate src/wire/json_text.ts # of this file
- * deno task mutate src/wire/json_text.ts:41 --count 100 # all mutants of a line
+ * deno task mutate src/claude/wire/json_text.ts # of this file
+ * deno task mutate src/claude/wire/json_text.ts:41 --count 100 # all mutants of a line
  * ```
  *
  * `--count N` takes N mutants of each module (10), `--seed N` takes others (1), `--minutes N` stops after that time (10), and
@@ -28,8 +28,10 @@ const ROOT = resolve(import.meta.dirname ?? ".", "../..");
 
 /** The modules whose tests start no process; `test` has a folder with the tests of each. */
 const MODULES: readonly string[] = [
-  ...["cassette", "cli", "drift", "frames", "hygiene", "redaction", "relay/exchanges"],
-  ...["run/plan", "session", "settings", "transcript", "wire"],
+  ...["cli/arguments", "cli/help", "conversation/output", "conversation/control"],
+  ...["conversation/protocol", "conversation/terminal", "claude/settings", "claude/transcript"],
+  ...["claude/wire", "recording/cassette", "recording/drift", "recording/lint"],
+  ...["recording/redaction", "recording/relay/exchanges", "run/plan"],
 ];
 
 /** The share of mutants that tests have to kill. */

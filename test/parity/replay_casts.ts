@@ -1,9 +1,9 @@
-import type { Cast } from "../../src/cassette/cast.ts";
-import { fold } from "../../src/frames/advance.ts";
-import { type EffectPart, partsOf } from "../../src/frames/conversation.ts";
-import type { Problem } from "../../src/frames/result/report.ts";
-import { createOutputWriter } from "../../src/wire/output_writer.ts";
-import { castInputs } from "../cassette/cast_inputs.ts";
+import type { Cast } from "../../src/recording/cassette/cast.ts";
+import { fold } from "../../src/conversation/output/advance.ts";
+import { type EffectPart, partsOf } from "../../src/conversation/output/conversation.ts";
+import type { Problem } from "../../src/conversation/output/result/report.ts";
+import { createOutputWriter } from "../../src/claude/wire/output_writer.ts";
+import { castInputs } from "../recording/cassette/cast_inputs.ts";
 
 /** The home that recorded inputs name. */
 export const RECORDED_HOME = "/home/user";

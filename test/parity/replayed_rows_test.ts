@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { CLAUDE_VERSIONS } from "../../fixtures/programs/claude_binary.ts";
-import { parseArguments } from "../../src/cli/parse_arguments.ts";
+import { parseArguments } from "../../src/cli/arguments/parse_arguments.ts";
 import { CliError } from "../../src/cli_error.ts";
-import { problemText } from "../../src/commands/report/report_error.ts";
+import { problemText } from "../../src/cli/report/report_error.ts";
 import { differences } from "./differences.ts";
 import { maskedOutput } from "./mask.ts";
 import { readCasts, readRecording } from "./recording.ts";

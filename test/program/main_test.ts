@@ -15,10 +15,10 @@ async function freshCheckout(test: string) {
     await Deno.mkdir(`${path}/${folder}`, { recursive: true });
   }
   await Deno.mkdir(`${path}/fixtures`);
-  await Deno.mkdir(`${path}/src/learn`, { recursive: true });
+  await Deno.mkdir(`${path}/src/recording/learn`, { recursive: true });
   for (
     const name of [
-      ...["deno.json", "deno.lock", "src/learn/home.ts"],
+      ...["deno.json", "deno.lock", "src/recording/learn/home.ts"],
       ...fixtures.map((name) => `fixtures/${name}`),
       ...tests.map((name) => `test/${name}`),
     ]

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { isObject, type JsonObject } from "../../fixtures/mock/files/json_object.ts";
-import { STOP_SIGNALS } from "../../src/wire/stop_signal.ts";
+import { STOP_SIGNALS } from "../../src/claude/wire/stop_signal.ts";
 import type { ProgramOutput } from "../start_program.ts";
 
 /** The parsed stdout of a run. */

@@ -1,4 +1,4 @@
-import { parseArguments } from "../../src/cli/parse_arguments.ts";
+import { parseArguments } from "../../src/cli/arguments/parse_arguments.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 import { performRun, type RunReport } from "../../src/run/perform_run.ts";
 import { type PreparedRun, prepareRun } from "../../src/run/prepare_run.ts";

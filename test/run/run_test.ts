@@ -3,8 +3,8 @@ import { closeFd, readFd } from "../../ffi/descriptors/fd.ts";
 import { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
-import type { Report } from "../../src/frames/result/report.ts";
-import { readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
+import type { Report } from "../../src/conversation/output/result/report.ts";
+import { readExchanges } from "../../src/recording/relay/exchanges/exchange_folder.ts";
 import { startApiRelay } from "../../src/run/api_relay.ts";
 import { awaitReaders } from "../../src/run/await_readers.ts";
 import { heardLines } from "../../src/run/conversation/heard_lines.ts";
@@ -12,7 +12,7 @@ import { orderPastLimit, resetOf, waitUntil } from "../../src/run/past_limit.ts"
 import type { RunOrder } from "../../src/run/plan/run_order.ts";
 import { StoppedError } from "../../src/run/stopped_error.ts";
 import { unrecordedProblems } from "../../src/run/unrecorded_problems.ts";
-import { readEntry } from "../../src/transcript/entry.ts";
+import { readEntry } from "../../src/claude/transcript/entry.ts";
 import { tempFolder } from "../temp_folder.ts";
 import { PLAIN_ORDER } from "./plain_order.ts";
 

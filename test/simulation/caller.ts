@@ -1,8 +1,13 @@
-import type { Frame } from "../../src/wire/frame.ts";
+import type { Frame } from "../../src/claude/wire/frame.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
-import type { Limits } from "../../src/session/limits.ts";
+import type { Limits } from "../../src/conversation/control/limits.ts";
 import { VERSION } from "./lines.ts";
-import type { Message, Priority, SettledMessage, WayIn } from "../../src/session/message.ts";
+import type {
+  Message,
+  Priority,
+  SettledMessage,
+  WayIn,
+} from "../../src/conversation/control/message.ts";
 import type { World } from "./world.ts";
 
 /** What a simulated caller does. */

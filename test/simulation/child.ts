@@ -1,9 +1,9 @@
-import type { Answer } from "../../src/session/effect.ts";
-import type { Subagent } from "../../src/session/input.ts";
-import type { CallbackHook } from "../../src/session/control/caller_options.ts";
+import type { Answer } from "../../src/conversation/control/effect.ts";
+import type { Subagent } from "../../src/conversation/control/input.ts";
+import type { CallbackHook } from "../../src/conversation/protocol/caller_options.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
-import type { Screen } from "../../src/session/terminal/screen.ts";
-import type { Entry } from "../../src/transcript/entry.ts";
+import type { Screen } from "../../src/conversation/terminal/screen.ts";
+import type { Entry } from "../../src/claude/transcript/entry.ts";
 import { LineMaker, MODEL, queueFields, SESSION, VERSION } from "./lines.ts";
 import { Gate, type Process, type Running, type Wait } from "./schedule.ts";
 import type { Moves } from "./moves.ts";
@@ -419,7 +419,7 @@ export class Child {
     if (this.options.startFault === "configuration") {
       return this.#exit({ kind: "signaled", signal: 15, name: "SIGTERM" });
     }
-    // On a busy machine Claude Code took no notice of the first SIGTERM once in some 1,000 runs (src/session/turn/ending.ts):
+    // On a busy machine Claude Code took no notice of the first SIGTERM once in some 1,000 runs (src/conversation/control/turn/ending.ts):
     // here that is more frequent.
     if (this.#leaving !== undefined || world.choices.happens(10)) return;
     this.#leaving = world.schedule.start(this.#leave());

@@ -1,8 +1,8 @@
-import { advance } from "../../src/frames/advance.ts";
-import type { ConversationEffect } from "../../src/frames/conversation.ts";
-import type { DeadlineName } from "../../src/session/deadline_names.ts";
-import type { Input } from "../../src/session/input.ts";
-import type { Frame } from "../../src/wire/frame.ts";
+import { advance } from "../../src/conversation/output/advance.ts";
+import type { ConversationEffect } from "../../src/conversation/output/conversation.ts";
+import type { DeadlineName } from "../../src/conversation/control/deadline_names.ts";
+import type { Input } from "../../src/conversation/control/input.ts";
+import type { Frame } from "../../src/claude/wire/frame.ts";
 import type { Advance } from "./simulate.ts";
 
 /** Changes an effect into others: none, the same one twice, or another one. */

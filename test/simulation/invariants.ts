@@ -1,10 +1,10 @@
-import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
-import { advance, startConversation } from "../../src/frames/advance.ts";
+import { replayCast } from "../../src/recording/cassette/replay/replay_cast.ts";
+import { advance, startConversation } from "../../src/conversation/output/advance.ts";
 import { recordHistory } from "./record_history.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
-import { ticketsOf } from "../../src/session/message.ts";
-import { untakenMessages } from "../../src/session/turn/taking.ts";
-import type { Frame } from "../../src/wire/frame.ts";
+import { ticketsOf } from "../../src/conversation/control/message.ts";
+import { untakenMessages } from "../../src/conversation/control/turn/taking.ts";
+import type { Frame } from "../../src/claude/wire/frame.ts";
 import type { History } from "./simulate.ts";
 
 /** What must hold of every history; says what does not, where that is so. */

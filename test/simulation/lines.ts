@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/json_object.ts";
-import { type Entry, readEntry } from "../../src/transcript/entry.ts";
+import { type Entry, readEntry } from "../../src/claude/transcript/entry.ts";
 
 /** The version that is simulated. */
 export const VERSION = "2.1.332";

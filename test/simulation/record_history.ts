@@ -1,9 +1,9 @@
 import { collectCassette } from "../../fixtures/collected_cassette.ts";
 import { encodeCast, encodeTape } from "../../fixtures/encode_whole.ts";
-import type { Cassette } from "../../src/cassette/cassette.ts";
-import { CASSETTE_FORMAT } from "../../src/cassette/cassette_meta.ts";
-import { createRecording } from "../../src/cassette/record/create_recording.ts";
-import { encodeMeta } from "../../src/cassette/record/encode_cassette.ts";
+import type { Cassette } from "../../src/recording/cassette/cassette.ts";
+import { CASSETTE_FORMAT } from "../../src/recording/cassette/cassette_meta.ts";
+import { createRecording } from "../../src/recording/cassette/record/create_recording.ts";
+import { encodeMeta } from "../../src/recording/cassette/record/encode_cassette.ts";
 import { VERSION } from "./lines.ts";
 import type { History } from "./simulate.ts";
 

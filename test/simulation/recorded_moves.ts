@@ -1,7 +1,7 @@
-import type { ConversationEffect } from "../../src/frames/conversation.ts";
+import type { ConversationEffect } from "../../src/conversation/output/conversation.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
-import type { Input } from "../../src/session/input.ts";
-import { type AssistantEntry, lineOf } from "../../src/transcript/entry.ts";
+import type { Input } from "../../src/conversation/control/input.ts";
+import { type AssistantEntry, lineOf } from "../../src/claude/transcript/entry.ts";
 import type { ChildOptions } from "./child.ts";
 import type { Block, CallMove, Move, Moves } from "./moves.ts";
 import { Gate } from "./schedule.ts";

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { fold } from "../../src/frames/advance.ts";
-import type { ConversationEffect } from "../../src/frames/conversation.ts";
+import { fold } from "../../src/conversation/output/advance.ts";
+import type { ConversationEffect } from "../../src/conversation/output/conversation.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
-import type { Input, Untimed } from "../../src/session/input.ts";
-import { type Entry, lineOf } from "../../src/transcript/entry.ts";
-import { castInputs } from "../cassette/cast_inputs.ts";
-import { RECORDED_RUNS, type RecordedRun } from "../cassette/recorded_runs.ts";
+import type { Input, Untimed } from "../../src/conversation/control/input.ts";
+import { type Entry, lineOf } from "../../src/claude/transcript/entry.ts";
+import { castInputs } from "../recording/cassette/cast_inputs.ts";
+import { RECORDED_RUNS, type RecordedRun } from "../recording/cassette/recorded_runs.ts";
 import { Child } from "./child.ts";
 import { Choices } from "./choices.ts";
 import { VERSION } from "./lines.ts";

@@ -1,18 +1,18 @@
-import { advance, startConversation } from "../../src/frames/advance.ts";
+import { advance, startConversation } from "../../src/conversation/output/advance.ts";
 import {
   type ConversationEffect,
   type ConversationOptions,
   type ConversationState,
   type EffectPart,
   partsOf,
-} from "../../src/frames/conversation.ts";
-import type { Report } from "../../src/frames/result/report.ts";
-import type { CallbackHook } from "../../src/session/control/caller_options.ts";
-import type { Input } from "../../src/session/input.ts";
-import type { Phase } from "../../src/session/phase.ts";
-import type { WayIn } from "../../src/session/message.ts";
-import type { Frame } from "../../src/wire/frame.ts";
-import { ArmedDeadlines } from "../frames/armed_deadlines.ts";
+} from "../../src/conversation/output/conversation.ts";
+import type { Report } from "../../src/conversation/output/result/report.ts";
+import type { CallbackHook } from "../../src/conversation/protocol/caller_options.ts";
+import type { Input } from "../../src/conversation/control/input.ts";
+import type { Phase } from "../../src/conversation/control/phase.ts";
+import type { WayIn } from "../../src/conversation/control/message.ts";
+import type { Frame } from "../../src/claude/wire/frame.ts";
+import { ArmedDeadlines } from "../conversation/output/armed_deadlines.ts";
 import { Caller, type CallerPlan, INITIALIZE } from "./caller.ts";
 import { Child, type ChildOptions, EXIT_CHOICE, type StartDialog } from "./child.ts";
 import type { Choices } from "./choices.ts";
@@ -299,7 +299,7 @@ export function simulate(
     });
   }
   if (choices.happens(20)) {
-    // Not back: of answers in one turn, the last one is known by its time (`src/transcript/turn/turn.ts`).
+    // Not back: of answers in one turn, the last one is known by its time (`src/claude/transcript/turn/turn.ts`).
     world.schedule.after(choices.between([0, 5000]), () => world.setClock(3_600_000));
   }
   if (choices.happens(10)) {

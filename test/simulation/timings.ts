@@ -4,7 +4,7 @@
  *
  * The first two were measured with Claude Code 2.1.332 on a quiet machine, in the recordings of
  * `fixtures/recordings/runs/2.1.332`. The last is from runs on two cores with work for twenty to thirty: what is known of
- * them stands in the comments of `src/session` and `src/frames` at the limits that they have led to.
+ * them stands in the comments of `src/conversation/control` and `src/conversation/output` at the limits that they have led to.
  */
 export const TIMINGS = {
   /** From the child's start to its socket. */

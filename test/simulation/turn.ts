@@ -16,9 +16,9 @@ import type { Block, CallMove, Move } from "./moves.ts";
 import type { Process, Running, Wait } from "./schedule.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
 import type { News } from "./world.ts";
-import type { StreamedPart } from "../../src/session/input.ts";
-import type { Screen } from "../../src/session/terminal/screen.ts";
-import type { Entry } from "../../src/transcript/entry.ts";
+import type { StreamedPart } from "../../src/conversation/control/input.ts";
+import type { Screen } from "../../src/conversation/terminal/screen.ts";
+import type { Entry } from "../../src/claude/transcript/entry.ts";
 
 /** What a turn is about: prompts of the caller, the end of a task, or the time for which the model has had itself woken. */
 export type TurnKind = "prompt" | "task" | "wakeup";

@@ -2,7 +2,7 @@ import type { Choices } from "./choices.ts";
 import { EPOCH } from "./lines.ts";
 import { Schedule } from "./schedule.ts";
 import { type Timing, TIMINGS } from "./timings.ts";
-import type { Input, Untimed } from "../../src/session/input.ts";
+import type { Input, Untimed } from "../../src/conversation/control/input.ts";
 
 /** An input without its time. */
 export type News = Untimed<Input>;

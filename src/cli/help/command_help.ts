@@ -1,4 +1,4 @@
-import { COMMAND_SHAPES, type CommandName, commandUsage } from "../command_shapes.ts";
+import { COMMAND_SHAPES, type CommandName, commandUsage } from "../arguments/command_shapes.ts";
 
 const HELP_COLUMN = 31;
 

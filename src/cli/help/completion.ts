@@ -1,7 +1,7 @@
 import { bashCompletion } from "./bash_completion.ts";
 import { fishCompletion } from "./fish_completion.ts";
 import { zshCompletion } from "./zsh_completion.ts";
-import type { Shell } from "../parsed_arguments.ts";
+import type { Shell } from "../arguments/parsed_arguments.ts";
 
 /**
  * The completions of the command line as a script for a shell, made from the tables of flags and

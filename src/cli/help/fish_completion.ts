@@ -1,4 +1,4 @@
-import { COMMAND_NAMES, COMMAND_SHAPES } from "../command_shapes.ts";
+import { COMMAND_NAMES, COMMAND_SHAPES } from "../arguments/command_shapes.ts";
 import { type Offer, offersOf, othersOf, RUN, spellings, type Values, VARIADIC } from "./offers.ts";
 
 /** The completions of the command line as a script for fish. */

@@ -1,5 +1,5 @@
-import { COMMAND_NAMES, COMMAND_SHAPES } from "../command_shapes.ts";
-import { type Flag, FLAGS } from "../flags.ts";
+import { COMMAND_NAMES, COMMAND_SHAPES } from "../arguments/command_shapes.ts";
+import { type Flag, FLAGS } from "../arguments/flags.ts";
 import { MANUAL, wrapWords } from "./manual.ts";
 
 const HELP_COLUMN = 31;

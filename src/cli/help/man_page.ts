@@ -1,6 +1,6 @@
 import deno from "../../../deno.json" with { type: "json" };
-import { COMMAND_NAMES, COMMAND_SHAPES, commandUsage } from "../command_shapes.ts";
-import { type Flag, FLAGS } from "../flags.ts";
+import { COMMAND_NAMES, COMMAND_SHAPES, commandUsage } from "../arguments/command_shapes.ts";
+import { type Flag, FLAGS } from "../arguments/flags.ts";
 import { MANUAL, wrapWords } from "./manual.ts";
 
 /** When the texts were last revised. */

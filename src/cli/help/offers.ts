@@ -1,5 +1,5 @@
-import { COMMAND_SHAPES, type CommandName } from "../command_shapes.ts";
-import { type Flag, FLAGS, type FlagValue } from "../flags.ts";
+import { COMMAND_SHAPES, type CommandName } from "../arguments/command_shapes.ts";
+import { type Flag, FLAGS, type FlagValue } from "../arguments/flags.ts";
 
 /** What a shell may offer as a value. */
 export type Values = readonly string[] | "files" | "folders" | "anything";

@@ -1,4 +1,4 @@
-import { COMMAND_NAMES, COMMAND_SHAPES } from "../command_shapes.ts";
+import { COMMAND_NAMES, COMMAND_SHAPES } from "../arguments/command_shapes.ts";
 import { type Offer, offersOf, othersOf, RUN, spellings, type Values, VARIADIC } from "./offers.ts";
 import { shellQuote } from "../../shell_quote.ts";
 

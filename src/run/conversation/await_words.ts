@@ -1,5 +1,5 @@
 import { Poller } from "../../../ffi/descriptors/poll.ts";
-import type { Caller } from "../../driver/sources/caller/caller.ts";
+import type { Caller } from "../../driver/inputs/caller/caller.ts";
 import type { SessionWatcher } from "../perform_session.ts";
 import { StoppedError } from "../stopped_error.ts";
 

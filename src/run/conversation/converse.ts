@@ -1,13 +1,13 @@
-import type { Caller, CallerInput } from "../../driver/sources/caller/caller.ts";
-import type { FirstWords } from "../../driver/sources/caller/first_words.ts";
-import { partsOf } from "../../frames/conversation.ts";
-import { toldBy } from "../../frames/turns/told_by.ts";
-import { unansweredRequests } from "../../session/control/requests/consulting.ts";
-import type { Ending } from "../../session/effect.ts";
-import type { LateTerms } from "../../session/late_terms.ts";
-import { ticketsOf } from "../../session/message.ts";
-import { untakenMessages } from "../../session/turn/taking.ts";
-import type { StopSignal } from "../../wire/stop_signal.ts";
+import type { Caller, CallerInput } from "../../driver/inputs/caller/caller.ts";
+import type { FirstWords } from "../../driver/inputs/caller/first_words.ts";
+import { partsOf } from "../../conversation/output/conversation.ts";
+import { toldBy } from "../../conversation/output/turns/told_by.ts";
+import { unansweredRequests } from "../../conversation/protocol/requests/consulting.ts";
+import type { Ending } from "../../conversation/control/effect.ts";
+import type { LateTerms } from "../../conversation/control/late_terms.ts";
+import { ticketsOf } from "../../conversation/control/message.ts";
+import { untakenMessages } from "../../conversation/control/turn/taking.ts";
+import type { StopSignal } from "../../claude/wire/stop_signal.ts";
 import { isKnownSession } from "../facts/sessions/known_session.ts";
 import type { Surroundings } from "../facts/surroundings.ts";
 import { screenFor, showsScreen } from "../perform_run.ts";
@@ -173,7 +173,7 @@ async function heldBack(
   { watch }: Pick<ConversationNeeds, "watch">,
 ): Promise<FirstWords> {
   const [{ FirstWords }, { watchSurroundings }] = await Promise.all([
-    import("../../driver/sources/caller/first_words.ts"),
+    import("../../driver/inputs/caller/first_words.ts"),
     import("../facts/surroundings.ts"),
   ]);
   const { isUpToDate } = await (watch ?? watchSurroundings)(order);

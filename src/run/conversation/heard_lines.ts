@@ -1,5 +1,5 @@
-import type { Input } from "../../session/input.ts";
-import { lineId } from "../../transcript/parents_first.ts";
+import type { Input } from "../../conversation/control/input.ts";
+import { lineId } from "../../claude/transcript/parents_first.ts";
 
 /** Which lines of a session's transcript the machines have heard. */
 export interface HeardLines {

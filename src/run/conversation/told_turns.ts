@@ -1,7 +1,7 @@
-import { type ConversationEffect, partsOf } from "../../frames/conversation.ts";
-import type { Report } from "../../frames/result/report.ts";
-import type { Input } from "../../session/input.ts";
-import type { Frame } from "../../wire/frame.ts";
+import { type ConversationEffect, partsOf } from "../../conversation/output/conversation.ts";
+import type { Report } from "../../conversation/output/result/report.ts";
+import type { Input } from "../../conversation/control/input.ts";
+import type { Frame } from "../../claude/wire/frame.ts";
 import type { PreparedRun } from "../prepare_run.ts";
 import { unrecordedProblems } from "../unrecorded_problems.ts";
 import { heardLines } from "./heard_lines.ts";

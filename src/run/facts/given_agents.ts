@@ -3,7 +3,7 @@ import { CliError } from "../../cli_error.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { isJsonObject } from "../../json_object.ts";
-import { isTooDeep } from "../../wire/json_text.ts";
+import { isTooDeep } from "../../claude/wire/json_text.ts";
 
 const FLAG = "--agents=";
 /** The largest file that is read for agents, in bytes. */

@@ -1,6 +1,6 @@
 import { UnsupportedError } from "../../cli_error.ts";
 import type { SettingsDocument } from "../../sandbox/child/read_settings.ts";
-import { readSettingsValue } from "../../settings/judged_settings.ts";
+import { readSettingsValue } from "../../claude/settings/judged_settings.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 const FLAG = "--managed-settings";

@@ -1,7 +1,7 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
-import type { OutputProblem } from "../../session/input.ts";
+import type { OutputProblem } from "../../conversation/control/input.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isTooDeep } from "../../wire/json_text.ts";
+import { isTooDeep } from "../../claude/wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 import type { OutputSchema } from "../plan/plan_facts.ts";
 

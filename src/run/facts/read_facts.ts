@@ -1,11 +1,11 @@
 import { CliError, UnsupportedError } from "../../cli_error.ts";
-import { terminalSize } from "../../driver/hands/terminal_size.ts";
+import { terminalSize } from "../../driver/effects/terminal_size.ts";
 import type { commandPlaces } from "./prompt/command_places.ts";
 import type { gatePrompt } from "./prompt/gate_prompt.ts";
 import type { distrustOf } from "./distrust_of.ts";
-import { findClaude } from "../../claude/find_claude.ts";
-import { useLearntProfiles } from "../../claude/learnt_profiles.ts";
-import { supportedVersionIn } from "../../claude/refuse_old.ts";
+import { findClaude } from "../../claude/program/find_claude.ts";
+import { useLearntProfiles } from "../../claude/program/learnt_profiles.ts";
+import { supportedVersionIn } from "../../claude/program/refuse_old.ts";
 import { instructionFiles } from "./instruction_files.ts";
 import { mcpConfigOf } from "../plan/placed_texts.ts";
 import type { ToldFacts } from "../plan/warnings/fact_warnings.ts";
@@ -36,9 +36,9 @@ import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { tracesSpans } from "./prompt/traces_spans.ts";
-import { isPlain } from "../../session/prompt/is_plain.ts";
+import { isPlain } from "../../conversation/control/prompt/is_plain.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
-import { toolPrefix } from "../../transcript/tool_prefix.ts";
+import { toolPrefix } from "../../claude/transcript/tool_prefix.ts";
 import { hooklessFlag } from "../plan/decisions/without_hooks.ts";
 import { type AskVersion, refuseUnknownFlags } from "./version_demands.ts";
 
@@ -71,7 +71,7 @@ export async function readFacts(
   const stated = before.version ?? supportedVersionIn(binary);
   // Claude Code answers while the rest is read.
   const known = stated === undefined
-    ? import("../../claude/known_version.ts").then(({ knownVersion }) =>
+    ? import("../../claude/program/known_version.ts").then(({ knownVersion }) =>
       knownVersion(binary, env, { cwd })
     )
     : Promise.resolve(stated);
@@ -241,7 +241,7 @@ async function givenSettings(
 /** Of a document what the Claude Code takes that is there. */
 async function settled(document: SettingsDocument, version: AskVersion): Promise<SettingsDocument> {
   if (document.unjudged === undefined) return document;
-  const { judgeFor } = await import("../../settings/judged_settings.ts");
+  const { judgeFor } = await import("../../claude/settings/judged_settings.ts");
   return judgeFor(document, await version() ?? NEWER);
 }
 

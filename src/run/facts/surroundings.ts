@@ -1,6 +1,6 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
-import { askVersion } from "../../claude/ask_version.ts";
-import { isScript } from "../../claude/is_script.ts";
+import { askVersion } from "../../claude/program/ask_version.ts";
+import { isScript } from "../../claude/program/is_script.ts";
 import { readFacts } from "./read_facts.ts";
 import { memoryPathOf } from "../plan/decisions/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
@@ -11,7 +11,7 @@ import { gitRoot, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import { gitStatus } from "../../sandbox/child/run_git.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { withoutDeepValues } from "../../settings/deep_values.ts";
+import { withoutDeepValues } from "../../claude/settings/deep_values.ts";
 import { absolutePath, parentOf, realPath, upFrom } from "../../sandbox/paths.ts";
 
 /** Names of instructions in a folder and in its `.claude`; 2.1.330 takes the second where the first is missing. */

@@ -1,11 +1,11 @@
-import { type ControlRequest, isCallers, isEmpty } from "../../wire/control.ts";
+import { type ControlRequest, isCallers, isEmpty } from "../../claude/wire/control.ts";
 import { agentsArgument } from "./placed_agents.ts";
 import { mcpConfigOf } from "./placed_texts.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
 import { soundAgents } from "./sound_agents.ts";
-import type { CallbackHook } from "../../session/control/caller_options.ts";
+import type { CallbackHook } from "../../conversation/protocol/caller_options.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isTooDeep } from "../../wire/json_text.ts";
+import { isTooDeep } from "../../claude/wire/json_text.ts";
 
 /** Events for which `claude -p` calls none of the caller's hooks. */
 export const UNCALLED_EVENTS: readonly string[] = ["SessionStart", "SessionEnd", "Setup"];

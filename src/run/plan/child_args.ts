@@ -1,7 +1,7 @@
 import type { Decisions } from "./decisions/decide.ts";
 import type { PlacedTexts } from "./placed_texts.ts";
 import type { RunOrder } from "./run_order.ts";
-import { jsonObjectIn } from "../../wire/json_object_in.ts";
+import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
 
 /** Tools that ask a person: `claude -p` does not offer them either, unless somebody answers for one. */

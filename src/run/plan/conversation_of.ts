@@ -1,8 +1,8 @@
 import { allowsBypass } from "./contents/without_bypass.ts";
-import { toolPrefix } from "../../transcript/tool_prefix.ts";
-import type { ConversationOptions } from "../../frames/conversation.ts";
-import type { ReportOptions } from "../../frames/result/report.ts";
-import type { FramesOptions } from "../../frames/telling/frames_options.ts";
+import { toolPrefix } from "../../claude/transcript/tool_prefix.ts";
+import type { ConversationOptions } from "../../conversation/output/conversation.ts";
+import type { ReportOptions } from "../../conversation/output/result/report.ts";
+import type { FramesOptions } from "../../conversation/output/telling/frames_options.ts";
 import { callerServersOf, type Decisions, shellOutputOf } from "./decisions/decide.ts";
 import { LOOSE } from "./decisions/permission_mode.ts";
 import { namedVariable } from "./named_variable.ts";
@@ -18,12 +18,12 @@ import { KEY_DESCRIPTOR, type Login } from "../../sandbox/child/login.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
-import type { PromptTool } from "../../session/control/caller_options.ts";
-import type { Limits } from "../../session/limits.ts";
-import type { SessionOptions } from "../../session/session_options.ts";
+import type { PromptTool } from "../../conversation/protocol/caller_options.ts";
+import type { Limits } from "../../conversation/control/limits.ts";
+import type { SessionOptions } from "../../conversation/control/session_options.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
-import { projectSlug } from "../../transcript/files/project_slug.ts";
+import { OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
+import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
 
 /** The facts of a run, and what was decided from them. */
 interface Known {

@@ -1,8 +1,8 @@
 import type { RunOrder } from "./run_order.ts";
 import { CliError } from "../../cli_error.ts";
-import type { ToldBefore } from "../../frames/telling/frames_options.ts";
+import type { ToldBefore } from "../../conversation/output/telling/frames_options.ts";
 import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
-import type { ChildChanges, Ending } from "../../session/effect.ts";
+import type { ChildChanges, Ending } from "../../conversation/control/effect.ts";
 
 /** A child that is gone, as the one after it has to know it. */
 export interface GoneChild {

@@ -1,4 +1,4 @@
-import { isCallers } from "../../wire/control.ts";
+import { isCallers } from "../../claude/wire/control.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** Longest agents on a command line, in bytes: a single argument may have 128 KiB, execve(2). */

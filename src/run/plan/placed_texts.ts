@@ -2,8 +2,8 @@ import type { RunOrder } from "./run_order.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isCallers } from "../../wire/control.ts";
-import { isTooDeep } from "../../wire/json_text.ts";
+import { isCallers } from "../../claude/wire/control.ts";
+import { isTooDeep } from "../../claude/wire/json_text.ts";
 
 /** Texts of the caller's for the child: arguments that name files, and what is in these. */
 export interface PlacedTexts {

@@ -1,6 +1,6 @@
-import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
-import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
-import type { ConversationOptions } from "../../frames/conversation.ts";
+import type { TwinPlan } from "../../driver/effects/twin_plan.ts";
+import type { RendezvousOptions } from "../../driver/effects/rendezvous.ts";
+import type { ConversationOptions } from "../../conversation/output/conversation.ts";
 import { childArgs, HIDING, HIDING_AGENT, sealingArgs } from "./child_args.ts";
 import { childContents } from "./contents/child_contents.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";
@@ -22,9 +22,9 @@ import { valuesOf } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
-import type { Prompt } from "../../session/message.ts";
+import type { Prompt } from "../../conversation/control/message.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { slashWord } from "../../session/prompt/slash_word.ts";
+import { slashWord } from "../../conversation/control/prompt/slash_word.ts";
 
 /** Everything that a child is started with, and all that the machines are told. */
 export interface Plan {

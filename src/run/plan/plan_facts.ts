@@ -9,8 +9,8 @@ import type { FaultyServer, McpServer } from "../../sandbox/child/mcp_servers.ts
 import type { Settings, SettingsDocument } from "../../sandbox/child/read_settings.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
 import type { UserConfig } from "../../sandbox/user_config.ts";
-import type { OutputProblem } from "../../session/input.ts";
-import type { AskedCommand } from "../../session/message.ts";
+import type { OutputProblem } from "../../conversation/control/input.ts";
+import type { AskedCommand } from "../../conversation/control/message.ts";
 import type { JsonObject } from "../../json_object.ts";
 
 /** What is read of the world, once, before anything is decided about a run. */

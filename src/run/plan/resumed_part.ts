@@ -2,7 +2,7 @@ import { CliError, UnsupportedError } from "../../cli_error.ts";
 import type { FoundSessions } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
-import { cutTranscript } from "../../transcript/files/cut_transcript.ts";
+import { cutTranscript } from "../../claude/transcript/files/cut_transcript.ts";
 
 /**
  * What is left of the transcript of a session that is resumed in part; undefined where all of it is resumed, or there

@@ -1,9 +1,9 @@
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
-import type { FramesOptions } from "../../frames/telling/frames_options.ts";
+import type { FramesOptions } from "../../conversation/output/telling/frames_options.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import type { CallbackHook } from "../../session/control/caller_options.ts";
+import type { CallbackHook } from "../../conversation/protocol/caller_options.ts";
 import type { JsonObject } from "../../json_object.ts";
-import type { Limits } from "../../session/limits.ts";
+import type { Limits } from "../../conversation/control/limits.ts";
 
 /** A session to go on with, of which more has to be known than its id. */
 export interface Resumption {

@@ -1,4 +1,4 @@
-import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
+import type { TwinPlan } from "../../driver/effects/twin_plan.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../json_object.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../json_object.ts";
 import { ANSWER_SUFFIX, END } from "../folder/folder_contents.ts";
 import { OWNER_FILE } from "../folder/owner.ts";
-import { mayForbid } from "../../settings/may_forbid.ts";
+import { mayForbid } from "../../claude/settings/may_forbid.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /** When a hook of the caller's is called: that is all the child gets to know of it. */

@@ -1,7 +1,7 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { mainCheckout } from "./git_repository.ts";
-import type { JudgedSettings } from "../../settings/judged_settings.ts";
+import type { JudgedSettings } from "../../claude/settings/judged_settings.ts";
 import type { JsonObject } from "../../json_object.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */
@@ -94,11 +94,11 @@ async function readJudged(path: string): Promise<JudgedSettings | undefined> {
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     if (!(error instanceof UnfitFileError)) throw error;
-    const { unreadableSettings } = await import("../../settings/judged_settings.ts");
+    const { unreadableSettings } = await import("../../claude/settings/judged_settings.ts");
     return unreadableSettings(`Settings file could not be read: ${error.reason}`);
   }
   if (text.trim() === "") return undefined;
-  const { readSettingsText } = await import("../../settings/judged_settings.ts");
+  const { readSettingsText } = await import("../../claude/settings/judged_settings.ts");
   return readSettingsText(text);
 }
 

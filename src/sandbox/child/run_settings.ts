@@ -27,7 +27,7 @@ export async function parseCallerSettings(
   const name = inline ? INLINE : absolutePath(value, cwd);
   const text = inline ? value : textOf(name, what);
   const { readSettingsValue, unreadableSettings } = await import(
-    "../../settings/judged_settings.ts"
+    "../../claude/settings/judged_settings.ts"
   );
   let parsed: unknown;
   try {

@@ -7,7 +7,7 @@ const RELEASE = `import "../../executable/chunk-1.js";
 // deno.json
 var version = "0.1.0";
 // @__NO_SIDE_EFFECTS__
-// src/cli/flags.ts
+// src/cli/arguments/flags.ts
   // deno:https://example.com/in/a/text.js
 // ffi/libc.ts
 // deno:https://jsr.io/@std/jsonc/1.0.2/parse.ts
@@ -23,7 +23,7 @@ var version = "0.1.0";
 Deno.test("a release holds the project and its listed packages only", () => {
   const contents = bundleContents(RELEASE);
   assertEquals(contents, {
-    files: ["deno.json", "ffi/libc.ts", "src/cli/flags.ts"],
+    files: ["deno.json", "ffi/libc.ts", "src/cli/arguments/flags.ts"],
     packages: [
       "jsr:@std/jsonc@1.0.2",
       "npm:@xterm/headless@6.0.0",

@@ -10,12 +10,12 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers, processesOf } from "../../leftovers.ts";
-import { eventsOf } from "../../program/serve/http/serve_in_process.ts";
+import { eventsOf } from "../../program/server/http/serve_in_process.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { type Program, startProgram } from "../../start_program.ts";
 import { concurrently } from "../../concurrently.ts";
 import { endWith, killAfter, randomNumbers } from "./soak.ts";
-import { socketClient } from "../../program/serve/http/socket_client.ts";
+import { socketClient } from "../../program/server/http/socket_client.ts";
 
 /** The size of a soak. */
 export interface ServeSoakOptions {

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { parseArguments } from "../../../src/cli/parse_arguments.ts";
+import { parseArguments } from "../../../src/cli/arguments/parse_arguments.ts";
 import { fakeProgram, sha256 } from "./newcomer.ts";
 import { testUnderShells } from "./test_under_shells.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { PERMISSIONS } from "../../../.github/scripts/permissions.ts";
 import { CAPABILITIES } from "../../../src/claude/versions/capabilities.ts";
-import { FLAGS } from "../../../src/cli/flags.ts";
+import { FLAGS } from "../../../src/cli/arguments/flags.ts";
 import { PAGES } from "./pages.ts";
 
 const read = (path: string) => Deno.readTextFileSync(new URL(`../../../${path}`, import.meta.url));

@@ -1,8 +1,8 @@
 import { assert } from "@std/assert";
-import type { CastEvent } from "../../../src/cassette/cast.ts";
-import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
+import type { CastEvent } from "../../../src/recording/cassette/cast.ts";
+import { replayCast } from "../../../src/recording/cassette/replay/replay_cast.ts";
 import { isJsonObject } from "../../../src/json_object.ts";
-import { RECORDED_RUNS } from "../../cassette/recorded_runs.ts";
+import { RECORDED_RUNS } from "../../recording/cassette/recorded_runs.ts";
 
 /** An object that no template and no `String` takes, as JSON can hold it. */
 const HOSTILE = { toString: {}, valueOf: {} };

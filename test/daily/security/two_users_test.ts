@@ -1,11 +1,11 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { missingTool } from "../../missing_tool.ts";
 import { processesOf } from "../../leftovers.ts";
-import { serve } from "../../program/serve/runs/served.ts";
+import { serve } from "../../program/server/runs/served.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "../../other_user.ts";
-import { socketClient } from "../../program/serve/http/socket_client.ts";
+import { socketClient } from "../../program/server/http/socket_client.ts";
 import { inShell } from "../../in_shell.ts";
 
 /** All that another user may try at the processes $1, and at the folders $2 and its $3. */

@@ -1,17 +1,17 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
-import { storeLearntProfile } from "../../../src/claude/learnt_profiles.ts";
-import { type Cassette, framesOn } from "../../../src/cassette/cassette.ts";
-import { firstMessage } from "../../../src/cassette/replay/cast_steps.ts";
-import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
-import type { Frame } from "../../../src/wire/frame.ts";
-import { createOutputWriter } from "../../../src/wire/output_writer.ts";
-import { readCassette } from "../../cassette/read_cassette.ts";
+import { storeLearntProfile } from "../../../src/claude/program/learnt_profiles.ts";
+import { type Cassette, framesOn } from "../../../src/recording/cassette/cassette.ts";
+import { firstMessage } from "../../../src/recording/cassette/replay/cast_steps.ts";
+import { replayCassette } from "../../../src/recording/cassette/replay/replay_cassette.ts";
+import type { Frame } from "../../../src/claude/wire/frame.ts";
+import { createOutputWriter } from "../../../src/claude/wire/output_writer.ts";
+import { readCassette } from "../../recording/cassette/read_cassette.ts";
 import { someProfile } from "../../claude/versions/some_profile.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
-import { normalized } from "../../frames/normalized.ts";
+import { normalized } from "../../conversation/output/normalized.ts";
 import { StandIn } from "../stand_in.ts";
 import { CONVERSATION, STREAM_FORMAT, userMessage } from "../../caller_lines.ts";
 

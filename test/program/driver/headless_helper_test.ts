@@ -5,10 +5,10 @@
  */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { HeadlessTwin } from "../../../src/driver/hands/headless_twin.ts";
-import { COMMAND } from "../../../src/session/control/requests/asked_command.ts";
-import type { ChildChanges } from "../../../src/session/effect.ts";
-import type { Consulted } from "../../../src/session/input.ts";
+import { HeadlessTwin } from "../../../src/driver/effects/headless_twin.ts";
+import { COMMAND } from "../../../src/conversation/protocol/requests/asked_command.ts";
+import type { ChildChanges } from "../../../src/conversation/control/effect.ts";
+import type { Consulted } from "../../../src/conversation/control/input.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import { tempFolder } from "../../temp_folder.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { STOP_SIGNALS } from "../../../src/wire/stop_signal.ts";
+import { STOP_SIGNALS } from "../../../src/claude/wire/stop_signal.ts";
 import { startProgram } from "../../start_program.ts";
 import { tempFolder } from "../../temp_folder.ts";
 

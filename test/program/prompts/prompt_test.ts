@@ -3,7 +3,7 @@ import { closeFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { sha256 } from "../../../fixtures/mock/files/journal.ts";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
-import { STOP_SIGNALS } from "../../../src/wire/stop_signal.ts";
+import { STOP_SIGNALS } from "../../../src/claude/wire/stop_signal.ts";
 import { leftovers } from "../../leftovers.ts";
 import { passTime } from "../../time_out.ts";
 import { StandIn, until } from "../stand_in.ts";

@@ -2,13 +2,17 @@ import { assert, assertEquals } from "@std/assert";
 import { dirname } from "node:path";
 import { pythonSdk, SDK_VERSIONS } from "../../../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
-import { findCassettes } from "../../../src/cassette/read/find_cassettes.ts";
-import { askSdks } from "../../../src/commands/drift/ask_sdks.ts";
-import { lookForDrift } from "../../../src/drift/examine/look_for_drift.ts";
-import { Findings } from "../../../src/drift/findings.ts";
-import { knownShapes } from "../../../src/drift/known_shapes.ts";
-import { foundSdks, type InstalledSdk, namedSdk } from "../../../src/drift/sdk/installed_sdks.ts";
-import { pythonVerdict } from "../../../src/drift/sdk/python_sdk.ts";
+import { findCassettes } from "../../../src/recording/cassette/read/find_cassettes.ts";
+import { askSdks } from "../../../src/cli/drift/ask_sdks.ts";
+import { lookForDrift } from "../../../src/recording/drift/examine/look_for_drift.ts";
+import { Findings } from "../../../src/recording/drift/findings.ts";
+import { knownShapes } from "../../../src/recording/drift/known_shapes.ts";
+import {
+  foundSdks,
+  type InstalledSdk,
+  namedSdk,
+} from "../../../src/recording/drift/sdk/installed_sdks.ts";
+import { pythonVerdict } from "../../../src/recording/drift/sdk/python_sdk.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { tempFolder } from "../../temp_folder.ts";
 

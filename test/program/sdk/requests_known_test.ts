@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { typescriptSdk } from "../../../fixtures/programs/agent_sdk.ts";
-import { simulate } from "../../session/simulation.ts";
+import { simulate } from "../../conversation/control/simulation.ts";
 
 /** Subtypes in the SDK's module that are no requests. */
 const NO_REQUESTS = ["error", "success", "mirror_error"];

@@ -1,5 +1,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { storeLearntProfile, useLearntProfiles } from "../../../src/claude/learnt_profiles.ts";
+import {
+  storeLearntProfile,
+  useLearntProfiles,
+} from "../../../src/claude/program/learnt_profiles.ts";
 import { hasProfile, keysOfVersion } from "../../../src/claude/versions/profiles.ts";
 import { someProfile } from "../../claude/versions/some_profile.ts";
 import { OTHER_USER_LACK } from "../../other_user.ts";

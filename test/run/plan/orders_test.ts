@@ -3,7 +3,7 @@ import { CliError } from "../../../src/cli_error.ts";
 import { askedOrder, bridgedOrder, startingBody } from "../../../src/run/plan/asked_order.ts";
 import { changedOrder, type GoneChild, nextOrder } from "../../../src/run/plan/next_order.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
-import type { ChildChanges, Ending } from "../../../src/session/effect.ts";
+import type { ChildChanges, Ending } from "../../../src/conversation/control/effect.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
 /** What an `initialize` request adds to an order, without what is empty. */

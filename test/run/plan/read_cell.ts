@@ -1,8 +1,8 @@
 import type { PermissionCell } from "../../../fixtures/permissions/permission_cells.ts";
-import { parseArguments } from "../../../src/cli/parse_arguments.ts";
+import { parseArguments } from "../../../src/cli/arguments/parse_arguments.ts";
 import { readSettings, settingSources } from "../../../src/sandbox/child/read_settings.ts";
 import { parseCallerSettings } from "../../../src/sandbox/child/run_settings.ts";
-import { judgeFor } from "../../../src/settings/judged_settings.ts";
+import { judgeFor } from "../../../src/claude/settings/judged_settings.ts";
 
 /** Reads the settings for a run in the surroundings of a cell that has been laid in a home. */
 export async function readCell(

@@ -19,7 +19,7 @@ import {
   type SettingsDocument,
   soundSettings,
 } from "../../../src/sandbox/child/read_settings.ts";
-import { judgeFor, readSettingsValue } from "../../../src/settings/judged_settings.ts";
+import { judgeFor, readSettingsValue } from "../../../src/claude/settings/judged_settings.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 import { readCell } from "./read_cell.ts";

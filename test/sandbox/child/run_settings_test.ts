@@ -7,7 +7,7 @@ import {
   runSettings,
 } from "../../../src/sandbox/child/run_settings.ts";
 import { withWholePaths } from "../../../src/sandbox/child/whole_paths.ts";
-import { judgeFor } from "../../../src/settings/judged_settings.ts";
+import { judgeFor } from "../../../src/claude/settings/judged_settings.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
 const HERE = { cwd: "/" };

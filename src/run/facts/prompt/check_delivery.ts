@@ -11,7 +11,7 @@ export async function checkDelivery(
   { prompt, inject }: Pick<RunOrder, "inject"> & { readonly prompt: string },
 ): Promise<string | undefined> {
   const refusal = inject === "paste"
-    ? (await import("../../../session/terminal/paste.ts")).pasteRefusal(prompt)
+    ? (await import("../../../conversation/terminal/paste.ts")).pasteRefusal(prompt)
     : undefined;
   if (refusal !== undefined) {
     throw new CliError(`Cannot paste the prompt: ${refusal}`, {
@@ -20,7 +20,7 @@ export async function checkDelivery(
   }
   if (/^[\t\n\x20-\x7e]*$/u.test(prompt)) return undefined;
   const { firstAlteredCharacter } = await import(
-    "../../../session/prompt/first_altered_character.ts"
+    "../../../conversation/control/prompt/first_altered_character.ts"
   );
   const found = firstAlteredCharacter(prompt);
   return found && `${found.name} at character ${found.offset}`;

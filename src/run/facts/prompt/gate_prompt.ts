@@ -4,8 +4,8 @@ import type { RunOrder } from "../../plan/run_order.ts";
 import { commandPlaces } from "./command_places.ts";
 import { type CustomCommand, findCustomCommand } from "../../../sandbox/child/custom_command.ts";
 import { watchesModels } from "../../../sandbox/child/foreign_settings.ts";
-import { judgePrompt } from "../../../session/prompt/judge_prompt.ts";
-import { slashWord } from "../../../session/prompt/slash_word.ts";
+import { judgePrompt } from "../../../conversation/control/prompt/judge_prompt.ts";
+import { slashWord } from "../../../conversation/control/prompt/slash_word.ts";
 import type { JsonObject } from "../../../json_object.ts";
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters, with some around it. */

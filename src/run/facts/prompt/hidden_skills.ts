@@ -1,7 +1,7 @@
 import type { HiddenSkills } from "../../plan/plan_facts.ts";
 import { commandNames, type CommandPlaces } from "../../../sandbox/child/custom_command.ts";
-import { isChosen } from "../../../session/control/chosen_skills.ts";
-import { claudeCommands } from "../../../session/prompt/claude_commands.ts";
+import { isChosen } from "../../../conversation/protocol/chosen_skills.ts";
+import { claudeCommands } from "../../../conversation/control/prompt/claude_commands.ts";
 
 /**
  * How many characters a name may have, and all together: Claude Code ends at settings of more than 2 MiB (2.1.330), and a

@@ -1,14 +1,18 @@
 import { CliError } from "../../../cli_error.ts";
 import { gatePrompt, LONGEST_REPLY } from "./gate_prompt.ts";
-import { firstAlteredCharacter } from "../../../session/prompt/first_altered_character.ts";
-import { isPlain } from "../../../session/prompt/is_plain.ts";
+import { firstAlteredCharacter } from "../../../conversation/control/prompt/first_altered_character.ts";
+import { isPlain } from "../../../conversation/control/prompt/is_plain.ts";
 import type { RunOrder } from "../../plan/run_order.ts";
 import type { UserConfig } from "../../../sandbox/user_config.ts";
-import { contextIn, type Message, type SettledMessage } from "../../../session/message.ts";
-import { slashWord } from "../../../session/prompt/slash_word.ts";
-import { pasteRefusal } from "../../../session/terminal/paste.ts";
+import {
+  contextIn,
+  type Message,
+  type SettledMessage,
+} from "../../../conversation/control/message.ts";
+import { slashWord } from "../../../conversation/control/prompt/slash_word.ts";
+import { pasteRefusal } from "../../../conversation/terminal/paste.ts";
 import type { JsonObject } from "../../../json_object.ts";
-import type { CallerLine } from "../../../wire/caller_line.ts";
+import type { CallerLine } from "../../../claude/wire/caller_line.ts";
 
 /** Says of a message of the caller how it reaches the child, if it does. */
 export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;

@@ -6,14 +6,14 @@ import { worktreesOf } from "../../../sandbox/child/git_repository.ts";
 import { backgroundSessions } from "../../../sandbox/processes/background_sessions.ts";
 import { readLines } from "../../../sandbox/transcripts/read_lines.ts";
 import { readTranscript } from "../../../sandbox/transcripts/read_transcript.ts";
-import { projectSlug } from "../../../transcript/files/project_slug.ts";
+import { projectSlug } from "../../../claude/transcript/files/project_slug.ts";
 import {
   isSameTitle,
   type SessionKind,
   sessionKind,
   sessionTitle,
-} from "../../../transcript/files/session_description.ts";
-import { isSessionId } from "../../../transcript/files/session_id.ts";
+} from "../../../claude/transcript/files/session_description.ts";
+import { isSessionId } from "../../../claude/transcript/files/session_id.ts";
 
 /** Where sessions are looked for. */
 export interface SessionPlaces {

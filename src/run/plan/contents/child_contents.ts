@@ -20,10 +20,10 @@ import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
 import { isBelow } from "../../../sandbox/paths.ts";
 import { hiddenRuns, reopenedRuns } from "../../../sandbox/places/hidden_runs.ts";
 import { exposedRuns } from "../../../sandbox/places/writable_folders.ts";
-import { SKILL_TOOL } from "../../../session/control/chosen_skills.ts";
+import { SKILL_TOOL } from "../../../conversation/protocol/chosen_skills.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isGoalTyped } from "../../../transcript/goal.ts";
-import { OUTPUT_SERVER } from "../../../transcript/structured_output.ts";
+import { isGoalTyped } from "../../../claude/transcript/goal.ts";
+import { OUTPUT_SERVER } from "../../../claude/transcript/structured_output.ts";
 
 /** Whether there may be more than one message: where a text alone is printed there is one. */
 function isLongConversation({ prompt, answerAlone }: RunOrder): boolean {

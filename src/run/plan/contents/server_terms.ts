@@ -1,7 +1,7 @@
 import type { RunOrder } from "../run_order.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { inToolNames, toolPrefix } from "../../../transcript/tool_prefix.ts";
-import { isCallers } from "../../../wire/control.ts";
+import { inToolNames, toolPrefix } from "../../../claude/transcript/tool_prefix.ts";
+import { isCallers } from "../../../claude/wire/control.ts";
 
 /** On what terms the MCP servers in the caller's own process are used. */
 export interface ServerTerms {

@@ -1,4 +1,4 @@
-import type { RendezvousOptions } from "../../../driver/hands/rendezvous.ts";
+import type { RendezvousOptions } from "../../../driver/effects/rendezvous.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
 import type { CallerAgents } from "../caller_agents.ts";
 import type { PlanFacts, RunFacts } from "../plan_facts.ts";
@@ -10,11 +10,11 @@ import { valuesOf } from "../../../sandbox/child/read_settings.ts";
 import { shellOf, type SplitShell } from "../../../sandbox/child/split_shell.ts";
 import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
 import { absolutePath, nameOf } from "../../../sandbox/paths.ts";
-import type { WayIn } from "../../../session/message.ts";
+import type { WayIn } from "../../../conversation/control/message.ts";
 import type { JsonObject } from "../../../json_object.ts";
-import { OUTPUT_SERVER } from "../../../transcript/structured_output.ts";
-import { isCallers } from "../../../wire/control.ts";
-import { projectSlug } from "../../../transcript/files/project_slug.ts";
+import { OUTPUT_SERVER } from "../../../claude/transcript/structured_output.ts";
+import { isCallers } from "../../../claude/wire/control.ts";
+import { projectSlug } from "../../../claude/transcript/files/project_slug.ts";
 
 /** What follows from order and facts alone, and is needed for more than one part of a plan. */
 export interface Decisions extends CallerAgents {

@@ -1,7 +1,7 @@
 import { RULE_LISTS, ruleProblem } from "./permission_rule.ts";
 import type { SettingsDocument } from "../../../sandbox/child/read_settings.ts";
-import { skippedHooks } from "../../../settings/hook_faults.ts";
-import type { SettingsFault } from "../../../settings/settings_faults.ts";
+import { skippedHooks } from "../../../claude/settings/hook_faults.ts";
+import type { SettingsFault } from "../../../claude/settings/settings_faults.ts";
 import { isJsonObject } from "../../../json_object.ts";
 
 /** How much of one document is told, and of one fault: in lines, and in characters of the place and of what is said. */

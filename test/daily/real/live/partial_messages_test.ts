@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { replay } from "../../../../src/library/mod.ts";
-import { assertStreamGrammar } from "../../../frames/live/stream_grammar.ts";
+import { assertStreamGrammar } from "../../../conversation/output/live/stream_grammar.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
 import { STREAM_FORMAT } from "../../../caller_lines.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { recordedTurns } from "../../../../src/cassette/turns/recorded_turns.ts";
-import { readCassette } from "../../../cassette/read_cassette.ts";
+import { recordedTurns } from "../../../../src/recording/cassette/turns/recorded_turns.ts";
+import { readCassette } from "../../../recording/cassette/read_cassette.ts";
 import { isJsonObject } from "../../../../src/json_object.ts";
-import { projectSlug } from "../../../../src/transcript/files/project_slug.ts";
+import { projectSlug } from "../../../../src/claude/transcript/files/project_slug.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../../start_program.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { claudeCommands } from "../../../../src/session/prompt/claude_commands.ts";
+import { claudeCommands } from "../../../../src/conversation/control/prompt/claude_commands.ts";
 import { asRecorded } from "../../../real/as_recorded.ts";
 import { filesBelow } from "../../../real/files_below.ts";
 import { forEachVersion } from "../../../real/for_each_version.ts";

@@ -7,7 +7,7 @@ import type { RunOrder } from "../../../../src/run/plan/run_order.ts";
 import { parentOf } from "../../../../src/sandbox/paths.ts";
 import { writeScript } from "../../../write_script.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
-import { saysVersion } from "../../claude/fake_npm.ts";
+import { saysVersion } from "../../claude/program/fake_npm.ts";
 import { writeFiles } from "../../../write_files.ts";
 
 const VERSION = OLDEST_VERSION;

@@ -7,10 +7,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { Poller } from "../../../../ffi/descriptors/poll.ts";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
-import { type HookCall, HookSource } from "../../../../src/driver/sources/hook_source.ts";
+import { type HookCall, HookSource } from "../../../../src/driver/inputs/hook_source.ts";
 import { hookSettings } from "../../../../src/sandbox/child/hooks.ts";
 import { folderParts } from "../../../../src/sandbox/folder/folder_parts.ts";
-import type { HookPayload } from "../../../../src/session/input.ts";
+import type { HookPayload } from "../../../../src/conversation/control/input.ts";
 import { shellQuote } from "../../../../src/shell_quote.ts";
 import { missingTool } from "../../../missing_tool.ts";
 import { PID_NAMESPACE, PID_NAMESPACE_LACK } from "../../pid_namespace.ts";

@@ -1,0 +1,143 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { CliError } from "../../cli_error.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import { cacheFolder, makeOwnCache, whyNotOwn, whyNotOwnCache } from "./own_cache.ts";
+import type { VersionProfile } from "../versions/profile.ts";
+import type { ProfileFacts } from "../versions/profile_index.ts";
+import { isNewerThanProfiles, useLearntFacts } from "../versions/profiles.ts";
+
+/** The folder of learnt profiles in this program's folder of the user's cache. */
+const FOLDER = "versions";
+/** How a learnt profile is called. */
+const FILE = /^(\d+\.\d+\.\d+)\.json$/u;
+/** The largest profile that is read, in bytes: those of 2.1.332 have 30 kB. */
+const LIMIT = 1_000_000;
+/** How deep objects and lists may be in each other: those of 2.1.332 are three deep. */
+const DEEPEST = 16;
+
+/** What the learnt profiles of the user have shown. */
+export interface LearntProfiles {
+  /** Facts by version: for versions that are newer than every profile that is shipped. */
+  readonly facts: Readonly<Record<string, ProfileFacts>>;
+  /** Files that are not believed and why, for the user. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads the learnt profiles of the user, for versions that are newer than every shipped profile, and lets their facts hold
+ * for those versions. What cannot be believed is left out with a warning.
+ */
+export async function useLearntProfiles(env: Environment): Promise<LearntProfiles> {
+  const facts: Record<string, ProfileFacts> = {};
+  const warnings: string[] = [];
+  const folder = cacheFolder(env, FOLDER);
+  const files = folder === undefined ? [] : namesIn(folder).toSorted();
+  for (const name of files) {
+    const version = FILE.exec(name)?.[1];
+    if (version === undefined || !isNewerThanProfiles(version)) continue;
+    const read = await factsIn(`${folder}/${name}`, version, env);
+    if ("facts" in read) {
+      facts[version] = read.facts;
+      useLearntFacts(version, read.facts);
+    } else {
+      warnings.push(
+        `Ignored the learnt profile ${folder}/${name}: ${read.problem}. ` +
+          "Remove it, and run claude-print learn",
+      );
+    }
+  }
+  return { facts, warnings };
+}
+
+/** Reads the facts of one profile, or why they are not believed. */
+async function factsIn(
+  path: string,
+  version: string,
+  env: Environment,
+): Promise<{ readonly facts: ProfileFacts } | { readonly problem: string }> {
+  try {
+    const why = whyNotOwnCache(env, FOLDER) ?? whyNotOwn(path, "file");
+    if (why !== undefined) return { problem: why };
+    return await parseLearntProfile(readRegularFile(path, { limit: LIMIT }), version);
+  } catch (error) {
+    const { reason, message } = error as { readonly reason?: string; readonly message: string };
+    return { problem: reason ?? message };
+  }
+}
+
+/** Parses the facts of a learnt profile of a version, or says what is wrong with it. */
+export async function parseLearntProfile(
+  bytes: Uint8Array,
+  version: string,
+): Promise<{ readonly facts: ProfileFacts } | { readonly problem: string }> {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return { problem: "it is no JSON" };
+  }
+  const problem = problemIn(value);
+  if (problem !== undefined) return { problem };
+  const [{ versionProfileSchema }, { factsOf }, { factsSchema }] = await Promise.all([
+    import("../versions/profile.ts"),
+    import("../versions/profile_index.ts"),
+    import("../versions/facts_schema.ts"),
+  ]);
+  const profile = versionProfileSchema.safeParse(value);
+  if (!profile.success) return { problem: `${pathOf(profile.error)} has a wrong value` };
+  const facts = factsSchema.safeParse(factsOf(profile.data));
+  if (!facts.success) return { problem: `${pathOf(facts.error)} has a wrong value` };
+  return profile.data.version === version
+    ? { facts: facts.data }
+    : { problem: `it is of version ${profile.data.version}` };
+}
+
+/** The place of the first thing that a schema does not take. */
+function pathOf({ issues }: { readonly issues: readonly { readonly path: PropertyKey[] }[] }) {
+  return issues[0]?.path.join(".") || "its content";
+}
+
+/** What no JSON of a profile has: objects deep in each other, and keys that are not just keys to JavaScript. */
+function problemIn(value: unknown): string | undefined {
+  for (let [level, depth]: [readonly unknown[], number] = [[value], 0]; level.length > 0; depth++) {
+    if (depth > DEEPEST) return `it is more than ${DEEPEST} levels deep`;
+    const inner = level.filter((each) => typeof each === "object" && each !== null);
+    if (inner.some((each) => Object.hasOwn(each as object, "__proto__"))) {
+      return 'it has a key "__proto__"';
+    }
+    level = inner.flatMap((each) => Object.values(each as object));
+  }
+  return undefined;
+}
+
+/**
+ * Stores a learnt profile: the file is there complete, or not at all.
+ *
+ * @returns its path
+ * @throws {CliError} when it cannot be stored; nothing of it is left then
+ */
+export function storeLearntProfile(profile: VersionProfile, env: Environment): string {
+  const action = `Cannot keep the profile of Claude Code ${profile.version}`;
+  const folder = makeOwnCache(env, FOLDER, action);
+  const path = `${folder}/${profile.version}.json`;
+  const fresh = `${folder}/.${profile.version}.${crypto.randomUUID()}`;
+  try {
+    Deno.writeTextFileSync(fresh, `${JSON.stringify(profile, null, 2)}\n`, {
+      createNew: true,
+      mode: 0o600,
+    });
+    Deno.renameSync(fresh, path);
+  } catch (cause) {
+    try {
+      Deno.removeSync(fresh);
+    } catch {
+      // It was not made.
+    }
+    throw new CliError(`${action}: ${(cause as Error).message}`, {
+      suggestion: `Make room in ${folder}, or set XDG_CACHE_HOME to another folder`,
+      cause,
+    });
+  }
+  return path;
+}

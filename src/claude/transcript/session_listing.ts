@@ -1,0 +1,242 @@
+import type { AssistantEntry, AttachmentEntry, Entry } from "./entry.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+
+/** What a transcript tells about the session itself: what the model was offered, and its limits. */
+export interface SessionListing {
+  /**
+   * Names of the tools, as the API sees them, sorted (`api-request-shape` and `deferred_tools_delta` lines); empty where
+   * the Claude Code that wrote the transcript did not note them.
+   */
+  readonly tools: readonly string[];
+  /** Those of them that the model loads later, which are on offer beside what a request names. */
+  readonly deferred: readonly string[];
+  /** Kinds of subagent (`agent_listing_delta`). */
+  readonly agents: readonly string[];
+  /** Skills that the model may start by itself (`skill_listing`), which are not all there are. */
+  readonly skills: readonly string[];
+  /** Extra directories (`environment`). */
+  readonly additionalDirectories: readonly string[];
+  /** MCP servers that have tools or are named as pending or failed. */
+  readonly mcpServers: readonly { readonly name: string; readonly status: string }[];
+  readonly permissionMode: string | undefined;
+  /** The model id of the `model` attachment, and without one that of this run's first request; undefined before 2.1.330. */
+  readonly model: string | undefined;
+  /** Whether this run's first request asks for fast mode (`api-request`); false before 2.1.330. */
+  readonly asksFastMode: boolean;
+  /** `max_tokens` of this run's requests by model (`api-request`); empty before 2.1.330. */
+  readonly maxOutputTokens: ReadonlyMap<string, number>;
+}
+
+/** Stands in the request for tools that the model loads later; not a tool. */
+export const PLACEHOLDER = "DeferredToolPlaceholder";
+
+/** What lines of a session have said about it so far. */
+export interface SessionNotes {
+  /** The names of tools in requests, by what the lines call a request's shape. */
+  readonly shapes: ReadonlyMap<unknown, readonly string[]>;
+  /** The shape of this run's first request, and of the last one of earlier runs. */
+  readonly shape: unknown;
+  readonly earlierShape: unknown;
+  readonly deferred: ReadonlySet<string>;
+  readonly agents: ReadonlySet<string>;
+  readonly skills: ReadonlySet<string>;
+  /** Lines that describe skills to the model. */
+  readonly skillListings: readonly AttachmentEntry[];
+  /** What was said of MCP servers, by their names. */
+  readonly servers: ReadonlyMap<string, string>;
+  readonly additionalDirectories: readonly string[];
+  readonly permissionMode: string | undefined;
+  /** The model that an attachment names, and that of this run's first request. */
+  readonly model: string | undefined;
+  readonly requested: string | undefined;
+  /** The model that has given this run's first answer, or without one the last of earlier runs. */
+  readonly answering: string | undefined;
+  /** The model that has given this run's last answer. */
+  readonly answered: string | undefined;
+  readonly asksFastMode: boolean;
+  readonly maxOutputTokens: ReadonlyMap<string, number>;
+}
+
+/** Nothing has been said yet. */
+export const NO_NOTES: SessionNotes = {
+  shapes: new Map(),
+  shape: undefined,
+  earlierShape: undefined,
+  deferred: new Set(),
+  agents: new Set(),
+  skills: new Set(),
+  skillListings: [],
+  servers: new Map(),
+  additionalDirectories: [],
+  permissionMode: undefined,
+  model: undefined,
+  requested: undefined,
+  answering: undefined,
+  answered: undefined,
+  asksFastMode: false,
+  maxOutputTokens: new Map(),
+};
+
+/**
+ * Notes what a line of a session says about it. Later lines overrule earlier ones, but the tools are those of this run's
+ * first request.
+ *
+ * The lines of an earlier run of a resumed session belong in, because the child does not repeat what has not changed.
+ *
+ * @param options.earlier whether an earlier run has written the line
+ */
+export function withNoted(
+  notes: SessionNotes,
+  entry: Entry,
+  { earlier = false }: { readonly earlier?: boolean } = {},
+): SessionNotes {
+  switch (entry.type) {
+    case "other":
+      return withLine(notes, entry.line, earlier);
+    case "assistant":
+      return withAnswer(notes, entry, earlier);
+    case "attachment":
+      return entry.isSidechain === true ? notes : withAttachment(notes, entry);
+    default:
+      return notes;
+  }
+}
+
+function withLine(notes: SessionNotes, line: JsonObject, earlier: boolean): SessionNotes {
+  if (line.type === "permission-mode") {
+    const permissionMode = text(line.permissionMode);
+    return permissionMode === notes.permissionMode ? notes : { ...notes, permissionMode };
+  }
+  if (line.type === "api-request-shape") {
+    const shapes = new Map(notes.shapes).set(line.shapeHash, toolsOfShape(line.shape));
+    return { ...notes, shapes };
+  }
+  if (!isMainRequest(line)) return notes;
+  if (earlier) return { ...notes, earlierShape: line.shapeHash };
+  const { model, max_tokens: most } = isJsonObject(line.params) ? line.params : {};
+  const { maxOutputTokens } = notes;
+  // A retry after an error may offer other tools.
+  const shape = notes.shape ?? line.shapeHash;
+  const requested = notes.requested ?? text(model);
+  const asksFastMode = notes.asksFastMode || isFast(line.params);
+  const isTold = typeof model !== "string" || typeof most !== "number" ||
+    maxOutputTokens.get(model) === most;
+  const isKnown = isTold && shape === notes.shape && requested === notes.requested &&
+    asksFastMode === notes.asksFastMode;
+  return isKnown ? notes : {
+    ...notes,
+    shape,
+    requested,
+    asksFastMode,
+    maxOutputTokens: isTold ? maxOutputTokens : new Map(maxOutputTokens).set(model, most),
+  };
+}
+
+function withAnswer(
+  notes: SessionNotes,
+  { message: { model } }: AssistantEntry,
+  earlier: boolean,
+): SessionNotes {
+  if (model === "<synthetic>" || model === notes.answered) return notes;
+  if (earlier) return { ...notes, answering: model };
+  const { answering = model } = notes.answered === undefined ? {} : notes;
+  return { ...notes, answering, answered: model };
+}
+
+function withAttachment(notes: SessionNotes, entry: AttachmentEntry): SessionNotes {
+  const { attachment } = entry;
+  switch (attachment.type) {
+    case "deferred_tools_delta": {
+      const servers = new Map(notes.servers);
+      for (const name of texts(attachment.pendingMcpServers)) servers.set(name, "pending");
+      for (const name of texts(attachment.failedMcpServers)) servers.set(name, "failed");
+      const { addedNames, removedNames } = attachment;
+      return { ...notes, deferred: changed(notes.deferred, addedNames, removedNames), servers };
+    }
+    case "agent_listing_delta": {
+      const { addedTypes, removedTypes } = attachment;
+      return { ...notes, agents: changed(notes.agents, addedTypes, removedTypes) };
+    }
+    case "skill_listing":
+      return {
+        ...notes,
+        skills: changed(notes.skills, attachment.names, []),
+        skillListings: [...notes.skillListings, entry],
+      };
+    case "environment":
+      return isJsonObject(attachment.snapshot)
+        ? {
+          ...notes,
+          additionalDirectories: texts(attachment.snapshot.additionalWorkingDirectories),
+        }
+        : notes;
+    case "model":
+      return isJsonObject(attachment.identity)
+        ? { ...notes, model: text(attachment.identity.modelId) ?? notes.model }
+        : notes;
+    default:
+      return notes;
+  }
+}
+
+function changed(
+  names: ReadonlySet<string>,
+  more: unknown,
+  less: unknown,
+): ReadonlySet<string> {
+  const after = new Set([...names, ...texts(more)]);
+  for (const name of texts(less)) after.delete(name);
+  return after;
+}
+
+/** What is known of a session by what its lines have said. */
+export function listingOf(notes: SessionNotes): SessionListing {
+  const { deferred, agents, skills, additionalDirectories, permissionMode } = notes;
+  // Until this run has made a request, what was on offer last is what is known.
+  const offered = notes.shapes.get(notes.shape ?? notes.earlierShape);
+  const tools = new Set([...(offered ?? []), ...deferred]);
+  tools.delete(PLACEHOLDER);
+  const servers = new Map(notes.servers);
+  for (const tool of tools) {
+    const server = /^mcp__(.+?)__/.exec(tool)?.[1];
+    if (server !== undefined) servers.set(server, "connected");
+  }
+  return {
+    // The deferred ones alone would pass for the whole list.
+    tools: offered === undefined ? [] : [...tools].sort(),
+    deferred: [...deferred],
+    agents: [...agents],
+    skills: [...skills],
+    additionalDirectories,
+    mcpServers: [...servers].map(([name, status]) => ({ name, status })),
+    permissionMode,
+    model: notes.model ?? notes.requested,
+    asksFastMode: notes.asksFastMode,
+    maxOutputTokens: notes.maxOutputTokens,
+  };
+}
+
+function isFast(params: unknown): boolean {
+  return isJsonObject(params) && texts(params.betas).some((beta) => beta.startsWith("fast-mode-"));
+}
+
+/** Whether a line tells of a request in the session's own name, with which the tools on offer are known (2.1.330). */
+export function isMainRequest(line: JsonObject): boolean {
+  return line.type === "api-request" && typeof line.querySource === "string" &&
+    line.querySource.startsWith("repl_main_thread");
+}
+
+function toolsOfShape(shape: unknown): readonly string[] {
+  if (!isJsonObject(shape) || !Array.isArray(shape.tools)) return [];
+  return shape.tools.flatMap((tool) =>
+    isJsonObject(tool) && typeof tool.name === "string" ? [tool.name] : []
+  );
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}

@@ -1,0 +1,110 @@
+import { isCommandName } from "./command_shapes.ts";
+import { FLAGS, refusalError } from "./flags.ts";
+import type { ParsedArguments } from "./parsed_arguments.ts";
+import { requestOf } from "./request_of.ts";
+import { READING, tokenize, type Tokens } from "./tokenize.ts";
+import { CliError, UnsupportedError } from "../../cli_error.ts";
+
+const ALL_FLAGS = '"claude-print --help" lists all flags';
+
+/**
+ * Reads a command line (without the program's own name) by the rules of `claude -p`, measured on
+ * Claude Code 2.1.330.
+ *
+ * `--flag value` and `--flag=value` are the same; a required value may look like a flag, an optional
+ * one may not; a variadic flag takes every argument up to one that looks like a flag; `-pc` is
+ * `-p -c`; `--` ends the flags; of several uses of a flag that counts once, the last wins; of
+ * several prompts, the first. Help and version win over any mistake in the rest of the line.
+ *
+ * A command of `claude-print`'s own is one only as the very first argument: `-p doctor` is a prompt.
+ *
+ * @param options.more flags that a line of a list adds: they count as if typed last
+ * @param options.meaningless names of flags that mean nothing to the caller, each with the reason
+ * @param options.givesFrames whether the caller is given all frames, whatever the format
+ * @throws {CliError} for an unknown or a refused flag, and for a missing, wrong or contradictory value
+ */
+export async function parseArguments(
+  argv: readonly string[],
+  options: {
+    readonly more?: readonly string[];
+    readonly meaningless?: ReadonlyMap<string, string>;
+    readonly givesFrames?: boolean;
+  } = {},
+): Promise<ParsedArguments> {
+  const [first, ...rest] = argv;
+  if (isCommandName(first)) {
+    const { parseCommand } = await import("./parse_command.ts");
+    return parseCommand(first, rest);
+  }
+  const tokens = withMore(tokenize(argv), options.more);
+  switch (tokens.information) {
+    case "help":
+      return { kind: "help" };
+    case "version":
+    case "short version": {
+      const claudeBinary = tokens.uses.findLast(({ flag }) => flag.name === "--claude-binary")
+        ?.value;
+      return {
+        kind: "version",
+        short: tokens.information === "short version",
+        ...(claudeBinary === undefined ? {} : { claudeBinary }),
+      };
+    }
+    case undefined:
+      break;
+  }
+  for (const { flag: { name } } of tokens.uses) {
+    const reason = options.meaningless?.get(name);
+    if (reason !== undefined) throw refusalError(name, reason);
+  }
+  if (tokens.problem instanceof CliError) throw tokens.problem;
+  if (tokens.problem !== undefined) throw await unknownFlagError(tokens.problem.unknownFlag);
+  return { kind: "run", request: requestOf(tokens, options) };
+}
+
+/** The flags that a line of a list does not decide: the list does. */
+const OF_THE_LIST: readonly string[] = [
+  "--jsonl",
+  "--one-session",
+  "--input-file",
+  "--output-format",
+];
+
+/** Adds the flags of a line to those of its list, of which it takes all but what makes it one. */
+function withMore(list: Tokens, more: readonly string[] | undefined): Tokens {
+  if (more === undefined) return list;
+  const line = tokenize(more);
+  const [operand] = line.operands;
+  const wrong = line.uses.find(({ flag }) => OF_THE_LIST.includes(flag.name))?.flag.name ??
+    (operand === undefined ? undefined : JSON.stringify(operand));
+  const problem = wrong === undefined ? undefined : new CliError(
+    `Cannot read the line: its "args" cannot take ${wrong}`,
+    { suggestion: 'Give it flags of a run only; the prompt goes into "prompt"' },
+  );
+  const kept = list.uses.filter(({ flag }) => flag.name !== "--jsonl");
+  return {
+    uses: [...kept, ...line.uses],
+    operands: list.operands,
+    information: list.information ?? line.information,
+    problem: list.problem ?? line.problem ?? problem,
+  };
+}
+
+/** Names an unknown flag and the known one nearest to it. */
+async function unknownFlagError(argument: string): Promise<CliError> {
+  const flag = argument.replace(/=.*$/s, "");
+  if (/\s/.test(flag)) {
+    return new CliError(`${READING}: a prompt that begins with a dash looks like a flag`, {
+      suggestion: 'Put "--" before the prompt, after all flags',
+    });
+  }
+  const names = FLAGS.filter((row) => !row.hidden || row.class !== "refused")
+    .flatMap((row) => [row.name, ...row.aliases])
+    .filter((name) => name.startsWith("--"));
+  const nearest = flag.length < 3
+    ? undefined
+    : (await import("@std/text/closest-string")).closestString(flag, names);
+  return new UnsupportedError(`${READING}: unknown flag ${flag}`, {
+    suggestion: nearest === undefined ? ALL_FLAGS : `Did you mean ${nearest}? ${ALL_FLAGS}`,
+  });
+}

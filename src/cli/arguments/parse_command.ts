@@ -1,0 +1,250 @@
+import { cassetteOptions } from "./cassette_options.ts";
+import type { CommandName } from "./command_shapes.ts";
+import type {
+  BisectOptions,
+  ParsedArguments,
+  RelayCommandOptions,
+  ServeOptions,
+  Shell,
+  ShimOptions,
+} from "./parsed_arguments.ts";
+import { type Given, type LastValue, numberIn, oneOf, readGiven } from "./read_given.ts";
+import { READING } from "./tokenize.ts";
+import { CliError } from "../../cli_error.ts";
+
+/** What stands between tools, for Claude Code as well; in the parentheses of a rule it is the rule's own. */
+const BETWEEN_TOOLS = /[\s,]+(?![^(]*\))/u;
+
+/**
+ * Reads the rest of a command line whose first argument names a command.
+ *
+ * @throws {CliError} for anything the command does not take, and for what it misses
+ */
+export function parseCommand(command: CommandName, argv: readonly string[]): ParsedArguments {
+  const given = readGiven(command, argv);
+  if (given === "help") return { kind: "help", command };
+  const { switches, values, operands: [first, second] } = given;
+  const json = switches.has("--json");
+  const last: LastValue = (name) => values.get(name)?.at(-1);
+  switch (command) {
+    case "doctor": {
+      const claudeBinary = last("--claude-binary");
+      return {
+        kind: "doctor",
+        options: {
+          offline: switches.has("--offline"),
+          run: switches.has("--run"),
+          json,
+          ...(claudeBinary === undefined ? {} : { claudeBinary }),
+        },
+      };
+    }
+    case "sweep":
+      return { kind: "sweep", options: { dryRun: switches.has("--dry-run"), json } };
+    case "learn": {
+      const claudeBinary = last("--claude-binary");
+      return {
+        kind: "learn",
+        options: {
+          check: switches.has("--check"),
+          ...(claudeBinary === undefined ? {} : { claudeBinary }),
+        },
+      };
+    }
+    case "shim":
+      return {
+        kind: "shim",
+        options: {
+          action: first,
+          ...(second === undefined ? {} : { dir: second }),
+        } as ShimOptions,
+      };
+    case "cassette":
+      return { kind: "cassette", options: cassetteOptions({ ...given, last }) };
+    case "relay":
+      return { kind: "relay", options: relayOptions({ switches, values, last }) };
+    case "drift": {
+      const inputName = last("--input-name");
+      const sdks = switches.has("--no-sdk") ? [] : values.get("--sdk");
+      const against = last("--against");
+      const allowedTools = allowedToolsIn(values);
+      if (against === undefined && allowedTools.length > 0) {
+        throw new CliError(`${READING}: --allowedTools needs --against`, {
+          suggestion: "Nothing runs without it: leave --allowedTools out",
+        });
+      }
+      if (switches.has("--no-sdk") && values.has("--sdk")) {
+        throw new CliError(`${READING}: --sdk and --no-sdk were both given`, {
+          suggestion: "Leave one of them out",
+        });
+      }
+      return {
+        kind: "drift",
+        options: {
+          paths: given.operands,
+          json,
+          allowEmpty: switches.has("--allow-empty"),
+          ...(inputName === undefined ? {} : { inputName }),
+          ...(sdks === undefined ? {} : { sdks }),
+          ...(against === undefined ? {} : { against }),
+          allowedTools,
+        },
+      };
+    }
+    case "bisect":
+      return { kind: "bisect", options: bisectOptions({ ...given, last }) };
+    case "serve": {
+      const [unit, other] = UNIT_FLAGS.filter((name) => switches.has(name));
+      if (other !== undefined) {
+        throw new CliError(`${READING}: ${unit} and ${other} were both given`, {
+          suggestion: "Leave one of them out",
+        });
+      }
+      const { rest } = given;
+      if (rest !== undefined && !switches.has("--agentapi")) {
+        throw new CliError(`${READING}: what stands behind "--" goes with --agentapi`, {
+          suggestion: "Give conversations over HTTP their flags in their profile",
+        });
+      }
+      const agent = switches.has("--agentapi") ? { agentArgs: rest ?? [] } : {};
+      const options = { ...serveOptions(last), ...agent };
+      if (unit === undefined) return { kind: "serve", options };
+      const flags = argv.filter((argument) => argument !== unit);
+      if (unit === "--uninstall" && flags.length > 0) {
+        throw new CliError(`${READING}: --uninstall goes with nothing else`, {
+          suggestion: "Leave the other flags out",
+        });
+      }
+      const action = unit === "--install" ? "install" : "uninstall";
+      return { kind: "serve", options, unit: { action, flags } };
+    }
+    case "ps":
+      return { kind: "ps", json };
+    case "attach":
+      return { kind: "attach", id: `${first}`, takesOver: switches.has("--take-over") };
+    case "logs":
+      return { kind: "logs", id: `${first}`, follows: switches.has("--follow") };
+    case "completion":
+      return { kind: "completion", shell: first as Shell };
+    case "man":
+      return { kind: "man" };
+  }
+}
+
+function allowedToolsIn(values: Given["values"]): readonly string[] {
+  return (values.get("--allowedTools") ?? [])
+    .flatMap((tools) => tools.split(BETWEEN_TOOLS)).filter((tool) => tool !== "");
+}
+
+function bisectOptions(
+  { switches, values, operands, last }: Given & { readonly last: LastValue },
+): BisectOptions {
+  const version = (flag: string) => {
+    const value = last(flag);
+    if (value === undefined || /^\d+\.\d+\.\d+$/u.test(value)) return value;
+    throw new CliError(`${READING}: ${flag} "${value}" is no version`, {
+      suggestion: `Write it as ${flag} 2.1.330`,
+    });
+  };
+  const [good, bad, run] = [version("--good"), version("--bad"), last("--run")];
+  const allowedTools = allowedToolsIn(values);
+  if (good === undefined) {
+    throw new CliError(`${READING}: bisect needs --good and a version`, {
+      suggestion: "Name the newest version of which you know that all was well",
+    });
+  }
+  if (run?.trim() === "" || (run === undefined) === (operands.length === 0)) {
+    throw new CliError(`${READING}: bisect needs either a cassette or --run and a command`, {
+      suggestion: '"claude-print bisect --help" says how',
+    });
+  }
+  if (run !== undefined && allowedTools.length > 0) {
+    throw new CliError(`${READING}: --allowedTools goes with cassettes alone`, {
+      suggestion: "Leave it out, and have the command of --run allow tools",
+    });
+  }
+  return {
+    paths: operands,
+    json: switches.has("--json"),
+    good,
+    ...(bad === undefined ? {} : { bad }),
+    ...(run === undefined ? {} : { run }),
+    keep: switches.has("--keep"),
+    allowedTools,
+  };
+}
+
+function serveOptions(last: LastValue): ServeOptions {
+  const whole = (name: string, { none, most }: { readonly none: string; readonly most: number }) =>
+    Math.floor(numberIn(name, last(name) ?? none, { most }));
+  const hostname = last("--bind");
+  if (hostname !== undefined && last("--port") === undefined) {
+    throw new CliError(`${READING}: --bind needs --port`, {
+      suggestion: "Write it as --port 8080 --bind 192.0.2.1, or leave it out",
+    });
+  }
+  const profiles = last("--profiles");
+  return {
+    ...(profiles === undefined ? {} : { profiles }),
+    warm: whole("--warm", { none: "1", most: 100 }),
+    max: whole("--max", { none: "4", most: 1000 }),
+    idleMs: 1000 * numberIn("--idle", last("--idle") ?? "900", { most: 1_000_000 }),
+    conversations: whole("--conversations", { none: "64", most: 10_000 }),
+    ...(last("--port") === undefined ? {} : {
+      tcp: {
+        hostname: hostname ?? "127.0.0.1",
+        port: whole("--port", { none: "0", most: 65_535 }),
+      },
+    }),
+  };
+}
+
+const UNIT_FLAGS = ["--install", "--uninstall"];
+
+function relayOptions(
+  { switches, values, last }: Pick<Given, "switches" | "values"> & { readonly last: LastValue },
+): RelayCommandOptions {
+  const cache = last("--cache");
+  if (cache === undefined || cache === "") {
+    throw new CliError(`${READING}: relay needs --cache and a folder`, {
+      suggestion: "Name a cassette, or a new folder: claude-print relay --cache recorded",
+    });
+  }
+  const ignored = values.get("--ignore") ?? [];
+  const pointer = ignored.find((each) => !/^(?:\/(?:[^~]|~[01])*)+$/u.test(each));
+  if (pointer !== undefined) {
+    throw new CliError(`${READING}: --ignore "${pointer}" is no JSON pointer`, {
+      suggestion: "Write it as /metadata/user_id or /messages/0",
+    });
+  }
+  const match = oneOf("--match", last("--match") ?? "normalized", MATCHES);
+  if (match !== "normalized" && ignored.length > 0) {
+    throw new CliError(`${READING}: --ignore goes with --match normalized alone`, {
+      suggestion: "Leave one of them out",
+    });
+  }
+  const upstream = last("--upstream");
+  if (upstream !== undefined && !/^https?:$/u.test(URL.parse(upstream)?.protocol ?? "")) {
+    throw new CliError(`${READING}: --upstream "${upstream}" is no URL of the web`, {
+      suggestion: "Write it as https://api.anthropic.com",
+    });
+  }
+  const faults = last("--inject");
+  return {
+    cache,
+    match,
+    ignored,
+    onMiss: oneOf("--on-miss", last("--on-miss") ?? "fail", ["fail", "record"]),
+    offline: switches.has("--offline"),
+    allowUpstream: switches.has("--allow-upstream"),
+    ...(upstream === undefined ? {} : { upstream }),
+    speed: numberIn("--speed", last("--speed") ?? "0", { most: 1_000_000 }),
+    ...(faults === undefined ? {} : { faults }),
+    hostname: last("--bind") ?? "127.0.0.1",
+    port: Math.floor(numberIn("--port", last("--port") ?? "0", { most: 65_535 })),
+    hasSecret: !switches.has("--no-secret"),
+    stats: switches.has("--stats"),
+  };
+}
+
+const MATCHES = ["normalized", "exact", "sequence"] as const;

@@ -1,0 +1,158 @@
+import { awaited, play } from "../../recording/cassette/program/play_program.ts";
+import type {
+  PlayEffect,
+  PlayInput,
+  PlayState,
+} from "../../recording/cassette/program/play_state.ts";
+import { hasOpenRequests } from "../../recording/cassette/program/speak.ts";
+import type { AnyFrame } from "../../claude/wire/any_frame.ts";
+
+/** What a play has to do with the world. */
+export interface PlayWorld {
+  /** Lines that the caller writes, and undefined at the end of its input. */
+  readonly next: () => Promise<string | undefined>;
+  /** Says a frame; it may be kept for a while. */
+  readonly say: (frame: AnyFrame) => void;
+  /** How many bytes or so are kept of what was said. */
+  readonly kept: () => number;
+  /** Sends what is kept on its way; false when nobody reads any more. */
+  readonly flush: () => Promise<boolean>;
+  /** Waits so many milliseconds. */
+  readonly pause: (milliseconds: number) => Promise<void>;
+  /** Ends what waits, and the play with it. */
+  readonly stopped: Promise<unknown>;
+}
+
+/** What became of a play. */
+export interface PlayEnding {
+  readonly divergences: readonly string[];
+  /** What could not be compared with the tape, or not in whole. */
+  readonly uncompared: readonly string[];
+  /** How the program ended; absent where it was stopped, or nobody read on. */
+  readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
+}
+
+/** What is said at once is written in pieces of about so many bytes. */
+const MOST_KEPT = 64 * 1024;
+/** So many differences are told, each in so many UTF-16 units: a caller may write without an end. */
+const MOST_TOLD = 10_000;
+const LONGEST_TOLD = 1000;
+/** The longest pause that a timer knows, in milliseconds. */
+const LONGEST_PAUSE = 2 ** 31 - 1;
+
+/**
+ * Plays a program to whoever calls it.
+ *
+ * @param options.speed how much faster than recorded; 0 for without any pause
+ * @param options.patienceMs how long the caller has for what is its turn; 0 for as long as it wants
+ */
+export async function playToCaller(
+  start: PlayState,
+  { caller, speed, patienceMs }: {
+    readonly caller: PlayWorld;
+    readonly speed: number;
+    readonly patienceMs: number;
+  },
+): Promise<PlayEnding> {
+  const divergences: string[] = [];
+  const uncompared: string[] = [];
+  let untold = 0;
+  const ending = (end?: PlayEnding["end"]): PlayEnding => ({
+    divergences: untold === 0 ? divergences : [...divergences, `And ${untold} more`],
+    uncompared,
+    ...(end === undefined ? {} : { end }),
+  });
+  let state = start;
+  let input: PlayInput | undefined = { type: "start" };
+  let line: Promise<PlayInput> | undefined;
+  const orStopped = unless(caller.stopped);
+  const isRead = async () => await orStopped(caller.flush()) === true;
+  while (input !== undefined) {
+    const played = play(state, input);
+    state = played.state;
+    for (const effect of played.effects) {
+      switch (effect.type) {
+        case "divergence":
+          if (divergences.length < MOST_TOLD) divergences.push(inShort(effect.what));
+          else untold++;
+          break;
+        case "uncompared":
+          if (uncompared.length < MOST_TOLD) uncompared.push(inShort(effect.what));
+          break;
+        case "say": {
+          const pauseMs = speed === 0 ? 0 : Math.min(effect.pauseMs / speed, LONGEST_PAUSE);
+          if (pauseMs > 0 || caller.kept() > MOST_KEPT) {
+            if (!await isRead()) return ending();
+            if (pauseMs > 0) await orStopped(caller.pause(pauseMs));
+          }
+          caller.say(effect.frame);
+          break;
+        }
+        case "end":
+          return await isRead() ? ending(effect) : ending();
+      }
+    }
+    if (!await isRead()) return ending();
+    line ??= caller.next().then((text) =>
+      text === undefined ? { type: "closed" } : { type: "line", line: text }
+    );
+    using patience = patienceMs > 0 && isOwed(state) ? startPatience(patienceMs) : undefined;
+    input = await orStopped(
+      patience === undefined ? line : Promise.race([line, patience.over]),
+    );
+    if (input?.type === "line") line = undefined;
+    // Behind its end nothing is written any more.
+    if (input?.type === "closed") line = new Promise(() => {});
+  }
+  if (awaited(state)?.kind !== "stop") return ending();
+  // What was recorded ended like this: the rest of it is said.
+  const { effects } = play(state, { type: "stopped" });
+  for (const effect of effects) if (effect.type === "say") caller.say(effect.frame);
+  await caller.flush();
+  return ending();
+}
+
+/** What is told names what the caller or the tape has written, however long that is. */
+function inShort(what: string): string {
+  return what.length > LONGEST_TOLD ? `${what.slice(0, LONGEST_TOLD)}…` : what;
+}
+
+/**
+ * Creates what waits for a promise or until something else is, then for nothing. `Promise.race()` leaves behind in the one
+ * that is not settled whatever it has ever raced with.
+ */
+function unless(
+  stopped: Promise<unknown>,
+): <Value>(wait: Promise<Value>) => Promise<Value | undefined> {
+  let isStopped = false;
+  let stop = () => {};
+  stopped.then(() => {
+    isStopped = true;
+    stop();
+  });
+  return async <Value>(wait: Promise<Value>) => {
+    if (isStopped) {
+      wait.catch(() => {});
+      return undefined;
+    }
+    return await new Promise<Value | undefined>((resolve, reject) => {
+      stop = () => resolve(undefined);
+      wait.then(resolve, reject);
+    });
+  };
+}
+
+/** Whether the caller has to do something now: the next message of a conversation comes when it comes. */
+function isOwed(state: PlayState): boolean {
+  const step = awaited(state);
+  if (step === undefined) return false;
+  return step.kind !== "message" || state.requests.size > 0 || hasOpenRequests(state);
+}
+
+function startPatience(
+  milliseconds: number,
+): Disposable & { readonly over: Promise<PlayInput> } {
+  const { promise, resolve } = Promise.withResolvers<PlayInput>();
+  const timer = setTimeout(() => resolve({ type: "impatient" }), milliseconds);
+  return { over: promise, [Symbol.dispose]: () => clearTimeout(timer) };
+}

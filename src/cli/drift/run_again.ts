@@ -1,0 +1,224 @@
+import { framesOn } from "../../recording/cassette/cassette.ts";
+import type { FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
+import { openCassette } from "../../recording/cassette/read/open_cassette.ts";
+import { CliError } from "../../cli_error.ts";
+import { compareWithRecording, type TalkAgain } from "../../recording/drift/again/compare_talks.ts";
+import { type RecordedTalk, recordedTalk } from "../../recording/drift/again/recorded_talk.ts";
+import type { Findings } from "../../recording/drift/findings.ts";
+import type { JsonObject } from "../../json_object.ts";
+import { record } from "../../library/record.ts";
+import { run } from "../../library/run.ts";
+import type { RunResult } from "../../library/run_handle.ts";
+import { openApiCassette } from "../../recording/relay/api_cassette.ts";
+import { apiFolder, furtherOf } from "../../recording/relay/api_folder.ts";
+import { startRelay } from "../../recording/relay/relay.ts";
+import { FIRST_PARTY, relayVariables } from "../../run/plan/upstream_of.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import type { ClaudeAgainst } from "./claude_against.ts";
+
+/** How a cassette is run again. */
+export interface AgainOptions {
+  readonly claude: ClaudeAgainst;
+  /** The tools that may run. */
+  readonly allowed: readonly string[];
+  readonly env: Environment;
+  readonly signal: AbortSignal;
+  /** How long a turn may take, in seconds; 300 by default. */
+  readonly timeoutS?: number;
+}
+
+/** What came of it. */
+export interface RunAgain {
+  /** What was recorded of the runs, and which cassette each has come from. */
+  readonly recorded: ReadonlyMap<string, string>;
+  /** Which cassettes were not run again, and why not. */
+  readonly skipped: readonly { readonly path: string; readonly why: string }[];
+}
+
+/** Where no request gets to: nothing listens there. */
+const NOWHERE = "http://127.0.0.1:1";
+/** The relay asks for no key, but Claude Code for a login. */
+const NO_KEY = "no-key-is-needed-offline";
+/** How long a turn may take, in seconds: all that it asks is answered at once. */
+const TIMEOUT_S = 300;
+/** A request of the model itself. */
+const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
+
+/**
+ * Runs cassettes again with a Claude Code, and adds to the findings what it does differently from the recordings.
+ *
+ * @param options.folder a folder for what is recorded, and for the homes of the runs
+ */
+export async function runAgain(
+  cassettes: readonly FoundCassette[],
+  { folder, findings, ...options }: AgainOptions & {
+    readonly folder: string;
+    readonly findings: Findings;
+  },
+): Promise<RunAgain> {
+  const recorded = new Map<string, string>();
+  const skipped: { path: string; why: string }[] = [];
+  for (const [index, cassette] of cassettes.entries()) {
+    const home = `${folder}/${index}`;
+    const ran = await runCassetteAgain(cassette, { ...options, home });
+    const { path } = cassette;
+    if ("why" in ran) {
+      skipped.push({ path, why: ran.why });
+      continue;
+    }
+    const { again, target } = ran;
+    if (again.problem === undefined) recorded.set(target, path);
+    for (const found of compareWithRecording(ran.frames, again)) {
+      findings.add(found, { place: { path, line: 0 } });
+    }
+  }
+  return { recorded, skipped };
+}
+
+/** A cassette that was run again. */
+export interface RanAgain {
+  /** The frames of the cassette. */
+  readonly frames: readonly JsonObject[];
+  /** What the Claude Code has done. */
+  readonly again: TalkAgain;
+  /** The cassette in which that was recorded. */
+  readonly target: string;
+}
+
+/**
+ * Says the prompts of a cassette again to a Claude Code, which the recorded API answers: offline, with a home and a folder
+ * of its own, and without any tool that is not allowed.
+ *
+ * @param options.home a folder that is made for the run
+ * @returns why the cassette cannot be run again, if it cannot
+ * @throws the reason of the signal
+ */
+export async function runCassetteAgain(
+  { kind, path }: FoundCassette,
+  options: AgainOptions & { readonly home: string },
+): Promise<RanAgain | { readonly why: string }> {
+  const { allowed, home, signal } = options;
+  signal.throwIfAborted();
+  if (kind === "tape") return { why: "a tape alone has no API that answers" };
+  let cassette: ReturnType<typeof openCassette>;
+  let api: ReturnType<typeof openApiCassette>;
+  let missed: string | undefined;
+  try {
+    cassette = openCassette(path);
+    api = openApiCassette({
+      folder: apiFolder(path),
+      asked: askedWhile(path, cassette),
+      match: "sequence",
+      ignored: [],
+      speed: 0,
+      faults: new Map(),
+      redact: (text) => text,
+      openFrom: () => Infinity,
+      tell: (line) => missed ??= line,
+    });
+  } catch (error) {
+    if (error instanceof CliError) return { why: error.message };
+    throw error;
+  }
+  if (api.stats().exchanges === 0) return { why: "it has no api/ with answers" };
+  const talk = recordedTalk(cassette, { allowed });
+  if ("why" in talk) return talk;
+  const requests: JsonObject[] = [];
+  let misses = 0;
+  using relay = startRelay({
+    answer: async (request, gone) => {
+      const isOfModel = MODEL_REQUEST.test(request.path);
+      if (isOfModel) requests.push(jsonObjectIn(new TextDecoder().decode(request.body)) ?? {});
+      const answer = await api.answer(request, gone);
+      if (answer.status === 503 && isOfModel) misses++;
+      return answer;
+    },
+  });
+  const target = `${home}/cassette`;
+  await Deno.mkdir(`${home}/project`, { recursive: true });
+  const frames = framesOn(cassette.tape).map(({ frame }) => frame);
+  try {
+    const ended = await say(talk, { ...options, target, url: relay.url });
+    signal.throwIfAborted();
+    const now = framesOn(openCassette(target).tape).map(({ frame }) => frame);
+    const lacking = misses === 0 ? {} : { missed: missed ?? `${misses} requests are not recorded` };
+    return { frames, target, again: { ...ended, frames: now, requests, ...lacking } };
+  } catch (error) {
+    signal.throwIfAborted();
+    const problem = error instanceof Error ? error.message : String(error);
+    return { frames, target, again: { frames: [], exitCode: 2, requests, problem } };
+  }
+}
+
+/**
+ * When the Claude Code of a cassette asked: the exchanges of all that a conversation has had are in one folder, and
+ * each begins where the one before has ended.
+ */
+function askedWhile(path: string, { cast }: Pick<ReturnType<typeof openCassette>, "cast">) {
+  const startOf = ({ header }: typeof cast) => header.claude_print.conversation.frames.startedAt;
+  const further = furtherOf(path);
+  const next = further === undefined ? `${path}/2` : `${further.first}/${further.number + 1}`;
+  let until = Infinity;
+  try {
+    until = startOf(openCassette(next).cast);
+  } catch (error) {
+    // It is the last one.
+    if (!(error instanceof CliError)) throw error;
+  }
+  return { from: further === undefined ? 0 : startOf(cast), until };
+}
+
+/** Says what was said, records it, and returns how the run or the last turn ended. */
+async function say(
+  { prompts, isConversation, model, maxTurns, hasKey }: RecordedTalk,
+  { claude, allowed, env, home, target, url, signal, timeoutS = TIMEOUT_S }: AgainOptions & {
+    readonly home: string;
+    readonly target: string;
+    readonly url: string;
+  },
+): Promise<Pick<TalkAgain, "exitCode" | "failure">> {
+  const { PATH = "/usr/bin:/bin", TMPDIR, DENO_DIR } = env;
+  const options = {
+    cwd: `${home}/project`,
+    signal,
+    env: {
+      PATH,
+      HOME: home,
+      TERM: "xterm-256color",
+      LANG: "C.UTF-8",
+      ...(TMPDIR === undefined ? {} : { TMPDIR }),
+      ...(DENO_DIR === undefined ? {} : { DENO_DIR }),
+      ...(hasKey ? { ANTHROPIC_API_KEY: NO_KEY } : { ANTHROPIC_AUTH_TOKEN: NO_KEY }),
+      ...relayVariables({ url: new URL(FIRST_PARTY), isFirstParty: true, env: {} }, url),
+      HTTP_PROXY: NOWHERE,
+      HTTPS_PROXY: NOWHERE,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_AUTOUPDATER: "1",
+      CLAUDE_CODE_MAX_RETRIES: "0",
+    },
+    args: [
+      `--claude-binary=${claude.binary}`,
+      `--timeout=${timeoutS}`,
+      // Its folder is below one of temporary files, above which others may have put a project's settings and servers.
+      "--setting-sources=user",
+      "--strict-mcp-config",
+      ...(model === undefined ? [] : [`--model=${model}`]),
+      ...(maxTurns === undefined ? [] : [`--max-turns=${maxTurns}`]),
+      ...(allowed.length === 0 ? [] : [`--allowedTools=${allowed.join(",")}`]),
+    ],
+  };
+  if (!isConversation) {
+    const args = [...options.args, `--record=${target}`];
+    return endOf(await run(prompts[0] ?? "", { ...options, args }).result);
+  }
+  await using conversation = record(target, options);
+  let end: Pick<TalkAgain, "exitCode" | "failure"> = { exitCode: 0 };
+  for (const prompt of prompts) end = endOf(await conversation.send(prompt).result);
+  await conversation.close();
+  return end;
+}
+
+function endOf({ exitCode, problem }: RunResult): Pick<TalkAgain, "exitCode" | "failure"> {
+  return problem === undefined ? { exitCode } : { exitCode, failure: problem.message };
+}

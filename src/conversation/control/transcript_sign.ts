@@ -1,0 +1,149 @@
+import {
+  blockedPrompt,
+  type ContentBlock,
+  type Entry,
+  isPrompt,
+  isTimed,
+  type SystemEntry,
+} from "../../claude/transcript/entry.ts";
+import { commandOutput } from "../../claude/transcript/command_output.ts";
+import { HALTED } from "../../claude/transcript/halted.ts";
+import { asText, isJsonObject } from "../../json_object.ts";
+import { scheduledWakeup } from "../../claude/transcript/scheduled_wakeup.ts";
+
+/** What the session machine needs to know of a transcript line. */
+export interface TranscriptSign {
+  /** Whether the line is somebody's prompt. */
+  readonly prompt: boolean;
+  /**
+   * The text of a prompt, or of a message that became a part of the turn under way; absent where it is no text, and of a
+   * prompt that has waited for its time, which nobody sends.
+   */
+  readonly asked?: string;
+  /** Whether the line is a remark of Claude Code about the session. */
+  readonly isSystem: boolean;
+  /** The text of an answer; absent for none. */
+  readonly text?: string;
+  /** How the turn ended, on a line that says so. */
+  readonly end?: "completed" | "interrupted";
+  /** Whether the line says in the place of an answer that the API failed. */
+  readonly failed?: true;
+  /** Whether the line is the output of a command that Claude Code has carried out by itself. */
+  readonly carriedOut?: true;
+  /** Whether the line warns whoever sits before the screen, as of a command that there is not. */
+  readonly warns?: true;
+  /** Whether a hook has stopped the turn after a tool: no Stop hook follows. */
+  readonly halted?: true;
+  /** What is said in the place of an answer where a hook has blocked the prompt. */
+  readonly blocked?: string;
+  /** In how many milliseconds the model is to be woken, or that it is not any more; absent where that stays as it is. */
+  readonly wakeup?: number | "never";
+  /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
+  readonly shellLimitMs?: number;
+  /** Names of the tools that the line calls, by the ids of the calls. */
+  readonly called: ReadonlyMap<string, string>;
+  /** Ids of the calls whose results the line holds. */
+  readonly returned: readonly string[];
+}
+
+/** What Claude Code 2.1.330 write at the end of a turn. */
+const ENDS = ["stop_hook_summary", "turn_duration"];
+
+const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: new Map(), returned: [] };
+
+/**
+ * Whether a line says that a Stop hook has made the assistant go on. Since 2.1.330 it tells those apart that have only
+ * failed; where a hook has stopped the turn for good, nothing goes on.
+ */
+function makesGoOn(
+  { hookErrors, failedHookErrorIndexes: failed, preventedContinuation }: SystemEntry,
+): boolean {
+  const failures = Array.isArray(failed) ? failed.length : 0;
+  return preventedContinuation !== true && Array.isArray(hookErrors) &&
+    hookErrors.length > failures;
+}
+
+/** Sums up a transcript line. */
+export function transcriptSign(entry: Entry): TranscriptSign {
+  switch (entry.type) {
+    case "user": {
+      const prompt = isPrompt(entry);
+      return {
+        ...NOTHING,
+        prompt,
+        ...(prompt && !isTimed(entry) ? { asked: promptText(entry.message.content) } : {}),
+        ...wakeupOf(entry),
+        ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
+        ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
+        returned: blocksOf(entry.message.content).map(({ tool_use_id: id }) => id)
+          .filter((id) => typeof id === "string"),
+      };
+    }
+    case "assistant": {
+      const { content } = entry.message;
+      return {
+        ...NOTHING,
+        ...textOf(content),
+        ...(entry.isApiErrorMessage === true ? { failed: true } : {}),
+        ...shellLimitOf(content),
+        called: new Map(
+          content.flatMap(({ type, id, name }) =>
+            type === "tool_use" && typeof id === "string" ? [[id, asText(name)]] : []
+          ),
+        ),
+      };
+    }
+    case "system": {
+      const ends = ENDS.some((end) => end === entry.subtype) && !makesGoOn(entry);
+      const blocked = blockedPrompt(entry);
+      return {
+        ...NOTHING,
+        isSystem: true,
+        ...(ends ? { end: "completed" } : {}),
+        ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
+        ...(blocked === undefined ? {} : { blocked }),
+        ...(entry.subtype === "informational" && entry.level === "warning" ? { warns: true } : {}),
+      };
+    }
+    case "attachment": {
+      const { type, prompt } = entry.attachment;
+      if (type === HALTED) return { ...NOTHING, halted: true };
+      return type === "queued_command" && typeof prompt === "string"
+        ? { ...NOTHING, asked: prompt }
+        : NOTHING;
+    }
+    case "other":
+      return NOTHING;
+    default:
+      return entry satisfies never;
+  }
+}
+
+function wakeupOf(entry: Entry): Pick<TranscriptSign, "wakeup"> {
+  const wakeup = scheduledWakeup(entry);
+  if (typeof wakeup !== "number") return wakeup === undefined ? {} : { wakeup };
+  return entry.type === "other" ? {} : { wakeup: wakeup - Date.parse(entry.timestamp ?? "") };
+}
+
+/** The text of a prompt, which is a block where several prompts were asked at once. */
+function promptText(content: string | readonly ContentBlock[]): string {
+  if (typeof content === "string") return content;
+  return content.map(({ text }) => typeof text === "string" ? text : "").join("");
+}
+
+function blocksOf(content: string | readonly ContentBlock[]): readonly ContentBlock[] {
+  return typeof content === "string" ? [] : content;
+}
+
+function textOf(content: readonly ContentBlock[]): { readonly text?: string } {
+  const texts = content.map(({ text }) => text).filter((text) => typeof text === "string");
+  return texts.length === 0 ? {} : { text: texts.join("") };
+}
+
+/** The longest `timeout` of calls that run something in the background. */
+function shellLimitOf(content: readonly ContentBlock[]): { readonly shellLimitMs?: number } {
+  const limits = content.map(({ input }) =>
+    isJsonObject(input) && input.run_in_background === true ? input.timeout : undefined
+  ).filter((timeout) => typeof timeout === "number");
+  return limits.length === 0 ? {} : { shellLimitMs: Math.max(...limits) };
+}

@@ -1,0 +1,103 @@
+import type { Effect as SessionEffect, Ending } from "../control/effect.ts";
+import type { Input } from "../control/input.ts";
+import type { SessionOptions } from "../control/session_options.ts";
+import type { SessionState } from "../control/session_state.ts";
+import type { OwnLines } from "../../claude/transcript/own_lines.ts";
+import type { Frame } from "../../claude/wire/frame.ts";
+import type { Report, ReportOptions } from "./result/report.ts";
+import type { FramesOptions } from "./telling/frames_options.ts";
+import type { FramesState } from "./telling/frames_state.ts";
+
+/** What a conversation is told before it begins. */
+export interface ConversationOptions {
+  readonly session: SessionOptions;
+  readonly frames: FramesOptions;
+  readonly report: ReportOptions;
+}
+
+/** Everything that has to be remembered between two inputs. */
+export interface ConversationState {
+  readonly options: ConversationOptions;
+  readonly lines: OwnLines;
+  readonly session: SessionState;
+  readonly frames: FramesState;
+  /** What is told of messages once the initialization has been answered. */
+  readonly heldFrames?: readonly Frame[];
+  /** When the child was told to go. */
+  readonly endingAt?: number;
+  /** Whether it was killed because it did not. */
+  readonly isForced?: true;
+  /** The child's end, as it was heard. */
+  readonly exit?: Extract<Input, { readonly type: "exit" }>;
+  /** How the last turn has ended, where the session takes what is written of it for whole. */
+  readonly whole?: Ending;
+}
+
+/** Whatever a conversation does. */
+export type ConversationEffect =
+  | SessionDeed
+  /** Print a frame, in the format that was asked for. */
+  | { readonly type: "frame"; readonly frame: Frame }
+  /** What became of a turn that the child outlived, after its last frame. */
+  | { readonly type: "report"; readonly report: Report }
+  | WholeEffect
+  | EndEffect;
+
+/**
+ * Nothing is to come but the child's end, of which `saidAtEnd()` tells what would be said: whoever waits for nothing else
+ * need not wait for that.
+ */
+export interface WholeEffect {
+  readonly type: "whole";
+  readonly state: ConversationState;
+  readonly ending: Ending;
+  /** When that was, in milliseconds since the start. */
+  readonly at: number;
+}
+
+/** What the session decides, but for what is to be said because of it. */
+type SessionDeed = Exclude<
+  SessionEffect,
+  {
+    readonly type:
+      | "turn"
+      | "respond"
+      | "ask"
+      | "withdraw"
+      | "decided"
+      | "cancelled"
+      | "stopped"
+      | "model"
+      | "mode"
+      | "remark"
+      | "commands"
+      | "title"
+      | "whole"
+      | "end";
+  }
+>;
+
+/** The end, as the session decides it. */
+export type SessionEnd = Extract<SessionEffect, { readonly type: "end" }>;
+
+/** Nothing more will happen. */
+export interface EndEffect extends SessionEnd {
+  /** What is said last: it is printed once whoever looks on has gone. */
+  readonly frames: readonly Frame[];
+  /** What became of the last turn, after those; absent where all of them have been told. */
+  readonly report?: Report;
+}
+
+/** An effect, or a part of the last one. */
+export type EffectPart = Exclude<ConversationEffect, EndEffect> | SessionEnd;
+
+/** An effect as what it consists of: an end is what is said at it, what became of the last turn, and then the end. */
+export function partsOf(effect: ConversationEffect): readonly EffectPart[] {
+  if (effect.type !== "end") return [effect];
+  const { frames, report, ...end } = effect;
+  return [
+    ...frames.map((frame) => ({ type: "frame", frame } as const)),
+    ...(report === undefined ? [] : [{ type: "report", report } as const]),
+    end,
+  ];
+}

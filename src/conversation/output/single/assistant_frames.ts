@@ -1,0 +1,113 @@
+import { askedBy } from "../result/asked_by.ts";
+import { printSentence } from "../result/print_sentence.ts";
+import { addressOf, commonFields, type FrameContext } from "./frame_context.ts";
+import type { AssistantEntry, ContentBlock } from "../../../claude/transcript/entry.ts";
+import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import type { AssistantFrame, AssistantMessage } from "../../../claude/wire/message_frames.ts";
+import type { Frame, RateLimitFrame } from "../../../claude/wire/frame.ts";
+import { onlyWireKeys } from "../../../claude/wire/wire_keys.ts";
+
+const SYNTHETIC_MODEL = "<synthetic>";
+
+/** What the API reports; the rest of a transcript's usage is Claude Code's own addition. */
+const API_USAGE = [
+  "input_tokens",
+  "cache_creation_input_tokens",
+  "cache_read_input_tokens",
+  "cache_creation",
+  "output_tokens",
+  "service_tier",
+  "inference_geo",
+];
+
+/** The frames of a line of an answer: those of a limit that was hit, and its own, if it is shown. */
+export function assistantFrames(entry: AssistantEntry, context: FrameContext): readonly Frame[] {
+  return isShownOfSubagent(entry.message.content, context)
+    ? [...rateLimitFrames(entry, context), assistantFrame(entry, context)]
+    : [];
+}
+
+function assistantFrame(entry: AssistantEntry, context: FrameContext): AssistantFrame {
+  const fields = {
+    ...commonFields(entry, context),
+    error: entry.error,
+    request_id: entry.requestId,
+    is_api_error_message: entry.isApiErrorMessage === true ? true : undefined,
+    api_error_status: entry.apiErrorStatus ?? undefined,
+    api_error_type: entry.apiErrorType ?? undefined,
+    api_error: entry.apiError,
+    api_error_params: entry.apiErrorParams,
+    refused_message_id: entry.refusedMessageId,
+    // How long it has thought is not told of a subagent.
+    ...(context.subagent === undefined
+      ? {
+        thinking_duration_ms: entry.thinkingDurationMs,
+        thinking_display: entry.thinkingDisplay,
+        ...(context.asked === undefined ? {} : askedBy(context.asked)),
+      }
+      : {}),
+  };
+  return {
+    type: "assistant",
+    message: messageOf(entry),
+    ...addressOf(context),
+    ...onlyWireKeys("assistant", fields, context),
+  };
+}
+
+/** The usage of an answer as the API's stream tells it; an empty text stands for what that did not say. */
+export function apiUsage(usage: JsonObject | null | undefined): JsonObject {
+  const told: Record<string, unknown> = {};
+  for (const key of API_USAGE) {
+    const value = usage?.[key];
+    if (value !== undefined && value !== "") told[key] = value;
+  }
+  return told;
+}
+
+/** A usage limit that was hit, with the time of its reset: all that a transcript knows of limits. */
+function rateLimitFrames(entry: AssistantEntry, context: FrameContext): readonly RateLimitFrame[] {
+  const params = entry.apiErrorParams;
+  const info = isJsonObject(params) ? params.rate_limit_info : undefined;
+  return isJsonObject(info)
+    ? [{
+      type: "rate_limit_event",
+      rate_limit_info: info,
+      uuid: context.newUuid(),
+      session_id: context.sessionId,
+    }]
+    : [];
+}
+
+function messageOf(entry: AssistantEntry): AssistantMessage {
+  const { message } = entry;
+  if (entry.isApiErrorMessage === true) {
+    const content = message.content.map((block) =>
+      typeof block.text === "string" ? { ...block, text: printSentence(block.text) } : block
+    );
+    return { ...message, content };
+  }
+  if (message.model === SYNTHETIC_MODEL) return message;
+  const { id, type, role, model, content, usage, stop_reason: _, stop_details: __, ...more } =
+    message;
+  return {
+    id,
+    type: type ?? "message",
+    role: role ?? "assistant",
+    model,
+    content,
+    ...more,
+    // A frame is printed before the API has said why it stops.
+    stop_reason: null,
+    stop_sequence: null,
+    usage: apiUsage(usage),
+    context_management: message.context_management ?? null,
+  };
+}
+
+/** The words of a subagent that the turn waits for are only in its result. */
+function isShownOfSubagent(content: readonly ContentBlock[], context: FrameContext): boolean {
+  return context.subagent === undefined || context.subagent.background === true ||
+    context.subagentText === true ||
+    content.some((block) => block.type === "tool_use");
+}

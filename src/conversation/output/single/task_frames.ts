@@ -1,0 +1,182 @@
+import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
+import { resultText } from "../../../claude/transcript/kept_entry.ts";
+import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { enqueuedNotification } from "../../../claude/transcript/task_notification.ts";
+import type { ToolUse } from "../../../claude/transcript/turn/turn.ts";
+import { systemFrame } from "./system_frame.ts";
+import type { Task, TaskContext, Tasks, TaskStep } from "./task.ts";
+import { type CallEnd, endWaited, notified } from "./task_ends.ts";
+import { listFrames } from "./task_list.ts";
+import { startTask } from "./task_start.ts";
+
+/**
+ * Tells what a line of the transcript says about tasks: `task_started`, `task_updated`, `task_notification` and
+ * `background_tasks_changed`, which come before the line's own frames.
+ *
+ * Known differences: `run_id` is nowhere in the transcript; the output file of a subagent in the
+ * foreground is not named.
+ *
+ * And of skills that run as subagents: the child runs them in the background unless they say `background: false`, where
+ * `claude -p` waits for them, and of one that was typed it is not told what it does there. They are described as to the
+ * model, with `when_to_use`, and in brief where there are many.
+ */
+export function taskFramesOfEntry(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
+  if (entry.type === "other") {
+    const notification = enqueuedNotification(entry.line);
+    return notification === undefined
+      ? { tasks, frames: [] }
+      : notified(tasks, { notification, endedAt: entry.line.timestamp, context });
+  }
+  if (entry.type !== "user" || entry.isSidechain === true) return { tasks, frames: [] };
+  return entry.meaning === "tool-result" ? returned(tasks, entry, context) : { tasks, frames: [] };
+}
+
+/** Calls that may have waited for a subagent, or woken one. */
+const OF_SUBAGENTS: readonly unknown[] = ["Agent", "Task", "Skill", "SendMessage"];
+
+/**
+ * What the line of a subagent tells of a task that it has started itself: the end of a subagent for which it has waited,
+ * that another one goes on because of its message, and that a shell runs in the background.
+ */
+export function nestedTask(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
+  const isReturn = entry.type === "user" && typeof entry.message.content !== "string" &&
+    (isShellStart(entry) ||
+      entry.message.content.some(({ tool_use_id: id }) =>
+        typeof id === "string" && OF_SUBAGENTS.includes(context.toolUses.get(id)?.name)
+      ));
+  return isReturn ? returned(tasks, entry, context) : { tasks, frames: [] };
+}
+
+function isShellStart({ toolUseResult: outcome }: UserEntry): boolean {
+  return isJsonObject(outcome) && typeof outcome.backgroundTaskId === "string";
+}
+
+function isAgent(use: ToolUse | undefined): use is ToolUse {
+  return use?.name === "Agent" || use?.name === "Task";
+}
+
+/** The result of a call. */
+function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskStep {
+  const { content } = entry.message;
+  const block = typeof content === "string"
+    ? undefined
+    : content.find(({ type }) => type === "tool_result");
+  const toolUseId = block?.tool_use_id;
+  const failed = block?.is_error === true;
+  return typeof toolUseId === "string"
+    ? endOfCall(tasks, {
+      toolUseId,
+      failed,
+      ...(failed ? { error: resultText(block["content"]) } : {}),
+      outcome: isJsonObject(entry.toolUseResult) ? entry.toolUseResult : {},
+      endedAt: entry.timestamp,
+    }, context)
+    : { tasks, frames: [] };
+}
+
+/** Tells of a call that it started a task in the background, or ended one that it waited for. */
+export function endOfCall(tasks: Tasks, call: CallEnd, context: TaskContext): TaskStep {
+  const { toolUseId, outcome } = call;
+  const use = context.toolUses.get(toolUseId);
+  if (use === undefined) return { tasks, frames: [] };
+  const named = taskOf(use, outcome);
+  // A hook has told of it.
+  if (named !== undefined && context.toldTasks.has(named.id) && !tasks.has(named.id)) {
+    return { tasks, frames: [] };
+  }
+  const launched = named ?? wokenTask(use, call, context) ?? movedSkill(tasks, use, outcome);
+  if (launched?.background === true && tasks.get(launched.id)?.background === false) {
+    // It took too long to be waited for, or somebody has put it there.
+    const moved = new Map(tasks).set(launched.id, launched);
+    const update = systemFrame("task_updated", {
+      task_id: launched.id,
+      patch: { is_backgrounded: true },
+    }, context);
+    return { tasks: moved, frames: [...listFrames(moved, context), update] };
+  }
+  const started = launched === undefined
+    ? { tasks, frames: [] }
+    : startTask(tasks, launched, context);
+  const ended = [...started.tasks.values()].find((task) =>
+    !task.background && task.toolUseId === use.id
+  );
+  if (ended === undefined) return started;
+  const over = endWaited(started.tasks, ended, { call, context });
+  return { ...started, tasks: over.tasks, frames: [...started.frames, ...over.frames] };
+}
+
+/** A skill for which the turn has waited, and waits no longer. */
+function movedSkill(tasks: Tasks, use: ToolUse, outcome: JsonObject): Task | undefined {
+  const task = typeof outcome.agentId === "string" ? tasks.get(outcome.agentId) : undefined;
+  if (outcome.background !== true || task?.skill === undefined || task.toolUseId !== use.id) {
+    return undefined;
+  }
+  const { skill: _, ...known } = task;
+  return { ...known, background: true };
+}
+
+function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
+  const input = isJsonObject(use.input) ? use.input : {};
+  const text = (value: unknown) => typeof value === "string" ? value : "";
+  const { backgroundTaskId, agentId } = outcome;
+  const description = text(input.description);
+  if (typeof backgroundTaskId === "string") {
+    return {
+      id: backgroundTaskId,
+      toolUseId: use.id,
+      type: "local_bash",
+      description: description || text(input.command),
+      background: true,
+      ...parentOf(use),
+    };
+  }
+  if (typeof agentId !== "string" || !isAgent(use)) return undefined;
+  return {
+    id: agentId,
+    toolUseId: use.id,
+    type: "local_agent",
+    description,
+    background: outcome.isAsync === true,
+    agentType: text(outcome.agentType) || text(input.subagent_type) || "general-purpose",
+    prompt: text(input.prompt),
+    ...(typeof input.name === "string" ? { name: input.name } : {}),
+    ...parentOf(use),
+  };
+}
+
+function parentOf({ agentId }: ToolUse): Pick<Task, "parent"> {
+  return agentId === undefined ? {} : { parent: agentId };
+}
+
+/** A subagent that was over, and goes on in the background because of a message to it. */
+function wokenTask(
+  use: ToolUse,
+  { outcome: { resumedAgentId }, endedAt = "" }: CallEnd,
+  { allTasks }: TaskContext,
+): Task | undefined {
+  const task = typeof resumedAgentId === "string" ? allTasks.get(resumedAgentId) : undefined;
+  if (task === undefined) return undefined;
+  const message = isJsonObject(use.input) ? use.input.message : undefined;
+  return {
+    ...wakened(task, endedAt),
+    toolUseId: use.id,
+    ...(typeof message === "string" ? { prompt: asSent(message, use, allTasks) } : {}),
+  };
+}
+
+/** A message as the subagent has it to which it is sent: one of another subagent's names that. */
+function asSent(
+  message: string,
+  { agentId }: ToolUse,
+  allTasks: TaskContext["allTasks"],
+): string {
+  if (agentId === undefined) return message;
+  const from = allTasks.get(agentId)?.name ?? agentId;
+  return `<agent-message from="${from}">\n${message}\n</agent-message>`;
+}
+
+/** A subagent that was over, as it goes on in the background from a time in ISO 8601. */
+export function wakened(task: Task, at: string): Task {
+  const { calls: _, spoken: __, prompt: ___, skill: ____, ...known } = task;
+  return { ...known, background: true, since: Date.parse(at) };
+}

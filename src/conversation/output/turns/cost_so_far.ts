@@ -1,0 +1,119 @@
+import { mergedUsage, withoutNoise } from "../result/merged_usage.ts";
+import { spawnedIn } from "../result/subagent_stats.ts";
+import type { TurnTotals } from "../result/turn_totals.ts";
+import { describedModel } from "../telling/beginning.ts";
+import type { FramesState } from "../telling/frames_state.ts";
+import { type Cost, costOfEntries } from "../../../claude/transcript/turn/cost.ts";
+import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+
+/**
+ * What a run has cost whose child still lives, as its status line has reported. Until the first report a conversation has
+ * cost what was paid before this child: the next result has the rest.
+ */
+export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined {
+  if (state.cost === undefined) {
+    return state.options.conversation === true ? costBefore(state) : undefined;
+  }
+  const modelUsage = usageSoFar(state, turns);
+  return {
+    ...state.cost,
+    modelUsage: modelUsage ?? {},
+    hasUnknownPrice: modelUsage === undefined ? undefined : false,
+  };
+}
+
+/** What is known of the cost of a conversation. */
+export type CostState =
+  & Pick<FramesState, "model" | "described" | "earlier" | "options">
+  & {
+    readonly cost?: FramesState["cost"] | undefined;
+  };
+
+/**
+ * What each model has used, where that is known: the child tells no more than the sum, so it has to have had one model
+ * alone, and nothing before that nobody has told of.
+ */
+export function usageSoFar(
+  state: CostState,
+  { count, models, usage, isCut, subagents }: TurnTotals,
+): Cost["modelUsage"] | undefined {
+  const { cost, options } = state;
+  const before = countedBefore(state);
+  const usedBefore = before?.modelUsage;
+  if (cost === undefined || before === undefined || usedBefore === undefined) return undefined;
+  if (count === 0) return options.before === undefined ? undefined : usedBefore;
+  const [only] = models;
+  // What a request that was stopped has cost is told with the next one.
+  const isWhole = models.size === 1 && !isCut && spawnedIn(subagents) === 0;
+  if (!isWhole || only === undefined) return undefined;
+  const costUSD = before.totalUsd === 0
+    ? cost.totalUsd
+    : withoutNoise(cost.totalUsd - before.totalUsd);
+  return mergedUsage(usedBefore, { [wholeName(only, state)]: modelUsage(usage, costUSD) });
+}
+
+/** A model's name with the `[1m]` that the API does not say; SessionStart names none where a session goes on. */
+function wholeName(
+  name: string,
+  state: Pick<CostState, "model" | "described" | "options">,
+): string {
+  const named = [state.options.model, state.model, describedModel(state)];
+  return named.find((each) => each?.replace(/\[1m\]$/u, "") === name) ?? name;
+}
+
+/** What models have used before the child's first turn, where that is known. */
+export function usageBefore(state: CostState): Cost["modelUsage"] | undefined {
+  return countedBefore(state)?.modelUsage;
+}
+
+/** What the child counts from: what the one before it has told, or what a session that it resumes has noted. */
+function countedBefore(
+  { cost, earlier, options: { before } }: CostState,
+): Pick<Cost, "totalUsd"> & Partial<Pick<Cost, "modelUsage">> | undefined {
+  if (before !== undefined) return before;
+  const goesOn = earlier.length > 0;
+  const noted = goesOn ? costOfEntries(earlier) : undefined;
+  // It may begin anew all the same.
+  const isNoted = goesOn && (noted === undefined || (cost?.totalUsd ?? 0) >= noted.totalUsd);
+  return isNoted ? noted : { totalUsd: 0, modelUsage: {} };
+}
+
+/** What a conversation has cost whose child has asked no model yet. */
+export function costBefore({ options: { before } }: Pick<FramesState, "options">): Cost {
+  const { totalUsd = 0, apiDurationMs = 0, modelUsage = {} } = before ?? {};
+  return { totalUsd, apiDurationMs, modelUsage, hasUnknownPrice: totalUsd > 0 ? false : undefined };
+}
+
+/** What a conversation has cost whose child has ended and told its own cost; it may count what was paid before it. */
+export function costAtEnd(
+  { options: { before } }: Pick<FramesState, "options">,
+  cost: Cost | undefined,
+): Cost | undefined {
+  if (cost === undefined || before === undefined || cost.totalUsd >= before.totalUsd) return cost;
+  return {
+    ...cost,
+    totalUsd: cost.totalUsd + before.totalUsd,
+    apiDurationMs: cost.apiDurationMs + before.apiDurationMs,
+    modelUsage: mergedUsage(before.modelUsage ?? {}, cost.modelUsage),
+  };
+}
+
+/** The usage of the API's answers in the names that Claude Code has for it. */
+function modelUsage(usage: JsonObject, costUSD: number): JsonObject {
+  const nested = (name: string): JsonObject => {
+    const value = usage[name];
+    return isJsonObject(value) ? value : {};
+  };
+  const written = nested("cache_creation");
+  return {
+    inputTokens: usage.input_tokens ?? 0,
+    outputTokens: usage.output_tokens ?? 0,
+    thinkingTokens: nested("output_tokens_details").thinking_tokens ?? 0,
+    cacheReadInputTokens: usage.cache_read_input_tokens ?? 0,
+    cacheCreationInputTokens: usage.cache_creation_input_tokens ?? 0,
+    cacheCreationEphemeral5mInputTokens: written.ephemeral_5m_input_tokens ?? 0,
+    cacheCreationEphemeral1hInputTokens: written.ephemeral_1h_input_tokens ?? 0,
+    webSearchRequests: nested("server_tool_use").web_search_requests ?? 0,
+    costUSD,
+  };
+}

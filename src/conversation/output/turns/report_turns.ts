@@ -1,0 +1,310 @@
+import { outputLimits } from "./output_limits.ts";
+import { ticketsOf } from "../../control/message.ts";
+import { announces } from "../../control/turn/ending.ts";
+import type { Cost } from "../../../claude/transcript/turn/cost.ts";
+import { permissionDenialsOf } from "../../../claude/transcript/turn/permission_denials.ts";
+import type { Turn } from "../../../claude/transcript/turn/turn.ts";
+import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
+import type { Frame } from "../../../claude/wire/frame.ts";
+import type { ResultFrame } from "../../../claude/wire/result_frame.ts";
+import { exitCodeOf, type Outcome } from "../../../claude/wire/outcome.ts";
+import { type Report, unfinishedProblem } from "../result/report.ts";
+import { type ResultFacts, resultFrame } from "../result/result_frame.ts";
+import { sentAt, timesToFirst } from "../result/times_to_first.ts";
+import { withTurns } from "../result/turn_totals.ts";
+import { abortedOutcome, type Verdict } from "../result/verdict.ts";
+import { type FramesState, withIds } from "../telling/frames_state.ts";
+import type { TurnEnd } from "../memory/turn_memory.ts";
+import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
+import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
+import { type ChildEnd, type DueEnd, type DueTurns, dueTurns } from "./due_turns.ts";
+import { endWarning } from "./end_warning.ts";
+import { judgedTurn } from "./judged_turn.ts";
+import { forgetTold, safetyStopsOf, subagentsOf } from "./run_turns.ts";
+
+/** What became of turns, and what is said of it. */
+export interface Reported {
+  readonly state: FramesState;
+  readonly frames: readonly Frame[];
+  readonly report: Report;
+}
+
+/** An end with all that is known of it. */
+interface KnownEnd extends DueEnd, SpentByEnd {
+  readonly due: DueTurns;
+  readonly verdict: Verdict;
+}
+
+/**
+ * Says what became of the turns that have not been told yet: of one that the child outlived, or, with the child's own
+ * end, of the last ones.
+ */
+export function reportTurns(state: FramesState, end: TurnEnd, child?: ChildEnd): Reported {
+  const due = dueTurns(state, { end, child });
+  const spent = spentByEnd(state, { end, child, due });
+  const verdict = judgedTurn(state, { end, child, due, cost: spent.cost });
+  const known: KnownEnd = { ...spent, end, child, due, verdict };
+  const { state: next, results, result } = withResults(state, known);
+  const isTold = isToldBefore(state, known);
+  return {
+    state: reportedState(next, { ...known, isTold }),
+    frames: isTold ? [] : results,
+    report: reportOf(state, { ...known, result }),
+  };
+}
+
+/** The version of a Claude Code that has told none. */
+const UNKNOWN = "unknown";
+
+/** What a conversation has come to by an end. */
+interface SpentByEnd {
+  /** What it has cost; undefined where nothing tells. */
+  readonly cost: Cost | undefined;
+  /** What models have used; undefined where that is not known. */
+  readonly usage: Cost["modelUsage"] | undefined;
+}
+
+function spentByEnd(
+  before: FramesState,
+  { end: { ending, cost = before.cost }, child, due: { sum } }: DueEnd & {
+    readonly due: DueTurns;
+  },
+): SpentByEnd {
+  const state = { ...before, cost };
+  const told = child && costAtEnd(state, state.kept.cost ?? child.remains.cost);
+  const isUnasked = ending.kind === "settled" && child === undefined;
+  return {
+    cost: told ?? costSoFar(state, sum) ?? (isUnasked ? costBefore(state) : undefined),
+    usage: told?.modelUsage ?? usageSoFar(state, sum),
+  };
+}
+
+/** Makes the results of the turns that have not been told, the last of which is that of the end. */
+function withResults(
+  before: FramesState,
+  known: KnownEnd,
+): {
+  readonly state: FramesState;
+  readonly results: readonly ResultFrame[];
+  readonly result: ResultFrame;
+} {
+  const { due: { run: { past, printed }, turns }, verdict } = known;
+  const facts = sharedFacts(before, known);
+  const last = lastFacts(before, known);
+  const { state, made } = withIds(before, (newUuid) => {
+    const earlier = turns.slice(printed, -1).map((turn, offset) => {
+      const told = turns.slice(0, printed + offset + 1);
+      return resultFrame({
+        ...facts,
+        uuid: newUuid(),
+        outcome: isInterrupted(turn) ? stoppedOutcome(turn, verdict) : { kind: "answered" },
+        turn,
+        safetyStops: safetyStopsOf(before, withTurns(past, told)),
+        index: before.results + offset + before.locals,
+        permissionDenials: permissionDenialsOf(turn, before.decisions),
+        sinceLast: sinceLast(before, { ...known, index: printed + offset }),
+      });
+    });
+    return { earlier, result: resultFrame({ ...facts, ...last, uuid: newUuid() }) };
+  });
+  return { state, results: [...made.earlier, made.result], result: made.result };
+}
+
+/** Whether a turn was stopped; the child may have gone on with what was in its queue before it went. */
+function isInterrupted({ end }: Turn): boolean {
+  return end === "interrupted" || end === "interrupted-tool";
+}
+
+/** The outcome of a turn that was stopped before the last one: what has stopped that too, or the caller. */
+function stoppedOutcome(turn: Turn, { outcome }: Verdict): Outcome {
+  const isOwn = outcome.kind === "failed" || LASTED.includes(outcome.kind);
+  return isOwn ? abortedOutcome(turn) : outcome;
+}
+
+/** What the results of all turns tell that an end is of. */
+function sharedFacts(
+  state: FramesState,
+  { cost, due: { sum, version = UNKNOWN }, end: { ending } }: KnownEnd,
+) {
+  const { unfinished = [] } = ending.kind === "answered" ? ending : {};
+  return {
+    version,
+    sessionId: state.options.sessionId,
+    cost,
+    maxOutputTokens: outputLimits(state),
+    // Those of the turns before too, where this one is in no line.
+    subagents: subagentsOf(state, sum, {
+      stopped: unfinished.filter(({ type }) => type === "subagent").length,
+    }),
+    safetyStops: safetyStopsOf(state, sum),
+    messages: state.taken,
+    joined: state.joined,
+    fastMode: state.fastMode,
+  };
+}
+
+/** Outcomes with which a turn has lasted as long as its lines say. */
+const LASTED: readonly Outcome["kind"][] = [
+  "answered",
+  "error_max_turns",
+  "error_max_budget_usd",
+  "error_max_structured_output_retries",
+];
+
+/** What the result of the last turn tells, or of a message that has none. */
+function lastFacts(
+  state: FramesState,
+  known: KnownEnd,
+): Omit<ResultFacts, "uuid" | keyof ReturnType<typeof sharedFacts>> {
+  const { due: { run: { past }, turns, turn }, verdict, end: { ending, at } } = known;
+  const { outcome, isForeign } = verdict;
+  const { startedAt } = state.options;
+  const announced = announcedIn(known);
+  const promptAt = Date.parse(turn?.prompt?.timestamp ?? "");
+  const times = state.heard === undefined
+    ? state.exact?.times
+    : firstTimes(state.heard, promptAt - startedAt);
+  const place = turns.length > 0 ? past.count + turns.length - 1 : state.results;
+  const isLasting = LASTED.includes(outcome.kind) || ending.kind === "settled";
+  return {
+    outcome,
+    // What a command does is no turn.
+    turn: outcome.kind === "local" ? undefined : turn,
+    index: Math.max(0, place + state.locals),
+    permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, state.decisions),
+    ...(announced === undefined ? {} : { lastAssistantMessage: announced }),
+    ...(isForeign === undefined ? {} : { isForeign }),
+    limits: limitsAfter(state, known),
+    streamed: state.streamed,
+    timesToFirst: timesToFirst(times, { startedAt, promptAt }),
+    sentAt: sentAt(times, { startedAt, promptAt }),
+    ...(isLasting ? {} : { durationMs: Math.round(at - state.endedAt) }),
+    sinceLast: sinceLast(state, { ...known, index: Math.max(0, turns.length - 1) }),
+  };
+}
+
+/** The answer as the Stop hook gave it. */
+function announcedIn({ end: { ending } }: DueEnd): string | undefined {
+  const answer = ending.kind === "answered" ? ending.stop["last_assistant_message"] : undefined;
+  return typeof answer === "string" ? answer : undefined;
+}
+
+/**
+ * What earlier results have told of what models used. Results that had to wait tell the cost of the end, as those of
+ * `claude -p` do: the first of them tells all of it.
+ */
+function sinceLast(
+  state: FramesState,
+  { index, end: { ending }, child, cost, usage, due: { run: { printed } } }: KnownEnd & {
+    readonly index: number;
+  },
+): ResultFacts["sinceLast"] {
+  if (ending.kind === "settled" || index > printed) return "nothing";
+  if (usage === undefined && (child === undefined || state.results > 0)) return undefined;
+  return state.results === 0 ? usageBefore({ ...state, cost }) : state.usageTold;
+}
+
+/** What is left of limits after a turn, as far as it is known; what a turn has cost is told beside it alone. */
+function limitsAfter(
+  { limits, paidBefore }: FramesState,
+  { cost, verdict: { failure } }: KnownEnd,
+): ClaudeLimits | undefined {
+  const { resetsAt } = failure ?? {};
+  const reached = failure?.kind === "usage-limit"
+    ? { reached: resetsAt === undefined ? {} : { resets_at: resetsAt } }
+    : {};
+  if (limits === undefined) return "reached" in reached ? reached : undefined;
+  const turnCost = cost === undefined || paidBefore === undefined
+    ? undefined
+    : cost.totalUsd - paidBefore;
+  return {
+    ...limits,
+    ...(turnCost === undefined ? {} : { turn_cost_usd: Math.max(0, turnCost) }),
+    ...reached,
+  };
+}
+
+/**
+ * Whether no result is told: all have been, or there is none. A conversation that ends between turns, or with what has run
+ * in the background since the last one, has none, unless it was to go on by itself.
+ */
+function isToldBefore(
+  { options, heardOut, wakeupAt, results }: FramesState,
+  { end: { ending }, verdict: { outcome }, due: { run: { printed }, turns, ...due } }: KnownEnd,
+): boolean {
+  const isAwaited = heardOut === true && wakeupAt !== undefined;
+  const isUnasked = options.conversation === true && due.message === undefined && !isAwaited &&
+    (ending.kind === "interrupted" ||
+      (ending.kind === "answered" && due.isUnwritten && results > 0));
+  return isUnasked || (outcome.kind === "answered" && turns.length > 0 && printed >= turns.length);
+}
+
+/** What is remembered once turns have been reported. */
+function reportedState(
+  state: FramesState,
+  { isTold, end: { ending, at }, cost, usage, due: { run, turns } }: KnownEnd & {
+    readonly isTold: boolean;
+  },
+): FramesState {
+  const { streamed, exact, heard, locals } = state;
+  const counted = turns.length > run.printed
+    ? forgetTold({ ...state, results: run.past.count + turns.length }, run)
+    : { ...state, locals: locals + (isTold ? 0 : 1) };
+  return {
+    ...counted,
+    usageTold: ending.kind === "settled" ? state.usageTold : usage,
+    ...(streamed === undefined ? {} : { streamed: [] }),
+    ...(exact === undefined ? {} : { exact: { ...exact, times: undefined } }),
+    ...(heard === undefined ? {} : { heard: forgetFirsts(heard, at) }),
+    taken: [],
+    joined: [],
+    endedAt: at,
+    paidBefore: cost?.totalUsd ?? state.paidBefore,
+  };
+}
+
+/** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */
+const TRY_LATER = 75;
+
+/** What became of the last turn, for whoever waits for that. */
+function reportOf(
+  state: FramesState,
+  known: KnownEnd & { readonly result: ResultFrame },
+): Report {
+  const { result, end: { tickets = [] }, due: { turn }, verdict, cost, child } = known;
+  const { outcome, failure, showScreen } = verdict;
+  const answered = new Set([...tickets, ...ticketsOf(state.taken)]);
+  const announced = announcedIn(known);
+  return {
+    result,
+    exitCode: failure?.isTemporary === true
+      ? TRY_LATER
+      : exitCodeOf(outcome, turn?.error !== undefined),
+    ...(answered.size === 0 ? {} : { tickets: [...answered] }),
+    ...problemOf(known),
+    ...(outcome.kind === "answered" && child !== undefined
+      ? endWarning({
+        ...child,
+        isPriced: cost !== undefined,
+        isWritten: turn !== undefined &&
+          (announced === undefined || announces(announced, turn.text)),
+        isAsleep: state.wakeupAt !== undefined,
+      }, state.reporting)
+      : {}),
+    showScreen,
+  };
+}
+
+/** Why there is no answer, or no whole one, and what can be done about it; where the caller has stopped the turn, nothing. */
+function problemOf(
+  { end: { ending }, verdict: { outcome, message, suggestion } }: KnownEnd,
+): Pick<Report, "problem"> {
+  const { unfinished = [] } = ending.kind === "answered" ? ending : {};
+  const cause = ending.kind === "aborted"
+    ? undefined
+    : message ?? ("message" in outcome ? outcome.message : undefined);
+  if (cause !== undefined) {
+    return { problem: { message: cause, ...(suggestion === undefined ? {} : { suggestion }) } };
+  }
+  return unfinished.length === 0 ? {} : { problem: unfinishedProblem(unfinished) };
+}

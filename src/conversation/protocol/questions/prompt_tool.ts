@@ -1,0 +1,99 @@
+import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
+import type { Effect } from "../../control/effect.ts";
+import type { HookPayload } from "../../control/input.ts";
+import type { SessionState } from "../../control/session_state.ts";
+import type { ControlAnswer } from "../../../claude/wire/control.ts";
+import { type Decision, decisionOf, invalidResult, toolFailure } from "./permission.ts";
+import type { PromptTool } from "../caller_options.ts";
+import type { Question, ToolCall } from "./question.ts";
+
+type Permission = Extract<Question, { readonly kind: "permission" }>;
+
+/** Notes which tools the server of the prompt tool has, as it told the child. */
+export function notePromptTools(state: SessionState, { result }: JsonObject): SessionState {
+  const tools = isJsonObject(result) ? result["tools"] : undefined;
+  if (!Array.isArray(tools)) return state;
+  const names = tools.filter(isJsonObject).map(({ name }) => asText(name));
+  return { ...state, promptTools: [...new Set([...state.promptTools, ...names])] };
+}
+
+/** Whether permissions are asked of a program's tool, and not of the caller. */
+export function isAskedElsewhere({ options: { caller } }: Pick<SessionState, "options">): boolean {
+  return caller?.promptTool !== undefined && caller.promptTool.ownServer === undefined;
+}
+
+/** The tools that the server of the prompt tool has, as far as it has told. */
+export function toolsBesidePrompt(
+  { promptTools, servers }: SessionState,
+  { ownServer }: PromptTool,
+): readonly string[] {
+  return ownServer === undefined
+    ? promptTools
+    : (servers.get(ownServer)?.tools ?? []).map(({ name }) => asText(name));
+}
+
+/** The call of the tool that decides on a permission, which its server or the caller is asked for; absent without the tool. */
+export function promptCall(
+  state: SessionState,
+  { promptTool, id, payload, call }: {
+    readonly promptTool: PromptTool;
+    readonly id: string;
+    readonly payload: HookPayload;
+    readonly call: ToolCall | undefined;
+  },
+): Effect | undefined {
+  const { server, ownServer, tool } = promptTool;
+  if (!toolsBesidePrompt(state, promptTool).includes(tool)) return undefined;
+  const { tool_name, tool_input: input } = payload;
+  const callId = call?.id ?? "";
+  const message = {
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: {
+      name: tool,
+      arguments: { tool_name, input, tool_use_id: callId },
+      _meta: { "claudecode/toolUseId": callId },
+    },
+  };
+  if (ownServer !== undefined) {
+    const question = { subtype: "mcp_message", server_name: ownServer, message } as const;
+    return { type: "ask", id, question };
+  }
+  return server === undefined ? undefined : { type: "mcp-message", server, message };
+}
+
+/** What the caller says for the tool of its own server that decides. */
+export function ownPromptDecision(
+  given: ControlAnswer,
+  question: Permission,
+): Decision {
+  const { mcp_response: answer } = "response" in given && isJsonObject(given.response)
+    ? given.response
+    : {};
+  if (isJsonObject(answer)) return promptDecision(answer, question);
+  const why = "error" in given ? given.error : "Its answer is no message of JSON-RPC";
+  return toolFailure(question.tool, why);
+}
+
+/** What the tool's answer means: its text is a decision as a caller's would be. */
+export function promptDecision(
+  { result, error }: JsonObject,
+  question: Permission,
+): Decision {
+  const { tool } = question;
+  if (isJsonObject(error)) return toolFailure(tool, asText(error["message"]));
+  const [first] = isJsonObject(result) && Array.isArray(result["content"]) ? result["content"] : [];
+  const text = isJsonObject(first) && typeof first["text"] === "string" ? first["text"] : "";
+  if (isJsonObject(result) && result["isError"] === true) return toolFailure(tool, text);
+  const decision = decisionOf(parsed(text), question);
+  return decision.outcome === "failed" ? invalidResult("permission prompt tool") : decision;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

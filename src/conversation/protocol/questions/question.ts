@@ -1,0 +1,74 @@
+import type { Entry } from "../../../claude/transcript/entry.ts";
+import type { JsonObject } from "../../../json_object.ts";
+import type { HookPayload } from "../../control/input.ts";
+import type { CallbackHook } from "../caller_options.ts";
+
+/** A call of a tool that the model has made. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  /** The subagent that has made it; absent for the session itself. */
+  readonly agentId?: string;
+  /** The input with which its permission has been asked for, as JSON: nobody is asked about a call twice. */
+  readonly askedWith?: string;
+  /** Whether the caller has allowed it, with that input if with no other one. */
+  readonly allowed?: true;
+  /** The other input with which the caller has allowed it, as JSON. */
+  readonly allowedWith?: string;
+  /** The words with which a hook of the caller's has wanted somebody to be asked about it. */
+  readonly hookAsks?: string;
+  /** Whether its result has been told. */
+  readonly returned?: true;
+}
+
+/** What somebody has asked the caller, and the hook that waits for the answer. */
+export type Question =
+  | {
+    readonly kind: "permission";
+    readonly hookId: string;
+    readonly tool: unknown;
+    readonly input: unknown;
+    readonly call: ToolCall | undefined;
+  }
+  | {
+    readonly kind: "callback";
+    readonly hookId: string;
+    readonly callback: CallbackHook;
+    /** The call that it is about. */
+    readonly toolUseId?: string;
+    /** When its time is up; absent where Claude Code alone bounds it. */
+    readonly due?: number;
+  }
+  /** What an MCP server wants to know of the user. */
+  | { readonly kind: "elicitation"; readonly hookId: string }
+  | {
+    readonly kind: "server";
+    readonly server: string;
+    /** The id of the request in JSON-RPC; absent where the server is only told something. */
+    readonly rpcId?: unknown;
+    /** What is asked, such as `tools/list`. */
+    readonly method?: unknown;
+  };
+
+/** A hook that waits for the caller, who is not asked before what it is about has been told. */
+export interface WaitingHook {
+  readonly hookId: string;
+  readonly payload: HookPayload;
+  /** The caller's hook that it stands for; absent where a permission is asked for, or something of the user. */
+  readonly callback?: CallbackHook;
+  /** Whether an MCP server asks the user something. */
+  readonly elicits?: true;
+}
+
+/** A call of a tool of an MCP server of the caller's, which is not made before it has been told. */
+export interface WaitingMessage {
+  readonly server: string;
+  readonly message: JsonObject;
+}
+
+/** A line of calls, or any that a subagent has said or been told, whose frames have not been printed yet. */
+export interface UntoldLine {
+  readonly entry: Extract<Entry, { readonly type: "assistant" | "user" }>;
+  readonly agentId?: string;
+}

@@ -1,0 +1,294 @@
+import type { Consulted } from "../../conversation/control/input.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isSessionId } from "../../claude/transcript/files/session_id.ts";
+import { CHOOSING } from "../../conversation/protocol/requests/choosing_model.ts";
+import { TITLING } from "../../conversation/protocol/requests/consulting.ts";
+import { RELOADING } from "../../conversation/protocol/requests/reloading.ts";
+import { MCP_RESOURCE, SET_SERVERS } from "../../conversation/protocol/servers.ts";
+import { UPDATING } from "../../conversation/protocol/requests/updating_settings.ts";
+import type { ControlRequest } from "../../claude/wire/control.ts";
+import { isTooDeep } from "../../claude/wire/json_text.ts";
+
+/**
+ * With a message that asks the model for nothing Claude Code tells what a session is like (2.1.330); what is
+ * headless before that cannot hold a conversation here.
+ */
+export const NO_QUESTION = {
+  type: "user",
+  message: { role: "user", content: "-" },
+  shouldQuery: false,
+};
+
+/** What is in force is asked before what may change it, and after it. */
+export const BEFORE = "before";
+export const AFTER = "after";
+
+/** Asks what is in force, by an id. */
+export function inForce(place: string): AskedLine {
+  return askedLine(place, { subtype: "get_settings", body: {} }, undefined);
+}
+
+/**
+ * Requests that a headless Claude Code answers at any time, whatever it was asked before: their answers tell nothing of its
+ * messages and of MCP servers.
+ */
+export const ANYTIME: readonly string[] = [
+  ...[
+    "file_suggestions",
+    TITLING,
+    "get_binary_version",
+    "get_hooks_listing",
+    "get_settings",
+    "get_usage",
+  ],
+  ...["get_workspace_diff", "list_models", "list_permission_rules", "read_file", CHOOSING],
+];
+
+/** A request as a line of the wire. */
+export interface AskedLine {
+  readonly type: "control_request";
+  readonly request_id: string;
+  readonly request: { readonly subtype: string };
+}
+
+/**
+ * What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. To set others has
+ * its place among such questions, and takes no servers of the child's by itself.
+ */
+export function partition(
+  open: ReadonlyMap<string, ControlRequest>,
+  agents: JsonObject | undefined,
+): readonly [AskedLine[], AskedLine[]] {
+  const lines = [...open].flatMap(([place, request]) => linesOf(place, request, agents));
+  const asksServers = ({ request }: AskedLine) =>
+    ["mcp_status", MCP_RESOURCE, RELOADING].includes(request.subtype);
+  const isAsked = lines.some(asksServers);
+  const isOnServers = (line: AskedLine) =>
+    asksServers(line) || (isAsked && line.request.subtype === SET_SERVERS);
+  const others = lines.filter((line) => !isOnServers(line));
+  return [
+    [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],
+    lines.filter(isOnServers),
+  ];
+}
+
+/** A request as it is asked, with what is asked before and after it. */
+export function linesOf(
+  place: string,
+  request: ControlRequest,
+  agents?: JsonObject,
+): readonly AskedLine[] {
+  const line = askedLine(place, request, agents);
+  return request.subtype === CHOOSING
+    ? [inForce(`${place} ${BEFORE}`), line, inForce(`${place} ${AFTER}`)]
+    : [line];
+}
+
+/**
+ * A request as it is asked.
+ *
+ * @param place its id there
+ * @param agents those that it is told of as it is initialized, if it is told of some
+ */
+export function askedLine(
+  place: string,
+  { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
+  agents: JsonObject | undefined,
+): AskedLine {
+  const asked = subtype === "initialize" ? initialization(body, agents) : body;
+  return { type: "control_request", request_id: place, request: { ...asked, subtype } };
+}
+
+/** What an initialization asks for is among the arguments, and so are plugins: of them is told whether they are there. */
+function initialization({ plugins }: JsonObject, agents: JsonObject | undefined): JsonObject {
+  return {
+    ...(plugins === undefined ? {} : { plugins }),
+    ...(agents === undefined ? {} : { agents }),
+  };
+}
+
+/** Whether it is initialized by it. */
+export function isInitialize({ request }: AskedLine): boolean {
+  return request.subtype === "initialize";
+}
+
+/** Whether it changes settings, of which the session is told. */
+export function isUpdate({ request }: AskedLine): boolean {
+  return request.subtype === UPDATING;
+}
+
+/** Whether a frame says what the session is like, or is the last one that could have been before it. */
+export function isAboutSession(frame: JsonObject | undefined): frame is JsonObject {
+  return frame?.["subtype"] === "init" || frame?.["type"] === "result";
+}
+
+/** A slash command as a message. */
+export function messageOf({ body }: ControlRequest) {
+  return { type: "user", message: { role: "user", content: body["prompt"] } };
+}
+
+/** What came of a slash command; only one that asks no model is no failure. */
+export function outcomeOf(
+  result: JsonObject,
+  { said, clears, title, commands }: {
+    readonly said: JsonObject | undefined;
+    readonly clears: boolean;
+    readonly title: string | undefined;
+    readonly commands: unknown;
+  },
+): Consulted {
+  const { result: text, is_error: isError, num_turns: turns, local_command: name } = result;
+  if (typeof text !== "string" || isError === true || turns !== 0) {
+    return { failure: `a headless Claude Code has made something else of it: ${asText(text)}` };
+  }
+  const { session_id: begun } = result;
+  if (clears && !isSessionId(begun)) {
+    return { failure: "a headless Claude Code has not said which session it has begun" };
+  }
+  return {
+    response: {
+      text,
+      ...(name === undefined ? {} : { name }),
+      ...(clears ? { begun } : {}),
+      ...(title === undefined ? {} : { title }),
+      ...(commands === undefined ? {} : { commands }),
+      ...(said === undefined ? {} : { words: wordsOf(said), fields: ownFields(said) }),
+    },
+  };
+}
+
+/** The title that a session has got; undefined for a frame that does not tell of one. */
+export function titleOf(frame: JsonObject | undefined): string | undefined {
+  const { subtype, title } = frame ?? {};
+  return subtype === "session_title_changed" && typeof title === "string" ? title : undefined;
+}
+
+/** What is in force, by an answer to `get_settings`. */
+export function appliedIn({ said }: TwinAnswer): JsonObject | undefined {
+  const { applied } = "response" in said ? said.response : {};
+  return isJsonObject(applied) ? applied : undefined;
+}
+
+/**
+ * Takes what was said of a choice of a model, and gives the whole answer to it once nothing is missing: with what was in
+ * force before it and after it, which may be told before the choice is (2.1.330).
+ */
+export function choiceOf(parts: Map<string, TwinAnswer>, told: TwinAnswer): TwinAnswer | undefined {
+  parts.set(told.place, told);
+  const place = chosenAt(told.place);
+  const [before, choice, after] = [`${place} ${BEFORE}`, place, `${place} ${AFTER}`]
+    .map((each) => parts.get(each));
+  if (before === undefined || choice === undefined || after === undefined) return undefined;
+  return "response" in choice.said
+    ? {
+      place,
+      said: {
+        response: {
+          ...choice.said.response,
+          before: appliedIn(before),
+          after: appliedIn(after),
+        },
+      },
+    }
+    : choice;
+}
+
+/** The id of the choice to which a part belongs. */
+export function chosenAt(place: string): string {
+  return place.split(" ", 1)[0] ?? "";
+}
+
+function wordsOf({ message }: JsonObject): string {
+  const content = isJsonObject(message) && Array.isArray(message["content"])
+    ? message["content"]
+    : [];
+  return content.map((block) => isJsonObject(block) ? asText(block["text"]) : "").join("");
+}
+
+/** What a frame says beside what every frame with words says. */
+function ownFields(frame: JsonObject): JsonObject {
+  const { type: _, message: __, parent_tool_use_id: ___, session_id: ____, ...rest } = frame;
+  const { uuid: _____, timestamp: ______, ...fields } = rest;
+  return fields;
+}
+
+/** The words of which a line of the wire that says something of what is asked has one. */
+const TELLING =
+  /"(?:control_response|init|result|assistant|session_title_changed|commands_changed)"/u;
+
+/** A text as it stands within one of JSON. */
+export function asInJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** A line of the wire; undefined for what is none, and for one that says nothing of what is asked. */
+export function frameOf(line: string): JsonObject | undefined {
+  if (!TELLING.test(line) || isTooDeep(line)) return undefined;
+  try {
+    const frame: unknown = JSON.parse(line);
+    return isJsonObject(frame) ? frame : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An answer; `place` is the id that its request was given. */
+export interface TwinAnswer {
+  readonly place: string;
+  readonly said: Consulted;
+}
+
+/** The answer that a line is; undefined for another one. */
+export function answerIn({ type, response: told }: JsonObject): TwinAnswer | undefined {
+  if (type !== "control_response" || !isJsonObject(told)) return undefined;
+  const { subtype, request_id: place, response, error, error_code: errorCode, model } = told;
+  if (typeof place !== "string") return undefined;
+  return subtype === "success"
+    ? { place, said: { response: isJsonObject(response) ? asOurs(response) : {} } }
+    : {
+      place,
+      said: {
+        error: asText(error),
+        ...(typeof errorCode === "string" ? { errorCode } : {}),
+        ...(typeof model === "string" ? { model } : {}),
+      },
+    };
+}
+
+/** What the caller is told of this program: its own pid, and not how the twin is kept from running hooks. */
+function asOurs(response: JsonObject): JsonObject {
+  const { pid, effective, sources } = response;
+  return {
+    ...response,
+    ...withHooksOn(response),
+    ...(typeof pid === "number" ? { pid: Deno.pid } : {}),
+    ...(isJsonObject(effective) ? { effective: withHooks(effective) } : {}),
+    ...(Array.isArray(sources) ? { sources: sources.flatMap(asCallers) } : {}),
+  };
+}
+
+/** A list of hooks that are none of the twin's to run: they are on, unless its arguments silence them in the child as well. */
+function withHooksOn({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObject {
+  if (!Array.isArray(hooks) || !isJsonObject(policy) || (safeMode ?? bareMode) !== undefined) {
+    return {};
+  }
+  return {
+    hooks: hooks.map((hook) => {
+      const { disabled: _, ...on } = isJsonObject(hook) ? hook : {};
+      return on;
+    }),
+    policy: { ...policy, allDisabled: false },
+  };
+}
+
+/** A source of settings, as far as it is the caller's. */
+function asCallers(source: unknown): readonly unknown[] {
+  if (!isJsonObject(source) || !isJsonObject(source["settings"])) return [source];
+  const settings = withHooks(source["settings"]);
+  const isOurs = source["source"] === "flagSettings" && Object.keys(settings).length === 0;
+  return isOurs ? [] : [{ ...source, settings }];
+}
+
+function withHooks({ disableAllHooks: _, ...settings }: JsonObject): JsonObject {
+  return settings;
+}

@@ -1,0 +1,154 @@
+import { entryAt } from "../../../../ffi/files/at_path.ts";
+import { CliError } from "../../../cli_error.ts";
+import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { isTooDeep } from "../../../claude/wire/json_text.ts";
+import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
+import { parseEvent, parseHeader } from "../read/parse_cast.ts";
+import { readTape } from "../read/read_tape.ts";
+import { readMeta } from "../read/read_meta.ts";
+import { partLines } from "../read/part_lines.ts";
+import { NAME_A_CASSETTE } from "../read/read_part.ts";
+import type { CastHeader } from "../cast.ts";
+import type { ProgramOptions } from "./recorded_program.ts";
+
+/** The tape of a cassette in the nested layout of `claude-agent-cassette`. */
+const NESTED_TAPE = "input.jsonl";
+
+/** A tape, and what else is known of the program that it was recorded of. */
+export interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
+  readonly tape: readonly TapeEntry[];
+}
+
+/**
+ * Reads what a program can be played of: a cassette, of which the cast may be missing, or a tape alone.
+ *
+ * @param path the cassette's folder, or the tape's file
+ * @throws {CliError} when there is no tape, or a part is damaged
+ */
+export function readProgram(path: string): ProgramParts {
+  if (!isFolder(path)) return { tape: readTape(path) ?? missing(path), path };
+  const { claude_code: version, blanked = [] } = readMeta(`${path}/${META_FILE}`) ?? {};
+  const told = { ...(version === undefined ? {} : { version }), blanked };
+  const nested = readTape(`${path}/${NESTED_TAPE}`);
+  const tape = readTape(`${path}/${TAPE_FILE}`);
+  if (tape === undefined) {
+    const name = nested === undefined ? TAPE_FILE : NESTED_TAPE;
+    return { tape: nested ?? missing(`${path}/${name}`), path: `${path}/${name}`, ...told };
+  }
+  let whole: ProgramParts = {
+    tape,
+    path: `${path}/${TAPE_FILE}`,
+    ...told,
+    ...readCastFacts(`${path}/${CAST_FILE}`),
+  };
+  // A conversation that went on with another Claude Code is still one to its caller.
+  for (let child = 2;; child++) {
+    // A link may lead anywhere.
+    const more = entryAt(`${path}/${child}`)?.isDirectory === true
+      ? readTape(`${path}/${child}/${TAPE_FILE}`)
+      : undefined;
+    if (more === undefined) return whole;
+    whole = joined(whole, more, readCastFacts(`${path}/${child}/${CAST_FILE}`));
+  }
+}
+
+/** A program whose tape goes on in another one, of which the times begin anew. */
+function joined(
+  { prompts = [], tape, exit: _, inputEnded: __, ...whole }: ProgramParts,
+  more: readonly TapeEntry[],
+  facts: CastFacts,
+): ProgramParts {
+  const last = tape.at(-1)?.at ?? 0;
+  return {
+    ...whole,
+    ...facts,
+    prompts: [...prompts, ...facts.prompts ?? []],
+    tape: [...tape, ...more.map((entry) => ({ ...entry, at: entry.at + last }))],
+  };
+}
+
+/** What a cast tells of a run that the tape does not. */
+type CastFacts = Pick<ProgramParts, "prompts" | "exit" | "inputEnded">;
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return missing(path);
+    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`, {
+      suggestion: NAME_A_CASSETTE,
+      cause: error,
+    });
+  }
+}
+
+function missing(path: string): never {
+  throw new CliError(`Cannot read ${path}: it does not exist`, {
+    suggestion: `${NAME_A_CASSETTE}, or a tape`,
+  });
+}
+
+/** What a run was asked, and how it ended. */
+function readCastFacts(path: string): CastFacts {
+  const lines = partLines(path);
+  if (lines === undefined) return {};
+  const prompts: string[] = [];
+  let header: CastHeader | undefined;
+  let last = 0;
+  let inputEnded: boolean | undefined;
+  let exit: ProgramParts["exit"];
+  let closed = false;
+  for (const line of lines) {
+    if (header === undefined) {
+      header = parseHeader(line, { path });
+      const first = header.claude_print.first;
+      if (first !== undefined) prompts.push(first.text);
+      continue;
+    }
+    const { at, code, data } = parseEvent(line, { path, header, last });
+    last = at;
+    if (code !== "h" && code !== "d") continue;
+    const told = objectIn(data);
+    switch (told["type"]) {
+      case "message": {
+        const text = isJsonObject(told["message"]) ? told["message"]["text"] : undefined;
+        if (typeof text === "string") prompts.push(text);
+        break;
+      }
+      case "closed":
+        closed = true;
+        break;
+      case "report":
+        exit = exitIn(told["report"]) ?? exit;
+        break;
+      case "end":
+        inputEnded = closed;
+        break;
+    }
+  }
+  return {
+    prompts,
+    ...(exit === undefined ? {} : { exit }),
+    ...(inputEnded === undefined ? {} : { inputEnded }),
+  };
+}
+
+/** How a run ended, in the words that it had for it. */
+function exitIn(report: unknown): ProgramParts["exit"] {
+  const { exitCode: code, problem } = isJsonObject(report) ? report : {};
+  if (typeof code !== "number") return undefined;
+  const { message, suggestion } = isJsonObject(problem) ? problem : {};
+  if (typeof message !== "string") return { code };
+  const advice = typeof suggestion === "string" ? `  ${suggestion}\n` : "";
+  return { code, stderr: `claude-print: ${message}\n${advice}` };
+}
+
+function objectIn(text: string): JsonObject {
+  if (isTooDeep(text)) return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

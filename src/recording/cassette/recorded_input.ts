@@ -1,0 +1,113 @@
+import type { Input, Subagent, Untimed } from "../../conversation/control/input.ts";
+import { type Entry, lineOf, readEntry } from "../../claude/transcript/entry.ts";
+import type { JsonObject } from "../../json_object.ts";
+
+/** Inputs that hold lines of transcripts, which are recorded as they are in the file. */
+type WithLines = "earlier" | "transcript" | "subagent";
+
+/** An input as an event of a cast holds it: without its time, and never the terminal's bytes. */
+export type RecordedInput =
+  | Untimed<Exclude<Input, { readonly type: "terminal" | WithLines }>>
+  | { readonly type: "earlier"; readonly lines: readonly JsonObject[] }
+  | { readonly type: "transcript"; readonly line: JsonObject }
+  | { readonly type: "subagent"; readonly subagent: Subagent; readonly line: JsonObject }
+  /** What the first recordings keep of a line. */
+  | { readonly type: "transcript"; readonly entry: LineSummary };
+
+/** A line of a transcript as far as it mattered to the session machine. */
+export interface LineSummary {
+  readonly type: string;
+  readonly subtype?: string;
+  readonly prompt: boolean;
+  readonly text?: string;
+  readonly end?: "completed" | "interrupted";
+  readonly version?: string;
+  readonly shellLimitMs?: number;
+  readonly called?: readonly string[];
+  readonly returned?: readonly string[];
+}
+
+/** What is written down of an input. */
+export function recordedInput(
+  input: Exclude<Input, { readonly type: "terminal" }>,
+): RecordedInput {
+  switch (input.type) {
+    case "earlier":
+      return { type: input.type, lines: input.entries.map(lineOf) };
+    case "transcript":
+      return { type: input.type, line: lineOf(input.entry) };
+    case "subagent": {
+      const { subagent, entry } = input.line;
+      return { type: input.type, subagent, line: lineOf(entry) };
+    }
+    default: {
+      const { at: _, ...untimed } = input;
+      return untimed;
+    }
+  }
+}
+
+/** The input that was written down. */
+export function playedInput(recorded: RecordedInput, at: number): Input {
+  switch (recorded.type) {
+    case "earlier":
+      return { at, type: recorded.type, entries: recorded.lines.map(entryOf) };
+    case "transcript":
+      return {
+        at,
+        type: recorded.type,
+        entry: "line" in recorded ? entryOf(recorded.line) : summarised(recorded.entry),
+      };
+    case "subagent": {
+      const { subagent, line } = recorded;
+      return { at, type: recorded.type, line: { subagent, entry: entryOf(line) } };
+    }
+    default:
+      return { ...recorded, at };
+  }
+}
+
+function entryOf(line: JsonObject): Entry {
+  return readEntry(line) ?? { type: "other", line };
+}
+
+/** A line that means to the session machine what its summary says. */
+function summarised(summary: LineSummary): Entry {
+  const { type, subtype, text, version, shellLimitMs, called = [], returned = [] } = summary;
+  switch (type) {
+    case "user":
+      return {
+        type,
+        meaning: summary.end === "interrupted"
+          ? "interrupt"
+          : summary.prompt
+          ? "prompt"
+          : "tool-result",
+        message: { content: returned.map((id) => ({ type: "tool_result", tool_use_id: id })) },
+      };
+    case "assistant": {
+      const input = shellLimitMs === undefined
+        ? {}
+        : { run_in_background: true, timeout: shellLimitMs };
+      return {
+        type,
+        message: {
+          id: "",
+          model: "",
+          content: [
+            ...text === undefined ? [] : [{ type: "text", text }],
+            ...called.map((id) => ({ type: "tool_use", id, name: "", input })),
+          ],
+        },
+      };
+    }
+    case "system":
+      return {
+        type,
+        ...(subtype === undefined ? {} : { subtype }),
+        ...(version === undefined ? {} : { version }),
+      };
+    default:
+      return { type: "other", line: { type } };
+  }
+}

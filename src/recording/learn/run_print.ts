@@ -1,0 +1,170 @@
+import { TextLineStream } from "@std/streams/text-line-stream";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import type { LoggedRequest } from "./api/messages_api.ts";
+import { openScene, type Scene, type SceneOptions, type Subject } from "./subject.ts";
+
+/** One run of a measured Claude Code. */
+export interface ProgramRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** One run of `claude -p`. */
+export interface PrintRun extends ProgramRun {
+  /** The JSON objects of stdout, one a line. */
+  readonly frames: readonly JsonObject[];
+  /** What the scripted API was asked. */
+  readonly requests: readonly LoggedRequest[];
+}
+
+/** The caller's end of a run whose stdin is a stream of messages. */
+export interface Caller {
+  readonly send: (message: JsonObject) => void;
+  /** Closes stdin. */
+  readonly close: () => void;
+}
+
+/** How a program is run in a scene. */
+export interface RunOptions {
+  readonly args: readonly string[];
+  /** What it reads on stdin; nothing by default. */
+  readonly stdin?: string;
+  /** Starts a dialogue, and is called with each JSON object of stdout; stdin stays open until `close`. */
+  readonly talk?: {
+    readonly start: (caller: Caller) => void;
+    readonly answer: (frame: JsonObject, caller: Caller) => void;
+  };
+  /** How long it may print nothing, in milliseconds; a minute by default. */
+  readonly silenceMs?: number;
+}
+
+/** An answer takes a second; a machine under load takes ten times as long. */
+const SILENCE_MS = 60_000;
+
+/**
+ * Runs the measured Claude Code in a scene. All that it has started is killed when it has ended, has printed nothing for too
+ * long, or the subject's signal aborts.
+ *
+ * @throws the signal's reason, or an error that names a run which has printed nothing for too long
+ */
+export async function runProgram(
+  subject: Subject,
+  scene: Scene,
+  options: RunOptions,
+): Promise<ProgramRun> {
+  const { args, stdin, talk, silenceMs = SILENCE_MS } = options;
+  subject.signal.throwIfAborted();
+  const child = new Deno.Command(subject.binary, {
+    args: [...args],
+    cwd: scene.project,
+    env: scene.env,
+    clearEnv: true,
+    stdin: stdin === undefined && talk === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+    // A session of its own: by that all of its processes are found.
+    detached: true,
+  }).spawn();
+  let isLate = false;
+  const arm = () =>
+    setTimeout(() => {
+      isLate = true;
+      scene.kill();
+    }, silenceMs);
+  let timer = arm();
+  const stdout = child.stdout.pipeThrough(
+    new TransformStream({
+      transform: (chunk: Uint8Array<ArrayBuffer>, controller) => {
+        clearTimeout(timer);
+        timer = arm();
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  try {
+    const [printed, stderr, { code }] = await Promise.all([
+      talk === undefined
+        ? new Response(stdout).text()
+        : converse({ stdin: child.stdin, stdout }, talk),
+      new Response(child.stderr).text(),
+      // What a tool has left in the background holds the pipes open.
+      child.status.finally(scene.kill),
+      ...(stdin === undefined ? [] : [write(child.stdin, stdin)]),
+    ]);
+    subject.signal.throwIfAborted();
+    if (isLate) {
+      throw new Error(`claude ${args.join(" ")} has printed nothing for ${silenceMs} ms`);
+    }
+    return { code, stdout: printed, stderr };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Runs `claude -p` once in a scene of its own, or in one that is given.
+ *
+ * `--output-format stream-json --verbose` come before the arguments, unless those name another format.
+ */
+export async function runPrint(
+  subject: Subject,
+  { scene, ...options }: RunOptions & SceneOptions & { readonly scene?: Scene },
+): Promise<PrintRun> {
+  await using own = scene === undefined ? await openScene(subject, options) : undefined;
+  const place = scene ?? own;
+  if (place === undefined) throw new Error("There is no scene");
+  const format = options.args.includes("--output-format")
+    ? []
+    : ["--output-format", "stream-json", "--verbose"];
+  const before = place.requests.length;
+  const run = await runProgram(subject, place, {
+    ...options,
+    args: ["-p", ...format, ...options.args],
+  });
+  const frames = run.stdout.split("\n").map(parsed).filter((frame) => frame !== undefined);
+  return { ...run, frames, requests: place.requests.slice(before) };
+}
+
+/** Writes all of stdin; a program that has closed it reads no more. */
+async function write(stdin: WritableStream<Uint8Array>, text: string): Promise<void> {
+  await new Response(text).body?.pipeTo(stdin).catch(() => {});
+}
+
+async function converse(
+  child: Pick<Deno.ChildProcess, "stdin"> & {
+    readonly stdout: ReadableStream<Uint8Array<ArrayBuffer>>;
+  },
+  { start, answer }: NonNullable<RunOptions["talk"]>,
+): Promise<string> {
+  const writer = child.stdin.getWriter();
+  const caller: Caller = {
+    send: (message) => {
+      writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`)).catch(() => {});
+    },
+    close: () => {
+      writer.close().catch(() => {});
+    },
+  };
+  start(caller);
+  let text = "";
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(
+    new TextLineStream(),
+  );
+  for await (const line of lines) {
+    text += `${line}\n`;
+    const frame = parsed(line);
+    if (frame !== undefined) answer(frame, caller);
+  }
+  caller.close();
+  return text;
+}
+
+function parsed(line: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+import { CliError } from "../../cli_error.ts";
+import { findCassettes, type FoundCassette } from "../cassette/read/find_cassettes.ts";
+import { cassetteParts } from "./cassette_parts.ts";
+import { freshFolder } from "./fresh_folder.ts";
+import { type HygieneOptions, scrubCassette, type ScrubReport } from "./scrub_cassette.ts";
+
+/** What has become of cassettes and tapes that were copied. */
+export interface ScrubbedCopies {
+  readonly reports: readonly (readonly [name: string, report: ScrubReport])[];
+  /** Files beside them that are no parts of any, and were not copied. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * Scrubs cassettes and tapes into a folder of their own: one cassette is that folder, of several each has its name in it,
+ * and what was found in a folder has the same place there. What was recorded stays as it is.
+ *
+ * The folder is there once all of them are scrubbed, or not at all.
+ *
+ * @throws {CliError} when there is something in it, it is in one of the others, or one cannot be read or written
+ */
+export function scrubInto(
+  out: string,
+  { paths, inputName, ...options }: Omit<HygieneOptions, "to"> & {
+    readonly paths: readonly string[];
+    readonly inputName?: string;
+  },
+): ScrubbedCopies {
+  const folder = out.replace(/(?<=[^/])\/+$/u, "");
+  const named = inputName === undefined ? {} : { inputName };
+  const found = paths.flatMap((path) =>
+    findCassettes([path], named).map((one) => ({ one, root: path.replace(/(?<=[^/])\/+$/u, "") }))
+  );
+  refuseInside(folder, found.map(({ one, root }) => one.kind === "tape" ? one.path : root));
+  const several = paths.length > 1;
+  const targets = new Map<string, FoundCassette>();
+  for (const { one, root } of found) {
+    const target = targetOf(one, { root, several });
+    const other = targets.get(target);
+    if (other !== undefined && Deno.realPathSync(other.path) !== Deno.realPathSync(one.path)) {
+      throw new CliError(
+        `Cannot scrub in ${folder}: ${other.name} and ${one.name} are called alike`,
+        {
+          suggestion: "Scrub one after the other, with an --out for each",
+        },
+      );
+    }
+    targets.set(target, other ?? one);
+  }
+  using fresh = freshFolder(folder, "--out");
+  const reports = [...targets].map(([target, one]) =>
+    [one.name, scrubCassette(one, { ...options, to: fresh.unfinished + target })] as const
+  );
+  fresh.finish();
+  return {
+    reports,
+    leftOut: leftOutOf(found.filter(({ one, root }) => one.path !== root || one.kind === "folder")),
+  };
+}
+
+/** Where in the folder one has its place, with what was found beside it. */
+function targetOf(
+  { kind, path }: FoundCassette,
+  { root, several }: { readonly root: string; readonly several: boolean },
+): string {
+  const isRoot = path === root;
+  const name = several || (isRoot && kind === "tape") ? `/${nameOf(root)}` : "";
+  return isRoot ? name : name + path.slice(root.length);
+}
+
+function nameOf(path: string): string {
+  return Deno.realPathSync(path).replace(/^.*\//u, "");
+}
+
+function refuseInside(folder: string, roots: readonly string[]): void {
+  const parent = realPath(folder.includes("/") ? folder.replace(/\/[^/]*$/u, "") || "/" : ".");
+  const place = `${parent}/${folder.replace(/^.*\//u, "")}`.replace(/^\/\//u, "/");
+  for (const root of roots) {
+    const real = Deno.realPathSync(root);
+    if (place !== real && !place.startsWith(`${real.replace(/\/$/u, "")}/`)) continue;
+    throw new CliError(`Cannot scrub in ${folder}: it is in ${root}, which is to stay as it is`, {
+      suggestion: "Give --out a folder somewhere else",
+    });
+  }
+}
+
+/** Files beside what was found that are no parts of it. */
+function leftOutOf(within: readonly { readonly one: FoundCassette }[]): readonly string[] {
+  const found = within.map(({ one }) => one);
+  const own = new Set(found.flatMap((one) => [one.path, ...Object.values(cassetteParts(one))]));
+  const folders = new Set(
+    found.map(({ kind, path }) => kind === "folder" ? path : path.replace(/\/?[^/]*$/u, "") || "."),
+  );
+  return [...folders].flatMap((folder) =>
+    [...Deno.readDirSync(folder)].filter(({ isDirectory }) => !isDirectory)
+      .map(({ name }) => `${folder}/${name}`)
+      .filter((path) => !own.has(path) && !own.has(path.replace(/^\.\//u, "")))
+  ).toSorted();
+}
+
+/** As `Deno.realPathSync()`, and the path itself where there is none. */
+function realPath(path: string): string {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    return path;
+  }
+}

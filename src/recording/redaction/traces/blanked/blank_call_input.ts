@@ -1,0 +1,96 @@
+import { blankPrompt } from "./blank_prompt.ts";
+import { isJsonObject } from "../../../../json_object.ts";
+import { blankText } from "./blank_text.ts";
+
+/** What a tool is given that somebody is told: prompts, and what it is about in a few words. */
+const SAID: Readonly<Record<string, Readonly<Record<string, (text: string) => string>>>> = {
+  Agent: { prompt, description: blankText },
+  Task: { prompt, description: blankText },
+  SendMessage: { message: prompt, content: prompt, summary: blankText },
+};
+
+function prompt(text: string): string {
+  return blankPrompt(text, { answers: true });
+}
+
+/** Whether what a tool is given is said to a subagent. */
+export function speaksToSubagent(tool: string): boolean {
+  return Object.hasOwn(SAID, tool);
+}
+
+/** What a tool is given, without what a subagent is told. */
+export function blankCallInput(tool: string, input: unknown): unknown {
+  if (!isJsonObject(input)) return input;
+  const said = SAID[tool] ?? {};
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => {
+      const blank = Object.hasOwn(said, name) ? said[name] : undefined;
+      return [name, blank !== undefined && typeof value === "string" ? blank(value) : value];
+    }),
+  );
+}
+
+/** The same of what a tool is given as a text of JSON, or the beginning of one: it stays as long as it is. */
+export function blankCallJson(tool: string, json: string): string {
+  const said = SAID[tool] ?? {};
+  let depth = 0;
+  let name: string | undefined;
+  let blanked = "";
+  let from = 0;
+  for (let at = 0; at < json.length; at++) {
+    const character = json.charAt(at);
+    if (character === "{" || character === "[") depth++;
+    if (character === "}" || character === "]") depth--;
+    if (character === "," && depth === 1) name = undefined;
+    if (character !== '"') continue;
+    const end = endOfString(json, at + 1);
+    const isName = depth === 1 && name === undefined;
+    const blank = name !== undefined && depth === 1 && Object.hasOwn(said, name)
+      ? said[name]
+      : undefined;
+    if (isName) name = decoded(json.slice(at + 1, end)).text;
+    if (blank !== undefined) {
+      blanked += json.slice(from, at + 1) + refilled(json.slice(at + 1, end), blank);
+      from = end;
+    }
+    at = end;
+  }
+  return blanked + json.slice(from);
+}
+
+function endOfString(json: string, start: number): number {
+  let at = start;
+  while (at < json.length && json.charAt(at) !== '"') at += json.charAt(at) === "\\" ? 2 : 1;
+  return Math.min(at, json.length);
+}
+
+/** An escape of JSON, or one that was cut short, or a unit that stands for itself. */
+const UNIT = /\\u[\da-f]{4}|\\u[\da-f]{0,3}$|\\[^]?|[^]/gi;
+const ESCAPED: Readonly<Record<string, string>> = {
+  ...{ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" },
+};
+
+/** What the inside of a string in JSON says, and how each unit of it is written. */
+function decoded(inside: string): { readonly text: string; readonly units: readonly string[] } {
+  const units = inside.match(UNIT) ?? [];
+  const text = units.map((unit) => {
+    if (!unit.startsWith("\\")) return unit;
+    if (/^\\u[\da-f]{4}$/iu.test(unit)) return String.fromCharCode(parseInt(unit.slice(2), 16));
+    const escaped = unit.charAt(1);
+    return ESCAPED[escaped] ?? (escaped === "u" || escaped === "" ? "\\" : escaped);
+  }).join("");
+  return { text, units };
+}
+
+/** The inside of a string with what a function of the same length makes of what it says. */
+function refilled(inside: string, blank: (text: string) => string): string {
+  const { text, units } = decoded(inside);
+  const filled = blank(text);
+  return units.map((unit, at) => {
+    const other = filled.charAt(at);
+    if (other === text.charAt(at)) return unit;
+    return unit.length === 6
+      ? `\\u${other.charCodeAt(0).toString(16).padStart(4, "0")}`
+      : other.repeat(unit.length);
+  }).join("");
+}

@@ -1,0 +1,196 @@
+import { blankNotification } from "./blank_notification.ts";
+import { blankPrompt } from "./blank_prompt.ts";
+import { blankSystem } from "./blank_system.ts";
+import { blankText } from "./blank_text.ts";
+import { isJsonObject, type JsonObject } from "../../../../json_object.ts";
+import type { SaidParts } from "./said_parts.ts";
+import { type Changes, subagentChanges } from "./subagent_changes.ts";
+import { createSubagentCalls, type SubagentCalls } from "./subagent_calls.ts";
+
+/** Levels of a JSON value that are gone through. */
+const MOST_DEPTH = 1000;
+
+/**
+ * Creates what makes prompts or answers in JSON values say nothing any more, such as frames, lines of a transcript, inputs
+ * of a cast and bodies of the API: letters and digits are an x. Slash commands keep their names, and what Claude Code
+ * says in the user's or the model's place stays, by which a program knows it. Where nothing changes, it is the same value.
+ */
+export function createSaidBlanker(
+  parts: SaidParts,
+  { subagents = createSubagentCalls(), varying }: SaidOptions = {},
+): <Value>(value: Value) => Value {
+  const own = new Set<string>();
+  return <Value>(value: Value) => {
+    if (!parts.prompts && !parts.answers) return value;
+    subagents.learn(value);
+    return blanked(value, { ...parts, own, subagents, varying }, 0) as Value;
+  };
+}
+
+/** What is known of what is blanked. */
+export interface SaidOptions {
+  /** The calls of subagents that are known before; others are learned. */
+  readonly subagents?: SubagentCalls | undefined;
+  /** What is another in each run of what the model is told of itself, and stays; a global pattern. */
+  readonly varying?: RegExp | undefined;
+}
+
+/** Whose words are blanked, what Claude Code has said in the model's place so far, and whom the model has asked. */
+interface Blanking extends SaidParts {
+  readonly own: Set<string>;
+  readonly subagents: SubagentCalls;
+  readonly varying: RegExp | undefined;
+}
+
+/** More is not remembered. */
+const MOST_OWN = 1000;
+
+function blanked(value: unknown, parts: Blanking, depth: number): unknown {
+  if (typeof value === "string") return blankNotification(value, parts);
+  if (typeof value !== "object" || value === null || depth > MOST_DEPTH) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => blanked(item, parts, depth + 1));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  const fields = value as JsonObject;
+  const inside = (held: unknown) => blanked(held, parts, depth + 1);
+  const changes = { ...changesOf(fields, parts, inside), ...subagentChanges(fields, parts) };
+  let isSame = true;
+  const entries = Object.entries(fields).map(([name, item]) => {
+    const other = Object.hasOwn(changes, name) ? changes[name] : inside(item);
+    if (other !== item) isSame = false;
+    return [name, other] as const;
+  });
+  return isSame ? value : Object.fromEntries(entries);
+}
+
+/** @param inside blanks what stands in it and is nobody's words by itself */
+function changesOf(
+  fields: JsonObject,
+  { prompts, answers, own, varying }: Blanking,
+  inside: (held: unknown) => unknown,
+): Changes {
+  const { type, role, content } = fields;
+  const changes: Record<string, unknown> = {};
+  const change = (blank: (value: unknown) => unknown, names: readonly string[]) => {
+    for (const name of names) {
+      if (Object.hasOwn(fields, name)) changes[name] = blank(fields[name]);
+    }
+  };
+  const prompt = (value: unknown) =>
+    typeof value === "string" ? blankPrompt(value, { answers }) : value;
+  const contentOf = (content: unknown, blank: (value: unknown) => unknown) =>
+    blankContent(content, blank, inside);
+  if (prompts) {
+    if (role === "user") changes["content"] = contentOf(content, prompt);
+    if (type === "message" && isJsonObject(fields["message"]) && role === undefined) {
+      changes["message"] = blankMessage(fields["message"], prompt, inside);
+    }
+    if (isJsonObject(fields["first"])) {
+      changes["first"] = blankMessage(fields["first"], prompt, inside);
+    }
+    if (fields["hook_event_name"] === "UserPromptSubmit" || type === "deliver") {
+      change(prompt, ["prompt"]);
+    }
+    if (type === "queue-operation") change(prompt, ["content"]);
+    if (type === "queued_command") {
+      changes["prompt"] = contentOf(fields["prompt"], prompt);
+    }
+    if (fields["prompt"] === true) change(prompt, ["text"]);
+    change(prompt, ["lastPrompt", "aiTitle", "customTitle", "last_user_message"]);
+    if (type === "summary") change(prompt, ["summary"]);
+    change((value) => blankSystem(value, varying), ["system", "systemPrompt"]);
+    change(prompt, ["appendSystemPrompt"]);
+    if (fields["subtype"] === "initialize") {
+      change((agents) => mapOf(agents, blankAgent), ["agents"]);
+    }
+  }
+  if (answers) {
+    const blankAnswer = (value: unknown) =>
+      typeof value !== "string" || own.has(value) || OWN.test(value) ? value : blankText(value);
+    if (role === "assistant" && fields["model"] === "<synthetic>") {
+      for (const text of textsIn(content)) if (own.size < MOST_OWN) own.add(text);
+    }
+    if (role === "assistant") changes["content"] = contentOf(content, blankAnswer);
+    if (type === "result") change(blankAnswer, ["result"]);
+    if (type === "content_block_delta") changes["delta"] = blankBlock(fields["delta"]);
+    if (type === "content_block_start") {
+      changes["content_block"] = blankBlock(fields["content_block"]);
+    }
+    if (fields["prompt"] === false) change(blankAnswer, ["text"]);
+    change(blankAnswer, ["last_assistant_message"]);
+    if (fields["hook_event_name"] === "MessageDisplay") change(blankAnswer, ["delta"]);
+  }
+  return changes;
+}
+
+function blankMessage(
+  message: JsonObject,
+  prompt: (value: unknown) => unknown,
+  inside: (held: unknown) => unknown,
+): JsonObject {
+  const blankOf = (name: string, blank: (value: unknown) => unknown) =>
+    Object.hasOwn(message, name) ? { [name]: blank(message[name]) } : {};
+  return {
+    ...message,
+    ...blankOf("text", prompt),
+    ...blankOf("altered", prompt),
+    ...blankOf("content", (content) => blankContent(content, prompt, inside)),
+  };
+}
+
+/** Of the content of a message its texts, in blocks or alone; of what tools were given and gave, what subagents say. */
+function blankContent(
+  content: unknown,
+  blank: (value: unknown) => unknown,
+  inside: (held: unknown) => unknown,
+): unknown {
+  if (!Array.isArray(content)) return blank(content);
+  return content.map((block: unknown) =>
+    isJsonObject(block) && (block["type"] === "text" || block["type"] === "thinking")
+      ? {
+        ...block,
+        ...(Object.hasOwn(block, "text") ? { text: blank(block["text"]) } : {}),
+        ...(Object.hasOwn(block, "thinking") ? { thinking: blank(block["thinking"]) } : {}),
+      }
+      : inside(block)
+  );
+}
+
+/** A kind of subagent that the caller describes. */
+function blankAgent(agent: unknown): unknown {
+  return mapOf(
+    agent,
+    (value, name) =>
+      typeof value === "string" && (name === "prompt" || name === "description")
+        ? blankText(value)
+        : value,
+  );
+}
+
+function mapOf(value: unknown, change: (held: unknown, name: string) => unknown): unknown {
+  return isJsonObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, held]) => [name, change(held, name)]))
+    : value;
+}
+
+/** A block of an answer, or a piece of one. */
+function blankBlock(block: unknown): unknown {
+  if (!isJsonObject(block)) return block;
+  return {
+    ...block,
+    ...(typeof block["text"] === "string" ? { text: blankText(block["text"]) } : {}),
+    ...(typeof block["thinking"] === "string" ? { thinking: blankText(block["thinking"]) } : {}),
+  };
+}
+
+/** What Claude Code says of a failure in the model's place. */
+const OWN =
+  /^(?:(?:Please run \/login · |Failed to authenticate\. )?API Error\b|Not logged in · )/u;
+
+function textsIn(content: unknown): readonly string[] {
+  if (!Array.isArray(content)) return typeof content === "string" ? [content] : [];
+  return content.flatMap((block: unknown) =>
+    isJsonObject(block) && typeof block["text"] === "string" ? [block["text"]] : []
+  );
+}

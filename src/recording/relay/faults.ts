@@ -1,0 +1,66 @@
+import { CliError } from "../../cli_error.ts";
+
+/** Something that goes wrong on purpose. */
+export type Fault =
+  | { readonly kind: "status"; readonly status: number }
+  | { readonly kind: "reset" }
+  | { readonly kind: "stall"; readonly ms: number };
+
+/** Faults by the number of the request of the model that meets them, from 1. */
+export type Faults = ReadonlyMap<number, Fault>;
+
+const HOW = "Write it as 529@2,reset@3,stall=5s@4: what happens, and to which request of the model";
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
+
+/**
+ * Reads which requests of the model go wrong, and how, such as `529@2,reset@3,stall=5s@4`.
+ *
+ * @throws {CliError} for anything else
+ */
+export function parseFaults(text: string): Faults {
+  const faults = new Map<number, Fault>();
+  for (const part of text.split(",")) {
+    const [, what = "", digits = ""] = /^([^@]+)@(\d{1,9})$/u.exec(part) ?? [];
+    const [fault, number] = [faultOf(what), Number(digits)];
+    if (fault === undefined || number === 0) throw untaken(`does not take "${part}"`);
+    if (faults.has(number)) throw untaken(`says twice what happens to request ${number}`);
+    faults.set(number, fault);
+  }
+  return faults;
+}
+
+function untaken(why: string): CliError {
+  return new CliError(`Cannot read the command line: --inject ${why}`, { suggestion: HOW });
+}
+
+function faultOf(what: string): Fault | undefined {
+  if (what === "reset") return { kind: "reset" };
+  const [, number, unit = ""] = /^stall=(\d{1,6})(ms|s|m)$/u.exec(what) ?? [];
+  if (number !== undefined) return { kind: "stall", ms: Number(number) * (UNITS[unit] ?? 0) };
+  return /^[45]\d\d$/u.test(what) ? { kind: "status", status: Number(what) } : undefined;
+}
+
+/** The types of the API's errors, by status. */
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  504: "timeout_error",
+  529: "overloaded_error",
+};
+
+/** An error in the form of the Messages API's. */
+export function errorAnswer(
+  status: number,
+  { message, headers = {} }: {
+    readonly message: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
+): Response {
+  const type = ERROR_TYPES[status] ?? "api_error";
+  return Response.json({ type: "error", error: { type, message } }, { status, headers });
+}

@@ -1,0 +1,86 @@
+import { isJsonObject } from "../../json_object.ts";
+import type { RelayedRequest } from "./relay.ts";
+
+/** What a request says instead of what is another in each run. */
+const DATE = "2026-01-01";
+const MONTH = "January 2026";
+const DEVICE = "0".repeat(64);
+const SESSION = "00000000-0000-4000-8000-000000000000";
+
+/** Dates of today as Claude Code tells them the model (2.1.330). */
+const TODAY = /(?<=\bToday's date is (?:now )?|\bThe UTC date is now )\d{4}-\d\d-\d\d/gu;
+const THIS_MONTH = /(?<=\bThe current month is )[A-Z][a-z]+ \d{4}/gu;
+
+/** How texts of Claude Code's own begin that stand beside a prompt, in a message of the user's. */
+const CONTEXT =
+  /^<system-reminder>\n(?:As you answer the user's questions, you can use the following context:|The date has changed\.)/u;
+
+/**
+ * A request of Claude Code without what it cannot be told to leave out: today's date, this month, the device and the
+ * session become the same in each run. What the user and the model have said stays as it is.
+ */
+export function steadyRequest(request: RelayedRequest): RelayedRequest {
+  if (request.method !== "POST") return request;
+  const text = new TextDecoder().decode(request.body);
+  let steady: string;
+  try {
+    const body: unknown = JSON.parse(text);
+    if (!isJsonObject(body)) return request;
+    steady = JSON.stringify(withEach(body, {
+      system: steadyText,
+      messages: (messages) => listOf(messages, steadyMessage),
+      tools: (tools) => listOf(tools, (tool) => withEach(tool, { description: steadied })),
+      metadata: (metadata) => withEach(metadata, { user_id: steadyUser }),
+    }));
+  } catch {
+    // It is no JSON, or too deep: nothing that Claude Code has written.
+    return request;
+  }
+  return steady === text ? request : { ...request, body: new TextEncoder().encode(steady) };
+}
+
+/** What is said by Claude Code itself: the words of the system, and what it puts beside a prompt. */
+function steadyMessage(message: unknown): unknown {
+  if (!isJsonObject(message)) return message;
+  if (message["role"] === "system") return withEach(message, { content: steadyText });
+  return message["role"] !== "user" ? message : withEach(message, {
+    content: (content) =>
+      listOf(content, (block) => {
+        const isContext = isJsonObject(block) && block["type"] === "text" &&
+          typeof block["text"] === "string" && CONTEXT.test(block["text"]);
+        return isContext ? withEach(block, { text: steadied }) : block;
+      }),
+  });
+}
+
+/** A text, or blocks of it. */
+function steadyText(text: unknown): unknown {
+  return Array.isArray(text)
+    ? text.map((block) => withEach(block, { text: steadied }))
+    : steadied(text);
+}
+
+function steadied(text: unknown): unknown {
+  return typeof text === "string" ? text.replace(TODAY, DATE).replace(THIS_MONTH, MONTH) : text;
+}
+
+/** Whom Claude Code says it works for: a JSON text. */
+function steadyUser(user: unknown): unknown {
+  if (typeof user !== "string") return user;
+  const value: unknown = JSON.parse(user);
+  return JSON.stringify(withEach(value, { device_id: () => DEVICE, session_id: () => SESSION }));
+}
+
+/** An object with other values for some of the keys that it has. */
+function withEach(value: unknown, changes: Readonly<Record<string, (value: unknown) => unknown>>) {
+  if (!isJsonObject(value)) return value;
+  const changed = { ...value };
+  for (const [key, change] of Object.entries(changes)) {
+    if (Object.hasOwn(changed, key)) changed[key] = change(changed[key]);
+  }
+  return changed;
+}
+
+function listOf(value: unknown, change: (item: unknown) => unknown): unknown {
+  return Array.isArray(value) ? value.map(change) : value;
+}

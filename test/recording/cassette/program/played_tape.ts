@@ -1,0 +1,100 @@
+import { play } from "../../../../src/recording/cassette/program/play_program.ts";
+import {
+  type PlayEffect,
+  type PlayInput,
+  startPlay,
+} from "../../../../src/recording/cassette/program/play_state.ts";
+import {
+  type ProgramOptions,
+  recordedProgram,
+} from "../../../../src/recording/cassette/program/recorded_program.ts";
+import type { TapeEntry } from "../../../../src/recording/cassette/cassette.ts";
+import type { AnyFrame } from "../../../../src/claude/wire/any_frame.ts";
+
+/** What the caller wrote, on a tape. */
+export function wrote(value: unknown, { at = 0 } = {}): TapeEntry {
+  return { at, dir: "write", data: `${JSON.stringify(value)}\n` };
+}
+
+/** What it read. */
+export function read(frame: AnyFrame, { at = 0 } = {}): TapeEntry {
+  return { at, dir: "read", frame };
+}
+
+/** A message of the caller's. */
+export function user(content: unknown, more: Readonly<Record<string, unknown>> = {}) {
+  return { type: "user", message: { role: "user", content }, ...more };
+}
+
+/** A request of the caller's, or a question of the program's. */
+export function request(id: string, body: Readonly<Record<string, unknown>>): AnyFrame {
+  return { type: "control_request", request_id: id, request: body };
+}
+
+/** The answer to one. */
+export function answer(id: string, response: unknown = {}): AnyFrame {
+  return { type: "control_response", response: { subtype: "success", request_id: id, response } };
+}
+
+/** An answer of the model's. */
+export function says(text: string): AnyFrame {
+  return { type: "assistant", message: { content: [{ type: "text", text }] }, session_id: SESSION };
+}
+
+/** The beginning and the end of a turn. */
+export const INIT: AnyFrame = { type: "system", subtype: "init", session_id: "" };
+export const RESULT: AnyFrame = { type: "result", subtype: "success", is_error: false };
+
+/** The session of these tapes. */
+export const SESSION = "0e8f2c1a-1111-4222-8333-444455556666";
+
+/** What became of a play. */
+export interface PlayedTape {
+  readonly said: readonly AnyFrame[];
+  /** What was said by the time that each input had been heard, counted. */
+  readonly counts: readonly number[];
+  readonly divergences: readonly string[];
+  readonly uncompared: readonly string[];
+  readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
+}
+
+/** Plays a tape to a caller that writes these values, a line each; then it ends its input, or waits for too long. */
+export function playedTape(
+  tape: readonly TapeEntry[],
+  written: readonly unknown[],
+  { last = "closed", stops = false, sessionId, ...options }: Partial<ProgramOptions> & {
+    readonly last?: "closed" | "impatient" | "nothing";
+    /** Whether it ends the program by a signal, after all that. */
+    readonly stops?: boolean;
+    readonly sessionId?: string;
+  } = {},
+): PlayedTape {
+  const program = recordedProgram(tape, { mode: "verify", path: "tape.jsonl", ...options });
+  const inputs: readonly PlayInput[] = [
+    { type: "start" },
+    ...written.map((value) => ({
+      type: "line" as const,
+      line: typeof value === "string" ? value : JSON.stringify(value),
+    })),
+    ...(last === "nothing" ? [] : [{ type: last }]),
+    ...(stops ? [{ type: "stopped" } as const] : []),
+  ];
+  let state = startPlay(program, sessionId === undefined ? {} : { sessionId });
+  const effects: PlayEffect[] = [];
+  const counts: number[] = [];
+  for (const input of inputs) {
+    const played = play(state, input);
+    state = played.state;
+    for (const effect of played.effects) effects.push(effect);
+    const said = played.effects.filter(({ type }) => type === "say").length;
+    counts.push((counts.at(-1) ?? 0) + said);
+  }
+  const end = effects.find((effect) => effect.type === "end");
+  return {
+    said: effects.flatMap((effect) => effect.type === "say" ? [effect.frame] : []),
+    counts,
+    uncompared: effects.flatMap((effect) => effect.type === "uncompared" ? [effect.what] : []),
+    divergences: effects.flatMap((effect) => effect.type === "divergence" ? [effect.what] : []),
+    ...(end === undefined ? {} : { end }),
+  };
+}

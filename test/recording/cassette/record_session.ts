@@ -1,0 +1,50 @@
+import { collectCassette } from "../../../fixtures/collected_cassette.ts";
+import type { Cassette } from "../../../src/recording/cassette/cassette.ts";
+import {
+  createRecording,
+  type RecordingRedactor,
+} from "../../../src/recording/cassette/record/create_recording.ts";
+import { fold } from "../../../src/conversation/output/advance.ts";
+import type { Input } from "../../../src/conversation/control/input.ts";
+import type { Prompt } from "../../../src/conversation/control/message.ts";
+import type { SessionOptions } from "../../../src/conversation/control/session_options.ts";
+import type { Frame } from "../../../src/claude/wire/frame.ts";
+import { conversationOptions } from "../../conversation/output/conversation_options.ts";
+import { onlyMessage } from "../../conversation/control/only_message.ts";
+
+/** The cassette of a session that is given these inputs, as a run would record it. */
+export function recordSession(
+  inputs: readonly Input[],
+  options: {
+    readonly session?: Partial<SessionOptions>;
+    readonly shellOutput?: "joined";
+    readonly message?: Partial<Prompt>;
+    readonly redactor?: RecordingRedactor;
+    /** Further frames, as if they had been said at the end. */
+    readonly frames?: readonly Frame[];
+  } = {},
+): Cassette {
+  const usual = conversationOptions(options.session);
+  const { shellOutput } = options;
+  const conversation = {
+    ...usual,
+    frames: { ...usual.frames, ...(shellOutput === undefined ? {} : { shellOutput }) },
+  };
+  const collected = collectCassette();
+  const recording = createRecording({
+    conversation,
+    output: { format: "stream-json", verbose: true },
+    term: "xterm-256color",
+    redactor: options.redactor ?? { text: (text) => text, openFrom: () => Infinity },
+    sink: collected.sink,
+  });
+  fold(conversation, [...onlyMessage(options.message), ...inputs], {
+    onInput: recording.input,
+    onEffect: recording.effect,
+  });
+  for (const frame of options.frames ?? []) recording.effect({ type: "frame", frame });
+  recording.end();
+  const cassette = collected.cassette();
+  if (cassette === undefined) throw new Error("Nothing was recorded");
+  return cassette;
+}

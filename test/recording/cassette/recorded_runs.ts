@@ -1,0 +1,33 @@
+import type { Cassette } from "../../../src/recording/cassette/cassette.ts";
+import { readCassette } from "./read_cassette.ts";
+
+const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).pathname;
+
+/** A recorded run of the real Claude Code. */
+export interface RecordedRun {
+  /** Its version and what it is, such as `2.1.332/tools`. */
+  readonly name: string;
+  readonly folder: string;
+  readonly cassette: Cassette;
+}
+
+/** All of them, in the order of their names. */
+export const RECORDED_RUNS: readonly RecordedRun[] = foldersIn(RUNS).flatMap((version) =>
+  foldersIn(`${RUNS}${version}`).map((run) => {
+    const name = `${version}/${run}`;
+    const folder = `${RUNS}${name}`;
+    let read: Cassette | undefined;
+    return {
+      name,
+      folder,
+      // Most tests look at a few of them.
+      get cassette(): Cassette {
+        return read ??= readCassette(folder);
+      },
+    };
+  })
+);
+
+function foldersIn(folder: string): readonly string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
