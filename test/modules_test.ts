@@ -65,8 +65,8 @@ Deno.test("one function writes to stderr", () => {
     )
   );
   assertEquals(writers.toSorted(), [
+    "src/cli/bisect/bisect.ts",
     "src/cli/report/outlets.ts",
-    "src/cli/watch/show_steps.ts",
     "src/cli/watch/watch_run.ts",
   ]);
 });

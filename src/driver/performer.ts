@@ -1,5 +1,3 @@
-import { placeImage } from "./effects/place_image.ts";
-import { Deadlines } from "./deadlines.ts";
 import type { Resources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
 import type { Child } from "./start_child.ts";
@@ -11,6 +9,40 @@ import {
 } from "../sandbox/processes/run_processes.ts";
 import { TASK_OUTPUT } from "../conversation/protocol/requests/task_output.ts";
 import type { ControlRequest } from "../claude/wire/control.ts";
+import type { DeadlineName } from "../conversation/control/deadline_names.ts";
+import { parentOf } from "../sandbox/paths.ts";
+
+/** The deadlines that the machines have set, in milliseconds on the clock of their inputs. */
+export class Deadlines {
+  readonly #due = new Map<DeadlineName, number>();
+
+  /** Sets one, in the place of the one of that name, or takes it back. */
+  set(name: DeadlineName, due: number | undefined): void {
+    if (due === undefined) this.#due.delete(name);
+    else this.#due.set(name, due);
+  }
+
+  /** Puts all of them off but that of the run. */
+  postpone(byMs: number): void {
+    for (const [name, due] of this.#due) {
+      if (name !== "timeout") this.#due.set(name, due + byMs);
+    }
+  }
+
+  /** When the next one is due; infinity for none. */
+  get next(): number {
+    return Math.min(...this.#due.values());
+  }
+
+  /** Takes those that are due; one that is set or taken back meanwhile is not among them. */
+  *take(now: () => number): Generator<DeadlineName> {
+    for (const [name, due] of [...this.#due]) {
+      if (due > now() || this.#due.get(name) !== due) continue;
+      this.#due.delete(name);
+      yield name;
+    }
+  }
+}
 
 /** What effects are carried out on. */
 export interface PerformerOptions
@@ -149,5 +181,20 @@ export class Performer {
 
   #noteTools(): void {
     this.#tree = findRunProcesses(this.#options.child.marks, this.#tree);
+  }
+}
+
+/**
+ * Puts an image, as base64, into a new file of the run's own. Where that cannot be done, as on a full disk, there is none:
+ * its path is then pasted in vain, which the session notices.
+ */
+function placeImage(
+  { path, data }: { readonly path: string; readonly data: string },
+): void {
+  try {
+    Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
+    Deno.writeFileSync(path, Uint8Array.fromBase64(data), { createNew: true, mode: 0o600 });
+  } catch {
+    // See above.
   }
 }

@@ -1,19 +1,26 @@
-import { exitOf, hearRest, mayBeMeantForAll, remainsOf, toldLog } from "./child_end.ts";
 import { Performer } from "./performer.ts";
-import { openResources } from "./resources.ts";
+import { openResources, type Resources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
 import type { McpBridge } from "./inputs/mcp_bridge.ts";
 import { runningShells } from "./inputs/shells/running_shells.ts";
 import { taskOutput } from "./inputs/shells/task_output.ts";
-import { waitOnce } from "./wait_once.ts";
 import { advance, startConversation } from "../conversation/output/advance.ts";
 import { costNote } from "../conversation/output/turns/conversation_usage.ts";
 import type { ConversationState, EndEffect } from "../conversation/output/conversation.ts";
-import type { Input, Untimed } from "../conversation/control/input.ts";
+import type { ChildRemains, Exit, Input, Untimed } from "../conversation/control/input.ts";
 import type { Screen } from "../conversation/terminal/screen.ts";
 import { tickMs } from "../conversation/control/turn/waits.ts";
 import { asText, isJsonObject, type JsonObject } from "../json_object.ts";
 import { OUTPUT_SERVER } from "../claude/transcript/structured_output.ts";
+import type { waitFor } from "../../ffi/processes/process.ts";
+import { signalName } from "../../ffi/processes/signals.ts";
+import { claudeVersion } from "../claude/program/claude_version.ts";
+import { readJsonObject } from "../sandbox/read_json_object.ts";
+import { costOfClaudeJson } from "../claude/transcript/turn/cost.ts";
+import { STOP_SIGNALS } from "../claude/wire/stop_signal.ts";
+import type { Outlet } from "../../ffi/descriptors/outlet.ts";
+import type { Ready } from "../../ffi/descriptors/poll.ts";
+import type { Caller } from "./inputs/caller/caller.ts";
 
 /** How a session went. */
 export interface SessionRun {
@@ -207,4 +214,158 @@ function outputProblems(
   return isAnswer && output !== undefined
     ? { problems: output.problemsOf(params["arguments"] ?? {}) }
     : {};
+}
+
+/** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
+const MEANT_FOR_ALL: readonly number[] = Object.values(STOP_SIGNALS);
+const SIGNALLED_MS = 200;
+
+/** Takes what is heard. */
+interface Hearing {
+  /** The time, in milliseconds on the clock of inputs. */
+  readonly now: () => number;
+  readonly tell: (news: Iterable<Untimed<Input>> | undefined) => void;
+  readonly onBytes: (bytes: Uint8Array<ArrayBuffer>) => void;
+  /** Tells what the API has streamed. */
+  readonly readStream: () => void;
+}
+
+/** Hears everything that a child which is gone has said before its end. */
+async function hearRest(
+  options: RunSessionOptions,
+  resources: Resources,
+  { now, tell, onBytes, readStream }: Hearing,
+): Promise<void> {
+  const { child, outlets = [] } = options;
+  const { terminal, written, shells } = resources;
+  terminal.readRest(onBytes);
+  tell(written.heard());
+  const look = { at: now(), child: child.pid };
+  tell(shells?.readAll(look));
+  readStream();
+  // Whoever takes the frames slowly is waited for, but not who takes none.
+  let isTaken = true;
+  for (tell(written.read()); written.isBehind; tell(written.readTranscript())) {
+    if (isTaken) isTaken = await waitForReaders(outlets, resources);
+  }
+  tell(shells?.readAll(look));
+  tell(toldLog(options));
+}
+
+/** What the child's debug log tells, where that is to be told. */
+export function toldLog({ toldLines }: RunSessionOptions): readonly Untimed<Input>[] {
+  return toldLines?.().map((line) => ({ type: "log", line })) ?? [];
+}
+
+/** How a child has ended. */
+function exitOf(waited: NonNullable<ReturnType<typeof waitFor>>): Exit {
+  return waited.kind === "exited" ? waited : { ...waited, name: signalName(waited.signal) };
+}
+
+/** Whether the signal that has ended a child may have been sent to this program too, which by then has heard it. */
+async function mayBeMeantForAll(exit: Exit): Promise<boolean> {
+  if (exit.kind !== "signaled" || !MEANT_FOR_ALL.includes(exit.signal)) return false;
+  await new Promise((heard) => setTimeout(heard, SIGNALLED_MS));
+  return true;
+}
+
+/** What a child has left; its executable is asked for its version only where no transcript names it. */
+async function remainsOf(
+  { sandbox, sessionId, binary, env, cwd }: RunSessionOptions,
+  told: string | undefined,
+): Promise<ChildRemains> {
+  const cost = costOfClaudeJson(
+    readJsonObject(`${sandbox.configDir}/.claude.json`),
+    sessionId,
+  );
+  const version = told === undefined
+    ? await claudeVersion(binary, env, { cwd }).catch(() => undefined)
+    : undefined;
+  return {
+    ...(cost === undefined ? {} : { cost }),
+    ...(version === undefined ? {} : { version }),
+  };
+}
+
+/** How often a shell is looked at that is about to wait for it, in milliseconds. */
+const AWAITED_MS = 2;
+/** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
+const STOPPED_MS = 2000;
+/** Most bytes owed to whoever reads the output while more of what shells write is taken up. */
+const MOST_OWED = 1024 * 1024;
+/** How long nobody may take frames before a run that has ended goes on without waiting for it, in milliseconds. */
+const TAKEN_MS = 1000;
+
+/** What a wait has found. */
+interface Waited {
+  /** When it began, in milliseconds on the clock of inputs. */
+  readonly polledAt: number;
+  readonly ready: readonly Ready[];
+  /** The outlets that owed something. */
+  readonly owing: readonly Outlet[];
+  /** Whether so much is owed that what shells write stays where it is. */
+  readonly isPaused: boolean;
+  /** Whether something was left to read, or is about to wait for being looked at. */
+  readonly isBehind: boolean;
+  readonly isAwaited: boolean;
+  /** For how long this program was stopped, if it was. */
+  readonly stoppedMs?: number;
+}
+
+/** Until when is waited at most, on the clock of inputs, and for whom. */
+interface WaitOptions {
+  readonly until: number;
+  readonly caller: Caller | undefined;
+  readonly now: () => number;
+}
+
+/** Waits until there is something to hear or to write, or until it is time for something else. */
+async function waitOnce(
+  { child, outlets = [], signals }: RunSessionOptions,
+  { poller, terminal, written, rendezvous, bridges, shells }: Resources,
+  { until, caller, now }: WaitOptions,
+): Promise<Waited> {
+  const polledAt = now();
+  const owing = outlets.filter(({ pending }) => pending > 0);
+  const isPaused = owing.some(({ pending }) => pending > MOST_OWED);
+  const isBehind = (written.isBehind || shells?.hasMore === true) && !isPaused;
+  const isAwaited = shells?.isAwaited === true && !isPaused;
+  const waitMs = Math.max(0, Math.ceil(until - polledAt));
+  const ready = await poller.wait(
+    [
+      { fd: child.hooks.fd, read: true },
+      ...(child.exited ? [] : [{ fd: child.pidfd, read: true }]),
+      ...terminal.interests,
+      ...written.interests,
+      ...rendezvous?.interests ?? [],
+      ...bridges.flatMap(({ interests }) => interests),
+      ...caller?.interests ?? [],
+      ...isPaused ? [] : shells?.interests ?? [],
+      ...owing.map(({ fd }) => ({ fd, write: true })),
+    ],
+    isBehind ? 0 : isAwaited ? Math.min(waitMs, AWAITED_MS) : waitMs,
+  );
+  if (signals.paused !== undefined) await signals.paused;
+  const lateMs = now() - Math.max(until, polledAt);
+  return {
+    polledAt,
+    ready,
+    owing,
+    isPaused,
+    isBehind,
+    isAwaited,
+    ...(lateMs > STOPPED_MS ? { stoppedMs: lateMs } : {}),
+  };
+}
+
+/** Waits until those take what they are owed that are owed much: true unless nobody takes anything. */
+async function waitForReaders(
+  outlets: readonly Outlet[],
+  { poller }: Pick<Resources, "poller">,
+): Promise<boolean> {
+  const owing = outlets.filter(({ pending }) => pending > MOST_OWED);
+  if (owing.length === 0) return true;
+  const ready = await poller.wait(owing.map(({ fd }) => ({ fd, write: true })), TAKEN_MS);
+  for (const outlet of owing) outlet.flush();
+  return ready.length > 0;
 }

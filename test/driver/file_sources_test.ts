@@ -1,14 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
 import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import { ChildFolders } from "../../src/driver/inputs/child_folders.ts";
+import {
+  ChildFolders,
+  type HookNews,
+  StatusSource,
+  TranscriptSource,
+  WrittenSource,
+} from "../../src/driver/inputs/written_source.ts";
 import { McpSource } from "../../src/driver/inputs/mcp_source.ts";
 import { runningShells } from "../../src/driver/inputs/shells/running_shells.ts";
 import { taskOutput } from "../../src/driver/inputs/shells/task_output.ts";
-import { StatusSource } from "../../src/driver/inputs/status_source.ts";
 import { SubagentSource } from "../../src/driver/inputs/subagent_source.ts";
-import { TranscriptSource } from "../../src/driver/inputs/transcript_source.ts";
-import { type HookNews, WrittenSource } from "../../src/driver/inputs/written_source.ts";
 
 /** Runs a test with a new folder, and removes the folder. */
 function testIn(name: string, test: (folder: string) => void | Promise<void>): void {

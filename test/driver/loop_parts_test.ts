@@ -2,10 +2,10 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { writeFd } from "../../ffi/descriptors/fd.ts";
 import { Pipe } from "../../ffi/descriptors/pipe.ts";
-import { Deadlines } from "../../src/driver/deadlines.ts";
+import { Deadlines } from "../../src/driver/performer.ts";
 import { renderScreen } from "../../src/driver/effects/render_screen.ts";
 import { CallerSource } from "../../src/driver/inputs/caller/caller_source.ts";
-import { TerminalRing } from "../../src/driver/inputs/terminal_ring.ts";
+import { TerminalRing } from "../../src/driver/child_terminal.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 
 Deno.test("a due deadline is taken, and only idle is postponed", () => {

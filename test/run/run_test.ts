@@ -7,7 +7,7 @@ import type { Report } from "../../src/conversation/output/result/report.ts";
 import { readExchanges } from "../../src/recording/relay/exchanges/exchange_folder.ts";
 import { startApiRelay } from "../../src/run/api_relay.ts";
 import { awaitReaders } from "../../src/run/await_readers.ts";
-import { heardLines } from "../../src/run/conversation/heard_lines.ts";
+import { heardLines } from "../../src/run/conversation/told_turns.ts";
 import { orderPastLimit, resetOf, waitUntil } from "../../src/run/past_limit.ts";
 import type { RunOrder } from "../../src/run/plan/run_order.ts";
 import { StoppedError } from "../../src/run/stopped_error.ts";

@@ -1,7 +1,8 @@
-import { wordsOf } from "../versions/profile_index.ts";
-import { settingsTableOf } from "../versions/settings_table.ts";
+import index from "../versions/settings_index.json" with { type: "json" };
+import { factFor, type Since, sinceOf, wordsOf } from "../versions/profile_index.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { guardFaults, typeOf } from "./hook_faults.ts";
+import type { VersionProfile } from "../versions/profile.ts";
 
 /** Something in settings that Claude Code does not take. */
 export interface SettingsFault {
@@ -152,4 +153,27 @@ function expectationOf(text: string): Expectation {
     types: [...(natural === undefined ? [] : [natural]), ...(also?.split(" ") ?? [])],
     choices: [...choices.matchAll(/"([^"]*)"/gu)].map(([, choice = ""]) => choice),
   };
+}
+
+/** The keys of settings by the message that Claude Code prints for a wrong value, and by the version that has them first. */
+type SettingsIndex = Readonly<Record<string, Since<string>>>;
+
+const INDEX: SettingsIndex = index;
+
+/** Makes the index of several profiles: each list of keys is there once for the versions that share it. */
+export function settingsIndexOf(profiles: readonly VersionProfile[]): SettingsIndex {
+  const messages = new Set(profiles.flatMap(({ settings }) => Object.keys(settings)));
+  return Object.fromEntries(
+    [...messages].toSorted().map((message) => [
+      message,
+      sinceOf(profiles, ({ settings }) => settings[message] ?? ""),
+    ]),
+  );
+}
+
+/** Returns the settings of a version as its profile has them: paths of keys by the message for a wrong value. */
+function settingsTableOf(version: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(INDEX).map(([message, since]) => [message, factFor(version, since)]),
+  );
 }

@@ -13,13 +13,15 @@ import { CliError } from "../../cli_error.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
-import { print } from "../report/print.ts";
-import { showSteps } from "../watch/show_steps.ts";
-import { type BisectReport, printBisectReport, type TestedVersion } from "./bisect_report.ts";
+import { print, printLines, reportJson, visible } from "../report/print.ts";
 import { examineByCassettes } from "./examine_by_cassettes.ts";
 import { examineByCommand } from "./examine_by_command.ts";
 import { type Difference, type Examiner, SkippedError } from "./examiner.ts";
-import { findBoundary, type Verdict } from "./search.ts";
+import { createRedactor } from "../../recording/redaction/redact.ts";
+import { Outlet } from "../../../ffi/descriptors/outlet.ts";
+import { windowSize } from "../../../ffi/terminal/pty.ts";
+import { isInForeground, RedrawnLine } from "../watch/live_line.ts";
+import { renderStep } from "../watch/render_live_line.ts";
 
 /**
  * Finds the first version of Claude Code that does something differently from a good one, and prints it.
@@ -205,4 +207,155 @@ export function versionsBetween(
   throw new CliError(`Cannot bisect: --good ${good} is not older than --bad ${bad}`, {
     suggestion: "Name a version with --good in which all was well, and a later one with --bad",
   });
+}
+
+/** A version that was examined. */
+interface TestedVersion {
+  readonly version: string;
+  readonly verdict: Verdict;
+  /** Why it was skipped. */
+  readonly why?: string;
+}
+
+/** What came of a bisection. */
+type BisectReport =
+  & {
+    readonly good: string;
+    readonly bad: string;
+    /** How many versions there are from the good one to the bad one. */
+    readonly versions: number;
+    /** Cassettes that were not run again, and why not. */
+    readonly cassettes: Examiner["skipped"];
+    /** In the order in which they were examined. */
+    readonly tested: readonly TestedVersion[];
+  }
+  & ({ readonly found: false } | {
+    readonly found: true;
+    /** The first version that differs. */
+    readonly first: string;
+    readonly lastGood: string;
+    /** Versions between these two that could not be examined: each may be the first one. */
+    readonly undecided: readonly string[];
+    /** What the first version does differently from the good one. */
+    readonly differences: readonly Difference[];
+  });
+
+/** Prints the report for a person, or as one JSON object. */
+function printBisectReport(
+  report: BisectReport,
+  { json, env }: { readonly json: boolean; readonly env: Environment },
+): void {
+  const { text: redact } = createRedactor({ env });
+  printLines(redact(`${json ? reportJson(report) : visible(bisectText(report))}\n`));
+}
+
+/** The report in lines for a person. */
+function bisectText(report: BisectReport): string {
+  const { good, bad, versions, cassettes, tested } = report;
+  const judged = tested.filter(({ verdict }) => verdict !== "skipped")
+    .map(({ version, verdict }) => `${version} ${verdict}`);
+  return [
+    ...(report.found ? foundLines(report) : [`${bad} does the same as ${good}.`]),
+    "",
+    `Examined ${judged.length} of ${versions} versions: ${judged.join(", ")}`,
+    ...tested.flatMap(({ version, why }) =>
+      why === undefined ? [] : [`Skipped ${version}: ${why}`]
+    ),
+    ...cassettes.map(({ path, why }) => `Skipped ${path}: ${why}`),
+  ].join("\n");
+}
+
+function foundLines(
+  { first, lastGood, undecided, differences }: Extract<BisectReport, { readonly found: true }>,
+): readonly string[] {
+  return [
+    undecided.length === 0
+      ? `${first} is the first version that differs, ${lastGood} the last good one.`
+      : `${first} differs, ${lastGood} is the last good one. In between, ${
+        undecided.join(" and ")
+      } could not be examined.`,
+    ...differences.map(({ cassette, where, what }) =>
+      `  ${[...(cassette === undefined ? [] : [cassette]), where, what].join(": ")}`
+    ),
+  ];
+}
+
+/** What a test of a version has found; "skipped" if it could not be tested. */
+export type Verdict = "good" | "bad" | "skipped";
+
+/** Where versions become bad, by their indexes. */
+interface Boundary {
+  readonly lastGood: number;
+  readonly firstBad: number;
+  /** The versions between these two, none of which could be tested. */
+  readonly undecided: readonly number[];
+}
+
+/**
+ * Finds where versions become bad, by a binary search. Where they become bad and good again several times, it finds one of
+ * the places where a good version is followed by a bad one.
+ *
+ * @param count how many versions there are; the first one is good and the last one is bad
+ * @param test tests a version, each at most once
+ */
+export async function findBoundary(
+  count: number,
+  test: (index: number) => Promise<Verdict>,
+): Promise<Boundary> {
+  let [lastGood, firstBad] = [0, count - 1];
+  const skipped = new Set<number>();
+  for (;;) {
+    const between = Array.from({ length: firstBad - lastGood - 1 }, (_, at) => lastGood + 1 + at);
+    const next = nearest((lastGood + firstBad) / 2, between.filter((each) => !skipped.has(each)));
+    if (next === undefined) return { lastGood, firstBad, undecided: between };
+    const verdict = await test(next);
+    if (verdict === "good") lastGood = next;
+    else if (verdict === "bad") firstBad = next;
+    else skipped.add(next);
+  }
+}
+
+function nearest(middle: number, numbers: readonly number[]): number | undefined {
+  return numbers.toSorted((one, other) => Math.abs(one - middle) - Math.abs(other - middle))[0];
+}
+
+/** The fd of this program's stderr. */
+const STDERR = 2;
+
+/** The steps of a command that takes long, on the terminal that stderr is. */
+interface ShownSteps extends Disposable {
+  /** Shows another step, and for how long it has been going on. */
+  readonly begin: (step: string) => void;
+}
+
+/**
+ * Shows which step a command is at, in one line on stderr that is redrawn in place until it is disposed. Without a terminal
+ * nothing is shown.
+ */
+function showSteps(env: Readonly<Record<string, string | undefined>>): ShownSteps {
+  const { TERM } = env;
+  if (!Deno.stderr.isTerminal() || TERM === undefined || TERM === "dumb") {
+    return { begin: () => {}, [Symbol.dispose]: () => {} };
+  }
+  let [step, since] = ["", 0];
+  const stack = new DisposableStack();
+  const line = stack.use(
+    new RedrawnLine({
+      output: stack.use(new Outlet(STDERR)),
+      isOurs: () => isInForeground(),
+      render: () =>
+        renderStep(step, {
+          columns: windowSize(STDERR)?.cols ?? 80,
+          elapsedMs: performance.now() - since,
+          color: !env["NO_COLOR"],
+        }),
+    }),
+  );
+  return {
+    begin: (next) => {
+      [step, since] = [next, performance.now()];
+      line.draw();
+    },
+    [Symbol.dispose]: () => stack.dispose(),
+  };
 }

@@ -8,8 +8,8 @@ import {
   type RecordedTurns,
   recordedTurns,
 } from "../../recording/cassette/turns/recorded_turns.ts";
-import type { ForkOrigin } from "../../recording/cassette/cassette_meta.ts";
-import type { TakenFlags } from "../../recording/cassette/recorded_flags.ts";
+import type { CassetteMeta, ForkOrigin } from "../../recording/cassette/cassette_meta.ts";
+import { flagsToTakeOver, type TakenFlags } from "../../recording/cassette/recorded_flags.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
@@ -17,11 +17,14 @@ import { Outlets } from "../report/outlets.ts";
 import { delivered } from "../report/delivered.ts";
 import { converseAloud } from "../run/converse_aloud.ts";
 import { ownInvocation } from "../run/invocation.ts";
-import { forkRequest } from "./fork_request.ts";
-import { promptLines } from "./prompt_lines.ts";
 import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { createOutputWriter } from "../../claude/wire/output_writer.ts";
+import { checkPrompt } from "../arguments/check_prompt.ts";
+import type { Message } from "../../conversation/control/message.ts";
+import { messageLine } from "../../claude/wire/caller_line.ts";
+import { parseArguments } from "../arguments/parse_arguments.ts";
+import { tokenize } from "../arguments/tokenize.ts";
 
 /**
  * Goes on for real with a recorded conversation from the end of a turn: with the prompts that were given there, or with
@@ -125,4 +128,95 @@ function sessionOf(recorded: readonly RecordedTurns[]): Pick<ForkOrigin, "sessio
   const [turn] = recorded.flatMap(({ turns }) => turns);
   const id = turn?.result["session_id"];
   return typeof id === "string" ? { session_id: id } : {};
+}
+
+/**
+ * Prompts, typed or recorded, as a program says them.
+ *
+ * @throws {CliError} for one that cannot be sent
+ */
+export function promptLines(
+  prompts: readonly (string | Message)[],
+): readonly ReturnType<typeof messageLine>[] {
+  return prompts.map((prompt, index) => {
+    const content = typeof prompt === "string" ? prompt : prompt.content ?? prompt.text;
+    const line = messageLine(content, { ticket: `${index}` });
+    const problem = line.obstacle === undefined
+      ? typeof content === "string" ? checkPrompt(content) : undefined
+      : new CliError(`Cannot send the recorded prompt: ${line.obstacle}`, {
+        suggestion: "Say something else with --prompt",
+      });
+    if (problem !== undefined) throw problem;
+    return typeof prompt !== "string" && prompt.synthetic ? { ...line, synthetic: true } : line;
+  });
+}
+
+const PROMPT = "a fork says what --prompt says, or what was recorded";
+const SESSION = "a fork goes on in a session of its own";
+const WHOLE = "a fork prints answers as they are whole";
+
+/** Flags of runs that mean nothing to a fork, and why. */
+const MEANINGLESS: ReadonlyMap<string, string> = new Map([
+  ["--input-file", PROMPT],
+  ["--input-format", PROMPT],
+  ["--jsonl", PROMPT],
+  ["--one-session", PROMPT],
+  ["--replay-user-messages", PROMPT],
+  ["--inject", PROMPT],
+  ["--permission-prompt-tool", "nobody is there who could be asked"],
+  ["--resume", SESSION],
+  ["--continue", SESSION],
+  ["--fork-session", SESSION],
+  ["--resume-session-at", SESSION],
+  ["--resume-drops-turn", SESSION],
+  ["--session-id", SESSION],
+  ["--rewind-files", SESSION],
+  ["--stream-text", WHOLE],
+  ["--show", WHOLE],
+  ["--wait-for-limit", "a fork is a conversation, which waits for no limit"],
+]);
+
+/** The conversation that a fork asks for, and what became of the flags of the recorded one. */
+interface ForkedRun extends TakenFlags {
+  readonly request: RunRequest;
+}
+
+/**
+ * The conversation that a fork asks for: with the flags of the recorded one that say what the model is told, unless others
+ * are given.
+ *
+ * @param meta what the cassette says of itself
+ * @throws {CliError} for flags that a run refuses as well, and for those that mean nothing to a fork
+ */
+export async function forkRequest(
+  { model, apiCassette, record, flags }: Omit<ForkOptions, "dir" | "at" | "prompts">,
+  meta?: Pick<CassetteMeta, "flags" | "blanked">,
+): Promise<ForkedRun> {
+  const own = { "--model": model, "--api-cassette": apiCassette, "--record": record };
+  const names = tokenize(flags).uses.map(({ flag }) => flag.name);
+  const { taken, left } = flagsToTakeOver(meta?.flags ?? [], {
+    given: new Set([...names, ...(model === undefined ? [] : ["--model"])]),
+    blanked: meta?.blanked ?? [],
+  });
+  const args = [
+    ...taken,
+    ...Object.entries(own).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${value}`]
+    ),
+    ...flags,
+  ];
+  const command = await parseArguments(args, { meaningless: MEANINGLESS });
+  if (command.kind !== "run") {
+    throw new CliError(`Cannot start a fork: the flags behind "--" ask for ${command.kind}`, {
+      suggestion: "Give it flags of a run only",
+    });
+  }
+  const { promptArgument, ignoredArguments: [ignored] } = command.request;
+  const operand = promptArgument ?? ignored;
+  if (operand !== undefined) {
+    throw new CliError(`Cannot start a fork: ${JSON.stringify(operand)} is no flag`, {
+      suggestion: "Say it with --prompt, ahead of the folder",
+    });
+  }
+  return { request: command.request, taken, left };
 }

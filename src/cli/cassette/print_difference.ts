@@ -3,10 +3,12 @@ import { openRecorded } from "../../recording/cassette/read/open_recorded.ts";
 import {
   compareConversations,
   type ConversationComparison,
+  type Parting,
 } from "../../recording/cassette/turns/compare_conversations.ts";
 import {
   conversationSteps,
   type RecordedStep,
+  type StepContent,
   stepsOnTape,
 } from "../../recording/cassette/turns/conversation_steps.ts";
 import {
@@ -15,7 +17,8 @@ import {
 } from "../../recording/cassette/turns/recorded_turns.ts";
 import { print, printLines, reportJson } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
-import { conversationDifference } from "./conversation_difference.ts";
+import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { count } from "../report/count.ts";
 
 const BY_TAPE = "Compared by their tapes, on which the prompt of a run of one prompt is not";
 
@@ -56,4 +59,67 @@ function tapeStepsOf(folder: string): readonly RecordedStep[] {
   throw new CliError(`Cannot compare ${folder}: some of its recordings have no tape.jsonl`, {
     suggestion: "Restore the file from a copy, or the child.cast of the other one",
   });
+}
+
+/** Most characters of a step that are told. */
+const MOST = 200;
+
+/** What is told of either conversation. */
+type Sides = readonly [one: string, other: string];
+
+/**
+ * Where two conversations part, in words.
+ *
+ * @param names what they are called
+ */
+export function conversationDifference(
+  { common, turns, models, parting }: ConversationComparison,
+  names: Sides,
+): string {
+  const shared = `${count(common.turns, "turn")} and ${count(common.steps, "step")}`;
+  const both = (sides: Sides) => sides.map((side, index) => `  ${names[index]}: ${side}`);
+  const spoken = models.map((each) => each.join(", ") || "none") as [string, string];
+  const lines = parting === undefined ? [`Both conversations are the same, for ${shared}`] : [
+    `The conversations are the same for ${shared}, and part in turn ${parting.turn}${
+      placeOf(parting)
+    }:`,
+    ...both(sidesOf(parting)),
+    `Turns in all: ${turns.join(" and ")}`,
+  ];
+  const spokenBy = ["Their models, which do not count:", ...both(spoken)];
+  return [...lines, ...(spoken[0] === spoken[1] ? [] : spokenBy)]
+    .map((line) => nameUnseen(line)).join("\n");
+}
+
+/** At what, where both have a step of the same kind. */
+function placeOf({ one, other, difference }: Parting): string {
+  if (one === undefined || one.kind !== other?.kind) return "";
+  const { pointer = "" } = difference ?? {};
+  return `, at ${NAMES[one.kind]}${pointer === "" ? "" : ` (${pointer})`}`;
+}
+
+const NAMES: Readonly<Record<StepContent["kind"], string>> = {
+  prompt: "a prompt",
+  thinking: "what is thought",
+  answer: "an answer",
+  call: "a call of a tool",
+  result: "the result of a tool",
+  interrupt: "an interrupt",
+  compaction: "a compaction",
+  block: "a block of an answer",
+};
+
+/** What either has there: what differs of steps of one kind, else the steps. */
+function sidesOf({ one, other, difference }: Parting): Sides {
+  return one !== undefined && one.kind === other?.kind && difference !== undefined
+    ? [difference.one ?? "nothing", difference.other ?? "nothing"]
+    : [told(one), told(other)];
+}
+
+function told(step: StepContent | undefined): string {
+  if (step === undefined) return "is over";
+  const { kind, ...rest } = step;
+  const text = JSON.stringify(rest);
+  const shown = text === "{}" ? "" : `, ${text.slice(0, MOST)}${text.length > MOST ? "…" : ""}`;
+  return `${NAMES[kind]}${shown}`;
 }

@@ -11,13 +11,16 @@ import { ownTraces } from "../../recording/redaction/own_traces.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
-import { print } from "../report/print.ts";
+import { print, unwritable } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { denoPromptIo } from "../run/deno_prompt_io.ts";
-import { createSpeaker } from "./create_speaker.ts";
-import { linesOfStdin } from "./lines_of_stdin.ts";
 import { playToCaller } from "./play_to_caller.ts";
-import { type ProgramFlags, programFlags } from "./program_flags.ts";
+import type { AnyFrame } from "../../claude/wire/any_frame.ts";
+import type { Frame } from "../../claude/wire/frame.ts";
+import { createOutputWriter, type OutputFormat } from "../../claude/wire/output_writer.ts";
+import { tokenize } from "../arguments/tokenize.ts";
+import { createLineSplitter } from "../../claude/transcript/files/line_splitter.ts";
+import { LONGEST_LINE } from "../../claude/transcript/files/longest_line.ts";
 
 /** How a recorded program is played. */
 export interface ProgramReplay {
@@ -158,4 +161,188 @@ function writeReport(path: string | undefined, text: string): void {
 
 function tell(problem: { readonly message: string }): void {
   print(Deno.stderr, problemText(problem));
+}
+
+/** What says the frames of a recorded program on stdout. */
+interface Speaker {
+  /** Says one; it is kept until the next flush. */
+  readonly say: (frame: AnyFrame) => void;
+  /** Says what its format keeps for the end. */
+  readonly end: () => void;
+  /** How much text is kept. */
+  readonly kept: () => number;
+  /** Writes what is kept; false when nobody reads any more. */
+  readonly flush: () => Promise<boolean>;
+}
+
+/** How long a stdout that takes nothing now is left alone, in milliseconds. */
+const RETRY_MS = 5;
+
+/** Says frames in the format that the caller has asked for, at the pace at which they are read. */
+function createSpeaker({ format, verbose }: ProgramFlags): Speaker {
+  let text = "";
+  const writer = createOutputWriter(format, { verbose, write: (more) => text += more });
+  return {
+    say: (frame) => {
+      try {
+        // Whatever is on a tape was a frame of a run.
+        writer.frame(frame as Frame);
+      } catch (cause) {
+        throw new CliError(`Cannot print the frame ${frame.type} of the tape: it is damaged`, {
+          suggestion: "Record the run again with --record, or restore the file from a copy",
+          cause,
+        });
+      }
+    },
+    end: writer.end,
+    kept: () => text.length,
+    flush: async () => {
+      const bytes = new TextEncoder().encode(text);
+      text = "";
+      return await writeAll(bytes);
+    },
+  };
+}
+
+async function writeAll(bytes: Uint8Array): Promise<boolean> {
+  for (let rest = bytes; rest.length > 0;) {
+    try {
+      rest = rest.subarray(await Deno.stdout.write(rest));
+    } catch (error) {
+      if (error instanceof Deno.errors.BrokenPipe) return false;
+      if (!(error instanceof Deno.errors.WouldBlock)) throw unwritable(error);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+  return true;
+}
+
+/** What a recorded program makes of its command line. */
+interface ProgramFlags {
+  /** Whether it is to say its version and nothing else. */
+  readonly version: boolean;
+  /** Whether its caller writes lines of stream-json; otherwise a prompt. */
+  readonly isConversation: boolean;
+  readonly format: OutputFormat;
+  readonly verbose: boolean;
+  readonly promptArgument?: string;
+  readonly inputFile?: string;
+  /** The session that the run has, where its caller decides that. */
+  readonly sessionId?: string;
+}
+
+/**
+ * Reads the command line that a caller gives `claude`, as far as a replay heeds it. Flags that this program does not know
+ * or would refuse were given to the recorded one, and change nothing.
+ */
+function programFlags(args: readonly string[]): ProgramFlags {
+  const { uses, operands: [promptArgument], information } = tokenize(args);
+  const valueOf = (name: string) => uses.findLast(({ flag }) => flag.name === name)?.value;
+  const has = (name: string) => uses.some(({ flag }) => flag.name === name);
+  const isConversation = valueOf("--input-format") === "stream-json";
+  const format = valueOf("--output-format");
+  const resumed = has("--fork-session") ? undefined : valueOf("--resume");
+  const inputFile = valueOf("--input-file");
+  const sessionId = valueOf("--session-id") ?? resumed;
+  return {
+    version: information === "version" || information === "short version",
+    isConversation,
+    format: isConversation || format === "stream-json"
+      ? "stream-json"
+      : format === "json"
+      ? format
+      : "text",
+    verbose: has("--verbose"),
+    ...(promptArgument === undefined ? {} : { promptArgument }),
+    ...(inputFile === undefined ? {} : { inputFile }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+  };
+}
+
+/** Text that is kept until somebody asks for it, in UTF-16 units; while it is more, nothing is read. */
+const MOST_KEPT = 64 * 1024 * 1024;
+
+/**
+ * The lines of stdin, one a call, and nothing at its end; a last one without its end counts. It is read as fast as it
+ * comes, so that nobody waits who writes before reading, as far as that can be kept.
+ *
+ * @returns what gives the next line, and throws a `CliError` for one that is too long
+ */
+export function linesOfStdin(
+  { readable = Deno.stdin.readable, longest = LONGEST_LINE, mostKept = MOST_KEPT }: {
+    readonly readable?: ReadableStream<Uint8Array>;
+    readonly longest?: number;
+    readonly mostKept?: number;
+  } = {},
+): () => Promise<string | undefined> {
+  const lines = new LineQueue();
+  let isOver = false;
+  let failure: CliError | undefined;
+  let count = 0;
+  let wakeReader = () => {};
+  let wakeCaller = () => {};
+  const read = async () => {
+    const splitter = createLineSplitter();
+    for await (const bytes of readable) {
+      const more = splitter.push(bytes);
+      count += more.length;
+      for (const line of more) lines.add(line);
+      wakeCaller();
+      if (splitter.pending() > longest) throw tooLong(count + 1, longest);
+      while (lines.length > mostKept) await new Promise<void>((resolve) => wakeReader = resolve);
+    }
+    const last = splitter.remainder();
+    if (last !== "") lines.add(last);
+  };
+  read().catch((error) => {
+    // A stdin that cannot be read says nothing more.
+    if (error instanceof CliError) failure = error;
+  }).finally(() => {
+    isOver = true;
+    wakeCaller();
+  });
+  return async () => {
+    for (;;) {
+      const line = lines.take();
+      if (line !== undefined) {
+        wakeReader();
+        return line;
+      }
+      if (failure !== undefined) throw failure;
+      if (isOver) return undefined;
+      await new Promise<void>((resolve) => wakeCaller = resolve);
+    }
+  };
+}
+
+function tooLong(line: number, longest: number): CliError {
+  return new CliError(
+    `Cannot read line ${line} of stdin: it is longer than any run writes, ${longest} bytes and more`,
+    { suggestion: "End each message with a newline, and send what is larger in parts" },
+  );
+}
+
+/** Lines that wait. An array's `shift()` moves all that are left each time. */
+class LineQueue {
+  #lines: string[] = [];
+  #first = 0;
+  /** How much text waits, in UTF-16 units, the ends of lines counted. */
+  length = 0;
+
+  add(line: string): void {
+    this.#lines.push(line);
+    this.length += line.length + 1;
+  }
+
+  take(): string | undefined {
+    const line = this.#lines[this.#first];
+    if (line === undefined) return undefined;
+    this.length -= line.length + 1;
+    this.#first++;
+    if (2 * this.#first > this.#lines.length) {
+      this.#lines = this.#lines.slice(this.#first);
+      this.#first = 0;
+    }
+    return line;
+  }
 }

@@ -1,6 +1,5 @@
 import { CliError } from "../../cli_error.ts";
 import { nameUnseen, unseen } from "../../recording/redaction/name_unseen.ts";
-import { isHeeded, unheeded } from "./github_commands.ts";
 
 const encoder = new TextEncoder();
 
@@ -83,4 +82,17 @@ export function visibleJson(json: string): string {
         (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
       ).join(""),
   );
+}
+
+/** Whether GitHub Actions reads what this program prints, and does what lines of it say. */
+function isHeeded(): boolean {
+  return Deno.env.get("GITHUB_ACTIONS") === "true";
+}
+
+/**
+ * A text of which GitHub Actions takes nothing for a command: `::` at the beginning of a line, behind blanks too, and of an
+ * older kind `##[` anywhere.
+ */
+export function unheeded(text: string): string {
+  return text.replaceAll(/^([^\S\n]*):(?=:)/gmu, "$1: ").replaceAll("##[", "# #[");
 }

@@ -15,7 +15,7 @@ import { killAndReap } from "../../../ffi/processes/process.ts";
 import type { Pty } from "../../../ffi/terminal/pty.ts";
 import { spawn } from "../../../ffi/processes/spawn.ts";
 import { readProcessStat } from "../../sandbox/processes/process_stat.ts";
-import { GUARD_SCRIPT } from "./guard_script.ts";
+import { SIGNALS } from "../../../ffi/processes/signals.ts";
 
 /** Ends what is left of a run when this program is killed; disposing it ends the guard and nothing else. */
 export class Guard implements Disposable {
@@ -66,3 +66,165 @@ export class Guard implements Disposable {
     this.#pipe[Symbol.dispose]();
   }
 }
+
+/** What cannot be ignored (SIGKILL, SIGSTOP), and what a program has no reason to. */
+const LEFT_ALONE: readonly number[] = [
+  SIGNALS.SIGKILL,
+  SIGNALS.SIGSTOP,
+  SIGNALS.SIGCONT,
+  SIGNALS.SIGCHLD,
+];
+/** The real-time signals, from those that glibc keeps for itself on (signal(7)). */
+const REAL_TIME = Array.from({ length: 31 }, (_, index) => 34 + index);
+
+/** Whoever signals all processes of a job means the run, which then ends its guard. */
+const IGNORED = [
+  ...Object.values(SIGNALS).filter((each) => !LEFT_ALONE.includes(each)),
+  ...REAL_TIME,
+];
+
+/**
+ * The guard of a run: a script for any POSIX shell, whose arguments are the child's config dir, that of a headless Claude
+ * Code which is asked about the session, and the session of the program that watches the run.
+ *
+ * It reads until nobody can write to its stdin any more; the last line, if there is one, is the child's pid and start time,
+ * as `12/3456`. Its fd 3 is the child's terminal: once it has seen what descends from the child it closes that, gives the
+ * child 0.6 s to end by the hang-up, which is when it writes the end of its transcript, and stops and kills until nothing of
+ * the run is left. What belongs to the run is what `findRunProcesses` says: a list of processes or sessions holds them as
+ * ` 12/3456 78/9012 `.
+ *
+ * All of it is done by the shell itself, without a process of its own: tools may have used up as many as there may be. That
+ * leaves no way to sleep. A shell's `read` drops the NULs of an environment.
+ */
+export const GUARD_SCRIPT = `
+trap '' ${IGNORED.join(" ")}
+entry=CLAUDE_CONFIG_DIR=$1 twin=CLAUDE_CONFIG_DIR=$2 spared=$3 child=
+tab='\t' newline='
+'
+while read -r line; do child=$line; done
+
+holds() { case $1 in *" $2/"*) ;; *) return 1 ;; esac; }
+read_stat() {
+  line=
+  # A command's name may hold any character; what follows its last parenthesis does not.
+  while IFS= read -r part; do line=$part; done < "/proc/$1/stat"
+  IFS=' '
+  set -- \${line##*) }
+  state=$1 parent=$2 group=$3 session=$4 start=\${20}
+}
+read_uid() {
+  while IFS=$tab read -r name uid _; do
+    if [ "$name" = Uid: ]; then return; fi
+  done < "/proc/$1/status"
+  uid=
+}
+is_marked() {
+  if ! [ -O "/proc/$1/environ" ]; then return 1; fi
+  text=
+  while IFS= read -r part || [ "$part" ]; do text=$text$part$newline part=; done < "/proc/$1/environ"
+  case $text in
+    *"$entry"* | *"$twin"*) read_uid "$1" && [ "$uid" = "$own" ] ;;
+    # For a moment a process that begins a program has no environment.
+    ?*) unmarked="$unmarked$1/$2 "; return 1 ;;
+    *) return 1 ;;
+  esac
+}
+take() {
+  found="$found$1/$5 "
+  if [ "$1" = "$4" ] && ! holds "$sessions" "$1"; then sessions="$sessions$1/$5 "; fi
+}
+spread() {
+  before=
+  until [ "$found$sessions" = "$before" ]; do
+    before=$found$sessions IFS=$newline
+    for line in $table; do
+      IFS=' '
+      set -- $line
+      if holds "$found" "$1"; then continue; fi
+      if holds "$found" "$2" || holds "$sessions" "$4"; then take "$@"; fi
+    done
+  done
+}
+look() {
+  table= found=' ' living=' ' groups= saw_itself=
+  for folder in /proc/[0-9]*; do
+    pid=\${folder#/proc/}
+    read_stat "$pid"
+    if [ "$pid" = $$ ]; then saw_itself=1; fi
+    case $session in '' | 0 | 1 | "$spared") continue ;; esac
+    if holds "$sessions" "$pid"; then
+      case $sessions in
+        *" $pid/$start "*) ;;
+        # The number belongs to another session by now.
+        *) rest=\${sessions#* "$pid"/} sessions="\${sessions%% "$pid"/*} \${rest#* }" ;;
+      esac
+    fi
+    table="$table$pid $parent $group $session $start $state$newline"
+    if [ "$pid/$start" = "$child" ]; then take "$pid" "$parent" "$group" "$session" "$start"; fi
+  done
+  spread
+  if [ "$began" = '' ]; then
+    exec 3>&-
+    read_uptime
+    began=$now
+  fi
+  IFS=$newline
+  for line in $table; do
+    IFS=' '
+    set -- $line
+    if holds "$found" "$1"; then continue; fi
+    case $unmarked in *" $1/$5 "*) continue ;; esac
+    if is_marked "$1" "$5"; then take "$@"; fi
+  done
+  spread
+  IFS=$newline
+  for line in $table; do
+    IFS=' '
+    set -- $line
+    case $6 in [ZX]) continue ;; esac
+    if ! holds "$found" "$1"; then continue; fi
+    living="$living$1/$5 "
+    if holds "$sessions" "$4"; then groups="$groups-$3 "; fi
+  done
+}
+signal_all() {
+  IFS=' '
+  # What starts a successor and ends, again and again, is caught only as a group.
+  if [ "$groups" ]; then kill -s "$1" -- $groups; fi
+  for each in $living; do
+    read_stat "\${each%/*}"
+    if [ "$start" = "\${each#*/}" ]; then kill -s "$1" "\${each%/*}"; fi
+  done
+}
+read_uptime() {
+  read -r now _ < /proc/uptime
+  now=\${now%.*}\${now#*.}
+  # A number that begins with 0 would be octal.
+  while :; do case $now in 0?*) now=\${now#0} ;; *) return ;; esac; done
+}
+
+read_uid $$
+own=$uid sessions=' ' unmarked=' ' round=0 quiet=0 began= stopped=
+while [ $round -lt 100 ] && [ $quiet -lt 2 ]; do
+  look
+  if [ "$living" = ' ' ] && [ "$saw_itself" ]; then
+    quiet=$((quiet + 1))
+    continue
+  fi
+  quiet=0
+  read_uptime
+  case $living in
+    *" $child "*) waits=1 ;;
+    *) waits=; if [ "$child" = '' ]; then waits=1; fi ;;
+  esac
+  if [ "$waits" ] && [ $((now - began)) -lt 60 ]; then continue; fi
+  round=$((round + 1))
+  # What one begins without a mark of the run is found by that one alone: all stand still before they are killed.
+  if [ "$living" != "$stopped" ] && [ $round -lt 20 ]; then
+    stopped=$living
+    signal_all STOP
+    continue
+  fi
+  signal_all KILL
+done
+`;

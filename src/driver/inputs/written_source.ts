@@ -1,11 +1,15 @@
 import type { Interest, Ready } from "../../../ffi/descriptors/poll.ts";
-import { ChildFolders } from "./child_folders.ts";
 import type { RetrySource } from "./retry_source.ts";
-import { StatusSource } from "./status_source.ts";
 import { subagentFolders, SubagentSource } from "./subagent_source.ts";
-import { TranscriptSource } from "./transcript_source.ts";
 import { parentOf } from "../../sandbox/paths.ts";
 import type { Input, Untimed } from "../../conversation/control/input.ts";
+import { LibcError } from "../../../ffi/errno.ts";
+import { FolderWatch } from "../../../ffi/files/folder_watch.ts";
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
+import { readJsonObject } from "../../sandbox/read_json_object.ts";
+import type { ChildStatus } from "../../conversation/control/memory/child_memory.ts";
+import { followLines, type LineFollower } from "./follow_lines.ts";
+import { type Entry, parseEntry } from "../../claude/transcript/entry.ts";
 
 /** What the child's hooks tell. */
 export type HookNews = Untimed<Extract<Input, { readonly type: "hook" | "cost" }>>;
@@ -141,5 +145,187 @@ export class WrittenSource implements Disposable {
 
   [Symbol.dispose](): void {
     this.#folders?.[Symbol.dispose]();
+  }
+}
+
+/** Hears at once when the child writes its files, instead of looking at them now and then. */
+export class ChildFolders implements Disposable {
+  readonly #watch = FolderWatch.open();
+  readonly #watched = new Set<string>();
+
+  /**
+   * Watches further folders; what was written there before is no news.
+   *
+   * @returns whether all that are there are watched
+   */
+  watch(paths: readonly string[]): boolean {
+    const watch = this.#watch;
+    if (watch === undefined) return false;
+    let isComplete = true;
+    for (const path of paths) {
+      if (this.#watched.has(path)) continue;
+      try {
+        watch.add(path);
+        this.#watched.add(path);
+      } catch (error) {
+        if (!(error instanceof LibcError)) throw error;
+        // The user may watch as many as the system allows.
+        if (error.code !== "ENOENT") isComplete = false;
+      }
+    }
+    return isComplete;
+  }
+
+  /** What to wait for. */
+  get interests(): readonly Interest[] {
+    return this.#watch === undefined ? [] : [{ fd: this.#watch.fd, read: true }];
+  }
+
+  /** Whether something has happened in the folders since the last time. */
+  heed(ready: readonly Ready[]): boolean {
+    if (!ready.some(({ fd }) => fd === this.#watch?.fd)) return false;
+    if (this.#watch?.heed()?.isGone !== false) this.#watched.clear();
+    return true;
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch?.[Symbol.dispose]();
+  }
+}
+
+/** What the child reports of itself in `sessions/<pid>.json`. */
+type ToldStatus = ChildStatus & { readonly version?: string };
+
+/** How old a state is that is the file's last for its time, in milliseconds: the clock of a disk is a coarse one. */
+const SETTLED_MS = 1000;
+
+/**
+ * Reads the child's status file, which Claude Code rewrites whenever it becomes idle, busy or waits for a choice.
+ *
+ * The file is named after the pid that Claude Code has for itself. Where `claude` is a wrapper that starts it as another
+ * process or in a pid namespace of its own, that is not the pid of the child: then the file that names the session counts.
+ */
+export class StatusSource {
+  readonly #folder: string;
+  readonly #sessionId: string;
+  #path: string;
+  #seen = "";
+  /** The file as it was when it was read last, if it was old enough by then. */
+  #settled = "";
+
+  constructor(
+    options: { readonly configDir: string; readonly pid: number; readonly sessionId: string },
+  ) {
+    this.#folder = `${options.configDir}/sessions`;
+    this.#sessionId = options.sessionId;
+    this.#path = `${this.#folder}/${options.pid}.json`;
+  }
+
+  /** The status, if the file was written since the last read. */
+  read(): ToldStatus | undefined {
+    const file = fileAt(this.#path) ?? this.#fileOfSession();
+    // Not there yet, or already removed.
+    if (file === undefined) return undefined;
+    const mtime = file.mtime?.getTime() ?? Infinity;
+    const written = `${file.ino} ${file.size} ${mtime}`;
+    if (written === this.#settled) return undefined;
+    if (Date.now() - mtime > SETTLED_MS) this.#settled = written;
+    // Caught while it is being written it is no JSON: the next read tells.
+    const { status, waitingFor, updatedAt, version } = readJsonObject(this.#path) ?? {};
+    const seen = JSON.stringify([mtime, status, waitingFor, updatedAt]);
+    if (seen === this.#seen || typeof status !== "string") return undefined;
+    this.#seen = seen;
+    return {
+      status,
+      ...(typeof waitingFor === "string" ? { waitingFor } : {}),
+      ...(typeof updatedAt === "number" ? { updatedAt } : {}),
+      ...(typeof version === "string" ? { version } : {}),
+    };
+  }
+
+  #fileOfSession(): ReturnType<typeof fileAt> {
+    for (const name of namesIn(this.#folder)) {
+      const path = `${this.#folder}/${name}`;
+      if (!name.endsWith(".json") || readJsonObject(path)?.["sessionId"] !== this.#sessionId) {
+        continue;
+      }
+      this.#path = path;
+      return fileAt(path);
+    }
+    return undefined;
+  }
+}
+
+/** How much is read at once, in bytes: in between there is time for everything else, and memory is little. */
+const PORTION = 256_000;
+
+/**
+ * Tails the session's transcript, which is named after the session: hooks and tools that start a Claude Code of their
+ * own put further ones beside it.
+ *
+ * Its folder is that of the working directory, which is another one with `--worktree`, and since 2.1.330 it is moved
+ * when the turn enters a worktree or leaves it.
+ */
+export class TranscriptSource {
+  readonly #projects: string;
+  readonly #name: string;
+  readonly #resumed: ReadonlyMap<string, number>;
+  #path: string | undefined;
+  #read: LineFollower | undefined;
+
+  /** @param options.resumed transcripts that were there before, by path below `projects/`, and their size */
+  constructor(options: {
+    readonly configDir: string;
+    readonly sessionId: string;
+    readonly resumed: ReadonlyMap<string, number>;
+  }) {
+    this.#projects = `${options.configDir}/projects`;
+    this.#name = `${options.sessionId}.jsonl`;
+    this.#resumed = options.resumed;
+  }
+
+  /** Path of the transcript, as it was found last; `undefined` until the child has written to it. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** Looks for the transcript where it is not there any more, or has not been found yet: a file, and no link. */
+  find(): string | undefined {
+    if (this.#path === undefined || sizeOf(this.#path) === undefined) this.#path = this.#find();
+    return this.#path;
+  }
+
+  /** Whether the last read has left lines that were there. */
+  get isBehind(): boolean {
+    return this.#read?.isBehind === true;
+  }
+
+  /** The complete lines added since the last read, or the first of many; what is no JSON object is none. */
+  read(): readonly Entry[] {
+    const { path } = this;
+    if (path === undefined) return [];
+    this.#read ??= followLines(() => this.path, { from: this.#known(path), most: PORTION });
+    return this.#read().map(parseEntry).filter((entry) => entry !== undefined);
+  }
+
+  /** A transcript of the session that is new or has grown beyond what was copied in. */
+  #find(): string | undefined {
+    return namesIn(this.#projects).map((slug) => `${this.#projects}/${slug}/${this.#name}`)
+      .find((path) => (sizeOf(path) ?? 0) > this.#known(path));
+  }
+
+  /** How much of it was copied in. */
+  #known(path: string): number {
+    return this.#resumed.get(path.slice(this.#projects.length + 1)) ?? 0;
+  }
+}
+
+/** The size of a file; a link is none. */
+function sizeOf(path: string): number | undefined {
+  try {
+    const { isFile, size } = Deno.lstatSync(path);
+    return isFile ? size : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,13 +1,21 @@
 import type { VersionProfile } from "../../claude/versions/profile.ts";
-import { learnCapabilities } from "./capabilities.ts";
 import { learnFlags, learnSubcommands } from "./command_line.ts";
 import { learnCommands } from "./commands.ts";
-import { learnControlRequests } from "./control_requests.ts";
 import { eachOf, learnFrames } from "./frames.ts";
 import { learnSettings } from "./settings.ts";
 import { openSubject, type Subject } from "./subject.ts";
-import { learnTexts } from "./texts.ts";
-import { learnTools } from "./tools.ts";
+import { DIALOGS } from "../../conversation/terminal/dialogs.ts";
+import type { ProgramText } from "./program_text.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { runPrint } from "./run_print.ts";
+import type { Capability } from "../../claude/versions/capabilities.ts";
+import {
+  measureBlockingHooks,
+  measureExactSocket,
+  measureMechanisms,
+  measureMode,
+  measureTypedSkills,
+} from "./mechanisms.ts";
 
 /** How a profile is learnt. */
 export interface LearnOptions {
@@ -87,3 +95,215 @@ type Learnt = Omit<
   VersionProfile,
   "version" | "capabilities" | "frames" | "constants" | "unseenKeys"
 >;
+
+/** Lists of hook events in the program; the longest one is that of all events, in the order in which it is printed. */
+const EVENTS = /\["PreToolUse","PostToolUse"(?:,"[A-Za-z]+")+\]/gu;
+
+/** Takes the hook events and the dialogs from the program's text. */
+function learnTexts(
+  { program }: Subject,
+): Promise<Pick<VersionProfile, "hookEvents" | "dialogs">> {
+  const hookEvents = hookEventsIn(program);
+  if (hookEvents === "") throw new Error("The program's text does not list the hook events");
+  return Promise.resolve({ hookEvents, dialogs: dialogsIn(program) });
+}
+
+/** All events of hooks. */
+export function hookEventsIn(program: ProgramText): string {
+  const lists = program.matches(EVENTS).map(([list]) => list.match(/\w+/gu) ?? []);
+  return lists.toSorted((one, other) => other.length - one.length)[0]?.join(" ") ?? "";
+}
+
+/** The names of the dialogs that this program knows and whose choices the measured one has. */
+function dialogsIn(program: ProgramText): string[] {
+  const has = ({ source }: RegExp) => {
+    const [text = ""] = source.replace(/^\^/u, "").split(/[$\\([?]/u, 1);
+    return program.has(text);
+  };
+  const known = DIALOGS.filter(({ offers }) => offers.every(has)).map(({ name }) => name);
+  return [...new Set(known)].toSorted();
+}
+
+/** Where the program names subtypes of control requests; most of those found by the second are of other frames. */
+const NAMED = [/\brequest\.subtype==="([a-z_]+)"/gu, /\bsubtype:"([a-z_]+)"/gu];
+
+/** It ends the run, so that nothing after it is answered. */
+const ENDING = "end_session";
+/** Claude Code answers requests in turn: once it has answered this one, it has looked at each one before. */
+const LAST = "nonesuch";
+
+/**
+ * Measures which subtypes of control requests `claude -p` knows: those it does not reject as unsupported, when it is asked
+ * with nothing else in the request.
+ */
+async function learnControlRequests(
+  subject: Subject,
+): Promise<Pick<VersionProfile, "controlRequests">> {
+  const named = NAMED.flatMap((pattern) =>
+    subject.program.matches(pattern).map(([, name]) => name)
+  );
+  const candidates = [...new Set(named)].filter((name) => name !== undefined && name !== ENDING)
+    .toSorted();
+  const rejected = new Set<unknown>();
+  await runPrint(subject, {
+    args: ["--input-format", "stream-json"],
+    talk: {
+      start: ({ send }) => {
+        for (const subtype of [...candidates, LAST]) {
+          send({ type: "control_request", request_id: subtype, request: { subtype } });
+        }
+      },
+      answer: (frame, { send, close }) => {
+        const { request_id, error } = responseOf(frame);
+        if (`${error}`.startsWith("Unsupported control request")) rejected.add(request_id);
+        if (request_id !== LAST) return;
+        send({ type: "control_request", request_id: ENDING, request: { subtype: ENDING } });
+        close();
+      },
+    },
+  });
+  const known = candidates.filter((name) => !rejected.has(name));
+  return { controlRequests: [...known, ENDING].toSorted().join(" ") };
+}
+
+function responseOf({ response }: JsonObject): JsonObject {
+  return isJsonObject(response) ? response : {};
+}
+
+/** How it is measured whether a version has a capability. */
+type Measure =
+  /** It is a text in the program. */
+  | { readonly text: string }
+  /** It prints a kind of frame, or a key of it. */
+  | { readonly frame: string; readonly key?: string }
+  /** It answers a control request. */
+  | { readonly request: string }
+  /** An experiment shows it. */
+  | { readonly experiment: Experiment };
+
+/** What the experiments show, each by a name of its own. */
+type Experiment =
+  | "beginsInAutoMode"
+  | "blockingHooks"
+  | "exactSocket"
+  | "printsTypedSkills"
+  | "socket"
+  | "statusFile"
+  | "statusLine"
+  | "statusLineOnRequest"
+  | "stopHook"
+  | "tellsOfSettings"
+  | "tellsOfTornRules"
+  | "writesRequests";
+
+/** How each capability is measured. */
+const MEASURES: Readonly<Record<Capability, Measure>> = {
+  addedPlugins: { text: "reload_plugins add_plugins" },
+  beginsInAutoMode: { experiment: "beginsInAutoMode" },
+  chosenModelAnswer: { frame: "control_response/set_model", key: "model" },
+  controlErrorCodes: { frame: "control_response/error.response", key: "error_code" },
+  countsCompaction: { text: "compact_output_chars" },
+  hookFailures: { experiment: "blockingHooks" },
+  listsSubagentTypes: { frame: "system/background_tasks_changed.tasks[]", key: "subagent_type" },
+  marksReports: { frame: "system/task_notification", key: "summary_is_report" },
+  exactSocket: { experiment: "exactSocket" },
+  hooks: { experiment: "stopHook" },
+  printsTypedSkills: { experiment: "printsTypedSkills" },
+  saysStopHookProblem: { text: "stop hook problem" },
+  saysStopHookReported: { text: "stop hook reported a problem" },
+  socket: { experiment: "socket" },
+  statusFile: { experiment: "statusFile" },
+  statusLine: { experiment: "statusLine" },
+  statusLineOnRequest: { experiment: "statusLineOnRequest" },
+  settingsWarnings: { experiment: "tellsOfSettings" },
+  tornRulesWarnings: { experiment: "tellsOfTornRules" },
+  writesRequests: { experiment: "writesRequests" },
+};
+
+/** Measures the capabilities, with what other measurements have shown of frames and control requests. */
+async function learnCapabilities(
+  subject: Subject,
+  { frames, controlRequests }: {
+    readonly frames: Readonly<Record<string, string>>;
+    readonly controlRequests: string;
+  },
+): Promise<readonly string[]> {
+  const exactSocket = await measureExactSocket(subject);
+  const experiments: Readonly<Record<Experiment, boolean>> = {
+    exactSocket,
+    ...await measureMechanisms(subject),
+    beginsInAutoMode: await measureMode(subject) === "auto",
+    blockingHooks: await measureBlockingHooks(subject),
+    printsTypedSkills: await measureTypedSkills(subject),
+    ...await measureWarnings(subject),
+  };
+  const has = (measure: Measure): boolean => {
+    if ("text" in measure) return subject.program.has(measure.text);
+    if ("request" in measure) return controlRequests.split(" ").includes(measure.request);
+    if ("experiment" in measure) return experiments[measure.experiment];
+    const { key } = measure;
+    const keys = frames[measure.frame]?.replaceAll("?", "").split(" ");
+    return keys !== undefined && (key === undefined || keys.includes(key));
+  };
+  return Object.entries(MEASURES).filter(([, measure]) => has(measure)).map(([name]) => name)
+    .toSorted();
+}
+
+/** A word that may be the name of a tool, of one of old, or of a set of tools. Most words that are found are none. */
+const IN_PROGRAM = /(?:[=:[(,]|\?\?|===)"([A-Z][A-Za-z]{2,40})"/gu;
+
+/** Most characters of a flag: Linux takes 128 KiB. */
+const LONGEST_FLAG = 100_000;
+
+/** What is said of a name that no tool has. */
+const UNKNOWN = /Permission deny rule "(\w+)" matches no known tool/gu;
+
+/** Measures which names of tools permission rules know: of all words that may be one, those of which nothing is said. */
+async function learnTools(subject: Subject): Promise<Pick<VersionProfile, "tools">> {
+  const names = toolNames(subject.program);
+  const { stderr } = await runPrint(subject, {
+    args: ["--output-format", "text", ...flagsOf([...names, NO_TOOL]), "--", "[[say measured]]"],
+  });
+  const unknown = new Set([...stderr.matchAll(UNKNOWN)].map(([, name]) => name));
+  if (!unknown.has(NO_TOOL)) throw new Error("claude -p does not tell of rules without a tool");
+  return { tools: names.filter((name) => !unknown.has(name)).join(" ") };
+}
+
+const NO_TOOL = "NoToolOfThisName";
+
+/** Words that may be names of tools. */
+export function toolNames(program: ProgramText): readonly string[] {
+  return [...new Set(program.matches(IN_PROGRAM).flatMap(([, name]) => name ?? []))].toSorted();
+}
+
+function flagsOf(names: readonly string[]): readonly string[] {
+  const flags: string[] = [];
+  let flag = "";
+  for (const name of names) {
+    if (flag.length + name.length > LONGEST_FLAG) flags.push(flag), flag = "";
+    flag += flag === "" ? `--disallowedTools=${name}` : `,${name}`;
+  }
+  return [...flags, flag];
+}
+
+/** What `claude -p` says on stderr of its own accord. */
+interface Warnings {
+  /** Which settings did not load. */
+  readonly tellsOfSettings: boolean;
+  /** Which rules of a flag look as if they were torn apart. */
+  readonly tellsOfTornRules: boolean;
+}
+
+/** Measures what is said of faulty settings and rules. */
+async function measureWarnings(subject: Subject): Promise<Warnings> {
+  const { stderr } = await runPrint(subject, {
+    args: [
+      ...["--output-format", "text", '--settings={"verbose":7}', "--allowedTools=Bash(x"],
+      ...["--", "[[say measured]]"],
+    ],
+  });
+  return {
+    tellsOfSettings: stderr.includes("These settings did not load"),
+    tellsOfTornRules: stderr.includes("doesn't look like a complete rule"),
+  };
+}

@@ -1,9 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { LoggedRequest } from "./api/messages_api.ts";
-import { type Interactive, startInteractive } from "./interactive.ts";
-import { connect, openSocketScene } from "./rendezvous_talk.ts";
 import { runPrint } from "./run_print.ts";
-import type { Scene, Subject } from "./subject.ts";
+import { openScene, type Scene, type SceneOptions, type Subject } from "./subject.ts";
+import { drainFd, writeFd } from "../../../ffi/descriptors/fd.ts";
+import { kill, waitFor } from "../../../ffi/processes/process.ts";
+import type { SignalName } from "../../../ffi/processes/signals.ts";
+import { spawn } from "../../../ffi/processes/spawn.ts";
+import { openPty } from "../../../ffi/terminal/pty.ts";
 
 /**
  * What the interactive program makes something else of, if the socket does not take every text as it is: shell commands,
@@ -183,4 +186,138 @@ function textOf(path: string): string {
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Our end of the socket by which Claude Code takes the replies of `claude agents`. */
+interface Talk extends Disposable {
+  /** Sends a prompt. */
+  readonly send: (text: string) => Promise<void>;
+}
+
+const SECRET = "secret of one measurement";
+
+/** A scene whose interactive Claude Code listens at a socket for prompts. */
+async function openSocketScene(
+  subject: Subject,
+  options: SceneOptions = {},
+): Promise<Scene & { readonly socketPath: string }> {
+  const scene = await openScene(subject, options);
+  const socketPath = `${scene.path}/s`;
+  const env = {
+    ...scene.env,
+    CLAUDE_CODE_SANDBOXED: "1",
+    CLAUDE_BG_BACKEND: "daemon",
+    CLAUDE_BG_RENDEZVOUS_SOCK: socketPath,
+    CLAUDE_BG_RV_AUTH: SECRET,
+  };
+  return { ...scene, env, socketPath };
+}
+
+/** Connects to the socket as soon as it is there; undefined if it never is. */
+async function connect(
+  interactive: Interactive,
+  socketPath: string,
+): Promise<Talk | undefined> {
+  let connection: Deno.UnixConn | undefined;
+  await interactive.until(async () => {
+    connection = await Deno.connect({ transport: "unix", path: socketPath }).catch(() => undefined);
+    return connection !== undefined;
+  });
+  if (connection === undefined) return undefined;
+  const open = connection;
+  const send = async (line: Readonly<Record<string, unknown>>) => {
+    let bytes = new TextEncoder().encode(`${JSON.stringify(line)}\n`);
+    while (bytes.length > 0) bytes = bytes.subarray(await open.write(bytes));
+  };
+  await send({ role: "claude-print", auth: SECRET });
+  return {
+    send: (text) => send({ type: "reply", text, nextTurn: true }),
+    [Symbol.dispose]: () => open.close(),
+  };
+}
+
+/** The interactive Claude Code in a pseudo-terminal of its own. Disposing it kills it. */
+interface Interactive extends AsyncDisposable {
+  readonly pid: number;
+  /** All that it has written so far, escape sequences included. */
+  readonly output: () => string;
+  readonly type: (text: string) => void;
+  readonly signal: (name: SignalName) => void;
+  /** Whether it has ended. */
+  readonly hasEnded: () => boolean;
+  /**
+   * Waits until something holds.
+   *
+   * @returns false if time has run out before, or the program has ended and it still does not hold
+   */
+  readonly until: (
+    holds: () => boolean | Promise<boolean>,
+    options?: { readonly deadlineMs?: number },
+  ) => Promise<boolean>;
+}
+
+const SIZE = { rows: 50, cols: 160 };
+/** How often the terminal is read. */
+const READ_MS = 10;
+const DEADLINE_MS = 60_000;
+
+/** Starts the measured Claude Code in a pseudo-terminal in a scene. */
+function startInteractive(
+  subject: Subject,
+  scene: Scene,
+  { args = [] }: { readonly args?: readonly string[] } = {},
+): Interactive {
+  subject.signal.throwIfAborted();
+  const pty = openPty(SIZE);
+  const pid = spawn(subject.binary, {
+    args: [...args],
+    env: scene.env,
+    cwd: scene.project,
+    pty,
+  });
+  const decoder = new TextDecoder();
+  const buffer = new Uint8Array(65_536);
+  let output = "";
+  let ended = false;
+  const read = () => {
+    drainFd(pty.fd, {
+      buffer,
+      onBytes: (bytes) => {
+        output += decoder.decode(bytes, { stream: true });
+      },
+    });
+    if (!ended) ended = waitFor(pid) !== undefined;
+  };
+  const timer = setInterval(read, READ_MS);
+  const until: Interactive["until"] = async (holds, { deadlineMs = DEADLINE_MS } = {}) => {
+    const deadline = performance.now() + deadlineMs;
+    while (!await holds()) {
+      subject.signal.throwIfAborted();
+      if (performance.now() > deadline) return false;
+      if (ended) return await holds();
+      await new Promise((resolve) => setTimeout(resolve, READ_MS));
+    }
+    return true;
+  };
+  return {
+    pid,
+    output: () => output,
+    type: (text) => {
+      writeFd(pty.fd, new TextEncoder().encode(text));
+    },
+    signal: (name) => {
+      if (!ended) kill(pid, name);
+    },
+    hasEnded: () => ended,
+    until,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      scene.kill();
+      for (let round = 0; round < 100 && !ended; round++) {
+        read();
+        if (!ended) await new Promise((resolve) => setTimeout(resolve, READ_MS));
+      }
+      pty[Symbol.dispose]();
+    },
+  };
 }

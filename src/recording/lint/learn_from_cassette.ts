@@ -1,7 +1,6 @@
 import { partLines } from "../cassette/read/part_lines.ts";
-import { learnFromCast, learnFromTape } from "../cassette/scrub/learn_from_parts.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import { collectTraces } from "../redaction/traces/learn_traces.ts";
+import { collectTraces, type TraceCollector } from "../redaction/traces/learn_traces.ts";
 import {
   createSubagentCalls,
   type SubagentCalls,
@@ -9,6 +8,8 @@ import {
 import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
 import type { CassetteParts } from "./cassette_parts.ts";
+import type { ParsedLine } from "../cassette/read/parse_lines.ts";
+import { isTooDeep } from "../../claude/wire/json_text.ts";
 
 /** What a cassette says of the machine that it was recorded on, of who sat at it, and of subagents. */
 export interface Learned {
@@ -41,4 +42,35 @@ export function learnFromCassette(
     for (const { exchange } of readExchanges(api)) exchanges.learn(exchange);
   }
   return { known: collector.known(), subagents };
+}
+
+/** Who learns from what a part holds. */
+type Learner = Pick<TraceCollector, "text" | "value">;
+
+/** Learns of whom a cast tells: by its header, its inputs and what was done. */
+export function learnFromCast(lines: Iterable<ParsedLine>, collector: Learner): void {
+  for (const { value } of lines) {
+    const [, code, data] = Array.isArray(value) ? value as readonly unknown[] : [];
+    if (code === undefined) collector.value(value);
+    else if ((code === "h" || code === "d") && typeof data === "string") learnJson(data, collector);
+  }
+}
+
+/** Learns of whom a tape tells: by its frames, and the lines of the caller. */
+function learnFromTape(lines: Iterable<ParsedLine>, collector: Learner): void {
+  for (const { value } of lines) {
+    collector.value(value);
+    const { data } = Object(value) as { readonly data?: unknown };
+    if (typeof data === "string") learnJson(data, collector);
+  }
+}
+
+/** Learns from a text of JSON, if it is one. */
+function learnJson(text: string, collector: Learner): void {
+  if (isTooDeep(text)) return;
+  try {
+    collector.value(JSON.parse(text));
+  } catch {
+    collector.text(text);
+  }
 }

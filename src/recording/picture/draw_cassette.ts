@@ -1,9 +1,12 @@
 import type { TapeEntry } from "../cassette/cassette.ts";
 import type { PlayedCast } from "../cassette/cast.ts";
-import { drawSvg, type Film, type FilmFrame } from "./draw_svg.ts";
-import type { PictureRow } from "./picture_row.ts";
+import type { PictureRow, TextStyle } from "./picture_row.ts";
 import { shellScene } from "./shell_scene.ts";
 import { terminalFrames } from "./terminal_frames.ts";
+import { CliError } from "../../cli_error.ts";
+import { CELL, drawRow, xmlText } from "./draw_row.ts";
+import { styleRule, TEXT_RULE } from "./style_rule.ts";
+import { GROUND } from "./terminal_colour.ts";
 
 /**
  * Draws a recorded run as one animated SVG: the command as it is typed, what Claude Code shows meanwhile, and what the
@@ -67,4 +70,166 @@ function hurried(frames: readonly FilmFrame[]): readonly FilmFrame[] {
   const total = frames.slice(0, last).reduce((sum, { ms }) => sum + ms, 0);
   const pace = Math.min(1, MOST_MS / total);
   return frames.map((frame, index) => index === last ? frame : { ...frame, ms: frame.ms * pace });
+}
+
+/** An animated picture of a run: a shell above, and the terminal of the child below. */
+interface Film {
+  readonly title: string;
+  readonly description: string;
+  /** The width of both, and the height of each, in character cells. */
+  readonly cols: number;
+  readonly shellRows: number;
+  readonly childRows: number;
+  readonly frames: readonly FilmFrame[];
+}
+
+/** One picture of it, and how long it stands, in milliseconds. */
+interface FilmFrame {
+  readonly ms: number;
+  readonly shell: readonly PictureRow[];
+  readonly child: readonly PictureRow[];
+}
+
+/** Space around the text, and the heights of the bars above the two terminals. */
+const EDGE = 16;
+const TITLE_BAR = 32;
+const LABEL_BAR = 26;
+
+/** Most characters of a picture's rows; real ones have some hundred thousand. */
+const MOST_CHARACTERS = 64 * 1024 * 1024;
+
+const SHELL_LABEL = "what you see";
+const CHILD_LABEL = "what claude-print drives behind it: the interactive Claude Code";
+
+/**
+ * Draws a film as one SVG that moves by CSS alone: no script, nothing loaded. Where motion is not wanted, or not
+ * possible, it shows its end.
+ *
+ * @throws {CliError} when it would be too large for anything that shows it
+ */
+export function drawSvg(film: Film): string {
+  const rows = new Map<string, string>();
+  const classes = new Map<string, string>();
+  const classOf = (style: TextStyle, use: "text" | "fill" | "line"): string => {
+    const rule = styleRule(style, use);
+    if (rule === "") return "";
+    const name = classes.get(rule) ?? nameOf(classes.size);
+    classes.set(rule, name);
+    return ` class="${name}"`;
+  };
+  const definitions: string[] = [];
+  let size = 0;
+  const use = (row: PictureRow, y: number): string => {
+    const drawn = drawRow(row, classOf);
+    if (drawn === "") return "";
+    const known = rows.get(drawn);
+    const id = known ?? `r${nameOf(rows.size)}`;
+    if (known === undefined) {
+      rows.set(drawn, id);
+      size += drawn.length;
+      if (size > MOST_CHARACTERS) {
+        throw new CliError("Cannot draw the recording: its picture would be too large", {
+          suggestion: "Record a run that draws less, or in a smaller terminal",
+        });
+      }
+      definitions.push(`<g id="${id}">${drawn}</g>`);
+    }
+    return `<use href="#${id}"${y === 0 ? "" : ` y="${y}"`}/>`;
+  };
+  const width = film.cols * CELL.width;
+  const shellHeight = film.shellRows * CELL.height;
+  const childTop = shellHeight + EDGE + LABEL_BAR + EDGE / 2;
+  const height = childTop + film.childRows * CELL.height;
+  const frames = film.frames.map(({ shell, child }, index) => {
+    const content = shell.map((row, at) => use(row, at * CELL.height)).join("") +
+      child.map((row, at) => use(row, childTop + at * CELL.height)).join("");
+    return index === 0
+      ? `<g>${content}</g>`
+      : `<g transform="translate(${place(index, width)})">${content}</g>`;
+  });
+  const whole = { width: width + 2 * EDGE, height: TITLE_BAR + EDGE + height + EDGE };
+  const labelTop = TITLE_BAR + EDGE + shellHeight + EDGE;
+  return `${
+    [
+      `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${round(whole.width)} ${
+        round(whole.height)
+      }" ` +
+      `width="${round(whole.width)}" height="${
+        round(whole.height)
+      }" role="img" aria-labelledby="title desc">`,
+      `<title id="title">${xmlText(film.title)}</title>`,
+      `<desc id="desc">${xmlText(film.description)}</desc>`,
+      `<style>${styles(film, { width, classes })}</style>`,
+      `<defs>${definitions.join("\n")}</defs>`,
+      `<rect class="window" x=".5" y=".5" width="${round(whole.width - 1)}" height="${
+        round(whole.height - 1)
+      }" rx="9"/>`,
+      [["#ff5f57", 20], ["#febc2e", 38], ["#28c840", 56]]
+        .map(([colour, x]) => `<circle cx="${x}" cy="16" r="5.5" fill="${colour}"/>`).join(""),
+      label(SHELL_LABEL, { x: whole.width - EDGE, y: 20, end: true }),
+      `<path class="bar" d="M1 ${labelTop}h${round(whole.width - 2)}v${LABEL_BAR}h${
+        round(2 - whole.width)
+      }z"/>`,
+      label(CHILD_LABEL, { x: whole.width - EDGE, y: labelTop + 17, end: true }),
+      `<svg x="${EDGE}" y="${TITLE_BAR + EDGE}" width="${
+        round(width)
+      }" height="${height}" xml:space="preserve">`,
+      `<g class="film">`,
+      ...frames,
+      "</g></svg></svg>",
+    ].join("\n")
+  }\n`;
+}
+
+function label(
+  text: string,
+  { x, y, end }: { readonly x: number; readonly y: number; readonly end: boolean },
+): string {
+  return `<text class="label" x="${round(x)}" y="${y}"${end ? ' text-anchor="end"' : ""}>${
+    xmlText(text)
+  }</text>`;
+}
+
+function styles(
+  { frames }: Film,
+  options: { readonly width: number; readonly classes: ReadonlyMap<string, string> },
+): string {
+  const total = frames.reduce((sum, { ms }) => sum + ms, 0);
+  let since = 0;
+  const keys = frames.map(({ ms }, index) => {
+    const key = `${round(since / total * 100)}%{transform:translateX(${-place(
+      index,
+      options.width,
+    )}px)}`;
+    since += ms;
+    return key;
+  });
+  const end = -place(frames.length - 1, options.width);
+  return [
+    TEXT_RULE,
+    `.window{fill:${GROUND};stroke:#3a404c}`,
+    `.bar{fill:#20242e}`,
+    `.label{font:12px system-ui,sans-serif;fill:#969eae}`,
+    ...[...options.classes].map(([rule, name]) => `.${name}{${rule}}`),
+    `.film{transform:translateX(${end}px);animation:film ${
+      round(total / 1000)
+    }s step-end infinite}`,
+    `@keyframes film{${keys.join("")}}`,
+    `@media (prefers-reduced-motion:reduce){.film{animation:none}}`,
+  ].join("\n");
+}
+
+/** a, b, … z, ba, … for the names of classes and rows. */
+function nameOf(index: number): string {
+  const letter = String.fromCharCode(97 + index % 26);
+  return index < 26 ? letter : nameOf(Math.floor(index / 26) - 1) + letter;
+}
+
+/** Where a frame stands on the strip. */
+function place(index: number, width: number): number {
+  return index * Math.ceil(width + 20);
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
 }

@@ -1,7 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { createSecretFinder } from "./find_secrets.ts";
 import { REDACTED } from "./redact_pieces.ts";
-import { spellings } from "./spellings.ts";
+import { Buffer } from "node:buffer";
+import { Cuts, type TextSpan } from "./cuts.ts";
+import { lastAnswers } from "./last_answers.ts";
+import { TextReader } from "./text_reader.ts";
+import { type Mark, MARKS } from "./marks.ts";
+import { PrivateKeys } from "./private_keys.ts";
+import { TokenRows } from "./token_rows.ts";
+import { WordAutomaton } from "./word_automaton.ts";
 
 /** Names of variables and of JSON fields that say their value is a secret. */
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTHORIZATION|COOKIE/iu;
@@ -129,4 +135,181 @@ function parseJson(text: string | undefined): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Characters that encoders of URLs leave as they are: by RFC 3986, of forms, of JavaScript, and the latter of whole URLs. */
+const LEFT_IN_URLS = [
+  ...[/[\w.~-]/u, /[\w.~/-]/u],
+  /[\w.*-]/u,
+  ...[/[\w.~!'()*-]/u, /[\w.~!'()*/-]/u],
+  /[\w.~!'()*;,/?:@&=+$#-]/u,
+];
+
+/**
+ * All spellings in which a secret is looked for: as it is, in JSON, in URLs, in hexadecimal digits, and in base64. What
+ * base64 makes of a secret follows from its place among other bytes, as in `user:secret`: each of the three spellings
+ * has the characters that hold nothing but bits of the secret.
+ */
+function spellings(secret: string): ReadonlySet<string> {
+  const bytes = Buffer.from(secret);
+  const hex = bytes.toString("hex");
+  const base64 = [0, 1, 2].map((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
+    return encoded.slice(Math.ceil(before * 8 / 6), Math.floor((before + bytes.length) * 8 / 6));
+  });
+  const inUrls = LEFT_IN_URLS.flatMap((left) => {
+    const lower = Array.from(bytes, (byte) => {
+      const character = String.fromCharCode(byte);
+      return left.test(character) ? character : `%${byte.toString(16).padStart(2, "0")}`;
+    }).join("");
+    const upper = lower.replace(/%../gu, (escape) => escape.toUpperCase());
+    return [lower, upper].flatMap((text) => [text, text.replaceAll("%20", "+")]);
+  });
+  return new Set([
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    ...[hex, hex.toUpperCase()],
+    ...base64.flatMap((text) => [text, text.replaceAll("+", "-").replaceAll("/", "_")]),
+    ...inUrls,
+  ]);
+}
+
+/** The secrets in a text. */
+interface FoundSecrets {
+  /** In order; none overlaps another. */
+  readonly spans: readonly TextSpan[];
+  /**
+   * Where something begins of which only what follows the text can tell whether it is a secret, and how far it goes;
+   * `Infinity` where there is none. The first few characters of a secret are not taken for its beginning.
+   */
+  readonly openFrom: number;
+  /** How much was looked at to find them, in characters: in proportion to the text, whatever it holds. */
+  readonly steps: number;
+}
+
+/**
+ * Creates what finds secrets in a text: those that are known, and those that give themselves away by their shape.
+ *
+ * The text is read from left to right: a mark, such as `sk-ant-`, is found on the way, and around it runs of characters
+ * are looked at. No expression searches it that begins anew at every character, as quadratic time begins.
+ *
+ * A known secret, or a token at the end of a row, is found although it goes on in the next, since screens wrap. What
+ * stands right behind a secret is seen as if the secret were not there.
+ *
+ * @param known secrets, 8 characters or longer
+ */
+export function createSecretFinder(known: readonly string[]): (text: string) => FoundSecrets {
+  const searches = knownSearches(known);
+  return lastAnswers((text) => {
+    const reader = new TextReader(text);
+    const cuts = new Cuts();
+    for (const search of searches) search(reader, cuts);
+    findMarked(reader, cuts);
+    return { spans: cuts.merged(), openFrom: cuts.openFrom, steps: reader.steps };
+  });
+}
+
+const AUTOMATON = new WordAutomaton(MARKS.map(({ mark }) => mark.toLowerCase()));
+
+/** Finds the secrets that give themselves away by a mark, and adds them to the cuts. */
+function findMarked(reader: TextReader, cuts: Cuts): void {
+  const { text } = reader;
+  const rows = new TokenRows(reader);
+  const keys = new PrivateKeys(reader, cuts);
+  AUTOMATON.steps = 0;
+  let state = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    state = AUTOMATON.next(state, unit >= 0x41 && unit <= 0x5a ? unit + 0x20 : unit);
+    if (state === 0) continue;
+    const found = AUTOMATON.wordAt(state);
+    if (found < 0) continue;
+    const { mark, anyCase, begins, find } = MARKS[found] as Mark;
+    const end = at + 1;
+    const start = end - mark.length;
+    if (anyCase === undefined && !text.startsWith(mark, start)) continue;
+    if (begins && reader.is("word", start - 1) && !cuts.endsAt(start)) continue;
+    reader.hasReachedEnd = false;
+    find({ reader, cuts, rows, keys, start, end });
+    if (reader.hasReachedEnd) cuts.leaveOpen(start);
+  }
+  const begun = AUTOMATON.depthOf(state);
+  if (begun >= SHORTEST_BEGINNING) cuts.leaveOpen(text.length - begun);
+  keys.finish();
+  reader.steps += AUTOMATON.steps;
+}
+
+/** Looks for some secrets in a text and adds those it finds to the cuts. */
+type Search = (reader: TextReader, cuts: Cuts) => void;
+
+/** What a screen puts between the parts of a text, and how JSON spells the ends of rows. */
+const LAYOUT = /[\s│|\\]/u;
+
+/** Fewer visible characters are too likely a word of their own. */
+const SHORTEST_INK = 8;
+
+/**
+ * Searches for known secrets. One that holds blanks itself may be wrapped at one of them, which is then not drawn: it
+ * is looked for as it stands, and by its visible characters alone if these are enough.
+ */
+function knownSearches(known: readonly string[]): readonly Search[] {
+  const solid = known.filter((secret) => !LAYOUT.test(secret));
+  const laidOut = known.filter((secret) => LAYOUT.test(secret));
+  const ink = laidOut.map((secret) => secret.replace(/[\s│|]+/gu, ""))
+    .filter(({ length }) => length >= SHORTEST_INK);
+  return [
+    wordSearch(solid, {
+      skip: (reader, at) => reader.is("layout", at) ? reader.nextRow(at) : undefined,
+    }),
+    wordSearch(laidOut, { skip: () => undefined }),
+    wordSearch(ink, { skip: (reader, at) => reader.is("gap", at) ? at + 1 : undefined }),
+  ].filter((search) => search !== undefined);
+}
+
+/** A shorter beginning of a secret gives nothing of it away. */
+const SHORTEST_BEGINNING = 4;
+
+/** @param options.skip where to go on if what stands at a place is not looked at */
+function wordSearch(
+  words: readonly string[],
+  { skip }: { readonly skip: (reader: TextReader, at: number) => number | undefined },
+): Search | undefined {
+  if (words.length === 0) return undefined;
+  const automaton = new WordAutomaton(words);
+  // Where the units that may belong to a word were found.
+  const places = new Int32Array(words.reduce((most, { length }) => Math.max(most, length), 0));
+  return (reader, cuts) => {
+    automaton.steps = 0;
+    let state = 0;
+    let count = 0;
+    const leaveOpen = () => {
+      const depth = automaton.depthOf(state);
+      if (depth < SHORTEST_BEGINNING) return;
+      cuts.leaveOpen(places[(count - depth) % places.length] as number);
+    };
+    for (let at = 0; at < reader.text.length;) {
+      // Outside of a word the text is skipped up to the next unit that one of them begins with.
+      if (state !== 0) {
+        reader.hasReachedEnd = false;
+        const next = skip(reader, at);
+        if (next !== undefined) {
+          at = next;
+          continue;
+        }
+        // What follows may be the rest of the row's end.
+        if (reader.hasReachedEnd) leaveOpen();
+      }
+      state = automaton.next(state, reader.text.charCodeAt(at));
+      at++;
+      if (state === 0) continue;
+      places[count % places.length] = at - 1;
+      count++;
+      const found = automaton.wordAt(state);
+      if (found < 0) continue;
+      const { length } = words[found] as string;
+      cuts.add(places[(count - length) % places.length] as number, at);
+    }
+    leaveOpen();
+    reader.steps += automaton.steps;
+  };
 }

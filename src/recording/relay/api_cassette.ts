@@ -10,7 +10,12 @@ import {
   type KnownExchange,
   type Nearest,
 } from "./exchanges/exchange_finder.ts";
-import type { Exchange, ExchangeRequest, ScrubbedPart } from "./exchanges/exchange.ts";
+import {
+  type Exchange,
+  type ExchangeRequest,
+  joined,
+  type ScrubbedPart,
+} from "./exchanges/exchange.ts";
 import { addInSteps, readExchange, readExchanges } from "./exchanges/exchange_folder.ts";
 import { removeLostParts } from "./exchanges/part_file.ts";
 import { Remembered } from "./exchanges/remembered.ts";
@@ -19,9 +24,9 @@ import { keyOf, type Match } from "./exchanges/request_key.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
 import { brokenAnswer, type RelayAnswer, type RelayedRequest, type Waiting } from "./relay.ts";
 import { type Hiding, recorderOf, withoutSecrets } from "./recorded_answer.ts";
-import { replayedAnswer, type ReplayOptions, sleep } from "./replayed_answer.ts";
 import { createSlices, type Slices } from "./sliced_work.ts";
 import { watched } from "./watched.ts";
+import { passedOn } from "./pass_on.ts";
 
 /** How requests are answered from a folder of exchanges. */
 export interface ApiCassetteOptions extends Hiding {
@@ -319,4 +324,67 @@ function missMessage(
   return `${what}: the nearest, ${name}, differs first at ${where}, where ${
     recorded ?? "nothing"
   } was recorded and ${asked ?? "nothing"} is asked; ${how}`;
+}
+
+/** How an exchange is played. */
+interface ReplayOptions {
+  readonly method: string;
+  /** How much faster than it came; 0 for at once. */
+  readonly speed: number;
+  readonly waiting: Waiting;
+}
+
+/** What is made of an answer once, however often it is given: to make it anew would be most of the work. */
+interface Made {
+  readonly head: { readonly status: number; readonly headers: [string, string][] };
+  /** The body of one that comes at once. */
+  body?: Uint8Array<ArrayBuffer>;
+}
+
+const made = new WeakMap<Exchange["response"], Made>();
+
+/** Answers with the bytes that were recorded, at once or with their pacing, and breaks off where they do. */
+function replayedAnswer(
+  response: Exchange["response"],
+  { method, speed, waiting }: ReplayOptions,
+): Response {
+  const { chunks, whole } = response;
+  const known = made.get(response) ?? { head: headOf(response) };
+  made.set(response, known);
+  const { head } = known;
+  if (whole && (chunks.length === 0 || method === "HEAD")) return new Response(null, head);
+  if (whole && speed === 0) return new Response(known.body ??= joined(chunks), head);
+  const begun = performance.now();
+  const left = [...chunks];
+  return new Response(
+    new ReadableStream({
+      async pull(controller) {
+        const next = left.shift();
+        if (next === undefined) {
+          if (whole) controller.close();
+          else controller.error(new Error("the recorded answer broke off here"));
+          return;
+        }
+        if (speed > 0) await sleep(begun + next.ms / speed - performance.now(), waiting);
+        controller.enqueue(next.bytes);
+      },
+    }),
+    head,
+  );
+}
+
+/** What was written by hand may say how long it is. */
+function headOf({ status, headers }: Exchange["response"]): Made["head"] {
+  const passed = passedOn(new Headers(headers.map(([...pair]) => pair)));
+  return { status, headers: [...passed] };
+}
+
+/** Waits so many milliseconds, or until nobody waits any more. */
+async function sleep(ms: number, { signal: gone }: Waiting): Promise<void> {
+  if (ms <= 0 || gone.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  gone.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  clearTimeout(timer);
 }

@@ -1,8 +1,13 @@
 import { REDACTED } from "../redaction/redact_pieces.ts";
 import { SESSION_HEADER } from "./conversation_header.ts";
-import { beginExchange, type BegunExchange } from "./exchanges/begin_exchange.ts";
-import { type Chunk, encodePieces, type Exchange } from "./exchanges/exchange.ts";
-import { addInSteps } from "./exchanges/exchange_folder.ts";
+import {
+  type Chunk,
+  encodeChunk,
+  encodeHead,
+  encodePieces,
+  type Exchange,
+} from "./exchanges/exchange.ts";
+import { addInSteps, MAX_FILE, unwritten } from "./exchanges/exchange_folder.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
 import { keyOf } from "./exchanges/request_key.ts";
 import { createLiveEvents } from "./live_events.ts";
@@ -81,5 +86,54 @@ function followExchange({ folder, redact, openFrom }: Hiding & { readonly folder
     },
     written: () => begun?.remove(),
     end: () => begun?.close(),
+  };
+}
+
+/** The file of an exchange that is under way: whoever reads it finds one that has broken off. */
+interface BegunExchange {
+  /** Adds what has come of the answer, as long as the file can be read again. */
+  readonly add: (chunk: Chunk) => void;
+  /** Nothing more comes. */
+  readonly close: () => void;
+  /** The exchange is written as a whole. */
+  readonly remove: () => void;
+}
+
+/**
+ * Begins to write an exchange while it is under way.
+ *
+ * @param options.exchange as much of it as is known
+ * @throws {CliError} when it cannot be written
+ */
+export function beginExchange(
+  folder: string,
+  { exchange, key }: { readonly exchange: Exchange; readonly key: string },
+): BegunExchange {
+  const attempt = <Value>(act: () => Value): Value => {
+    try {
+      return act();
+    } catch (cause) {
+      throw unwritten(cause);
+    }
+  };
+  const path = `${folder}/${key.slice(0, 16)}-${crypto.randomUUID()}.part`;
+  const file = attempt(() => {
+    Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return Deno.openSync(path, { append: true, createNew: true, mode: 0o600 });
+  });
+  let left = MAX_FILE;
+  const write = (text: string) =>
+    attempt(() => {
+      const bytes = new TextEncoder().encode(text);
+      left -= bytes.length;
+      // What comes behind a piece that is left out is left out as well.
+      if (left < 0) return;
+      for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+    });
+  write(encodeHead(exchange));
+  return {
+    add: (chunk) => write(encodeChunk(chunk)),
+    close: () => file.close(),
+    remove: () => attempt(() => Deno.removeSync(path)),
   };
 }

@@ -4,7 +4,7 @@ import type { Input } from "../../conversation/control/input.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { PreparedRun } from "../prepare_run.ts";
 import { unrecordedProblems } from "../unrecorded_problems.ts";
-import { heardLines } from "./heard_lines.ts";
+import { lineId } from "../../claude/transcript/parents_first.ts";
 
 /** What became of a turn, and what the screen showed if the child did not outlive it. */
 export interface TurnReport extends Report {
@@ -86,5 +86,29 @@ export function toldTurns(
       }
       return exitCode;
     },
+  };
+}
+
+/** Which lines of a session's transcript the machines have heard. */
+interface HeardLines {
+  /** Takes an input before the machines do. */
+  readonly hear: (input: Input) => void;
+  /** The id of the last line of which is known whose it is; undefined where there is none. */
+  readonly last: () => string | undefined;
+}
+
+/** Notes the lines: whose message a line is of the user's is known once the machines are done with it. */
+export function heardLines(): HeardLines {
+  let last: string | undefined;
+  let next: string | undefined;
+  return {
+    hear: (input) => {
+      last = next ?? last;
+      next = input.type === "transcript" ? lineId(input.entry) : undefined;
+      if (input.type !== "transcript") return;
+      if (input.entry.type === "user" || input.entry.type === "attachment") return;
+      last = next ?? last;
+    },
+    last: () => last,
   };
 }

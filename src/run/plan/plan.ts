@@ -1,17 +1,14 @@
 import type { TwinPlan } from "../../driver/effects/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/effects/rendezvous.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
-import { childArgs, HIDING, HIDING_AGENT, sealingArgs } from "./child_args.ts";
 import { childContents } from "./contents/child_contents.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decisions/decide.ts";
-import { placedTexts } from "./placed_texts.ts";
+import { type PlacedTexts, placedTexts } from "./placed_texts.ts";
 import { namedVariable } from "./named_variable.ts";
 import type { PlanFacts } from "./plan_facts.ts";
-import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests } from "./same_requests.ts";
-import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
 import {
   descriptorVariables,
@@ -21,10 +18,12 @@ import { silencesHooks } from "../../sandbox/child/foreign_settings.ts";
 import { valuesOf } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
-import { folderParts } from "../../sandbox/folder/folder_parts.ts";
+import { type FolderParts, folderParts } from "../../sandbox/folder/folder_parts.ts";
 import type { Prompt } from "../../conversation/control/message.ts";
-import type { JsonObject } from "../../json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { slashWord } from "../../conversation/control/prompt/slash_word.ts";
+import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import type { Login } from "../../sandbox/child/login.ts";
 
 /** Everything that a child is started with, and all that the machines are told. */
 export interface Plan {
@@ -184,4 +183,201 @@ function logLevel(
   if (isGated) return "debug";
   if (debugToStderr) return undefined;
   return log !== callerLog ? "warn" : undefined;
+}
+
+/** Flags that say which session it is, or where something is written, or start programs of the user's. */
+const NOT_FOR_TWINS =
+  /^--(?:resume|session-id|fork-session|debug|debug-file|name|worktree|settings)(?:=|$)/u;
+
+/** What the flag begins with that names the session to go on with. */
+const RESUME = "--resume=";
+
+/** Flags that say which MCP servers there are. */
+const OF_SERVERS = /^--(?:strict-)?mcp-config(?:=|$)/u;
+
+/**
+ * How a headless Claude Code is started that says what the child would: as the child, but without hooks, and without MCP
+ * servers unless they are what is asked about.
+ *
+ * @param options.args the child's arguments
+ * @param options.env its environment, with another config dir
+ * @param options.agents the caller's agents that are too long for a command line
+ */
+function twinPlan(
+  { twinDir: configDir, twinSettingsPath: path }: FolderParts,
+  { args, env, userConfigDir, callerSettings, asksCaller, agents }: {
+    readonly args: readonly string[];
+    readonly env: Environment;
+    readonly userConfigDir: string;
+    readonly callerSettings: JsonObject;
+    readonly asksCaller: boolean;
+    readonly agents?: JsonObject | undefined;
+  },
+): TwinPlan {
+  const resumed = args.find((argument) => argument.startsWith(RESUME))?.slice(RESUME.length);
+  return {
+    args: [
+      "-p",
+      ...["--input-format=stream-json", "--output-format=stream-json", "--verbose"],
+      `--settings=${path}`,
+      ...(asksCaller ? ["--permission-prompt-tool=stdio"] : []),
+      ...args.filter((argument) => !NOT_FOR_TWINS.test(argument) && !OF_SERVERS.test(argument)),
+    ],
+    serverArgs: args.filter((argument) => OF_SERVERS.test(argument)),
+    env: { ...env, CLAUDE_CONFIG_DIR: configDir },
+    ...(resumed === undefined ? {} : { resumed }),
+    configDir,
+    userConfigDir,
+    settings: { path, values: callerSettings },
+    ...(agents === undefined ? {} : { agents }),
+  };
+}
+
+/** Tools that ask a person: `claude -p` does not offer them either, unless somebody answers for one. */
+const HIDING = "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode";
+
+/** A kind of subagent that comes along, and that `claude -p` does not offer to anybody. */
+const HIDING_AGENT = "--disallowedTools=Agent(claude-code-guide)";
+
+/** The command line of the child. */
+function childArgs(
+  order: RunOrder,
+  { session, childMode, hookless, sealsHooks, log, servers, agents, parts, texts }: Decisions & {
+    readonly parts: FolderParts;
+    readonly texts: PlacedTexts;
+  },
+): readonly string[] {
+  const { resumed } = session;
+  // A session that the caller names is named among the forwarded arguments.
+  const isOwn = order.sessionId === undefined && session.id !== resumed;
+  return [
+    `--permission-mode=${childMode}`,
+    // Given by a variable, which does not reach the child.
+    ...(hookless === undefined || order.forwarded.includes(hookless) ? [] : [hookless]),
+    ...(order.asksCaller || order.promptTool !== undefined ? [] : [HIDING]),
+    // The model is not to call it.
+    ...(order.promptTool === undefined ? [] : [`--disallowedTools=${order.promptTool}`]),
+    HIDING_AGENT,
+    ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
+    `--settings=${parts.settingsPath}`,
+    ...texts.asked,
+    // Older versions ask for no redacted thoughts with it, as with -p, but say so in other words; which version it is a
+    // text does not wait to be told.
+    ...(order.omitsThinking && !order.forwarded.some(isThinkingDisplay)
+      ? ["--thinking-display=omitted"]
+      : []),
+    ...(isOwn ? [`--session-id=${session.id}`] : []),
+    ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
+    ...texts.forwarded.filter((argument) => !argument.startsWith("--resume=")),
+    // Of sources, and of agents, the last are those that count.
+    ...agents.args,
+    // Of servers with one name the last is the one that counts.
+    ...(servers.length === 0 ? [] : [`--mcp-config=${parts.bridgeConfigPath}`]),
+    ...(sealsHooks ? sealingArgs(order, parts) : []),
+    ...(order.debugFile === undefined && log !== undefined ? [`--debug-file=${log}`] : []),
+  ];
+}
+
+function isThinkingDisplay(argument: string): boolean {
+  return argument.startsWith("--thinking-display=");
+}
+
+/**
+ * The arguments by which no hooks run but those of our plugin (2.1.330). Of several managed settings the last
+ * count.
+ */
+function sealingArgs(
+  { forwarded }: Pick<RunOrder, "forwarded">,
+  { hooksPluginDir }: Pick<FolderParts, "hooksPluginDir">,
+): readonly string[] {
+  const flag = "--managed-settings=";
+  const given = forwarded.findLast((argument) => argument.startsWith(flag))?.slice(flag.length);
+  const { strictPluginOnlyCustomization: strict, ...managed } = jsonObjectIn(given ?? "") ?? {};
+  const sealed = [...Array.isArray(strict) ? strict : [], "hooks"];
+  return [
+    `${flag}${JSON.stringify({ ...managed, strictPluginOnlyCustomization: sealed })}`,
+    `--plugin-dir=${hooksPluginDir}`,
+  ];
+}
+
+/** The only beta header that Claude Code lets its user add (2.1.330). */
+const ALLOWED_BETA = "context-1m-2025-08-07";
+
+/** What `--task-budget` makes Claude Code send along. */
+const TASK_BUDGET_BETA = "task-budgets-2026-03-13";
+
+/** Variables of the child that add to its requests to the API. */
+const BETAS = "ANTHROPIC_BETAS";
+const BODY = "CLAUDE_CODE_EXTRA_BODY";
+
+/** Variables for the child, and what the user is to be told of flags that have no effect. */
+interface RequestVariables {
+  readonly variables: Environment;
+  /** The headers of `--betas` that Claude Code sends. */
+  readonly betas: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * What `--betas` and `--task-budget` ask for, as the interactive Claude Code takes it: it ignores these flags, but
+ * adds to its requests what the environment names.
+ *
+ * As with `claude -p`, `--betas` takes one header and works with an API key alone; everything else is warned of and left
+ * out.
+ *
+ * @param options.settings what Claude Code reads for the run, the last ones first in effect: their `env` comes before
+ * the caller's environment
+ */
+export function requestVariables(
+  { betas, taskBudget, env }: Pick<RunOrder, "betas" | "taskBudget" | "env">,
+  { login, settings }: { readonly login: Login; readonly settings: readonly JsonObject[] },
+): RequestVariables {
+  const named = (name: string) => namedVariable(name, { env, settings });
+  const isAllowed = hasApiKey(login) && betas.includes(ALLOWED_BETA);
+  const allowed = isAllowed ? [ALLOWED_BETA] : [];
+  const added = [
+    ...allowed,
+    ...(taskBudget === undefined ? [] : [TASK_BUDGET_BETA]),
+  ];
+  const known = named(BETAS).split(",").map((beta) => beta.trim()).filter((beta) => beta !== "");
+  return {
+    variables: {
+      ...(added.length === 0 ? {} : { [BETAS]: [...new Set([...known, ...added])].join(",") }),
+      ...(taskBudget === undefined ? {} : { [BODY]: withTaskBudget(named(BODY), taskBudget) }),
+    },
+    betas: allowed,
+    warnings: warningsOf(betas, login),
+  };
+}
+
+/** Whether Claude Code takes itself for a user of an API key: with everything but a subscription's login. */
+function hasApiKey(login: Login): boolean {
+  return !(login.kind === "stored" ||
+    (login.kind === "variable" && login.name.startsWith("CLAUDE_CODE_OAUTH_TOKEN")));
+}
+
+function warningsOf(betas: readonly string[], login: Login): readonly string[] {
+  if (betas.length === 0) return [];
+  if (!hasApiKey(login)) {
+    return ["--betas has no effect: Claude Code takes it with an API key only"];
+  }
+  return betas.filter((beta) => beta !== ALLOWED_BETA).map((beta) =>
+    `--betas has no effect for "${beta}": Claude Code takes ${ALLOWED_BETA} only`
+  );
+}
+
+/** The body with the budget in it; what is no object Claude Code would leave out too. */
+function withTaskBudget(body: string, total: number): string {
+  let known: unknown;
+  try {
+    known = JSON.parse(body);
+  } catch {
+    known = {};
+  }
+  const others = isJsonObject(known) ? known : {};
+  const config = isJsonObject(others["output_config"]) ? others["output_config"] : {};
+  return JSON.stringify({
+    ...others,
+    output_config: { ...config, task_budget: { type: "tokens", total } },
+  });
 }

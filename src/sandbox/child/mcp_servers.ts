@@ -1,5 +1,4 @@
 import type { SettingSource } from "./read_settings.ts";
-import { type ServerFault, serverFault } from "./server_faults.ts";
 import { absolutePath, upFrom } from "../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
@@ -94,4 +93,109 @@ function readConfig(config: string, cwd: string): JsonObject | undefined {
     // Claude Code itself says what is wrong with it.
     return undefined;
   }
+}
+
+/** Why Claude Code leaves an MCP server out that a configuration names, as `system/init` tells it (2.1.330). */
+interface ServerFault {
+  /** Such as `unknown_type`. */
+  readonly type: string;
+  readonly message: string;
+}
+
+/** Names that Claude Code keeps for servers of its own (2.1.330). */
+const RESERVED = ["claude-in-chrome", "computer-use", "workspace"];
+
+/** A field that a server may have, and what is wrong with a value of it; the first ones it has to have. */
+type Fields = readonly (readonly [string, (value: unknown) => string | undefined])[];
+
+/** What Claude Code checks of servers by their types, in its own order. */
+const FIELDS: Readonly<Record<string, Fields>> = {
+  stdio: [["command", ofCommand], ["args", ofList], ["env", ofTexts]],
+  http: [["url", ofText], ["headers", ofTexts], ["headersHelper", ofText], ["oauth", ofObject]],
+  sse: [["url", ofText], ["headers", ofTexts], ["headersHelper", ofText], ["oauth", ofObject]],
+  ws: [["url", ofText], ["headers", ofTexts], ["headersHelper", ofText]],
+  sdk: [["name", ofText]],
+  "claudeai-proxy": [["url", ofText], ["id", ofText]],
+};
+const FURTHER: Fields = [["timeout", ofTime], ["alwaysLoad", ofBoolean]];
+/** How many of the first fields have to be there. */
+const NEEDED: Readonly<Record<string, number>> = { "claudeai-proxy": 2 };
+
+/** What is wrong with an MCP server of a configuration, if something is; such a one is not there for Claude Code. */
+export function serverFault(name: string, config: unknown): ServerFault | undefined {
+  if (RESERVED.includes(name)) {
+    return {
+      type: "reserved_name",
+      message: `"${name}" is a reserved MCP server name and was not loaded`,
+    };
+  }
+  const skipped = (type: string, what: string) => ({ type, message: `Skipped — ${what}` });
+  const invalid = (faults: readonly string[]) =>
+    skipped("invalid_config", `invalid MCP server config for "${name}": ${faults.join("; ")}`);
+  if (!isJsonObject(config)) return invalid([`(root): ${expected("object", config)}`]);
+  const { type, url, command } = config;
+  if (type === undefined && url !== undefined && command === undefined) {
+    return skipped(
+      "url_missing_type",
+      `MCP server "${name}" has a "url" but no "type"; add "type": "http" (or "sse" / "ws") to ` +
+        "this entry",
+    );
+  }
+  if (type !== undefined && typeof type !== "string") return invalid(['type: expected "stdio"']);
+  const kind = type === undefined ? "stdio" : type === "streamable-http" ? "http" : type;
+  const fields = Object.hasOwn(FIELDS, kind) ? FIELDS[kind] : undefined;
+  if (fields === undefined) {
+    return skipped("unknown_type", `unknown MCP server type "${type}" for server "${name}"`);
+  }
+  const needed = NEEDED[kind] ?? 1;
+  const faults = [...fields, ...FURTHER].flatMap(([field, faultOf], place) => {
+    const value = config[field];
+    const fault = value === undefined && place >= needed ? undefined : faultOf(value);
+    // What is deeper within the field is named by itself.
+    return fault === undefined
+      ? []
+      : [fault.startsWith(".") ? field + fault : `${field}: ${fault}`];
+  });
+  return faults.length === 0 ? undefined : invalid(faults);
+}
+
+function expected(kind: string, value: unknown): string {
+  const got = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+  return `expected ${kind}, received ${got}`;
+}
+
+function ofText(value: unknown): string | undefined {
+  return typeof value === "string" ? undefined : expected("string", value);
+}
+
+function ofCommand(value: unknown): string | undefined {
+  return value === "" ? "Command cannot be empty" : ofText(value);
+}
+
+function ofBoolean(value: unknown): string | undefined {
+  return typeof value === "boolean" ? undefined : expected("boolean", value);
+}
+
+function ofObject(value: unknown): string | undefined {
+  return isJsonObject(value) ? undefined : expected("object", value);
+}
+
+function ofList(value: unknown): string | undefined {
+  return Array.isArray(value) ? firstOf(Object.entries(value)) : expected("array", value);
+}
+
+function ofTexts(value: unknown): string | undefined {
+  return isJsonObject(value) ? firstOf(Object.entries(value)) : expected("record", value);
+}
+
+/** The fault of the first value that is no text. */
+function firstOf(entries: readonly (readonly [string, unknown])[]): string | undefined {
+  const found = entries.find(([, value]) => typeof value !== "string");
+  return found === undefined ? undefined : `.${found[0]}: ${expected("string", found[1])}`;
+}
+
+function ofTime(value: unknown): string | undefined {
+  if (typeof value !== "number") return expected("number", value);
+  if (!Number.isInteger(value)) return expected("int", value);
+  return value > 0 ? undefined : "Too small: expected number to be >0";
 }

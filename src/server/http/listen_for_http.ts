@@ -2,9 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
 import { CliError } from "../../cli_error.ts";
 import type { FileReserve } from "./file_reserve.ts";
-import { HttpConnection } from "./http_connection.ts";
-import { sendResponse, webRequest } from "./node_exchange.ts";
 import { problemResponse } from "./problem.ts";
+import { once } from "node:events";
+import { Buffer } from "node:buffer";
+import { Duplex } from "node:stream";
 
 /** Where HTTP is listened for, and how it is answered. */
 export interface ListeningOptions {
@@ -161,4 +162,113 @@ export function listenForHttp(options: ListeningOptions): HttpServer {
       for (const connection of connections) connection.destroy();
     },
   };
+}
+
+/** A request of Node's HTTP server as one of the web's; undefined where the web has no such request. */
+function webRequest(request: IncomingMessage): Request | undefined {
+  const { method = "GET", url = "/", headers } = request;
+  const hasBody = "content-length" in headers || "transfer-encoding" in headers;
+  const fields = Object.entries(request.headersDistinct)
+    .flatMap(([name, values = []]) => values.map((value): [string, string] => [name, value]));
+  try {
+    return new Request(url.startsWith("/") ? `http://${headers.host ?? "localhost"}${url}` : url, {
+      method,
+      headers: fields,
+      ...(hasBody && !["GET", "HEAD"].includes(method)
+        // Node would close the connection before the answer when a body is given up that has not arrived.
+        ? { body: ReadableStream.from(request.iterator({ destroyOnReturn: false })) }
+        : {}),
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sends an answer, as fast as the client reads it, and resolves when it is sent or `gone` is aborted. */
+async function sendResponse(
+  { status, headers, body }: Response,
+  { to, gone }: { readonly to: ServerResponse; readonly gone: AbortSignal },
+): Promise<void> {
+  to.writeHead(status, Object.fromEntries(headers));
+  const reader = body?.getReader();
+  const cancel = () => void reader?.cancel().catch(() => {});
+  gone.addEventListener("abort", cancel, { once: true });
+  try {
+    if (gone.aborted) return cancel();
+    to.flushHeaders();
+    for (;;) {
+      const { done, value } = await reader?.read() ?? { done: true, value: undefined };
+      if (done || gone.aborted) break;
+      if (!to.write(value)) await once(to, "drain", { signal: gone });
+    }
+    to.end();
+    if (!to.writableFinished) await once(to, "finish", { signal: gone });
+  } catch (error) {
+    cancel();
+    to.destroy();
+    if (!gone.aborted) throw error;
+  } finally {
+    gone.removeEventListener("abort", cancel);
+  }
+}
+
+/**
+ * How long the client of a connection that is being closed may still send, in milliseconds. Closed at once, the
+ * connection would be reset, and the client could lose the answer.
+ */
+const LINGER_MS = 1000;
+
+/** A connection of Deno's as a stream of Node's, which its HTTP server can use and this program can close. */
+class HttpConnection extends Duplex {
+  readonly #conn: Deno.Conn;
+  #lingering: ReturnType<typeof setTimeout> | undefined;
+  /** How many requests are under way on it. */
+  requests = 0;
+  /** Whether what the client still sends is dropped. */
+  isDeaf = false;
+  /** How much is read at once, in bytes. */
+  readBytes: number;
+
+  constructor(conn: Deno.Conn, readBytes: number) {
+    super({ allowHalfOpen: true });
+    this.#conn = conn;
+    this.readBytes = readBytes;
+    // A connection that breaks is closed; there is nothing to report.
+    this.on("error", () => {});
+  }
+
+  override _read(): void {
+    this.#read().catch((error: Error) => this.destroy(error));
+  }
+
+  override _write(
+    bytes: Uint8Array,
+    _encoding: string,
+    done: (error?: Error | null) => void,
+  ): void {
+    this.#write(bytes).then(() => done(), done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#conn.closeWrite().catch(() => this.destroy()).finally(() => done());
+    this.#lingering = setTimeout(() => this.destroy(), LINGER_MS);
+    Deno.unrefTimer(this.#lingering);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    clearTimeout(this.#lingering);
+    this.#conn.close();
+    done(error);
+  }
+
+  async #read(): Promise<void> {
+    const bytes = new Uint8Array(this.readBytes);
+    let count: number | null;
+    do count = await this.#conn.read(bytes); while (this.isDeaf && count !== null);
+    this.push(count === null ? null : Buffer.from(bytes.buffer, 0, count));
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length;) at += await this.#conn.write(bytes.subarray(at));
+  }
 }

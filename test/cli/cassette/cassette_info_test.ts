@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { readCassette } from "../../recording/cassette/read_cassette.ts";
 import { surveyCassette } from "../../../src/recording/cassette/read/survey_cassette.ts";
-import { cassetteInfo } from "../../../src/cli/cassette/cassette_info.ts";
-import { conversationDifference } from "../../../src/cli/cassette/conversation_difference.ts";
+import { cassetteInfo } from "../../../src/cli/cassette/print_info.ts";
+import { conversationDifference } from "../../../src/cli/cassette/print_difference.ts";
 
 const README = new URL("../../../fixtures/recordings/readme", import.meta.url).pathname;
 

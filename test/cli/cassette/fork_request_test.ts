@@ -1,8 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { forkRequest } from "../../../src/cli/cassette/fork_request.ts";
-import { promptLines } from "../../../src/cli/cassette/prompt_lines.ts";
-import { linesOfStdin } from "../../../src/cli/cassette/lines_of_stdin.ts";
+import { forkRequest, promptLines } from "../../../src/cli/cassette/fork_conversation.ts";
+import { linesOfStdin } from "../../../src/cli/cassette/replay_as_program.ts";
 
 Deno.test("a fork adds its flags to those of a run", async () => {
   const { request: { record, apiCassette, model, timeoutMs, forwarded } } = await forkRequest({

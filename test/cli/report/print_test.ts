@@ -1,9 +1,12 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { print, reportJson, visible } from "../../../src/cli/report/print.ts";
-import type { DriftReport } from "../../../src/cli/drift/drift_report.ts";
-import { driftTable } from "../../../src/cli/drift/drift_table.ts";
-import { githubAnnotations, markdownReport } from "../../../src/cli/drift/github_report.ts";
+import {
+  type DriftReport,
+  driftTable,
+  githubAnnotations,
+  markdownReport,
+} from "../../../src/cli/drift/drift.ts";
 import type { Finding } from "../../../src/recording/drift/finding.ts";
 
 /** A stream that takes some bytes a write, or throws; when its turns are over it takes everything. */

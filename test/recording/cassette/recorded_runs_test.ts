@@ -12,9 +12,9 @@ import { LARGEST_FIXTURE } from "../../../fixtures/record/write_fixture.ts";
 import { type Cassette, framesOn } from "../../../src/recording/cassette/cassette.ts";
 import { castInputs } from "./cast_inputs.ts";
 import type { Cast, CastEvent } from "../../../src/recording/cassette/cast.ts";
-import { compareFrames } from "../../../src/recording/cassette/replay/compare_frames.ts";
 import {
   type CassetteReplay,
+  compareFrames,
   replayCassette,
 } from "../../../src/recording/cassette/replay/replay_cassette.ts";
 import type { ConversationEffect } from "../../../src/conversation/output/conversation.ts";

@@ -1,6 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { rejectedFrame } from "../../../src/recording/drift/checks/rejected_frame.ts";
-import { createExaminer, type Examiner } from "../../../src/recording/drift/examine/examiner.ts";
+import {
+  createExaminer,
+  type Examiner,
+} from "../../../src/recording/drift/examine/examine_recording.ts";
 import type { Found } from "../../../src/recording/drift/finding.ts";
 import { readKnown } from "../../../src/recording/drift/known.ts";
 import { declaredCheck } from "../../../src/recording/drift/sdk/check_declared.ts";

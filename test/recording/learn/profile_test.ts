@@ -3,13 +3,16 @@ import type { JsonObject } from "../../../src/json_object.ts";
 import { flagsIn } from "../../../src/recording/learn/command_line.ts";
 import { commandNames } from "../../../src/recording/learn/commands.ts";
 import { compareProfiles, profileText } from "../../../src/recording/learn/compare_profiles.ts";
-import { FrameKeys, kindOf } from "../../../src/recording/learn/frame_keys.ts";
-import { addFrames, constantsOf } from "../../../src/recording/learn/frames.ts";
+import {
+  addFrames,
+  constantsOf,
+  FrameKeys,
+  kindOf,
+  unseenKeys,
+} from "../../../src/recording/learn/frames.ts";
 import { textOfProgram } from "../../../src/recording/learn/program_text.ts";
 import { settingNames } from "../../../src/recording/learn/settings.ts";
-import { hookEventsIn } from "../../../src/recording/learn/texts.ts";
-import { toolNames } from "../../../src/recording/learn/tools.ts";
-import { unseenKeys } from "../../../src/recording/learn/unseen_keys.ts";
+import { hookEventsIn, toolNames } from "../../../src/recording/learn/learn_profile.ts";
 import { someProfile } from "../../claude/versions/some_profile.ts";
 
 Deno.test("flags, commands, tools and settings are found in a program", () => {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { StagedFiles } from "../../../src/recording/lint/staged_files.ts";
+import { StagedFiles } from "../../../src/recording/lint/scrub_cassette.ts";
 import { scrubInto } from "../../../src/recording/lint/scrub_into.ts";
 import {
   filesBelow,

@@ -4,8 +4,7 @@ import { anyCharacter } from "../../any_character.ts";
 import type { Cassette } from "../../../src/recording/cassette/cassette.ts";
 import type { CastEvent } from "../../../src/recording/cassette/cast.ts";
 import { CliError } from "../../../src/cli_error.ts";
-import { drawCassette } from "../../../src/recording/picture/draw_cassette.ts";
-import { drawSvg } from "../../../src/recording/picture/draw_svg.ts";
+import { drawCassette, drawSvg } from "../../../src/recording/picture/draw_cassette.ts";
 import { recordSession } from "../cassette/record_session.ts";
 
 /** A cassette of a small terminal with this output, and with an answer. */

@@ -3,7 +3,7 @@ import { eventReader, type ServerSentEvent } from "../../../src/recording/relay/
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
 import { secretScrub } from "../../../src/recording/redaction/secret_scrub.ts";
 import { atOnce } from "../../../src/recording/relay/exchanges/at_once.ts";
-import { scrubEventStream } from "../../../src/recording/relay/exchanges/scrub_event_stream.ts";
+import { scrubEventStream } from "../../../src/recording/relay/exchanges/scrub_exchange.ts";
 import { createLiveEvents } from "../../../src/recording/relay/live_events.ts";
 import fc from "fast-check";
 

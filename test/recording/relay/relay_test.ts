@@ -6,8 +6,11 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { passOn } from "../../../src/recording/relay/pass_on.ts";
-import { type RelayedRequest, startRelay } from "../../../src/recording/relay/relay.ts";
-import { RequestBodies } from "../../../src/recording/relay/request_bodies.ts";
+import {
+  type RelayedRequest,
+  RequestBodies,
+  startRelay,
+} from "../../../src/recording/relay/relay.ts";
 import { watched } from "../../../src/recording/relay/watched.ts";
 import { halfAnswer } from "./half_answer.ts";
 import { startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";

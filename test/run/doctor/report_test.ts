@@ -2,8 +2,12 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Check } from "../../../src/run/doctor/check.ts";
 import { bytesInWords, durationInWords } from "../../../src/run/doctor/in_words.ts";
 import { renderCheck, reportStyle } from "../../../src/run/doctor/render_check.ts";
-import { clockInput, RUN_CLOCK_START } from "../../../src/run/doctor/run_clock.ts";
-import { runVerdict, sessionFacts } from "../../../src/run/doctor/run_verdict.ts";
+import {
+  clockInput,
+  RUN_CLOCK_START,
+  runVerdict,
+  sessionFacts,
+} from "../../../src/run/doctor/run_check.ts";
 import type { RunReport } from "../../../src/run/perform_run.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 import { parseEntry } from "../../../src/claude/transcript/entry.ts";

@@ -10,10 +10,13 @@ import warned from "../../../fixtures/permissions/settings_warnings.json" with {
 import { CliError } from "../../../src/cli_error.ts";
 import { permissionMode } from "../../../src/run/plan/decisions/permission_mode.ts";
 import { hooklessFlag, modeWithoutHooks } from "../../../src/run/plan/decisions/without_hooks.ts";
-import { factWarnings, type ToldFacts } from "../../../src/run/plan/warnings/fact_warnings.ts";
+import {
+  factWarnings,
+  settingsWarnings,
+  type ToldFacts,
+} from "../../../src/run/plan/warnings/fact_warnings.ts";
 import { ignoredRules } from "../../../src/run/plan/warnings/ignored_rules.ts";
 import { parseRule, ruleProblem } from "../../../src/run/plan/warnings/permission_rule.ts";
-import { settingsWarnings } from "../../../src/run/plan/warnings/settings_warnings.ts";
 import {
   type Settings,
   type SettingsDocument,

@@ -1,8 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { faultyServers, listMcpServers } from "../../../src/sandbox/child/mcp_servers.ts";
+import {
+  faultyServers,
+  listMcpServers,
+  serverFault,
+} from "../../../src/sandbox/child/mcp_servers.ts";
 import { settingSources } from "../../../src/sandbox/child/read_settings.ts";
 import { tempFolder } from "../../temp_folder.ts";
-import { serverFault } from "../../../src/sandbox/child/server_faults.ts";
 
 Deno.test("listMcpServers() lists each server once from all sources", () => {
   using folder = tempFolder({

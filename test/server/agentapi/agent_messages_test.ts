@@ -3,7 +3,7 @@ import {
   advanceMessages,
   type AgentMessage,
   type AgentNews,
-} from "../../../src/server/agentapi/agent_messages.ts";
+} from "../../../src/server/agentapi/agent_conversation.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
 import type { ContentBlock } from "../../../src/claude/wire/message_frames.ts";
 

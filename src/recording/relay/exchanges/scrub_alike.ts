@@ -3,13 +3,20 @@ import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
 import type { Trace } from "../../redaction/traces/find_traces.ts";
 import { noting } from "../../redaction/traces/noting.ts";
 import { collectTraces, type TraceCollector } from "../../redaction/traces/learn_traces.ts";
-import { saidScrub } from "../../redaction/traces/said_scrub.ts";
 import { createTraceScrubber } from "../../redaction/traces/scrub_text.ts";
 import { inTurn, type TextScrub } from "../../redaction/traces/text_scrub.ts";
 import { atOnce } from "./at_once.ts";
 import type { Exchange, ExchangeRequest, ScrubbedPart } from "./exchange.ts";
 import { VARYING } from "./masks.ts";
 import { scrubRequest, scrubResponse, textOf } from "./scrub_exchange.ts";
+import { blankText } from "../../redaction/traces/blanked/blank_text.ts";
+import {
+  blankCallJson,
+  speaksToSubagent,
+} from "../../redaction/traces/blanked/blank_call_input.ts";
+import { createSaidBlanker, type SaidOptions } from "../../redaction/traces/blanked/blank_said.ts";
+import { cutAlike } from "../../redaction/traces/cut_alike.ts";
+import type { SaidParts } from "../../redaction/traces/blanked/said_parts.ts";
 
 /** Scrubs exchanges so that those of one machine, once scrubbed, are those of any other. */
 export interface ExchangeScrubber {
@@ -97,4 +104,18 @@ function learnFromBody(
   } catch {
     text(given);
   }
+}
+
+/** Blanks prompts or answers where a JSON value says that it holds some; what a text alone is, nobody knows. */
+function saidScrub(parts: SaidParts, options: SaidOptions = {}): TextScrub {
+  return {
+    text: (text) => text,
+    value: createSaidBlanker(parts, options),
+    pieces: (pieces, { isAnswer, tool } = { isAnswer: false }) => {
+      if (isAnswer) return parts.answers ? pieces.map(blankText) : pieces;
+      return tool !== undefined && parts.prompts && speaksToSubagent(tool)
+        ? cutAlike(blankCallJson(tool, pieces.join("")), pieces)
+        : pieces;
+    },
+  };
 }

@@ -1,20 +1,16 @@
-import { askedSettings } from "./asked_settings.ts";
 import { hasOtherHooks, mayTighten } from "../conversation_of.ts";
 import type { Decisions } from "../decisions/decide.ts";
 import type { RunSession } from "../decisions/session_of.ts";
-import { idlePlugins } from "./idle_plugins.ts";
-import { keepsBackups } from "./keeps_backups.ts";
 import type { PlacedTexts } from "../placed_texts.ts";
-import type { PlanFacts } from "../plan_facts.ts";
+import type { HiddenSkills, PlanFacts } from "../plan_facts.ts";
 import type { RunOrder } from "../run_order.ts";
-import { serverTerms } from "./server_terms.ts";
 import { withoutBypass } from "./without_bypass.ts";
 import { contestedVariables } from "../../../sandbox/child/child_environment.ts";
 import { childFiles } from "../../../sandbox/child/child_files.ts";
 import { withoutScreenCommands } from "../../../sandbox/child/foreign_settings.ts";
 import type { HookEvent } from "../../../sandbox/child/hooks.ts";
-import { valuesOf } from "../../../sandbox/child/read_settings.ts";
-import type { Environment } from "../../../sandbox/environment.ts";
+import { type Settings, valuesOf } from "../../../sandbox/child/read_settings.ts";
+import { type Environment, isSwitchedOn } from "../../../sandbox/environment.ts";
 import type { FolderContents } from "../../../sandbox/folder/folder_contents.ts";
 import { folderParts } from "../../../sandbox/folder/folder_parts.ts";
 import { isBelow } from "../../../sandbox/paths.ts";
@@ -24,6 +20,8 @@ import { SKILL_TOOL } from "../../../conversation/protocol/chosen_skills.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isGoalTyped } from "../../../claude/transcript/goal.ts";
 import { OUTPUT_SERVER } from "../../../claude/transcript/structured_output.ts";
+import { inToolNames, toolPrefix } from "../../../claude/transcript/tool_prefix.ts";
+import { isCallers } from "../../../claude/wire/control.ts";
 
 /** Whether there may be more than one message: where a text alone is printed there is one. */
 function isLongConversation({ prompt, answerAlone }: RunOrder): boolean {
@@ -192,4 +190,168 @@ function hooksFor(order: RunOrder, decided: Decisions): readonly HookEvent[] {
 /** Whether a run may pursue a goal: the prompt sets one, or the session that is resumed may have one. */
 function mayHaveGoal({ prompt = "" }: RunOrder, { resumed }: RunSession): boolean {
   return resumed !== undefined || isGoalTyped(prompt);
+}
+
+/** With it `claude -p` keeps what files were before they were edited; the interactive Claude Code always does. */
+const KEEPING = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING";
+
+/** Whether what files were before is kept with the session, and is there to be restored. */
+function keepsBackups(
+  { env, persistSession, rewindsTo }: Pick<RunOrder, "env" | "persistSession" | "rewindsTo">,
+  settings: readonly Settings[],
+): boolean {
+  if (!persistSession && rewindsTo === undefined) return false;
+  const all = valuesOf(settings).map((values) =>
+    isJsonObject(values["env"]) ? values["env"][KEEPING] : undefined
+  );
+  const last = all.findLast((value) => typeof value === "string");
+  return isSwitchedOn(typeof last === "string" ? last : env[KEEPING]);
+}
+
+/** What hides a skill from the model and leaves it to a person, and what does so and more. */
+const HIDDEN = "user-invocable-only";
+const OFF = "off";
+
+/**
+ * The caller's settings with what an initialization asks for and settings alone can bring about.
+ *
+ * Skills that have not been chosen are hidden by `skillOverrides`. Those of plugins it does not know, so a rule keeps
+ * the model from loading what it is told of (2.1.330).
+ *
+ * @param options.settings all settings, later ones overriding earlier ones: what they take away from everybody stays away
+ */
+function askedSettings(
+  caller: JsonObject,
+  { hidden, terms: { deny, ask }, settings, omitsThinking }: {
+    readonly hidden: HiddenSkills | undefined;
+    readonly terms: ServerTerms;
+    readonly settings: readonly JsonObject[];
+    readonly omitsThinking: boolean;
+  },
+): JsonObject {
+  const denied = [...deny, ...hidden?.ofPlugins.map((name) => `Skill(${name})`) ?? []];
+  const permissions = objectIn(caller, "permissions");
+  const added = (name: "deny" | "ask", rules: readonly string[]) => {
+    const given = permissions[name];
+    return rules.length === 0 ? {} : { [name]: [...(Array.isArray(given) ? given : []), ...rules] };
+  };
+  const rules = { ...added("deny", denied), ...added("ask", ask) };
+  const inForce = new Map(
+    settings.flatMap((each) => Object.entries(objectIn(each, "skillOverrides"))),
+  );
+  const overrides = hidden?.own.filter((name) => inForce.get(name) !== OFF)
+    .map((name) => [name, HIDDEN]);
+  return {
+    ...caller,
+    // Otherwise 2.1.330 has thoughts redacted at a terminal once the API has refused a request that omits them.
+    ...(omitsThinking ? { showThinkingSummaries: true } : {}),
+    ...(Object.keys(rules).length === 0 ? {} : { permissions: { ...permissions, ...rules } }),
+    ...(overrides === undefined ? {} : {
+      skillOverrides: { ...objectIn(caller, "skillOverrides"), ...Object.fromEntries(overrides) },
+    }),
+  };
+}
+
+function objectIn(settings: JsonObject, name: string): JsonObject {
+  const value = settings[name];
+  return isJsonObject(value) ? value : {};
+}
+
+/** On what terms the MCP servers in the caller's own process are used. */
+interface ServerTerms {
+  /** How long a call of a tool may take, in milliseconds, by the name of the server. */
+  readonly timeouts: Readonly<Record<string, number>>;
+  /** Rules for tools that are never to be called, and for those about which the caller is asked each time. */
+  readonly deny: readonly string[];
+  readonly ask: readonly string[];
+}
+
+/**
+ * The terms that a caller has named with its servers, those that it has set last or begun with. What is allowed is not
+ * said by them, as in `claude -p`, and who is of two minds is asked (2.1.330).
+ */
+function serverTerms({ initialized, setServers }: RunOrder): ServerTerms {
+  const configs = Object.entries(setServers ?? initialized?.serverConfigs ?? {})
+    .flatMap(([name, config]): (readonly [string, JsonObject])[] =>
+      isJsonObject(config) && (setServers === undefined || isCallers(config))
+        ? [[name, config]]
+        : []
+    );
+  const policies = configs.flatMap(([server, { tools }]) =>
+    (Array.isArray(tools) ? tools.filter(isJsonObject) : []).flatMap((
+      { name, permission_policy: policy },
+    ) =>
+      typeof name === "string" && policy !== undefined && policy !== "always_allow"
+        ? [{ rule: `${toolPrefix(server)}${inToolNames(name)}`, policy }]
+        : []
+    )
+  );
+  const rules = (isDenied: boolean) =>
+    policies.filter(({ policy }) => (policy === "always_deny") === isDenied)
+      .map(({ rule }) => rule);
+  return {
+    timeouts: Object.fromEntries(
+      configs.flatMap(([name, { timeout }]) =>
+        // At any other Claude Code leaves the server out.
+        Number.isSafeInteger(timeout) && Number(timeout) > 0 ? [[name, Number(timeout)]] : []
+      ),
+    ),
+    deny: rules(true),
+    ask: rules(false),
+  };
+}
+
+/** Draws changed files beside the conversation, on a screen that nobody looks at: `claude -p` has it not. */
+const DIFF = "diff";
+/** Tells the model what an AGENTS.md says where a project has no CLAUDE.md. */
+const AGENTS = "agents-md";
+
+/** Modes in which tools write nothing that no rule allows. */
+const READING_MODES: readonly string[] = ["default", "dontAsk", "plan"];
+
+/**
+ * The `enabledPlugins` setting that leaves out those of Claude Code's own plugins that have nothing to do in a run:
+ * each takes 20 to 90 ms of its start (2.1.330).
+ *
+ * AGENTS.md is read at the start, above the working directory, and whenever a file beside or below one is read. So its
+ * plugin is left out where there is none, and none can come: a CLAUDE.md keeps those below it from being read, and
+ * without one no tool may write any. Whatever settings say of a plugin holds.
+ */
+function idlePlugins(
+  order: Pick<RunOrder, "forwarded" | "initialized">,
+  { facts: { settings, instructions }, mode }: {
+    readonly facts: Pick<PlanFacts, "settings" | "instructions">;
+    readonly mode: string;
+  },
+): JsonObject {
+  const values = valuesOf(settings);
+  const isNamed = (plugin: string) =>
+    values.some(({ enabledPlugins, pluginConfigs }) =>
+      [enabledPlugins, pluginConfigs].some((each) =>
+        isJsonObject(each) && Object.keys(each).some((name) => name.startsWith(plugin))
+      )
+    );
+  const mayCome = !instructions.claude &&
+    (instructions.skills || mayWrite(order, { values, mode }));
+  const isMoved = order.forwarded.some((argument) => /^(?:--worktree|-w)(?:=|$)/u.test(argument)) ||
+    values.some(({ claudeMdExcludes }) => claudeMdExcludes !== undefined);
+  const agentsIsIdle = !instructions.agents && !mayCome && !isMoved;
+  const idle = [DIFF, ...agentsIsIdle ? [AGENTS] : []].filter((name) =>
+    // Each has two names.
+    !isNamed(`${name}@`) && !isNamed(`cc-plugin-${name}@`)
+  );
+  return Object.fromEntries(idle.map((name) => [`${name}@builtin`, false]));
+}
+
+/** Whether a tool of the run may write a file. */
+function mayWrite(
+  { forwarded, initialized }: Pick<RunOrder, "forwarded" | "initialized">,
+  { values, mode }: { readonly values: readonly JsonObject[]; readonly mode: string },
+): boolean {
+  return !READING_MODES.includes(mode) || initialized?.longAgents !== undefined ||
+    forwarded.some((argument) => /^--(?:allowed-?tools|plugin-|agents?)/iu.test(argument)) ||
+    values.some(({ permissions, sandbox, hooks, enabledPlugins }) =>
+      (isJsonObject(permissions) && permissions["allow"] !== undefined) ||
+      [sandbox, hooks, enabledPlugins].some((each) => each !== undefined)
+    );
 }

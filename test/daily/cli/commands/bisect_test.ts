@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { findBoundary, type Verdict } from "../../../../src/cli/bisect/search.ts";
+import { findBoundary, type Verdict, versionsBetween } from "../../../../src/cli/bisect/bisect.ts";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
 import { installMockClaude } from "../../../../fixtures/mock/install_mock_claude.ts";
 import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import { CliError } from "../../../../src/cli_error.ts";
-import { versionsBetween } from "../../../../src/cli/bisect/bisect.ts";
 import { putFakeNpm, saysVersion } from "../../../program/claude/program/fake_npm.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { leftovers } from "../../../leftovers.ts";

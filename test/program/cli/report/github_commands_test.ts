@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
-import { unheeded } from "../../../../src/cli/report/github_commands.ts";
+import { unheeded } from "../../../../src/cli/report/print.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { startProgram } from "../../../start_program.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { FLAGS } from "../../../../src/cli/arguments/flags.ts";
 import { parseArguments } from "../../../../src/cli/arguments/parse_arguments.ts";
-import { shimScript } from "../../../../src/cli/shim/shim_script.ts";
+import { shimScript } from "../../../../src/cli/shim/shim.ts";
 import { UnsupportedError } from "../../../../src/cli_error.ts";
 import { findTool, missingTool } from "../../../missing_tool.ts";
 import { type ProgramOutput, startProgram } from "../../../start_program.ts";

@@ -2,15 +2,16 @@ import { assert, assertEquals } from "@std/assert";
 import type { Cast, CastEvent } from "../../../../src/recording/cassette/cast.ts";
 import { encodeCast } from "../../../../fixtures/encode_whole.ts";
 import { parseCast } from "../../../../src/recording/cassette/read/parse_cast.ts";
-import { replayCast } from "../../../../src/recording/cassette/replay/replay_cast.ts";
+import { replayCast, splitSteps } from "../../../../src/recording/cassette/replay/replay_cast.ts";
 import type { Prompt } from "../../../../src/conversation/control/message.ts";
 import { readRecording } from "../../../conversation/control/recording.ts";
 import { createRedactor } from "../../../../src/recording/redaction/redact.ts";
 import { recordSession } from "../record_session.ts";
 import { castSteps } from "../../../../src/recording/cassette/replay/cast_steps.ts";
-import { joinShellOutput } from "../../../../src/recording/cassette/replay/join_shell_output.ts";
-import { replayCassette } from "../../../../src/recording/cassette/replay/replay_cassette.ts";
-import { splitSteps } from "../../../../src/recording/cassette/replay/split_steps.ts";
+import {
+  joinShellOutput,
+  replayCassette,
+} from "../../../../src/recording/cassette/replay/replay_cassette.ts";
 
 const SESSIONS: Readonly<Record<string, Partial<Prompt>>> = {
   answer: { text: "Greet me. [[think hm]] [[say Hello there.]]" },

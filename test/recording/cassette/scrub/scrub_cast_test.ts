@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseLines } from "../../../../src/recording/cassette/read/parse_lines.ts";
 import { replayCassette } from "../../../../src/recording/cassette/replay/replay_cassette.ts";
-import { createTerminalBlanker } from "../../../../src/recording/cassette/scrub/blank_terminal.ts";
 import {
   createPartScrubber,
+  createTerminalBlanker,
   type ScrubOptions,
 } from "../../../../src/recording/cassette/scrub/part_scrubber.ts";
 import { scrubCast } from "../../../../src/recording/cassette/scrub/scrub_cast.ts";

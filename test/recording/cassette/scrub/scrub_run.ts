@@ -2,7 +2,7 @@ import { parseCast } from "../../../../src/recording/cassette/read/parse_cast.ts
 import { parseLines } from "../../../../src/recording/cassette/read/parse_lines.ts";
 import { parseTape } from "../../../../src/recording/cassette/read/parse_tape.ts";
 import { createPartScrubber } from "../../../../src/recording/cassette/scrub/part_scrubber.ts";
-import { learnFromCast } from "../../../../src/recording/cassette/scrub/learn_from_parts.ts";
+import { learnFromCast } from "../../../../src/recording/lint/learn_from_cassette.ts";
 import { scrubCast } from "../../../../src/recording/cassette/scrub/scrub_cast.ts";
 import { scrubTape } from "../../../../src/recording/cassette/scrub/scrub_tape.ts";
 import { createRedactor } from "../../../../src/recording/redaction/redact.ts";

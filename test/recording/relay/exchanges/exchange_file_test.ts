@@ -8,13 +8,13 @@ import {
   parseExchange,
   parsePart,
 } from "../../../../src/recording/relay/exchanges/exchange.ts";
-import { beginExchange } from "../../../../src/recording/relay/exchanges/begin_exchange.ts";
+import { beginExchange } from "../../../../src/recording/relay/record_exchanges.ts";
 import {
   addExchange,
   readExchange,
   readExchanges,
 } from "../../../../src/recording/relay/exchanges/exchange_folder.ts";
-import { placeExchange } from "../../../../src/recording/relay/exchanges/place_exchange.ts";
+import { placeExchange } from "../../../../src/recording/lint/scrub_cassette.ts";
 import {
   createPart,
   removeLostParts,

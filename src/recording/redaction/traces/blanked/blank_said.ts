@@ -1,11 +1,11 @@
 import { blankNotification } from "./blank_notification.ts";
 import { blankPrompt } from "./blank_prompt.ts";
-import { blankSystem } from "./blank_system.ts";
 import { blankText } from "./blank_text.ts";
 import { isJsonObject, type JsonObject } from "../../../../json_object.ts";
 import type { SaidParts } from "./said_parts.ts";
-import { type Changes, subagentChanges } from "./subagent_changes.ts";
-import { createSubagentCalls, type SubagentCalls } from "./subagent_calls.ts";
+import { createSubagentCalls, type SubagentCalls, toolCall } from "./subagent_calls.ts";
+import { blankBetween } from "./blank_between.ts";
+import { blankCallInput, speaksToSubagent } from "./blank_call_input.ts";
 
 /** Levels of a JSON value that are gone through. */
 const MOST_DEPTH = 1000;
@@ -193,4 +193,144 @@ function textsIn(content: unknown): readonly string[] {
   return content.flatMap((block: unknown) =>
     isJsonObject(block) && typeof block["text"] === "string" ? [block["text"]] : []
   );
+}
+
+/** The line with which Claude Code says to the API what it is. */
+const BILLING = /^x-anthropic-billing-header:/u;
+const NOTHING = /(?!)/gu;
+
+/**
+ * What the model is told of itself, which may be the user's words: a text, texts, or blocks of them.
+ *
+ * @param varying what is another in each run, and stays so that it can be known for that
+ */
+function blankSystem(system: unknown, varying: RegExp = NOTHING): unknown {
+  if (typeof system === "string") {
+    return BILLING.test(system) ? system : blankBetween(system, varying);
+  }
+  if (Array.isArray(system)) return system.map((part) => blankSystem(part, varying));
+  // Of a preset of the SDKs, what is appended to it.
+  const named = isJsonObject(system) ? ["text", "append"].filter((name) => name in system) : [];
+  return named.length === 0 ? system : {
+    ...system as JsonObject,
+    ...Object.fromEntries(
+      named.map((name) => [name, blankSystem((system as JsonObject)[name], varying)]),
+    ),
+  };
+}
+
+/** What is made of fields of an object. */
+type Changes = Readonly<Record<string, unknown>>;
+
+/** JsonObject in which there may be what a subagent is for, in a few words. */
+const LABELS = ["description", "task_description", "summary"];
+
+/**
+ * What becomes of an object where it tells what a subagent is asked or reports: in calls, in their results, and in what
+ * Claude Code says of tasks.
+ */
+function subagentChanges(
+  fields: JsonObject,
+  { prompts, answers, subagents }: SaidParts & { readonly subagents: SubagentCalls },
+): Changes {
+  return {
+    ...(prompts ? askedChanges(fields, subagents) : {}),
+    ...(answers ? reportChanges(fields, subagents) : {}),
+  };
+}
+
+function askedChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
+  const changes: Record<string, unknown> = {};
+  const call = toolCall(fields);
+  if (call !== undefined && speaksToSubagent(call.tool)) {
+    changes[call.field] = blankCallInput(call.tool, call.input);
+  }
+  const { updatedInput: given, agentId, task_type: kind, prompt, message } = fields;
+  // What the caller wants a tool to be given does not say which tool it is.
+  if (isJsonObject(given) && typeof given["prompt"] === "string" && "description" in given) {
+    changes["updatedInput"] = blankCallInput("Agent", given);
+  }
+  if (typeof prompt === "string" && (typeof agentId === "string" || kind === "local_agent")) {
+    changes["prompt"] = blankPrompt(prompt, { answers: true });
+  }
+  for (const name of LABELS) {
+    const label = fields[name];
+    if (typeof label !== "string") continue;
+    if (labels.has(label)) changes[name] = blankText(label);
+    else if (fields["subtype"] === "task_notification") {
+      changes[name] = label.replace(NAMED, blankText);
+    }
+  }
+  if (typeof message === "string" && message.includes(' "')) {
+    changes["message"] = [...labels].reduce(
+      (text, label) =>
+        text.replaceAll(`subagent "${label}"`, () => `subagent "${blankText(label)}"`),
+      message,
+    );
+  }
+  return changes;
+}
+
+/** The same label where Claude Code says what became of the subagent. */
+const NAMED = /(?<=^Agent ")[^]*(?=" [\w ]+)/u;
+
+function reportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Changes {
+  const { type, subtype, content, tool_use_id: id, agentId, summary } = fields;
+  const tool = typeof id === "string" ? tools.get(id) : undefined;
+  if (type === "tool_result" && tool !== undefined && fields["is_error"] !== true) {
+    return { content: reported(content, (text) => blankReport(text, tool)) };
+  }
+  if (subtype === "task_notification" && typeof summary === "string") {
+    const isReport = fields["summary_is_report"] === true ||
+      (tool !== undefined && tool !== "Skill" && !labels.has(summary) && !NAMED.test(summary));
+    return isReport ? { summary: blankText(summary) } : {};
+  }
+  const changes: Record<string, unknown> = {};
+  if (typeof agentId === "string" && Array.isArray(content)) {
+    changes["content"] = reported(content, (text) => blankReport(text, "Agent"));
+  }
+  const isOfSubagent = fields["task_type"] === "local_agent" || fields["status"] === "forked";
+  for (const name of isOfSubagent ? ["result", "output"] : []) {
+    const text = fields[name];
+    if (typeof text === "string") changes[name] = blankText(text);
+  }
+  return changes;
+}
+
+/** The texts of a result, in blocks or alone. */
+function reported(content: unknown, blank: (text: string) => string): unknown {
+  if (typeof content === "string") return blank(content);
+  if (!Array.isArray(content)) return content;
+  return content.map((block: unknown) =>
+    isJsonObject(block) && typeof block["text"] === "string"
+      ? { ...block, text: blank(block["text"]) }
+      : block
+  );
+}
+
+/** What Claude Code itself says around the report of a subagent in the result of its call (2.1.330). */
+const AROUND =
+  /^\s*<tools-used-before-summary>[\w, -]*<\/tools-used-before-summary>|^\[Subagent hand-back\]$|^agentId: \w+ \((?:use SendMessage with to: '\w+'(?:, summary: '<5-10 word recap>')? to continue this agent|for resuming to continue this agent's work if needed)\)$|^<usage>(?:\n?\w+: \d+)*\n?<\/usage>$/gmu;
+/** It goes on in the background, and nothing is reported yet. */
+const LAUNCHED = /^Async agent launched successfully\b/u;
+/** A skill that a subagent has carried out, and what it says. */
+const FORKED = /^Skill "[^"\n]*" completed \(forked execution\)\.\s+Result:\n/u;
+/** What a subagent in the background has written so far, as the tool tells it that looks. */
+const OUTPUT = /(?<=<output>)[^]*(?=<\/output>)/u;
+
+/** The result of a call, in which the report of a subagent says nothing any more. */
+function blankReport(text: string, tool: string): string {
+  switch (tool) {
+    case "Agent":
+    case "Task":
+      return LAUNCHED.test(text) ? text : blankBetween(text, AROUND);
+    case "Skill": {
+      const [kept] = FORKED.exec(text) ?? [];
+      return kept === undefined ? text : kept + blankText(text.slice(kept.length));
+    }
+    default:
+      return text.includes("<task_type>local_agent</task_type>")
+        ? text.replace(OUTPUT, blankText)
+        : text;
+  }
 }
