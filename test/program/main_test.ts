@@ -18,7 +18,7 @@ async function freshCheckout(test: string) {
   await Deno.mkdir(`${path}/src/recording/learn`, { recursive: true });
   for (
     const name of [
-      ...["deno.json", "deno.lock", "src/recording/learn/home.ts"],
+      ...["deno.json", "deno.lock", "src/recording/learn/throwaway_home.ts"],
       ...fixtures.map((name) => `fixtures/${name}`),
       ...tests.map((name) => `test/${name}`),
     ]
