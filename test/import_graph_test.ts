@@ -3,7 +3,7 @@ import { importsOf, loadedWith, testsReaching } from "./import_graph.ts";
 
 Deno.test("imports are static, dynamic, or of types alone", () => {
   const kinds = (path: string) => new Map(importsOf(path).map(({ to, kind }) => [to, kind]));
-  const run = kinds("src/run/perform_session.ts");
+  const run = kinds("src/run/perform_run.ts");
   assertEquals(run.get("src/driver/run_session.ts"), "dynamic");
   assertEquals(kinds("test/import_graph_test.ts").get("test/import_graph.ts"), "static");
   assertEquals(kinds("src/claude/wire/output_writer.ts").get("src/claude/wire/frame.ts"), "type");

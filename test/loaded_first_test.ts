@@ -24,13 +24,13 @@ Deno.test("what only some runs need is loaded by those", () => {
     /^src\/conversation\/control\/prompt\/(?!is_plain|slash_word)/u,
     /^src\/driver\/inputs\/(?!hook_source)/u,
     // Of settings and rules something is judged and told only where there are some.
-    /^src\/(?:claude\/settings\/(?!may_forbid)|run\/plan\/warnings\/)/u,
+    /^src\/(?:claude\/settings\/(?!may_forbid)|run\/plan\/warnings\.ts)/u,
     // Transcripts come home once there is a child, and are copied in where a session goes on.
     /^src\/(?:sandbox|claude\/transcript)\/(?:transcripts|files\/(?!project_slug))/u,
     // Folders are swept where there are some.
     /^src\/sandbox\/folder\/(?:sweep|keep_transcripts)\.ts$/u,
     // A caller of the control protocol asks for more, and only a conversation has one.
-    /^src\/run\/plan\/asked_order\.ts$/u,
+    /^src\/run\/plan\/initialization\.ts$/u,
   ];
   const first = loadedFirst("src/cli/run/run_here.ts");
   assertEquals(first.filter((path) => rare.some((each) => each.test(path))), []);

@@ -1,7 +1,7 @@
 import type { ForkOrigin } from "../recording/cassette/cassette_meta.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { RunRecorder } from "./record_run.ts";
-import { type ConversationNeeds, converse } from "../run/conversation/converse.ts";
+import { type ConversationNeeds, converse } from "../run/perform_conversation.ts";
 import { earlyWarnings, type PreparedRun } from "../run/prepare_run.ts";
 import type { RunOrder } from "../run/plan/run_order.ts";
 import type { Teardown } from "../run/teardown.ts";

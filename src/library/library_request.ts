@@ -1,7 +1,7 @@
 import { parseArguments } from "../cli/arguments/parse_arguments.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { CliError } from "../cli_error.ts";
-import { currentFolder } from "../run/facts/current_folder.ts";
+import { currentFolder } from "../run/facts/this_process.ts";
 import { absolutePath } from "../sandbox/paths.ts";
 
 /** The function that a program calls, and how it is told what to send. */

@@ -16,7 +16,7 @@ import { holdConversation, type HoldOptions } from "./hold_conversation.ts";
 import { folderOf, libraryRequest } from "./library_request.ts";
 import { resultOf } from "./result_of.ts";
 import { asRunError, RunError } from "./run_error.ts";
-import { StoppedError } from "../run/stopped_error.ts";
+import { StoppedError } from "../run/waits.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
 import type { JsonObject } from "../json_object.ts";

@@ -18,7 +18,7 @@ import type { Environment } from "../sandbox/environment.ts";
 import { absolutePath } from "../sandbox/paths.ts";
 import type { RunFacts } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
-import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/upstream_of.ts";
+import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/api_variables.ts";
 
 /** Whoever knows secrets of a run, and counts them. */
 export interface CountedHiding extends Hiding {

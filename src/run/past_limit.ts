@@ -3,7 +3,7 @@ import type { Report } from "../conversation/output/result/report.ts";
 import { resumedOrder } from "./plan/next_order.ts";
 import type { RunReport } from "./perform_run.ts";
 import type { RunOrder } from "./plan/run_order.ts";
-import { StoppedError } from "./stopped_error.ts";
+import { StoppedError } from "./waits.ts";
 
 /** What the model is told once a limit has been reset: what Claude Code itself says when a session goes on. */
 const GO_ON = "Continue from where you left off.";

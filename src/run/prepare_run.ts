@@ -1,9 +1,8 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import { fileAt } from "../../ffi/files/at_path.ts";
+import { fileAt, namesIn } from "../../ffi/files/at_path.ts";
 import { CliError, UnsupportedError } from "../cli_error.ts";
 import type { ApiRelay } from "./api_relay.ts";
-import { isKnownSession } from "./facts/sessions/known_session.ts";
-import type { MessageJudge } from "./facts/prompt/message_judge.ts";
+import type { MessageJudge } from "./facts/judge_message.ts";
 import { readFacts } from "./facts/read_facts.ts";
 import { type Plan, plan } from "./plan/plan.ts";
 import {
@@ -14,9 +13,8 @@ import {
   type RunFacts,
 } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
-import { modesOf } from "./plan/decisions/decide.ts";
-import { hasOtherHooks } from "./plan/conversation_of.ts";
-import { sessionOf } from "./plan/decisions/session_of.ts";
+import { modesOf, sessionOf } from "./plan/decide.ts";
+import { hasOtherHooks } from "./plan/conversation_options.ts";
 import { type Settings, valuesOf } from "../sandbox/child/read_settings.ts";
 import type { FolderContents, FolderFile } from "../sandbox/folder/folder_contents.ts";
 import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts";
@@ -191,7 +189,7 @@ async function shortenedIn(
   found: FoundSessions,
 ): Promise<FolderFile | undefined> {
   if (found.transcript === undefined) return undefined;
-  const { resumedPart } = await import("./plan/resumed_part.ts");
+  const { resumedPart } = await import("./facts/resumed_session.ts");
   return resumedPart(order, { found });
 }
 
@@ -220,7 +218,7 @@ async function foundSessions(
     return { named: [resume], transcript: { path, text: history, besides } };
   }
   if (resume !== undefined || order.resumption === undefined) return {};
-  const { findSessions } = await import("./facts/sessions/find_sessions.ts");
+  const { findSessions } = await import("./facts/resumed_session.ts");
   return findSessions(order.resumption, {
     configDir: userConfig.dir,
     cwd: realPath(order.cwd),
@@ -235,7 +233,7 @@ async function judgeOf(
     & { readonly found: FoundSessions; readonly refusal: string | undefined },
 ): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
-  const { messageJudge } = await import("./facts/prompt/message_judge.ts");
+  const { messageJudge } = await import("./facts/judge_message.ts");
   const { lineId } = await import("../claude/transcript/parents_first.ts");
   const { parseEntry } = await import("../claude/transcript/entry.ts");
   // What is left out of a session that goes on in part is in it still, and in no fork.
@@ -320,4 +318,44 @@ export function earlyWarnings(
   const unswept = swept.filter(({ verdict }) => verdict === "kept").slice(0, 1)
     .map(({ path, reason }) => `Cannot sweep what an earlier run left in ${path}: ${reason}`);
   return [...unswept, ...warnings];
+}
+
+/**
+ * Whether the user has a transcript of a session.
+ *
+ * @param configDir the user's config dir
+ */
+export function isKnownSession(sessionId: string, configDir: string): boolean {
+  return namesIn(`${configDir}/projects`).some((slug) => {
+    try {
+      return Deno.lstatSync(`${configDir}/projects/${slug}/${sessionId}.jsonl`) !== undefined;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * Looks for what would keep a prompt from reaching the model as it is.
+ *
+ * @returns the first character that Claude Code may change, in words; plain ASCII is never looked at
+ * @throws {CliError} when a paste would not deliver the prompt
+ */
+export async function checkDelivery(
+  { prompt, inject }: Pick<RunOrder, "inject"> & { readonly prompt: string },
+): Promise<string | undefined> {
+  const refusal = inject === "paste"
+    ? (await import("../conversation/terminal/paste.ts")).pasteRefusal(prompt)
+    : undefined;
+  if (refusal !== undefined) {
+    throw new CliError(`Cannot paste the prompt: ${refusal}`, {
+      suggestion: "Leave out --inject paste: on stdin every prompt goes in as it is",
+    });
+  }
+  if (/^[\t\n\x20-\x7e]*$/u.test(prompt)) return undefined;
+  const { firstAlteredCharacter } = await import(
+    "../conversation/control/prompt/first_altered_character.ts"
+  );
+  const found = firstAlteredCharacter(prompt);
+  return found && `${found.name} at character ${found.offset}`;
 }

@@ -10,7 +10,7 @@ import {
 import { compareVersions, OLDEST_VERSION } from "../../claude/versions/compare_versions.ts";
 import type { BisectOptions } from "../arguments/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { print, printLines, reportJson, visible } from "../report/print.ts";

@@ -1,8 +1,7 @@
 import type { CassetteOptions } from "../arguments/parsed_arguments.ts";
 import { readProgram } from "../../recording/cassette/program/read_program.ts";
 import { recordedProgram } from "../../recording/cassette/program/recorded_program.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
-import { thisProgram } from "../../run/facts/this_program.ts";
+import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { shellQuote } from "../../shell_quote.ts";
 import { print } from "../report/print.ts";

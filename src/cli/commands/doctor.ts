@@ -5,19 +5,30 @@ import type { DoctorOptions } from "../arguments/parsed_arguments.ts";
 import { delivered } from "../report/delivered.ts";
 import { Outlets } from "../report/outlets.ts";
 import { reportJson } from "../report/print.ts";
-import { apiCheck } from "../../run/doctor/api_check.ts";
-import { type Check, type CheckName, failedCheck, skippedCheck } from "../../run/doctor/check.ts";
-import { claudeCheck } from "../../run/doctor/claude_check.ts";
-import { fifoCheck } from "../../run/doctor/fifo_check.ts";
-import { leftoversCheck } from "../../run/doctor/leftovers_check.ts";
-import { loginVerdict } from "../../run/doctor/login_verdict.ts";
-import { libcCheck, platformCheck } from "../../run/doctor/platform_check.ts";
-import { ptyCheck } from "../../run/doctor/pty_check.ts";
-import { readUserSetup } from "../../run/doctor/read_user_setup.ts";
-import { renderCheck, reportStyle } from "../../run/doctor/render_check.ts";
+import {
+  apiCheck,
+  claudeCheck,
+  loginVerdict,
+  readUserSetup,
+} from "../../run/doctor/claude_checks.ts";
+import {
+  type Check,
+  type CheckName,
+  failedCheck,
+  renderCheck,
+  reportStyle,
+  skippedCheck,
+} from "../../run/doctor/check_report.ts";
+import {
+  fifoCheck,
+  leftoversCheck,
+  libcCheck,
+  platformCheck,
+  ptyCheck,
+} from "../../run/doctor/system_checks.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { sweep } from "../../sandbox/folder/sweep.ts";
 import { places, placesFor } from "../../sandbox/places/places.ts";

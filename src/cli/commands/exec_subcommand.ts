@@ -2,7 +2,7 @@ import { exec } from "../../../ffi/processes/exec.ts";
 import { askVersion } from "../../claude/program/ask_version.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { subcommandsOf } from "../../claude/versions/profiles.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 
 /**

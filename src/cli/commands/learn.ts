@@ -10,7 +10,7 @@ import { hasProfile, isNewerThanProfiles } from "../../claude/versions/profiles.
 import { CliError } from "../../cli_error.ts";
 import type { LearnRequest } from "../arguments/parsed_arguments.ts";
 import type { LearnOptions } from "../../recording/learn/learn_profile.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";

@@ -1,4 +1,4 @@
-import { durationInWords } from "../../run/doctor/in_words.ts";
+import { durationInWords } from "../../run/doctor/check_report.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { ServerClient } from "../../server/asking/server_client.ts";

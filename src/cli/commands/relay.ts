@@ -9,7 +9,7 @@ import { parseFaults } from "../../recording/relay/faults.ts";
 import { isLoopback, type Relay, startRelay } from "../../recording/relay/relay.ts";
 import { createSlices } from "../../recording/relay/sliced_work.ts";
 import { recordingAnswer } from "../../run/api_relay.ts";
-import { FIRST_PARTY } from "../../run/plan/upstream_of.ts";
+import { FIRST_PARTY } from "../../run/plan/api_variables.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { Outlets } from "../report/outlets.ts";
 import { listeningError } from "../report/listening_error.ts";

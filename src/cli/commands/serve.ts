@@ -4,7 +4,7 @@ import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import type { ServeOptions } from "../arguments/parsed_arguments.ts";
 import { holdConversation } from "../../library/hold_conversation.ts";
 import { conversationRequest } from "../../library/open_conversation.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { absolutePath } from "../../sandbox/paths.ts";

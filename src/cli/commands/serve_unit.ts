@@ -1,7 +1,7 @@
 import type { ServeUnitOptions } from "../arguments/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
-import { thisProgram } from "../../run/facts/this_program.ts";
+import { thisProgram } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { installUnits, uninstallUnits, unitFolder } from "../../server/unit/install_unit.ts";
 import { unitFiles } from "../../server/unit/unit_files.ts";

@@ -11,7 +11,7 @@ import {
   type InstalledSdk,
   namedSdk,
 } from "../../recording/drift/sdk/installed_sdks.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { claudeAgainst } from "./claude_against.ts";

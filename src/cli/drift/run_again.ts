@@ -12,7 +12,7 @@ import type { RunResult } from "../../library/run_handle.ts";
 import { openApiCassette } from "../../recording/relay/api_cassette.ts";
 import { apiFolder, furtherOf } from "../../recording/relay/api_folder.ts";
 import { startRelay } from "../../recording/relay/relay.ts";
-import { FIRST_PARTY, relayVariables } from "../../run/plan/upstream_of.ts";
+import { FIRST_PARTY, relayVariables } from "../../run/plan/api_variables.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
 import type { ClaudeAgainst } from "./claude_against.ts";

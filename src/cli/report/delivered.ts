@@ -1,5 +1,5 @@
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
-import { awaitReaders } from "../../run/await_readers.ts";
+import { awaitReaders } from "../../run/waits.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
 import type { Outlets } from "./outlets.ts";
 import { problemText } from "./report_error.ts";

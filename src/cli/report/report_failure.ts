@@ -3,7 +3,7 @@ import { print } from "./print.ts";
 import { reportError } from "./report_error.ts";
 import { resultFrame } from "../../conversation/output/result/result_frame.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
-import { StoppedError } from "../../run/stopped_error.ts";
+import { StoppedError } from "../../run/waits.ts";
 import {
   createOutputWriter,
   type OutputFormat,

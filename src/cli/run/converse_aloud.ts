@@ -5,7 +5,7 @@ import { type HoldRun, lettingGo } from "./let_go.ts";
 import { createTracer } from "./tracer.ts";
 import type { Caller } from "../../driver/inputs/caller/caller.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
-import type { TurnReport } from "../../run/conversation/told_turns.ts";
+import type { TurnReport } from "../../run/perform_conversation.ts";
 import { Teardown } from "../../run/teardown.ts";
 import type { OutputWriter } from "../../claude/wire/output_writer.ts";
 

@@ -1,7 +1,7 @@
 import type { StopSignals } from "../../driver/stop_signals.ts";
 import type { UserTerminal } from "../../driver/user_terminal.ts";
 import type { holdConversation } from "../../library/hold_conversation.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import type { Outlets } from "../report/outlets.ts";
 

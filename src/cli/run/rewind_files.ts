@@ -4,7 +4,7 @@ import { CliError } from "../../cli_error.ts";
 import { SUGGESTION, WITH_PROMPT } from "../arguments/rewinding_of.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
 import { earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
-import { rewindAlone } from "../../run/rewind_alone.ts";
+import { rewindAlone } from "../../run/headless_run.ts";
 import type { Teardown } from "../../run/teardown.ts";
 
 /** How Claude Code marks what is told on stderr because stdout is for frames. */

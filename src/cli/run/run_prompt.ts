@@ -5,12 +5,11 @@ import { tellProblem } from "../report/report_error.ts";
 import type { Invocation } from "./invocation.ts";
 import { createTracer, type Tracer } from "./tracer.ts";
 import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
-import { checkDelivery } from "../../run/facts/prompt/check_delivery.ts";
+import { checkDelivery, earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
 import type { RunRecorder } from "../../library/record_run.ts";
 import { performRun, type RunReport } from "../../run/perform_run.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
-import { earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { createOutputWriter, type OutputWriter } from "../../claude/wire/output_writer.ts";
@@ -146,7 +145,7 @@ async function promptInTime(
 ): Promise<string> {
   return await readPrompt({
     inTime: async (wait, what) => {
-      const { inTime } = await import("../../run/in_time.ts");
+      const { inTime } = await import("../../run/waits.ts");
       return await inTime(wait, { what, startedAt, timeoutMs, signals });
     },
     warn,

@@ -1,8 +1,8 @@
 import { readPrompt } from "../arguments/prompt_source.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { CliError } from "../../cli_error.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
-import { inTime } from "../../run/in_time.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
+import { inTime } from "../../run/waits.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { connectToServer } from "../../server/client/connect_to_server.ts";
 import { type HandedOver, handOver } from "../../server/client/hand_over.ts";

@@ -1,6 +1,6 @@
 import { parseArguments } from "../../cli/arguments/parse_arguments.ts";
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
-import type { Check } from "./check.ts";
+import type { Check } from "./check_report.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { performRun, type RunReport } from "../perform_run.ts";
 import { prepareRun } from "../prepare_run.ts";

@@ -1,18 +1,13 @@
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/effects/terminal_size.ts";
-import type { commandPlaces } from "./prompt/command_places.ts";
-import type { gatePrompt } from "./prompt/gate_prompt.ts";
-import type { distrustOf } from "./distrust_of.ts";
+import type { commandPlaces, gatePrompt } from "./gate_prompt.ts";
+import { distrustOf, instructionFiles, projectRootOf, sandboxLackOf } from "./project_facts.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { useLearntProfiles } from "../../claude/program/learnt_profiles.ts";
 import { supportedVersionIn } from "../../claude/program/refuse_old.ts";
-import { instructionFiles } from "./instruction_files.ts";
-import { mcpConfigOf } from "../plan/placed_texts.ts";
-import type { ToldFacts } from "../plan/warnings/fact_warnings.ts";
-import type { Distrust } from "../plan/warnings/ignored_rules.ts";
+import { mcpConfigOf } from "../plan/child_args.ts";
+import type { ToldFacts } from "../plan/warnings.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
-import { projectRootOf } from "./project_root_of.ts";
-import type { sandboxLackOf } from "./sandbox_lack_of.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
@@ -35,12 +30,12 @@ import { writableFolders } from "../../sandbox/places/writable_folders.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
-import { tracesSpans } from "./prompt/traces_spans.ts";
+import { tracesSpans } from "../plan/api_variables.ts";
 import { isPlain } from "../../conversation/control/prompt/is_plain.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { toolPrefix } from "../../claude/transcript/tool_prefix.ts";
-import { hooklessFlag } from "../plan/decisions/without_hooks.ts";
-import { type AskVersion, refuseUnknownFlags } from "./version_demands.ts";
+import { hooklessFlag } from "../plan/permission_mode.ts";
+import { hasFlag } from "../../claude/versions/tables.ts";
 
 /** Stands for the version of a program that names none: newer than all that are known. */
 const NEWER = "9999.0.0";
@@ -119,7 +114,7 @@ async function readOtherFacts(
     ),
   });
   const isTold = isToldOf(order, documents);
-  const distrust = await distrustIn(settings, {
+  const distrust = await distrustOf(settings, {
     cwd,
     projectRoot,
     isAlone,
@@ -146,7 +141,7 @@ async function readOtherFacts(
     version,
     mcpServers: mcpServers.length,
   });
-  const sandboxLack = await sandboxLackIn(allSettings, env);
+  const sandboxLack = sandboxLackOf(allSettings, env);
   const addedFiles = addedFilesOf(order);
   const addedDirs = order.addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
   return {
@@ -267,7 +262,7 @@ async function documentsOf(
   const isManaged = hooklessFlag({ env, forwarded }) === undefined &&
     forwarded.some((argument) => argument.startsWith("--managed-settings="));
   if (!isManaged) return documents;
-  const { managedByCaller } = await import("./managed_by_caller.ts");
+  const { managedByCaller } = await import("./settings_documents.ts");
   const managed = managedByCaller(forwarded).map((document) => settled(document, version));
   return [...documents, ...await Promise.all(managed)];
 }
@@ -287,26 +282,8 @@ async function warningsOf(order: RunOrder, facts: ToldFacts): Promise<readonly s
   const isSilent = version === undefined && distrust === undefined && addedFiles === undefined &&
     sandboxLack.length === 0;
   if (isSilent) return [];
-  const { factWarnings } = await import("../plan/warnings/fact_warnings.ts");
+  const { factWarnings } = await import("../plan/warnings.ts");
   return factWarnings(order, facts);
-}
-
-/** Why rules of a project do not count; only where there are settings of one. */
-async function distrustIn(
-  ...[settings, options]: Parameters<typeof distrustOf>
-): Promise<Distrust | undefined> {
-  if (!settings.some(({ source }) => source === "project" || source === "local")) return undefined;
-  const { distrustOf } = await import("./distrust_of.ts");
-  return await distrustOf(settings, options);
-}
-
-/** What a sandbox lacks; only where settings say something of one. */
-async function sandboxLackIn(
-  ...[settings, env]: Parameters<typeof sandboxLackOf>
-): Promise<readonly string[] | undefined> {
-  if (settings.every(({ sandbox }) => sandbox === undefined)) return undefined;
-  const { sandboxLackOf } = await import("./sandbox_lack_of.ts");
-  return sandboxLackOf(settings, env);
 }
 
 /** The MCP servers; without customizations there are none. */
@@ -338,7 +315,7 @@ function serversOf(
 /** The agents of the file that `--agents` names. */
 async function agentsOf(order: RunOrder): Promise<string | undefined> {
   if (!order.forwarded.some((argument) => argument.startsWith("--agents="))) return undefined;
-  const { agentsElsewhere, readAgents } = await import("./given_agents.ts");
+  const { agentsElsewhere, readAgents } = await import("./agent_files.ts");
   const elsewhere = agentsElsewhere(order);
   return elsewhere === undefined ? undefined : readAgents(elsewhere, order);
 }
@@ -353,12 +330,11 @@ async function callerAgentsOf(
 ): Promise<Pick<RunFacts, "callerAgents">> {
   const areLong = order.initialized?.longAgents !== undefined;
   if (agents === undefined && !areLong) return {};
-  const { callerAgents } = await import("../plan/caller_agents.ts");
-  const { isLongArgument } = await import("../plan/placed_agents.ts");
+  const { callerAgents, isLongArgument } = await import("../plan/caller_agents.ts");
   if (!areLong && agents !== undefined && !isLongArgument(agents)) {
     return { callerAgents: callerAgents(order, { ofFile: agents }) };
   }
-  const { otherAgents } = await import("./other_agents.ts");
+  const { otherAgents } = await import("./agent_files.ts");
   const others = otherAgents({ projectRoot, userDir, addDirs, sources });
   return {
     callerAgents: callerAgents(order, {
@@ -382,7 +358,7 @@ async function gatedOf(
   if (prompt === undefined) return { expands: false };
   const isTraced = tracesSpans(order, facts.settings);
   if (isPlain(prompt) && altered === undefined && !isTraced) return { expands: false };
-  const { gatePrompt } = await import("./prompt/gate_prompt.ts");
+  const { gatePrompt } = await import("./gate_prompt.ts");
   return gatePrompt({ ...order, prompt, isTraced }, {
     ...facts,
     version: await version() ?? NEWER,
@@ -443,8 +419,7 @@ async function hiddenOf(
 ): Promise<Pick<RunFacts, "hiddenSkills">> {
   const chosen = order.initialized?.skills;
   if (chosen === undefined) return {};
-  const { commandPlaces } = await import("./prompt/command_places.ts");
-  const { hiddenSkills } = await import("./prompt/hidden_skills.ts");
+  const { commandPlaces, hiddenSkills } = await import("./gate_prompt.ts");
   const places = commandPlaces(order, facts);
   return { hiddenSkills: hiddenSkills(chosen, { places, version: await version() ?? NEWER }) };
 }
@@ -482,4 +457,29 @@ function refuseRenewal(settings: readonly JsonObject[]): void {
     `Cannot honour --enable-auth-status with "${renewal}" in settings: the interactive Claude Code tells on its screen alone how far it is`,
     { suggestion: "Leave it out, or use claude -p" },
   );
+}
+
+/** Asks Claude Code for its version, once, which takes 8 to 60 ms. */
+type AskVersion = () => Promise<string | undefined>;
+
+/** Flags that some supported versions lack: these end at once, and say why on their screen alone. */
+const RECENT_FLAGS = ["--fast-mode", "--include-unsupported-models"];
+
+/**
+ * Refuses a flag that this Claude Code lacks.
+ *
+ * @throws {CliError} for the first such flag
+ */
+async function refuseUnknownFlags(
+  { forwarded }: RunOrder,
+  askVersion: AskVersion,
+): Promise<void> {
+  for (const flag of RECENT_FLAGS) {
+    if (!forwarded.some((argument) => argument.split("=", 1)[0] === flag)) continue;
+    const version = await askVersion();
+    if (version === undefined || hasFlag(version, flag)) continue;
+    throw new CliError(`Cannot honour ${flag}: Claude Code ${version} lacks it`, {
+      suggestion: "Update Claude Code, or leave the flag out",
+    });
+  }
 }

@@ -2,7 +2,7 @@ import { namesIn } from "../../../ffi/files/at_path.ts";
 import { askVersion } from "../../claude/program/ask_version.ts";
 import { isScript } from "../../claude/program/is_script.ts";
 import { readFacts } from "./read_facts.ts";
-import { memoryPathOf } from "../plan/decisions/decide.ts";
+import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";

@@ -1,14 +1,13 @@
 import type { TwinPlan } from "../../driver/effects/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/effects/rendezvous.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
-import { childContents } from "./contents/child_contents.ts";
-import { conversationOf, endsAlone } from "./conversation_of.ts";
-import { decide, type Decisions } from "./decisions/decide.ts";
-import { type PlacedTexts, placedTexts } from "./placed_texts.ts";
-import { namedVariable } from "./named_variable.ts";
+import { childContents } from "./child_contents.ts";
+import { conversationOf, endsAlone } from "./conversation_options.ts";
+import { decide, type Decisions } from "./decide.ts";
+import { type PlacedTexts, placedTexts } from "./child_args.ts";
+import { namedVariable, sameRequests } from "./api_variables.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
-import { sameRequests } from "./same_requests.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
 import {
   descriptorVariables,

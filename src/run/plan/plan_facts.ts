@@ -1,8 +1,6 @@
 import type { ProfileFacts } from "../../claude/versions/profile_index.ts";
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { CallerAgents } from "./caller_agents.ts";
-import type { AddedFile } from "./warnings/added_files.ts";
-import type { Distrust } from "./warnings/ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
 import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
 import type { FaultyServer, McpServer } from "../../sandbox/child/mcp_servers.ts";
@@ -82,6 +80,23 @@ export interface PromptServer {
   /** How it is configured. */
   readonly config: JsonObject;
 }
+
+/** A file that `--add-dir` names, as the caller has written it, and the folder that it is in. */
+export interface AddedFile {
+  readonly path: string;
+  readonly parent: string;
+}
+
+/** Why some of what a project's settings say of permissions does not count. */
+export interface Distrust {
+  /** The folder that the user would have to trust: the main checkout of a repository, else the working directory. */
+  readonly folder: string;
+  /** Whose rules do not count meanwhile. */
+  readonly sources: readonly ProjectSource[];
+}
+
+/** The settings of a project: those that come with it, and those that should not. */
+export type ProjectSource = "project" | "local";
 
 /** What a structured answer has to look like. */
 export interface OutputSchema {

@@ -1,6 +1,6 @@
 import type { LateTerms } from "../../conversation/control/late_terms.ts";
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
-import { callersServers, startingBody, UNCALLED_EVENTS } from "../../run/plan/asked_order.ts";
+import { callersServers, startingBody, UNCALLED_EVENTS } from "../../run/plan/initialization.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { type ControlRequest, isEmpty } from "../../claude/wire/control.ts";
 import type { Environment } from "../../sandbox/environment.ts";

@@ -1,6 +1,6 @@
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
-import { awaitWords } from "../../run/conversation/await_words.ts";
+import { awaitWords } from "../../run/perform_conversation.ts";
 import { Demand, type Supply } from "./demand.ts";
 import { type ChildProfile, profileOf, whyCold, whyOfInitialize } from "./child_profile.ts";
 import { Spare } from "./spare.ts";

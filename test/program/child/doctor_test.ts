@@ -3,7 +3,7 @@ import deno from "../../../deno.json" with { type: "json" };
 import { installMockClaude } from "../../../fixtures/mock/install_mock_claude.ts";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import type { ThrowawayHomeOptions } from "../../../fixtures/throwaway_home.ts";
-import type { Check } from "../../../src/run/doctor/check.ts";
+import type { Check } from "../../../src/run/doctor/check_report.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
 import { startProgram } from "../../start_program.ts";

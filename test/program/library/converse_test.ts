@@ -5,7 +5,7 @@ import { StandIn } from "../stand_in.ts";
 import { converseWithLibrary } from "./converse_with_library.ts";
 import { holdConversation } from "../../../src/library/hold_conversation.ts";
 import { openConversation } from "../../../src/library/open_conversation.ts";
-import { StoppedError } from "../../../src/run/stopped_error.ts";
+import { StoppedError } from "../../../src/run/waits.ts";
 import { killAtPrompt } from "./kill_at_prompt.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };

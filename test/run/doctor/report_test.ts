@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { Check } from "../../../src/run/doctor/check.ts";
-import { bytesInWords, durationInWords } from "../../../src/run/doctor/in_words.ts";
-import { renderCheck, reportStyle } from "../../../src/run/doctor/render_check.ts";
+import {
+  bytesInWords,
+  type Check,
+  durationInWords,
+  renderCheck,
+  reportStyle,
+} from "../../../src/run/doctor/check_report.ts";
 import {
   clockInput,
   RUN_CLOCK_START,

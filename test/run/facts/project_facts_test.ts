@@ -1,11 +1,10 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { instructionFiles } from "../../../src/run/facts/instruction_files.ts";
-import { managedByCaller } from "../../../src/run/facts/managed_by_caller.ts";
+import { instructionFiles, sandboxLackOf } from "../../../src/run/facts/project_facts.ts";
+import { managedByCaller } from "../../../src/run/facts/settings_documents.ts";
 import { readOutputSchema } from "../../../src/run/facts/output_schema.ts";
-import { hiddenSkills } from "../../../src/run/facts/prompt/hidden_skills.ts";
-import { sandboxLackOf } from "../../../src/run/facts/sandbox_lack_of.ts";
-import { thisProgram } from "../../../src/run/facts/this_program.ts";
+import { hiddenSkills } from "../../../src/run/facts/gate_prompt.ts";
+import { thisProgram } from "../../../src/run/facts/this_process.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
 /** Which files are found in a project with these, as seen from its folder `inner`. */

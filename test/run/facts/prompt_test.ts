@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ToldBefore } from "../../../src/conversation/output/telling/frames_options.ts";
-import { gatePrompt, LONGEST_REPLY } from "../../../src/run/facts/prompt/gate_prompt.ts";
-import { messageJudge } from "../../../src/run/facts/prompt/message_judge.ts";
-import { tracesSpans } from "../../../src/run/facts/prompt/traces_spans.ts";
+import { gatePrompt, LONGEST_REPLY } from "../../../src/run/facts/gate_prompt.ts";
+import { messageJudge } from "../../../src/run/facts/judge_message.ts";
+import { tracesSpans } from "../../../src/run/plan/api_variables.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import { contextIn } from "../../../src/conversation/control/message.ts";
 import { messageLine } from "../../../src/claude/wire/caller_line.ts";

@@ -3,9 +3,8 @@ import { parse } from "yaml";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
-import { agentsElsewhere, readAgents } from "../../../src/run/facts/given_agents.ts";
-import { otherAgents } from "../../../src/run/facts/other_agents.ts";
-import { agentsArgument, placedAgents } from "../../../src/run/plan/placed_agents.ts";
+import { agentsElsewhere, otherAgents, readAgents } from "../../../src/run/facts/agent_files.ts";
+import { agentsArgument, placedAgents } from "../../../src/run/plan/caller_agents.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
 const READS = { readsFiles: true };

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { askedOrder, bridgedOrder, startingBody } from "../../../src/run/plan/asked_order.ts";
+import { askedOrder, bridgedOrder, startingBody } from "../../../src/run/plan/initialization.ts";
 import { changedOrder, type GoneChild, nextOrder } from "../../../src/run/plan/next_order.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import type { ChildChanges, Ending } from "../../../src/conversation/control/effect.ts";

@@ -1,9 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { callerAgents } from "../../../src/run/plan/caller_agents.ts";
-import type { OtherAgents } from "../../../src/run/plan/placed_agents.ts";
+import { callerAgents, type OtherAgents } from "../../../src/run/plan/caller_agents.ts";
 import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
-import { resumedPart } from "../../../src/run/plan/resumed_part.ts";
+import { resumedPart } from "../../../src/run/facts/resumed_session.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 import { FOLDER, settingsOf } from "./plan_parts.ts";

@@ -8,15 +8,18 @@ import modes from "../../../fixtures/permissions/permission_modes.json" with { t
 import { SETTINGS_CELLS } from "../../../fixtures/permissions/settings_cells.ts";
 import warned from "../../../fixtures/permissions/settings_warnings.json" with { type: "json" };
 import { CliError } from "../../../src/cli_error.ts";
-import { permissionMode } from "../../../src/run/plan/decisions/permission_mode.ts";
-import { hooklessFlag, modeWithoutHooks } from "../../../src/run/plan/decisions/without_hooks.ts";
+import {
+  hooklessFlag,
+  modeWithoutHooks,
+  permissionMode,
+} from "../../../src/run/plan/permission_mode.ts";
 import {
   factWarnings,
+  ignoredRules,
   settingsWarnings,
   type ToldFacts,
-} from "../../../src/run/plan/warnings/fact_warnings.ts";
-import { ignoredRules } from "../../../src/run/plan/warnings/ignored_rules.ts";
-import { parseRule, ruleProblem } from "../../../src/run/plan/warnings/permission_rule.ts";
+} from "../../../src/run/plan/warnings.ts";
+import { parseRule, ruleProblem } from "../../../src/claude/settings/permission_rules.ts";
 import {
   type Settings,
   type SettingsDocument,

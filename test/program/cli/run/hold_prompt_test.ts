@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { makeThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import { whyNoConversation } from "../../../../src/cli/run/hold_prompt.ts";
-import { checkDelivery } from "../../../../src/run/facts/prompt/check_delivery.ts";
+import { checkDelivery } from "../../../../src/run/prepare_run.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
 import { writeScript } from "../../../write_script.ts";
 import { saysVersion } from "../../claude/program/fake_npm.ts";

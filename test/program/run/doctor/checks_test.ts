@@ -2,14 +2,19 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { makeThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import { OLDEST_VERSION } from "../../../../src/claude/versions/compare_versions.ts";
 import { PROFILED_VERSIONS } from "../../../../src/claude/versions/profiles.ts";
-import { apiCheck } from "../../../../src/run/doctor/api_check.ts";
-import { claudeCheck } from "../../../../src/run/doctor/claude_check.ts";
-import { fifoCheck } from "../../../../src/run/doctor/fifo_check.ts";
-import { leftoversCheck } from "../../../../src/run/doctor/leftovers_check.ts";
-import { loginVerdict } from "../../../../src/run/doctor/login_verdict.ts";
-import { libcCheck, platformCheck } from "../../../../src/run/doctor/platform_check.ts";
-import { ptyCheck } from "../../../../src/run/doctor/pty_check.ts";
-import { readUserSetup } from "../../../../src/run/doctor/read_user_setup.ts";
+import {
+  apiCheck,
+  claudeCheck,
+  loginVerdict,
+  readUserSetup,
+} from "../../../../src/run/doctor/claude_checks.ts";
+import {
+  fifoCheck,
+  leftoversCheck,
+  libcCheck,
+  platformCheck,
+  ptyCheck,
+} from "../../../../src/run/doctor/system_checks.ts";
 import type { Login } from "../../../../src/sandbox/child/login.ts";
 import type { SweepVerdict } from "../../../../src/sandbox/folder/sweep.ts";
 import { MISSING, NOWHERE } from "../../../nowhere.ts";
