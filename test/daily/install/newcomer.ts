@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type Program, type ProgramOutput, startProgram } from "../../start_program.ts";
 import { findTool } from "../../missing_tool.ts";
 import type { Shell } from "../../shells.ts";
+import { writeScript } from "../../write_script.ts";
 import { sha256 as sha256OfBytes } from "../../../fixtures/mock/files/journal.ts";
 
 /** The installer of this checkout. */
@@ -105,7 +106,7 @@ async function equip(folder: string, options: NewcomerOptions): Promise<void> {
     await Deno.symlink(real, `${folder}/${name}`);
   }
   for (const [name, text] of Object.entries(scripts)) {
-    await Deno.writeTextFile(`${folder}/${name}`, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    await writeScript(`${folder}/${name}`, `#!/bin/sh\n${text}\n`);
   }
 }
 

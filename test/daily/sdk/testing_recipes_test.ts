@@ -9,6 +9,7 @@ import { codeBlocks } from "../../examples/code_blocks.ts";
 import { startProgram } from "../../start_program.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";
+import { writeScript } from "../../write_script.ts";
 import { RealClaude } from "../../real/real_claude.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../../docs/testing.md", import.meta.url));
@@ -105,7 +106,7 @@ async function tryRecipe(
   for (const bin of [recording, replaying]) {
     await Deno.mkdir(bin);
     const script = `#!/bin/sh\nexec ${CLAUDE_PRINT.map(shellQuote).join(" ")} "$@"\n`;
-    await Deno.writeTextFile(`${bin}/claude-print`, script, { mode: 0o755 });
+    await writeScript(`${bin}/claude-print`, script);
   }
   await Deno.symlink(binary, `${recording}/claude`);
   const write = async (change: (text: string) => string) => {

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { parse } from "yaml";
 import { z } from "zod/mini";
 import { startProgram } from "../../start_program.ts";
+import { writeScript } from "../../write_script.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
 const textOf = (path: string) =>
@@ -49,7 +50,7 @@ async function inRunner<T>(
   const files = ["output", "path", "env", "step_summary"];
   for (const file of files) Deno.writeTextFileSync(`${folder}/${file}`, "");
   for (const [name, script] of Object.entries(programs)) {
-    Deno.writeTextFileSync(`${folder}/bin/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    await writeScript(`${folder}/bin/${name}`, `#!/bin/sh\n${script}\n`);
   }
   const variables = files.map((file) => [`GITHUB_${file.toUpperCase()}`, `${folder}/${file}`]);
   return await use({

@@ -16,6 +16,7 @@ import {
   tapeFolder,
   typescriptUser,
 } from "./scenarios.ts";
+import { writeScript } from "../../write_script.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
 const TAPES = new URL("../../../fixtures/recordings/sdk", import.meta.url).pathname;
@@ -45,7 +46,7 @@ async function replayedForUser(
   using temp = tempFolder();
   const folder = temp.path;
   const executable = `${folder}/claude`;
-  await Deno.writeTextFile(executable, nthTape(tapes, folder), { mode: 0o755 });
+  await writeScript(executable, nthTape(tapes, folder));
   // The user waits for this file, which a tool made when the tape was recorded.
   await Deno.writeTextFile(`${folder}/begun`, "");
   const { code, stdout, stderr } = await startProgram(

@@ -5,6 +5,7 @@ import { CliError } from "../../../../src/cli_error.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../../start_program.ts";
 import { tempFolder } from "../../../temp_folder.ts";
+import { writeScript } from "../../../write_script.ts";
 import { callerLines, CONVERSATION, userMessage } from "../../../caller_lines.ts";
 
 const RUNS = new URL("../../../../fixtures/recordings/runs/2.1.332", import.meta.url).pathname;
@@ -59,7 +60,7 @@ Deno.test("cassette program prints an executable that is the recorded conversati
     { command: [...CLAUDE_PRINT, "cassette", "program"] },
   );
   const claude = `${folder}/claude`;
-  await Deno.writeTextFile(claude, script, { mode: 0o755 });
+  await writeScript(claude, script);
   const tape = tapeOf("conversation");
   const said = tape.flatMap(({ data }) => typeof data === "string" ? [data] : []);
   const frames = tape.flatMap(({ frame }) => frame === undefined ? [] : [frame]);

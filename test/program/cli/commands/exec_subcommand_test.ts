@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { isSubcommand } from "../../../../src/cli/commands/exec_subcommand.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
+import { writeScript } from "../../../write_script.ts";
 import { startProgram } from "../../../start_program.ts";
 
 Deno.test("a word is a subcommand as in the installed version", () => {
@@ -26,11 +27,10 @@ Deno.test("the real claude gets a subcommand as it was typed", async () => {
   await using undo = new AsyncDisposableStack();
   undo.defer(() => Deno.remove(folder, { recursive: true }));
   const claude = `${folder}/claude`;
-  await Deno.writeTextFile(
+  await writeScript(
     claude,
     '#!/bin/sh\n[ "$*" != --version ] || { echo "2.1.330 (Claude Code)"; exit; }\n' +
       'printf "%s\\0" "$@"; cat; echo why >&2; exit 7\n',
-    { mode: 0o755 },
   );
   const args = ["mcp", "add", "x y", "--json", "-v", "--", "npx", "-p", "$HOME"];
   for (const named of [[], ["--claude-binary", claude]]) {

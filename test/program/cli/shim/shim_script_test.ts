@@ -6,6 +6,7 @@ import { shimScript } from "../../../../src/cli/shim/shim.ts";
 import { UnsupportedError } from "../../../../src/cli_error.ts";
 import { findTool, missingTool } from "../../../missing_tool.ts";
 import { type ProgramOutput, startProgram } from "../../../start_program.ts";
+import { writeScript } from "../../../write_script.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
 
 /** Shells that people have as /bin/sh. */
@@ -35,10 +36,10 @@ async function ground(): Promise<Ground> {
   const path = await Deno.makeTempDir({ prefix: "shim it's " });
   const teller = (who: string) => `#!/bin/sh\nprintf '%s\\0' ${who} "$@"\n`;
   for (const folder of ["shim", "real"]) await Deno.mkdir(`${path}/${folder}`);
-  await Deno.writeTextFile(`${path}/claude-print`, teller("claude-print"), { mode: 0o755 });
-  await Deno.writeTextFile(`${path}/real/claude`, teller("claude"), { mode: 0o755 });
+  await writeScript(`${path}/claude-print`, teller("claude-print"));
+  await writeScript(`${path}/real/claude`, teller("claude"));
   const script = shimScript({ claudePrint: [`${path}/claude-print`] });
-  await Deno.writeTextFile(`${path}/shim/claude`, script, { mode: 0o755 });
+  await writeScript(`${path}/shim/claude`, script);
   const search = `${path}/shim:/nowhere::${path}/real:/usr/bin:/bin`;
   const start: Ground["start"] = (args, { shell = [], env = {} } = {}) =>
     startProgram([...shell, `${path}/shim/claude`, ...args], {
@@ -182,7 +183,7 @@ Deno.test("the shim takes a binary for the real claude", async () => {
 Deno.test("the shim passes on variables named as its own", async () => {
   await using claude = await ground();
   const teller = '#!/bin/sh\necho "$print $claude $first $rest $folder $input"\n';
-  await Deno.writeTextFile(`${claude.path}/real/claude`, teller, { mode: 0o755 });
+  await writeScript(`${claude.path}/real/claude`, teller);
   const env = { print: "a", claude: "b", first: "c", rest: "d", folder: "e", input: "f" };
   assertEquals((await claude.start(["hello"], { env })).stdout, "a b c d e f\n");
 });

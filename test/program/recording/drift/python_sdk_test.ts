@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { CliError } from "../../../../src/cli_error.ts";
 import { pythonVerdict } from "../../../../src/recording/drift/sdk/python_sdk.ts";
+import { writeScript } from "../../../write_script.ts";
 import { tempFolder } from "../../../temp_folder.ts";
 
 /** Runs a test with a shell script in the place of an interpreter. */
@@ -8,8 +9,7 @@ async function withPython(script: string, use: (python: string) => Promise<void>
   using temp = tempFolder();
   const folder = temp.path;
   const python = `${folder}/python3`;
-  await Deno.writeTextFile(python, `#!/bin/sh\n${script}\n`);
-  await Deno.chmod(python, 0o755);
+  await writeScript(python, `#!/bin/sh\n${script}\n`);
   await use(python);
 }
 

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CliError } from "../../../../src/cli_error.ts";
 import { readProgramText } from "../../../../src/recording/learn/program_text.ts";
 import { runPrint } from "../../../../src/recording/learn/run_print.ts";
+import { writeScript } from "../../../write_script.ts";
 import { openSubject, type Subject } from "../../../../src/recording/learn/subject.ts";
 
 /** What stands in for Claude Code: it says its version, and then does as a script wants. */
@@ -12,10 +13,9 @@ async function withSubject(
   const folder = await Deno.makeTempDir();
   const binary = `${folder}/claude`;
   try {
-    await Deno.writeTextFile(
+    await writeScript(
       binary,
       `#!/bin/sh\n[ "$1" != --version ] || { echo '9.9.9 (Claude Code)'; exit; }\n${script}\n`,
-      { mode: 0o755 },
     );
     const stop = new AbortController();
     await using subject = await openSubject(binary, { signal: stop.signal });

@@ -107,7 +107,7 @@ Deno.test("a version is supported, new, or too old", async () => {
     else assertStringIncludes(suggestion ?? "", advice);
   }
   const other = `${cwd}/other`;
-  await Deno.writeTextFile(other, "#!/bin/sh\necho 2.1.330\n", { mode: 0o755 });
+  await writeScript(other, "#!/bin/sh\necho 2.1.330\n");
   const { ok, detail, suggestion } = await claudeCheck({ named: other, env: {}, cwd });
   assertEquals([ok, detail], [false, `Cannot use "${other}": it is not Claude Code`]);
   assertStringIncludes(suggestion ?? "", "--claude-binary");

@@ -9,6 +9,7 @@ import { readOwnJsonObject } from "../../../../src/sandbox/read_json_object.ts";
 import { missingTool } from "../../../missing_tool.ts";
 import { readCell } from "../../../run/plan/read_cell.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
+import { writeScript } from "../../../write_script.ts";
 import { git } from "../../../git.ts";
 
 const RULES = { permissions: { allow: ["Edit"] } };
@@ -42,7 +43,7 @@ Deno.test("a project with rules needs trust", async () => {
   // Without git, local settings are the user's; if git fails, they may be the project's.
   const path = `bin:${home.path}`;
   assertEquals((await distrustIn(home, "local", { path }))?.sources, []);
-  await Deno.writeTextFile(`${home.path}/git`, "#!/bin/sh\nexit 128\n", { mode: 0o755 });
+  await writeScript(`${home.path}/git`, "#!/bin/sh\nexit 128\n");
   assertEquals((await distrustIn(home, "local", { path }))?.sources, ["local"]);
 });
 
