@@ -16,20 +16,24 @@
  * @module
  */
 
-export { converse } from "./converse.ts";
-export type {
-  Conversation,
-  ConversationEnd,
-  ConverseOptions,
-  MessageOptions,
-  SentMessage,
-  TurnResult,
-} from "./conversation_handle.ts";
-export { record } from "./record.ts";
-export { type Replay, replay, type ReplayedFrame } from "./replay.ts";
+export {
+  type Conversation,
+  type ConversationEnd,
+  converse,
+  type ConverseOptions,
+  type MessageOptions,
+  type SentMessage,
+  type TurnResult,
+} from "./open_conversation.ts";
+export { record, type Replay, replay, type ReplayedFrame } from "./recordings.ts";
 export { run } from "./run.ts";
-export { RunError } from "./run_error.ts";
-export type { Run, RunOptions, RunProblem, RunResult } from "./run_handle.ts";
+export {
+  type Run,
+  RunError,
+  type RunOptions,
+  type RunProblem,
+  type RunResult,
+} from "./run_output.ts";
 export type { ClaudeLimits, UsedLimit } from "../claude/wire/claude_limits.ts";
 export type { CallerQuestion, ControlResponse } from "../claude/wire/control.ts";
 export type * from "../claude/wire/any_frame.ts";

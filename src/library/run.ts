@@ -1,11 +1,15 @@
 import { checkPrompt } from "../cli/arguments/check_prompt.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
-import { frameQueue } from "./frame_queue.ts";
+import {
+  asRunError,
+  frameQueue,
+  resultOf,
+  type Run,
+  type RunOptions,
+  type RunResult,
+} from "./run_output.ts";
 import { folderOf, libraryRequest } from "./library_request.ts";
 import { recordRun } from "./record_run.ts";
-import { resultOf } from "./result_of.ts";
-import { asRunError } from "./run_error.ts";
-import type { Run, RunOptions, RunResult } from "./run_handle.ts";
 import { checkDelivery, earlyWarnings, prepareRun } from "../run/prepare_run.ts";
 import { performRun } from "../run/perform_run.ts";
 import { needsChild } from "../run/plan/plan_facts.ts";

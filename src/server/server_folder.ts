@@ -5,8 +5,8 @@ import { CliError } from "../cli_error.ts";
 import { removeEmpty } from "../sandbox/on_disk.ts";
 import { makeFolderIn } from "../sandbox/places/folder_of_runs.ts";
 import { whyForeign } from "../sandbox/places/why_foreign.ts";
-import type { ServerPlaces } from "./places.ts";
-import { holdsToken } from "./token.ts";
+import type { ServerPlaces } from "./server_places.ts";
+import { readRegularFile } from "../../ffi/files/regular_file.ts";
 
 /** What has gone wrong, as every error begins. */
 const STARTING = "Cannot start the server";
@@ -218,4 +218,31 @@ function inTheWay(path: string, why: string): CliError {
 
 function lengthOf(path: string): number {
   return new TextEncoder().encode(path).length;
+}
+
+/** Bytes of a token. */
+const LENGTH = 32;
+
+/**
+ * Writes a new token into a file that nobody but this user can read, and gives it.
+ *
+ * @param path of the file, in a private folder
+ */
+export function writeToken(path: string): string {
+  const token = crypto.getRandomValues(new Uint8Array(LENGTH)).toHex();
+  // Whoever finds it, finds all of it.
+  const unfinished = `${path}.part`;
+  Deno.writeTextFileSync(unfinished, `${token}\n`, { mode: 0o600 });
+  Deno.renameSync(unfinished, path);
+  return token;
+}
+
+/** Whether a file holds what `writeToken` writes, or a part of it, as on a full disk, and nothing else. */
+function holdsToken(path: string): boolean {
+  try {
+    const text = new TextDecoder().decode(readRegularFile(path, { limit: 2 * LENGTH + 1 }));
+    return /^[0-9a-f]*\n?$/u.test(text);
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,7 @@
 /** The sources with examples in their doc comments, as paths from the root of the checkout. */
-export const LIBRARY_SOURCES: readonly string[] = ["converse", "mod", "replay", "run", "run_error"]
+export const LIBRARY_SOURCES: readonly string[] = [
+  ...["mod", "open_conversation", "recordings", "run", "run_output"],
+]
   .map((name) => `src/library/${name}.ts`);
 
 /** A block of code in Markdown or in a doc comment. */

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { replay, RunError } from "../../src/library/mod.ts";
 import { NOWHERE } from "../nowhere.ts";
-import { frameQueue } from "../../src/library/frame_queue.ts";
+import { frameQueue } from "../../src/library/run_output.ts";
 import type { Frame } from "../../src/claude/wire/frame.ts";
 
 const CASSETTE = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;

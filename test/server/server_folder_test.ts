@@ -3,9 +3,8 @@ import { closeFd } from "../../ffi/descriptors/fd.ts";
 import { listenUnix } from "../../ffi/descriptors/unix_socket.ts";
 import { CliError } from "../../src/cli_error.ts";
 import { skipIfLacking } from "../skip_if_lacking.ts";
-import { serverPlaces } from "../../src/server/places.ts";
-import { holdServerFolder, inServerFolder } from "../../src/server/server_folder.ts";
-import { writeToken } from "../../src/server/token.ts";
+import { serverPlaces } from "../../src/server/server_places.ts";
+import { holdServerFolder, inServerFolder, writeToken } from "../../src/server/server_folder.ts";
 
 function scene() {
   const folder = Deno.realPathSync(Deno.makeTempDirSync());

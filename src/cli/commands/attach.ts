@@ -2,8 +2,7 @@ import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { CliError } from "../../cli_error.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { ServerClient } from "../../server/asking/server_client.ts";
-import { toldConversation, toldConversations } from "../../server/asking/told_conversations.ts";
+import { ServerClient, toldConversation, toldConversations } from "../../server/server_client.ts";
 import { print } from "../report/print.ts";
 
 /** How often the screen is looked at, in milliseconds. */

@@ -1,8 +1,11 @@
 import { CliError } from "../../cli_error.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { goneError, ServerClient } from "../../server/asking/server_client.ts";
-import { serverEvents } from "../../server/asking/server_events.ts";
-import { toldConversation } from "../../server/asking/told_conversations.ts";
+import {
+  goneError,
+  ServerClient,
+  serverEvents,
+  toldConversation,
+} from "../../server/server_client.ts";
 import { print, visibleJson } from "../report/print.ts";
 
 const NOBODY_READS = 141;

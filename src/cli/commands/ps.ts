@@ -1,11 +1,11 @@
 import { durationInWords } from "../../run/doctor/check_report.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { ServerClient } from "../../server/asking/server_client.ts";
 import {
+  ServerClient,
   type ToldConversation,
   toldConversations,
-} from "../../server/asking/told_conversations.ts";
+} from "../../server/server_client.ts";
 import { print, reportJson } from "../report/print.ts";
 
 /** Characters of an id that are shown. */

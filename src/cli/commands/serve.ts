@@ -9,26 +9,26 @@ import { callerEnvironment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { requireProc } from "../../sandbox/processes/require_system.ts";
-import { readProfiles, unusable } from "../../server/conversations/read_profiles.ts";
+import { type Profile, PROFILE_SCHEMA, readProfiles, unusable } from "../../server/profiles.ts";
 import { Registry } from "../../server/conversations/registry.ts";
-import { AgentConversation } from "../../server/agentapi/agent_conversation.ts";
-import { agentRoutes } from "../../server/agentapi/agent_routes.ts";
-import { type Profile, PROFILE_SCHEMA } from "../../server/conversations/profile.ts";
-import { PAGE_ROUTE } from "../../server/http/resources/page.ts";
-import { BODY_LIMITS } from "../../server/http/body.ts";
-import { FileReserve } from "../../server/http/file_reserve.ts";
-import { guard, showsToken } from "../../server/http/guard.ts";
-import { ROUTES } from "../../server/http/resources/routes.ts";
-import type { HttpServer } from "../../server/http/listen_for_http.ts";
-import { type HttpOptions, serveHttp } from "../../server/http/serve_http.ts";
-import type { ServeContext } from "../../server/http/serve_context.ts";
-import { serverPlaces } from "../../server/places.ts";
+import { AgentConversation, agentRoutes } from "../../server/http/agentapi.ts";
+import { PAGE_ROUTE } from "../../server/http/status_page.ts";
+import { BODY_LIMITS } from "../../server/http/request_body.ts";
+import { FileReserve, type HttpServer } from "../../server/http/listen_for_http.ts";
+import {
+  guard,
+  type HttpOptions,
+  type ServeContext,
+  serveHttp,
+  showsToken,
+} from "../../server/http/serve_http.ts";
+import { ROUTES } from "../../server/http/routes.ts";
+import { serverPlaces } from "../../server/server_places.ts";
 import { Pool } from "../../server/pool/pool.ts";
-import { holdServerFolder, inServerFolder } from "../../server/server_folder.ts";
-import { listenForRuns } from "../../server/runs/listen_for_runs.ts";
-import { surviveMistakes } from "../../server/survive_mistakes.ts";
-import { writeToken } from "../../server/token.ts";
-import { inheritedSocket } from "../../server/unit/inherited_socket.ts";
+import { holdServerFolder, inServerFolder, writeToken } from "../../server/server_folder.ts";
+import { listenForRuns } from "../../server/delegation/delegated_runs.ts";
+import { surviveMistakes } from "../../server/uncaught_errors.ts";
+import { inheritedSocket } from "../../server/systemd_units.ts";
 import { listeningError } from "../report/listening_error.ts";
 import { print } from "../report/print.ts";
 import { reportError } from "../report/report_error.ts";

@@ -3,8 +3,7 @@ import { CliError } from "../../cli_error.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { thisProgram } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
-import { installUnits, uninstallUnits, unitFolder } from "../../server/unit/install_unit.ts";
-import { unitFiles } from "../../server/unit/unit_files.ts";
+import { installUnits, uninstallUnits, unitFiles, unitFolder } from "../../server/systemd_units.ts";
 import { print } from "../report/print.ts";
 
 /** What of the caller's environment a server needs to be the same program with the same Claude Code; no credentials. */

@@ -6,9 +6,9 @@ import { compareWithRecording, type TalkAgain } from "../../recording/drift/agai
 import { type RecordedTalk, recordedTalk } from "../../recording/drift/again/recorded_talk.ts";
 import type { Findings } from "../../recording/drift/findings.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { record } from "../../library/record.ts";
+import { record } from "../../library/recordings.ts";
 import { run } from "../../library/run.ts";
-import type { RunResult } from "../../library/run_handle.ts";
+import type { RunResult } from "../../library/run_output.ts";
 import { openApiCassette } from "../../recording/relay/api_cassette.ts";
 import { apiFolder, furtherOf } from "../../recording/relay/api_folder.ts";
 import { startRelay } from "../../recording/relay/relay.ts";

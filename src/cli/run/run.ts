@@ -1,7 +1,7 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
-import { serverNearby } from "../../server/client/server_nearby.ts";
+import { serverNearby } from "../../server/server_places.ts";
 import { passesCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { Outlets } from "../report/outlets.ts";
 

@@ -4,9 +4,12 @@ import { CliError } from "../../cli_error.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { inTime } from "../../run/waits.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { connectToServer } from "../../server/client/connect_to_server.ts";
-import { type HandedOver, handOver } from "../../server/client/hand_over.ts";
-import type { ServerPlaces } from "../../server/places.ts";
+import {
+  connectToServer,
+  type HandedOver,
+  handOver,
+} from "../../server/delegation/delegate_run.ts";
+import type { ServerPlaces } from "../../server/server_places.ts";
 import { createOutputWriter } from "../../claude/wire/output_writer.ts";
 import { denoPromptIo } from "./deno_prompt_io.ts";
 import type { Invocation } from "./invocation.ts";

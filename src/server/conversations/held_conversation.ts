@@ -13,8 +13,8 @@ import {
   openedState,
 } from "./conversation_state.ts";
 import { EventLog, type EventLogLimits } from "./event_log.ts";
-import type { Profile } from "./profile.ts";
-import { BusyError, NoSpaceError } from "./refusals.ts";
+import type { Profile } from "../profiles.ts";
+import { BusyError, NoSpaceError } from "../problems.ts";
 
 /** Most messages that wait for their results. */
 const MOST_WAITING = 100;

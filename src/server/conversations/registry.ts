@@ -1,13 +1,12 @@
 import { CliError } from "../../cli_error.ts";
 import type { holdConversation } from "../../library/hold_conversation.ts";
 import { libraryRequest } from "../../library/library_request.ts";
-import { openConversation } from "../../library/open_conversation.ts";
-import type { TurnResult } from "../../library/conversation_handle.ts";
+import { openConversation, type TurnResult } from "../../library/open_conversation.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { EventLogLimits } from "./event_log.ts";
 import { HeldConversation } from "./held_conversation.ts";
-import type { Profile } from "./profile.ts";
-import { BusyError, NoSpaceError } from "./refusals.ts";
+import type { Profile } from "../profiles.ts";
+import { BusyError, NoSpaceError } from "../problems.ts";
 
 /** How conversations are held. */
 export interface RegistryOptions {

@@ -1,4 +1,4 @@
-import type { ChildProfile } from "./child_profile.ts";
+import type { ChildProfile } from "../profiles.ts";
 
 /** How many children wait, and for how long. */
 export interface Supply {

@@ -2,8 +2,8 @@ import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
 import { awaitWords } from "../../run/perform_conversation.ts";
 import { Demand, type Supply } from "./demand.ts";
-import { type ChildProfile, profileOf, whyCold, whyOfInitialize } from "./child_profile.ts";
-import { Spare } from "./spare.ts";
+import { type ChildProfile, profileOf, whyCold, whyOfInitialize } from "../profiles.ts";
+import { Spare } from "./warm_child.ts";
 
 /** What a pool is told beside how many children are to wait. */
 export interface PoolOptions extends Supply {

@@ -9,7 +9,7 @@
  */
 import { parseArgs } from "@std/cli/parse-args";
 import { RealClaude } from "../../real/real_claude.ts";
-import { serve } from "../../program/server/runs/served.ts";
+import { serve } from "../../program/server/delegation/served.ts";
 import { concurrently } from "../../concurrently.ts";
 
 /** Exit code, output and transcript of a run. */

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { poolCounts } from "../../program/server/runs/pool_counts.ts";
+import { poolCounts } from "../../program/server/delegation/pool_counts.ts";
 import { until } from "../../program/stand_in.ts";
 
 const [folder = "", waits, ...command] = Deno.args;

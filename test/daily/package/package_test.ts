@@ -83,9 +83,9 @@ Deno.test("a release has real packages and runs from a registry", { ignore }, as
       "/src/claude/versions/profile_index.json",
       "/src/claude/versions/settings_index.json",
       "/src/claude/versions/tables_index.json",
-      "/src/drift/known_shapes.json",
+      "/src/recording/drift/known_shapes.json",
       // What the server of conversations answers.
-      "/src/serve/http/resources/openapi.json",
+      "/src/server/http/openapi.json",
     ]);
     assert(files.has("/src/main.ts") && files.has("/ffi/libc.ts"));
   });

@@ -1,6 +1,6 @@
 import { parseArguments } from "../../../src/cli/arguments/parse_arguments.ts";
-import { poolCounts } from "../../program/server/runs/pool_counts.ts";
-import { serve } from "../../program/server/runs/served.ts";
+import { poolCounts } from "../../program/server/delegation/pool_counts.ts";
+import { serve } from "../../program/server/delegation/served.ts";
 import { until } from "../../program/stand_in.ts";
 import type { RealClaude } from "../../real/real_claude.ts";
 import type { Row } from "../../parity/rows.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { poolCounts } from "../../program/server/runs/pool_counts.ts";
-import { serve } from "../../program/server/runs/served.ts";
+import { poolCounts } from "../../program/server/delegation/pool_counts.ts";
+import { serve } from "../../program/server/delegation/served.ts";
 import { until } from "../../program/stand_in.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { REAL_VERSIONS } from "../../real/for_each_version.ts";

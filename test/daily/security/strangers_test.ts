@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { serve } from "../../program/server/runs/served.ts";
+import { serve } from "../../program/server/delegation/served.ts";
 import { StandIn, until } from "../../program/stand_in.ts";
 import { inShell } from "../../in_shell.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { missingTool } from "../../missing_tool.ts";
 import { processesOf } from "../../leftovers.ts";
-import { serve } from "../../program/server/runs/served.ts";
+import { serve } from "../../program/server/delegation/served.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "../../other_user.ts";

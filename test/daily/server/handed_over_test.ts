@@ -2,7 +2,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../../program/stand_in.ts";
 import { writeScript } from "../../write_script.ts";
-import { serve } from "../../program/server/runs/served.ts";
+import { serve } from "../../program/server/delegation/served.ts";
 import { callerLines, CONVERSATION, JSON_FORMAT, userMessage } from "../../caller_lines.ts";
 import { inShell } from "../../in_shell.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
-import { serve } from "../server/runs/served.ts";
+import { serve } from "../server/delegation/served.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
 import { StandIn } from "../stand_in.ts";
 

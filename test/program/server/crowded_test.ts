@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { StandIn, until } from "../stand_in.ts";
-import { serve } from "./runs/served.ts";
+import { serve } from "./delegation/served.ts";
 import { socketClient } from "./http/socket_client.ts";
 import { inShell } from "../../in_shell.ts";
 

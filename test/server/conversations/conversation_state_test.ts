@@ -6,7 +6,7 @@ import {
   openedState,
 } from "../../../src/server/conversations/conversation_state.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
-import { serverEvents } from "../../../src/server/asking/server_events.ts";
+import { serverEvents } from "../../../src/server/server_client.ts";
 
 /** What is known after some news, a second after each other. */
 function after(...news: readonly ConversationNews[]): KnownConversation {

@@ -1,8 +1,11 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { guard } from "../../../src/server/http/guard.ts";
-import { unknownKey } from "../../../src/server/http/unknown_key.ts";
-import { FileReserve } from "../../../src/server/http/file_reserve.ts";
-import { listenForHttp, type ListeningOptions } from "../../../src/server/http/listen_for_http.ts";
+import { guard } from "../../../src/server/http/serve_http.ts";
+import { unknownKey } from "../../../src/server/http/request_body.ts";
+import {
+  FileReserve,
+  listenForHttp,
+  type ListeningOptions,
+} from "../../../src/server/http/listen_for_http.ts";
 
 const TOKEN = "0123456789abcdef";
 const AT = "http://127.0.0.1:80";

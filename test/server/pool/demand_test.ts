@@ -1,8 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Demand } from "../../../src/server/pool/demand.ts";
-import type { ChildProfile } from "../../../src/server/pool/child_profile.ts";
+import { type ChildProfile, readProfiles } from "../../../src/server/profiles.ts";
 import { CliError } from "../../../src/cli_error.ts";
-import { readProfiles } from "../../../src/server/conversations/read_profiles.ts";
 
 const profile = (digest: string) => ({ digest }) as ChildProfile;
 const [A, B, C] = [profile("a"), profile("b"), profile("c")];

@@ -8,12 +8,12 @@ import {
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { eventsOf } from "../../server/http/serve_in_process.ts";
-import { poolCounts } from "../../server/runs/pool_counts.ts";
-import { serve, type Served } from "../../server/runs/served.ts";
+import { poolCounts } from "../../server/delegation/pool_counts.ts";
+import { serve, type Served } from "../../server/delegation/served.ts";
 import { StandIn, until } from "../../stand_in.ts";
 import { leftovers } from "../../../leftovers.ts";
 import { startProgram } from "../../../start_program.ts";
-import { isOurUnit } from "../../../../src/server/unit/unit_files.ts";
+import { isOurUnit } from "../../../../src/server/systemd_units.ts";
 import { saidOf, socketClient } from "../../server/http/socket_client.ts";
 import { tempFolder } from "../../../temp_folder.ts";
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { Ajv } from "ajv";
-import { BODY_LIMITS } from "../../../../src/server/http/body.ts";
-import { ROUTES } from "../../../../src/server/http/resources/routes.ts";
-import openapi from "../../../../src/server/http/resources/openapi.json" with { type: "json" };
+import { BODY_LIMITS } from "../../../../src/server/http/request_body.ts";
+import { ROUTES } from "../../../../src/server/http/routes.ts";
+import openapi from "../../../../src/server/http/openapi.json" with { type: "json" };
 import { StandIn } from "../../stand_in.ts";
 import { eventsOf, serveInProcess } from "./serve_in_process.ts";
 import { type Said, saidOf } from "./socket_client.ts";

@@ -1,12 +1,14 @@
 import type { ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import { holdConversation } from "../../../../src/library/hold_conversation.ts";
 import { Registry, type RegistryOptions } from "../../../../src/server/conversations/registry.ts";
-import { BODY_LIMITS, type BodyLimits } from "../../../../src/server/http/body.ts";
-import { FileReserve } from "../../../../src/server/http/file_reserve.ts";
-import { ROUTES } from "../../../../src/server/http/resources/routes.ts";
-import type { Route } from "../../../../src/server/http/route.ts";
-import type { ServeContext } from "../../../../src/server/http/serve_context.ts";
-import { serveHttp } from "../../../../src/server/http/serve_http.ts";
+import { BODY_LIMITS, type BodyLimits } from "../../../../src/server/http/request_body.ts";
+import { FileReserve } from "../../../../src/server/http/listen_for_http.ts";
+import { ROUTES } from "../../../../src/server/http/routes.ts";
+import {
+  type Route,
+  type ServeContext,
+  serveHttp,
+} from "../../../../src/server/http/serve_http.ts";
 import { socketClient } from "./socket_client.ts";
 
 /** A server in the test's own process, on a socket, with a Claude Code and a home that exist for the test. */

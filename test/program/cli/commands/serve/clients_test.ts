@@ -2,12 +2,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { pythonSdk } from "../../../../../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../../../../../fixtures/programs/python_packages.ts";
 import { missingTool } from "../../../../missing_tool.ts";
-import { lackOfBrowser, openPage } from "../../../server/page/browser.ts";
+import { lackOfBrowser, openPage } from "../../../server/http/browser.ts";
 import { blocks } from "../../../../daily/readme/blocks.ts";
 import { StandIn } from "../../../stand_in.ts";
 import { startProgram } from "../../../../start_program.ts";
 import { skipIfLacking } from "../../../../skip_if_lacking.ts";
-import { serve } from "../../../server/runs/served.ts";
+import { serve } from "../../../server/delegation/served.ts";
 
 const python = usablePython();
 

@@ -1,0 +1,199 @@
+import { isJsonObject } from "../../json_object.ts";
+import type { AnyFrame } from "../../claude/wire/any_frame.ts";
+import type { ContentBlock } from "../../claude/wire/message_frames.ts";
+
+/** A call of a tool, as it stands beside the message in which it was made. */
+interface AgentTool {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  /** Whether it has come back, and how. */
+  readonly status: "running" | "done" | "failed";
+}
+
+/** How the turn ended in which a message was said. */
+interface AgentTurn {
+  /** `success`, or how it failed. */
+  readonly subtype: string;
+  readonly is_error: boolean;
+  readonly num_turns?: number;
+  readonly duration_ms?: number;
+  /** US dollars, for the whole conversation so far. */
+  readonly total_cost_usd?: number;
+  readonly usage?: unknown;
+}
+
+/** What agentapi has no word for; absent where there is nothing to say. */
+interface AgentExtra {
+  readonly session_id?: string;
+  readonly tools?: readonly AgentTool[];
+  /** Absent while the turn goes on. */
+  readonly turn?: AgentTurn;
+}
+
+/** A message of the conversation, as agentapi tells it. */
+export interface AgentMessage {
+  /** Its place in the conversation, from 0. */
+  readonly id: number;
+  readonly role: "user" | "agent";
+  readonly content: string;
+  /** When it began, by RFC 3339. */
+  readonly time: string;
+  readonly claude_print?: AgentExtra;
+}
+
+/** A frame of the conversation, and when it came, by RFC 3339. What was sent has to be among its frames. */
+export interface AgentNews {
+  readonly frame: AnyFrame;
+  readonly time: string;
+}
+
+/** The messages after some news, and those of them that are new or changed. */
+interface AgentStep {
+  readonly messages: readonly AgentMessage[];
+  readonly changed: readonly AgentMessage[];
+}
+
+/**
+ * What becomes of the messages of a conversation by its news: text, tools and the result of a turn are one message of the
+ * agent, which grows until the turn is over.
+ */
+export function advanceMessages(
+  messages: readonly AgentMessage[],
+  { frame, time }: AgentNews,
+): AgentStep {
+  // What a subagent says is a tool's business.
+  if (typeof frame["parent_tool_use_id"] === "string") return { messages, changed: [] };
+  switch (frame.type) {
+    case "assistant": {
+      const blocks = blocksOf(frame);
+      const text = blocks.flatMap((block) => block.type === "text" ? [block.text ?? ""] : [])
+        .join("\n\n");
+      const tools = blocks.flatMap(toolOf);
+      if (text === "" && tools.length === 0) return { messages, changed: [] };
+      return toldByAgent(messages, { frame, time, text, tools });
+    }
+    case "user": {
+      const content = sentText(frame);
+      return content === undefined
+        ? withResults(messages, blocksOf(frame))
+        : added(messages, { role: "user", content, time });
+    }
+    case "result": {
+      const spoken = isUnderWay(messages.at(-1));
+      const text = spoken ? "" : resultText(frame);
+      return toldByAgent(messages, { frame, time, text, tools: [], turn: turnOf(frame) });
+    }
+    default:
+      return { messages, changed: [] };
+  }
+}
+
+function added(
+  messages: readonly AgentMessage[],
+  message: Omit<AgentMessage, "id">,
+): AgentStep {
+  const whole = { id: messages.length, ...message };
+  return { messages: [...messages, whole], changed: [whole] };
+}
+
+/** Whether a message is the agent's, of a turn that is not over. */
+function isUnderWay(message: AgentMessage | undefined): message is AgentMessage {
+  return message?.role === "agent" && message.claude_print?.turn === undefined;
+}
+
+function toldByAgent(
+  messages: readonly AgentMessage[],
+  { frame, time, text, tools, turn }: {
+    readonly frame: AnyFrame;
+    readonly time: string;
+    readonly text: string;
+    readonly tools: readonly AgentTool[];
+    readonly turn?: AgentTurn;
+  },
+): AgentStep {
+  const last = messages.at(-1);
+  const before = isUnderWay(last) ? last : undefined;
+  const all = [...before?.claude_print?.tools ?? [], ...tools];
+  const session = frame["session_id"];
+  const extra: AgentExtra = {
+    ...(typeof session === "string" ? { session_id: session } : {}),
+    ...(all.length === 0 ? {} : { tools: all }),
+    ...(turn === undefined ? {} : { turn }),
+  };
+  const content = [before?.content ?? "", text].filter((part) => part !== "").join("\n\n");
+  if (before === undefined) {
+    return added(messages, { role: "agent", content, time, claude_print: extra });
+  }
+  const changed: AgentMessage = { ...before, content, claude_print: extra };
+  return { messages: messages.with(-1, changed), changed: [changed] };
+}
+
+/** Notes the results of tools. */
+function withResults(
+  messages: readonly AgentMessage[],
+  blocks: readonly ContentBlock[],
+): AgentStep {
+  const results = new Map(
+    blocks.flatMap((block) =>
+      block.type === "tool_result" ? [[block.tool_use_id, block.is_error === true] as const] : []
+    ),
+  );
+  // A message that was sent meanwhile may stand behind it.
+  const at = messages.findLastIndex(({ role }) => role === "agent");
+  const message = messages[at];
+  const { tools = [], ...extra } = message?.claude_print ?? {};
+  if (message === undefined || !tools.some(({ id }) => results.has(id))) {
+    return { messages, changed: [] };
+  }
+  const noted = tools.map((tool): AgentTool => {
+    const hasFailed = results.get(tool.id);
+    if (hasFailed === undefined) return tool;
+    return { ...tool, status: hasFailed ? "failed" : "done" };
+  });
+  const changed: AgentMessage = { ...message, claude_print: { ...extra, tools: noted } };
+  return { messages: messages.with(at, changed), changed: [changed] };
+}
+
+function blocksOf({ message }: AnyFrame): readonly ContentBlock[] {
+  const content = isJsonObject(message) ? message["content"] : undefined;
+  if (!Array.isArray(content)) return [];
+  return content.filter((block): block is ContentBlock => isJsonObject(block));
+}
+
+/** What somebody has sent, in a frame that repeats it. */
+function sentText(frame: AnyFrame): string | undefined {
+  if (frame["isReplay"] !== true) return undefined;
+  const { content } = frame["message"] as { readonly content?: unknown };
+  const text = typeof content === "string"
+    ? content
+    : blocksOf(frame).flatMap((block) => block.type === "text" ? [block.text ?? ""] : []).join(
+      "\n",
+    );
+  // The output of a command comes in the same way.
+  return text.startsWith("<local-command-") ? undefined : text;
+}
+
+function toolOf(block: ContentBlock): readonly AgentTool[] {
+  const { type, id, name, input } = block;
+  if (type !== "tool_use" || id === undefined || name === undefined) return [];
+  return [{ id, name, input, status: "running" }];
+}
+
+function resultText(frame: AnyFrame): string {
+  const { result, errors } = frame;
+  if (typeof result === "string" && result !== "") return result;
+  return Array.isArray(errors) ? errors.join("\n") : "";
+}
+
+function turnOf(frame: AnyFrame): AgentTurn {
+  const { subtype, is_error, num_turns, duration_ms, total_cost_usd, usage } = frame;
+  return {
+    subtype: `${subtype}`,
+    is_error: is_error === true,
+    ...(typeof num_turns === "number" ? { num_turns } : {}),
+    ...(typeof duration_ms === "number" ? { duration_ms } : {}),
+    ...(typeof total_cost_usd === "number" ? { total_cost_usd } : {}),
+    ...(usage === undefined ? {} : { usage }),
+  };
+}

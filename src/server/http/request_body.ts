@@ -1,0 +1,220 @@
+import type { z } from "zod/mini";
+import { MAX_PROMPT_BYTES } from "../../cli/arguments/prompt_source.ts";
+import { isTooDeep } from "../../claude/wire/json_text.ts";
+import { ProblemError } from "../problems.ts";
+import { closestString } from "@std/text/closest-string";
+import { FLAGS } from "../../cli/arguments/flags.ts";
+
+/** How much of bodies is taken. */
+export interface BodyLimits {
+  /** The largest body, in bytes. */
+  readonly bytes: number;
+  /** How much of all bodies there may be in memory, in bytes. */
+  readonly bytesOfAll: number;
+  /** How long a body may take to arrive, in milliseconds. */
+  readonly arrivalMs: number;
+}
+
+/** Room for the longest prompt, each character of it escaped, for images, and for flags. */
+const LARGEST = 2 * MAX_PROMPT_BYTES + 16_000_000;
+
+/** Limits for programs of this user. */
+export const BODY_LIMITS: BodyLimits = {
+  bytes: LARGEST,
+  bytesOfAll: 4 * LARGEST,
+  arrivalMs: 60_000,
+};
+
+/** What of the bodies of all requests is in memory. */
+let held = 0;
+
+/** How the body of a request is read. */
+interface BodyOptions {
+  readonly request: Request;
+  /** Aborted once nobody waits for the answer any more. */
+  readonly gone: AbortSignal;
+  readonly context: { readonly limits: BodyLimits };
+}
+
+/**
+ * Reads a body that a schema describes.
+ *
+ * @throws {ProblemError} when it is no JSON, something else, too large, or does not arrive
+ */
+export async function readBody<Body>(
+  schema: z.ZodMiniType<Body>,
+  options: BodyOptions,
+): Promise<Body> {
+  const value = JSON.parse(await readJson(options));
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = firstIssue(result.error.issues);
+  const path = issue?.path.map(String) ?? [];
+  const place = path.length === 0 ? "it" : path.join(".");
+  if (issue?.code === "unrecognized_keys") {
+    throw unknownKey(issue.keys, { place, known: keysAt(schema, path) });
+  }
+  throw new ProblemError({
+    status: 422,
+    detail: `Cannot read the body: ${place} ${faultOf(issue)}`,
+    suggestion: "What it may hold is in the OpenAPI file: GET /openapi.json",
+  });
+}
+
+/** What is wrong first; of a value that may have one of several shapes, an unknown key in the only shape that is near. */
+function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
+  const [issue] = issues;
+  if (issue?.code !== "invalid_union") return issue;
+  const near = issue.errors.find((each) =>
+    each.length > 0 && each.every(({ code }) => code === "unrecognized_keys")
+  );
+  return near?.[0] ?? issue;
+}
+
+/** The keys that a schema knows at a path. */
+function keysAt(schema: z.core.$ZodType, path: readonly string[]): readonly string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === "default" || def.type === "optional") return keysAt(def.innerType, path);
+  if (def.type === "union") {
+    return [...new Set(def.options.flatMap((option) => keysAt(option, path)))];
+  }
+  if (def.type !== "object") return [];
+  const [name, ...rest] = path;
+  if (name === undefined) return Object.keys(def.shape);
+  const inner = def.shape[name];
+  return inner === undefined ? [] : keysAt(inner, rest);
+}
+
+/** What is wrong with a value, as the rest of a sentence. */
+function faultOf(issue: z.core.$ZodIssue | undefined): string {
+  switch (issue?.code) {
+    case "invalid_type":
+      return `is not of type ${issue.expected}`;
+    case "invalid_value":
+      return `is none of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "too_big":
+      return "is too large";
+    case "too_small":
+      return "is too small";
+    default:
+      return "is not as it should be";
+  }
+}
+
+/**
+ * Reads a body that is JSON, as its text.
+ *
+ * @throws {ProblemError} when it is none, nested too deeply, too large, or does not arrive
+ */
+export async function readJson(options: BodyOptions): Promise<string> {
+  const type = options.request.headers.get("content-type");
+  // A page of the web can send anything else without being asked first.
+  if (type === null || !/^application\/json\s*(?:;|$)/iu.test(type)) {
+    throw new ProblemError({
+      status: 415,
+      detail: `Cannot read the body: it is ${type ?? "of no type"}, not application/json`,
+      suggestion: "Send the header Content-Type: application/json",
+    });
+  }
+  const text = await readText(options);
+  if (isTooDeep(text)) throw unreadable("it is nested too deeply");
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw unreadable(`it is no JSON (${(error as Error).message})`);
+  }
+  return text;
+}
+
+/** @throws {ProblemError} when it is no UTF-8, too large, or does not arrive */
+async function readText({ request, gone, context }: BodyOptions): Promise<string> {
+  const { limits } = context;
+  const said = Number(request.headers.get("content-length") ?? "0");
+  if (said > limits.bytes) throw tooLarge(limits);
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  const late = AbortSignal.any([gone, AbortSignal.timeout(limits.arrivalMs)]);
+  const reader = request.body?.getReader();
+  const cancel = () => void reader?.cancel().catch(() => {});
+  late.addEventListener("abort", cancel, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = await reader?.read() ?? { done: true as const, value: undefined };
+      if (late.aborted) {
+        throw new ProblemError({ status: 408, detail: "Cannot read the body: it does not arrive" });
+      }
+      if (done) break;
+      size += value.length;
+      held += value.length;
+      if (size > limits.bytes) throw tooLarge(limits);
+      if (held > limits.bytesOfAll) {
+        throw new ProblemError({
+          status: 503,
+          detail: "Cannot read the body: too many of others are being read",
+          headers: { "retry-after": "1" },
+        });
+      }
+      pieces.push(value as Uint8Array<ArrayBuffer>);
+    }
+    const bytes = new Uint8Array(await new Blob(pieces).arrayBuffer());
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    cancel();
+    if (error instanceof ProblemError) throw error;
+    throw unreadable(error instanceof TypeError ? "it is no UTF-8" : "it was cut off");
+  } finally {
+    held -= size;
+    late.removeEventListener("abort", cancel);
+  }
+}
+
+function unreadable(why: string): ProblemError {
+  return new ProblemError({ status: 400, detail: `Cannot read the body: ${why}` });
+}
+
+function tooLarge({ bytes }: BodyLimits): ProblemError {
+  return new ProblemError({
+    status: 413,
+    detail: `Cannot read the body: it is larger than ${bytes / 1_000_000} MB`,
+  });
+}
+
+/**
+ * The problem of a body with keys that it may not have, which says how to give what was meant.
+ *
+ * @param keys of which there is at least one
+ * @param options.place what the keys are in, such as "profile"
+ * @param options.known the keys that may be there
+ */
+export function unknownKey(
+  keys: readonly string[],
+  { place, known }: { readonly place: string; readonly known: readonly string[] },
+): ProblemError {
+  const [key = ""] = keys;
+  return new ProblemError({
+    status: 422,
+    detail: `Cannot read the body: ${place} takes no ${
+      keys.map((each) => JSON.stringify(each)).join(", ")
+    }`,
+    suggestion: `${remedy(key, known)} All bodies are in the OpenAPI file: GET /openapi.json`,
+  });
+}
+
+function remedy(key: string, known: readonly string[]): string {
+  const flag = flagNamed(key);
+  if (key === "cwd" && known.includes("prompt")) return "Give the folder in the URL: ?cwd=/path.";
+  if (flag !== undefined && known.includes("args")) {
+    return `Give it as a flag: "args": ["${flag}", …].`;
+  }
+  if (flag !== undefined && known.includes("profile")) {
+    return `Give it as a flag: "profile": {"args": ["${flag}", …]}.`;
+  }
+  if (known.length === 0) return "Leave it out.";
+  return `Did you mean ${JSON.stringify(closestString(key, known))}?`;
+}
+
+/** The flag that a key is the name of, such as `maxTurns` and `max_turns`. */
+function flagNamed(key: string): string | undefined {
+  const name = `--${key.replace(/[A-Z]/gu, "-$&").replaceAll("_", "-").toLowerCase()}`;
+  return FLAGS.find((flag) => [flag.name, ...flag.aliases].includes(name))?.name;
+}
