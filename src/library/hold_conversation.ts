@@ -1,4 +1,4 @@
-import type { ForkOrigin } from "../recording/cassette/cassette_meta.ts";
+import type { ForkOrigin } from "../recording/cassette/cassette_format.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { RunRecorder } from "./record_run.ts";
 import { type ConversationNeeds, converse } from "../run/perform_conversation.ts";

@@ -2,12 +2,14 @@ import { parse } from "@std/jsonc/parse";
 import deno from "../../deno.json" with { type: "json" };
 import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
-import { API_FOLDER } from "../recording/cassette/cassette.ts";
+import { API_FOLDER, type ForkOrigin } from "../recording/cassette/cassette_format.ts";
 import { recordedFlags, withSystemPrompts } from "../recording/cassette/recorded_flags.ts";
-import { claimFolder } from "../recording/cassette/record/claim_folder.ts";
+import {
+  type CassetteWriter,
+  claimFolder,
+  writeCassette,
+} from "../recording/cassette/record/write_cassette.ts";
 import { createRecording, type Recording } from "../recording/cassette/record/create_recording.ts";
-import type { ForkOrigin } from "../recording/cassette/cassette_meta.ts";
-import { type CassetteWriter, writeCassette } from "../recording/cassette/record/write_cassette.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
 import { createRedactor } from "../recording/redaction/redact.ts";

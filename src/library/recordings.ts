@@ -69,7 +69,7 @@ export async function replay(folder: string): Promise<Replay> {
   // Loaded here: a program that only runs prompts does not need it.
   const [{ openToReplay }, { replayCassette }] = await Promise.all([
     import("../recording/cassette/read/open_cassette.ts"),
-    import("../recording/cassette/replay/replay_cassette.ts"),
+    import("../recording/cassette/replay_cassette.ts"),
   ]);
   let replayed: ReturnType<typeof replayCassette>;
   try {

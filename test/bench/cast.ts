@@ -1,8 +1,8 @@
 import process from "node:process";
-import { encodeEvent, encodeHeader } from "../../src/recording/cassette/record/encode_cassette.ts";
-import { openCast } from "../../src/recording/cassette/read/open_cast.ts";
-import { readCassette } from "../recording/cassette/read_cassette.ts";
-import { replayCast } from "../../src/recording/cassette/replay/replay_cast.ts";
+import { encodeEvent, encodeHeader } from "../../src/recording/cassette/cassette_format.ts";
+import { openCast } from "../../src/recording/cassette/read/read_cast.ts";
+import { readCassette } from "../recording/cassette/recorded_runs.ts";
+import { replayCast } from "../../src/recording/cassette/replay_cast.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";

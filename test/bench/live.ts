@@ -1,4 +1,4 @@
-import { type MessagesApi, startMessagesApi } from "../../src/recording/learn/api/messages_api.ts";
+import { type MessagesApi, startMessagesApi } from "../../src/recording/learn/messages_api.ts";
 import type { ThrowawayHome } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";

@@ -1,8 +1,8 @@
 import { encodeTape } from "../../fixtures/encode_whole.ts";
 import { pythonCassette } from "../../fixtures/programs/agent_cassette.ts";
 import { usablePython } from "../../fixtures/programs/python_packages.ts";
-import type { TapeEntry } from "../../src/recording/cassette/cassette.ts";
-import { parseTape } from "../../src/recording/cassette/read/parse_tape.ts";
+import type { TapeEntry } from "../../src/recording/cassette/cassette_format.ts";
+import { parseTape } from "../../src/recording/cassette/read/read_tape.ts";
 import { shellQuote } from "../../src/shell_quote.ts";
 import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { startProgram } from "../start_program.ts";

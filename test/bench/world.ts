@@ -1,5 +1,5 @@
 import { claudeBinary, type ClaudeVersion } from "../../fixtures/programs/claude_binary.ts";
-import { startMessagesApi } from "../../src/recording/learn/api/messages_api.ts";
+import { startMessagesApi } from "../../src/recording/learn/messages_api.ts";
 import { makeThrowawayHome, type ThrowawayHome } from "../../fixtures/throwaway_home.ts";
 import { runPrintMode } from "./print_mode.ts";
 

@@ -1,5 +1,5 @@
-import type { Cast } from "../../src/recording/cassette/cast.ts";
-import { parseCast } from "../../src/recording/cassette/read/parse_cast.ts";
+import type { Cast } from "../../src/recording/cassette/cassette_format.ts";
+import { parseCast } from "../../src/recording/cassette/read/read_cast.ts";
 import { encodeCast } from "../../fixtures/encode_whole.ts";
 import type { JsonObject, MaskedOutput } from "./mask.ts";
 

@@ -1,9 +1,9 @@
-import type { Cast } from "../../src/recording/cassette/cast.ts";
+import type { Cast } from "../../src/recording/cassette/cassette_format.ts";
 import { fold } from "../../src/conversation/output/advance.ts";
 import { type EffectPart, partsOf } from "../../src/conversation/output/conversation.ts";
 import type { Problem } from "../../src/conversation/output/result/report.ts";
 import { createOutputWriter } from "../../src/claude/wire/output_writer.ts";
-import { castInputs } from "../recording/cassette/cast_inputs.ts";
+import { castInputs } from "../recording/cassette/recorded_runs.ts";
 
 /** The home that recorded inputs name. */
 export const RECORDED_HOME = "/home/user";

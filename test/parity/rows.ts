@@ -1,10 +1,7 @@
-import type { Reply } from "../../src/recording/learn/api/reply_script.ts";
+import type { Reply } from "../../src/recording/learn/reply_script.ts";
 import { isVersionAtLeast } from "../../src/claude/versions/compare_versions.ts";
 import type { ThrowawayHomeOptions } from "../../fixtures/throwaway_home.ts";
-import type {
-  LoggedRequest,
-  MessagesApiOptions,
-} from "../../src/recording/learn/api/messages_api.ts";
+import type { LoggedRequest, MessagesApiOptions } from "../../src/recording/learn/messages_api.ts";
 
 /** A command line and its surroundings; both programs get it unchanged after `-p`. */
 export interface Row {

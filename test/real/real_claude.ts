@@ -4,7 +4,7 @@ import {
   type MessagesApi,
   type MessagesApiOptions,
   startMessagesApi,
-} from "../../src/recording/learn/api/messages_api.ts";
+} from "../../src/recording/learn/messages_api.ts";
 import {
   makeThrowawayHome,
   type ThrowawayHome,

@@ -1,4 +1,4 @@
-import { messagesRequest } from "../../src/recording/learn/api/messages_request.ts";
+import { messagesRequest } from "../../src/recording/learn/reply_script.ts";
 
 /** The texts of user and model in a request, or those of one role, without the reminders of Claude Code. */
 export function textsIn(body: unknown, role?: "user"): readonly string[] {

@@ -1,4 +1,4 @@
-import { replayCast } from "../../src/recording/cassette/replay/replay_cast.ts";
+import { replayCast } from "../../src/recording/cassette/replay_cast.ts";
 import { advance, startConversation } from "../../src/conversation/output/advance.ts";
 import { recordHistory } from "./record_history.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";

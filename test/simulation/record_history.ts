@@ -1,9 +1,11 @@
 import { collectCassette } from "../../fixtures/collected_cassette.ts";
 import { encodeCast, encodeTape } from "../../fixtures/encode_whole.ts";
-import type { Cassette } from "../../src/recording/cassette/cassette.ts";
-import { CASSETTE_FORMAT } from "../../src/recording/cassette/cassette_meta.ts";
+import {
+  type Cassette,
+  CASSETTE_FORMAT,
+  encodeMeta,
+} from "../../src/recording/cassette/cassette_format.ts";
 import { createRecording } from "../../src/recording/cassette/record/create_recording.ts";
-import { encodeMeta } from "../../src/recording/cassette/record/encode_cassette.ts";
 import { VERSION } from "./lines.ts";
 import type { History } from "./simulate.ts";
 

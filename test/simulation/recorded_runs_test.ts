@@ -4,8 +4,11 @@ import type { ConversationEffect } from "../../src/conversation/output/conversat
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
 import type { Input, Untimed } from "../../src/conversation/control/input.ts";
 import { type Entry, lineOf } from "../../src/claude/transcript/entry.ts";
-import { castInputs } from "../recording/cassette/cast_inputs.ts";
-import { RECORDED_RUNS, type RecordedRun } from "../recording/cassette/recorded_runs.ts";
+import {
+  castInputs,
+  RECORDED_RUNS,
+  type RecordedRun,
+} from "../recording/cassette/recorded_runs.ts";
 import { Child } from "./child.ts";
 import { Choices } from "./choices.ts";
 import { VERSION } from "./lines.ts";

@@ -2,13 +2,10 @@ import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { CliError } from "../../cli_error.ts";
 import type { ForkOptions } from "../arguments/parsed_arguments.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
-import { openRecorded } from "../../recording/cassette/read/open_recorded.ts";
-import { rebuildTranscript } from "../../recording/cassette/turns/rebuild_transcript.ts";
-import {
-  type RecordedTurns,
-  recordedTurns,
-} from "../../recording/cassette/turns/recorded_turns.ts";
-import type { CassetteMeta, ForkOrigin } from "../../recording/cassette/cassette_meta.ts";
+import { openRecorded } from "../../recording/cassette/read/open_cassette.ts";
+import { rebuildTranscript } from "../../recording/cassette/rebuild_transcript.ts";
+import { type RecordedTurns, recordedTurns } from "../../recording/cassette/recorded_turns.ts";
+import type { CassetteMeta, ForkOrigin } from "../../recording/cassette/cassette_format.ts";
 import { flagsToTakeOver, type TakenFlags } from "../../recording/cassette/recorded_flags.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { print } from "../report/print.ts";

@@ -1,20 +1,15 @@
 import { CliError } from "../../cli_error.ts";
-import { openRecorded } from "../../recording/cassette/read/open_recorded.ts";
+import { openRecorded } from "../../recording/cassette/read/open_cassette.ts";
 import {
   compareConversations,
   type ConversationComparison,
-  type Parting,
-} from "../../recording/cassette/turns/compare_conversations.ts";
-import {
   conversationSteps,
+  type Parting,
   type RecordedStep,
   type StepContent,
   stepsOnTape,
-} from "../../recording/cassette/turns/conversation_steps.ts";
-import {
-  type RecordedTurns,
-  recordedTurns,
-} from "../../recording/cassette/turns/recorded_turns.ts";
+} from "../../recording/cassette/compare_conversations.ts";
+import { type RecordedTurns, recordedTurns } from "../../recording/cassette/recorded_turns.ts";
 import { print, printLines, reportJson } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";

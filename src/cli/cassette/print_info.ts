@@ -4,7 +4,7 @@ import {
 } from "../../recording/cassette/read/survey_cassette.ts";
 import { furtherOf } from "../../recording/relay/api_folder.ts";
 import { printLines, reportJson } from "../report/print.ts";
-import type { ForkOrigin } from "../../recording/cassette/cassette_meta.ts";
+import type { ForkOrigin } from "../../recording/cassette/cassette_format.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { count } from "../report/count.ts";
 

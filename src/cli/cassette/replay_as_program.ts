@@ -1,10 +1,13 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
-import { createLiveRedaction } from "../../recording/cassette/program/live_redaction.ts";
+import { createLiveRedaction } from "../../recording/cassette/program/caller_lines.ts";
 import { startPlay } from "../../recording/cassette/program/play_state.ts";
-import type { RecordedProgram, ReplayMode } from "../../recording/cassette/program/program_step.ts";
+import {
+  type RecordedProgram,
+  recordedProgram,
+  type ReplayMode,
+} from "../../recording/cassette/program/recorded_program.ts";
 import { readProgram } from "../../recording/cassette/program/read_program.ts";
-import { recordedProgram } from "../../recording/cassette/program/recorded_program.ts";
 import { CliError } from "../../cli_error.ts";
 import { readPrompt } from "../arguments/prompt_source.ts";
 import { ownTraces } from "../../recording/redaction/own_traces.ts";

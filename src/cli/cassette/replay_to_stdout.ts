@@ -1,5 +1,5 @@
 import { openToReplay } from "../../recording/cassette/read/open_cassette.ts";
-import { replayCassette } from "../../recording/cassette/replay/replay_cassette.ts";
+import { replayCassette } from "../../recording/cassette/replay_cassette.ts";
 import type { CassetteOptions } from "../arguments/parsed_arguments.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import { createOutputWriter } from "../../claude/wire/output_writer.ts";

@@ -111,7 +111,7 @@ export async function keepProfile(
   const path = storeLearntProfile(profile, env);
   say(nameUnseen(`Claude Code ${profile.version}: learnt, in ${path}`) + "\n");
   const [{ compareProfiles }, { NEWEST_PROFILE }] = await Promise.all([
-    import("../../recording/learn/compare_profiles.ts"),
+    import("../../recording/learn/learn_profile.ts"),
     import("../../claude/versions/newest_profile.ts"),
   ]);
   for (const change of compareProfiles(NEWEST_PROFILE, profile)) say(`  ${nameUnseen(change)}\n`);

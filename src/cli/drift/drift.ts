@@ -20,7 +20,7 @@ import { createRedactor } from "../../recording/redaction/redact.ts";
 import { print, printLines, reportJson } from "../report/print.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { count } from "../report/count.ts";
-import { TAPE_FILE } from "../../recording/cassette/cassette.ts";
+import { TAPE_FILE } from "../../recording/cassette/cassette_format.ts";
 import { CliError } from "../../cli_error.ts";
 import type { KnownClaude } from "../../recording/drift/known.ts";
 import { declaredCheck } from "../../recording/drift/sdk/check_declared.ts";

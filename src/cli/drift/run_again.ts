@@ -1,4 +1,4 @@
-import { framesOn } from "../../recording/cassette/cassette.ts";
+import { framesOn } from "../../recording/cassette/cassette_format.ts";
 import type { FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
 import { openCassette } from "../../recording/cassette/read/open_cassette.ts";
 import { CliError } from "../../cli_error.ts";

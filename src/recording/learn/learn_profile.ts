@@ -1,11 +1,9 @@
 import type { VersionProfile } from "../../claude/versions/profile.ts";
-import { learnFlags, learnSubcommands } from "./command_line.ts";
-import { learnCommands } from "./commands.ts";
-import { eachOf, learnFrames } from "./frames.ts";
-import { learnSettings } from "./settings.ts";
-import { openSubject, type Subject } from "./subject.ts";
+import { learnCommands, learnFlags, learnSubcommands } from "./learn_commands.ts";
+import { eachOf, learnFrames } from "./learn_frames.ts";
+import { learnSettings } from "./learn_settings.ts";
+import { openSubject, type ProgramText, type Subject } from "./subject.ts";
 import { DIALOGS } from "../../conversation/terminal/dialogs.ts";
-import type { ProgramText } from "./program_text.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { runPrint } from "./run_print.ts";
 import type { Capability } from "../../claude/versions/capabilities.ts";
@@ -15,7 +13,7 @@ import {
   measureMechanisms,
   measureMode,
   measureTypedSkills,
-} from "./mechanisms.ts";
+} from "./learn_mechanisms.ts";
 
 /** How a profile is learnt. */
 export interface LearnOptions {
@@ -306,4 +304,49 @@ async function measureWarnings(subject: Subject): Promise<Warnings> {
     tellsOfSettings: stderr.includes("These settings did not load"),
     tellsOfTornRules: stderr.includes("doesn't look like a complete rule"),
   };
+}
+
+/**
+ * What a profile has that another has not, and the other way round, one line each: `+ result/success: safety_stops`.
+ * Nothing if they differ in the version alone.
+ */
+export function compareProfiles(before: VersionProfile, after: VersionProfile): readonly string[] {
+  const [old, current] = [wordsIn(before), wordsIn(after)];
+  const names = [...new Set([...old.keys(), ...current.keys()])].toSorted();
+  return names.flatMap((name) => {
+    const [gone, come] = [old.get(name) ?? [], current.get(name) ?? []];
+    const signed = (sign: string, words: readonly string[]) =>
+      words.length === 0 ? [] : [`${sign} ${name}: ${words.join(" ")}`];
+    const lines = [
+      ...signed("-", gone.filter((word) => !come.includes(word))),
+      ...signed("+", come.filter((word) => !gone.includes(word))),
+    ];
+    const isSame = gone.join(" ") === come.join(" ");
+    return lines.length === 0 && !isSame ? [`~ ${name}: another order`] : lines;
+  });
+}
+
+/** The words of each part of a profile by its path; a value that is no list of words counts as one word. */
+function wordsIn(profile: VersionProfile): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  for (const [part, value] of Object.entries(profile)) {
+    if (part === "version") continue;
+    const entries: readonly (readonly [string, unknown])[] = isJsonObject(value)
+      ? Object.entries(value)
+      : [["", value]];
+    for (const [key, each] of entries) {
+      const words = Array.isArray(each)
+        ? each.map((word) => typeof word === "string" ? word : JSON.stringify(word))
+        : typeof each === "string"
+        ? each.split(" ").filter((word) => word !== "")
+        : [JSON.stringify(each)];
+      found.set(key === "" ? part : part === "frames" ? key : `${part} ${key}`, words);
+    }
+  }
+  return found;
+}
+
+/** A profile as its file holds it. */
+export function profileText(profile: VersionProfile): string {
+  return `${JSON.stringify(profile, null, 2)}\n`;
 }

@@ -1,6 +1,6 @@
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import type { LoggedRequest } from "./api/messages_api.ts";
+import type { LoggedRequest } from "./messages_api.ts";
 import { openScene, type Scene, type SceneOptions, type Subject } from "./subject.ts";
 
 /** One run of a measured Claude Code. */

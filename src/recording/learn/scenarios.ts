@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json_object.ts";
-import type { Reply } from "./api/reply_script.ts";
-import type { LoggedRequest } from "./api/messages_api.ts";
+import type { Reply } from "./reply_script.ts";
+import type { LoggedRequest } from "./messages_api.ts";
 import type { Caller, RunOptions } from "./run_print.ts";
 import type { SceneOptions } from "./subject.ts";
 

@@ -1,5 +1,15 @@
-import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette/cassette.ts";
+import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette/cassette_format.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
+import { type ParsedLine, partLines } from "../cassette/read/part_lines.ts";
+import type { KnownTraces } from "../redaction/traces/known_traces.ts";
+import { collectTraces, type TraceCollector } from "../redaction/traces/learn_traces.ts";
+import {
+  createSubagentCalls,
+  type SubagentCalls,
+} from "../redaction/traces/blanked/subagent_calls.ts";
+import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
+import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
+import { isTooDeep } from "../../claude/wire/json_text.ts";
 
 /** Where the parts of a cassette are that it has. */
 export interface CassetteParts {
@@ -33,5 +43,69 @@ function lstat(path: string): Deno.FileInfo | undefined {
     return Deno.lstatSync(path);
   } catch {
     return undefined;
+  }
+}
+
+/** What a cassette says of the machine that it was recorded on, of who sat at it, and of subagents. */
+export interface Learned {
+  readonly known: KnownTraces;
+  readonly subagents: SubagentCalls;
+}
+
+/**
+ * Learns from all that is in a cassette or a tape.
+ *
+ * @param options.known what is known before, as of the machine that this program runs on
+ */
+export function learnFromCassette(
+  { cast, tape, api }: CassetteParts,
+  { known }: { readonly known: Partial<KnownTraces> },
+): Learned {
+  const collector = collectTraces(known);
+  const subagents = createSubagentCalls();
+  const learner = {
+    text: collector.text,
+    value: (value: unknown) => {
+      collector.value(value);
+      subagents.learn(value);
+    },
+  };
+  if (cast !== undefined) learnFromCast(partLines(cast) ?? [], learner);
+  if (tape !== undefined) learnFromTape(partLines(tape) ?? [], learner);
+  if (api !== undefined) {
+    const exchanges = createExchangeScrubber({ parts: [], known: {}, collector });
+    for (const { exchange } of readExchanges(api)) exchanges.learn(exchange);
+  }
+  return { known: collector.known(), subagents };
+}
+
+/** Who learns from what a part holds. */
+type Learner = Pick<TraceCollector, "text" | "value">;
+
+/** Learns of whom a cast tells: by its header, its inputs and what was done. */
+export function learnFromCast(lines: Iterable<ParsedLine>, collector: Learner): void {
+  for (const { value } of lines) {
+    const [, code, data] = Array.isArray(value) ? value as readonly unknown[] : [];
+    if (code === undefined) collector.value(value);
+    else if ((code === "h" || code === "d") && typeof data === "string") learnJson(data, collector);
+  }
+}
+
+/** Learns of whom a tape tells: by its frames, and the lines of the caller. */
+function learnFromTape(lines: Iterable<ParsedLine>, collector: Learner): void {
+  for (const { value } of lines) {
+    collector.value(value);
+    const { data } = Object(value) as { readonly data?: unknown };
+    if (typeof data === "string") learnJson(data, collector);
+  }
+}
+
+/** Learns from a text of JSON, if it is one. */
+function learnJson(text: string, collector: Learner): void {
+  if (isTooDeep(text)) return;
+  try {
+    collector.value(JSON.parse(text));
+  } catch {
+    collector.text(text);
   }
 }

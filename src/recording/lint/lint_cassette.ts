@@ -1,19 +1,16 @@
 import { CliError } from "../../cli_error.ts";
-import { API_FOLDER, CAST_FILE, META_FILE, type TapeEntry } from "../cassette/cassette.ts";
+import { API_FOLDER, CAST_FILE, META_FILE, type TapeEntry } from "../cassette/cassette_format.ts";
 import { play } from "../cassette/program/play_program.ts";
 import { type PlayInput, startPlay } from "../cassette/program/play_state.ts";
-import type { RecordedProgram } from "../cassette/program/program_step.ts";
+import { type RecordedProgram, recordedProgram } from "../cassette/program/recorded_program.ts";
 import { readProgram } from "../cassette/program/read_program.ts";
-import { recordedProgram } from "../cassette/program/recorded_program.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
-import { parseMeta } from "../cassette/read/parse_meta.ts";
+import { metaText, parseMeta } from "../cassette/read/read_meta.ts";
 import { partLines } from "../cassette/read/part_lines.ts";
 import { openToReplay } from "../cassette/read/open_cassette.ts";
-import { createPartScrubber } from "../cassette/scrub/part_scrubber.ts";
-import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
-import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";
-import { scrubTape } from "../cassette/scrub/scrub_tape.ts";
-import { replayCassette } from "../cassette/replay/replay_cassette.ts";
+import { createPartScrubber } from "../cassette/part_scrubber.ts";
+import { type ScrubbedLine, scrubCast, scrubTape } from "../cassette/scrub_lines.ts";
+import { replayCassette } from "../cassette/replay_cassette.ts";
 import { asText } from "../../json_object.ts";
 import type { Redactor } from "../redaction/redact.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
@@ -22,12 +19,15 @@ import { encodeExchange } from "../relay/exchanges/exchange.ts";
 import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../relay/exchanges/request_key.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
-import { metaText } from "./meta_text.ts";
-import { type CassetteParts, cassetteParts } from "./cassette_parts.ts";
+import {
+  type CassetteParts,
+  cassetteParts,
+  type Learned,
+  learnFromCassette,
+} from "./cassette_parts.ts";
 import { createValueRedactor } from "../redaction/redact_pieces.ts";
 import { createTraceFinder, type Trace } from "../redaction/traces/find_traces.ts";
 import type { SaidParts } from "../redaction/traces/blanked/said_parts.ts";
-import { type Learned, learnFromCassette } from "./learn_from_cassette.ts";
 
 /** What is the matter with a cassette. */
 export interface CassetteLint {

@@ -1,14 +1,15 @@
-import { API_FOLDER, CAST_FILE, TAPE_FILE } from "../cassette/cassette.ts";
-import type { CassetteMeta } from "../cassette/cassette_meta.ts";
+import {
+  API_FOLDER,
+  type CassetteMeta,
+  CAST_FILE,
+  encodeMeta,
+  TAPE_FILE,
+} from "../cassette/cassette_format.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
-import { parseMeta } from "../cassette/read/parse_meta.ts";
-import { partLines } from "../cassette/read/part_lines.ts";
-import type { ParsedLine } from "../cassette/read/parse_lines.ts";
-import { encodeMeta } from "../cassette/record/encode_cassette.ts";
-import { createPartScrubber } from "../cassette/scrub/part_scrubber.ts";
-import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
-import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";
-import { scrubTape } from "../cassette/scrub/scrub_tape.ts";
+import { metaText, parseMeta } from "../cassette/read/read_meta.ts";
+import { type ParsedLine, partLines } from "../cassette/read/part_lines.ts";
+import { createPartScrubber } from "../cassette/part_scrubber.ts";
+import { type ScrubbedLine, scrubCast, scrubTape } from "../cassette/scrub_lines.ts";
 import { REDACTED } from "../redaction/redact_pieces.ts";
 import type { Redactor } from "../redaction/redact.ts";
 import { secretScrub } from "../redaction/secret_scrub.ts";
@@ -19,11 +20,9 @@ import { encodeExchange, type ScrubbedPart } from "../relay/exchanges/exchange.t
 import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../relay/exchanges/request_key.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
-import { type CassetteParts, cassetteParts } from "./cassette_parts.ts";
+import { type CassetteParts, cassetteParts, learnFromCassette } from "./cassette_parts.ts";
 import { blankText } from "../redaction/traces/blanked/blank_text.ts";
 import { blankedFlags } from "../cassette/recorded_flags.ts";
-import { learnFromCassette } from "./learn_from_cassette.ts";
-import { metaText } from "./meta_text.ts";
 import { CliError } from "../../cli_error.ts";
 import { createPart, type PartFile, removeLostParts } from "../relay/exchanges/part_file.ts";
 import { isLinked } from "../relay/exchanges/is_linked.ts";

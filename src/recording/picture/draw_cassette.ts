@@ -1,12 +1,17 @@
-import type { TapeEntry } from "../cassette/cassette.ts";
-import type { PlayedCast } from "../cassette/cast.ts";
-import type { PictureRow, TextStyle } from "./picture_row.ts";
+import type { PlayedCast, TapeEntry } from "../cassette/cassette_format.ts";
+import {
+  CELL,
+  drawRow,
+  GROUND,
+  type PictureRow,
+  styleRule,
+  TEXT_RULE,
+  type TextStyle,
+  xmlText,
+} from "./draw_row.ts";
 import { shellScene } from "./shell_scene.ts";
 import { terminalFrames } from "./terminal_frames.ts";
 import { CliError } from "../../cli_error.ts";
-import { CELL, drawRow, xmlText } from "./draw_row.ts";
-import { styleRule, TEXT_RULE } from "./style_rule.ts";
-import { GROUND } from "./terminal_colour.ts";
 
 /**
  * Draws a recorded run as one animated SVG: the command as it is typed, what Claude Code shows meanwhile, and what the

@@ -1,5 +1,3 @@
-import type { Glyph, PictureRow, StyledText, TextStyle } from "./picture_row.ts";
-
 /** The size of a character cell, and where its text stands, in units of the picture. */
 export const CELL = { width: 8.4, height: 18, baseline: 13.4 } as const;
 
@@ -255,4 +253,124 @@ const FULL: Block = { left: 0, top: 0, width: 8, height: 8 };
 
 function bottom(eighths: number): Block {
   return { ...FULL, top: 8 - eighths, height: eighths };
+}
+
+/** How a piece of text looks; a colour that is absent is the picture's own. */
+export interface TextStyle {
+  /** Colours as CSS has them. */
+  readonly ink?: string;
+  readonly ground?: string;
+  readonly bold?: true;
+  readonly dim?: true;
+  readonly italic?: true;
+  readonly underline?: true;
+  readonly strike?: true;
+}
+
+/** A character, with what combines with it, and how many cells it takes. */
+export interface Glyph {
+  readonly text: string;
+  readonly cells: number;
+}
+
+/** Neighbouring characters of one style. */
+export interface StyledText {
+  /** The first cell, counted from 0. */
+  readonly col: number;
+  readonly glyphs: readonly Glyph[];
+  readonly style: TextStyle;
+}
+
+/** A row of a terminal in a picture; blank cells at its end are left out. */
+export type PictureRow = readonly StyledText[];
+
+/** A row of plain pieces of text, each in a style. */
+export function textRow(pieces: readonly (readonly [string, TextStyle])[]): PictureRow {
+  let col = 0;
+  return pieces.map(([text, style]) => {
+    const glyphs = Array.from(new Intl.Segmenter().segment(text), ({ segment }) => ({
+      text: segment,
+      cells: cellsOf(segment),
+    }));
+    const span = { col, glyphs, style };
+    col += glyphs.reduce((sum, { cells }) => sum + cells, 0);
+    return span;
+  });
+}
+
+/** Emoji, and the scripts whose characters fill a square. */
+const WIDE =
+  /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60]/u;
+
+/** How many cells of a terminal a character takes. */
+export function cellsOf(character: string): number {
+  return WIDE.test(character) ? 2 : 1;
+}
+
+/** What a picture's text and its background are drawn in unless something else is asked for. */
+export const INK = "#d4d7de";
+export const GROUND = "#14171f";
+
+/** The first 16 colours, which a terminal's theme decides. */
+const THEME: readonly string[] = [
+  "#3b4048",
+  "#e06c75",
+  "#98c379",
+  "#e5c07b",
+  "#61afef",
+  "#c678dd",
+  "#56b6c2",
+  "#c8ccd4",
+  "#6b7280",
+  "#f08c95",
+  "#b5e08f",
+  "#f2d59b",
+  "#8cc6ff",
+  "#dba0ea",
+  "#7fd3de",
+  "#ffffff",
+];
+/** The steps of the 6x6x6 colours after them. */
+const STEPS: readonly number[] = [0, 95, 135, 175, 215, 255];
+
+/** One of a terminal's 256 colours, as CSS has it. */
+export function paletteColour(index: number): string {
+  const themed = THEME[index];
+  if (themed !== undefined) return themed;
+  if (index >= 232) {
+    const grey = 8 + 10 * (index - 232);
+    return rgbColour(grey * 0x010101);
+  }
+  const cube = index - 16;
+  const [red = 0, green = 0, blue = 0] = [Math.floor(cube / 36), Math.floor(cube / 6) % 6, cube % 6]
+    .map((step) => STEPS[step] ?? 0);
+  return rgbColour(red * 0x10000 + green * 0x100 + blue);
+}
+
+/** A colour of 24 bits, as CSS has it. */
+export function rgbColour(rgb: number): string {
+  return `#${rgb.toString(16).padStart(6, "0")}`;
+}
+
+/** The CSS of all text in a terminal. */
+export const TEXT_RULE =
+  `text{font:14px ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;fill:${INK};white-space:pre}`;
+
+/** The CSS of a style; what it says of text does not matter to shapes. */
+export function styleRule(style: TextStyle, use: "text" | "fill" | "line"): string {
+  const ink = style.ink ?? INK;
+  const opacity = style.dim ? ";opacity:.6" : "";
+  if (use === "line") return `fill:none;stroke:${ink}${opacity}`;
+  if (use === "fill") return `fill:${ink}${opacity}`;
+  const lines = [
+    ...(style.underline ? ["underline"] : []),
+    ...(style.strike ? ["line-through"] : []),
+  ];
+  return [
+    ...(style.ink === undefined ? [] : [`fill:${ink}`]),
+    ...(style.dim ? ["opacity:.6"] : []),
+    ...(style.bold ? ["font-weight:700"] : []),
+    ...(style.italic ? ["font-style:italic"] : []),
+    ...(lines.length === 0 ? [] : [`text-decoration:${lines.join(" ")}`]),
+  ].join(";");
 }

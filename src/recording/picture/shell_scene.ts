@@ -1,8 +1,6 @@
-import type { TapedFrame, TapeEntry } from "../cassette/cassette.ts";
-import type { PlayedCast } from "../cassette/cast.ts";
-import { firstMessage } from "../cassette/replay/cast_steps.ts";
-import { cellsOf, type PictureRow, textRow, type TextStyle } from "./picture_row.ts";
-import { GROUND, INK } from "./terminal_colour.ts";
+import type { PlayedCast, TapedFrame, TapeEntry } from "../cassette/cassette_format.ts";
+import { firstMessage } from "../cassette/cast_steps.ts";
+import { cellsOf, GROUND, INK, type PictureRow, textRow, type TextStyle } from "./draw_row.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /** What a shell shows from a moment on. */

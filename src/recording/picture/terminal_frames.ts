@@ -1,7 +1,7 @@
 import { HeadlessTerminal } from "../../conversation/terminal/headless_terminal.ts";
-import type { PlayedCast } from "../cassette/cast.ts";
-import type { PictureRow } from "./picture_row.ts";
-import { terminalRows } from "./terminal_rows.ts";
+import type { PlayedCast } from "../cassette/cassette_format.ts";
+import type { PictureRow } from "./draw_row.ts";
+import { terminalRows } from "./draw_screen.ts";
 
 /** What a terminal shows from a moment on. */
 export interface TerminalFrame {

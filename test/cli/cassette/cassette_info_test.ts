@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readCassette } from "../../recording/cassette/read_cassette.ts";
+import { readCassette } from "../../recording/cassette/recorded_runs.ts";
 import { surveyCassette } from "../../../src/recording/cassette/read/survey_cassette.ts";
 import { cassetteInfo } from "../../../src/cli/cassette/print_info.ts";
 import { conversationDifference } from "../../../src/cli/cassette/print_difference.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { TapeEntry } from "../../../src/recording/cassette/cassette.ts";
+import type { TapeEntry } from "../../../src/recording/cassette/cassette_format.ts";
 import { startPlay } from "../../../src/recording/cassette/program/play_state.ts";
 import { recordedProgram } from "../../../src/recording/cassette/program/recorded_program.ts";
 import { playToCaller, type PlayWorld } from "../../../src/cli/cassette/play_to_caller.ts";

@@ -1,5 +1,4 @@
-import { readCassette } from "../../recording/cassette/read_cassette.ts";
-import { castInputs } from "../../recording/cassette/cast_inputs.ts";
+import { castInputs, readCassette } from "../../recording/cassette/recorded_runs.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 
 /** What a recorded run was told, by the version and the name of the run, such as `2.1.332/answer`, but for its message. */

@@ -10,8 +10,11 @@ import {
 import type { Input } from "../../../src/conversation/control/input.ts";
 import { type Entry, lineOf } from "../../../src/claude/transcript/entry.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
-import { castInputs } from "../../recording/cassette/cast_inputs.ts";
-import { RECORDED_RUNS, type RecordedRun } from "../../recording/cassette/recorded_runs.ts";
+import {
+  castInputs,
+  RECORDED_RUNS,
+  type RecordedRun,
+} from "../../recording/cassette/recorded_runs.ts";
 import { foldArmed } from "./armed_deadlines.ts";
 
 /** The runs of which no later version has recorded the same. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { LoggedRequest } from "../../../src/recording/learn/api/messages_api.ts";
-import { readReplyScript, type Reply } from "../../../src/recording/learn/api/reply_script.ts";
+import type { LoggedRequest } from "../../../src/recording/learn/messages_api.ts";
+import { readReplyScript, type Reply } from "../../../src/recording/learn/reply_script.ts";
 import { converseWithLibrary } from "../../program/library/converse_with_library.ts";
 import { RealClaude } from "../../real/real_claude.ts";
 

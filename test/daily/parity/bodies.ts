@@ -1,4 +1,4 @@
-import type { LoggedRequest } from "../../../src/recording/learn/api/messages_api.ts";
+import type { LoggedRequest } from "../../../src/recording/learn/messages_api.ts";
 import { hash } from "../../parity/mask.ts";
 import type { RowRun } from "./run_row.ts";
 

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Cast } from "../../../src/recording/cassette/cast.ts";
+import type { Cast } from "../../../src/recording/cassette/cassette_format.ts";
 import { differences, printChanges } from "../../parity/differences.ts";
 import { type MaskedOutput, maskedOutput } from "../../parity/mask.ts";
 import {

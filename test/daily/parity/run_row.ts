@@ -1,10 +1,10 @@
 import { cutInput } from "../../../fixtures/cut_cassette.ts";
 import { foreignNames } from "../../../fixtures/foreign_names.ts";
 import { encodeCast } from "../../../fixtures/encode_whole.ts";
-import type { Cast, CastEvent } from "../../../src/recording/cassette/cast.ts";
-import { parseCast } from "../../../src/recording/cassette/read/parse_cast.ts";
+import type { Cast, CastEvent } from "../../../src/recording/cassette/cassette_format.ts";
+import { parseCast } from "../../../src/recording/cassette/read/read_cast.ts";
 import { playedInput, recordedInput } from "../../../src/recording/cassette/recorded_input.ts";
-import type { LoggedRequest } from "../../../src/recording/learn/api/messages_api.ts";
+import type { LoggedRequest } from "../../../src/recording/learn/messages_api.ts";
 import { maskedOutput } from "../../parity/mask.ts";
 import type { RowResult } from "../../parity/recording.ts";
 import { effectParts, RECORDED_HOME } from "../../parity/replay_casts.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { LoggedRequest } from "../../../src/recording/learn/api/messages_api.ts";
-import { readReplyScript, type Reply } from "../../../src/recording/learn/api/reply_script.ts";
+import type { LoggedRequest } from "../../../src/recording/learn/messages_api.ts";
+import { readReplyScript, type Reply } from "../../../src/recording/learn/reply_script.ts";
 import { writeClaudePrint } from "../../claude_print.ts";
 import { asRecorded } from "../../real/as_recorded.ts";
 import { RealClaude } from "../../real/real_claude.ts";

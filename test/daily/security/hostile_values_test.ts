@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
-import type { CastEvent } from "../../../src/recording/cassette/cast.ts";
-import { replayCast } from "../../../src/recording/cassette/replay/replay_cast.ts";
+import type { CastEvent } from "../../../src/recording/cassette/cassette_format.ts";
+import { replayCast } from "../../../src/recording/cassette/replay_cast.ts";
 import { isJsonObject } from "../../../src/json_object.ts";
 import { RECORDED_RUNS } from "../../recording/cassette/recorded_runs.ts";
 

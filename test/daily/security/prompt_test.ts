@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { firstAlteredCharacter } from "../../../src/conversation/control/prompt/first_altered_character.ts";
 import { pasteRefusal } from "../../../src/conversation/terminal/paste.ts";
-import { messagesRequest } from "../../../src/recording/learn/api/messages_request.ts";
+import { messagesRequest } from "../../../src/recording/learn/reply_script.ts";
 import { forNewestVersion } from "../../real/for_each_version.ts";
 import { sha256 } from "../../../fixtures/mock/files/journal.ts";
 import { StandIn } from "../../program/stand_in.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { closeFd, readFd } from "../../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
-import type { LoggedRequest } from "../../../src/recording/learn/api/messages_api.ts";
-import type { Reply } from "../../../src/recording/learn/api/reply_script.ts";
+import type { LoggedRequest } from "../../../src/recording/learn/messages_api.ts";
+import type { Reply } from "../../../src/recording/learn/reply_script.ts";
 import { ANSWER_SUFFIX } from "../../../src/sandbox/folder/folder_contents.ts";
 import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
 import { thisOwner } from "../../../src/sandbox/folder/owner.ts";

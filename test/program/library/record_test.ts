@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { framesOn } from "../../../src/recording/cassette/cassette.ts";
-import { readCassette } from "../../recording/cassette/read_cassette.ts";
+import { framesOn } from "../../../src/recording/cassette/cassette_format.ts";
+import { readCassette } from "../../recording/cassette/recorded_runs.ts";
 import { type Conversation, type Frame, record, replay } from "../../../src/library/mod.ts";
 import { RunError } from "../../../src/library/mod.ts";
 import { leftovers } from "../../leftovers.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { replayCassette } from "../../../src/recording/cassette/replay/replay_cassette.ts";
-import { readCassette } from "../../recording/cassette/read_cassette.ts";
+import { replayCassette } from "../../../src/recording/cassette/replay_cassette.ts";
+import { readCassette } from "../../recording/cassette/recorded_runs.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../stand_in.ts";
 import { STREAM_FORMAT } from "../../caller_lines.ts";

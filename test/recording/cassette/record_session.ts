@@ -1,5 +1,5 @@
 import { collectCassette } from "../../../fixtures/collected_cassette.ts";
-import type { Cassette } from "../../../src/recording/cassette/cassette.ts";
+import type { Cassette } from "../../../src/recording/cassette/cassette_format.ts";
 import {
   createRecording,
   type RecordingRedactor,

@@ -5,8 +5,8 @@ import {
   recordedFlags,
   withSystemPrompts,
 } from "../../../src/recording/cassette/recorded_flags.ts";
-import { parseMeta } from "../../../src/recording/cassette/read/parse_meta.ts";
-import { encodeMeta } from "../../../src/recording/cassette/record/encode_cassette.ts";
+import { parseMeta } from "../../../src/recording/cassette/read/read_meta.ts";
+import { encodeMeta } from "../../../src/recording/cassette/cassette_format.ts";
 import { filesBelow, inFolder, makeCassette, scrubAt } from "../lint/scene.ts";
 
 Deno.test("values are recorded only of harmless flags", () => {

@@ -1,5 +1,7 @@
-import type { Cassette } from "../../../src/recording/cassette/cassette.ts";
-import { readCassette } from "./read_cassette.ts";
+import type { Cassette, PlayedCast } from "../../../src/recording/cassette/cassette_format.ts";
+import { openCassette } from "../../../src/recording/cassette/read/open_cassette.ts";
+import { castSteps } from "../../../src/recording/cassette/cast_steps.ts";
+import type { Input } from "../../../src/conversation/control/input.ts";
 
 const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).pathname;
 
@@ -30,4 +32,15 @@ export const RECORDED_RUNS: readonly RecordedRun[] = foldersIn(RUNS).flatMap((ve
 
 function foldersIn(folder: string): readonly string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+/** Reads a cassette with all of its events. */
+export function readCassette(folder: string): Cassette {
+  const { cast: { header, events }, ...rest } = openCassette(folder);
+  return { ...rest, cast: { header, events: [...events] } };
+}
+
+/** All inputs of a recorded session. */
+export function castInputs(cast: PlayedCast): readonly Input[] {
+  return Array.from(castSteps(cast), ({ input }) => input);
 }

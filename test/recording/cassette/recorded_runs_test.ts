@@ -1,7 +1,7 @@
 import { userInfo } from "node:os";
 import { z } from "zod/mini";
 import { drawCassette } from "../../../src/recording/picture/draw_cassette.ts";
-import { readCassette } from "./read_cassette.ts";
+import { castInputs, readCassette, RECORDED_RUNS, type RecordedRun } from "./recorded_runs.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { foreignNames } from "../../../fixtures/foreign_names.ts";
 import { CLAUDE_VERSIONS } from "../../../fixtures/programs/claude_binary.ts";
@@ -9,14 +9,17 @@ import { FIXTURE_DIALOGS } from "../../../fixtures/record/fixture_dialogs.ts";
 import type { FixtureRun } from "../../../fixtures/record/fixture_run.ts";
 import { FIXTURE_RUNS } from "../../../fixtures/record/fixture_runs.ts";
 import { LARGEST_FIXTURE } from "../../../fixtures/record/write_fixture.ts";
-import { type Cassette, framesOn } from "../../../src/recording/cassette/cassette.ts";
-import { castInputs } from "./cast_inputs.ts";
-import type { Cast, CastEvent } from "../../../src/recording/cassette/cast.ts";
+import {
+  type Cassette,
+  type Cast,
+  type CastEvent,
+  framesOn,
+} from "../../../src/recording/cassette/cassette_format.ts";
 import {
   type CassetteReplay,
   compareFrames,
   replayCassette,
-} from "../../../src/recording/cassette/replay/replay_cassette.ts";
+} from "../../../src/recording/cassette/replay_cassette.ts";
 import type { ConversationEffect } from "../../../src/conversation/output/conversation.ts";
 import { fold } from "../../../src/conversation/output/advance.ts";
 import { saidAtEnd } from "../../../src/conversation/output/conclusion.ts";
@@ -24,7 +27,6 @@ import type { Input } from "../../../src/conversation/control/input.ts";
 import { DIALOGS } from "../../../src/conversation/terminal/dialogs.ts";
 import { recalledEntry } from "../../../src/claude/transcript/recalled_entry.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
-import { RECORDED_RUNS, type RecordedRun } from "./recorded_runs.ts";
 
 /** How a run ends, and the subtype of its last result, where it is not answered. */
 const ENDS: Readonly<Record<string, readonly [ending: string, subtype: string]>> = {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { framesOn } from "../../../src/recording/cassette/cassette.ts";
+import { framesOn } from "../../../src/recording/cassette/cassette_format.ts";
 import { readProgram } from "../../../src/recording/cassette/program/read_program.ts";
 import type { ConversationOptions } from "../../../src/conversation/output/conversation.ts";
 import { framesOf } from "../../../src/conversation/output/conversation_step.ts";
@@ -8,8 +8,7 @@ import type { HookPayload, Input } from "../../../src/conversation/control/input
 import { isPrompt } from "../../../src/claude/transcript/entry.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
 import { assertStreamGrammar } from "../../conversation/output/live/stream_grammar.ts";
-import { castInputs } from "./cast_inputs.ts";
-import { RECORDED_RUNS } from "./recorded_runs.ts";
+import { castInputs, RECORDED_RUNS } from "./recorded_runs.ts";
 
 const SDKS = new URL("../../../fixtures/recordings/sdk/", import.meta.url).pathname;
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { encodeShapes, measureShapes } from "../../../fixtures/measure_shapes.ts";
-import type { TapeEntry } from "../../../src/recording/cassette/cassette.ts";
+import type { TapeEntry } from "../../../src/recording/cassette/cassette_format.ts";
 import { findCassettes } from "../../../src/recording/cassette/read/find_cassettes.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import {
@@ -17,7 +17,7 @@ import { knownShapes } from "../../../src/recording/drift/known_shapes.ts";
 import { addExchange } from "../../../src/recording/relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../../../src/recording/relay/exchanges/request_key.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
-import { readCassette } from "../cassette/read_cassette.ts";
+import { readCassette } from "../cassette/recorded_runs.ts";
 
 const RECORDINGS = new URL("../../../fixtures/recordings/", import.meta.url).pathname;
 const RUNS = `${RECORDINGS}runs/2.1.332/`;

@@ -1,9 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { z } from "zod/mini";
-import {
-  type MessagesApi,
-  startMessagesApi,
-} from "../../../src/recording/learn/api/messages_api.ts";
+import { type MessagesApi, startMessagesApi } from "../../../src/recording/learn/messages_api.ts";
 
 const tool = { name: "Bash", input_schema: { type: "object" } };
 

@@ -1,18 +1,21 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../src/json_object.ts";
-import { flagsIn } from "../../../src/recording/learn/command_line.ts";
-import { commandNames } from "../../../src/recording/learn/commands.ts";
-import { compareProfiles, profileText } from "../../../src/recording/learn/compare_profiles.ts";
+import { commandNames, flagsIn } from "../../../src/recording/learn/learn_commands.ts";
+import {
+  compareProfiles,
+  hookEventsIn,
+  profileText,
+  toolNames,
+} from "../../../src/recording/learn/learn_profile.ts";
 import {
   addFrames,
   constantsOf,
   FrameKeys,
   kindOf,
   unseenKeys,
-} from "../../../src/recording/learn/frames.ts";
-import { textOfProgram } from "../../../src/recording/learn/program_text.ts";
-import { settingNames } from "../../../src/recording/learn/settings.ts";
-import { hookEventsIn, toolNames } from "../../../src/recording/learn/learn_profile.ts";
+} from "../../../src/recording/learn/learn_frames.ts";
+import { textOfProgram } from "../../../src/recording/learn/subject.ts";
+import { settingNames } from "../../../src/recording/learn/learn_settings.ts";
 import { someProfile } from "../../claude/versions/some_profile.ts";
 
 Deno.test("flags, commands, tools and settings are found in a program", () => {

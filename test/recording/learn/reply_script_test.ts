@@ -3,8 +3,8 @@ import fc from "fast-check";
 import {
   readReplyScript,
   ReplyScriptError,
-} from "../../../src/recording/learn/api/reply_script.ts";
-import { scriptPosition } from "../../../src/recording/learn/api/script_position.ts";
+  scriptPosition,
+} from "../../../src/recording/learn/reply_script.ts";
 
 const text = (text: string) => ({ kind: "text", text });
 const tool = (name: string, input: object = {}) => ({ kind: "tool", name, input });

@@ -6,7 +6,7 @@ import type { SaidParts } from "../../../src/recording/redaction/traces/blanked/
 import type { Exchange } from "../../../src/recording/relay/exchanges/exchange.ts";
 import { addExchange } from "../../../src/recording/relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../../../src/recording/relay/exchanges/request_key.ts";
-import { somebodys } from "../cassette/scrub/scrub_run.ts";
+import { somebodys } from "../cassette/scrub_run.ts";
 
 export const REDACTOR = createRedactor({ env: {} });
 

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { anyCharacter } from "../../any_character.ts";
-import type { Cassette } from "../../../src/recording/cassette/cassette.ts";
-import type { CastEvent } from "../../../src/recording/cassette/cast.ts";
+import type { Cassette, CastEvent } from "../../../src/recording/cassette/cassette_format.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { drawCassette, drawSvg } from "../../../src/recording/picture/draw_cassette.ts";
 import { recordSession } from "../cassette/record_session.ts";

@@ -2,7 +2,12 @@ import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { UNINITIALIZED } from "../../../claude/wire/control.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 import { givenId } from "../../../claude/wire/request_id.ts";
-import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";
+import {
+  comparableMessage,
+  compareWritten,
+  readWritten,
+  type WrittenComparison,
+} from "./caller_lines.ts";
 import { keysOf, valueAt, withoutValue, withValue } from "./grown_map.ts";
 import {
   answerKey,
@@ -12,9 +17,8 @@ import {
   type PlayState,
   type Request,
 } from "./play_state.ts";
-import type { RecordedProgram, WaitStep } from "./program_step.ts";
+import type { RecordedProgram, WaitStep } from "./recorded_program.ts";
 import { replyEarly, speak } from "./speak.ts";
-import { readWritten } from "./written.ts";
 import { asTold } from "./as_told.ts";
 
 /**

@@ -3,8 +3,8 @@ import type { GivenId } from "../../../claude/wire/request_id.ts";
 import type { Renamed } from "./as_told.ts";
 import { type GrownMap, grownMap } from "./grown_map.ts";
 import { type ProgramPlan, programPlan } from "./program_plan.ts";
-import type { RecordedProgram } from "./program_step.ts";
-import type { Written } from "./written.ts";
+import type { RecordedProgram } from "./recorded_program.ts";
+import type { Written } from "./caller_lines.ts";
 
 type Message = Extract<Written, { readonly kind: "message" }>;
 type Answer = Extract<Written, { readonly kind: "answer" }>;

@@ -1,4 +1,4 @@
-import type { ProgramStep, RecordedProgram, WaitStep } from "./program_step.ts";
+import type { ProgramStep, RecordedProgram, WaitStep } from "./recorded_program.ts";
 
 type RequestStep = Extract<WaitStep, { readonly kind: "request" }>;
 /** The reply to a request. */

@@ -2,13 +2,17 @@ import { entryAt } from "../../../../ffi/files/at_path.ts";
 import { CliError } from "../../../cli_error.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isTooDeep } from "../../../claude/wire/json_text.ts";
-import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
-import { parseEvent, parseHeader } from "../read/parse_cast.ts";
+import {
+  CAST_FILE,
+  type CastHeader,
+  META_FILE,
+  TAPE_FILE,
+  type TapeEntry,
+} from "../cassette_format.ts";
+import { parseEvent, parseHeader } from "../read/read_cast.ts";
 import { readTape } from "../read/read_tape.ts";
 import { readMeta } from "../read/read_meta.ts";
-import { partLines } from "../read/part_lines.ts";
-import { NAME_A_CASSETTE } from "../read/read_part.ts";
-import type { CastHeader } from "../cast.ts";
+import { NAME_A_CASSETTE, partLines } from "../read/part_lines.ts";
 import type { ProgramOptions } from "./recorded_program.ts";
 
 /** The tape of a cassette in the nested layout of `claude-agent-cassette`. */

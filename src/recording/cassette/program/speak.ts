@@ -4,7 +4,7 @@ import { asTold } from "./as_told.ts";
 import { valueAt, withoutValue, withValue } from "./grown_map.ts";
 import type { Played, PlayEffect, PlayState } from "./play_state.ts";
 import type { ReplyStep } from "./program_plan.ts";
-import type { ProgramStep } from "./program_step.ts";
+import type { ProgramStep } from "./recorded_program.ts";
 
 /** What the program said at a step is said again, in the ids of this run. */
 export function speak(

@@ -1,5 +1,5 @@
 import { CliError } from "../../../cli_error.ts";
-import { API_FOLDER, CAST_FILE, TAPE_FILE } from "../cassette.ts";
+import { API_FOLDER, CAST_FILE, TAPE_FILE } from "../cassette_format.ts";
 
 /** A cassette, or a tape by itself. */
 export interface FoundCassette {

@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
 import { factsSchema } from "../../../claude/versions/facts_schema.ts";
-import type { CastHeader } from "../cast.ts";
+import type { CastHeader } from "../cassette_format.ts";
 import type { ConversationOptions } from "../../../conversation/output/conversation.ts";
 import type {
   FramesOptions,

@@ -1,8 +1,9 @@
 import { CliError } from "../../../cli_error.ts";
 import { createLineSplitter } from "../../../claude/transcript/files/line_splitter.ts";
 import { LONGEST_LINE } from "../../../claude/transcript/files/longest_line.ts";
-import { damagedLine, type ParsedLine, parseLine } from "./parse_lines.ts";
-import { readPart } from "./read_part.ts";
+import { isTooDeep } from "../../../claude/wire/json_text.ts";
+import { readRegularFile, UnfitFileError } from "../../../../ffi/files/regular_file.ts";
+import { leadsOut } from "../../../../ffi/files/leads_out.ts";
 
 /** Bytes that are read at once. */
 const CHUNK = 1024 * 1024;
@@ -68,4 +69,117 @@ function* linesBehind(
   const last = read(splitter.remainder(), number + 1, true);
   if (last !== undefined) yield last;
   return undefined;
+}
+
+/** A line of a cassette's file, and the JSON value in it. */
+export interface ParsedLine {
+  /** From 1 on. */
+  readonly number: number;
+  /** Without its end. */
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/**
+ * Reads a text that holds a JSON value a line; empty lines are passed over.
+ *
+ * @param options.path the file, for errors
+ * @throws {CliError} when a line is no JSON or nested too deeply, or the last one was cut short
+ */
+export function parseLines(
+  text: string,
+  options: { readonly path: string },
+): readonly ParsedLine[] {
+  const lines = text.split("\n");
+  return lines.flatMap((line, index) =>
+    parseLine(line, { ...options, number: index + 1, isLast: index === lines.length - 1 }) ?? []
+  );
+}
+
+/**
+ * Reads one of these lines.
+ *
+ * @param options.isLast whether no line ends behind it
+ * @returns undefined for an empty line
+ * @throws {CliError} as `parseLines()` does
+ */
+function parseLine(
+  line: string,
+  { number, isLast, path }: {
+    readonly number: number;
+    readonly isLast: boolean;
+    readonly path: string;
+  },
+): ParsedLine | undefined {
+  if (line.trim() === "") return undefined;
+  if (isTooDeep(line)) throw damagedLine(number, { path, what: "it is nested too deeply" });
+  try {
+    return { number, text: line, value: JSON.parse(line) };
+  } catch (cause) {
+    if (!isLast) throw damagedLine(number, { path, what: "it is not JSON", cause });
+    throw new CliError(`Cannot read line ${number} of ${path}: it was cut short`, {
+      suggestion: "Remove that line, if the run was killed while it was recorded",
+      cause,
+    });
+  }
+}
+
+/** The error for a line of a cassette's file that is not what it has to be; `what` is wrong with it. */
+export function damagedLine(
+  line: number,
+  options: { readonly path: string; readonly what: string; readonly cause?: unknown },
+): CliError {
+  return new CliError(`Cannot read line ${line} of ${options.path}: ${options.what}`, {
+    suggestion: "Record the run again with --record, or restore the file from a copy",
+    cause: options.cause,
+  });
+}
+
+/** What parts are called: any other file is one that somebody has named. */
+const PART = /(?:^|\/)(?:child\.cast|tape\.jsonl|meta\.json)$/u;
+
+/**
+ * Reads a part of a cassette, or some of it.
+ *
+ * @param options.limit the largest file that is read, in bytes
+ * @param options.from where to begin, in bytes
+ * @param options.most how many bytes are read at most; all by default
+ * @returns nothing where there is no such file
+ * @throws {CliError} when it cannot be read
+ */
+export function readPart(
+  path: string,
+  options: { readonly limit: number; readonly from?: number; readonly most?: number },
+): Uint8Array<ArrayBuffer> | undefined {
+  if (PART.test(path)) refuseLeadingOut(path);
+  try {
+    return readRegularFile(path, options);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return undefined;
+    if (!(cause instanceof UnfitFileError)) throw cause;
+    throw new CliError(`Cannot read ${path}: ${cause.reason}`, {
+      suggestion: NAME_A_CASSETTE,
+      cause,
+    });
+  }
+}
+
+/**
+ * Makes sure that what is at a path is in the cassette.
+ *
+ * @throws {CliError} for a link that leads out of it
+ */
+export function refuseLeadingOut(path: string): void {
+  if (!leadsOut(path)) return;
+  throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
+    suggestion: "Name the cassette that it leads to, or put in its place what it leads to",
+  });
+}
+
+/** What helps where there is no cassette. */
+export const NAME_A_CASSETTE = "Name the folder that a run was given with --record";
+
+/** The error for a part that has to be there. */
+export function missingPart(path: string, suggestion = NAME_A_CASSETTE): CliError {
+  return new CliError(`Cannot read ${path}: it does not exist`, { suggestion });
 }

@@ -1,6 +1,10 @@
-import type { CassetteMeta } from "../cassette_meta.ts";
-import { parseMeta } from "./parse_meta.ts";
-import { readPart } from "./read_part.ts";
+import { CASSETTE_FORMAT, type CassetteMeta } from "../cassette_format.ts";
+import { readPart } from "./part_lines.ts";
+import { z } from "zod/mini";
+import { sideSchema } from "./header_schema.ts";
+import { CliError } from "../../../cli_error.ts";
+import { isJsonObject } from "../../../json_object.ts";
+import { isTooDeep } from "../../../claude/wire/json_text.ts";
 
 /** The largest `meta.json` that is read, in bytes. */
 const LARGEST_META = 1_000_000;
@@ -19,4 +23,58 @@ export function readMeta(path: string): CassetteMeta | undefined {
 /** The bytes of a `meta.json`; nothing where there is none. */
 export function metaBytes(path: string): Uint8Array<ArrayBuffer> | undefined {
   return readPart(path, { limit: LARGEST_META });
+}
+
+const metaSchema: z.ZodMiniType<CassetteMeta> = z.object({
+  format: z.int().check(z.positive()),
+  claude_print: z.string(),
+  claude_code: z.exactOptional(z.string()),
+  platform: z.string(),
+  size: z.object({ cols: sideSchema, rows: sideSchema }),
+  when: z.string(),
+  scrubbed: z.record(z.string(), z.number()),
+  blanked: z.exactOptional(z.array(z.string())),
+  flags: z.exactOptional(z.array(z.string())),
+  forked_from: z.exactOptional(z.object({
+    cassette: z.string(),
+    when: z.exactOptional(z.string()),
+    session_id: z.exactOptional(z.string()),
+    turn: z.int().check(z.nonnegative()),
+  })),
+});
+
+/**
+ * Reads the text of the file that says what a cassette is.
+ *
+ * @param options.path the file, for errors
+ * @throws {CliError} when the cassette is of a later format, or the text is none of that kind
+ */
+export function parseMeta(text: string, { path }: { readonly path: string }): CassetteMeta {
+  const value = jsonIn(text);
+  const { format } = isJsonObject(value) ? value : {};
+  if (typeof format === "number" && format > CASSETTE_FORMAT) {
+    throw new CliError(
+      `Cannot read the cassette: ${path} says that it is of format ${format}, and this claude-print knows those up to ${CASSETTE_FORMAT}`,
+      { suggestion: "Use the claude-print that recorded it, or a later one" },
+    );
+  }
+  const meta = metaSchema.safeParse(value);
+  if (meta.success) return meta.data;
+  throw new CliError(`Cannot read ${path}: it does not say what the cassette is`, {
+    suggestion: "Record the run again with --record, or restore the file from a copy",
+  });
+}
+
+function jsonIn(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a `meta.json`. */
+export function metaText(path: string): string {
+  return new TextDecoder().decode(metaBytes(path));
 }

@@ -1,14 +1,18 @@
 import { fileAt, namesIn } from "../../../../ffi/files/at_path.ts";
 import { CliError } from "../../../cli_error.ts";
-import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
-import type { CassetteMeta } from "../cassette_meta.ts";
-import type { CastHeader } from "../cast.ts";
+import {
+  API_FOLDER,
+  type CassetteMeta,
+  CAST_FILE,
+  type CastHeader,
+  META_FILE,
+  TAPE_FILE,
+} from "../cassette_format.ts";
 import { findCassettes } from "./find_cassettes.ts";
-import { parseEvent, parseHeader } from "./parse_cast.ts";
+import { parseEvent, parseHeader } from "./read_cast.ts";
 import { metaBytes, readMeta } from "./read_meta.ts";
-import { parseTapeEntry } from "./parse_tape.ts";
-import { partLines } from "./part_lines.ts";
-import { NAME_A_CASSETTE, refuseLeadingOut } from "./read_part.ts";
+import { parseTapeEntry } from "./read_tape.ts";
+import { NAME_A_CASSETTE, partLines, refuseLeadingOut } from "./part_lines.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
 import { jsonObjectIn } from "../../../claude/wire/json_object_in.ts";
 

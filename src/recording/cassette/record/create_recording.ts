@@ -1,8 +1,6 @@
-import type { TapeEntry } from "../cassette.ts";
-import type { CastEvent, CastHeader } from "../cast.ts";
+import type { CastEvent, CastHeader, TapeEntry } from "../cassette_format.ts";
 import { createHeldQueue } from "../../redaction/held_queue.ts";
-import { createHeldStreams } from "./held_streams.ts";
-import { streamedText } from "./streamed_text.ts";
+import { createHeldStreams, streamedText } from "./streamed_text.ts";
 import {
   createValueRedactor,
   type Redact,
@@ -12,7 +10,7 @@ import {
 import { createStreamRedactor } from "../../redaction/redact_stream.ts";
 import { openInTerminal, redactTerminal } from "./redact_terminal.ts";
 import { recordedInput } from "../recorded_input.ts";
-import { withoutResult } from "../replay/replay_cast.ts";
+import { withoutResult } from "../replay_cast.ts";
 import {
   type ConversationEffect,
   type ConversationOptions,

@@ -1,5 +1,4 @@
-import type { Cassette } from "../../cassette/cassette.ts";
-import type { PlayedCast } from "../../cassette/cast.ts";
+import type { Cassette, PlayedCast } from "../../cassette/cassette_format.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { jsonObjectIn } from "../../../claude/wire/json_object_in.ts";
 

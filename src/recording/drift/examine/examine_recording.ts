@@ -1,9 +1,8 @@
 import { CliError } from "../../../cli_error.ts";
-import { parseTapeEntry } from "../../cassette/read/parse_tape.ts";
-import { parseEvent, parseHeader } from "../../cassette/read/parse_cast.ts";
-import type { ParsedLine } from "../../cassette/read/parse_lines.ts";
-import { partLines } from "../../cassette/read/part_lines.ts";
-import type { CastHeader } from "../../cassette/cast.ts";
+import { parseTapeEntry } from "../../cassette/read/read_tape.ts";
+import { parseEvent, parseHeader } from "../../cassette/read/read_cast.ts";
+import { type ParsedLine, partLines } from "../../cassette/read/part_lines.ts";
+import type { CastHeader } from "../../cassette/cassette_format.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { Findings } from "../findings.ts";
 import { isPrinted, type KnownClaude, needed, shapeKey } from "../known.ts";

@@ -1,5 +1,10 @@
-import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../../cassette/cassette.ts";
-import type { CassetteMeta } from "../../cassette/cassette_meta.ts";
+import {
+  API_FOLDER,
+  type CassetteMeta,
+  CAST_FILE,
+  META_FILE,
+  TAPE_FILE,
+} from "../../cassette/cassette_format.ts";
 import type { FoundCassette } from "../../cassette/read/find_cassettes.ts";
 import { readMeta } from "../../cassette/read/read_meta.ts";
 import { CliError } from "../../../cli_error.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { LoggedRequest } from "../../../../src/recording/learn/api/messages_api.ts";
+import type { LoggedRequest } from "../../../../src/recording/learn/messages_api.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { asRecorded, type RecordedName } from "../../../real/as_recorded.ts";
 import { type Caller, hold, holdWithClaude } from "../../../real/hold_conversation.ts";

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { profileText } from "../../../../src/recording/learn/compare_profiles.ts";
-import { learnProfile } from "../../../../src/recording/learn/learn_profile.ts";
+import { learnProfile, profileText } from "../../../../src/recording/learn/learn_profile.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 
 const VERSIONS = new URL("../../../../src/claude/versions/", import.meta.url);

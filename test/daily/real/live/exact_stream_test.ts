@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../../fixtures/api/https_proxy.ts";
-import type { LoggedRequest } from "../../../../src/recording/learn/api/messages_api.ts";
+import type { LoggedRequest } from "../../../../src/recording/learn/messages_api.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { httpsEnv } from "../../../real/https_env.ts";
 

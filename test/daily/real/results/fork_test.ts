@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { recordedTurns } from "../../../../src/recording/cassette/turns/recorded_turns.ts";
-import { readCassette } from "../../../recording/cassette/read_cassette.ts";
+import { recordedTurns } from "../../../../src/recording/cassette/recorded_turns.ts";
+import { readCassette } from "../../../recording/cassette/recorded_runs.ts";
 import { isJsonObject } from "../../../../src/json_object.ts";
 import { projectSlug } from "../../../../src/claude/transcript/files/project_slug.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";

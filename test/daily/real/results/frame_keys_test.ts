@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
 import { fetchRelease } from "../../../../src/claude/program/releases.ts";
 import { PROFILED_VERSIONS } from "../../../../src/claude/versions/profiles.ts";
-import { FrameKeys } from "../../../../src/recording/learn/frames.ts";
+import { FrameKeys } from "../../../../src/recording/learn/learn_frames.ts";
 import { parseFrames } from "../../../real/print_mode_facts.ts";
 import { namedClaude } from "../../../real/named_claude.ts";
 import { RealClaude } from "../../../real/real_claude.ts";

@@ -1,9 +1,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { framesOn } from "../../../../src/recording/cassette/cassette.ts";
-import { replayCassette } from "../../../../src/recording/cassette/replay/replay_cassette.ts";
-import type { LoggedRequest } from "../../../../src/recording/learn/api/messages_api.ts";
-import type { Reply } from "../../../../src/recording/learn/api/reply_script.ts";
-import { readCassette } from "../../../recording/cassette/read_cassette.ts";
+import { framesOn } from "../../../../src/recording/cassette/cassette_format.ts";
+import { replayCassette } from "../../../../src/recording/cassette/replay_cassette.ts";
+import type { LoggedRequest } from "../../../../src/recording/learn/messages_api.ts";
+import type { Reply } from "../../../../src/recording/learn/reply_script.ts";
+import { readCassette } from "../../../recording/cassette/recorded_runs.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import { factsOfResult, type JsonObject, parseFrames } from "../../../real/print_mode_facts.ts";
 import { STREAM_FORMAT } from "../../../caller_lines.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Reply } from "../../../../src/recording/learn/api/reply_script.ts";
-import type { LoggedRequest } from "../../../../src/recording/learn/api/messages_api.ts";
+import type { Reply } from "../../../../src/recording/learn/reply_script.ts";
+import type { LoggedRequest } from "../../../../src/recording/learn/messages_api.ts";
 import { forEachVersion, forNewestVersion } from "../../../real/for_each_version.ts";
 import {
   factsOfResult,

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { z } from "zod/mini";
-import { CAST_FILE } from "../../../../src/recording/cassette/cassette.ts";
+import { CAST_FILE } from "../../../../src/recording/cassette/cassette_format.ts";
 import { findTool } from "../../../missing_tool.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { RECORDED_RUNS } from "../../../recording/cassette/recorded_runs.ts";

@@ -1,9 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CliError } from "../../../../src/cli_error.ts";
-import { readProgramText } from "../../../../src/recording/learn/program_text.ts";
 import { runPrint } from "../../../../src/recording/learn/run_print.ts";
 import { writeScript } from "../../../write_script.ts";
-import { openSubject, type Subject } from "../../../../src/recording/learn/subject.ts";
+import {
+  openSubject,
+  readProgramText,
+  type Subject,
+} from "../../../../src/recording/learn/subject.ts";
 
 /** What stands in for Claude Code: it says its version, and then does as a script wants. */
 async function withSubject(

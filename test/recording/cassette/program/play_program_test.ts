@@ -1,4 +1,4 @@
-import { createLiveRedaction } from "../../../../src/recording/cassette/program/live_redaction.ts";
+import { createLiveRedaction } from "../../../../src/recording/cassette/program/caller_lines.ts";
 import { assertEquals } from "@std/assert";
 import type { AnyFrame } from "../../../../src/claude/wire/any_frame.ts";
 import {

@@ -8,7 +8,7 @@ import {
   type ProgramOptions,
   recordedProgram,
 } from "../../../../src/recording/cassette/program/recorded_program.ts";
-import type { TapeEntry } from "../../../../src/recording/cassette/cassette.ts";
+import type { TapeEntry } from "../../../../src/recording/cassette/cassette_format.ts";
 import type { AnyFrame } from "../../../../src/claude/wire/any_frame.ts";
 
 /** What the caller wrote, on a tape. */

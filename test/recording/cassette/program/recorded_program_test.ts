@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../../src/cli_error.ts";
-import { framesOn, type TapeEntry } from "../../../../src/recording/cassette/cassette.ts";
+import { framesOn, type TapeEntry } from "../../../../src/recording/cassette/cassette_format.ts";
 import { recordedProgram } from "../../../../src/recording/cassette/program/recorded_program.ts";
 import {
   answer,
@@ -17,7 +17,7 @@ import { tempFolder } from "../../../temp_folder.ts";
 import { encodeTape } from "../../../../fixtures/encode_whole.ts";
 import { readProgram } from "../../../../src/recording/cassette/program/read_program.ts";
 import { foreignNames } from "../../../../fixtures/foreign_names.ts";
-import { readWritten } from "../../../../src/recording/cassette/program/written.ts";
+import { readWritten } from "../../../../src/recording/cassette/program/caller_lines.ts";
 import type { AnyFrame } from "../../../../src/claude/wire/any_frame.ts";
 import {
   grownMap,

@@ -1,18 +1,17 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { makeFifo } from "../../../../ffi/descriptors/pipe.ts";
 import {
+  openRecorded,
   openToReplay,
   rereadCassette,
 } from "../../../../src/recording/cassette/read/open_cassette.ts";
-import { openRecorded } from "../../../../src/recording/cassette/read/open_recorded.ts";
 import { surveyCassette } from "../../../../src/recording/cassette/read/survey_cassette.ts";
-import { replayCassette } from "../../../../src/recording/cassette/replay/replay_cassette.ts";
-import { recordedTurns } from "../../../../src/recording/cassette/turns/recorded_turns.ts";
+import { replayCassette } from "../../../../src/recording/cassette/replay_cassette.ts";
+import { recordedTurns } from "../../../../src/recording/cassette/recorded_turns.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { readExchanges } from "../../../../src/recording/relay/exchanges/exchange_folder.ts";
 import { tempFolder } from "../../../temp_folder.ts";
-import { readCassette } from "../read_cassette.ts";
-import { RECORDED_RUNS } from "../recorded_runs.ts";
+import { readCassette, RECORDED_RUNS } from "../recorded_runs.ts";
 
 const RUNS = new URL("../../../../fixtures/recordings/runs/2.1.332/", import.meta.url).pathname;
 

@@ -1,9 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { claimFolder } from "../../../../src/recording/cassette/record/claim_folder.ts";
-import { writeCassette } from "../../../../src/recording/cassette/record/write_cassette.ts";
+import {
+  claimFolder,
+  writeCassette,
+} from "../../../../src/recording/cassette/record/write_cassette.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { tempFolder } from "../../../temp_folder.ts";
-import { readCassette } from "../read_cassette.ts";
+import { readCassette } from "../recorded_runs.ts";
 import { recordSession } from "../record_session.ts";
 
 const modeOf = (path: string) => (Deno.statSync(path).mode ?? 0) & 0o777;

@@ -1,0 +1,277 @@
+import { firstDifference } from "../relay/exchanges/first_difference.ts";
+import { masked } from "../relay/exchanges/masks.ts";
+import { jsonLine } from "../../claude/wire/json_text.ts";
+import type { RecordedTurn, RecordedTurns } from "./recorded_turns.ts";
+import type { TapeEntry } from "./cassette_format.ts";
+import { printSentence } from "../../conversation/output/result/print_sentence.ts";
+import {
+  type ContentBlock,
+  type Entry,
+  isPrompt,
+  isResumption,
+  readEntry,
+} from "../../claude/transcript/entry.ts";
+import { isJsonObject } from "../../json_object.ts";
+import { parentsFirst } from "../../claude/transcript/parents_first.ts";
+import { readCallerLine } from "../../claude/wire/caller_line.ts";
+import type { AnyFrame } from "../../claude/wire/any_frame.ts";
+
+/** How two conversations compare. */
+export interface ConversationComparison {
+  /** What both have in common at their beginning. */
+  readonly common: { readonly turns: number; readonly steps: number };
+  /** How many turns each has. */
+  readonly turns: readonly [number, number];
+  /** The models of each, in the order in which they first spoke. */
+  readonly models: readonly [readonly string[], readonly string[]];
+  /** Where they part; absent where they do not. */
+  readonly parting?: Parting;
+}
+
+/** The first step that is another in each of two conversations. */
+export interface Parting {
+  readonly turn: number;
+  /** What is there in either; absent where the conversation is over. */
+  readonly one?: StepContent;
+  readonly other?: StepContent;
+  /** The first difference of both steps, where there are two. */
+  readonly difference?: StepDifference;
+}
+
+/** Where two steps differ first. */
+interface StepDifference {
+  /** The place in the step as a JSON pointer. */
+  readonly pointer: string;
+  /** What stands there in either, in short; absent for nothing. */
+  readonly one?: string;
+  readonly other?: string;
+}
+
+/**
+ * Finds where two conversations part, but for what is another in each run though nothing else happens. Who speaks is told
+ * and does not count: what another model says is looked at.
+ */
+export function compareConversations(
+  one: readonly RecordedStep[],
+  other: readonly RecordedStep[],
+): ConversationComparison {
+  const models = [one, other].map((steps) => [
+    ...new Set(steps.flatMap(({ model }) => model ?? [])),
+  ]) as [string[], string[]];
+  const turns = [one, other].map((steps) => steps.at(-1)?.turn ?? 0) as [number, number];
+  const texts = [one, other].map((steps) =>
+    steps.map(({ content }) => masked(jsonLine(content)))
+  ) as [string[], string[]];
+  const most = Math.max(one.length, other.length);
+  for (let steps = 0; steps < most; steps++) {
+    const [text, otherText] = [texts[0][steps], texts[1][steps]];
+    if (text === otherText) continue;
+    const [step, otherStep] = [one[steps], other[steps]];
+    const turn = Math.min(step?.turn ?? Infinity, otherStep?.turn ?? Infinity);
+    const difference = text === undefined || otherText === undefined
+      ? undefined
+      : differenceOf(text, otherText);
+    return {
+      common: { turns: Math.max(0, turn - 1), steps },
+      turns,
+      models,
+      parting: {
+        turn,
+        ...(step === undefined ? {} : { one: step.content }),
+        ...(otherStep === undefined ? {} : { other: otherStep.content }),
+        ...(difference === undefined ? {} : { difference }),
+      },
+    };
+  }
+  return { common: { turns: turns[0], steps: most }, turns, models };
+}
+
+function differenceOf(one: string, other: string): StepDifference {
+  const { pointer = "", recorded, asked } = firstDifference(one, other) ?? {};
+  return {
+    pointer,
+    ...(recorded === undefined ? {} : { one: recorded }),
+    ...(asked === undefined ? {} : { other: asked }),
+  };
+}
+
+/** What was said or done, without what is another in each run: ids, times, costs. */
+export type StepContent =
+  /** Somebody's words, or what Claude Code says in somebody's name. */
+  | { readonly kind: "prompt"; readonly content: unknown }
+  | { readonly kind: "thinking"; readonly text: unknown }
+  | { readonly kind: "answer"; readonly text: unknown }
+  | { readonly kind: "call"; readonly tool: unknown; readonly input: unknown }
+  | { readonly kind: "result"; readonly content: unknown; readonly failed: boolean }
+  | { readonly kind: "interrupt" }
+  | { readonly kind: "compaction" }
+  /** A block of a type that is not known. */
+  | { readonly kind: "block"; readonly type: string };
+
+/** What was said or done, and by which model. */
+type Said = Pick<RecordedStep, "content" | "model">;
+
+/** A step of a conversation. */
+export interface RecordedStep {
+  /** The number of the turn, counted by prompts from the beginning of the conversation. */
+  readonly turn: number;
+  readonly content: StepContent;
+  /** The model whose step it is, if it is one's. */
+  readonly model?: string;
+}
+
+/**
+ * A recorded conversation from its very beginning, step by step.
+ *
+ * @param children the conversation, a part for each Claude Code that it was held with
+ */
+export function conversationSteps(children: readonly RecordedTurns[]): readonly RecordedStep[] {
+  const earlier = children[0]?.earlier ?? [];
+  const turns = children.flatMap((child) => child.turns);
+  return numbered([
+    ...parentsFirst(earlier).flatMap(contentsOf),
+    ...turns.flatMap((turn) =>
+      turn.entries.length > 0 ? turn.entries.flatMap(contentsOf) : told(turn)
+    ),
+  ]);
+}
+
+/**
+ * What a tape alone says of a conversation, which is nothing of what was before it. What is said while a turn is under way
+ * stands before the next one, whenever that was.
+ */
+export function stepsOnTape(tape: readonly TapeEntry[]): readonly RecordedStep[] {
+  const waiting: Said[] = [];
+  const steps: Said[] = [];
+  let isBusy = false;
+  const begin = () => {
+    const next = isBusy ? undefined : waiting.shift();
+    isBusy ||= next !== undefined;
+    if (next !== undefined) steps.push(next);
+  };
+  for (const entry of tape) {
+    if (entry.dir === "write") {
+      waiting.push(...entry.data.split("\n").flatMap(promptIn));
+    } else {
+      steps.push(...contentsIn(entry.frame));
+      if (entry.frame.type === "result") {
+        isBusy = false;
+        if (steps.at(-1)?.content.kind === "prompt") steps.push(...silentAnswer(entry.frame));
+      }
+    }
+    begin();
+  }
+  return numbered([...steps, ...waiting]);
+}
+
+/** The answer to a command of which nothing but the result tells. */
+function silentAnswer({ subtype, result }: AnyFrame): readonly Said[] {
+  return subtype === "success" ? [{ content: { kind: "answer", text: result } }] : [];
+}
+
+function promptIn(line: string): readonly Said[] {
+  const said = readCallerLine(line);
+  return said?.type === "user"
+    ? [{ content: { kind: "prompt", content: plain(said.content) } }]
+    : [];
+}
+
+function contentsIn(
+  { type, message, parent_tool_use_id: parent, isReplay }: AnyFrame,
+): readonly Said[] {
+  // What a subagent says is no step of the conversation; its answer is the result of a call.
+  if (typeof parent === "string" || isReplay === true) return [];
+  const line = readEntry({ type, message });
+  return line === undefined ? [] : contentsOf(line);
+}
+
+function numbered(said: readonly Said[]): readonly RecordedStep[] {
+  // What a tape tells of a run begins with an answer.
+  let turn = said[0]?.content.kind === "prompt" ? 0 : 1;
+  return said.map((each, at) => {
+    if (each.content.kind === "prompt" && said[at - 1]?.content.kind !== "prompt") turn++;
+    return { turn, ...each };
+  });
+}
+
+/** A turn of which the transcript says nothing: a command that Claude Code answers by itself. */
+function told({ prompts, result }: RecordedTurn): readonly Said[] {
+  const isLocal = prompts.length > 0 && prompts.every(({ way }) => way === undefined);
+  if (!isLocal) return [];
+  return [
+    ...prompts.map(({ text }) => ({ content: { kind: "prompt", content: text } } as const)),
+    { content: { kind: "answer", text: result["result"] } },
+  ];
+}
+
+function contentsOf(entry: Entry): readonly Said[] {
+  // It makes room for a prompt, and is of one version only.
+  if (isResumption(entry)) return [];
+  switch (entry.type) {
+    case "user": {
+      const { meaning, message: { content } } = entry;
+      if (meaning === "interrupt") return [{ content: { kind: "interrupt" } }];
+      if (isPrompt(entry)) return [{ content: { kind: "prompt", content: plain(content) } }];
+      return meaning !== "tool-result" || typeof content === "string" ? [] : content
+        .filter(({ type }) => type === "tool_result")
+        .map(({ content, is_error: failed }) => ({
+          content: { kind: "result", content: plain(content), failed: failed === true },
+        }));
+    }
+    case "assistant": {
+      const { model, content } = entry.message;
+      return content.map((block) => ({ content: contentOf(inPrint(block, model)), model }));
+    }
+    case "system":
+      return entry.subtype === "compact_boundary" ? [{ content: { kind: "compaction" } }] : [];
+    default:
+      return [];
+  }
+}
+
+/** What Claude Code says of some commands that say nothing. */
+const NO_CONTENT = "(no content)";
+
+/** A block as it is printed: what Claude Code says in the model's place reads otherwise on its screen. */
+function inPrint(block: ContentBlock, model: string): ContentBlock {
+  const { text } = block;
+  return model === "<synthetic>" && typeof text === "string"
+    ? { ...block, text: text === NO_CONTENT ? "" : printSentence(text) }
+    : block;
+}
+
+function contentOf({ type, text, thinking, name, input }: ContentBlock): StepContent {
+  switch (type) {
+    case "text":
+      return { kind: "answer", text };
+    case "thinking":
+      return { kind: "thinking", text: thinking };
+    case "tool_use":
+      return { kind: "call", tool: name, input };
+    default:
+      return { kind: "block", type };
+  }
+}
+
+/** The content of a message: text where it is nothing else, however it is written down. */
+function plain(content: unknown): unknown {
+  if (!Array.isArray(content)) return typeof content === "string" ? asTyped(content) : content;
+  const texts = content.map((block: unknown) =>
+    isJsonObject(block) && block["type"] === "text" ? block["text"] : undefined
+  );
+  return texts.every((text) => typeof text === "string") ? asTyped(texts.join("\n")) : content;
+}
+
+/** The line in which Claude Code has a command that was typed (2.1.330), with its tags in any order. */
+const COMMAND =
+  /^(?:\s*<command-(?:name|message|args)>[^<]*<\/command-(?:name|message|args)>)+\s*$/u;
+
+/** A prompt as it was typed: a command without the tags that Claude Code makes of it. */
+function asTyped(text: string): string {
+  const trimmed = text.startsWith("/") ? text.trim().replace(/^(\S+)\s+/u, "$1 ") : text;
+  if (!COMMAND.test(text)) return trimmed;
+  const tag = (name: string) =>
+    new RegExp(`<command-${name}>([^<]*)</command-${name}>`, "u").exec(text)?.[1]?.trim() ?? "";
+  const name = tag("name");
+  return name === "" ? text : `/${name.replace(/^\//u, "")} ${tag("args")}`.trim();
+}

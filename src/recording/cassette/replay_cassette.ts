@@ -1,0 +1,164 @@
+import { framesOn, type PlayedCast, type TapedFrame, type TapeEntry } from "./cassette_format.ts";
+import { replayCast } from "./replay_cast.ts";
+import type { Ending } from "../../conversation/control/effect.ts";
+import type { AnyFrame } from "../../claude/wire/any_frame.ts";
+import type { ResultFrame } from "../../claude/wire/result_frame.ts";
+import type { OutputKind } from "../../claude/wire/output_writer.ts";
+import { asText } from "../../json_object.ts";
+
+/** What became of a recorded run when this program's machines were given its inputs again. */
+export interface CassetteReplay {
+  /** The frames of the recorded run as stream-json prints them, in order; without a tape those that it has now. */
+  readonly frames: readonly TapedFrame[];
+  /** The last result among them; absent when the recorded run printed none. */
+  readonly result?: ResultFrame;
+  /** How the recorded run printed them, if it says so. */
+  readonly output?: OutputKind;
+  /** How the run ends with this program; absent when the recording stops before that. */
+  readonly ending?: Ending;
+  /** Where this program acts otherwise than the recorded one did: one sentence each, empty when it does the same. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's machines, and what
+ * those do and say is compared with what was recorded.
+ *
+ * @param cassette.tape without it nothing that is said is compared
+ * @param options.split gives them all output in pieces of so many bytes: what they do and say is to be the same
+ */
+export function replayCassette(
+  { cast, tape }: { readonly cast: PlayedCast; readonly tape?: readonly TapeEntry[] },
+  { split }: { readonly split?: number | undefined } = {},
+): CassetteReplay {
+  const { output } = cast.header.claude_print;
+  const { ending, frames, differences } = replayCast(cast, { split });
+  const comparable = split === undefined
+    ? (frames: readonly AnyFrame[]) => frames
+    : joinShellOutput;
+  // A frame is compared as a line of JSON, which has no undefined.
+  const said: readonly AnyFrame[] = JSON.parse(JSON.stringify(frames));
+  const taped = tape === undefined
+    ? said.map((frame) => ({ at: 0, dir: "read", frame }) as const)
+    : framesOn(tape);
+  const result = taped.findLast(({ frame }) => frame.type === "result")?.frame;
+  return {
+    frames: taped,
+    ...(result === undefined ? {} : { result: result as ResultFrame }),
+    ...(ending === undefined ? {} : { ending }),
+    ...(output === undefined ? {} : { output }),
+    differences: output === undefined || tape === undefined ? differences : [
+      ...differences,
+      ...compareFrames(
+        comparable(taped.map(({ frame }) => frame)),
+        comparable(said),
+      ),
+    ],
+  };
+}
+
+/**
+ * Frames as they are the same however the output of shells was cut: pieces of a call's output that follow one another
+ * are one frame, and ids of frames, which are made one after the other, are numbers in the order of their appearance.
+ * Frames without such output are left as they are.
+ */
+export function joinShellOutput(frames: readonly AnyFrame[]): readonly AnyFrame[] {
+  if (!frames.some(isShellOutput)) return frames;
+  const joined: AnyFrame[] = [];
+  for (const frame of frames) {
+    const last = joined.at(-1);
+    if (last !== undefined && goesOn(last, frame)) {
+      joined.splice(-1, 1, { ...last, text: asText(last["text"]) + asText(frame["text"]) });
+    } else {
+      joined.push(frame);
+    }
+  }
+  const numbers = new Map<string, number>();
+  return joined.map((frame) =>
+    JSON.parse(
+      JSON.stringify(frame).replace(UUID, (id) => {
+        const number = numbers.get(id) ?? numbers.size + 1;
+        numbers.set(id, number);
+        return `#${number}`;
+      }),
+    )
+  );
+}
+
+const UUID = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gu;
+
+function isShellOutput({ type, subtype }: AnyFrame): boolean {
+  return type === "system" && subtype === "shell_output_delta";
+}
+
+/** Whether a frame goes on with the text of another; an empty text is no part of it, but says that it is over. */
+function goesOn(one: AnyFrame, other: AnyFrame): boolean {
+  return isShellOutput(one) && isShellOutput(other) && other["text"] !== "" &&
+    ["tool_use_id", "task_id", "stream"].every((key) => one[key] === other[key]);
+}
+
+/**
+ * Says where what is said differs from what was said: a sentence for the first frame that does, and one for frames that
+ * are missing or more than there were.
+ */
+export function compareFrames(
+  recorded: readonly AnyFrame[],
+  now: readonly AnyFrame[],
+): readonly string[] {
+  for (const [index, frame] of recorded.entries()) {
+    const other = now[index];
+    if (other === undefined) break;
+    const place = firstDifference(frame, other);
+    if (place === undefined) continue;
+    const { path, before, after } = place;
+    return [
+      `Frame ${index + 1} (${nameOf(frame)}): the recorded run printed ${shown(before)}${
+        path === "" ? "" : ` as ${path}`
+      }, and this one prints ${shown(after)}`,
+    ];
+  }
+  const [missing, more] = [recorded[now.length], now[recorded.length]];
+  if (missing !== undefined) {
+    return [`The recorded run printed frame ${now.length + 1} (${nameOf(missing)}), this one not`];
+  }
+  return more === undefined
+    ? []
+    : [`This one prints frame ${recorded.length + 1} (${nameOf(more)}), the recorded run not`];
+}
+
+interface Difference {
+  readonly path: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+function firstDifference(before: unknown, after: unknown, path = ""): Difference | undefined {
+  if (!isTree(before) || !isTree(after) || Array.isArray(before) !== Array.isArray(after)) {
+    return Object.is(before, after) ? undefined : { path, before, after };
+  }
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const found = firstDifference(
+      before[key],
+      after[key],
+      path === "" ? key : `${path}.${key}`,
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+function nameOf({ type, subtype }: AnyFrame): string {
+  return subtype === undefined ? type : `${type}/${asText(subtype)}`;
+}
+
+/** Longer values are cut in a sentence. */
+const MAX_SHOWN = 80;
+
+function shown(value: unknown): string {
+  const text = value === undefined ? "nothing" : JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}

@@ -1,0 +1,245 @@
+import type { VersionProfile } from "../../claude/versions/profile.ts";
+import { subcommandsOf } from "../../claude/versions/profiles.ts";
+import { openScene, type ProgramText, type Scene, type Subject } from "./subject.ts";
+import { runPrint, runProgram } from "./run_print.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+
+/** Where the options of `claude` itself begin, and the first subcommand that is defined after them. */
+const OPTIONS_BEGIN = '.name("claude")';
+const OPTIONS_END = '.command("';
+/** An option as its parser is given it: its names, and its value. */
+const OPTION = /\("((?:-\w, )?--[a-zA-Z][\w-]*(?:, --[a-zA-Z][\w-]*)*)( [<[][^"]*)?"/gu;
+const OPTIONS = new RegExp(`${escaped(OPTIONS_BEGIN)}[^]*?${escaped(OPTIONS_END)}`, "gu");
+
+/** How a word begins that `claude --help` lists, with its other names. */
+const LISTED = /^ {2}([a-z][a-z|-]*)/gmu;
+/** Where the program defines a subcommand of any depth. */
+const DEFINED = /\.command\("([a-z][a-z-]+)/gu;
+/** Words with which the program compares an argument, or that it lists after others. Few of them are subcommands. */
+const COMPARED =
+  /(?:[\w$.?]+\[\w\]==="[a-z][a-z-]+"(?:\|\|)?)+|new Set\(\[\.\.\.[\w$]+(?:,"[a-z][a-z-]+")+\]/gu;
+/** Programs that start at the same time. */
+const AT_ONCE = 2;
+
+const MODES = /--permission-mode <mode>[^]*?\(choices:([^)]*)\)/u;
+
+/** Measures the flags, hidden ones included, and the permission modes. */
+export async function learnFlags(
+  subject: Subject,
+): Promise<Pick<VersionProfile, "flags" | "permissionModes">> {
+  await using scene = await openScene(subject, { login: "none" });
+  const { stdout } = await runProgram(subject, scene, { args: ["--help"] });
+  const flags = flagsIn(subject.program);
+  const modes = (MODES.exec(stdout)?.[1] ?? "").match(/\w+/gu) ?? [];
+  if (flags.length === 0) throw new Error("The program's text does not define its flags");
+  if (modes.length === 0) throw new Error("claude --help does not list the permission modes");
+  return { flags: flags.join(" "), permissionModes: modes.join(" ") };
+}
+
+/** The flags of the program, each with `=` behind it if it takes a value. */
+export function flagsIn(program: ProgramText): readonly string[] {
+  const flags = new Set<string>();
+  for (const [text] of program.matches(OPTIONS)) {
+    for (const [, names = "", value] of text.matchAll(OPTION)) {
+      for (const name of names.split(", ")) flags.add(value === undefined ? name : `${name}=`);
+    }
+  }
+  return [...flags].toSorted();
+}
+
+/**
+ * Measures which words are subcommands as the first argument, hidden ones included. A word is one if `claude WORD --help`
+ * does not print the help of `claude` itself; those that any profile has are tried too.
+ */
+export async function learnSubcommands(
+  subject: Subject,
+): Promise<Pick<VersionProfile, "subcommands">> {
+  await using scene = await openScene(subject, { login: "none" });
+  const own = await helpOf(subject, scene, []);
+  const listed = wordsIn(own.slice(own.indexOf("\nCommands:")).matchAll(LISTED));
+  const subcommands = [...listed];
+  const hidden = new Set([...hiddenWords(subject.program), ...subcommandsOf(undefined)]);
+  const waiting = [...hidden].filter((word) => !listed.includes(word));
+  const measureNext = async (): Promise<void> => {
+    // When a program ends, all others of its scene are ended.
+    await using scene = await openScene(subject, { login: "none" });
+    for (let word = waiting.shift(); word !== undefined; word = waiting.shift()) {
+      if (await helpOf(subject, scene, [word]) !== own) subcommands.push(word);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, measureNext));
+  return { subcommands: [...new Set(subcommands)].toSorted().join(" ") };
+}
+
+/** Words of the program that may be hidden subcommands. The bundler of some versions hides a few of them. */
+function hiddenWords(program: ProgramText): readonly string[] {
+  const compared = program.matches(COMPARED)
+    .map(([text]) => [...text.matchAll(/"([a-z-]+)"/gu)].map(([, word = ""]) => word))
+    .filter((words) => words.some((word) => program.has(`claude ${word}`)));
+  return [...new Set([...wordsIn(program.matches(DEFINED)), ...compared.flat()])].toSorted();
+}
+
+async function helpOf(subject: Subject, scene: Scene, words: readonly string[]): Promise<string> {
+  const { stdout } = await runProgram(subject, scene, { args: [...words, "--help"] });
+  return stdout;
+}
+
+function wordsIn(matches: Iterable<RegExpExecArray>): readonly string[] {
+  return [...matches].flatMap(([, words = ""]) => words.split("|"));
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.()]/gu, "\\$&");
+}
+
+type Kind = keyof VersionProfile["commands"];
+
+/** The name of a command, literal or as the name of a constant. */
+const NAME = `(?:"((?:__)?[a-z][a-z0-9]+(?:-[a-z0-9]+)*)"|([\\w$]{2,}))`;
+const TYPE = `type:"(?:local|local-jsx|prompt)"`;
+const DESCRIPTION = `(?:get )?(?:menuDescription|description)`;
+/** Where the program defines commands and skills, and other names of them. Most words that are found are none. */
+const IN_PROGRAM = [
+  `${TYPE}[^{}]{0,300}?[,{]name:${NAME}`,
+  `[,{]name:${NAME},[^{}]{0,300}?${TYPE}`,
+  `[\\w$]\\(\\{(?:[^{}]{0,200},)?name:${NAME},(?:${DESCRIPTION}|aliases)`,
+  `(?:[{,]|return )name:${NAME},${DESCRIPTION}`,
+  ...["", `"[a-z-]+",`, `"[a-z-]+","[a-z-]+",`].map((before) =>
+    `aliases:\\[${before}${NAME}[^\\]]*\\],(?:type|name|load|get|description|is[EH]|argumentHint|availability|immediate|supports|requires|thin)`
+  ),
+  // A function makes commands that have moved, of a name and a title.
+  `=[\\w$]+\\(${NAME},"[A-Z][A-Za-z ]{2,40}"[,)]`,
+].map((pattern) => new RegExp(pattern, "gu"));
+const CONSTANTS = /[ ,;]([\w$]{2,})="((?:__)?[a-z][a-z0-9]+(?:-[a-z0-9]+)*)"/gu;
+
+/** Not run: it writes a file of hundreds of megabytes. It answers without the model. */
+const COSTLY = "heapdump";
+
+/** What `claude -p` says of a command that only the interactive program has. */
+const UNAVAILABLE = "isn't available in this environment";
+
+/** How often a process that a command has ended is started again. */
+const MOST_STARTS = 6;
+
+/**
+ * Measures what `claude -p` makes of each slash command. A hook tells a command that becomes a prompt, and keeps it
+ * from the model, from the text that an unknown command is.
+ */
+export async function learnCommands(subject: Subject): Promise<Pick<VersionProfile, "commands">> {
+  await using scene = await openScene(subject);
+  const kinds = new Map<string, Kind>();
+  const names = commandNames(subject.program).filter((name) => name !== COSTLY);
+  if (subject.program.has(`name:"${COSTLY}"`)) kinds.set(COSTLY, "local");
+  let next = 0;
+  for (let starts = 0; next < names.length && starts < MOST_STARTS; starts++) {
+    next = await classify(subject, { scene, names, from: next, kinds });
+  }
+  if (next < names.length) throw new Error(`claude -p ended before it answered /${names[next]}`);
+  const all = [...kinds].toSorted(([one], [other]) => one < other ? -1 : 1);
+  const ofKind = (kind: Kind) =>
+    all.filter(([, each]) => each === kind).map(([name]) => name).join(" ");
+  return {
+    commands: {
+      prompt: ofKind("prompt"),
+      local: ofKind("local"),
+      unavailable: ofKind("unavailable"),
+    },
+  };
+}
+
+/** Words that may be names of commands. */
+export function commandNames(program: ProgramText): readonly string[] {
+  const found = IN_PROGRAM.flatMap((pattern) => program.matches(pattern));
+  const names = new Set(found.flatMap(([, name]) => name ?? []));
+  const constants = new Set(found.flatMap(([, , constant]) => constant ?? []));
+  for (const [, constant = "", name = ""] of program.matches(CONSTANTS)) {
+    if (constants.has(constant)) names.add(name);
+  }
+  return [...names].toSorted();
+}
+
+/** Sends commands to one `claude -p`. Returns the index of the first command that it did not get. */
+async function classify(
+  subject: Subject,
+  { scene, names, from, kinds }: {
+    readonly scene: Scene;
+    /** Grows by those that the process lists. */
+    readonly names: string[];
+    readonly from: number;
+    readonly kinds: Map<string, Kind>;
+  },
+): Promise<number> {
+  let index = from;
+  let hook: unknown;
+  const listed = new Set<string>();
+  const message = (text: string) => ({ type: "user", message: { role: "user", content: text } });
+  await runPrint(subject, {
+    scene,
+    args: ["--input-format", "stream-json", "--no-session-persistence"],
+    // Some commands say nothing before they are done, for minutes on a busy machine.
+    silenceMs: 300_000,
+    talk: {
+      start: ({ send }) => {
+        const hooks = {
+          UserPromptSubmit: [{ hookCallbackIds: ["text"] }],
+          UserPromptExpansion: [{ hookCallbackIds: ["prompt"] }],
+        };
+        send(control("initialize", { hooks }));
+        send(message(`/${names[index]}`));
+      },
+      answer: (frame, { send, close }) => {
+        const { request_id, request, response } = frame;
+        const { slash_commands: begun } = frame;
+        // The answer to initialize may lack a skill that is still being loaded; the first turn has all.
+        for (const name of isJsonObject(response) ? listedNames(response) : strings(begun)) {
+          if (isJsonObject(response)) listed.add(name);
+          if (name !== COSTLY && !names.includes(name)) names.push(name);
+        }
+        if (frame["type"] === "control_request" && isJsonObject(request)) {
+          hook = request["callback_id"];
+          // Some versions ask of the text first, and of the command only if that is let through.
+          const response = hook === "prompt" ? { decision: "block", reason: "measured" } : {};
+          send({
+            type: "control_response",
+            response: { subtype: "success", request_id, response },
+          });
+        }
+        if (frame["type"] !== "result") return;
+        const name = names[index++];
+        // Under load, the hook of a command that is listed may be called as that of a text.
+        const isListed = hook === "text" && name !== undefined && listed.has(name);
+        const kind = isListed ? "prompt" : kindOf(hook, frame["result"]);
+        if (kind !== undefined && name !== undefined) kinds.set(name, kind);
+        hook = undefined;
+        if (index < names.length) send(message(`/${names[index]}`));
+        else close();
+      },
+    },
+  });
+  if (index >= names.length) return index;
+  // It has carried out the command by ending.
+  kinds.set(names[index] ?? "", "local");
+  return index + 1;
+}
+
+function control(subtype: string, fields: JsonObject): JsonObject {
+  return { type: "control_request", request_id: subtype, request: { subtype, ...fields } };
+}
+
+/** The names of commands in the answer to `initialize`. */
+function listedNames({ response }: JsonObject): readonly string[] {
+  const commands = isJsonObject(response) ? response["commands"] : undefined;
+  return (Array.isArray(commands) ? commands : []).filter(isJsonObject)
+    .flatMap(({ name, aliases }) => [name, ...(Array.isArray(aliases) ? aliases : [])])
+    .filter((name) => typeof name === "string");
+}
+
+function strings(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : []).filter((each) => typeof each === "string");
+}
+
+function kindOf(hook: unknown, result: unknown): Kind | undefined {
+  if (hook === "prompt") return "prompt";
+  if (hook === "text") return undefined;
+  return typeof result === "string" && result.includes(UNAVAILABLE) ? "unavailable" : "local";
+}

@@ -1,0 +1,228 @@
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { type PrintRun, runPrint } from "./run_print.ts";
+import { COMPARED, type Scenario, SCENARIOS } from "./scenarios.ts";
+import type { VersionProfile } from "../../claude/versions/profile.ts";
+import type { ProgramText, Subject } from "./subject.ts";
+
+/** What runs of `claude -p` have shown of its frames. */
+type MeasuredFrames = Pick<VersionProfile, "frames" | "constants" | "unseenKeys">;
+
+/** Runs at the same time: each keeps one core busy. */
+const AT_ONCE = 2;
+
+/** Runs every scenario and collects the keys and constants of their frames. */
+export async function learnFrames(
+  subject: Subject,
+  { onRun = () => {}, scenarios = SCENARIOS }: {
+    readonly onRun?: (done: number, all: number) => void;
+    readonly scenarios?: readonly Scenario[];
+  } = {},
+): Promise<MeasuredFrames> {
+  let done = 0;
+  const runs = await eachOf(scenarios, AT_ONCE, async (scenario) => {
+    const run = await runPrint(subject, asking(scenario));
+    onRun(++done, scenarios.length);
+    return { scenario, run };
+  });
+  const keys = new FrameKeys();
+  for (const { run } of runs) addFrames(keys, run.frames);
+  const compared = runs.filter(({ scenario }) => COMPARED.includes(scenario.name));
+  const frames = keys.words();
+  return {
+    frames,
+    constants: constantsOf(compared.map(({ run }) => run)),
+    unseenKeys: unseenKeys(frames, subject.program),
+  };
+}
+
+/** A scenario in a mode that denies what nobody allows: some versions begin in auto mode, in which tools run or do not. */
+function asking(scenario: Scenario): Scenario {
+  const { name, args } = scenario;
+  return name.startsWith("constant-") || args.includes("--permission-mode")
+    ? scenario
+    : { ...scenario, args: ["--permission-mode", "default", ...args] };
+}
+
+/** Adds the frames of a run; answers to control requests by what was asked, whose id is its subtype. */
+export function addFrames(keys: FrameKeys, frames: readonly JsonObject[]): void {
+  for (const frame of frames) {
+    const { response } = frame;
+    const id = isJsonObject(response) ? response["request_id"] : undefined;
+    keys.add(frame, typeof id === "string" ? id : undefined);
+  }
+}
+
+/** Keys that say what the frame or the version is, and those that are the same in all runs because of what all runs share. */
+const NO_CONSTANTS = [
+  ...["type", "subtype", "claude_code_version", "parent_tool_use_id", "queued_turn_count"],
+  ...["analytics_disabled", "product_feedback_disabled", "served_by_anthropic"],
+  ...["fast_mode_state", "sandbox_enabled"],
+];
+
+/** The keys whose scalar or list is the same in every frame of a kind, for kinds that are in every run. */
+export function constantsOf(
+  runs: readonly Pick<PrintRun, "frames">[],
+): VersionProfile["constants"] {
+  const kinds = runs.map(({ frames }) => new Set(frames.map((frame) => kindOf(frame))));
+  const common = [...kinds[0] ?? []].filter((kind) => kinds.every((each) => each.has(kind)));
+  const constants: VersionProfile["constants"] = {};
+  for (const kind of common.toSorted()) {
+    const frames = runs.flatMap((run) => run.frames).filter((frame) => kindOf(frame) === kind);
+    const [first = {}] = frames;
+    for (const [key, value] of Object.entries(first)) {
+      if (NO_CONSTANTS.includes(key) || isJsonObject(value)) continue;
+      const text = JSON.stringify(value);
+      if (frames.every((frame) => JSON.stringify(frame[key]) === text)) {
+        constants[`${kind} ${key}`] = value as VersionProfile["constants"][string];
+      }
+    }
+  }
+  return Object.fromEntries(Object.entries(constants).toSorted(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** Does work on each element, a few at the same time; the results are in the order of the elements. */
+export async function eachOf<Element, Result>(
+  elements: readonly Element[],
+  atOnce: number,
+  work: (element: Element) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const entries = elements.entries();
+  await Promise.all(Array.from({ length: atOnce }, async () => {
+    for (const [index, element] of entries) results[index] = await work(element);
+  }));
+  return results;
+}
+
+/**
+ * Keys of frames that need what no measurement can bring about. `claude-print` knows when they are printed; whether a
+ * version has them, the text of the program tells. A key that runs of another version show is none of them: where runs of
+ * this one do not show it, this one does not print it.
+ */
+const RARE: Readonly<Record<string, string>> = {
+  "assistant": "refused_message_id",
+  "result/success": "deferred_tool_use",
+  "system/init": "betas mcp_server_errors plugin_errors",
+};
+
+/** The rare keys that stand in the program and that a kind of frame did not have in any run, as words. */
+export function unseenKeys(
+  frames: Readonly<Record<string, string>>,
+  program: ProgramText,
+): string {
+  const unseen = Object.entries(RARE).flatMap(([kind, rare]) => {
+    const seen = (frames[kind] ?? "").replaceAll("?", "").split(" ");
+    return rare.split(" ").filter((key) => !seen.includes(key) && program.hasWord(key));
+  });
+  return [...new Set(unseen)].toSorted().join(" ");
+}
+
+/** Objects whose keys are no names of fields but of models and the like. */
+const MAPS = ["modelUsage", "model_usage_since_last_result", "by_type"];
+
+/** What the API, a tool, a hook, the transcript or the caller has put into a frame: Claude Code passes it on. */
+const PASSED_ON = [
+  ...["entries", "event", "input", "schema", "structured_output", "tool_input", "tool_use_result"],
+  ...["request.message", "response.response"],
+];
+
+/**
+ * What kind a frame is: its type and subtype, and what is within it where that says what the other keys are:
+ * `system/init`, `assistant`, `result/success`, `stream_event/message_start`, `control_request/can_use_tool`.
+ */
+export function kindOf({ type, subtype, request, response, event }: JsonObject): string {
+  const inner = type === "control_request"
+    ? fieldOf(request, "subtype")
+    : type === "control_response"
+    ? fieldOf(response, "subtype")
+    : type === "stream_event"
+    ? fieldOf(event, "type")
+    : subtype;
+  return inner === undefined ? `${type}` : `${type}/${inner}`;
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return isJsonObject(value) ? value[key] : undefined;
+}
+
+/** The kind whose objects stand for those of the others with the same type, where both have the same keys. */
+const USUAL = "result/success";
+
+/** The keys of each kind of frame that was added, and of the objects in it. */
+export class FrameKeys {
+  /** By kind or path: each order of keys that was seen. */
+  readonly #orders = new Map<string, Map<string, readonly string[]>>();
+
+  /**
+   * Adds a frame.
+   *
+   * @param asked the subtype of the control request that it answers: `control_response/SUBTYPE` has the keys of the answer
+   */
+  add(frame: JsonObject, asked?: string): void {
+    this.#addObject(frame, kindOf(frame), "");
+    const answer = fieldOf(frame["response"], "response");
+    if (asked !== undefined && isJsonObject(answer)) {
+      this.#addOrder(`control_response/${asked}`, answer);
+    }
+  }
+
+  /** Keys in the order in which they are printed, by kind or path, a `?` behind those that some objects lack. */
+  words(): Readonly<Record<string, string>> {
+    const all = new Map(
+      [...this.#orders].map(([path, each]) => [path, wordsOf([...each.values()])]),
+    );
+    const isUsual = (path: string, words: string) => {
+      const [, inner] = /^result\/\w+(\..*)/u.exec(path) ?? [];
+      return inner !== undefined && !path.startsWith(USUAL) &&
+        all.get(`${USUAL}${inner}`) === words;
+    };
+    return Object.fromEntries(
+      [...all].filter(([path, words]) => words !== "" && !isUsual(path, words))
+        .toSorted(([one], [other]) => one < other ? -1 : 1),
+    );
+  }
+
+  #addOrder(path: string, object: JsonObject): void {
+    const keys = Object.keys(object);
+    const orders = this.#orders.get(path) ?? new Map<string, readonly string[]>();
+    this.#orders.set(path, orders.set(keys.join(" "), keys));
+  }
+
+  /** `inner` is the way from the frame to the object. */
+  #addObject(object: JsonObject, kind: string, inner: string): void {
+    this.#addOrder(`${kind}${inner}`, object);
+    for (const [key, value] of Object.entries(object)) {
+      const path = `${inner}.${key}`;
+      if (PASSED_ON.some((each) => key === each || path === `.${each}`)) continue;
+      const isMap = MAPS.includes(key);
+      if (isJsonObject(value) && !isMap) this.#addObject(value, kind, path);
+      const elements = Array.isArray(value) ? value : isMap ? Object.values(value ?? {}) : [];
+      for (const element of elements) {
+        if (!isJsonObject(element)) continue;
+        const { type } = element;
+        const of = isMap ? ".*" : key === "content" ? `[]/${type}` : "[]";
+        this.#addObject(element, kind, `${path}${of}`);
+      }
+    }
+  }
+}
+
+/**
+ * One order of keys for several. The longest comes first, and a key that is missing in it comes behind the one that it
+ * follows: the result depends on which orders were seen, not on when.
+ */
+function wordsOf(orders: readonly (readonly string[])[]): string {
+  const sorted = orders.toSorted((one, other) =>
+    other.length - one.length || (one.join(" ") < other.join(" ") ? -1 : 1)
+  );
+  const merged: string[] = [];
+  for (const order of sorted) {
+    order.forEach((key, index) => {
+      if (merged.includes(key)) return;
+      const before = order[index - 1];
+      merged.splice(before === undefined ? 0 : merged.indexOf(before) + 1, 0, key);
+    });
+  }
+  return merged.map((key) => orders.every((order) => order.includes(key)) ? key : `${key}?`)
+    .join(" ");
+}
