@@ -11,7 +11,7 @@
  */
 import { isCommandName } from "./cli/arguments/command_shapes.ts";
 
-import { parseArguments } from "./cli/arguments/parse_arguments.ts";
+import { parseArguments, refuseInvalidUtf8 } from "./cli/arguments/parse_arguments.ts";
 import { UnsupportedError } from "./cli_error.ts";
 import { print } from "./cli/report/print.ts";
 import { reportError } from "./cli/report/report_error.ts";
@@ -21,8 +21,7 @@ async function main(argv: readonly string[]): Promise<number> {
   let command;
   try {
     if (argv.some((argument) => argument.includes("\uFFFD"))) {
-      const { checkEncoding } = await import("./cli/commands/check_encoding.ts");
-      checkEncoding(argv);
+      await refuseInvalidUtf8(argv);
     }
     await execIfSubcommand(argv);
     command = await parseArguments(argv);
@@ -39,69 +38,65 @@ async function main(argv: readonly string[]): Promise<number> {
           print(Deno.stdout, commandHelp(command.command));
           return 0;
         }
-        const { helpText } = await import("./cli/help/help.ts");
+        const { helpText } = await import("./cli/help/manual.ts");
         print(Deno.stdout, helpText());
         return 0;
       }
       case "version": {
-        const { versionText } = await import("./cli/commands/version.ts");
+        const { versionText } = await import("./cli/commands/real_claude.ts");
         print(Deno.stdout, await versionText(command));
         return 0;
       }
       case "run": {
-        const { run } = await import("./cli/run/run.ts");
+        const { run } = await import("./cli/run/run_command.ts");
         return await run(command.request, argv);
       }
       case "doctor": {
-        const { doctor } = await import("./cli/commands/doctor.ts");
+        const { doctor } = await import("./cli/commands/doctor_command.ts");
         return await doctor(command.options);
       }
       case "sweep": {
-        const { sweepCommand } = await import("./cli/commands/sweep.ts");
+        const { sweepCommand } = await import("./cli/commands/sweep_command.ts");
         return sweepCommand(command.options);
       }
       case "learn": {
-        const { learn } = await import("./cli/commands/learn.ts");
+        const { learn } = await import("./cli/commands/learn_command.ts");
         return await learn(command.options);
       }
       case "shim": {
-        const { shim } = await import("./cli/shim/shim.ts");
+        const { shim } = await import("./cli/commands/shim_command.ts");
         return shim(command.options);
       }
       case "cassette": {
-        const { cassette } = await import("./cli/cassette/cassette.ts");
+        const { cassette } = await import("./cli/cassette/cassette_command.ts");
         return await cassette(command.options);
       }
       case "relay": {
-        const { relay } = await import("./cli/commands/relay.ts");
+        const { relay } = await import("./cli/commands/relay_command.ts");
         return await relay(command.options);
       }
       case "drift": {
-        const { drift } = await import("./cli/drift/drift.ts");
+        const { drift } = await import("./cli/drift/drift_command.ts");
         return await drift(command.options);
       }
       case "bisect": {
-        const { bisect } = await import("./cli/bisect/bisect.ts");
+        const { bisect } = await import("./cli/drift/bisect_command.ts");
         return await bisect(command.options);
       }
       case "serve": {
-        if (command.unit !== undefined) {
-          const { serveUnit } = await import("./cli/commands/serve_unit.ts");
-          return serveUnit(command.unit);
-        }
-        const { serve } = await import("./cli/commands/serve.ts");
-        return await serve(command.options);
+        const { serve, serveUnit } = await import("./cli/commands/serve_command.ts");
+        return command.unit === undefined ? await serve(command.options) : serveUnit(command.unit);
       }
       case "ps": {
-        const { ps } = await import("./cli/commands/ps.ts");
+        const { ps } = await import("./cli/commands/server_conversations.ts");
         return await ps(command);
       }
       case "attach": {
-        const { attach } = await import("./cli/commands/attach.ts");
+        const { attach } = await import("./cli/commands/server_conversations.ts");
         return await attach(command);
       }
       case "logs": {
-        const { logs } = await import("./cli/commands/logs.ts");
+        const { logs } = await import("./cli/commands/server_conversations.ts");
         return await logs(command);
       }
       case "completion": {
@@ -110,7 +105,7 @@ async function main(argv: readonly string[]): Promise<number> {
         return 0;
       }
       case "man": {
-        const { manPage } = await import("./cli/help/man_page.ts");
+        const { manPage } = await import("./cli/help/manual.ts");
         print(Deno.stdout, manPage());
         return 0;
       }
@@ -126,7 +121,7 @@ async function main(argv: readonly string[]): Promise<number> {
 /** Becomes the real claude, if the shim has sent a command line here and something of it is unsupported. */
 async function handOn(error: unknown, argv: readonly string[]): Promise<void> {
   if (argv[0] !== "--shim-for" || !(error instanceof UnsupportedError)) return;
-  const { becomeClaude } = await import("./cli/commands/become_claude.ts");
+  const { becomeClaude } = await import("./cli/commands/real_claude.ts");
   becomeClaude(argv, error);
 }
 
@@ -139,7 +134,7 @@ async function execIfSubcommand(argv: readonly string[]): Promise<void> {
   const named = argv[0] === "--claude-binary" ? argv[1] : undefined;
   const args = named === undefined ? argv : argv.slice(2);
   if (isCommandName(argv[0]) || !/^[a-z][a-z-]*$/u.test(args[0] ?? "")) return;
-  const { execSubcommand } = await import("./cli/commands/exec_subcommand.ts");
+  const { execSubcommand } = await import("./cli/commands/real_claude.ts");
   await execSubcommand(args, { named });
 }
 

@@ -7,7 +7,7 @@ function loadedFirst(path: string): readonly string[] {
 }
 
 Deno.test("the core is loaded after the child has started", () => {
-  const first = loadedFirst("src/cli/run/run_here.ts");
+  const first = loadedFirst("src/cli/run/run_locally.ts");
   assert(first.includes("src/driver/start_child.ts"));
   const machines =
     /^src\/(?:conversation\/output|conversation\/control\/machine|recording\/cassette|library|cli\/watch)\//u;
@@ -32,7 +32,7 @@ Deno.test("what only some runs need is loaded by those", () => {
     // A caller of the control protocol asks for more, and only a conversation has one.
     /^src\/run\/plan\/initialization\.ts$/u,
   ];
-  const first = loadedFirst("src/cli/run/run_here.ts");
+  const first = loadedFirst("src/cli/run/run_locally.ts");
   assertEquals(first.filter((path) => rare.some((each) => each.test(path))), []);
 });
 

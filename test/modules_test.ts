@@ -65,7 +65,7 @@ Deno.test("one function writes to stderr", () => {
     )
   );
   assertEquals(writers.toSorted(), [
-    "src/cli/bisect/bisect.ts",
+    "src/cli/drift/bisect_command.ts",
     "src/cli/report/outlets.ts",
     "src/cli/watch/watch_run.ts",
   ]);
@@ -94,7 +94,9 @@ Deno.test("only src/sandbox/paths.ts and src/whole_path.ts join paths", () => {
 });
 
 Deno.test("a run loads no module of Node and no package", () => {
-  const roots = ["main.ts", "cli/run/run.ts", "cli/run/run_here.ts"].map((path) => `src/${path}`);
+  const roots = ["main.ts", "cli/run/run_command.ts", "cli/run/run_locally.ts"].map((path) =>
+    `src/${path}`
+  );
   const first = [...roots, "src/driver/run_session.ts", "src/driver/child_terminal.ts"];
   const loaded = new Set(
     first.flatMap((path) => [...loadedWith(path, { kinds: ["static"] }).keys()]),

@@ -6,10 +6,9 @@ import { Poller, type Ready } from "../ffi/descriptors/poll.ts";
 import { checked } from "../ffi/errno.ts";
 import { libc } from "../ffi/libc.ts";
 import { parseArguments } from "../src/cli/arguments/parse_arguments.ts";
-import { readPrompt } from "../src/cli/arguments/prompt_source.ts";
+import { denoPromptIo, readPrompt } from "../src/cli/arguments/read_prompt.ts";
 import { Outlets } from "../src/cli/report/outlets.ts";
-import { denoPromptIo } from "../src/cli/run/deno_prompt_io.ts";
-import { performRequest } from "../src/cli/run/perform_request.ts";
+import { performRequest } from "../src/cli/run/run_locally.ts";
 import { StopSignals } from "../src/driver/stop_signals.ts";
 import { definedOnly, type ProgramOptions, type ProgramOutput } from "./start_program.ts";
 

@@ -7,7 +7,10 @@ import type { TakenPrompt } from "./run_request.ts";
  */
 export const MAX_PROMPT_LENGTH: number = 10 * 1024 * 1024;
 
-const SUGGESTION = 'Type claude-print "your prompt", or pipe the prompt in';
+/** The most bytes a prompt can have: no character takes more bytes of UTF-8 for each UTF-16 code unit. */
+export const MAX_PROMPT_BYTES: number = 3 * MAX_PROMPT_LENGTH;
+
+const GIVE_PROMPT = 'Type claude-print "your prompt", or pipe the prompt in';
 
 /**
  * The error for a command line without a prompt, in the words of `claude -p`.
@@ -19,7 +22,7 @@ export function noPrompt(taken?: TakenPrompt): CliError {
     "Error: Input must be provided either through stdin or as a prompt argument when using --print",
     {
       suggestion: taken === undefined
-        ? SUGGESTION
+        ? GIVE_PROMPT
         : `If ${
           JSON.stringify(shortened(taken.text))
         } is the prompt: ${taken.flag} takes all that ` +
@@ -44,7 +47,7 @@ export function checkPrompt(text: string): CliError | undefined {
       text === ""
         ? "Cannot start a turn: there is no prompt"
         : "Cannot start a turn: the prompt is nothing but white space",
-      { suggestion: SUGGESTION },
+      { suggestion: GIVE_PROMPT },
     );
   }
   const nul = text.indexOf("\0");
@@ -118,4 +121,46 @@ function invalidOffset(bytes: Uint8Array): number | undefined {
     offset += 3;
     from = found + 1;
   }
+}
+
+/** One line of a list of prompts. */
+interface ListLine {
+  readonly prompt: string;
+  /** Flags for this run alone, after those of the command line. */
+  readonly args: readonly string[];
+}
+
+const LINE_EXAMPLE = 'Write "the prompt" or {"prompt": "the prompt", "args": ["--model", "haiku"]}';
+
+/**
+ * Parses a line of a list.
+ *
+ * @throws {CliError} when it is not JSON
+ */
+export function parseListInput(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw new CliError("Cannot read the line: it is not JSON", { suggestion: LINE_EXAMPLE, cause });
+  }
+}
+
+/**
+ * What a line of a list asks for: a prompt as a JSON string, or an object with a `prompt`, and `args` if the run needs
+ * flags of its own. Whatever else is in the object is the user's.
+ *
+ * @throws {CliError} for anything else
+ */
+export function readListInput(input: unknown): ListLine {
+  if (typeof input === "string") return { prompt: input, args: [] };
+  const { prompt, args = [] } = (input ?? {}) as { readonly prompt?: unknown; args?: unknown };
+  if (typeof prompt !== "string") {
+    throw new CliError("Cannot read the line: it has no prompt", { suggestion: LINE_EXAMPLE });
+  }
+  if (!Array.isArray(args) || !args.every((each) => typeof each === "string")) {
+    throw new CliError('Cannot read the line: its "args" are not a list of strings', {
+      suggestion: LINE_EXAMPLE,
+    });
+  }
+  return { prompt, args };
 }

@@ -1,7 +1,7 @@
 import { isCommandName } from "./command_shapes.ts";
 import { FLAGS, refusalError } from "./flags.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";
-import { requestOf } from "./request_of.ts";
+import { requestOf } from "./build_request.ts";
 import { READING, tokenize, type Tokens } from "./tokenize.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 
@@ -107,4 +107,44 @@ async function unknownFlagError(argument: string): Promise<CliError> {
   return new UnsupportedError(`${READING}: unknown flag ${flag}`, {
     suggestion: nearest === undefined ? ALL_FLAGS : `Did you mean ${nearest}? ${ALL_FLAGS}`,
   });
+}
+
+const REPLACEMENT = "\uFFFD";
+
+/**
+ * Refuses arguments that are not UTF-8. Deno replaces each invalid byte by U+FFFD, so only the bytes of the command line
+ * tell whether the caller typed that character.
+ *
+ * @throws {CliError} for the first argument that is not UTF-8
+ */
+export async function refuseInvalidUtf8(argv: readonly string[]): Promise<void> {
+  const typed = await argumentBytes();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const encoder = new TextEncoder();
+  for (const [index, argument] of argv.entries()) {
+    if (!argument.includes(REPLACEMENT)) continue;
+    const bytes = encoder.encode(argument);
+    const changed = typed.find((each) =>
+      decoder.decode(each) === argument &&
+      (each.length !== bytes.length || each.some((byte, at) => byte !== bytes[at]))
+    );
+    if (changed === undefined) continue;
+    throw new CliError(`${READING}: argument ${index + 1} is not UTF-8`, {
+      suggestion: "Convert it with iconv -t UTF-8, or give a file a name that is UTF-8",
+    });
+  }
+}
+
+/** Returns the arguments of this process as bytes, or none where `/proc` cannot be read. */
+async function argumentBytes(): Promise<readonly Uint8Array[]> {
+  const [{ LibcError }, { readProcStrings }] = await Promise.all([
+    import("../../../ffi/errno.ts"),
+    import("../../../ffi/processes/proc.ts"),
+  ]);
+  try {
+    return readProcStrings("/proc/self/cmdline");
+  } catch (error) {
+    if (error instanceof LibcError) return [];
+    throw error;
+  }
 }

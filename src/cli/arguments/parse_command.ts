@@ -1,4 +1,11 @@
-import type { CommandName } from "./command_shapes.ts";
+import {
+  type CommandName,
+  type Given,
+  type LastValue,
+  numberIn,
+  oneOf,
+  readGiven,
+} from "./command_shapes.ts";
 import type {
   BisectOptions,
   CassetteOptions,
@@ -10,7 +17,6 @@ import type {
   Shell,
   ShimOptions,
 } from "./parsed_arguments.ts";
-import { type Given, type LastValue, numberIn, oneOf, readGiven } from "./read_given.ts";
 import { READING } from "./tokenize.ts";
 import { CliError } from "../../cli_error.ts";
 

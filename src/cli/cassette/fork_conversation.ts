@@ -10,9 +10,8 @@ import { flagsToTakeOver, type TakenFlags } from "../../recording/cassette/recor
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
-import { Outlets } from "../report/outlets.ts";
-import { delivered } from "../report/delivered.ts";
-import { converseAloud } from "../run/converse_aloud.ts";
+import { delivered, Outlets } from "../report/outlets.ts";
+import { converseAloud } from "../run/print_conversation.ts";
 import { ownInvocation } from "../run/invocation.ts";
 import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";

@@ -9,14 +9,13 @@ import {
 } from "../../recording/cassette/program/recorded_program.ts";
 import { readProgram } from "../../recording/cassette/program/read_program.ts";
 import { CliError } from "../../cli_error.ts";
-import { readPrompt } from "../arguments/prompt_source.ts";
+import { denoPromptIo, readPrompt } from "../arguments/read_prompt.ts";
 import { ownTraces } from "../../recording/redaction/own_traces.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
 import { print, unwritable } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
-import { denoPromptIo } from "../run/deno_prompt_io.ts";
 import { playToCaller } from "./play_to_caller.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
@@ -24,6 +23,10 @@ import { createOutputWriter, type OutputFormat } from "../../claude/wire/output_
 import { tokenize } from "../arguments/tokenize.ts";
 import { createLineSplitter } from "../../claude/transcript/files/line_splitter.ts";
 import { LONGEST_LINE } from "../../claude/transcript/files/longest_line.ts";
+import type { CassetteOptions } from "../arguments/parsed_arguments.ts";
+import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
+import { absolutePath } from "../../sandbox/paths.ts";
+import { shellQuote } from "../../shell_quote.ts";
 
 /** How a recorded program is played. */
 export interface ProgramReplay {
@@ -348,4 +351,26 @@ class LineQueue {
     }
     return line;
   }
+}
+
+/**
+ * Prints a program that behaves as the recorded `claude` did, for those who take nothing but a path.
+ *
+ * @throws {CliError} when the tape cannot be replayed
+ */
+export function printProgram(
+  { dir, asProgram }: Extract<CassetteOptions, { readonly action: "program" }>,
+): number {
+  const { tape, ...known } = readProgram(dir);
+  recordedProgram(tape, { ...known, mode: asProgram.mode });
+  const cwd = currentFolder();
+  const { mode, speed, patienceMs, report } = asProgram;
+  const words = [
+    ...thisProgram(),
+    ...["cassette", "replay", absolutePath(dir, cwd), `--mode=${mode}`, `--speed=${speed}`],
+    `--patience=${patienceMs / 1000}`,
+    ...(report === undefined ? [] : [`--report=${absolutePath(report, cwd)}`]),
+  ];
+  print(Deno.stdout, `#!/bin/sh\nexec ${words.map(shellQuote).join(" ")} -- "$@"\n`);
+  return 0;
 }

@@ -1,7 +1,16 @@
+import type { RunReport } from "../../run/perform_run.ts";
 import { fdStat } from "../../../ffi/descriptors/fd.ts";
 import { Outlet } from "../../../ffi/descriptors/outlet.ts";
 import { LibcUnavailableError } from "../../../ffi/platform.ts";
 import { print, visible } from "./print.ts";
+import { SIGNALS } from "../../../ffi/processes/signals.ts";
+import { awaitReaders } from "../../run/waits.ts";
+import type { StopSignals } from "../../driver/stop_signals.ts";
+import { problemText } from "./report_error.ts";
+import type { RunRequest } from "../arguments/run_request.ts";
+import type { Redactor } from "../../recording/redaction/redact.ts";
+import type { PreparedRun } from "../../run/prepare_run.ts";
+import type { Environment } from "../../sandbox/environment.ts";
 
 /** stdout and stderr of this program. */
 const OWN = { stdout: 1, stderr: 2 } as const;
@@ -73,4 +82,123 @@ export class Outlets implements Disposable {
     this.stdout?.[Symbol.dispose]();
     this.stderr?.[Symbol.dispose]();
   }
+}
+
+/** Exit code of a program that could not say what it had to. */
+const UNWRITTEN = 2;
+/** Exit codes when the reader took too long, and above which those of signals begin. */
+const TIMED_OUT = 124;
+const SIGNALLED = 128;
+
+/**
+ * Waits until stdout has been read, and says with what exit code the program ends: with its own, unless some of its
+ * output is lost. A stderr that nobody reads changes nothing. Whoever was signalled waits no longer than for a reader
+ * that reads.
+ *
+ * @param exitCode of what was done
+ * @param options.until how long a reader that takes nothing is waited for, as `performance.now()` tells time
+ * @param options.signals what ends the wait before that
+ */
+export async function delivered(
+  exitCode: number,
+  { outlets, until, signals }: {
+    readonly outlets: Outlets;
+    readonly until: number;
+    readonly signals: StopSignals;
+  },
+): Promise<number> {
+  const { stdout, stderr } = outlets;
+  if (stdout === undefined || stderr === undefined) return exitCode;
+  const told = stderr === stdout ? [] : [{ outlet: stderr, until: 0 }];
+  const patience = exitCode > SIGNALLED ? 0 : until;
+  const signal = await awaitReaders([{ outlet: stdout, until: patience }, ...told], signals);
+  const lost = stdout.pending;
+  const isHeard = stderr.pending === 0;
+  if (lost > 0) {
+    stdout.drop();
+    outlets.tell(problemText({
+      message: `Cannot deliver the output: nobody reads it, and ${lost} bytes are lost`,
+      suggestion: "Read stdout to its end, or give the reader more time with --timeout SECONDS",
+    }));
+  } else if (stdout.end !== undefined && stdout.end !== "unread") {
+    outlets.tell(problemText({
+      message: `Cannot write the output: ${stdout.end.description}`,
+      suggestion: "Send stdout to a file on a disk with room, or to a program that reads it",
+    }));
+    exitCode = UNWRITTEN;
+  }
+  if (isHeard) await awaitReaders(told, signals);
+  if (lost === 0 || exitCode !== 0) return exitCode;
+  return signal === undefined ? TIMED_OUT : SIGNALLED + SIGNALS[signal];
+}
+
+/** Says under `--trace` what a run does, and nothing without. */
+export interface Tracer {
+  /** Takes a line. */
+  readonly trace: (text: string) => void;
+  /** Takes a run that is about to be started. */
+  readonly prepared: (prepared: PreparedRun) => void;
+  /** What takes secrets out of a text that is told. */
+  readonly loadRedactor: () => Promise<Redactor>;
+}
+
+/**
+ * Begins to count the time.
+ *
+ * @param options.tell takes a line for stderr, with a new line at its end
+ */
+export async function createTracer(
+  request: RunRequest,
+  { env, tell }: { readonly env: Environment; readonly tell: (text: string) => void },
+): Promise<Tracer> {
+  const begunAt = performance.now();
+  const loadRedactor = async () => {
+    const { createRedactor } = await import("../../recording/redaction/redact.ts");
+    const { readCredentials, withSecrets } = await import(
+      "../../sandbox/child/passed_credentials.ts"
+    );
+    // A problem with them is reported by the run.
+    await readCredentials(env).catch(() => {});
+    return createRedactor({
+      env: withSecrets(env),
+      args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
+    });
+  };
+  const redactor = request.trace ? await loadRedactor() : undefined;
+  const trace = (text: string) => {
+    if (redactor === undefined) return;
+    const at = (performance.now() - begunAt).toFixed(0).padStart(6);
+    tell(`[${at} ms] ${redactor.text(text)}\n`);
+  };
+  return {
+    trace,
+    prepared: ({ sandbox, binary, args }) => {
+      if (redactor === undefined) return;
+      trace(`sandbox ${sandbox.path}`);
+      trace(`${binary} ${redactor.commandLine(args)}`);
+    },
+    loadRedactor,
+  };
+}
+
+/** Exit code of a run whose output nobody reads any more: it ends as quietly as a program that SIGPIPE ends. */
+const ABANDONED = 141;
+
+/** Tells a failure on stderr, with the last screen where it explains more than words. */
+export async function tellProblem(
+  { problem, screen, exitCode }: Pick<RunReport, "problem" | "screen" | "exitCode">,
+  { label, quiet, outlets, loadRedactor }: {
+    readonly label: string;
+    readonly quiet: boolean;
+    readonly outlets: Outlets;
+    readonly loadRedactor: () => Promise<Redactor>;
+  },
+): Promise<void> {
+  if (problem === undefined || exitCode === ABANDONED || (quiet && exitCode === 0)) return;
+  outlets.tell(problemText(problem, { label }));
+  if (screen === undefined) return;
+  const { visibleScreen } = await import("../../recording/redaction/visible_screen.ts");
+  const rows = visibleScreen(screen, await loadRedactor());
+  if (rows.length === 0) return;
+  outlets.tell(`  The last screen:\n${rows.map((row) => `  | ${row}\n`).join("")}`);
 }

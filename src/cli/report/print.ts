@@ -96,3 +96,8 @@ function isHeeded(): boolean {
 export function unheeded(text: string): string {
   return text.replaceAll(/^([^\S\n]*):(?=:)/gmu, "$1: ").replaceAll("##[", "# #[");
 }
+
+/** A number of things in words, such as `1 turn` and `2 turns`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

@@ -1,8 +1,5 @@
 import { asCliError, CliError } from "../../cli_error.ts";
-import type { Outlets } from "./outlets.ts";
 import { print } from "./print.ts";
-import type { Redactor } from "../../recording/redaction/redact.ts";
-import type { RunReport } from "../../run/perform_run.ts";
 
 /** How stderr tells of what went wrong: a line that names it, and one that says what to do about it. */
 export function problemText(
@@ -39,24 +36,17 @@ export function reportError(
   return 2;
 }
 
-/** Exit code of a run whose output nobody reads any more: it ends as quietly as a program that SIGPIPE ends. */
-const ABANDONED = 141;
-
-/** Tells a failure on stderr, with the last screen where it explains more than words. */
-export async function tellProblem(
-  { problem, screen, exitCode }: Pick<RunReport, "problem" | "screen" | "exitCode">,
-  { label, quiet, outlets, loadRedactor }: {
-    readonly label: string;
-    readonly quiet: boolean;
-    readonly outlets: Outlets;
-    readonly loadRedactor: () => Promise<Redactor>;
+/** Why nobody can be listened to at an address. */
+export function listeningError(
+  cause: unknown,
+  { hostname, port, suggestion }: {
+    readonly hostname: string;
+    readonly port: number;
+    readonly suggestion: string;
   },
-): Promise<void> {
-  if (problem === undefined || exitCode === ABANDONED || (quiet && exitCode === 0)) return;
-  outlets.tell(problemText(problem, { label }));
-  if (screen === undefined) return;
-  const { visibleScreen } = await import("../../recording/redaction/visible_screen.ts");
-  const rows = visibleScreen(screen, await loadRedactor());
-  if (rows.length === 0) return;
-  outlets.tell(`  The last screen:\n${rows.map((row) => `  | ${row}\n`).join("")}`);
+): CliError {
+  const why = cause instanceof Deno.errors.AddrInUse
+    ? "the port is taken"
+    : (cause as Error).message;
+  return new CliError(`Cannot listen on ${hostname}, port ${port}: ${why}`, { suggestion, cause });
 }

@@ -1,15 +1,17 @@
-import { checkPrompt } from "../arguments/check_prompt.ts";
-import { parseListInput, readListInput } from "../arguments/list_line.ts";
-import { joinPrompt } from "../arguments/prompt_source.ts";
+import { checkPrompt, parseListInput, readListInput } from "../arguments/check_prompt.ts";
+import { joinPrompt } from "../arguments/read_prompt.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { asBadInput, CliError } from "../../cli_error.ts";
-import { delivered } from "../report/delivered.ts";
-import type { Outlets } from "../report/outlets.ts";
-import { reportError, tellProblem } from "../report/report_error.ts";
+import { createTracer, delivered, type Outlets, tellProblem } from "../report/outlets.ts";
+import { reportError } from "../report/report_error.ts";
 import { reportFailure } from "../report/report_failure.ts";
-import { gravestExitCode, type LineReport, lineReport, printedLine } from "./line_report.ts";
-import { listLines } from "./list_lines.ts";
-import { createTracer } from "./tracer.ts";
+import {
+  gravestExitCode,
+  type LineReport,
+  lineReport,
+  listLines,
+  printedLine,
+} from "./run_list.ts";
 import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { awaitedResults, holdConversation } from "../../library/hold_conversation.ts";

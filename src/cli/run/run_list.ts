@@ -1,16 +1,19 @@
-import { checkPrompt } from "../arguments/check_prompt.ts";
+import {
+  checkPrompt,
+  MAX_PROMPT_BYTES,
+  parseListInput,
+  readListInput,
+} from "../arguments/check_prompt.ts";
 import { asBadInput, CliError } from "../../cli_error.ts";
-import { parseListInput, readListInput } from "../arguments/list_line.ts";
 import { parseArguments } from "../arguments/parse_arguments.ts";
-import { joinPrompt } from "../arguments/prompt_source.ts";
+import { inputFileError, joinPrompt } from "../arguments/read_prompt.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
-import { delivered } from "../report/delivered.ts";
-import { gravestExitCode, type LineReport, lineReport, printedLine } from "./line_report.ts";
+import { delivered, type Outlets } from "../report/outlets.ts";
 import { ownInvocation } from "./invocation.ts";
-import { listLines } from "./list_lines.ts";
-import type { Outlets } from "../report/outlets.ts";
 import { runPrompt } from "./run_prompt.ts";
+import { TextLineStream } from "@std/streams/text-line-stream";
+import { jsonLine } from "../../claude/wire/json_text.ts";
 
 /** Exit codes of runs that a signal ended, or that nobody reads any more, are above this. */
 const SIGNALLED = 128;
@@ -98,4 +101,99 @@ async function withArguments(
   throw new CliError(`Cannot read the line: its "args" ask for ${command.kind}`, {
     suggestion: "Give a line flags of a run only",
   });
+}
+
+/**
+ * The lines of a list, from stdin or from `--input-file`.
+ *
+ * @throws {CliError} when they cannot be read
+ */
+export async function* listLines(
+  { inputFile }: Pick<RunRequest, "inputFile">,
+): AsyncGenerator<string> {
+  const bytes = inputFile === undefined || inputFile === "-"
+    ? Deno.stdin.readable
+    : await openList(inputFile);
+  const lines = bytes
+    .pipeThrough(lineLimit())
+    .pipeThrough(new TextDecoderStream("utf-8", { fatal: true }))
+    .pipeThrough(new TextLineStream());
+  try {
+    yield* lines;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new CliError("Cannot read the list of prompts: it is not UTF-8", {
+      suggestion: "Convert it, for example with iconv -t UTF-8",
+      cause: error,
+    });
+  }
+}
+
+/** Room for the longest prompt, each character of it escaped, and for flags. */
+const MAX_LINE_BYTES = 2 * MAX_PROMPT_BYTES + 1_000_000;
+
+const LINE_FEED = 0x0a;
+
+/** Passes a list on as long as its lines are no longer than any prompt, and keeps one without end out of memory. */
+function lineLimit(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let length = 0;
+  return new TransformStream({
+    transform: (bytes, controller) => {
+      const end = bytes.lastIndexOf(LINE_FEED);
+      length = end === -1 ? length + bytes.length : bytes.length - end - 1;
+      if (length > MAX_LINE_BYTES) {
+        throw new CliError("Cannot read the list of prompts: one of its lines has no end", {
+          suggestion: "Give each prompt a line of its own, see --help",
+        });
+      }
+      controller.enqueue(bytes);
+    },
+  });
+}
+
+async function openList(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  try {
+    return (await Deno.open(path)).readable;
+  } catch (error) {
+    throw inputFileError(path, error);
+  }
+}
+
+/** The API had too much to do, or a limit is used up. */
+const TRY_LATER = 75;
+const TIMED_OUT = 124;
+/** The exit codes of a list, the one that matters most first: what trying again does not cure hides what it does. */
+const GRAVEST: readonly number[] = [2, 1, TRY_LATER, TIMED_OUT, 0];
+
+/** What became of a line. */
+export interface LineReport {
+  readonly input: unknown;
+  readonly exitCode: number;
+  readonly result: unknown;
+}
+
+/**
+ * What became of a line whose output is known.
+ *
+ * @param options.output what `--output-format json` prints of it, which may be nothing
+ */
+export function lineReport(
+  { input, output, exitCode }: {
+    readonly input: unknown;
+    readonly output: string;
+    readonly exitCode: number;
+  },
+): LineReport {
+  const result = output === "" ? null : JSON.parse(output);
+  return { input, result, exitCode };
+}
+
+/** The line of output for the line of that number. */
+export function printedLine({ input, exitCode, result }: LineReport, line: number): string {
+  return `${jsonLine({ line, input, exit_code: exitCode, result })}\n`;
+}
+
+/** The exit code of a list: that of its gravest failure. */
+export function gravestExitCode(exitCodes: ReadonlySet<number>): number {
+  return GRAVEST.find((exitCode) => exitCodes.has(exitCode)) ?? 2;
 }

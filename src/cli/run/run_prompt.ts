@@ -1,9 +1,14 @@
-import { pipedPart, type PromptIo } from "../arguments/prompt_source.ts";
+import {
+  createOutputWriter,
+  type OutputFormat,
+  type OutputWriter,
+} from "../../claude/wire/output_writer.ts";
+import { CliError, UnsupportedError } from "../../cli_error.ts";
+import { REWIND_ALONE, REWIND_WITH_PROMPT } from "../arguments/build_request.ts";
+import { pipedPart, type PromptIo } from "../arguments/read_prompt.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
-import { UnsupportedError } from "../../cli_error.ts";
-import { tellProblem } from "../report/report_error.ts";
+import { createTracer, tellProblem, type Tracer } from "../report/outlets.ts";
 import type { Invocation } from "./invocation.ts";
-import { createTracer, type Tracer } from "./tracer.ts";
 import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
 import { checkDelivery, earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
 import type { RunRecorder } from "../../library/record_run.ts";
@@ -12,7 +17,6 @@ import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
-import { createOutputWriter, type OutputWriter } from "../../claude/wire/output_writer.ts";
 
 /** What a run needs beside its request. */
 export interface PromptRunOptions {
@@ -112,7 +116,7 @@ async function carryOut(request: RunRequest, tools: RunTools): Promise<number> {
     altered: await checkDelivery({ prompt, inject: request.inject }),
   };
   if (handedOver !== undefined) {
-    const { holdPrompt, whyNoConversation } = await import("./hold_prompt.ts");
+    const { holdPrompt, whyNoConversation } = await import("./warm_prompt.ts");
     const why = await whyNoConversation(request, order);
     if (why === undefined) {
       const watching = watcher === undefined ? {} : { watcher };
@@ -130,7 +134,6 @@ async function carryOut(request: RunRequest, tools: RunTools): Promise<number> {
   }
   const { rewindsTo } = request;
   if (rewindsTo !== undefined) {
-    const { rewindFiles } = await import("./rewind_files.ts");
     return await rewindFiles({ ...order, rewindsTo }, { ...tools, ...request });
   }
   const attended = { ...tools, request, tracer, recorder, watcher };
@@ -268,4 +271,38 @@ async function watcherOf(
   const { watchRun } = await import("../watch/watch_run.ts");
   const { pid = "self" } = handedOver ?? {};
   return await watchRun(request, { ...surroundings, stderr: outlets.stderrFd, pid });
+}
+
+/** How Claude Code marks what is told on stderr because stdout is for frames. */
+const GUARD = "[stdout-guard] ";
+
+/**
+ * Restores files as `claude -p --rewind-files` does: one line says so, in json too, and on stderr where stdout is for
+ * frames.
+ *
+ * @returns the exit code
+ */
+async function rewindFiles(
+  order: RunOrder & { readonly rewindsTo: string },
+  { outputFormat, write, warn, teardown, invocation: { outlets, signals, handedOver } }: {
+    readonly outputFormat: OutputFormat;
+    readonly write: (text: string) => void;
+    readonly warn: (text: string) => void;
+    readonly teardown: Teardown;
+    readonly invocation: Pick<Invocation, "outlets" | "signals" | "handedOver">;
+  },
+): Promise<number> {
+  if (order.prompt !== "") throw new CliError(REWIND_WITH_PROMPT, { suggestion: REWIND_ALONE });
+  const prepared = await prepareRun(order);
+  teardown.own(prepared);
+  for (const warning of earlyWarnings(prepared)) warn(warning);
+  if (order.record !== undefined) warn("There is no recording: files are restored without a child");
+  await handedOver?.commit();
+  const { rewindAlone } = await import("../../run/headless_run.ts");
+  const said = await rewindAlone(prepared, { message: order.rewindsTo, signals });
+  if (outputFormat === "stream-json") outlets.tell(`${GUARD}${said.stdout}`);
+  else write(said.stdout);
+  if (said.stderr !== "") outlets.tell(said.stderr);
+  teardown.run();
+  return 0;
 }

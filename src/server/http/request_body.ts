@@ -1,5 +1,5 @@
 import type { z } from "zod/mini";
-import { MAX_PROMPT_BYTES } from "../../cli/arguments/prompt_source.ts";
+import { MAX_PROMPT_BYTES } from "../../cli/arguments/check_prompt.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 import { ProblemError } from "../problems.ts";
 import { closestString } from "@std/text/closest-string";

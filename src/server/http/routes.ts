@@ -12,8 +12,7 @@ import { showCassette, showScreen, streamEvents, typeKeys } from "./conversation
 import type { Call, Route, ServeContext } from "./serve_http.ts";
 import { readJson, unknownKey } from "./request_body.ts";
 import { problemBody, problemOf } from "../problems.ts";
-import { checkPrompt } from "../../cli/arguments/check_prompt.ts";
-import { readListInput } from "../../cli/arguments/list_line.ts";
+import { checkPrompt, readListInput } from "../../cli/arguments/check_prompt.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Situation } from "../conversations/conversation_state.ts";
 

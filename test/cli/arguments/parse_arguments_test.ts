@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { findFlag, FLAGS } from "../../../src/cli/arguments/flags.ts";
-import { parseListInput, readListInput } from "../../../src/cli/arguments/list_line.ts";
+import { parseListInput, readListInput } from "../../../src/cli/arguments/check_prompt.ts";
 import { parseArguments } from "../../../src/cli/arguments/parse_arguments.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import {

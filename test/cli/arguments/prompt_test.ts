@@ -16,7 +16,7 @@ import {
   type PromptIo,
   readPrompt,
   STDIN_PATIENCE_MS,
-} from "../../../src/cli/arguments/prompt_source.ts";
+} from "../../../src/cli/arguments/read_prompt.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { anyCharacter } from "../../any_character.ts";
 

@@ -1,8 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { readCassette } from "../../recording/cassette/recorded_runs.ts";
 import { surveyCassette } from "../../../src/recording/cassette/read/survey_cassette.ts";
-import { cassetteInfo } from "../../../src/cli/cassette/print_info.ts";
-import { conversationDifference } from "../../../src/cli/cassette/print_difference.ts";
+import {
+  cassetteInfo,
+  conversationDifference,
+} from "../../../src/cli/cassette/inspect_cassette.ts";
 
 const README = new URL("../../../fixtures/recordings/readme", import.meta.url).pathname;
 

@@ -6,8 +6,7 @@ import {
   PROGRESS_START,
 } from "../../../src/cli/watch/progress.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
-import { LiveLine } from "../../../src/cli/watch/live_line.ts";
-import { renderLiveLine } from "../../../src/cli/watch/render_live_line.ts";
+import { LiveLine, renderLiveLine } from "../../../src/cli/watch/live_line.ts";
 import { renderScreen } from "../../../src/driver/effects/render_screen.ts";
 import * as lines from "../../conversation/control/lines.ts";
 import fc from "fast-check";

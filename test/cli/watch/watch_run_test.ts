@@ -1,7 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { watchRun } from "../../../src/cli/watch/watch_run.ts";
-import { ScreenMirror } from "../../../src/cli/watch/screen_mirror.ts";
+import { ScreenMirror, watchRun } from "../../../src/cli/watch/watch_run.ts";
 
 const REQUEST = {
   show: false,

@@ -53,7 +53,7 @@ Deno.test("the library's exports are stable", async () => {
 
 Deno.test("a run loads no modules of other commands", async () => {
   const { modules }: { readonly modules: readonly { readonly specifier: string }[] } =
-    await denoJson("info", "--json", "src/cli/run/run.ts");
+    await denoJson("info", "--json", "src/cli/run/run_command.ts");
   const paths = modules.map(({ specifier }) => specifier.slice(ROOT.href.length));
   assertEquals(paths.includes("src/library/hold_conversation.ts"), true);
   assertEquals(

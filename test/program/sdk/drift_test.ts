@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { pythonSdk, SDK_VERSIONS } from "../../../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { findCassettes } from "../../../src/recording/cassette/read/find_cassettes.ts";
-import { askSdks } from "../../../src/cli/drift/drift.ts";
+import { askSdks } from "../../../src/cli/drift/drift_command.ts";
 import { lookForDrift } from "../../../src/recording/drift/examine/look_for_drift.ts";
 import { Findings } from "../../../src/recording/drift/findings.ts";
 import { knownShapes } from "../../../src/recording/drift/known_shapes.ts";

@@ -1,5 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { findBoundary, type Verdict, versionsBetween } from "../../../../src/cli/bisect/bisect.ts";
+import {
+  findBoundary,
+  type Verdict,
+  versionsBetween,
+} from "../../../../src/cli/drift/bisect_command.ts";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
 import { installMockClaude } from "../../../../fixtures/mock/install_mock_claude.ts";
 import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";

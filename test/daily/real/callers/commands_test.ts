@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { findFlag, type FlagValue } from "../../../../src/cli/arguments/flags.ts";
-import { isSubcommand } from "../../../../src/cli/commands/exec_subcommand.ts";
+import { isSubcommand } from "../../../../src/cli/commands/real_claude.ts";
 import { startProgram } from "../../../start_program.ts";
 import { forEachVersion } from "../../../real/for_each_version.ts";
 import { tempFolder } from "../../../temp_folder.ts";

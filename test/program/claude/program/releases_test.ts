@@ -6,7 +6,7 @@ import {
   UnusableReleaseError,
 } from "../../../../src/claude/program/releases.ts";
 import { CliError } from "../../../../src/cli_error.ts";
-import { claudeAgainst } from "../../../../src/cli/drift/claude_against.ts";
+import { claudeAgainst } from "../../../../src/cli/drift/run_again.ts";
 import { until } from "../../stand_in.ts";
 import { writeScript } from "../../../write_script.ts";
 import { putFakeNpm, saysVersion } from "./fake_npm.ts";

@@ -2,9 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import deno from "../../../../deno.json" with { type: "json" };
 import { COMMAND_NAMES } from "../../../../src/cli/arguments/command_shapes.ts";
 import { FLAGS } from "../../../../src/cli/arguments/flags.ts";
-import { helpText } from "../../../../src/cli/help/help.ts";
-import { manPage } from "../../../../src/cli/help/man_page.ts";
-import { MANUAL } from "../../../../src/cli/help/manual.ts";
+import { helpText, manPage, MANUAL } from "../../../../src/cli/help/manual.ts";
 import { missingTool } from "../../../missing_tool.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
 

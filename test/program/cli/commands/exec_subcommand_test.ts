@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
-import { isSubcommand } from "../../../../src/cli/commands/exec_subcommand.ts";
+import { isSubcommand } from "../../../../src/cli/commands/real_claude.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { writeScript } from "../../../write_script.ts";
 import { startProgram } from "../../../start_program.ts";

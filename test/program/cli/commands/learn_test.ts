@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
-import { keepProfile, learn, type Measure } from "../../../../src/cli/commands/learn.ts";
+import { keepProfile, learn, type Measure } from "../../../../src/cli/commands/learn_command.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { someProfile } from "../../../claude/versions/some_profile.ts";

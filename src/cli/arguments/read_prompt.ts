@@ -1,0 +1,329 @@
+import {
+  checkPrompt,
+  decodePrompt,
+  MAX_PROMPT_BYTES,
+  noPrompt,
+  promptTooLong,
+} from "./check_prompt.ts";
+import type { RunRequest } from "./run_request.ts";
+import { CliError } from "../../cli_error.ts";
+import { LibcError } from "../../../ffi/errno.ts";
+import { fdStat } from "../../../ffi/descriptors/fd.ts";
+import { readToEnd } from "../../../ffi/descriptors/read_to_end.ts";
+
+/** The world as {@linkcode readPrompt} sees it. */
+export type PromptIo = {
+  readonly stdinIsTerminal: boolean;
+  readonly stdin: ReadableStream<Uint8Array>;
+  /**
+   * All of a stdin that never makes its reader wait, such as a file's; `undefined` for any other. It saves the
+   * 8 ms that the first stream and the first timer of a Deno process take.
+   */
+  readonly stdinAtOnce?: () => Uint8Array | undefined;
+  /** All of a file, or of one that is too long for any prompt a part that is. */
+  readonly readFile: (path: string) => Promise<Uint8Array>;
+  /**
+   * Waits for something as long as the run may take, and rejects if it is stopped before.
+   *
+   * @param what why there is no prompt yet, as a clause
+   */
+  readonly inTime: <Value>(wait: Promise<Value>, what: string) => Promise<Value>;
+  /** Warns the user in one line, without a new line at its end. */
+  readonly warn: (line: string) => void;
+  /** Calls `ring` once after `milliseconds`; the function it returns prevents that. */
+  readonly startTimer: (milliseconds: number, ring: () => void) => () => void;
+};
+
+/** How long `claude -p` waits for the first byte on stdin (2.1.330), in milliseconds. */
+export const STDIN_PATIENCE_MS = 3000;
+
+const STDIN_OPEN = "stdin had not ended";
+
+type Chunk = { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "end" };
+type FirstChunk =
+  | Chunk
+  | { readonly kind: "silence" }
+  | { readonly kind: "failure"; readonly error: unknown };
+
+/**
+ * Reads the prompt of a run from its argument, from stdin or from `--input-file`.
+ *
+ * As in `claude -p`, an argument and stdin are joined by a line feed, neither is trimmed, a terminal
+ * is not read, and a stdin that says nothing for 3 seconds is left alone with a warning; once it
+ * has begun to speak it is read to its end. `--input-file -` waits for stdin as long as the run may take.
+ *
+ * @throws {CliError} for a source that cannot be read, for two explicit sources, and for a prompt
+ * that the interactive Claude Code cannot take (see {@linkcode checkPrompt})
+ */
+export async function readPrompt(
+  request: Pick<
+    RunRequest,
+    "promptArgument" | "ignoredArguments" | "takenPrompt" | "inputFile" | "rewindsTo"
+  >,
+  io: PromptIo,
+): Promise<string> {
+  const [ignored, ...more] = request.ignoredArguments;
+  if (ignored !== undefined) {
+    io.warn(
+      `Only the first prompt counts, ${JSON.stringify(ignored)} ` +
+        `${more.length === 0 ? "is" : `and ${more.length} more are`} ignored, as by claude -p`,
+    );
+  }
+  const { promptArgument: argument = "" } = request;
+  const text = request.inputFile === undefined
+    ? await fromArgumentAndStdin(argument, io)
+    : await fromInputFile(request.inputFile, { argument, io });
+  // Where files are restored there is to be none.
+  if (request.rewindsTo !== undefined) return text;
+  const problem = text.trim() === "" ? noPrompt(request.takenPrompt) : checkPrompt(text);
+  if (problem !== undefined) throw problem;
+  return text;
+}
+
+async function fromArgumentAndStdin(argument: string, io: PromptIo): Promise<string> {
+  if (io.stdinIsTerminal) return argument;
+  const atOnce = nonBlockingStdin(io);
+  if (atOnce !== undefined) return joinPrompt(argument, textOfStdin(atOnce));
+  const reader = io.stdin.getReader();
+  try {
+    const first = await firstChunk(reader, { patienceMs: STDIN_PATIENCE_MS, io });
+    const piped = first.kind === "bytes" ? await restOf(reader, { first: first.bytes, io }) : "";
+    if (first.kind === "silence") warnOfSilence(io);
+    if (first.kind === "failure") {
+      if (argument === "") throw unreadableStdin(first.error);
+      io.warn("Stdin cannot be read, going on with the argument alone");
+    }
+    return joinPrompt(argument, piped);
+  } finally {
+    await letGo(reader);
+  }
+}
+
+function nonBlockingStdin(io: PromptIo): Uint8Array | undefined {
+  try {
+    return io.stdinAtOnce?.();
+  } catch (error) {
+    throw unreadableStdin(error);
+  }
+}
+
+/** A prompt of two parts as `claude -p` joins them: a line feed in between, and none where one is empty. */
+export function joinPrompt(argument: string, piped: string): string {
+  return [argument, piped].filter((part) => part !== "").join("\n");
+}
+
+/** The part of a joined prompt that came from stdin; empty where there was none. */
+export function pipedPart(
+  prompt: string,
+  { promptArgument: argument = "" }: Pick<RunRequest, "promptArgument">,
+): string {
+  return argument === "" ? prompt : prompt.slice(argument.length + 1);
+}
+
+async function fromInputFile(
+  path: string,
+  { argument, io }: { readonly argument: string; readonly io: PromptIo },
+): Promise<string> {
+  if (argument !== "") throw twoSources("an argument");
+  if (path === "-") return await allOfStdin(io);
+  const reading = io.readFile(path).catch((error: unknown) => {
+    throw inputFileError(path, error);
+  });
+  const bytes = await io.inTime(reading, `--input-file "${path}" had not ended`);
+  const atOnce = io.stdinIsTerminal ? undefined : nonBlockingStdin(io);
+  if (atOnce !== undefined && atOnce.length > 0) throw twoSources("text on stdin");
+  if (!io.stdinIsTerminal && atOnce === undefined) {
+    const reader = io.stdin.getReader();
+    try {
+      const first = await firstChunk(reader, { patienceMs: STDIN_PATIENCE_MS, io });
+      if (first.kind === "bytes") throw twoSources("text on stdin");
+      if (first.kind === "silence") warnOfSilence(io);
+    } finally {
+      await letGo(reader);
+    }
+  }
+  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLong();
+  return decodePrompt(bytes, `"${path}"`);
+}
+
+async function allOfStdin(io: PromptIo): Promise<string> {
+  const reader = io.stdin.getReader();
+  try {
+    const first = await firstChunk(reader, { patienceMs: undefined, io });
+    switch (first.kind) {
+      case "bytes":
+        return await restOf(reader, { first: first.bytes, io });
+      case "failure":
+        throw unreadableStdin(first.error);
+      case "end":
+      case "silence":
+        return "";
+    }
+  } finally {
+    await letGo(reader);
+  }
+}
+
+/** Ends a read that is still waiting, which would keep the program from ending. */
+async function letGo(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  await reader.cancel().catch(() => {});
+  reader.releaseLock();
+}
+
+/** The first bytes that come in, unless stdin ends, fails, or stays silent for too long. */
+function firstChunk(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { patienceMs, io }: { readonly patienceMs: number | undefined; readonly io: PromptIo },
+): Promise<FirstChunk> {
+  const first = new Promise<FirstChunk>((resolve) => {
+    const stopTimer = patienceMs === undefined
+      ? () => {}
+      : io.startTimer(patienceMs, () => resolve({ kind: "silence" }));
+    nextChunk(reader).then(resolve, (error: unknown) => resolve({ kind: "failure", error }))
+      .finally(stopTimer);
+  });
+  return io.inTime(first, STDIN_OPEN);
+}
+
+/** The next chunk that is not empty. */
+async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Chunk> {
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { kind: "end" };
+    if (value.length > 0) return { kind: "bytes", bytes: value };
+  }
+}
+
+/** Text of stdin, given its first bytes. */
+async function restOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { first, io }: { readonly first: Uint8Array; readonly io: PromptIo },
+): Promise<string> {
+  const chunks = [first];
+  let length = first.length;
+  for (;;) {
+    if (length > MAX_PROMPT_BYTES) throw promptTooLong();
+    const next = nextChunk(reader).catch((error: unknown) => {
+      throw unreadableStdin(error);
+    });
+    const chunk = await io.inTime(next, STDIN_OPEN);
+    if (chunk.kind === "end") break;
+    chunks.push(chunk.bytes);
+    length += chunk.bytes.length;
+  }
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return textOfStdin(bytes);
+}
+
+function textOfStdin(bytes: Uint8Array): string {
+  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLong();
+  return decodePrompt(bytes, "stdin");
+}
+
+function warnOfSilence(io: PromptIo): void {
+  io.warn(
+    "Nothing came in on stdin within 3 s, going on without it; " +
+      "redirect stdin from /dev/null to skip the wait, or use --input-file - to wait longer",
+  );
+}
+
+function twoSources(other: string): CliError {
+  return new CliError(`Cannot choose a prompt: there are both --input-file and ${other}`, {
+    suggestion: other === "an argument"
+      ? "Give one of the two"
+      : "Give one of the two, or redirect stdin from /dev/null",
+  });
+}
+
+function unreadableStdin(cause: unknown): CliError {
+  return new CliError(`Cannot read the prompt from stdin: ${reason(cause)}`, {
+    suggestion: 'Type claude-print "your prompt", or pipe the prompt in',
+    cause,
+  });
+}
+
+/** Why a file named by `--input-file` cannot be read. */
+export function inputFileError(path: string, cause: unknown): CliError {
+  return new CliError(`Cannot read --input-file "${path}": ${reason(cause)}`, {
+    suggestion: "Name a text file that you may read, or - for stdin",
+    cause,
+  });
+}
+
+/** An operating system's error in a few words. */
+function reason(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "there is no such file";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
+  if (error instanceof Deno.errors.NotADirectory) return "a part of the path is not a directory";
+  const message = error instanceof Error ? error.message : String(error);
+  return /^Is a directory\b/.test(message) ? "it is a directory" : message.split(":")[0] ?? message;
+}
+
+/** The real stdin, files and clock for `readPrompt`. */
+export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): PromptIo {
+  return {
+    ...options,
+    stdinIsTerminal: Deno.stdin.isTerminal(),
+    get stdin() {
+      return Deno.stdin.readable;
+    },
+    stdinAtOnce,
+    readFile,
+    startTimer: (milliseconds, ring) => {
+      const timer = setTimeout(ring, milliseconds);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+/** Why a file cannot be read, in words, by the name of the error number; of others in those of libc. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EISDIR: "it is a directory",
+  ENOENT: "there is no such file",
+  ENOTDIR: "a part of the path is not a directory",
+};
+
+/** Reads a file, also one that Deno lets only a program with every permission open, such as `/dev/stdin`. */
+async function readFile(path: string): Promise<Uint8Array> {
+  try {
+    return await readToEnd(path, { limit: MAX_PROMPT_BYTES });
+  } catch (error) {
+    if (!(error instanceof LibcError)) throw error;
+    throw new Error(REASONS[error.code] ?? error.description, { cause: error });
+  }
+}
+
+/** What a stdin that is a file or /dev/null still holds, from where others left off reading it. */
+function stdinAtOnce(): Uint8Array | undefined {
+  let kind;
+  try {
+    kind = fdStat(0).kind;
+  } catch {
+    // Closed: reading the stream says what is wrong with it.
+    return undefined;
+  }
+  if (kind === "null device") return new Uint8Array();
+  return kind === "file" ? restOfStdin() : undefined;
+}
+
+/** Reads a stdin that never blocks to its end, or until it is too long for any prompt. */
+function restOfStdin(): Uint8Array {
+  let bytes = new Uint8Array(64 * 1024);
+  let size = 0;
+  for (;;) {
+    const count = Deno.stdin.readSync(bytes.subarray(size));
+    if (count === null || size > MAX_PROMPT_BYTES) return bytes.subarray(0, size);
+    size += count;
+    if (size < bytes.length) continue;
+    const larger = new Uint8Array(2 * bytes.length);
+    larger.set(bytes);
+    bytes = larger;
+  }
+}

@@ -1,0 +1,222 @@
+import {
+  type CassetteSurvey,
+  surveyCassette,
+} from "../../recording/cassette/read/survey_cassette.ts";
+import { furtherOf } from "../../recording/relay/api_folder.ts";
+import { count, print, printLines, reportJson } from "../report/print.ts";
+import type { ForkOrigin } from "../../recording/cassette/cassette_format.ts";
+import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { CliError } from "../../cli_error.ts";
+import { openRecorded } from "../../recording/cassette/read/open_cassette.ts";
+import {
+  compareConversations,
+  type ConversationComparison,
+  conversationSteps,
+  type Parting,
+  type RecordedStep,
+  type StepContent,
+  stepsOnTape,
+} from "../../recording/cassette/compare_conversations.ts";
+import { type RecordedTurns, recordedTurns } from "../../recording/cassette/recorded_turns.ts";
+import { problemText } from "../report/report_error.ts";
+
+/** Prints what is inside a cassette, in lines or as one JSON object. */
+export function printInfo({ dir, json }: { readonly dir: string; readonly json: boolean }): number {
+  const survey = surveyCassette(dir);
+  printLines(`${json ? reportJson(survey) : cassetteInfo(survey, furtherOf(dir))}\n`);
+  return 0;
+}
+
+/** A name and what is to be said of it; of what is missing nothing. */
+type Row = readonly [name: string, value: string | undefined];
+
+/**
+ * What is inside a cassette, in lines for a person.
+ *
+ * @param of which Claude Code of a conversation it is of, if not of the first one
+ */
+export function cassetteInfo(
+  { meta, parts, ...survey }: CassetteSurvey,
+  of?: { readonly first: string; readonly number: number },
+): string {
+  const { size } = meta;
+  const made = [
+    `Claude Code ${meta.claude_code ?? "of an unknown version"}`,
+    ...(meta.claude_print === undefined ? [] : [`claude-print ${meta.claude_print}`]),
+    ...(meta.platform === undefined ? [] : [meta.platform]),
+    ...(size === undefined ? [] : [`${size.cols}x${size.rows} cells`]),
+  ];
+  const { "child.cast": cast, "tape.jsonl": tape, "meta.json": file, api } = parts;
+  const { ended, frames, durationMs, turns, further } = survey;
+  const end = ended !== undefined
+    ? `${ended.how}, exit code ${ended.exitCode}`
+    : cast === undefined
+    ? "how is not known without child.cast"
+    : "the recording stops before its end";
+  const scrubbed = Object.entries(meta.scrubbed ?? {})
+    .map(([name, secrets]) => `${count(secrets, "secret")} in ${name}`);
+  const taken = [...scrubbed, ...(meta.blanked ?? []).map((what) => WORDS_OF[what] ?? what)];
+  const ways = [
+    ...(cast === undefined ? [] : ["as the world"]),
+    ...(tape === undefined ? [] : ["as the program"]),
+    ...(api?.exchanges === 0 || (api ?? of) === undefined ? [] : ["as the API"]),
+  ];
+  // Answers of the API alone are no run.
+  const isRun = (cast ?? tape ?? file) !== undefined;
+  const ofRun = (...rows: readonly Row[]) => isRun ? rows : [];
+  const rows: readonly Row[] = [
+    ...ofRun(
+      [
+        "format",
+        meta.format?.toString() ??
+          (cast === undefined ? "unknown" : "from before there were versions"),
+      ],
+      ["made by", made.join(", ")],
+      ["recorded", `${meta.when ?? "at an unknown time"}, for ${(durationMs / 1000).toFixed(3)} s`],
+      ...forkedFrom(meta.forked_from),
+    ),
+    ["child.cast", cast && `${count(cast.events, "event")}, ${cast.bytes} bytes`],
+    [
+      "tape.jsonl",
+      tape && `${count(tape.frames, "frame")} and ${count(tape.lines, "line")} of the caller, ` +
+        `${tape.bytes} bytes`,
+    ],
+    ["meta.json", file && `${file.bytes} bytes`],
+    ["api", api === undefined ? of && `that of ${of.first}` : exchangesOf(api)],
+    ...ofRun(
+      ["frames", Object.entries(frames).map(([kind, number]) => `${number} ${kind}`).join(", ")],
+      ["ended", `${count(turns, "turn")}, ${end}`],
+      ["taken out", taken.length === 0 ? "unknown" : taken.join(", ")],
+    ),
+    ...(of === undefined ? [] : [["part of", `${of.first}, Claude Code ${of.number}`] as const]),
+    ...(further === undefined
+      ? []
+      : [["goes on in", `${further.join(", ")}, with another Claude Code each`] as const]),
+    ["replays", ways.length === 0 ? "in no way" : ways.join(", ")],
+  ];
+  return rows.map(([name, value]) => nameUnseen(`${name.padEnd(11)} ${value ?? "missing"}`))
+    .join("\n");
+}
+
+function exchangesOf(
+  { exchanges, broken }: NonNullable<CassetteSurvey["parts"]["api"]>,
+): string {
+  const all = count(exchanges, "exchange");
+  return broken === undefined ? all : `${all}, ${broken} of them broken off with the run`;
+}
+
+function forkedFrom(origin: ForkOrigin | undefined): readonly Row[] {
+  if (origin === undefined) return [];
+  const { cassette, when, turn } = origin;
+  const recorded = when === undefined ? "" : `, recorded ${when}`;
+  return [["forked from", `${cassette}${recorded}, behind turn ${turn}`]];
+}
+
+/** What `cassette scrub` takes out besides secrets. */
+const WORDS_OF: Readonly<Record<string, string>> = {
+  traces: "names and paths of the machine",
+};
+
+const BY_TAPE = "Compared by their tapes, on which the prompt of a run of one prompt is not";
+
+/**
+ * Prints where two recorded conversations part, in words or as one JSON object.
+ *
+ * @returns the exit code: 1 if they do
+ */
+export function printDifference(
+  { dir, other, json }: { readonly dir: string; readonly other: string; readonly json: boolean },
+): number {
+  const casts = [castsOf(dir), castsOf(other)];
+  const byTape = casts.includes(undefined);
+  const [one, another] = byTape
+    ? [tapeStepsOf(dir), tapeStepsOf(other)]
+    : casts.map((each = []) => conversationSteps(each));
+  const comparison: ConversationComparison = compareConversations(one ?? [], another ?? []);
+  const text = json
+    ? reportJson({ same: comparison.parting === undefined, ...comparison })
+    : conversationDifference(comparison, [dir, other]);
+  printLines(`${text}\n`);
+  if (byTape) print(Deno.stderr, problemText({ message: BY_TAPE }));
+  return comparison.parting === undefined ? 0 : 1;
+}
+
+/** What each Claude Code of a conversation had part in; undefined where that cannot be told of all of them. */
+function castsOf(folder: string): readonly RecordedTurns[] | undefined {
+  const { children } = openRecorded(folder);
+  const casts = children.flatMap((child) => "cast" in child ? [recordedTurns(child.cast)] : []);
+  return casts.length === children.length ? casts : undefined;
+}
+
+/** What tapes tell of a conversation, which is the same of two of which one has no cast. */
+function tapeStepsOf(folder: string): readonly RecordedStep[] {
+  const { children } = openRecorded(folder, { byTape: true });
+  const tapes = children.flatMap((child) => "tape" in child ? [child.tape] : []);
+  if (tapes.length === children.length) return stepsOnTape(tapes.flat());
+  throw new CliError(`Cannot compare ${folder}: some of its recordings have no tape.jsonl`, {
+    suggestion: "Restore the file from a copy, or the child.cast of the other one",
+  });
+}
+
+/** Most characters of a step that are told. */
+const MOST = 200;
+
+/** What is told of either conversation. */
+type Sides = readonly [one: string, other: string];
+
+/**
+ * Where two conversations part, in words.
+ *
+ * @param names what they are called
+ */
+export function conversationDifference(
+  { common, turns, models, parting }: ConversationComparison,
+  names: Sides,
+): string {
+  const shared = `${count(common.turns, "turn")} and ${count(common.steps, "step")}`;
+  const both = (sides: Sides) => sides.map((side, index) => `  ${names[index]}: ${side}`);
+  const spoken = models.map((each) => each.join(", ") || "none") as [string, string];
+  const lines = parting === undefined ? [`Both conversations are the same, for ${shared}`] : [
+    `The conversations are the same for ${shared}, and part in turn ${parting.turn}${
+      placeOf(parting)
+    }:`,
+    ...both(sidesOf(parting)),
+    `Turns in all: ${turns.join(" and ")}`,
+  ];
+  const spokenBy = ["Their models, which do not count:", ...both(spoken)];
+  return [...lines, ...(spoken[0] === spoken[1] ? [] : spokenBy)]
+    .map((line) => nameUnseen(line)).join("\n");
+}
+
+/** At what, where both have a step of the same kind. */
+function placeOf({ one, other, difference }: Parting): string {
+  if (one === undefined || one.kind !== other?.kind) return "";
+  const { pointer = "" } = difference ?? {};
+  return `, at ${NAMES[one.kind]}${pointer === "" ? "" : ` (${pointer})`}`;
+}
+
+const NAMES: Readonly<Record<StepContent["kind"], string>> = {
+  prompt: "a prompt",
+  thinking: "what is thought",
+  answer: "an answer",
+  call: "a call of a tool",
+  result: "the result of a tool",
+  interrupt: "an interrupt",
+  compaction: "a compaction",
+  block: "a block of an answer",
+};
+
+/** What either has there: what differs of steps of one kind, else the steps. */
+function sidesOf({ one, other, difference }: Parting): Sides {
+  return one !== undefined && one.kind === other?.kind && difference !== undefined
+    ? [difference.one ?? "nothing", difference.other ?? "nothing"]
+    : [told(one), told(other)];
+}
+
+function told(step: StepContent | undefined): string {
+  if (step === undefined) return "is over";
+  const { kind, ...rest } = step;
+  const text = JSON.stringify(rest);
+  const shown = text === "{}" ? "" : `, ${text.slice(0, MOST)}${text.length > MOST ? "…" : ""}`;
+  return `${NAMES[kind]}${shown}`;
+}

@@ -1,0 +1,122 @@
+import { findCassettes, type FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
+import { CliError } from "../../cli_error.ts";
+import type { CassetteOptions } from "../arguments/parsed_arguments.ts";
+import { scrubCassette, type ScrubReport } from "../../recording/lint/scrub_cassette.ts";
+import { scrubInto } from "../../recording/lint/scrub_into.ts";
+import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { ownTraces } from "../../recording/redaction/own_traces.ts";
+import { createRedactor } from "../../recording/redaction/redact.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
+import { print, printLines } from "../report/print.ts";
+import { problemText } from "../report/report_error.ts";
+import { lintCassette, type Way } from "../../recording/lint/lint_cassette.ts";
+
+/**
+ * The cassettes and tapes at paths.
+ *
+ * @param options.to what is to be done with them
+ * @throws {CliError} when there is none, or it cannot be told what is one
+ */
+function cassettesAt(
+  { paths, inputName }: {
+    readonly paths: readonly string[];
+    readonly inputName?: string | undefined;
+  },
+  { to, ...error }: { readonly to: string; readonly exitCode?: number },
+): readonly FoundCassette[] {
+  const found = findCassettes(paths, inputName === undefined ? {} : { inputName });
+  if (found.length > 0) return found;
+  const what = inputName === undefined
+    ? { lack: "", hint: "" }
+    : { lack: `, nor a folder with ${inputName}`, hint: ", or by --input-name the tape in each" };
+  throw new CliError(
+    `Cannot ${to} ${paths.join(", ")}: there is no cassette, and no tape${what.lack}`,
+    { suggestion: `Name a cassette, a tape (*.jsonl), or a folder of them${what.hint}`, ...error },
+  );
+}
+
+/**
+ * Takes out of cassettes and tapes what tells of the machine that they were recorded on and of who sat at it.
+ *
+ * @throws {CliError} when there is none, or one cannot be read or written
+ */
+export function scrubCassettes(
+  { paths, inputName, prompts, answers, names, out }: Extract<
+    CassetteOptions,
+    { readonly action: "scrub" }
+  >,
+): number {
+  const found = cassettesAt({ paths, inputName }, { to: "scrub" });
+  const env = callerEnvironment();
+  const options = {
+    said: { prompts, answers },
+    redactor: createRedactor({ env }),
+    known: { ...ownTraces({ env }), words: names },
+  };
+  const tell = (name: string, report: ScrubReport) =>
+    printLines(`${nameUnseen(`${name}: ${inWords(report)}`)}\n`);
+  if (out === undefined) {
+    for (const one of found) tell(one.name, scrubCassette(one, options));
+    return 0;
+  }
+  const named = inputName === undefined ? {} : { inputName };
+  const { reports, leftOut } = scrubInto(out, { ...options, paths, ...named });
+  for (const [name, report] of reports) tell(name, report);
+  if (leftOut.length > 0) print(Deno.stderr, problemText({ message: notCopied(leftOut) }));
+  return 0;
+}
+
+/** Of so many files each is named. */
+const MOST_NAMED = 5;
+
+function notCopied(files: readonly string[]): string {
+  const more = files.length - MOST_NAMED;
+  const names = files.slice(0, MOST_NAMED).map((name) => nameUnseen(name)).join(", ");
+  return `Not copied, because they are no parts of cassettes: ${names}${
+    more > 0 ? ` and ${more} more` : ""
+  }`;
+}
+
+function inWords(report: ScrubReport): string {
+  const changed = Object.entries(report).filter(([, count]) => count > 0).map(([name, count]) => {
+    const noun = name === "api" ? "exchange" : "line";
+    return `${count} ${noun}${count === 1 ? "" : "s"} of ${name}`;
+  });
+  return changed.length === 0 ? "nothing to take out" : `changed ${changed.join(", ")}`;
+}
+
+const WAYS: Readonly<Record<Way, string>> = {
+  world: "as the world",
+  program: "as the program",
+  api: "as the API",
+};
+
+/**
+ * Says of cassettes and tapes in which ways they replay, and what is wrong with them.
+ *
+ * @returns the exit code: 1 where something is
+ * @throws {CliError} when there is none
+ */
+export function lintCassettes(
+  { paths, inputName }: Extract<CassetteOptions, { readonly action: "lint" }>,
+): number {
+  const found = cassettesAt({ paths, inputName }, { to: "check", exitCode: 1 });
+  const env = callerEnvironment();
+  const options = { redactor: createRedactor({ env }), known: ownTraces({ env }) };
+  let wrong = 0;
+  for (const one of found) {
+    const { replays, problems } = lintCassette(one, options);
+    if (problems.length > 0) wrong++;
+    const ways = replays.map((way) => WAYS[way]);
+    const head = ways.length === 0
+      ? `${one.name} does not replay`
+      : `${one.name} replays ${ways.join(", ")}`;
+    const lines = [
+      `${problems.length === 0 ? "ok   " : "wrong"} ${head}`,
+      ...problems.map((problem) => `      ${problem}`),
+    ];
+    printLines(lines.map((line) => `${nameUnseen(line)}\n`).join(""));
+  }
+  if (found.length > 1) printLines(`${found.length} checked, ${wrong} wrong\n`);
+  return wrong === 0 ? 0 : 1;
+}

@@ -1,0 +1,143 @@
+import deno from "../../../deno.json" with { type: "json" };
+import { libcInventory } from "../../../ffi/libc.ts";
+import { SIGNALS } from "../../../ffi/processes/signals.ts";
+import type { DoctorOptions } from "../arguments/parsed_arguments.ts";
+import { delivered, Outlets } from "../report/outlets.ts";
+import { reportJson } from "../report/print.ts";
+import {
+  apiCheck,
+  claudeCheck,
+  loginVerdict,
+  readUserSetup,
+} from "../../run/doctor/claude_checks.ts";
+import {
+  type Check,
+  type CheckName,
+  failedCheck,
+  renderCheck,
+  reportStyle,
+  skippedCheck,
+} from "../../run/doctor/check_report.ts";
+import {
+  fifoCheck,
+  leftoversCheck,
+  libcCheck,
+  platformCheck,
+  ptyCheck,
+} from "../../run/doctor/system_checks.ts";
+import { StopSignals } from "../../driver/stop_signals.ts";
+import { createRedactor } from "../../recording/redaction/redact.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
+import { sweep } from "../../sandbox/folder/sweep.ts";
+import { places, placesFor } from "../../sandbox/places/places.ts";
+import { requireSystem } from "../../sandbox/processes/require_system.ts";
+import { locateUserConfig } from "../../sandbox/user_config.ts";
+
+/**
+ * Looks whether runs will work here: a line for each thing that they need, with what to do if it is not well.
+ *
+ * @returns the exit code: 0 only if all is well
+ */
+export async function doctor(options: DoctorOptions): Promise<number> {
+  using outlets = new Outlets();
+  using signals = new StopSignals();
+  const stop = new AbortController();
+  signals.onArrival = () => stop.abort();
+  const env = callerEnvironment();
+  const redactor = createRedactor({ env });
+  const style = reportStyle({
+    env,
+    columns: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
+  });
+  const checks: Check[] = [];
+  for (const pending of examine(options, { env, stop: stop.signal })) {
+    const check = await pending;
+    checks.push(check);
+    if (!options.json) outlets.print(redactor.text(renderCheck(check, style)));
+  }
+  const [signal] = signals.take();
+  const ok = signal === undefined && checks.every((check) => check.ok);
+  if (options.json) {
+    const report = reportJson({ ok, version: deno.version, checks });
+    outlets.print(`${redactor.text(report)}\n`);
+  }
+  const exitCode = signal !== undefined ? 128 + SIGNALS[signal] : ok ? 0 : 2;
+  return await delivered(exitCode, { outlets, until: Infinity, signals });
+}
+
+/**
+ * Begins every check, and gives them in their order. Those that do not need each other are made at once, each with
+ * a limit of its own; the run comes when all others are done.
+ */
+function examine(options: DoctorOptions, { env, stop }: {
+  readonly env: Readonly<Record<string, string>>;
+  /** Aborted when the program is asked to stop. */
+  readonly stop: AbortSignal;
+}): readonly Promise<Check>[] {
+  const check = async (name: CheckName, look: () => Check | Promise<Check>): Promise<Check> => {
+    try {
+      return stop.aborted ? skippedCheck(name, "interrupted") : await look();
+    } catch (error) {
+      return failedCheck(name, error);
+    }
+  };
+  /** Makes a check only if those that it builds on are well. */
+  const after = (
+    needed: readonly Promise<Check>[],
+    name: CheckName,
+    look: () => Check | Promise<Check>,
+  ) =>
+    check(name, async () => {
+      const missing = (await Promise.all(needed)).filter(({ ok }) => !ok);
+      if (missing.length === 0) return await check(name, look);
+      return skippedCheck(name, `needs ${missing.map((each) => each.name).join(", ")}`);
+    });
+
+  // Where they cannot be had, it is the checks that need them which say so.
+  const here = () => ({ env, cwd: currentFolder() });
+  const inventory = libcInventory();
+  const platform = check("platform", () => {
+    const found = platformCheck(inventory.platform);
+    if (found.ok) requireSystem();
+    return found;
+  });
+  const libc = check("libc", () => libcCheck(inventory));
+  const pty = after([platform, libc], "pty", ptyCheck);
+  const fifo = after([platform, libc], "fifo", () => {
+    const folders = [here().cwd];
+    return fifoCheck(placesFor(places(env), { folders, writable: folders })[0]);
+  });
+  const claude = after(
+    [platform],
+    "claude",
+    () => claudeCheck({ named: options.claudeBinary, ...here() }),
+  );
+  const login = after(
+    [platform],
+    "login",
+    async () => loginVerdict(await readUserSetup(here()), Date.now()),
+  );
+  const api = options.offline
+    ? check("api", () => skippedCheck("api", "--offline"))
+    : after([platform], "api", async () => {
+      const { baseUrl, login } = await readUserSetup(here());
+      return login?.kind === "variable" && login.name.startsWith("CLAUDE_CODE_USE_")
+        ? skippedCheck("api", `${login.name} is set: another provider answers`)
+        : await apiCheck({ baseUrl, stop });
+    });
+  const leftovers = after([platform, libc], "leftovers", () => {
+    const all = places(env);
+    const { dir } = locateUserConfig(env);
+    const swept = sweep({ places: all, userConfigDir: dir, dryRun: true });
+    return leftoversCheck({ swept, places: all });
+  });
+  const run = options.run
+    ? after([platform, libc, pty, fifo, claude, login], "run", async () => {
+      await Promise.all([api, leftovers]);
+      const { runCheck } = await import("../../run/doctor/run_check.ts");
+      return await runCheck({ claudeBinary: options.claudeBinary, ...here() });
+    })
+    : check("run", () => skippedCheck("run", "--run sends one real prompt"));
+  return [platform, libc, pty, fifo, claude, login, api, leftovers, run];
+}

@@ -1,0 +1,89 @@
+import deno from "../../../deno.json" with { type: "json" };
+import { exec } from "../../../ffi/processes/exec.ts";
+import { askVersion } from "../../claude/program/ask_version.ts";
+import { findClaude } from "../../claude/program/find_claude.ts";
+import { subcommandsOf } from "../../claude/versions/profiles.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
+import { CliError, type UnsupportedError } from "../../cli_error.ts";
+import { restoreCredentials } from "../../sandbox/child/passed_credentials.ts";
+import { print } from "../report/print.ts";
+
+/**
+ * Becomes the real claude if its first argument is a subcommand of the installed version, such as `mcp`. Returns if it
+ * is a prompt. Nothing has been read from stdin by then.
+ *
+ * @param options.named the claude executable, if the caller names one
+ * @throws {CliError} when there is no claude to start
+ */
+export async function execSubcommand(
+  args: readonly string[],
+  { named }: { readonly named: string | undefined },
+): Promise<void> {
+  if (!isSubcommand(args, undefined)) return;
+  const env = callerEnvironment();
+  const binary = findClaude({ named, env, cwd: currentFolder() });
+  if (isSubcommand(args, await askVersion(binary, env))) exec(binary, args);
+}
+
+/**
+ * Whether a version of Claude Code takes the first argument for a subcommand. With `-p` or `--print` anywhere before
+ * `--` it does not.
+ *
+ * @param version any version if undefined
+ */
+export function isSubcommand(args: readonly string[], version: string | undefined): boolean {
+  const end = args.indexOf("--");
+  const flags = end === -1 ? args : args.slice(0, end);
+  if (flags.includes("-p") || flags.includes("--print")) return false;
+  return subcommandsOf(version).includes(args[0] ?? "");
+}
+
+/**
+ * Becomes the real claude, for a command line that the shim sent here and that asks for what only `claude -p` does; warns
+ * of it on stderr. The real claude finds on stdin what has been read of it by then; nothing else has happened.
+ *
+ * @param argv `--shim-for`, the real claude, and what it was called with
+ * @throws LibcError when it cannot be started
+ */
+export function becomeClaude(argv: readonly string[], { message, stdin }: UnsupportedError): never {
+  const [, claude = "", ...args] = argv;
+  restoreCredentials();
+  print(Deno.stderr, `claude-print: Warning: ${message}; handed on to ${claude}\n`);
+  if (stdin === undefined) exec(claude, args);
+  const path = Deno.makeTempFileSync({ prefix: "claude-print-" });
+  Deno.writeTextFileSync(path, stdin);
+  exec(claude, args, { stdin: path });
+}
+
+/**
+ * What `--version` prints: Claude Code's own line first, because callers take the first `N.N.N` for its version, and
+ * then the one of this program. With `short` it is what `-v` prints: Claude Code's line alone, which the Agent SDKs read.
+ *
+ * @throws {CliError} with `short`, when there is no Claude Code
+ */
+export async function versionText(options: {
+  readonly short: boolean;
+  readonly claudeBinary?: string;
+}): Promise<string> {
+  const own = `claude-print ${deno.version}\n`;
+  try {
+    const claude = await claudeLine(options);
+    return options.short ? claude : `${claude}${own}`;
+  } catch (error) {
+    if (options.short) throw error;
+    return own;
+  }
+}
+
+async function claudeLine(
+  { claudeBinary }: { readonly claudeBinary?: string },
+): Promise<string> {
+  const env = Deno.env.toObject();
+  const binary = findClaude({ named: claudeBinary, env, cwd: Deno.cwd() });
+  const version = await askVersion(binary, env);
+  if (version !== undefined) return `${version} (Claude Code)\n`;
+  throw new CliError(`Cannot use "${binary}": it is not Claude Code`, {
+    suggestion: "Name Claude Code's executable with --claude-binary",
+  });
+}

@@ -1,0 +1,122 @@
+import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
+import { CliError } from "../../cli_error.ts";
+import type { RelayCommandOptions } from "../arguments/parsed_arguments.ts";
+import { ownTraces } from "../../recording/redaction/own_traces.ts";
+import { createRedactor } from "../../recording/redaction/redact.ts";
+import { openApiCassette } from "../../recording/relay/api_cassette.ts";
+import { apiFolder } from "../../recording/relay/api_folder.ts";
+import { parseFaults } from "../../recording/relay/faults.ts";
+import { isLoopback, type Relay, startRelay } from "../../recording/relay/relay.ts";
+import { createSlices } from "../../recording/relay/sliced_work.ts";
+import { recordingAnswer } from "../../run/api_relay.ts";
+import { FIRST_PARTY } from "../../run/plan/api_variables.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
+import { Outlets } from "../report/outlets.ts";
+import { listeningError } from "../report/report_error.ts";
+import { print } from "../report/print.ts";
+
+/**
+ * Answers requests to the Messages API until it is told to stop: the first line of stdout is its base URL.
+ *
+ * @returns the exit code: 1 when something was asked that is not recorded, could not be written, or was not answered
+ * @throws {CliError} when it cannot listen, an exchange cannot be read, or nobody may be asked
+ */
+export async function relay(options: RelayCommandOptions): Promise<number> {
+  const env = callerEnvironment();
+  using undo = new DisposableStack();
+  const isRecording = options.onMiss === "record" && !options.offline;
+  const { tell } = undo.use(tellUnhindered());
+  const record = isRecording
+    ? undo.use(recordingAnswer({
+      upstream: new URL(options.upstream ?? FIRST_PARTY),
+      env,
+      allowUpstream: options.allowUpstream,
+      tell,
+    }))
+    : undefined;
+  const { text: redact, openFrom } = createRedactor({ env });
+  const slices = createSlices();
+  const api = openApiCassette({
+    folder: apiFolder(options.cache),
+    match: options.match,
+    ignored: options.ignored,
+    ...(record === undefined ? {} : { record: record.answer }),
+    speed: options.speed,
+    hasBodies: true,
+    faults: options.faults === undefined ? new Map() : parseFaults(options.faults),
+    redact,
+    openFrom,
+    slices,
+    known: ownTraces({ env }),
+    tell,
+  });
+  const stopped = Promise.withResolvers<void>();
+  const hurried = Promise.withResolvers<void>();
+  let signals = 0;
+  undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => {
+    (signals++ === 0 ? stopped : hurried).resolve();
+  }));
+  const server = undo.use(listen(options, { answer: api.answer }));
+  if (!options.hasSecret) tell(NO_SECRET);
+  print(Deno.stdout, `${server.url}\n`);
+  await stopped.promise;
+  // What is still to be written is, unless another signal says that it has not to be.
+  server[Symbol.dispose]();
+  await Promise.race([api.settled(), hurried.promise]);
+  const stats = api.stats();
+  // From now on a signal ends the program, also while nobody reads what it says.
+  undo.dispose();
+  if (options.stats) print(Deno.stdout, `${JSON.stringify(stats)}\n`);
+  return stats.misses + stats.unwritten + stats.unanswered === 0 ? 0 : 1;
+}
+
+const NO_SECRET = "warning: with --no-secret every user of this machine can read what is recorded";
+
+/** A stderr that nobody reads is told nothing more once it owes so many bytes. */
+const MOST_UNTOLD = 1024 * 1024;
+/** How long one that takes nothing now is left alone, in milliseconds. */
+const RETRY_MS = 20;
+
+/** Creates what tells lines on stderr, and keeps nobody waiting for an answer where that is not read. */
+function tellUnhindered(): Disposable & { readonly tell: (line: string) => void } {
+  const outlets = new Outlets();
+  const { stderr } = outlets;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const goOn = () => {
+    stderr?.flush();
+    timer = stderr !== undefined && stderr.pending > 0 ? setTimeout(goOn, RETRY_MS) : undefined;
+  };
+  return {
+    tell: (line) => {
+      if (stderr !== undefined && stderr.pending > MOST_UNTOLD) return;
+      outlets.tell(`claude-print: ${line}\n`);
+      if (timer === undefined) goOn();
+    },
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      stderr?.flush();
+      outlets[Symbol.dispose]();
+    },
+  };
+}
+
+/** @throws {CliError} when the address cannot be had, or other machines would need no secret */
+function listen(
+  { hostname, port, hasSecret }: RelayCommandOptions,
+  { answer }: Pick<Parameters<typeof startRelay>[0], "answer">,
+): Relay {
+  if (!hasSecret && !isLoopback(hostname)) {
+    throw new CliError(`Cannot listen on ${hostname} with --no-secret: other machines reach it`, {
+      suggestion: "Leave one of --bind and --no-secret out",
+    });
+  }
+  try {
+    return startRelay({ answer, hostname, port, hasSecret });
+  } catch (cause) {
+    throw listeningError(cause, {
+      hostname,
+      port,
+      suggestion: "Leave --port out for a free one, and give --bind an address of this machine",
+    });
+  }
+}

@@ -1,0 +1,263 @@
+import { durationInWords } from "../../run/doctor/check_report.ts";
+import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
+import {
+  goneError,
+  ServerClient,
+  serverEvents,
+  type ToldConversation,
+  toldConversation,
+  toldConversations,
+} from "../../server/server_client.ts";
+import { print, reportJson, visibleJson } from "../report/print.ts";
+import { CliError } from "../../cli_error.ts";
+import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
+
+/** Characters of an id that are shown. */
+const SHORT_ID = 8;
+
+const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
+
+/**
+ * Lists the conversations that this user's server holds: a table, or what the server says of them as JSON.
+ *
+ * @returns the exit code
+ * @throws {CliError} when there is no server, or it cannot be asked
+ */
+export async function ps({ json }: { readonly json: boolean }): Promise<number> {
+  const server = new ServerClient(callerEnvironment());
+  const conversations = await toldConversations(server);
+  if (json) print(Deno.stdout, `${reportJson({ conversations })}\n`);
+  else if (conversations.length === 0) print(Deno.stdout, "There are no conversations\n");
+  else print(Deno.stdout, `${table(conversations, Date.now())}\n`);
+  return 0;
+}
+
+function table(conversations: readonly ToldConversation[], now: number): string {
+  const length = shortest(conversations.map(({ id }) => id));
+  const rows = [HEADINGS, ...conversations.map((each) => cells(each, { length, now }))];
+  const widths = HEADINGS.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
+  return rows.map((row) => row.map((text, at) => text.padEnd(widths[at] ?? 0)).join("  ").trimEnd())
+    .join("\n");
+}
+
+function cells(
+  { id, state, since, waiting, turns, total_cost_usd: cost, cwd }: ToldConversation,
+  { length, now }: { readonly length: number; readonly now: number },
+): readonly string[] {
+  return [
+    id.slice(0, length),
+    waiting === undefined ? state : `${state}: ${waiting.for}`,
+    durationInWords(Math.max(0, now - Date.parse(since))),
+    `${turns}`,
+    `$${cost.toFixed(4)}`,
+    cwd ?? "",
+  ].map((text) => nameUnseen(text));
+}
+
+/** How many characters of each id tell it from all others. */
+function shortest(ids: readonly string[]): number {
+  for (let length = SHORT_ID;; length++) {
+    const cut = new Set(ids.map((id) => id.slice(0, length)));
+    if (cut.size === new Set(ids).size) return length;
+  }
+}
+
+const NOBODY_READS = 141;
+
+/**
+ * Prints the frames of a conversation: those that there are, or with `follows` those to come, too.
+ *
+ * @returns the exit code
+ * @throws {CliError} when there is no such conversation, the server cannot be asked, or has lost frames
+ */
+export async function logs(
+  { id: beginning, follows }: { readonly id: string; readonly follows: boolean },
+): Promise<number> {
+  const server = new ServerClient(callerEnvironment());
+  const { id, last_event_id: last } = await toldConversation(server, beginning);
+  if (last === 0 && !follows) return 0;
+  const gone = new AbortController();
+  const { body } = await server.ask(`/v1/conversations/${encodeURIComponent(id)}/events`, {
+    signal: gone.signal,
+  });
+  try {
+    if (body === null) throw new TypeError("There is no body");
+    for await (const event of serverEvents(body)) {
+      if (event.event === "end") return 0;
+      if (event.event === "problem") throw lostError(event.data);
+      if (!print(Deno.stdout, `${visibleJson(event.data)}\n`)) return NOBODY_READS;
+      if (!follows && Number(event.id) >= last) return 0;
+    }
+  } catch (error) {
+    throw error instanceof CliError ? error : goneError(error);
+  } finally {
+    gone.abort();
+  }
+  throw goneError(undefined);
+}
+
+function lostError(data: string): CliError {
+  const [, detail = "the server has lost them"] = /"detail":"((?:[^"\\]|\\.)*)"/u.exec(data) ?? [];
+  return new CliError(`Cannot print all frames: ${detail}`, {
+    suggestion: "Make room on the disk of the server's TMPDIR",
+  });
+}
+
+/** How often the screen is looked at, in milliseconds. */
+const LOOK_MS = 150;
+
+/** How long the server may take to say that it has the conversation back, in milliseconds. */
+const HAND_BACK_MS = 2000;
+
+/** The other screen, in which long lines are cut. */
+const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+const LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+const CTRL_C = 0x03;
+const CTRL_RIGHT_BRACKET = 0x1d;
+const Q = "q".charCodeAt(0);
+
+/** What leaves the screen: while one only watches, and while one types. */
+const LEAVES_WATCHING = [CTRL_C, CTRL_RIGHT_BRACKET, Q];
+const LEAVES_TYPING = [CTRL_RIGHT_BRACKET];
+
+/**
+ * Shows the screen of a conversation until it is left or the conversation has ended, and with `takesOver` types in it what
+ * the user types. Without a terminal the screen is printed once.
+ *
+ * @returns the exit code
+ * @throws {CliError} when there is no such conversation, it cannot be taken over, or the server cannot be asked
+ */
+export async function attach(
+  { id: beginning, takesOver }: { readonly id: string; readonly takesOver: boolean },
+): Promise<number> {
+  const server = new ServerClient(callerEnvironment());
+  const { id } = await toldConversation(server, beginning);
+  const path = `/v1/conversations/${encodeURIComponent(id)}`;
+  const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
+  if (!isTerminal) {
+    if (takesOver) {
+      throw new CliError("Cannot take over the conversation: stdin and stdout are no terminal", {
+        suggestion: "Run it in a terminal, or leave --take-over out",
+      });
+    }
+    print(Deno.stdout, `${rowsOf(await screenOf(server, path)).join("\n")}\n`);
+    return 0;
+  }
+  const over = new AbortController();
+  const stopped = Promise.withResolvers<void>();
+  using _signals = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stopped.resolve());
+  const typed = typing(takesOver ? LEAVES_TYPING : LEAVES_WATCHING, over);
+  Deno.stdin.setRaw(true);
+  print(Deno.stdout, ENTER);
+  let isGone = false;
+  try {
+    await Promise.race([
+      watch(server, { id, path, takesOver, over: over.signal }).then(() => isGone = true),
+      takesOver ? take(server, { path, keys: typed.keys, over: over.signal }) : typed.left,
+      // A server that no longer answers holds nobody.
+      typed.left.then(() => delay(HAND_BACK_MS)),
+      stopped.promise,
+    ]);
+  } finally {
+    over.abort();
+    print(Deno.stdout, LEAVE);
+    Deno.stdin.setRaw(false);
+  }
+  if (isGone) print(Deno.stdout, "The conversation is over\n");
+  return 0;
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+/** Draws the screen again and again, until the conversation is no longer there. */
+async function watch(
+  server: ServerClient,
+  { id, path, takesOver, over }: {
+    readonly id: string;
+    readonly path: string;
+    readonly takesOver: boolean;
+    readonly over: AbortSignal;
+  },
+): Promise<void> {
+  let drawn = "";
+  while (!over.aborted) {
+    let screen: string;
+    try {
+      screen = await screenOf(server, path);
+    } catch (error) {
+      if ((await toldConversations(server)).some((each) => each.id === id)) throw error;
+      return;
+    }
+    const text = draw(rowsOf(screen), takesOver);
+    if (text !== drawn) print(Deno.stdout, text);
+    drawn = text;
+    await delay(LOOK_MS);
+  }
+}
+
+/** Holds the conversation, and types in it, as long as the request lasts. */
+async function take(
+  server: ServerClient,
+  { path, keys, over }: {
+    readonly path: string;
+    readonly keys: ReadableStream<Uint8Array<ArrayBuffer>>;
+    readonly over: AbortSignal;
+  },
+): Promise<void> {
+  await server.ask(`${path}/keys`, { body: keys, signal: over });
+}
+
+/** What the user types, up to the key that leaves. */
+function typing(leaving: readonly number[], over: AbortController): {
+  readonly keys: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly left: Promise<void>;
+} {
+  const { promise: left, resolve } = Promise.withResolvers<void>();
+  const { readable: keys, writable } = new TransformStream<
+    Uint8Array<ArrayBuffer>,
+    Uint8Array<ArrayBuffer>
+  >(undefined, { highWaterMark: 1024 }, { highWaterMark: 1024 });
+  const writer = writable.getWriter();
+  writer.closed.catch(() => {});
+  const read = async () => {
+    const buffer = new Uint8Array(4096);
+    for (;;) {
+      const count = await Deno.stdin.read(buffer);
+      const bytes = buffer.slice(0, count ?? 0);
+      const at = bytes.findIndex((byte) => leaving.includes(byte));
+      if (over.signal.aborted) return;
+      const kept = at === -1 ? bytes : bytes.slice(0, at);
+      if (kept.length > 0) writer.write(kept).catch(() => {});
+      if (count === null || at !== -1) break;
+    }
+    writer.close().catch(() => {});
+    resolve();
+  };
+  read().catch(() => resolve());
+  return { keys, left };
+}
+
+async function screenOf(server: ServerClient, path: string): Promise<string> {
+  return await (await server.ask(`${path}/screen`)).text();
+}
+
+/** The rows of a screen, in which nothing can drive a terminal; Claude Code's prompt has a no-break space. */
+function rowsOf(text: string): readonly string[] {
+  const plain = text.replaceAll("\u{a0}", " ");
+  return plain.trimEnd().split("\n").map((row) => nameUnseen(row.trimEnd()));
+}
+
+/** The last rows, as many as there is room for, and how to leave. */
+function draw(rows: readonly string[], takesOver: boolean): string {
+  const { rows: height } = Deno.consoleSize();
+  const hint = takesOver ? "You have taken over: Ctrl-] hands back" : "Watching: q leaves";
+  const shown = rows.slice(-Math.max(1, height - 1));
+  const empty = Array(Math.max(0, height - 1 - shown.length)).fill("");
+  return `\x1b[H${
+    [...shown, ...empty, `\x1b[7m ${hint} \x1b[0m`].map((row) => `\x1b[K${row}`).join("\r\n")
+  }`;
+}

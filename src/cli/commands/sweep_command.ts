@@ -1,0 +1,38 @@
+import type { SweepRequest } from "../arguments/parsed_arguments.ts";
+import { count, print, reportJson } from "../report/print.ts";
+import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
+import { sweep, type SweepVerdict, type SweptFolder } from "../../sandbox/folder/sweep.ts";
+import { places } from "../../sandbox/places/places.ts";
+import { requireProc } from "../../sandbox/processes/require_system.ts";
+import { locateUserConfig } from "../../sandbox/user_config.ts";
+
+/**
+ * Removes what earlier runs left in temp folders, and says what became of each folder: one line each and a
+ * summary, or one JSON array.
+ *
+ * @returns the exit code: 2 if something could not be removed
+ * @throws {CliError} when no config dir of the user's is known, or `/proc` is not there
+ */
+export function sweepCommand({ dryRun, json }: SweepRequest): number {
+  const env = callerEnvironment();
+  requireProc();
+  const all = places(env);
+  const swept = sweep({ places: all, userConfigDir: locateUserConfig(env).dir, dryRun });
+  print(Deno.stdout, `${json ? reportJson(swept) : report(swept, all)}\n`);
+  return swept.some(({ verdict }) => verdict === "kept") ? 2 : 0;
+}
+
+function report(swept: readonly SweptFolder[], all: readonly string[]): string {
+  if (swept.length === 0) return nameUnseen(`No run has left anything in ${all.join(", ")}`);
+  const lines = swept.map(({ path, verdict, reason, rescued }) => {
+    const more = rescued === 0 ? "" : `, ${count(rescued, "file")} of its transcript rescued`;
+    return nameUnseen(`${verdict.padEnd(9)}  ${path}: ${reason}${more}`);
+  });
+  const verdicts: readonly SweepVerdict[] = ["removed", "abandoned", "kept", "live", "foreign"];
+  const counts = verdicts.flatMap((verdict) => {
+    const { length } = swept.filter((folder) => folder.verdict === verdict);
+    return length === 0 ? [] : [`${length} ${verdict}`];
+  });
+  return [...lines, `${count(swept.length, "folder")}: ${counts.join(", ")}`].join("\n");
+}

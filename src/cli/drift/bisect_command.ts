@@ -1,0 +1,364 @@
+import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
+import { SIGNALS } from "../../../ffi/processes/signals.ts";
+import { findCassettes } from "../../recording/cassette/read/find_cassettes.ts";
+import {
+  type FetchedRelease,
+  fetchRelease,
+  listReleases,
+  UnusableReleaseError,
+} from "../../claude/program/releases.ts";
+import { compareVersions, OLDEST_VERSION } from "../../claude/versions/compare_versions.ts";
+import type { BisectOptions } from "../arguments/parsed_arguments.ts";
+import { CliError } from "../../cli_error.ts";
+import { currentFolder } from "../../run/facts/this_process.ts";
+import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
+import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
+import { print, printLines, reportJson, visible } from "../report/print.ts";
+import {
+  type Difference,
+  examineByCassettes,
+  examineByCommand,
+  type Examiner,
+  SkippedError,
+} from "./examine_versions.ts";
+import { createRedactor } from "../../recording/redaction/redact.ts";
+import { Outlet } from "../../../ffi/descriptors/outlet.ts";
+import { windowSize } from "../../../ffi/terminal/pty.ts";
+import { isInForeground, RedrawnLine, renderStep } from "../watch/live_line.ts";
+
+/**
+ * Finds the first version of Claude Code that does something differently from a good one, and prints it.
+ *
+ * @returns the exit code: 0 if it was found, 1 if the good and the bad version do the same, 128 + n for a signal
+ * @throws {CliError} when the versions cannot be fetched or examined
+ */
+export async function bisect(options: BisectOptions): Promise<number> {
+  const env = callerEnvironment();
+  const stop = new AbortController();
+  let exitCode = 0;
+  let report: BisectReport;
+  {
+    using _listener = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
+      exitCode ||= 128 + SIGNALS[signal];
+      stop.abort();
+    });
+    try {
+      report = await search(options, { env, signal: stop.signal });
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+      return exitCode;
+    }
+  }
+  printBisectReport(report, { json: options.json, env });
+  return report.found ? 0 : 1;
+}
+
+async function search(
+  options: BisectOptions,
+  { env, signal }: { readonly env: Environment; readonly signal: AbortSignal },
+): Promise<BisectReport> {
+  const { run, keep, allowedTools: allowed } = options;
+  const cassettes = run === undefined ? findCassettes(options.paths) : [];
+  if (run === undefined) requireSupported(options.good);
+  using folder = borrowFolder(env);
+  using steps = showSteps(env);
+  // What a command prints goes where the line would be.
+  const begin = run === undefined
+    ? steps.begin
+    : (step: string) => void print(Deno.stderr, `claude-print: ${step}\n`);
+  begin("asking npm for the versions");
+  const versions = versionsBetween(await listReleases({ env, signal }), options);
+  const examiner = run === undefined
+    ? examineByCassettes(cassettes, { folder: folder.path, allowed, env, signal })
+    : examineByCommand(run, { env, cwd: currentFolder(), signal });
+  const candidates = new Candidates(examiner, {
+    begin,
+    fetch: (version, stop = signal) => fetchRelease(version, { env, keep, signal: stop }),
+  });
+  const [good = "", bad = ""] = [versions[0], versions.at(-1)];
+  const verdict = await examineEnds(candidates, { good, bad, signal });
+  const { tested } = candidates;
+  const common = { good, bad, versions: versions.length, cassettes: examiner.skipped, tested };
+  if (verdict === "good") return { found: false, ...common };
+  const { lastGood, firstBad, undecided } = await findBoundary(
+    versions.length,
+    (index) => candidates.examine(versions[index] ?? ""),
+  );
+  const first = versions[firstBad] ?? "";
+  return {
+    found: true,
+    first,
+    lastGood: versions[lastGood] ?? "",
+    undecided: undecided.map((index) => versions[index] ?? ""),
+    differences: candidates.differences(first),
+    ...common,
+  };
+}
+
+/** Learns what the good version does, and examines the bad one, which is fetched meanwhile. */
+async function examineEnds(
+  candidates: Candidates,
+  { good, bad, signal }: {
+    readonly good: string;
+    readonly bad: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<Verdict> {
+  const ahead = new AbortController();
+  let release: Promise<FetchedRelease> | undefined;
+  try {
+    await candidates.learnGood(good, () => {
+      release = candidates.fetch(bad, AbortSignal.any([signal, ahead.signal]));
+      // Until it is awaited, nobody else takes its failure.
+      release.catch(() => {});
+    });
+    const verdict = await candidates.examine(bad, release);
+    if (verdict !== "skipped") return verdict;
+    throw new CliError(
+      `Cannot bisect: ${bad} cannot be examined: ${candidates.tested.at(-1)?.why}`,
+      {
+        suggestion: "Name another version with --bad",
+      },
+    );
+  } finally {
+    ahead.abort();
+    (await release?.catch(() => undefined))?.[Symbol.dispose]();
+  }
+}
+
+/** Versions that are fetched and examined one after the other, and what came of it. */
+class Candidates {
+  /** In the order in which they were examined. */
+  readonly tested: TestedVersion[] = [];
+  readonly fetch: (version: string, signal?: AbortSignal) => Promise<FetchedRelease>;
+  readonly #examiner: Examiner;
+  readonly #begin: (step: string) => void;
+  readonly #differences = new Map<string, readonly Difference[]>();
+
+  constructor(
+    examiner: Examiner,
+    { begin, fetch }: Pick<Candidates, "fetch"> & { readonly begin: (step: string) => void },
+  ) {
+    this.#examiner = examiner;
+    this.#begin = begin;
+    this.fetch = fetch;
+  }
+
+  /** @param onFetched called once the version is fetched */
+  async learnGood(version: string, onFetched: () => void): Promise<void> {
+    this.#begin(`fetching ${version}`);
+    using release = await this.fetch(version);
+    onFetched();
+    this.#begin(`running ${version}`);
+    await this.#examiner.learnGood(release);
+    this.tested.push({ version, verdict: "good" });
+  }
+
+  /** @param release of the version, if it is under way already */
+  async examine(version: string, release?: Promise<FetchedRelease>): Promise<Verdict> {
+    try {
+      this.#begin(`fetching ${version}`);
+      using claude = await (release ?? this.fetch(version));
+      this.#begin(`running ${version}`);
+      const differences = await this.#examiner.differences(claude);
+      this.#differences.set(version, differences);
+      const verdict = differences.length === 0 ? "good" : "bad";
+      this.tested.push({ version, verdict });
+      return verdict;
+    } catch (error) {
+      if (!(error instanceof SkippedError || error instanceof UnusableReleaseError)) throw error;
+      this.tested.push({ version, verdict: "skipped", why: error.message });
+      return "skipped";
+    }
+  }
+
+  /** What a version does differently from the good one. */
+  differences(version: string): readonly Difference[] {
+    return this.#differences.get(version) ?? [];
+  }
+}
+
+/** @throws {CliError} when this program cannot run a version, and with it any recording */
+function requireSupported(good: string): void {
+  if (compareVersions(good, OLDEST_VERSION) >= 0) return;
+  throw new CliError(
+    `Cannot bisect: ${good} is too old: claude-print needs ${OLDEST_VERSION} or newer`,
+    { suggestion: `Name a newer version with --good, or use a command of your own: --run` },
+  );
+}
+
+/**
+ * The versions from the good one to the bad one.
+ *
+ * @throws {CliError} when one of the two is not there, or they are in the wrong order
+ */
+export function versionsBetween(
+  all: readonly string[],
+  { good, bad = all.at(-1) ?? "" }: Pick<BisectOptions, "good" | "bad">,
+): readonly string[] {
+  for (const [flag, version] of [["--good", good], ["--bad", bad]] as const) {
+    if (all.includes(version)) continue;
+    const older = all.findLast((each) => compareVersions(each, version) < 0);
+    const newer = all.find((each) => compareVersions(each, version) > 0);
+    throw new CliError(`Cannot bisect: the registry has no version ${version}`, {
+      suggestion: `Name another one with ${flag}, such as ${
+        [older, newer].filter((each) => each !== undefined).join(" or ")
+      }`,
+    });
+  }
+  if (compareVersions(good, bad) < 0) return all.slice(all.indexOf(good), all.indexOf(bad) + 1);
+  throw new CliError(`Cannot bisect: --good ${good} is not older than --bad ${bad}`, {
+    suggestion: "Name a version with --good in which all was well, and a later one with --bad",
+  });
+}
+
+/** A version that was examined. */
+interface TestedVersion {
+  readonly version: string;
+  readonly verdict: Verdict;
+  /** Why it was skipped. */
+  readonly why?: string;
+}
+
+/** What came of a bisection. */
+type BisectReport =
+  & {
+    readonly good: string;
+    readonly bad: string;
+    /** How many versions there are from the good one to the bad one. */
+    readonly versions: number;
+    /** Cassettes that were not run again, and why not. */
+    readonly cassettes: Examiner["skipped"];
+    /** In the order in which they were examined. */
+    readonly tested: readonly TestedVersion[];
+  }
+  & ({ readonly found: false } | {
+    readonly found: true;
+    /** The first version that differs. */
+    readonly first: string;
+    readonly lastGood: string;
+    /** Versions between these two that could not be examined: each may be the first one. */
+    readonly undecided: readonly string[];
+    /** What the first version does differently from the good one. */
+    readonly differences: readonly Difference[];
+  });
+
+/** Prints the report for a person, or as one JSON object. */
+function printBisectReport(
+  report: BisectReport,
+  { json, env }: { readonly json: boolean; readonly env: Environment },
+): void {
+  const { text: redact } = createRedactor({ env });
+  printLines(redact(`${json ? reportJson(report) : visible(bisectText(report))}\n`));
+}
+
+/** The report in lines for a person. */
+function bisectText(report: BisectReport): string {
+  const { good, bad, versions, cassettes, tested } = report;
+  const judged = tested.filter(({ verdict }) => verdict !== "skipped")
+    .map(({ version, verdict }) => `${version} ${verdict}`);
+  return [
+    ...(report.found ? foundLines(report) : [`${bad} does the same as ${good}.`]),
+    "",
+    `Examined ${judged.length} of ${versions} versions: ${judged.join(", ")}`,
+    ...tested.flatMap(({ version, why }) =>
+      why === undefined ? [] : [`Skipped ${version}: ${why}`]
+    ),
+    ...cassettes.map(({ path, why }) => `Skipped ${path}: ${why}`),
+  ].join("\n");
+}
+
+function foundLines(
+  { first, lastGood, undecided, differences }: Extract<BisectReport, { readonly found: true }>,
+): readonly string[] {
+  return [
+    undecided.length === 0
+      ? `${first} is the first version that differs, ${lastGood} the last good one.`
+      : `${first} differs, ${lastGood} is the last good one. In between, ${
+        undecided.join(" and ")
+      } could not be examined.`,
+    ...differences.map(({ cassette, where, what }) =>
+      `  ${[...(cassette === undefined ? [] : [cassette]), where, what].join(": ")}`
+    ),
+  ];
+}
+
+/** What a test of a version has found; "skipped" if it could not be tested. */
+export type Verdict = "good" | "bad" | "skipped";
+
+/** Where versions become bad, by their indexes. */
+interface Boundary {
+  readonly lastGood: number;
+  readonly firstBad: number;
+  /** The versions between these two, none of which could be tested. */
+  readonly undecided: readonly number[];
+}
+
+/**
+ * Finds where versions become bad, by a binary search. Where they become bad and good again several times, it finds one of
+ * the places where a good version is followed by a bad one.
+ *
+ * @param count how many versions there are; the first one is good and the last one is bad
+ * @param test tests a version, each at most once
+ */
+export async function findBoundary(
+  count: number,
+  test: (index: number) => Promise<Verdict>,
+): Promise<Boundary> {
+  let [lastGood, firstBad] = [0, count - 1];
+  const skipped = new Set<number>();
+  for (;;) {
+    const between = Array.from({ length: firstBad - lastGood - 1 }, (_, at) => lastGood + 1 + at);
+    const next = nearest((lastGood + firstBad) / 2, between.filter((each) => !skipped.has(each)));
+    if (next === undefined) return { lastGood, firstBad, undecided: between };
+    const verdict = await test(next);
+    if (verdict === "good") lastGood = next;
+    else if (verdict === "bad") firstBad = next;
+    else skipped.add(next);
+  }
+}
+
+function nearest(middle: number, numbers: readonly number[]): number | undefined {
+  return numbers.toSorted((one, other) => Math.abs(one - middle) - Math.abs(other - middle))[0];
+}
+
+/** The fd of this program's stderr. */
+const STDERR = 2;
+
+/** The steps of a command that takes long, on the terminal that stderr is. */
+interface ShownSteps extends Disposable {
+  /** Shows another step, and for how long it has been going on. */
+  readonly begin: (step: string) => void;
+}
+
+/**
+ * Shows which step a command is at, in one line on stderr that is redrawn in place until it is disposed. Without a terminal
+ * nothing is shown.
+ */
+function showSteps(env: Readonly<Record<string, string | undefined>>): ShownSteps {
+  const { TERM } = env;
+  if (!Deno.stderr.isTerminal() || TERM === undefined || TERM === "dumb") {
+    return { begin: () => {}, [Symbol.dispose]: () => {} };
+  }
+  let [step, since] = ["", 0];
+  const stack = new DisposableStack();
+  const line = stack.use(
+    new RedrawnLine({
+      output: stack.use(new Outlet(STDERR)),
+      isOurs: () => isInForeground(),
+      render: () =>
+        renderStep(step, {
+          columns: windowSize(STDERR)?.cols ?? 80,
+          elapsedMs: performance.now() - since,
+          color: !env["NO_COLOR"],
+        }),
+    }),
+  );
+  return {
+    begin: (next) => {
+      [step, since] = [next, performance.now()];
+      line.draw();
+    },
+    [Symbol.dispose]: () => stack.dispose(),
+  };
+}

@@ -1,0 +1,222 @@
+import { type AgainOptions, type ClaudeAgainst, runCassetteAgain } from "./run_again.ts";
+import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { killGroup } from "../../../ffi/processes/process.ts";
+import { CliError } from "../../cli_error.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import type { FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
+import { compareRuns, type TalkAgain } from "../../recording/drift/again/compare_talks.ts";
+import { removeFolder } from "../../sandbox/on_disk.ts";
+
+/** Something that a version does differently from the good one. */
+export interface Difference {
+  /** The cassette with which it was found; absent where there is none. */
+  readonly cassette?: string;
+  /** In what it was found, such as `exit code`. */
+  readonly where: string;
+  readonly what: string;
+}
+
+/** How versions are told to be good or bad. */
+export interface Examiner {
+  /** Cassettes that cannot be run again, and why not. */
+  readonly skipped: readonly { readonly path: string; readonly why: string }[];
+  /**
+   * Learns what the good version does.
+   *
+   * @throws {CliError} when it is not good
+   */
+  readonly learnGood: (claude: ClaudeAgainst) => Promise<void>;
+  /**
+   * What another version does differently; nothing for a good one.
+   *
+   * @throws {SkippedError} when the version cannot be examined
+   */
+  readonly differences: (claude: ClaudeAgainst) => Promise<readonly Difference[]>;
+}
+
+/** A version that cannot be examined; the message says why. */
+export class SkippedError extends Error {}
+
+/** The exit code with which a command says that a version cannot be examined, as for `git bisect run`. */
+const SKIP = 125;
+/** The highest exit code that says that a version is bad; what is above it says that the command failed. */
+const MOST_BAD = 127;
+/** How long a command may take to end after SIGTERM, in milliseconds. */
+const PATIENCE_MS = 2000;
+
+/** Examines versions by a command of the shell: exit code 0 for good, 125 for skip, any other up to 127 for bad. */
+export function examineByCommand(
+  command: string,
+  { env, cwd, signal }: {
+    readonly env: Environment;
+    readonly cwd: string;
+    readonly signal: AbortSignal;
+  },
+): Examiner {
+  const run = async (binary: string, version: string) => {
+    const code = await runCommand(command, {
+      // A version under examination must neither update itself nor what is installed.
+      env: { DISABLE_AUTOUPDATER: "1", ...env, CLAUDE_BINARY: binary },
+      ...{ cwd, signal },
+    });
+    if (code <= MOST_BAD) return code;
+    throw new CliError(
+      `Cannot bisect: the command of --run ended with exit code ${code} for ${version}`,
+      { suggestion: "Have it exit with 0 for good, 1 to 127 for bad, or 125 to skip a version" },
+    );
+  };
+  return {
+    skipped: [],
+    learnGood: async ({ binary, version }) => {
+      const code = await run(binary, version);
+      if (code === 0) return;
+      throw new CliError(
+        `Cannot bisect: ${version} is not good: the command of --run ended with exit code ${code}`,
+        { suggestion: "Name a good version with --good, or mend the command" },
+      );
+    },
+    differences: async ({ binary, version }) => {
+      const code = await run(binary, version);
+      if (code === SKIP) throw new SkippedError(`the command ended with exit code ${SKIP}`);
+      return code === 0 ? [] : [{ where: "exit code", what: `${code} instead of 0` }];
+    },
+  };
+}
+
+/**
+ * Runs a command of the shell to its end, and returns its exit code. What it prints goes to stderr: stdout is for the report.
+ *
+ * @throws the reason of the signal, after the command has ended
+ */
+async function runCommand(
+  command: string,
+  { env, cwd, signal }: {
+    readonly env: Environment;
+    readonly cwd: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<number> {
+  signal.throwIfAborted();
+  heedChildren();
+  const child = new Deno.Command("/bin/sh", {
+    args: ["-c", 'exec /bin/sh -c "$1" >&2', "sh", command],
+    cwd,
+    env,
+    clearEnv: true,
+    stdin: "null",
+    stdout: "inherit",
+    stderr: "inherit",
+    detached: true,
+  }).spawn();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = () => {
+    killGroup(child.pid, "SIGTERM");
+    timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), PATIENCE_MS);
+  };
+  signal.addEventListener("abort", end);
+  try {
+    const { code } = await child.status;
+    signal.throwIfAborted();
+    return code;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+/** Least time that a turn may take, in seconds, and how many times longer than with the good version. */
+const LEAST_S = 60;
+const TIMES_LONGER = 5;
+
+/** What the good version does with a cassette. */
+interface Reference {
+  readonly cassette: FoundCassette;
+  /** Two runs: what differs between them comes by chance, and is no difference. */
+  readonly runs: readonly TalkAgain[];
+}
+
+/**
+ * Examines versions by what they do when cassettes are run again. They are compared with the good version, which is run
+ * again too: a recording may have been made by any version, and with flags and tools of its own.
+ *
+ * @param options.folder a folder for the homes of the runs
+ */
+export function examineByCassettes(
+  cassettes: readonly FoundCassette[],
+  { folder, ...options }: Omit<AgainOptions, "claude" | "timeoutS"> & { readonly folder: string },
+): Examiner {
+  const references: Reference[] = [];
+  const skipped: { path: string; why: string }[] = [];
+  let runs = 0;
+  let timeoutS: number | undefined;
+  const again = async (cassette: FoundCassette, claude: ClaudeAgainst) => {
+    const home = `${folder}/${runs++}`;
+    try {
+      const limit = timeoutS === undefined ? {} : { timeoutS };
+      return await runCassetteAgain(cassette, { ...options, ...limit, claude, home });
+    } finally {
+      removeFolder(home);
+    }
+  };
+  /** Says why a cassette is of no use, if it is not. */
+  const learn = async (
+    cassette: FoundCassette,
+    claude: ClaudeAgainst,
+  ): Promise<string | undefined> => {
+    const pair: TalkAgain[] = [];
+    while (pair.length < 2) {
+      const ran = await again(cassette, claude);
+      const why = "why" in ran ? ran.why : whyNotGood(ran.again, claude);
+      if (why !== undefined) return why;
+      if ("again" in ran) pair.push(ran.again);
+    }
+    references.push({ cassette, runs: pair });
+    return undefined;
+  };
+  return {
+    skipped,
+    learnGood: async (claude) => {
+      const start = performance.now();
+      for (const cassette of cassettes) {
+        const why = await learn(cassette, claude);
+        if (why !== undefined) skipped.push({ path: cassette.path, why });
+      }
+      if (references.length === 0) throw nothingRunsAgain(skipped);
+      timeoutS = Math.max(LEAST_S, Math.ceil((performance.now() - start) / 1000 * TIMES_LONGER));
+    },
+    differences: async (claude) => {
+      const found: Difference[] = [];
+      for (const { cassette, runs } of references) {
+        const ran = await again(cassette, claude);
+        if ("why" in ran) continue;
+        const [first = [], second = []] = runs.map((run) => compareRuns(run, ran.again));
+        found.push(
+          ...first.filter(({ where, what }) =>
+            second.some((other) => other.where === where && other.what === what)
+          ).map(({ where, what }) => ({ cassette: cassette.path, where, what })),
+        );
+      }
+      return found;
+    },
+  };
+}
+
+/** Exit codes of a run that came to its end: an answer, or a failure of the assistant. */
+const ENDED: readonly number[] = [0, 1];
+
+/** Why nothing can be compared with a run of the good version, if nothing can. */
+function whyNotGood(
+  { exitCode, problem, failure = `exit code ${exitCode}`, missed }: TalkAgain,
+  { version }: ClaudeAgainst,
+): string | undefined {
+  const why = problem ?? missed ?? (ENDED.includes(exitCode) ? undefined : failure);
+  return why === undefined ? undefined : `${version} cannot run it again: ${why}`;
+}
+
+function nothingRunsAgain(skipped: Examiner["skipped"]): CliError {
+  const [first] = skipped;
+  const why = first === undefined ? "there is none" : `${first.path}: ${first.why}`;
+  return new CliError(`Cannot bisect: no cassette can be run again: ${why}`, {
+    suggestion: "Record one with the --good version: claude-print --record <folder> <prompt>",
+  });
+}
