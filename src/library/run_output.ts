@@ -2,7 +2,7 @@ import type { Frame } from "../claude/wire/frame.ts";
 import type { ResultFrame } from "../claude/wire/result_frame.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { createRedactor } from "../recording/redaction/redact.ts";
-import { visibleScreen } from "../recording/redaction/visible_screen.ts";
+import { visibleScreen } from "../recording/redaction/visible_text.ts";
 import type { RunReport } from "../run/perform_run.ts";
 import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";

@@ -1,6 +1,6 @@
 import { asCliError, CliError } from "../cli_error.ts";
 import { RunError } from "../library/run_output.ts";
-import { nameUnseen } from "../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../recording/redaction/visible_text.ts";
 
 /** The exit code of what may be tried again later. */
 const TRY_LATER = 75;

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { Readable } from "node:stream";
 import { CliError } from "../cli_error.ts";
-import { nameUnseen } from "../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../recording/redaction/visible_text.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { whyForeign } from "../sandbox/places/why_foreign.ts";
 import { type ServerPlaces, serverPlaces } from "./server_places.ts";

@@ -1,5 +1,5 @@
-import { addExchange } from "../../src/recording/relay/exchanges/exchange_folder.ts";
-import { keyOf, normalizedBody } from "../../src/recording/relay/exchanges/request_key.ts";
+import { addExchange } from "../../src/recording/relay/exchange_folder.ts";
+import { keyOf, normalizedBody } from "../../src/recording/relay/match_requests.ts";
 import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";
 import { startRivals } from "./rivals.ts";

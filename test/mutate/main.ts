@@ -31,7 +31,7 @@ const MODULES: readonly string[] = [
   ...["cli/arguments", "cli/help", "conversation/output", "conversation/control"],
   ...["conversation/protocol", "conversation/terminal", "claude/settings", "claude/transcript"],
   ...["claude/wire", "recording/cassette", "recording/drift", "recording/lint"],
-  ...["recording/redaction", "recording/relay/exchanges", "run/plan"],
+  ...["recording/redaction", "recording/relay", "run/plan"],
 ];
 
 /** The share of mutants that tests have to kill. */

@@ -4,7 +4,7 @@ import { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 import type { Report } from "../../src/conversation/output/result/report.ts";
-import { readExchanges } from "../../src/recording/relay/exchanges/exchange_folder.ts";
+import { readExchanges } from "../../src/recording/relay/exchange_folder.ts";
 import { startApiRelay } from "../../src/run/api_relay.ts";
 import { awaitReaders, StoppedError } from "../../src/run/waits.ts";
 import { heardLines } from "../../src/run/perform_conversation.ts";

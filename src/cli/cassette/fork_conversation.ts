@@ -7,7 +7,7 @@ import { rebuildTranscript } from "../../recording/cassette/rebuild_transcript.t
 import { type RecordedTurns, recordedTurns } from "../../recording/cassette/recorded_turns.ts";
 import type { CassetteMeta, ForkOrigin } from "../../recording/cassette/cassette_format.ts";
 import { flagsToTakeOver, type TakenFlags } from "../../recording/cassette/recorded_flags.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 import { print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { delivered, Outlets } from "../report/outlets.ts";

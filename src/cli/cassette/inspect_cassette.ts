@@ -2,10 +2,10 @@ import {
   type CassetteSurvey,
   surveyCassette,
 } from "../../recording/cassette/read/survey_cassette.ts";
-import { furtherOf } from "../../recording/relay/api_folder.ts";
+import { furtherOf } from "../../recording/relay/exchange_folder.ts";
 import { count, print, printLines, reportJson } from "../report/print.ts";
 import type { ForkOrigin } from "../../recording/cassette/cassette_format.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 import { CliError } from "../../cli_error.ts";
 import { openRecorded } from "../../recording/cassette/read/open_cassette.ts";
 import {

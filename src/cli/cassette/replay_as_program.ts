@@ -10,10 +10,10 @@ import {
 import { readProgram } from "../../recording/cassette/program/read_program.ts";
 import { CliError } from "../../cli_error.ts";
 import { denoPromptIo, readPrompt } from "../arguments/read_prompt.ts";
-import { ownTraces } from "../../recording/redaction/own_traces.ts";
+import { ownTraces } from "../../recording/redaction/known_traces.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 import { print, unwritable } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { playToCaller } from "./play_to_caller.ts";

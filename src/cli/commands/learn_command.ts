@@ -13,7 +13,7 @@ import type { LearnOptions } from "../../recording/learn/learn_profile.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 import { print, printLines } from "../report/print.ts";
 
 /** How a profile is measured; tests measure in another way. */

@@ -1,12 +1,12 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { CliError } from "../../cli_error.ts";
 import type { RelayCommandOptions } from "../arguments/parsed_arguments.ts";
-import { ownTraces } from "../../recording/redaction/own_traces.ts";
+import { ownTraces } from "../../recording/redaction/known_traces.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { openApiCassette } from "../../recording/relay/api_cassette.ts";
-import { apiFolder } from "../../recording/relay/api_folder.ts";
+import { apiFolder } from "../../recording/relay/exchange_folder.ts";
 import { parseFaults } from "../../recording/relay/faults.ts";
-import { isLoopback, type Relay, startRelay } from "../../recording/relay/relay.ts";
+import { isLoopback, type Relay, startRelay } from "../../recording/relay/relay_server.ts";
 import { createSlices } from "../../recording/relay/sliced_work.ts";
 import { recordingAnswer } from "../../run/api_relay.ts";
 import { FIRST_PARTY } from "../../run/plan/api_variables.ts";

@@ -39,7 +39,7 @@ import { listeningError, reportError } from "../report/report_error.ts";
 import { print } from "../report/print.ts";
 import { performHanded } from "../run/perform_delegated.ts";
 import { CliError } from "../../cli_error.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 
 /** How long the last answers may take to be read, in milliseconds. */
 const LAST_WORDS_MS = 10_000;

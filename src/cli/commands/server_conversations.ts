@@ -1,5 +1,5 @@
 import { durationInWords } from "../../run/doctor/check_report.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import {
   goneError,

@@ -2,7 +2,7 @@ import { entryAt } from "../../../ffi/files/at_path.ts";
 import type { ShimOptions } from "../arguments/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
 import { print } from "../report/print.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { findClaude, isShim, SHIM_MARK } from "../../claude/program/find_claude.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";

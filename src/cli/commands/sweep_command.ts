@@ -1,6 +1,6 @@
 import type { SweepRequest } from "../arguments/parsed_arguments.ts";
 import { count, print, reportJson } from "../report/print.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { sweep, type SweepVerdict, type SweptFolder } from "../../sandbox/folder/sweep.ts";
 import { places } from "../../sandbox/places/places.ts";

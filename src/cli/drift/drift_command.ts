@@ -2,28 +2,21 @@ import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
 import { findCassettes, type FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
 import type { DriftOptions } from "../arguments/parsed_arguments.ts";
-import { lookForDrift, type OnFrame } from "../../recording/drift/examine/look_for_drift.ts";
-import type { Finding } from "../../recording/drift/finding.ts";
-import { Findings } from "../../recording/drift/findings.ts";
-import { knownShapes } from "../../recording/drift/known_shapes.ts";
-import {
-  foundSdks,
-  type InstalledSdk,
-  namedSdk,
-} from "../../recording/drift/sdk/installed_sdks.ts";
+import { lookForDrift, type OnFrame } from "../../recording/drift/examine_recordings.ts";
+import { type Finding, Findings } from "../../recording/drift/findings.ts";
+import { type KnownClaude, knownShapes } from "../../recording/drift/known_shapes.ts";
+import { foundSdks, type InstalledSdk, namedSdk } from "../../recording/drift/installed_sdks.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { claudeAgainst, runAgain } from "./run_again.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { count, print, printLines, reportJson } from "../report/print.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 import { TAPE_FILE } from "../../recording/cassette/cassette_format.ts";
 import { CliError } from "../../cli_error.ts";
-import type { KnownClaude } from "../../recording/drift/known.ts";
-import { declaredCheck } from "../../recording/drift/sdk/check_declared.ts";
-import { readDeclarations } from "../../recording/drift/sdk/declarations.ts";
-import { pythonVerdict } from "../../recording/drift/sdk/python_sdk.ts";
+import { declaredCheck, readDeclarations } from "../../recording/drift/typescript_sdk.ts";
+import { pythonVerdict } from "../../recording/drift/python_sdk.ts";
 
 /**
  * Looks what cassettes and tapes hold that is not as it is known, and what another Claude Code does otherwise.

@@ -4,7 +4,7 @@ import { killGroup } from "../../../ffi/processes/process.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
-import { compareRuns, type TalkAgain } from "../../recording/drift/again/compare_talks.ts";
+import { compareRuns, type TalkAgain } from "../../recording/drift/repeated_run.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
 
 /** Something that a version does differently from the good one. */

@@ -2,16 +2,20 @@ import { framesOn } from "../../recording/cassette/cassette_format.ts";
 import type { FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
 import { openCassette } from "../../recording/cassette/read/open_cassette.ts";
 import { CliError } from "../../cli_error.ts";
-import { compareWithRecording, type TalkAgain } from "../../recording/drift/again/compare_talks.ts";
-import { type RecordedTalk, recordedTalk } from "../../recording/drift/again/recorded_talk.ts";
+import {
+  compareWithRecording,
+  type RecordedTalk,
+  recordedTalk,
+  type TalkAgain,
+} from "../../recording/drift/repeated_run.ts";
 import type { Findings } from "../../recording/drift/findings.ts";
 import type { JsonObject } from "../../json_object.ts";
 import { record } from "../../library/recordings.ts";
 import { run } from "../../library/run.ts";
 import type { RunResult } from "../../library/run_output.ts";
 import { openApiCassette } from "../../recording/relay/api_cassette.ts";
-import { apiFolder, furtherOf } from "../../recording/relay/api_folder.ts";
-import { startRelay } from "../../recording/relay/relay.ts";
+import { apiFolder, furtherOf } from "../../recording/relay/exchange_folder.ts";
+import { startRelay } from "../../recording/relay/relay_server.ts";
 import { FIRST_PARTY, relayVariables } from "../../run/plan/api_variables.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";

@@ -197,7 +197,7 @@ export async function tellProblem(
   if (problem === undefined || exitCode === ABANDONED || (quiet && exitCode === 0)) return;
   outlets.tell(problemText(problem, { label }));
   if (screen === undefined) return;
-  const { visibleScreen } = await import("../../recording/redaction/visible_screen.ts");
+  const { visibleScreen } = await import("../../recording/redaction/visible_text.ts");
   const rows = visibleScreen(screen, await loadRedactor());
   if (rows.length === 0) return;
   outlets.tell(`  The last screen:\n${rows.map((row) => `  | ${row}\n`).join("")}`);

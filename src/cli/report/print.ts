@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { nameUnseen, unseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen, unseen } from "../../recording/redaction/visible_text.ts";
 
 const encoder = new TextEncoder();
 

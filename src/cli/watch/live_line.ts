@@ -7,7 +7,7 @@ import {
   type RunningTool,
 } from "./progress.ts";
 import type { Input } from "../../conversation/control/input.ts";
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 
 /** Where a live line is drawn: a terminal that is never waited for, as an `Outlet` is. */
 export interface LiveLineOutput {

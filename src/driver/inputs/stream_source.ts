@@ -1,6 +1,5 @@
 import { eventReader } from "../../recording/relay/event_stream.ts";
-import type { RelayedRequest } from "../../recording/relay/relay.ts";
-import type { ExchangeWatcher } from "../../recording/relay/watched.ts";
+import type { ExchangeWatcher, RelayedRequest } from "../../recording/relay/relay_server.ts";
 import type { RequestOffer, StreamedPart } from "../../conversation/control/input.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 

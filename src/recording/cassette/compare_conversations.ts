@@ -1,5 +1,4 @@
-import { firstDifference } from "../relay/exchanges/first_difference.ts";
-import { masked } from "../relay/exchanges/masks.ts";
+import { firstDifference, masked } from "../relay/match_requests.ts";
 import { jsonLine } from "../../claude/wire/json_text.ts";
 import type { RecordedTurn, RecordedTurns } from "./recorded_turns.ts";
 import type { TapeEntry } from "./cassette_format.ts";

@@ -1,21 +1,25 @@
-import { createValueRedactor, redactPieces } from "../redaction/redact_pieces.ts";
+import { createValueRedactor, cutAlike, redactPieces } from "../redaction/redact_pieces.ts";
 import { createStreamRedactor, MOST_HELD, type StreamPiece } from "../redaction/redact_stream.ts";
 import { LAYOUT, openInTerminal, readAsDrawn, redactTerminal } from "./record/redact_terminal.ts";
 import type { Redactor } from "../redaction/redact.ts";
-import { blankText } from "../redaction/traces/blanked/blank_text.ts";
-import { createSaidBlanker } from "../redaction/traces/blanked/blank_said.ts";
-import { blankCallJson, speaksToSubagent } from "../redaction/traces/blanked/blank_call_input.ts";
-import type { SaidParts } from "../redaction/traces/blanked/said_parts.ts";
-import type { SubagentCalls } from "../redaction/traces/blanked/subagent_calls.ts";
-import { fillAlike } from "../redaction/traces/fill_trace.ts";
-import { ROOTS, type Trace } from "../redaction/traces/find_traces.ts";
-import { noting } from "../redaction/traces/noting.ts";
-import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import { createTraceScrubber, type TraceScrubber } from "../redaction/traces/scrub_text.ts";
+import {
+  blankCallJson,
+  blankText,
+  type SaidParts,
+  speaksToSubagent,
+} from "../redaction/blank_text.ts";
+import { createSaidBlanker, type SubagentCalls } from "../redaction/blank_messages.ts";
+import {
+  createTraceScrubber,
+  fillAlike,
+  noting,
+  type TraceScrubber,
+} from "../redaction/scrub_traces.ts";
+import { ROOTS, type Trace } from "../redaction/find_traces.ts";
+import type { KnownTraces } from "../redaction/known_traces.ts";
 import { caretAtCursor } from "../../conversation/terminal/choices.ts";
 import { RULE } from "../../conversation/terminal/recognise_dialog.ts";
 import type { Screen } from "../../conversation/terminal/screen.ts";
-import { cutAlike } from "../redaction/traces/cut_alike.ts";
 
 /** What is taken out of a cassette. */
 export interface ScrubOptions {

@@ -4,12 +4,11 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
 import { isTooDeep, jsonLine } from "../../claude/wire/json_text.ts";
 import type { Screen } from "../../conversation/terminal/screen.ts";
-import type { SaidParts } from "../redaction/traces/blanked/said_parts.ts";
-import { blankText } from "../redaction/traces/blanked/blank_text.ts";
+import { blankText, type SaidParts } from "../redaction/blank_text.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
 import { parseTapeEntry } from "./read/read_tape.ts";
 import { asciiJson } from "./cassette_format.ts";
-import { createHeldQueue, type HeldQueue } from "../redaction/held_queue.ts";
+import { createHeldQueue, type HeldQueue } from "../redaction/redact_stream.ts";
 import { createHeldStreams, streamedText } from "./record/streamed_text.ts";
 
 /** A paste, and any other sequence of keys. */

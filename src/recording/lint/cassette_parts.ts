@@ -1,14 +1,10 @@
 import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette/cassette_format.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { type ParsedLine, partLines } from "../cassette/read/part_lines.ts";
-import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import { collectTraces, type TraceCollector } from "../redaction/traces/learn_traces.ts";
-import {
-  createSubagentCalls,
-  type SubagentCalls,
-} from "../redaction/traces/blanked/subagent_calls.ts";
-import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
-import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
+import { collectTraces, type KnownTraces, type TraceCollector } from "../redaction/known_traces.ts";
+import { createSubagentCalls, type SubagentCalls } from "../redaction/blank_messages.ts";
+import { readExchanges } from "../relay/exchange_folder.ts";
+import { createExchangeScrubber } from "../relay/scrub_exchange.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 
 /** Where the parts of a cassette are that it has. */

@@ -13,21 +13,20 @@ import { type ScrubbedLine, scrubCast, scrubTape } from "../cassette/scrub_lines
 import { replayCassette } from "../cassette/replay_cassette.ts";
 import { asText } from "../../json_object.ts";
 import type { Redactor } from "../redaction/redact.ts";
-import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import { secretScrub } from "../redaction/secret_scrub.ts";
-import { encodeExchange } from "../relay/exchanges/exchange.ts";
-import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
-import { keyOf } from "../relay/exchanges/request_key.ts";
-import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
+import type { KnownTraces } from "../redaction/known_traces.ts";
+import { createValueRedactor, secretScrub } from "../redaction/redact_pieces.ts";
+import { encodeExchange } from "../relay/exchange.ts";
+import { readExchanges } from "../relay/exchange_folder.ts";
+import { keyOf } from "../relay/match_requests.ts";
+import { createExchangeScrubber } from "../relay/scrub_exchange.ts";
 import {
   type CassetteParts,
   cassetteParts,
   type Learned,
   learnFromCassette,
 } from "./cassette_parts.ts";
-import { createValueRedactor } from "../redaction/redact_pieces.ts";
-import { createTraceFinder, type Trace } from "../redaction/traces/find_traces.ts";
-import type { SaidParts } from "../redaction/traces/blanked/said_parts.ts";
+import { createTraceFinder, type Trace } from "../redaction/find_traces.ts";
+import type { SaidParts } from "../redaction/blank_text.ts";
 
 /** What is the matter with a cassette. */
 export interface CassetteLint {

@@ -10,22 +10,24 @@ import { metaText, parseMeta } from "../cassette/read/read_meta.ts";
 import { type ParsedLine, partLines } from "../cassette/read/part_lines.ts";
 import { createPartScrubber } from "../cassette/part_scrubber.ts";
 import { type ScrubbedLine, scrubCast, scrubTape } from "../cassette/scrub_lines.ts";
-import { REDACTED } from "../redaction/redact_pieces.ts";
+import { REDACTED, secretScrub } from "../redaction/redact_pieces.ts";
 import type { Redactor } from "../redaction/redact.ts";
-import { secretScrub } from "../redaction/secret_scrub.ts";
-import type { SaidParts } from "../redaction/traces/blanked/said_parts.ts";
-import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import type { SubagentCalls } from "../redaction/traces/blanked/subagent_calls.ts";
-import { encodeExchange, type ScrubbedPart } from "../relay/exchanges/exchange.ts";
-import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
-import { keyOf } from "../relay/exchanges/request_key.ts";
-import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
+import { blankText, type SaidParts } from "../redaction/blank_text.ts";
+import type { KnownTraces } from "../redaction/known_traces.ts";
+import type { SubagentCalls } from "../redaction/blank_messages.ts";
+import { encodeExchange, type ScrubbedPart } from "../relay/exchange.ts";
+import {
+  createPart,
+  isLinked,
+  type PartFile,
+  readExchanges,
+  removeLostParts,
+} from "../relay/exchange_folder.ts";
+import { keyOf } from "../relay/match_requests.ts";
+import { createExchangeScrubber } from "../relay/scrub_exchange.ts";
 import { type CassetteParts, cassetteParts, learnFromCassette } from "./cassette_parts.ts";
-import { blankText } from "../redaction/traces/blanked/blank_text.ts";
 import { blankedFlags } from "../cassette/recorded_flags.ts";
 import { CliError } from "../../cli_error.ts";
-import { createPart, type PartFile, removeLostParts } from "../relay/exchanges/part_file.ts";
-import { isLinked } from "../relay/exchanges/is_linked.ts";
 
 /** What is taken out of cassettes. */
 export interface HygieneOptions {

@@ -148,3 +148,52 @@ export function createValueRedactor(
   };
   return <Value>(value: Value) => redacted(value, 0) as Value;
 }
+
+/** Takes something out of whatever holds texts. */
+export interface TextScrub {
+  readonly text: (text: string) => string;
+  /** A JSON value. */
+  readonly value: <Value>(value: Value) => Value;
+  /**
+   * A text that was cut into pieces: as many pieces of what it becomes.
+   *
+   * @param options.isAnswer whether it is what the model says or thinks
+   * @param options.tool the tool that is given it, as JSON
+   */
+  readonly pieces: (
+    pieces: readonly string[],
+    options?: { readonly isAnswer: boolean; readonly tool?: string | undefined },
+  ) => readonly string[];
+}
+
+/** One after the other. */
+export function inTurn(...scrubs: readonly TextScrub[]): TextScrub {
+  return {
+    text: (text) => scrubs.reduce((rest, scrub) => scrub.text(rest), text),
+    value: (value) => scrubs.reduce((rest, scrub) => scrub.value(rest), value),
+    pieces: (pieces, options) =>
+      scrubs.reduce((rest, scrub) => scrub.pieces(rest, options), pieces),
+  };
+}
+
+/**
+ * Takes secrets out of whatever holds texts.
+ *
+ * @param options.deep what becomes of a value that is nested more deeply than a recording keeps
+ */
+export function secretScrub(
+  redact: Redact,
+  options: { readonly deep?: (value: object) => unknown } = {},
+): TextScrub {
+  return {
+    text: redact,
+    value: createValueRedactor(redact, options),
+    pieces: (pieces) => redactPieces(pieces, redact),
+  };
+}
+
+/** A text, cut at the places where another one of the same length was. */
+export function cutAlike(text: string, pieces: readonly string[]): readonly string[] {
+  let from = 0;
+  return pieces.map(({ length }) => text.slice(from, from += length));
+}

@@ -109,3 +109,140 @@ export class TextReader {
     return run;
   }
 }
+
+/**
+ * The rows of tokens that are too long for one: a token goes on in the next row where that begins with 16 or more of
+ * its characters, a digit among them.
+ */
+export class TokenRows {
+  readonly #reader: TextReader;
+  #from = -1;
+  #to = -1;
+
+  constructor(reader: TextReader) {
+    this.#reader = reader;
+  }
+
+  /** Where a token ends that has come as far as a place. */
+  endBehind(place: number): number {
+    // A place in the rows that were walked over last is the end of one of them, or stands in the middle of it.
+    if (place >= this.#from && place <= this.#to) {
+      return this.#reader.is("token", place) ? place : this.#to;
+    }
+    let end = place;
+    for (;;) {
+      const next = this.#reader.nextRow(end);
+      if (next === undefined) break;
+      const rowEnd = this.#reader.runEnd("token", next);
+      if (rowEnd - next < 16 || !this.#reader.hasDigit("token", next)) break;
+      end = rowEnd;
+    }
+    this.#from = place;
+    this.#to = end;
+    return end;
+  }
+}
+
+/** A part of a text. */
+export interface TextSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Parts of a text that are to be taken out of it. */
+export class Cuts {
+  readonly #spans: TextSpan[] = [];
+  readonly #starts = new Set<number>();
+  readonly #ends = new Set<number>();
+  #openFrom = Infinity;
+
+  add(start: number, end: number): void {
+    this.#spans.push({ start, end });
+    this.#starts.add(start);
+    this.#ends.add(end);
+  }
+
+  /** Notes that what begins at a place may be, or go on as, a secret: the text has ended too early to tell. */
+  leaveOpen(start: number): void {
+    this.#openFrom = Math.min(this.#openFrom, start);
+  }
+
+  /** The first place that was left open; `Infinity` where none was. */
+  get openFrom(): number {
+    return this.#openFrom;
+  }
+
+  beginsAt(place: number): boolean {
+    return this.#starts.has(place);
+  }
+
+  endsAt(place: number): boolean {
+    return this.#ends.has(place);
+  }
+
+  merged(): readonly TextSpan[] {
+    const merged: TextSpan[] = [];
+    for (const span of this.#spans.toSorted((one, other) => one.start - other.start)) {
+      const last = merged.at(-1);
+      if (last === undefined || span.start >= last.end) merged.push(span);
+      else if (span.end > last.end) {
+        merged[merged.length - 1] = { start: last.start, end: span.end };
+      }
+    }
+    return merged;
+  }
+}
+
+/** Private keys, from their first line to their last; without a last one as far as there are lines of a key. */
+export class PrivateKeys {
+  readonly #reader: TextReader;
+  readonly #cuts: Cuts;
+  #open: TextSpan[] = [];
+
+  constructor(reader: TextReader, cuts: Cuts) {
+    this.#reader = reader;
+    this.#cuts = cuts;
+  }
+
+  begin({ start, end }: TextSpan): void {
+    const lineEnd = this.#lineEnd(end);
+    if (lineEnd !== undefined) this.#open.push({ start, end: lineEnd });
+  }
+
+  end({ start, end }: TextSpan): void {
+    const [first] = this.#open;
+    const lineEnd = this.#lineEnd(end);
+    if (first === undefined || lineEnd === undefined || first.end > start) return;
+    this.#cuts.add(first.start, lineEnd);
+    this.#open = this.#open.filter((begun) => begun.end > start);
+  }
+
+  finish(): void {
+    for (const { start, end } of this.#open) {
+      this.#cuts.add(start, this.#linesEnd(end));
+      this.#cuts.leaveOpen(start);
+    }
+  }
+
+  /** Where a line ends that has come as far as `BEGIN `, if it is a private key's. */
+  #lineEnd(place: number): number | undefined {
+    const end = this.#reader.runEnd("capital", place);
+    const isKey = this.#reader.text.slice(Math.max(place, end - 11), end) === "PRIVATE KEY" &&
+      this.#reader.text.startsWith("-----", end);
+    return isKey ? end + 5 : undefined;
+  }
+
+  #linesEnd(place: number): number {
+    for (let end = place;;) {
+      let next = end;
+      for (let from = -1; next !== from;) {
+        from = next;
+        next = this.#reader.runEnd("gap", from);
+        if (this.#reader.text.startsWith("\\n", next)) next += 2;
+      }
+      const lineEnd = this.#reader.runEnd("padded", next);
+      if (lineEnd - next < 16) return end;
+      end = lineEnd;
+    }
+  }
+}

@@ -2,30 +2,28 @@ import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
-import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import { SESSION_HEADER } from "./conversation_header.ts";
+import type { KnownTraces } from "../redaction/known_traces.ts";
+import { type Hiding, recorderOf, SESSION_HEADER, withoutSecrets } from "./record_exchanges.ts";
 import {
   ExchangeFinder,
   type Identified,
   type KnownExchange,
   type Nearest,
-} from "./exchanges/exchange_finder.ts";
-import {
-  type Exchange,
-  type ExchangeRequest,
-  joined,
-  type ScrubbedPart,
-} from "./exchanges/exchange.ts";
-import { addInSteps, readExchange, readExchanges } from "./exchanges/exchange_folder.ts";
-import { removeLostParts } from "./exchanges/part_file.ts";
-import { Remembered } from "./exchanges/remembered.ts";
-import { createExchangeScrubber, type ExchangeScrubber } from "./exchanges/scrub_alike.ts";
-import { keyOf, type Match } from "./exchanges/request_key.ts";
+  Remembered,
+} from "./exchange_finder.ts";
+import { type Exchange, type ExchangeRequest, joined, type ScrubbedPart } from "./exchange.ts";
+import { addInSteps, readExchange, readExchanges, removeLostParts } from "./exchange_folder.ts";
+import { createExchangeScrubber, type ExchangeScrubber } from "./scrub_exchange.ts";
+import { keyOf, type Match } from "./match_requests.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
-import { brokenAnswer, type RelayAnswer, type RelayedRequest, type Waiting } from "./relay.ts";
-import { type Hiding, recorderOf, withoutSecrets } from "./recorded_answer.ts";
+import {
+  brokenAnswer,
+  type RelayAnswer,
+  type RelayedRequest,
+  type Waiting,
+  watched,
+} from "./relay_server.ts";
 import { createSlices, type Slices } from "./sliced_work.ts";
-import { watched } from "./watched.ts";
 import { passedOn } from "./pass_on.ts";
 
 /** How requests are answered from a folder of exchanges. */

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../json_object.ts";
-import type { RelayedRequest } from "./relay.ts";
+import type { RelayedRequest } from "./relay_server.ts";
 
 /** What a request says instead of what is another in each run. */
 const DATE = "2026-01-01";

@@ -1,4 +1,4 @@
-import { nameUnseen } from "../../recording/redaction/name_unseen.ts";
+import { nameUnseen } from "../../recording/redaction/visible_text.ts";
 
 /** What a check finds out about, in the order in which the checks are told. */
 export type CheckName =

@@ -3,7 +3,7 @@ import { type HttpProblem, problemOf, problemResponse } from "../problems.ts";
 import type { Registry } from "../conversations/registry.ts";
 import type { BodyLimits } from "./request_body.ts";
 import type { Pool } from "../pool/pool.ts";
-import { isLoopback } from "../../recording/relay/relay.ts";
+import { isLoopback } from "../../recording/relay/relay_server.ts";
 
 /** Where a server listens, and what it answers. */
 export interface HttpOptions<Context> extends Pick<ListeningOptions, "at" | "reserve" | "isKnown"> {

@@ -7,7 +7,7 @@ import {
   githubAnnotations,
   markdownReport,
 } from "../../../src/cli/drift/drift_command.ts";
-import type { Finding } from "../../../src/recording/drift/finding.ts";
+import type { Finding } from "../../../src/recording/drift/findings.ts";
 
 /** A stream that takes some bytes a write, or throws; when its turns are over it takes everything. */
 function streamOf(turns: readonly (number | Error)[]) {

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { missingTool } from "../../missing_tool.ts";
 import { MOUNT_LACK } from "../../program/mount_lack.ts";
-import type { InstallOptions, Newcomer } from "./newcomer.ts";
-import { fakeProgram, sha256 } from "./newcomer.ts";
+import { fakeProgram, type InstallOptions, type Newcomer, sha256 } from "./newcomer.ts";
 import { type Needs, testUnderShells } from "./test_under_shells.ts";
 
 /** Runs an install that must fail, and checks that it changes nothing. */

@@ -1,8 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { framesOn } from "../../../src/recording/cassette/cassette_format.ts";
 import { readCassette } from "../../recording/cassette/recorded_runs.ts";
-import { type Conversation, type Frame, record, replay } from "../../../src/library/mod.ts";
-import { RunError } from "../../../src/library/mod.ts";
+import {
+  type Conversation,
+  type Frame,
+  record,
+  replay,
+  RunError,
+} from "../../../src/library/mod.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../stand_in.ts";
 import { userMessage } from "../../caller_lines.ts";

@@ -4,15 +4,15 @@ import { pythonSdk, SDK_VERSIONS } from "../../../fixtures/programs/agent_sdk.ts
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { findCassettes } from "../../../src/recording/cassette/read/find_cassettes.ts";
 import { askSdks } from "../../../src/cli/drift/drift_command.ts";
-import { lookForDrift } from "../../../src/recording/drift/examine/look_for_drift.ts";
+import { lookForDrift } from "../../../src/recording/drift/examine_recordings.ts";
 import { Findings } from "../../../src/recording/drift/findings.ts";
 import { knownShapes } from "../../../src/recording/drift/known_shapes.ts";
 import {
   foundSdks,
   type InstalledSdk,
   namedSdk,
-} from "../../../src/recording/drift/sdk/installed_sdks.ts";
-import { pythonVerdict } from "../../../src/recording/drift/sdk/python_sdk.ts";
+} from "../../../src/recording/drift/installed_sdks.ts";
+import { pythonVerdict } from "../../../src/recording/drift/python_sdk.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { tempFolder } from "../../temp_folder.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { framesOn } from "../../../src/recording/cassette/cassette_format.ts";
-import { joined } from "../../../src/recording/relay/exchanges/exchange.ts";
-import { readExchanges } from "../../../src/recording/relay/exchanges/exchange_folder.ts";
+import { joined } from "../../../src/recording/relay/exchange.ts";
+import { readExchanges } from "../../../src/recording/relay/exchange_folder.ts";
 import { readCassette } from "../../recording/cassette/recorded_runs.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { until } from "../../program/stand_in.ts";

@@ -10,7 +10,7 @@ import { scrubCast, scrubTape } from "../../../src/recording/cassette/scrub_line
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
 import { RECORDED_RUNS } from "./recorded_runs.ts";
 import { cassetteOf, type RunFiles, scrubbedRun, somebodys } from "./scrub_run.ts";
-import { createExchangeScrubber } from "../../../src/recording/relay/exchanges/scrub_alike.ts";
+import { createExchangeScrubber } from "../../../src/recording/relay/scrub_exchange.ts";
 
 const BOTH = { prompts: true, answers: true };
 

@@ -5,9 +5,9 @@ import { createPartScrubber } from "../../../src/recording/cassette/part_scrubbe
 import { learnFromCast } from "../../../src/recording/lint/cassette_parts.ts";
 import { scrubCast, scrubTape } from "../../../src/recording/cassette/scrub_lines.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import type { SaidParts } from "../../../src/recording/redaction/traces/blanked/said_parts.ts";
-import { createSubagentCalls } from "../../../src/recording/redaction/traces/blanked/subagent_calls.ts";
-import { collectTraces } from "../../../src/recording/redaction/traces/learn_traces.ts";
+import type { SaidParts } from "../../../src/recording/redaction/blank_text.ts";
+import { createSubagentCalls } from "../../../src/recording/redaction/blank_messages.ts";
+import { collectTraces } from "../../../src/recording/redaction/known_traces.ts";
 
 /** The texts of a run's files. */
 export interface RunFiles {

@@ -2,10 +2,10 @@ import { findCassettes } from "../../../src/recording/cassette/read/find_cassett
 import { lintCassette } from "../../../src/recording/lint/lint_cassette.ts";
 import { scrubCassette, type ScrubReport } from "../../../src/recording/lint/scrub_cassette.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import type { SaidParts } from "../../../src/recording/redaction/traces/blanked/said_parts.ts";
-import type { Exchange } from "../../../src/recording/relay/exchanges/exchange.ts";
-import { addExchange } from "../../../src/recording/relay/exchanges/exchange_folder.ts";
-import { keyOf } from "../../../src/recording/relay/exchanges/request_key.ts";
+import type { SaidParts } from "../../../src/recording/redaction/blank_text.ts";
+import type { Exchange } from "../../../src/recording/relay/exchange.ts";
+import { addExchange } from "../../../src/recording/relay/exchange_folder.ts";
+import { keyOf } from "../../../src/recording/relay/match_requests.ts";
 import { somebodys } from "../cassette/scrub_run.ts";
 
 export const REDACTOR = createRedactor({ env: {} });

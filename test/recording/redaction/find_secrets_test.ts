@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { createSecretFinder } from "../../../src/recording/redaction/redact.ts";
-import { lastAnswers } from "../../../src/recording/redaction/last_answers.ts";
+import { createSecretFinder, lastAnswers } from "../../../src/recording/redaction/find_secrets.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef01234567";
 /** Secrets that resemble each other, the layout of a screen and the texts below. */

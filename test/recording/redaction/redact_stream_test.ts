@@ -4,13 +4,13 @@ import {
   openInTerminal,
   redactTerminal,
 } from "../../../src/recording/cassette/record/redact_terminal.ts";
-import { createHeldQueue } from "../../../src/recording/redaction/held_queue.ts";
-import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import { redactedGaps, redactPieces } from "../../../src/recording/redaction/redact_pieces.ts";
 import {
+  createHeldQueue,
   createStreamRedactor,
   type StreamPiece,
 } from "../../../src/recording/redaction/redact_stream.ts";
+import { createRedactor } from "../../../src/recording/redaction/redact.ts";
+import { redactedGaps, redactPieces } from "../../../src/recording/redaction/redact_pieces.ts";
 
 const { text: redact, openFrom } = createRedactor({ env: { DOOR_PASSWORD: "swordfish-42" } });
 const SECRETS = ["swordfish-42", "sk-ant-api03-0123456789abcdefghij"];

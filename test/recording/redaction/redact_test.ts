@@ -1,10 +1,9 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { nameUnseen } from "../../../src/recording/redaction/name_unseen.ts";
-import { ownTraces } from "../../../src/recording/redaction/own_traces.ts";
+import { nameUnseen, visibleScreen } from "../../../src/recording/redaction/visible_text.ts";
+import { ownTraces } from "../../../src/recording/redaction/known_traces.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import { visibleScreen } from "../../../src/recording/redaction/visible_screen.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef01234567";
 const BLIND = createRedactor({ env: {} });

@@ -9,7 +9,7 @@ import { CliError } from "../../../src/cli_error.ts";
 import type { ApiCassetteOptions } from "../../../src/recording/relay/api_cassette.ts";
 import { parseFaults } from "../../../src/recording/relay/faults.ts";
 import { passOn } from "../../../src/recording/relay/pass_on.ts";
-import { startRelay } from "../../../src/recording/relay/relay.ts";
+import { startRelay } from "../../../src/recording/relay/relay_server.ts";
 import { halfAnswer } from "./half_answer.ts";
 import { openCassette } from "./open_cassette.ts";
 

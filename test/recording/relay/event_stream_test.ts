@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { eventReader, type ServerSentEvent } from "../../../src/recording/relay/event_stream.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import { secretScrub } from "../../../src/recording/redaction/secret_scrub.ts";
-import { atOnce } from "../../../src/recording/relay/exchanges/at_once.ts";
-import { scrubEventStream } from "../../../src/recording/relay/exchanges/scrub_exchange.ts";
-import { createLiveEvents } from "../../../src/recording/relay/live_events.ts";
+import { secretScrub } from "../../../src/recording/redaction/redact_pieces.ts";
+import { atOnce } from "../../../src/recording/relay/exchange_folder.ts";
+import { scrubEventStream } from "../../../src/recording/relay/scrub_exchange.ts";
+import { createLiveEvents } from "../../../src/recording/relay/event_lines.ts";
 import fc from "fast-check";
 
 const encoder = new TextEncoder();

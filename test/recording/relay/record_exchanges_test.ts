@@ -1,14 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import type { Exchange } from "../../../src/recording/relay/exchanges/exchange.ts";
-import {
-  addExchange,
-  readExchanges,
-} from "../../../src/recording/relay/exchanges/exchange_folder.ts";
-import { keyOf } from "../../../src/recording/relay/exchanges/request_key.ts";
-import { recordExchanges } from "../../../src/recording/relay/record_exchanges.ts";
-import { recorderOf } from "../../../src/recording/relay/recorded_answer.ts";
-import type { RelayAnswer, RelayedRequest } from "../../../src/recording/relay/relay.ts";
+import type { Exchange } from "../../../src/recording/relay/exchange.ts";
+import { addExchange, readExchanges } from "../../../src/recording/relay/exchange_folder.ts";
+import { keyOf } from "../../../src/recording/relay/match_requests.ts";
+import { recorderOf, recordExchanges } from "../../../src/recording/relay/record_exchanges.ts";
+import type { RelayAnswer, RelayedRequest } from "../../../src/recording/relay/relay_server.ts";
 import { createSlices, type Slices } from "../../../src/recording/relay/sliced_work.ts";
 import { tempFolder } from "../../temp_folder.ts";
 import { openCassette } from "./open_cassette.ts";

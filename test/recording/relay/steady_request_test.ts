@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { steadyRequest } from "../../../src/recording/relay/steady_request.ts";
-import type { RelayedRequest } from "../../../src/recording/relay/relay.ts";
+import type { RelayedRequest } from "../../../src/recording/relay/relay_server.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { parseFaults } from "../../../src/recording/relay/faults.ts";
 

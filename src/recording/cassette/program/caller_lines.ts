@@ -1,14 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isTooDeep } from "../../../claude/wire/json_text.ts";
 import { type RequestId, requestId } from "../../../claude/wire/request_id.ts";
-import { type Difference, firstDifference } from "../../relay/exchanges/first_difference.ts";
-import { blankText } from "../../redaction/traces/blanked/blank_text.ts";
+import { type Difference, firstDifference } from "../../relay/match_requests.ts";
+import { blankText } from "../../redaction/blank_text.ts";
 import { redactedGaps } from "../../redaction/redact_pieces.ts";
 import type { TapeEntry } from "../cassette_format.ts";
-import { fillAlike, fillAsNobody } from "../../redaction/traces/fill_trace.ts";
-import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
-import { collectTraces } from "../../redaction/traces/learn_traces.ts";
-import { createTraceScrubber } from "../../redaction/traces/scrub_text.ts";
+import { createTraceScrubber, fillAlike, fillAsNobody } from "../../redaction/scrub_traces.ts";
+import { collectTraces, type KnownTraces } from "../../redaction/known_traces.ts";
 
 /** A line that the caller of a conversation writes, as far as a replay has to know it; the same for a tape and live. */
 export type Written =

@@ -1,5 +1,5 @@
 import type { CastEvent, CastHeader, TapeEntry } from "../cassette_format.ts";
-import { createHeldQueue } from "../../redaction/held_queue.ts";
+import { createHeldQueue, createStreamRedactor } from "../../redaction/redact_stream.ts";
 import { createHeldStreams, streamedText } from "./streamed_text.ts";
 import {
   createValueRedactor,
@@ -7,7 +7,6 @@ import {
   REDACTED,
   redactPieces,
 } from "../../redaction/redact_pieces.ts";
-import { createStreamRedactor } from "../../redaction/redact_stream.ts";
 import { openInTerminal, redactTerminal } from "./redact_terminal.ts";
 import { recordedInput } from "../recorded_input.ts";
 import { withoutResult } from "../replay_cast.ts";

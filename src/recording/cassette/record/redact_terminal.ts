@@ -4,7 +4,7 @@ import {
   redactedGaps,
   redactPieces,
 } from "../../redaction/redact_pieces.ts";
-import { lastAnswers } from "../../redaction/last_answers.ts";
+import { lastAnswers } from "../../redaction/find_secrets.ts";
 
 /** A sequence that has only begun at the end of what was written. */
 // deno-lint-ignore no-control-regex

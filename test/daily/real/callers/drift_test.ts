@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { CLAUDE_VERSIONS } from "../../../../fixtures/programs/claude_binary.ts";
-import type { Finding } from "../../../../src/recording/drift/finding.ts";
+import type { Finding } from "../../../../src/recording/drift/findings.ts";
 import { startProgram } from "../../../start_program.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { REAL_VERSIONS } from "../../../real/for_each_version.ts";

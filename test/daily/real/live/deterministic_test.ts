@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { openApiCassette } from "../../../../src/recording/relay/api_cassette.ts";
 import { passOn } from "../../../../src/recording/relay/pass_on.ts";
-import { startRelay } from "../../../../src/recording/relay/relay.ts";
+import { startRelay } from "../../../../src/recording/relay/relay_server.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";
 import type { RealClaude } from "../../../real/real_claude.ts";
 import { git } from "../../../git.ts";

@@ -9,7 +9,7 @@ import {
 import { parseCommand } from "../../../../src/cli/arguments/parse_command.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
-import { readExchanges } from "../../../../src/recording/relay/exchanges/exchange_folder.ts";
+import { readExchanges } from "../../../../src/recording/relay/exchange_folder.ts";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { type ProgramOutput, startProgram } from "../../../start_program.ts";
 import { tempFolder } from "../../../temp_folder.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { CliError } from "../../../../src/cli_error.ts";
-import { pythonVerdict } from "../../../../src/recording/drift/sdk/python_sdk.ts";
+import { pythonVerdict } from "../../../../src/recording/drift/python_sdk.ts";
 import { writeScript } from "../../../write_script.ts";
 import { tempFolder } from "../../../temp_folder.ts";
 

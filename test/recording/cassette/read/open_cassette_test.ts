@@ -9,7 +9,7 @@ import { surveyCassette } from "../../../../src/recording/cassette/read/survey_c
 import { replayCassette } from "../../../../src/recording/cassette/replay_cassette.ts";
 import { recordedTurns } from "../../../../src/recording/cassette/recorded_turns.ts";
 import { CliError } from "../../../../src/cli_error.ts";
-import { readExchanges } from "../../../../src/recording/relay/exchanges/exchange_folder.ts";
+import { readExchanges } from "../../../../src/recording/relay/exchange_folder.ts";
 import { tempFolder } from "../../../temp_folder.ts";
 import { readCassette, RECORDED_RUNS } from "../recorded_runs.ts";
 

@@ -1,0 +1,388 @@
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isPrinted, type KnownClaude, needed, shapeKey } from "./known_shapes.ts";
+import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import {
+  SCANNER_START,
+  scanTerminal,
+  type TerminalToken,
+} from "../../conversation/terminal/terminal_scanner.ts";
+import { readEntry } from "../../claude/transcript/entry.ts";
+import { isBlank, type Screen } from "../../conversation/terminal/screen.ts";
+import type { DriftCheck, Found } from "./findings.ts";
+import {
+  kindOf,
+  type Piece,
+  pieceOfHook,
+  piecesOfAnswer,
+  piecesOfEvent,
+  piecesOfFrame,
+  piecesOfLine,
+  type PieceSort,
+} from "./pieces.ts";
+import { z } from "zod/mini";
+import { readChoices } from "../../conversation/terminal/choices.ts";
+import type { Dialog } from "../../conversation/terminal/dialogs.ts";
+import { recogniseDialog } from "../../conversation/terminal/recognise_dialog.ts";
+
+/** An event of a cast. */
+interface CastEventLike {
+  readonly at: number;
+  readonly code: string;
+  readonly data: string;
+}
+
+/** Looks at one recording, piece by piece, for what is not as it is known. */
+export interface Examiner {
+  /** What the caller read. */
+  readonly frame: (frame: JsonObject) => readonly Found[];
+  /** What is on the cast. */
+  readonly event: (event: CastEventLike) => readonly Found[];
+  /** What the API said: an event of a stream, or an answer that came in one. */
+  readonly api: (said: JsonObject) => readonly Found[];
+  /** The version of Claude Code, once it is known. */
+  readonly version: () => string | undefined;
+  /** Takes the version of Claude Code from where it is told, unless it is known already. */
+  readonly learn: (version: unknown) => void;
+}
+
+/** @param options.version the version of Claude Code; absent where the recording has yet to say it */
+export function createExaminer(
+  { known, version: said, onPiece = () => {} }: {
+    readonly known: KnownClaude;
+    readonly version?: string | undefined;
+    readonly onPiece?: (piece: Piece) => void;
+  },
+): Examiner {
+  let version = said;
+  let scanner = SCANNER_START;
+  let seen: SeenDialogs = NOTHING_SEEN;
+  const encoder = new TextEncoder();
+
+  const learn = (told: unknown): void => {
+    if (version === undefined && typeof told === "string") version = told;
+  };
+  const look = (pieces: readonly Piece[]): readonly Found[] =>
+    pieces.flatMap((piece) => {
+      onPiece(piece);
+      return [...unknownType(piece, known), ...otherFields(piece, { known, version })];
+    });
+  const frame = (frame: JsonObject): readonly Found[] => {
+    learn(frame.claude_code_version);
+    const rejected = rejectedFrame(frame);
+    const { hook_event: event } = frame;
+    const hooked: readonly Found[] = typeof event === "string"
+      ? unknownType({ sort: "hook", name: event, fields: [] }, known)
+      : [];
+    return [...rejected, ...hooked, ...look(piecesOfFrame(frame))];
+  };
+  const line = (value: unknown): readonly Found[] => {
+    if (!isJsonObject(value)) return [];
+    learn(value.version);
+    return [...rejectedLine(value), ...look(piecesOfLine(value))];
+  };
+  const input = (value: JsonObject, at: number): readonly Found[] => {
+    switch (value.type) {
+      case "transcript":
+      case "subagent":
+        return line(value.line);
+      case "earlier":
+        return Array.isArray(value.lines) ? value.lines.flatMap(line) : [];
+      case "hook": {
+        const { event, payload } = value;
+        return isJsonObject(payload) ? look([pieceOfHook(asText(event), payload)]) : [];
+      }
+      case "stream":
+        return isJsonObject(value.part) ? look(piecesOfEvent(value.part.event)) : [];
+      case "status": {
+        const status = asText(value.status);
+        seen = { ...seen, status };
+        return look([{ sort: "status", name: status, fields: [] }]);
+      }
+      case "screen": {
+        if (!isScreen(value.screen)) return [];
+        const next = seeScreen(seen, { screen: value.screen, at });
+        seen = next.seen;
+        return next.found;
+      }
+      default:
+        return [];
+    }
+  };
+  const event = ({ at, code, data }: CastEventLike): readonly Found[] => {
+    switch (code) {
+      case "o": {
+        const scanned = scanTerminal(scanner, encoder.encode(data));
+        scanner = scanned.state;
+        return scanned.tokens.flatMap((token) => unknownProbe(token, known));
+      }
+      case "h": {
+        const value = jsonObjectIn(data);
+        return value === undefined ? [] : input(value, at);
+      }
+      case "d": {
+        const ending = jsonObjectIn(data)?.ending;
+        if (!isJsonObject(ending) || ending.kind !== "dialog" || !isScreen(ending.screen)) {
+          return [];
+        }
+        return seeEnd(seen, ending.screen);
+      }
+      default:
+        return [];
+    }
+  };
+  const api = (said: JsonObject): readonly Found[] =>
+    look(said.type === "message" ? piecesOfAnswer(said) : piecesOfEvent(said));
+  return { frame, event, api, version: () => version, learn };
+}
+
+/** Rows and columns of it may be missing: what is read is its lines and where the cursor is. */
+function isScreen(value: unknown): value is Screen {
+  return isJsonObject(value) && Array.isArray(value.lines) &&
+    value.lines.every((line) => typeof line === "string") && isJsonObject(value.cursor) &&
+    typeof value.cursor.row === "number" && typeof value.cursor.col === "number";
+}
+
+/** Lines that mean something to a run. */
+const READ: readonly unknown[] = ["user", "assistant", "system", "attachment"];
+
+/** Whether a line of a transcript is of a known type and cannot be read as one. */
+function rejectedLine(line: JsonObject): readonly Found[] {
+  if (!READ.includes(line.type) || readEntry(line)?.type !== "other") return [];
+  return [{
+    check: "frame rejected",
+    where: `line ${line.type}`,
+    what: "it does not look as such a line has to",
+  }];
+}
+
+/** What it is called if a piece of a sort has a name that nobody knows. */
+const CHECKS: Readonly<Record<PieceSort, DriftCheck | undefined>> = {
+  frame: "type unknown",
+  line: "type unknown",
+  event: "type unknown",
+  status: "type unknown",
+  hook: "hook event new",
+  block: "block dropped",
+  part: undefined,
+};
+
+/** Whether a piece is of a type that no recording has. */
+function unknownType(piece: Piece, known: KnownClaude): readonly Found[] {
+  const check = CHECKS[piece.sort];
+  if (check === undefined || known.shapes.has(shapeKey(piece))) return [];
+  return [{ check, where: piece.sort, what: piece.name }];
+}
+
+/** Which fields of a piece no recording has, and which it lacks that it always has had. */
+function otherFields(
+  piece: Piece,
+  { known, version }: { readonly known: KnownClaude; readonly version: string | undefined },
+): readonly Found[] {
+  const ever = known.shapes.get(shapeKey(piece))?.ever;
+  // Of what is known by its name alone nothing can be said: of some attachments recordings keep no more.
+  if (ever === undefined || [...ever].every((field) => field === "type")) return [];
+  const isAttached = piece.sort === "line" && piece.name.startsWith("attachment/");
+  const isNew = (field: string) =>
+    !ever.has(field) && !(isAttached && known.fieldsOfLines.has(field)) &&
+    !isPrinted(piece, field);
+  const where = piece.sort === "part" ? piece.name : `${piece.sort} ${piece.name}`;
+  const has = new Set(piece.fields);
+  return [
+    ...piece.fields.filter(isNew)
+      .map((what) => ({ check: "field new", where, what }) as const),
+    ...[...needed(known, piece, version)].filter((field) => !has.has(field))
+      .map((what) => ({ check: "field gone", where, what }) as const),
+  ];
+}
+
+const block = z.looseObject({ type: z.string() });
+const session = { session_id: z.string() };
+const parent = { parent_tool_use_id: z.exactOptional(z.nullable(z.string())) };
+
+/** What whoever reads frames relies on, by their type. */
+const SCHEMAS: Readonly<Record<string, z.ZodMiniType>> = {
+  system: z.looseObject({ subtype: z.string(), ...session }),
+  assistant: z.looseObject({
+    message: z.looseObject({
+      id: z.string(),
+      model: z.string(),
+      content: z.array(block),
+      usage: z.exactOptional(z.nullable(z.looseObject({}))),
+    }),
+    ...parent,
+    ...session,
+  }),
+  user: z.looseObject({
+    message: z.looseObject({ content: z.union([z.string(), z.array(block)]) }),
+    ...parent,
+  }),
+  result: z.looseObject({
+    subtype: z.string(),
+    is_error: z.boolean(),
+    num_turns: z.number(),
+    result: z.exactOptional(z.string()),
+    errors: z.exactOptional(z.array(z.string())),
+    total_cost_usd: z.exactOptional(z.number()),
+    usage: z.exactOptional(z.looseObject({})),
+    modelUsage: z.exactOptional(z.record(z.string(), z.looseObject({}))),
+    permission_denials: z.exactOptional(z.array(z.looseObject({}))),
+    ...session,
+  }),
+  stream_event: z.looseObject({ event: block, ...parent, ...session }),
+  rate_limit_event: z.looseObject({ rate_limit_info: z.looseObject({}), ...session }),
+  control_response: z.looseObject({
+    response: z.discriminatedUnion("subtype", [
+      // It has the id of its request, whatever that is.
+      z.looseObject({ subtype: z.literal("success") }),
+      z.looseObject({ subtype: z.literal("error"), error: z.string() }),
+    ]),
+  }),
+  control_request: z.looseObject({
+    request_id: z.string(),
+    request: z.looseObject({ subtype: z.string() }),
+  }),
+  control_cancel_request: z.looseObject({ request_id: z.string() }),
+  command_lifecycle: z.looseObject({ command_uuid: z.string(), state: z.string() }),
+  transcript_mirror: z.looseObject({
+    filePath: z.string(),
+    entries: z.array(z.looseObject({})),
+  }),
+};
+
+/** Whether a frame is of a known type and does not look as one of these has to. */
+export function rejectedFrame(frame: JsonObject): readonly Found[] {
+  const { type } = frame;
+  const schema = typeof type === "string" && Object.hasOwn(SCHEMAS, type)
+    ? SCHEMAS[type]
+    : undefined;
+  const issue = schema?.safeParse(frame).error?.issues[0];
+  if (issue === undefined) return [];
+  const what = `${issue.path.map(String).join(".")}: ${issue.message}`;
+  return [{ check: "frame rejected", where: `frame ${kindOf(frame)}`, what }];
+}
+
+/** How long a screen that asks has to stand until it counts: a run waits as long for one that it knows. */
+const STANDS_MS = 3000;
+
+/** What has been seen on the screen so far. */
+interface SeenDialogs {
+  /** What the child says that it is at; undefined before it has said anything. */
+  readonly status: string | undefined;
+  /** What asks, and since when; absent where nothing does that is unknown. */
+  readonly asking?: { readonly words: string; readonly since: number; readonly told: boolean };
+}
+
+/** Nothing has been seen yet. */
+const NOTHING_SEEN: SeenDialogs = { status: undefined };
+
+/** A screen as a person would see it: one that waits for a choice, is known or stands too short a time. */
+function seeScreen(
+  seen: SeenDialogs,
+  { screen, at }: { readonly screen: Screen; readonly at: number },
+): { readonly seen: SeenDialogs; readonly found: readonly Found[] } {
+  const { status } = seen;
+  const words = unknownWords(screen, status);
+  if (words === undefined || !(status === undefined || status === "waiting")) {
+    return { seen: { status }, found: [] };
+  }
+  const before = seen.asking?.words === words ? seen.asking : { words, since: at, told: false };
+  const isDue = !before.told && at - before.since >= STANDS_MS;
+  return {
+    seen: { status, asking: { ...before, told: before.told || isDue } },
+    found: isDue ? [unknown(words)] : [],
+  };
+}
+
+/** A dialog has ended the run: whether this program would not know it today either. */
+function seeEnd(seen: SeenDialogs, screen: Screen): readonly Found[] {
+  if (isBlank(screen)) return [];
+  const words = recogniseDialog(screen, { when: whenOf(seen.status) }) === undefined
+    ? unknownWords(screen, seen.status) ?? firstWords(screen)
+    : undefined;
+  const isTold = seen.asking?.told === true && seen.asking.words === words;
+  return words === undefined || isTold ? [] : [unknown(words)];
+}
+
+/** The choices of a dialog that is not known. */
+function unknownWords(screen: Screen, status: string | undefined): string | undefined {
+  const choices = readChoices(screen);
+  if (choices.length === 0) return undefined;
+  if (recogniseDialog(screen, { when: whenOf(status) }) !== undefined) return undefined;
+  return choices.map(({ text }) => text).join(" / ");
+}
+
+function firstWords(screen: Screen): string {
+  return screen.lines.map((line) => line.trim()).filter((line) => line !== "").join(" ");
+}
+
+function whenOf(status: string | undefined): Dialog["when"] {
+  return status === undefined ? "start" : "later";
+}
+
+function unknown(words: string): Found {
+  return { check: "dialog unknown", where: "screen", what: words };
+}
+
+/** Sizes and places that a window is asked for (XTWINOPS). */
+const WINDOW_REPORT = /^(?:1[1345689]|2[01])(?:;|$)/u;
+
+/**
+ * What a sequence asks of the terminal, as in `CSI > 0 q`, if it asks for an answer: device attributes, status and
+ * modes, the terminal's version, its keyboard protocol and sizes, and colours, settings and pictures by their strings.
+ */
+function probeIn(token: TerminalToken): string | undefined {
+  switch (token.kind) {
+    case "csi": {
+      const { parameters, final } = token;
+      return asks(parameters, final) ? `CSI ${parameters}${final}` : undefined;
+    }
+    case "string":
+      return stringProbe(token);
+    case "esc":
+      return token.intermediates === "" && token.final === "Z" ? "ESC Z" : undefined;
+    case "text":
+      return undefined;
+    default:
+      return token satisfies never;
+  }
+}
+
+function asks(parameters: string, final: string): boolean {
+  switch (final) {
+    case "c":
+      return /^[>=]?[\d;]*$/u.test(parameters);
+    case "n":
+      return /^\??[\d;]+$/u.test(parameters);
+    case "p":
+      return parameters.endsWith("$");
+    case "q":
+      return parameters.startsWith(">");
+    case "t":
+      return WINDOW_REPORT.test(parameters);
+    case "u":
+      return parameters.startsWith("?");
+    case "S":
+      return parameters.startsWith("?");
+    case "x":
+      return /^\d?$/u.test(parameters);
+    default:
+      return false;
+  }
+}
+
+function stringProbe(
+  { introducer, content }: { readonly introducer: string; readonly content: string },
+): string | undefined {
+  if (introducer === "]" && /^[\d;a-z]*;\?$/u.test(content)) return `OSC ${content}`;
+  if (introducer === "P" && /^\+q|^\$q/u.test(content)) return `DCS ${content}`;
+  if (introducer === "_" && /^G[^;]*\ba=q\b/u.test(content)) return "APC G a=q";
+  return undefined;
+}
+
+/** Whether the terminal is asked something that no recording has. */
+function unknownProbe(token: TerminalToken, known: KnownClaude): readonly Found[] {
+  const probe = probeIn(token);
+  return probe === undefined || known.probes.has(probe)
+    ? []
+    : [{ check: "probe unknown", where: "terminal", what: probe }];
+}

@@ -1,0 +1,80 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { CliError } from "../../cli_error.ts";
+import { upFrom } from "../../sandbox/paths.ts";
+import { wholePath } from "../../whole_path.ts";
+import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+
+/** An Agent SDK: the interpreter of one for Python, or the declarations of one for TypeScript. */
+export type InstalledSdk =
+  | { readonly kind: "python"; readonly python: string; readonly isNamed: boolean }
+  | { readonly kind: "typescript"; readonly name: string; readonly declarations: string };
+
+const PACKAGE = "@anthropic-ai/claude-agent-sdk";
+const DECLARATIONS = "sdk.d.ts";
+/** The largest file that is read, in bytes. */
+const LARGEST = 8_000_000;
+
+/**
+ * The SDK at a path that somebody named: a `python3`, the folder of a virtual environment, or that of the package from
+ * npm.
+ *
+ * @throws {CliError} for anything else
+ */
+export function namedSdk(path: string): InstalledSdk {
+  const absolute = realPath(path);
+  const typescript = absolute && typescriptIn(absolute);
+  if (typescript) return typescript;
+  const named = wholePath(path, Deno.cwd());
+  const venv = `${named}/bin/python3`;
+  if (fileAt(venv)?.isFile === true) {
+    return { kind: "python", python: venv, isNamed: true };
+  }
+  // A link leads out of its virtual environment: the interpreter has to be started by it.
+  if (fileAt(named)?.isFile === true) {
+    return { kind: "python", python: named, isNamed: true };
+  }
+  throw new CliError(`Cannot find an Agent SDK at ${path}`, {
+    suggestion: `Name a python3, a virtual environment, or the folder of ${PACKAGE}`,
+  });
+}
+
+/** The SDKs of the virtual environment or PATH, and of the folder with its `node_modules`; where there are any. */
+export function foundSdks(
+  { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+): readonly InstalledSdk[] {
+  const { VIRTUAL_ENV, PATH = "" } = env;
+  const venv = VIRTUAL_ENV === undefined || VIRTUAL_ENV === "" ? [] : [`${VIRTUAL_ENV}/bin`];
+  const folders = [...venv, ...PATH.split(":").filter((folder) => folder.startsWith("/"))];
+  const python = folders.map((folder) => `${folder}/python3`).find((path) => fileAt(path)?.isFile);
+  const typescript = upFrom(cwd).map((folder) => typescriptIn(`${folder}/node_modules/${PACKAGE}`))
+    .find((found) => found !== undefined);
+  return [
+    ...(python === undefined ? [] : [{ kind: "python", python, isNamed: false } as const]),
+    ...(typescript === undefined ? [] : [typescript]),
+  ];
+}
+
+function typescriptIn(folder: string): InstalledSdk | undefined {
+  const declarations = textOf(`${folder}/${DECLARATIONS}`);
+  if (declarations === undefined) return undefined;
+  const { version } = jsonObjectIn(textOf(`${folder}/package.json`) ?? "") ?? {};
+  const known = typeof version === "string" ? version.slice(0, 100) : "of an unknown version";
+  return { kind: "typescript", name: `${PACKAGE} ${known}`, declarations };
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return new TextDecoder().decode(readRegularFile(path, { limit: LARGEST }));
+  } catch {
+    return undefined;
+  }
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,285 @@
+import type { Cassette, PlayedCast } from "../cassette/cassette_format.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
+import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import type { Found } from "./findings.ts";
+import { kindOf } from "./pieces.ts";
+
+/** What was said in a recorded run, so that it can be said again. */
+export interface RecordedTalk {
+  /** One for a plain run. */
+  readonly prompts: readonly string[];
+  readonly isConversation: boolean;
+  readonly model?: string;
+  readonly maxTurns?: number;
+  /** Whether its caller signed in with a key. */
+  readonly hasKey: boolean;
+}
+
+/** A cassette without the events of its cast. */
+type OpenedCassette = Omit<Cassette, "cast"> & { readonly cast: PlayedCast };
+
+/** How a turn may have ended that would end like that again. */
+const REPEATABLE: readonly unknown[] = ["success", "error_max_turns"];
+/** Tools that ask nobody and change nothing. */
+const HARMLESS: readonly unknown[] = ["ToolSearch"];
+
+/**
+ * What was said in a run, or why it cannot be said again by itself: a signal or a limit had a part in it, or it would
+ * carry out calls of tools that are not allowed.
+ *
+ * @param options.allowed the tools that may run
+ */
+export function recordedTalk(
+  { cast, tape }: OpenedCassette,
+  { allowed }: { readonly allowed: readonly string[] },
+): RecordedTalk | { readonly why: string } {
+  const frames = tape.flatMap((entry) => entry.dir === "read" ? [entry.frame] : []);
+  const results = frames.filter(({ type }) => type === "result");
+  const odd = results.find(({ subtype }) => !REPEATABLE.includes(subtype));
+  if (results.length === 0) return { why: "it has no result" };
+  if (odd !== undefined) return { why: `it ended with ${String(odd["subtype"])}` };
+  const tools = frames.flatMap(toolsCalled);
+  const forbidden = tools.find((tool) => !allowed.includes(tool) && !HARMLESS.includes(tool));
+  if (forbidden !== undefined) {
+    return { why: `it calls ${forbidden}, which --allowedTools does not name` };
+  }
+  const { session, frames: told } = cast.header.claude_print.conversation;
+  if (session.output !== undefined) return { why: "its answer has a schema" };
+  const lines = tape.flatMap((entry) => entry.dir === "write" ? [entry.data] : []);
+  const prompts = lines.length === 0 ? firstPrompt(cast) : saidIn(lines);
+  if ("why" in prompts) return prompts;
+  const model = modelOf(frames);
+  return {
+    ...prompts,
+    isConversation: lines.length > 0,
+    ...(model === undefined ? {} : { model }),
+    ...(session.maxTurns === undefined ? {} : { maxTurns: session.maxTurns }),
+    hasKey: told.apiKeySource !== "none",
+  };
+}
+
+/** The model that was asked: as it says at the beginning, or else as the first answer has it. */
+function modelOf(frames: readonly JsonObject[]): string | undefined {
+  const init = frames.find(({ type, subtype }) => type === "system" && subtype === "init");
+  const answers = frames.flatMap(({ type, message }) =>
+    type === "assistant" && isJsonObject(message) ? [message.model] : []
+  );
+  return [init?.model, ...answers].find((model): model is string =>
+    typeof model === "string" && model !== "<synthetic>"
+  );
+}
+
+type Prompts = Pick<RecordedTalk, "prompts"> | { readonly why: string };
+
+function firstPrompt(cast: PlayedCast): Prompts {
+  for (const { code, data } of cast.events) {
+    const input = code === "h" ? jsonObjectIn(data) : undefined;
+    if (input?.type !== "message" || !isJsonObject(input.message)) continue;
+    const { text, content } = input.message;
+    if (typeof text === "string" && content === undefined) return { prompts: [text] };
+    break;
+  }
+  return { why: "its prompt is not recorded as a text" };
+}
+
+/** What the caller of a conversation said. */
+function saidIn(lines: readonly string[]): Prompts {
+  const prompts: string[] = [];
+  for (const line of lines) {
+    const said = jsonObjectIn(line);
+    if (said === undefined) return { why: "a line of its caller cannot be read" };
+    const { type, request, message } = said;
+    // What is settled before the first prompt is not said again.
+    if (type === "control_request" && isJsonObject(request) && request.subtype === "initialize") {
+      continue;
+    }
+    const text = type === "user" && isJsonObject(message) ? textOf(message.content) : undefined;
+    if (text === undefined) return { why: `its caller sent more than texts: ${kindIn(said)}` };
+    prompts.push(text);
+  }
+  return prompts.length === 0 ? { why: "its caller said nothing" } : { prompts };
+}
+
+function kindIn({ type, request }: JsonObject): string {
+  const kind = typeof type === "string" ? type : "something";
+  return isJsonObject(request) && typeof request.subtype === "string"
+    ? `${kind} ${request.subtype}`
+    : kind;
+}
+
+function textOf(content: unknown): string | undefined {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return undefined;
+  const texts = content.map((block) =>
+    isJsonObject(block) && block.type === "text" && typeof block.text === "string"
+      ? block.text
+      : undefined
+  );
+  return texts.some((text) => text === undefined) ? undefined : texts.join("\n");
+}
+
+function toolsCalled(frame: JsonObject): readonly string[] {
+  const { type, message } = frame;
+  if (type !== "assistant" || !isJsonObject(message) || !Array.isArray(message.content)) return [];
+  return message.content.flatMap((block) =>
+    isJsonObject(block) && block.type === "tool_use" && typeof block.name === "string"
+      ? [block.name]
+      : []
+  );
+}
+
+/** What a Claude Code has done when the prompts of a cassette were said to it again. */
+export interface TalkAgain {
+  readonly frames: readonly JsonObject[];
+  /** The bodies of the requests to the model, in their order. */
+  readonly requests: readonly JsonObject[];
+  /** Of the run, or of the last turn of a conversation. */
+  readonly exitCode: number;
+  /** Why the exit code is not 0. */
+  readonly failure?: string;
+  /** Why there was no run, if there was none: it has no frames then. */
+  readonly problem?: string;
+  /** What of its requests is not recorded, if something is not. */
+  readonly missed?: string;
+}
+
+/** What a run does differently from the recorded one, with the same prompts and the same answers of the API. */
+export function compareWithRecording(
+  recorded: readonly JsonObject[],
+  { frames, problem, missed }: Pick<TalkAgain, "frames" | "problem" | "missed">,
+): readonly Found[] {
+  if (problem !== undefined) return [otherwise("run", problem)];
+  return [
+    ...(missed === undefined ? [] : [otherwise("api", missed)]),
+    ...compareTalks(recorded, frames),
+  ];
+}
+
+/** What one Claude Code does differently from another one, with the same prompts and the same answers of the API. */
+export function compareRuns(before: TalkAgain, now: TalkAgain): readonly Found[] {
+  const why = now.failure === undefined ? "" : `: ${now.failure}`;
+  return [
+    ...(before.exitCode === now.exitCode
+      ? []
+      : [otherwise("exit code", `${now.exitCode} instead of ${before.exitCode}${why}`)]),
+    ...compareWithRecording(before.frames, now),
+    ...(now.problem === undefined ? compareRequests(before.requests, now.requests) : []),
+  ];
+}
+
+/**
+ * What of a request is not compared: ids that are other ones in each run, and texts and schemas, which nearly each version
+ * words anew.
+ */
+const NOT_COMPARED = ["metadata", "diagnostics", "system", "messages", "tools"];
+
+function compareRequests(
+  before: readonly JsonObject[],
+  now: readonly JsonObject[],
+): readonly Found[] {
+  if (before.length !== now.length) {
+    return [otherwise("requests", `${now.length} instead of ${before.length}`)];
+  }
+  const found = before.flatMap((one, index) => {
+    const other = now[index] ?? {};
+    const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+    const changes = [...names].filter((name) =>
+      !NOT_COMPARED.includes(name) && JSON.stringify(one[name]) !== JSON.stringify(other[name])
+    ).map((name) => `${name}: ${words(other[name])} instead of ${words(one[name])}`);
+    const [tools, others] = [toolNames(one), toolNames(other)];
+    const [messages, changed] = [messageKinds(one), messageKinds(other)];
+    return [
+      ...changes,
+      ...tools.filter((tool) => !others.includes(tool)).map((tool) => `without tool ${tool}`),
+      ...others.filter((tool) => !tools.includes(tool)).map((tool) => `with tool ${tool}`),
+      ...(messages === changed
+        ? []
+        : [`messages of request ${index + 1}: ${changed} instead of ${messages}`]),
+    ];
+  });
+  return [...new Set(found)].map((what) => otherwise("requests", what));
+}
+
+function toolNames({ tools }: JsonObject): readonly string[] {
+  return Array.isArray(tools)
+    ? tools.flatMap((tool) =>
+      isJsonObject(tool) && typeof tool.name === "string" ? [tool.name] : []
+    )
+    : [];
+}
+
+/** Who speaks in the messages of a request, and in what kinds of blocks: `user (text, text), assistant (tool_use)`. */
+function messageKinds({ messages }: JsonObject): string {
+  if (!Array.isArray(messages)) return "none";
+  return messages.filter(isJsonObject).map(({ role, content }) => {
+    const kinds = Array.isArray(content) ? content.filter(isJsonObject).map(blockKind) : ["text"];
+    return `${asText(role)} (${kinds.join(", ")})`;
+  }).join(", ");
+}
+
+function blockKind({ type, is_error: isError }: JsonObject): string {
+  return isError === true ? `${asText(type)} with an error` : asText(type);
+}
+
+/** Kinds of frame that come by what the caller wants, by who asks, or by chance. */
+const BY_CHANCE = [
+  /^(?:stream_event|rate_limit_event|control_|keep_alive|transcript_mirror|command_lifecycle)/u,
+  /^system\/(?:hook_|api_retry|status|thinking_tokens|session_state_changed|shell_output_delta|notification)/u,
+];
+
+/** What of a result is the same in each run. */
+const SAME = ["subtype", "is_error", "num_turns", "stop_reason", "result"];
+
+function compareTalks(
+  recorded: readonly JsonObject[],
+  again: readonly JsonObject[],
+): readonly Found[] {
+  const [before, now] = [kindsOf(recorded), kindsOf(again)];
+  return [
+    ...[...before].filter((kind) => !now.has(kind)).map((kind) =>
+      otherwise("frames", `${kind} does not come`)
+    ),
+    ...[...now].filter((kind) => !before.has(kind)).map((kind) =>
+      otherwise("frames", `${kind} comes`)
+    ),
+    ...compareResults(recorded.filter(isResult), again.filter(isResult)),
+  ];
+}
+
+function compareResults(
+  recorded: readonly JsonObject[],
+  again: readonly JsonObject[],
+): readonly Found[] {
+  if (recorded.length !== again.length) {
+    return [otherwise("results", `${again.length} instead of ${recorded.length}`)];
+  }
+  return recorded.flatMap((before, turn) => {
+    const now = again[turn] ?? {};
+    return SAME.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]))
+      .map((name) =>
+        otherwise(
+          `result of turn ${turn + 1}`,
+          `${name}: ${words(now[name])} instead of ${words(before[name])}`,
+        )
+      );
+  });
+}
+
+function kindsOf(frames: readonly JsonObject[]): ReadonlySet<string> {
+  const kinds = frames.filter((frame) => !isResult(frame)).map(kindOf);
+  return new Set(kinds.filter((kind) => !BY_CHANCE.some((pattern) => pattern.test(kind))));
+}
+
+function isResult({ type }: JsonObject): boolean {
+  return type === "result";
+}
+
+function otherwise(where: string, what: string): Found {
+  return { check: "answered otherwise", where, what };
+}
+
+function words(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const text = asText(value);
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}

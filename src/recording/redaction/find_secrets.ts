@@ -1,0 +1,343 @@
+import {
+  type CharacterKind,
+  Cuts,
+  PrivateKeys,
+  TextReader,
+  type TextSpan,
+  TokenRows,
+} from "./text_reader.ts";
+import { WordAutomaton } from "./word_automaton.ts";
+
+/** What gives a secret away, and how the secret is found from there. */
+interface Mark {
+  /** The characters it is known by. */
+  readonly mark: string;
+  /** Whether its letters may be of either case. */
+  readonly anyCase?: true;
+  /** Whether it has to be the beginning of a word. */
+  readonly begins: boolean;
+  readonly find: (at: MarkPlace) => void;
+}
+
+/** A mark in a text: from `start` to `end`. */
+interface MarkPlace {
+  readonly reader: TextReader;
+  readonly cuts: Cuts;
+  readonly rows: TokenRows;
+  readonly keys: PrivateKeys;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A mark and as many more characters of a kind, on one row or several. */
+function token(
+  mark: string,
+  { kind, least }: { readonly kind: CharacterKind; readonly least: number },
+): Mark {
+  return {
+    mark,
+    begins: true,
+    find: ({ reader, cuts, rows, start, end }) => {
+      const tokenEnd = reader.runEnd(kind, end);
+      if (tokenEnd - end >= least) cuts.add(start, rows.endBehind(tokenEnd));
+    },
+  };
+}
+
+/** The name of a JSON field that says its text is a secret. */
+function field(name: string): Mark {
+  return {
+    mark: `${name}"`,
+    anyCase: true,
+    begins: false,
+    find: ({ reader, cuts, start, end }) => {
+      let before = start - 1;
+      while (reader.is("word", before)) before--;
+      const colon = reader.runEnd("space", end);
+      const quote = reader.runEnd("space", colon + 1);
+      if (reader.text[before] !== '"' || reader.text[colon] !== ":" || reader.text[quote] !== '"') {
+        return;
+      }
+      const valueEnd = reader.runEnd("quoted", quote + 1);
+      if (valueEnd - quote > 8 && reader.text[valueEnd] === '"') cuts.add(quote + 1, valueEnd);
+    },
+  };
+}
+
+/** Where the value begins behind a name that ends at a place, if one is set: `name: "value`, `name=value`. */
+function valueOf(reader: TextReader, nameEnd: number): number | undefined {
+  const quoted = /["']/u.test(reader.text[nameEnd] ?? "") ? nameEnd + 1 : nameEnd;
+  const sign = reader.runEnd("space", quoted);
+  if (!/[:=]/u.test(reader.text[sign] ?? "")) return undefined;
+  const value = reader.runEnd("space", sign + 1);
+  return /["']/u.test(reader.text[value] ?? "") ? value + 1 : value;
+}
+
+/** Cuts a run at a place if it is long enough. */
+function cutRun(
+  { reader, cuts }: MarkPlace,
+  { kind, from, least }: {
+    readonly kind: CharacterKind;
+    readonly from: number | undefined;
+    readonly least: number;
+  },
+): void {
+  if (from === undefined) return;
+  const end = reader.runEnd(kind, from);
+  if (end - from >= least) cuts.add(from, end);
+}
+
+/** AWS: 16 characters and no more. */
+function awsKey(mark: string): Mark {
+  return {
+    mark,
+    begins: true,
+    find: ({ reader, cuts, start, end }) => {
+      const keyEnd = end + 16;
+      if (reader.runEnd("word", end) < keyEnd) return;
+      if (!/^[A-Z0-9]{16}$/u.test(reader.text.slice(end, keyEnd))) return;
+      if (!reader.is("word", keyEnd) || cuts.beginsAt(keyEnd)) cuts.add(start, keyEnd);
+    },
+  };
+}
+
+/**
+ * Secrets that give themselves away: Anthropic, GitHub, GitLab, Slack, npm, Stripe, Google and AWS tokens, JSON Web
+ * Tokens, headers, fields of JSON, passwords in URLs, private keys.
+ */
+const MARKS: readonly Mark[] = [
+  token("sk-ant-", { kind: "token", least: 8 }),
+  ...[..."pousr"].map((kind) => token(`gh${kind}_`, { kind: "word", least: 20 })),
+  token("github_pat_", { kind: "word", least: 20 }),
+  token("glpat-", { kind: "token", least: 16 }),
+  ...[..."abeoprs"].map((kind) => token(`xox${kind}-`, { kind: "token", least: 10 })),
+  token("npm_", { kind: "word", least: 30 }),
+  token("rk_live_", { kind: "word", least: 16 }),
+  token("sk_live_", { kind: "word", least: 16 }),
+  token("AIza", { kind: "token", least: 30 }),
+  {
+    mark: "eyJ",
+    begins: true,
+    find: ({ reader, cuts, rows, start, end }) => {
+      const header = reader.runEnd("token", end);
+      if (header - end < 8 || reader.text[header] !== ".") return;
+      const payload = reader.runEnd("token", header + 1);
+      if (payload - header <= 8 || reader.text[payload] !== ".") return;
+      const signature = reader.runEnd("token", payload + 1);
+      if (signature - payload > 8) cuts.add(start, rows.endBehind(signature));
+    },
+  },
+  awsKey("AKIA"),
+  awsKey("ASIA"),
+  {
+    mark: "aws_secret_access_key",
+    anyCase: true,
+    begins: true,
+    find: (at) => cutRun(at, { kind: "base64", from: valueOf(at.reader, at.end), least: 40 }),
+  },
+  {
+    mark: "x-api-key",
+    anyCase: true,
+    begins: true,
+    find: (at) => cutRun(at, { kind: "value", from: valueOf(at.reader, at.end), least: 8 }),
+  },
+  {
+    mark: "authorization",
+    anyCase: true,
+    begins: true,
+    find: (at) => {
+      const scheme = valueOf(at.reader, at.end);
+      if (scheme === undefined) return;
+      const [name] = /^(?:bearer|basic|token)/iu.exec(at.reader.text.slice(scheme, scheme + 6)) ??
+        [];
+      if (name === undefined) return;
+      const from = at.reader.runEnd("space", scheme + name.length);
+      if (from > scheme + name.length) cutRun(at, { kind: "value", from, least: 1 });
+    },
+  },
+  {
+    // The word after "bearer" in prose is shorter than 16 characters, or has no digit.
+    mark: "bearer",
+    anyCase: true,
+    begins: true,
+    find: ({ reader, cuts, end }) => {
+      const from = reader.runEnd("space", end);
+      const tokenEnd = reader.runEnd("bearer", from);
+      if (from === end || tokenEnd - from < 16 || !reader.hasDigit("bearer", from)) return;
+      cuts.add(from, reader.runEnd("equals", tokenEnd));
+    },
+  },
+  ...["apikey", "api_key", "token", "secret", "password"].map(field),
+  {
+    mark: "://",
+    begins: false,
+    find: ({ reader, cuts, start, end }) => {
+      const user = reader.runEnd("address", end);
+      if (!/[\w+.-]/u.test(reader.text[start - 1] ?? "") || reader.text[user] !== ":") return;
+      const password = reader.runEnd("address", user + 1);
+      if (password > user + 1 && reader.text[password] === "@") cuts.add(user + 1, password);
+    },
+  },
+  { mark: "-----BEGIN ", begins: false, find: (at) => at.keys.begin(at) },
+  { mark: "-----END ", begins: false, find: (at) => at.keys.end(at) },
+];
+
+/** The secrets in a text. */
+interface FoundSecrets {
+  /** In order; none overlaps another. */
+  readonly spans: readonly TextSpan[];
+  /**
+   * Where something begins of which only what follows the text can tell whether it is a secret, and how far it goes;
+   * `Infinity` where there is none. The first few characters of a secret are not taken for its beginning.
+   */
+  readonly openFrom: number;
+  /** How much was looked at to find them, in characters: in proportion to the text, whatever it holds. */
+  readonly steps: number;
+}
+
+/**
+ * Creates what finds secrets in a text: those that are known, and those that give themselves away by their shape.
+ *
+ * The text is read from left to right: a mark, such as `sk-ant-`, is found on the way, and around it runs of characters
+ * are looked at. No expression searches it that begins anew at every character, as quadratic time begins.
+ *
+ * A known secret, or a token at the end of a row, is found although it goes on in the next, since screens wrap. What
+ * stands right behind a secret is seen as if the secret were not there.
+ *
+ * @param known secrets, 8 characters or longer
+ */
+export function createSecretFinder(known: readonly string[]): (text: string) => FoundSecrets {
+  const searches = knownSearches(known);
+  return lastAnswers((text) => {
+    const reader = new TextReader(text);
+    const cuts = new Cuts();
+    for (const search of searches) search(reader, cuts);
+    findMarked(reader, cuts);
+    return { spans: cuts.merged(), openFrom: cuts.openFrom, steps: reader.steps };
+  });
+}
+
+const AUTOMATON = new WordAutomaton(MARKS.map(({ mark }) => mark.toLowerCase()));
+
+/** Finds the secrets that give themselves away by a mark, and adds them to the cuts. */
+function findMarked(reader: TextReader, cuts: Cuts): void {
+  const { text } = reader;
+  const rows = new TokenRows(reader);
+  const keys = new PrivateKeys(reader, cuts);
+  AUTOMATON.steps = 0;
+  let state = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    state = AUTOMATON.next(state, unit >= 0x41 && unit <= 0x5a ? unit + 0x20 : unit);
+    if (state === 0) continue;
+    const found = AUTOMATON.wordAt(state);
+    if (found < 0) continue;
+    const { mark, anyCase, begins, find } = MARKS[found] as Mark;
+    const end = at + 1;
+    const start = end - mark.length;
+    if (anyCase === undefined && !text.startsWith(mark, start)) continue;
+    if (begins && reader.is("word", start - 1) && !cuts.endsAt(start)) continue;
+    reader.hasReachedEnd = false;
+    find({ reader, cuts, rows, keys, start, end });
+    if (reader.hasReachedEnd) cuts.leaveOpen(start);
+  }
+  const begun = AUTOMATON.depthOf(state);
+  if (begun >= SHORTEST_BEGINNING) cuts.leaveOpen(text.length - begun);
+  keys.finish();
+  reader.steps += AUTOMATON.steps;
+}
+
+/** Looks for some secrets in a text and adds those it finds to the cuts. */
+type Search = (reader: TextReader, cuts: Cuts) => void;
+
+/** What a screen puts between the parts of a text, and how JSON spells the ends of rows. */
+const LAYOUT = /[\s│|\\]/u;
+
+/** Fewer visible characters are too likely a word of their own. */
+const SHORTEST_INK = 8;
+
+/**
+ * Searches for known secrets. One that holds blanks itself may be wrapped at one of them, which is then not drawn: it
+ * is looked for as it stands, and by its visible characters alone if these are enough.
+ */
+function knownSearches(known: readonly string[]): readonly Search[] {
+  const solid = known.filter((secret) => !LAYOUT.test(secret));
+  const laidOut = known.filter((secret) => LAYOUT.test(secret));
+  const ink = laidOut.map((secret) => secret.replace(/[\s│|]+/gu, ""))
+    .filter(({ length }) => length >= SHORTEST_INK);
+  return [
+    wordSearch(solid, {
+      skip: (reader, at) => reader.is("layout", at) ? reader.nextRow(at) : undefined,
+    }),
+    wordSearch(laidOut, { skip: () => undefined }),
+    wordSearch(ink, { skip: (reader, at) => reader.is("gap", at) ? at + 1 : undefined }),
+  ].filter((search) => search !== undefined);
+}
+
+/** A shorter beginning of a secret gives nothing of it away. */
+const SHORTEST_BEGINNING = 4;
+
+/** @param options.skip where to go on if what stands at a place is not looked at */
+function wordSearch(
+  words: readonly string[],
+  { skip }: { readonly skip: (reader: TextReader, at: number) => number | undefined },
+): Search | undefined {
+  if (words.length === 0) return undefined;
+  const automaton = new WordAutomaton(words);
+  // Where the units that may belong to a word were found.
+  const places = new Int32Array(words.reduce((most, { length }) => Math.max(most, length), 0));
+  return (reader, cuts) => {
+    automaton.steps = 0;
+    let state = 0;
+    let count = 0;
+    const leaveOpen = () => {
+      const depth = automaton.depthOf(state);
+      if (depth < SHORTEST_BEGINNING) return;
+      cuts.leaveOpen(places[(count - depth) % places.length] as number);
+    };
+    for (let at = 0; at < reader.text.length;) {
+      // Outside of a word the text is skipped up to the next unit that one of them begins with.
+      if (state !== 0) {
+        reader.hasReachedEnd = false;
+        const next = skip(reader, at);
+        if (next !== undefined) {
+          at = next;
+          continue;
+        }
+        // What follows may be the rest of the row's end.
+        if (reader.hasReachedEnd) leaveOpen();
+      }
+      state = automaton.next(state, reader.text.charCodeAt(at));
+      at++;
+      if (state === 0) continue;
+      places[count % places.length] = at - 1;
+      count++;
+      const found = automaton.wordAt(state);
+      if (found < 0) continue;
+      const { length } = words[found] as string;
+      cuts.add(places[(count - length) % places.length] as number, at);
+    }
+    leaveOpen();
+    reader.steps += automaton.steps;
+  };
+}
+
+/** A text is gone through as it stands and as it is drawn. */
+const KEPT = 2;
+/** A longer text is not kept, in UTF-16 units. */
+const LONGEST_KEPT = 1024 * 1024;
+
+/**
+ * A function of a text that gives the same answer again where it is asked again for one of the last texts: what is
+ * scrubbed piece by piece is asked for what is in it, and then for what is left open at its end.
+ */
+export function lastAnswers<Answer>(answer: (text: string) => Answer): (text: string) => Answer {
+  let known: readonly { readonly text: string; readonly answer: Answer }[] = [];
+  return (text) => {
+    const last = known.find((one) => one.text === text);
+    if (last !== undefined) return last.answer;
+    const given = answer(text);
+    if (text.length <= LONGEST_KEPT) known = [{ text, answer: given }, ...known.slice(0, KEPT - 1)];
+    return given;
+  };
+}

@@ -1,0 +1,144 @@
+import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
+import { type KnownTraces, projectPaths } from "./known_traces.ts";
+
+/** A part of a text that tells of a machine, or of who sits at it. */
+export interface Trace {
+  readonly start: number;
+  readonly end: number;
+  readonly kind: "path" | "slug" | "user" | "host" | "word" | "email" | "id";
+}
+
+/** Finds traces in texts. */
+interface TraceFinder {
+  /** In order; none overlaps another. */
+  readonly find: (text: string) => readonly Trace[];
+  /** Where something begins that may be one, or go on as one, with what follows the text; `Infinity` where nothing does. */
+  readonly openFrom: (text: string) => number;
+}
+
+/** Folders below which are those of users, or of what they work on. */
+export const ROOTS: readonly string[] = [
+  ...["home", "Users", "root", "tmp", "private", "var/folders", "var/tmp", "mnt", "media"],
+  ...["Volumes", "srv", "opt", "work", "workspace", "workspaces"],
+];
+
+/** What ends a path in any text. */
+const NO_PATH = String.raw`\s"'\x60\\<>()[\]{},;:|*?!$&=#%^~…`;
+/** What a path begins behind: `src/home` is none, and `https://host/home` neither. */
+const BEFORE = String.raw`(?:(?<![\w.~*/)\]}-])|(?<=file://)|(?<=(?:^|\s)-[A-Za-z]))`;
+const WINDOWS = /\b[A-Za-z]:(?:\\{1,4}|\/)Users(?:\\{1,4}|\/)[^\s"'`<>|:*?]+/gu;
+const ACCOUNT = new RegExp(
+  String.raw`(?<=user_|device_id\W{1,8})[\da-f]{64}(?![\da-f])|` +
+    String.raw`(?<=(?:account|organization)_(?:(?:uu)?id\W{1,8})?)` +
+    String.raw`[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?![\da-f])`,
+  "giu",
+);
+/** What looks like an address and is a file or the version of a package. */
+const NO_DOMAIN =
+  /\.(?:png|jpe?g|gif|webp|svg|pdf|[cm]?[jt]sx?|json|md|txt|css|html?|ya?ml|lock)$/iu;
+/** Whose addresses name nobody. */
+const NOBODYS_DOMAIN = /(?:^|\.)(?:example\.(?:com|org|net)|anthropic\.com)$/iu;
+
+/** Longer runs without a blank are not waited for. */
+const LONGEST_RUN = 4096;
+
+/** Creates what finds traces: what is known, and what can be told by its shape. */
+export function createTraceFinder(known: KnownTraces): TraceFinder {
+  const folders = [...new Set([...projectPaths(known), ...known.homes])];
+  const slugs = folders.filter((path) => path.startsWith("/")).map(projectSlug).filter((slug) =>
+    slug.length > 4
+  );
+  const path = new RegExp(
+    `${BEFORE}(?:${longestFirst(folders)}|/(?:${ROOTS.join("|")}))(?![\\p{L}\\p{N}_-])` +
+      `(?:/[^${NO_PATH}]*)?`,
+    "gu",
+  );
+  const slug = new RegExp(
+    `(?<![\\w-])(?:${longestFirst(slugs)})(?![A-Za-z0-9])[\\w-]*|(?<=/projects/)-[\\w-]+`,
+    "gu",
+  );
+  const named = ([["user", known.users], ["host", known.hosts]] as const)
+    .flatMap(([kind, names]) => names.length === 0 ? [] : [{ kind, words: wordOf(names) }]);
+  const words = known.words.length === 0 ? undefined : new RegExp(longestFirst(known.words), "gu");
+  const phrases = [...known.words, ...known.users, ...known.hosts];
+  const find = (text: string): readonly Trace[] => {
+    const found: Trace[] = [];
+    const add = (kind: Trace["kind"], pattern: RegExp) => {
+      for (const { 0: { length }, index } of text.matchAll(pattern)) {
+        if (length > 0) found.push({ start: index, end: index + length, kind });
+      }
+    };
+    if (words !== undefined) add("word", words);
+    if (text.includes("/")) add("path", path);
+    if (text.includes("-")) add("slug", slug);
+    if (text.includes(":")) add("path", WINDOWS);
+    if (text.includes("_")) add("id", ACCOUNT);
+    if (text.includes("@")) found.push(...emailsIn(text));
+    for (const { kind, words } of named) add(kind, words);
+    return withoutOverlaps(found);
+  };
+  const openFrom = (text: string): number => {
+    let start = text.length;
+    while (start > text.length - LONGEST_RUN && isOfRun(text[start - 1])) start--;
+    let from = start === text.length ? Infinity : start;
+    for (const phrase of phrases) {
+      for (let length = Math.min(phrase.length - 1, text.length); length >= 2; length--) {
+        if (!text.endsWith(phrase.slice(0, length))) continue;
+        from = Math.min(from, text.length - length);
+        break;
+      }
+    }
+    return from;
+  };
+  return { find, openFrom };
+}
+
+/** Whether a character, if there is one, may be one of a path, a name or an address. */
+function isOfRun(character: string | undefined): boolean {
+  return character !== undefined && !/[\s"'`<>()[\]{},;|]/u.test(character);
+}
+
+function longestFirst(names: readonly string[]): string {
+  return names.toSorted((one, other) => other.length - one.length).map(RegExp.escape).join("|");
+}
+
+/** Names that stand as words of their own. */
+function wordOf(names: readonly string[]): RegExp {
+  return new RegExp(`(?<![\\p{L}\\p{N}_])(?:${longestFirst(names)})(?![\\p{L}\\p{N}_])`, "gu");
+}
+
+/** Longest part of an address on either side of its sign. */
+const LONGEST_NAME = 64;
+const LONGEST_DOMAIN = 255;
+
+/** Around each sign so much is looked at and no more, whatever the text holds. */
+function emailsIn(text: string): readonly Trace[] {
+  const found: Trace[] = [];
+  for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
+    const [name] = /[\p{L}\p{N}._%+-]+$/u.exec(text.slice(Math.max(0, at - LONGEST_NAME), at)) ??
+      [];
+    const [domain] = /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.\p{L}{2,24}(?![\p{L}\p{N}_-])/u
+      .exec(text.slice(at + 1, at + 1 + LONGEST_DOMAIN)) ?? [];
+    if (name === undefined || domain === undefined) continue;
+    if (name === "git" || NO_DOMAIN.test(domain) || NOBODYS_DOMAIN.test(domain)) continue;
+    // It has been blanked, and says nothing more.
+    if (!/[^x.@_%+-]/u.test(name + domain)) continue;
+    found.push({ start: at - name.length, end: at + 1 + domain.length, kind: "email" });
+  }
+  return found;
+}
+
+/** The traces that begin first, and of those that begin at one place the longest. */
+function withoutOverlaps(found: readonly Trace[]): readonly Trace[] {
+  const kept: Trace[] = [];
+  let end = 0;
+  for (const trace of found.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (trace.start < end) {
+      if (trace.end <= end) continue;
+      // What is found only behind another one is not lost for it.
+      kept.push({ ...trace, start: end });
+    } else kept.push(trace);
+    end = trace.end;
+  }
+  return kept;
+}

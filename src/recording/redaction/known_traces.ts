@@ -1,0 +1,191 @@
+/** What is known of the machine that a recording was made on, and of who sat at it. */
+export interface KnownTraces {
+  /** Folders of projects, absolute. */
+  readonly projects: readonly string[];
+  /** Home folders, absolute. */
+  readonly homes: readonly string[];
+  /** Names of users, as in the path of a home folder. */
+  readonly users: readonly string[];
+  /** Names of machines. */
+  readonly hosts: readonly string[];
+  /** Names of people, and whatever else is to be found as it stands. */
+  readonly words: readonly string[];
+}
+
+/** Projects by all the paths by which they are named: that of nobody is among them, and those in a home folder begin with `~` too. */
+export function projectPaths({ projects, homes }: KnownTraces): readonly string[] {
+  return [...projects, NEUTRAL_TRACES.project].flatMap((path) => {
+    const home = homes.find((home) => path.startsWith(`${home}/`)) ??
+      /^\/(?:root|(?:home|Users)\/[^/]+)(?=\/)/u.exec(path)?.[0];
+    return home === undefined ? [path] : [path, `~${path.slice(home.length)}`];
+  });
+}
+
+/** The home folder and the project of nobody, which stand for those of somebody. */
+export const NEUTRAL_TRACES = {
+  home: "/home/user",
+  project: "/home/user/project",
+  user: "user",
+} as const;
+
+/**
+ * What is known of the machine that this program runs on, and of its user.
+ *
+ * @param options.cwd the folder that is worked in, where that is known
+ */
+export function ownTraces(
+  { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd?: string },
+): Partial<KnownTraces> {
+  const given = (...names: readonly string[]) =>
+    names.flatMap((name) => env[name] === undefined || env[name] === "" ? [] : [env[name]]);
+  return {
+    projects: cwd === undefined ? [] : [cwd],
+    homes: given("HOME"),
+    users: given("USER", "LOGNAME"),
+    hosts: [...given("HOSTNAME"), ...ownHost()],
+  };
+}
+
+function ownHost(): readonly string[] {
+  try {
+    return [Deno.hostname()];
+  } catch {
+    return [];
+  }
+}
+
+/** Collects what a recording says of the machine it was made on, and of who sat at it. */
+export interface TraceCollector {
+  /** Takes a text of it. */
+  readonly text: (text: string) => void;
+  /** Takes a JSON value: all texts in it, and folders by the names of their fields. */
+  readonly value: (value: unknown) => void;
+  /** What was learned so far. */
+  readonly known: () => KnownTraces;
+}
+
+/** Names that are nobody's: a word of this kind is in other places than where it names a user or a machine. */
+const NOBODYS = new Set(
+  ("user users root admin administrator runner node ubuntu debian fedora centos vscode codespace " +
+    "codespaces app home test tester guest nobody deno claude docker vagrant ec2-user circleci " +
+    "jenkins gitlab git name username you your me dev developer build builder ci shared public " +
+    "localhost host linux local myuser someone project work system assistant tool type text " +
+    // What names people and machines, and is a word in any text: what Claude Code says is the same everywhere only
+    // if these stay.
+    "will mark max bill grant rob pat art may june april august rose hope faith joy grace drew chase " +
+    "chip cliff dean don duke earl frank gene guy jack jay josh lance miles nick norm peg ray rich " +
+    "rusty sandy skip stew sue van ward wade page chance case cash clay dale dawn fern gale glen heath " +
+    "iris ivy jade jean kit lane lily mason parker penny piper reed robin rocky ruby sage sky summer " +
+    "taylor tanner trip tucker violet wren son king prince young long short small brown green black " +
+    "white gray stone wood hill field lake north south east west desktop laptop server client " +
+    "machine computer box mac macbook pc print code node1 main master worker default new old all " +
+    "any one two none this that with from data file files home office lab cloud web api proxy " +
+    "gateway router mail backup storage media cache demo prod production staging")
+    .split(" "),
+);
+/** A shorter name is too likely a word of its own. */
+const SHORTEST_NAME = 3;
+/** More of a kind is no recording of one machine. */
+const MOST = 500;
+
+const HOME = /\/(?:home|Users)\/([\p{L}\p{N}][\p{L}\p{N}._-]{0,63})/gu;
+const WORKING_DIRECTORY = /working directory[^/\n]{0,12}(\/[^\s"'`<>]+)/giu;
+const GIT_USER = /(?<=Git user: )[^\n"\\<]{2,80}/gu;
+/** Whoever is logged in somewhere, as a prompt of a shell says it. */
+const LOGIN = /(?<![\w.+-])([\w.-]{3,32})@([A-Za-z][\w-]{2,62})(?=[:\s~\])]|$)/gu;
+
+/** Fields that name a folder. */
+const PROJECT_FIELDS = new Set(["cwd", "originalCwd", "project_dir", "projectDir", "project"]);
+const HOME_FIELDS = new Set(["home", "HOME"]);
+
+/**
+ * Begins to collect.
+ *
+ * @param start what is known before, as of the machine that this program runs on
+ */
+export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector {
+  const projects = new Set<string>();
+  const homes = new Set<string>();
+  const users = new Set<string>();
+  const hosts = new Set<string>();
+  const words = new Set(start.words ?? []);
+  const logins = new Map<string, Set<string>>();
+  const add = (set: Set<string>, name: string) => {
+    if (set.size < MOST) set.add(name);
+  };
+  const addUser = (name: string) => {
+    const plain = name.replace(/[._-]+$/u, "");
+    if (isNamed(plain)) add(users, plain);
+  };
+  const addFolder = (set: Set<string>, path: string) => {
+    const plain = path.replace(/[/.,;:)]+$/u, "");
+    // The root, and what is no path of a system that has one, are no folder of anybody's.
+    if (/^\/[^/\s]/u.test(plain) && !plain.includes("\n") && plain.length < 1000) add(set, plain);
+  };
+  const text = (given: string) => {
+    if (given.includes("/home/") || given.includes("/Users/")) {
+      for (const [, name = ""] of given.matchAll(HOME)) addUser(name);
+    }
+    if (/working directory/iu.test(given)) {
+      for (const [, path = ""] of given.matchAll(WORKING_DIRECTORY)) addFolder(projects, path);
+    }
+    if (given.includes("Git user: ")) {
+      for (const [name] of given.matchAll(GIT_USER)) {
+        if (isNamed(name.trim())) add(words, name.trim());
+      }
+    }
+    if (!given.includes("@")) return;
+    for (const [, user = "", host = ""] of given.matchAll(LOGIN)) {
+      if (logins.size < MOST) logins.set(user, (logins.get(user) ?? new Set()).add(host));
+    }
+  };
+  for (const path of start.projects ?? []) addFolder(projects, path);
+  for (const path of start.homes ?? []) addFolder(homes, path);
+  for (const path of [...projects, ...homes]) text(path);
+  for (const name of start.users ?? []) addUser(name);
+  for (const name of start.hosts ?? []) if (isNamed(name)) add(hosts, name);
+  const value = (given: unknown) => {
+    const left: (readonly [name: string, value: unknown])[] = [["", given]];
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+      const [name, held] = next;
+      if (typeof held === "string") {
+        if (PROJECT_FIELDS.has(name)) addFolder(projects, held);
+        if (HOME_FIELDS.has(name)) addFolder(homes, held);
+        text(held);
+      } else if (Array.isArray(held)) {
+        for (const item of held) left.push(["", item]);
+      } else if (typeof held === "object" && held !== null) {
+        for (const [key, item] of Object.entries(held)) {
+          text(key);
+          left.push([key, item]);
+        }
+      }
+    }
+  };
+  return {
+    text,
+    value,
+    known: () => {
+      for (const user of users) {
+        for (const host of logins.get(user) ?? []) if (isNamed(host)) add(hosts, host);
+      }
+      return {
+        // In a home folder itself nothing is the project's own.
+        projects: [...projects].filter((path) => !homes.has(path) && !isHome(path)),
+        homes: [...homes],
+        users: [...users],
+        hosts: [...hosts],
+        words: [...words].filter((word) => word.trim() !== ""),
+      };
+    },
+  };
+}
+
+function isNamed(name: string): boolean {
+  return name.length >= SHORTEST_NAME && !NOBODYS.has(name.toLowerCase()) &&
+    /\p{L}/u.test(name) && !/^x+$/iu.test(name) && name !== NEUTRAL_TRACES.user;
+}
+
+function isHome(path: string): boolean {
+  return /^\/(?:root|(?:home|Users)\/[^/]+)$/u.test(path);
+}

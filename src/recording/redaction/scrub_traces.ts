@@ -1,0 +1,247 @@
+import { createTraceFinder, ROOTS, type Trace } from "./find_traces.ts";
+import { type KnownTraces, NEUTRAL_TRACES, projectPaths } from "./known_traces.ts";
+import { blankText } from "./blank_text.ts";
+import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
+
+/** Takes traces of a machine and of who sits at it out of texts. */
+export interface TraceScrubber {
+  readonly text: (text: string) => string;
+  /** A JSON value, with the names of its fields and what some of these say to be somebody's. */
+  readonly value: <Value>(value: Value) => Value;
+  /** A text that was cut into pieces, as many pieces of what it becomes, cut at the same places. */
+  readonly pieces: (pieces: readonly string[]) => readonly string[];
+  /** As of `TraceFinder`. */
+  readonly openFrom: (text: string) => number;
+  /** Its traces, and what stands for each. */
+  readonly filled: (text: string) => readonly (Trace & { readonly fill: string })[];
+}
+
+/** Fields that tell whose account it is, by numbers and by names; a `display_name` is that of a tool. */
+const IDS = /^(?:account|organization|user|device)_?(?:uu)?id$/iu;
+const NAMES = /^(?:organization_?name|displayname|full_?name|hostname)$/iu;
+const NUMBER = /^[\da-f-]{32,64}$/iu;
+
+/** Creates what takes traces out of texts, and puts what `fill` says in their place. */
+export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubber {
+  const { find, openFrom } = createTraceFinder(known);
+  const filled = (text: string) =>
+    find(text).map((trace) => ({
+      ...trace,
+      fill: fill(text.slice(trace.start, trace.end), trace.kind),
+    }));
+  const scrub = (text: string) => {
+    let kept = "";
+    let from = 0;
+    for (const { start, end, fill } of filled(text)) {
+      kept += text.slice(from, start) + fill;
+      from = end;
+    }
+    return from === 0 ? text : kept + text.slice(from);
+  };
+  return {
+    text: scrub,
+    value: (value) =>
+      mapTexts(value, (text, field) => {
+        if (field === undefined) return scrub(text);
+        if (IDS.test(field) && NUMBER.test(text)) return text.replace(/[\da-f]/giu, "0");
+        return NAMES.test(field) ? blankText(text) : scrub(text);
+      }),
+    pieces: (pieces) => {
+      const whole = pieces.join("");
+      const traces = filled(whole);
+      if (traces.length === 0) return pieces;
+      const parts = pieces.map(() => "");
+      let index = 0;
+      let end = pieces[0]?.length ?? 0;
+      /** Adds what stands for the text between two places, to the pieces that these are in. */
+      const add = (from: number, to: number, text: string) => {
+        let rest = text;
+        for (let at = from;;) {
+          while (at >= end && index < pieces.length - 1) {
+            index++;
+            end += pieces[index]?.length ?? 0;
+          }
+          const length = to > end ? end - at : Infinity;
+          parts[index] += rest.slice(0, length);
+          rest = rest.slice(length);
+          if (to <= end) return;
+          at = end;
+        }
+      };
+      let from = 0;
+      for (const trace of traces) {
+        add(from, trace.start, whole.slice(from, trace.start));
+        add(trace.start, trace.end, trace.fill);
+        from = trace.end;
+      }
+      add(from, whole.length, whole.slice(from));
+      return parts;
+    },
+    openFrom,
+    filled,
+  };
+}
+
+/** Levels of a JSON value that are gone through: what a recording is read with takes no more. */
+const MOST_DEPTH = 1000;
+
+/**
+ * A JSON value with other texts: of each string and each name of a field what a function makes of it. Where nothing
+ * changes, it is the same value.
+ *
+ * @param change takes a text and, of one that is the value of a field, the field's name
+ */
+function mapTexts<Value>(value: Value, change: Change): Value {
+  return mapped(value, change, { depth: 0 }) as Value;
+}
+
+type Change = (text: string, field?: string) => string;
+
+function mapped(
+  value: unknown,
+  change: Change,
+  { field, depth }: { readonly field?: string; readonly depth: number },
+): unknown {
+  if (typeof value === "string") return change(value, field);
+  if (typeof value !== "object" || value === null || depth > MOST_DEPTH) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => mapped(item, change, { depth: depth + 1 }));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  let isSame = true;
+  const fields = new Map<string, unknown>();
+  for (const [name, item] of Object.entries(value)) {
+    const other = mapped(item, change, { field: name, depth: depth + 1 });
+    const plain = change(name);
+    let key = plain;
+    // Two names that have become one are told apart: no field is lost.
+    for (let number = 2; fields.has(key); number++) key = `${plain}-${number}`;
+    fields.set(key, other);
+    if (key !== name || other !== item) isSame = false;
+  }
+  return isSame ? value : Object.fromEntries(fields);
+}
+
+/** What stands in the place of a trace. */
+type Fill = (text: string, kind: Trace["kind"]) => string;
+
+/** Names in paths that tell nothing, and by some of which a program knows what is there. */
+const KEPT = new Set(
+  (". .. .claude .claude.json .config .local .cache bin lib share node_modules src claude " +
+    "projects memory tmp tasks todos plans plugins skills commands agents subagents tool-results " +
+    "statsig shell-snapshots settings.json settings.local.json CLAUDE.md MEMORY.md .git " +
+    ".mcp.json user project").split(" "),
+);
+const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[ab][\da-z]{8,16}|\d+)(?=$|\.)/iu;
+
+/**
+ * Fills with as many characters as there were, so that what was drawn keeps its place and what was cut its length. Of a
+ * project's own files the names stay.
+ */
+export function fillAlike(known: KnownTraces): Fill {
+  const projects = longestFirst(projectPaths(known));
+  return (text, kind) => {
+    if (kind === "id") return text.replace(/[\da-f]/giu, "0");
+    if (kind !== "path") {
+      return text === projectSlug(NEUTRAL_TRACES.project) ? text : blankText(text);
+    }
+    const project = projects.find((path) => isBelow(text, path));
+    const rest = project === undefined ? "" : text.slice(project.length);
+    const path = project === undefined ? text : project;
+    return project === NEUTRAL_TRACES.project ? text : blankedPath(path) + rest;
+  };
+}
+
+/**
+ * Fills with what is the same of any machine: the project is that of nobody, `/home/user/project`, and so are the home
+ * folder, the user and the rest. Of a project's own files the names stay.
+ */
+export function fillAsNobody(known: KnownTraces): Fill {
+  const projects = longestFirst(projectPaths(known));
+  const homes = longestFirst([...known.homes, NEUTRAL_TRACES.home]);
+  const slugs = longestFirst(known.projects.map(projectSlug));
+  const homeSlugs = longestFirst([
+    ...known.homes.map(projectSlug),
+    projectSlug(NEUTRAL_TRACES.home),
+  ]);
+  const fillSlug = (text: string): string => {
+    const project = slugs.find((slug) => isSlugBelow(text, slug));
+    if (project !== undefined) {
+      return projectSlug(NEUTRAL_TRACES.project) + text.slice(project.length);
+    }
+    if (isSlugBelow(text, projectSlug(NEUTRAL_TRACES.project))) return text;
+    const home = homeSlugs.find((slug) => isSlugBelow(text, slug));
+    if (home !== undefined) {
+      return projectSlug(NEUTRAL_TRACES.home) + blankText(text.slice(home.length));
+    }
+    return blankText(text);
+  };
+  const fillPath = (text: string): string => {
+    const project = projects.find((path) => isBelow(text, path));
+    if (project !== undefined) {
+      const nobodys = project.startsWith("~")
+        ? NEUTRAL_TRACES.project.replace(NEUTRAL_TRACES.home, "~")
+        : NEUTRAL_TRACES.project;
+      return nobodys + text.slice(project.length);
+    }
+    const home = homes.find((path) => isBelow(text, path)) ??
+      /^\/(?:root|(?:home|Users)\/[^/]+)(?=$|\/)/u.exec(text)?.[0];
+    if (home === undefined) return blankedPath(text, fillSlug);
+    return NEUTRAL_TRACES.home + blankedNames(text.slice(home.length), fillSlug);
+  };
+  return (text, kind) => {
+    switch (kind) {
+      case "path":
+        return /^[A-Za-z]:/u.test(text) ? blankedPath(text) : fillPath(text);
+      case "slug":
+        return fillSlug(text);
+      case "user":
+        return NEUTRAL_TRACES.user;
+      case "host":
+        return "host";
+      case "word":
+        return "someone";
+      case "email":
+        return "user@example.com";
+      case "id":
+        return text.replace(/[\da-f]/giu, "0");
+    }
+  };
+}
+
+function longestFirst(paths: readonly string[]): readonly string[] {
+  return paths.toSorted((one, other) => other.length - one.length);
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function isSlugBelow(slug: string, folder: string): boolean {
+  return slug === folder || slug.startsWith(`${folder}-`);
+}
+
+const ROOT = new RegExp(`^/(?:${ROOTS.join("|")})(?=$|/)|^[A-Za-z]:(?:\\\\+|/)Users`, "u");
+
+/** A path whose names say nothing but where such a folder is. */
+function blankedPath(path: string, slug: (name: string) => string = blankText): string {
+  const [root = ""] = ROOT.exec(path) ?? [];
+  return root + blankedNames(path.slice(root.length), slug);
+}
+
+function blankedNames(path: string, slug: (name: string) => string): string {
+  return path.replace(/[^/\\]+/gu, (name) => {
+    if (KEPT.has(name) || ID.test(name)) return name;
+    return name.startsWith("-") ? slug(name) : blankText(name);
+  });
+}
+
+/** Fills as another one does, and notes the kind of each trace that is not as it fills it. */
+export function noting(fill: Fill, note: ((kind: Trace["kind"]) => void) | undefined): Fill {
+  if (note === undefined) return fill;
+  return (text, kind) => {
+    const filled = fill(text, kind);
+    if (filled !== text) note(kind);
+    return filled;
+  };
+}

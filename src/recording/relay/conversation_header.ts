@@ -1,2 +1,0 @@
-/** The header in which Claude Code says which session asks. */
-export const SESSION_HEADER = "x-claude-code-session-id";

@@ -1,0 +1,237 @@
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { redactPieces, secretScrub, type TextScrub } from "../redaction/redact_pieces.ts";
+import { type Bytes, type Chunk, decodeText } from "./exchange.ts";
+import { joinedBytes } from "../../joined_bytes.ts";
+import {
+  createHeldQueue,
+  createStreamRedactor,
+  type StreamPiece,
+} from "../redaction/redact_stream.ts";
+
+/** A line of a stream of the Messages API's events, with its end. */
+export interface EventLine {
+  readonly text: string;
+  /** What stands before its data, and behind it; absent for a line without any. */
+  readonly around?: readonly [before: string, behind: string];
+  readonly value?: unknown;
+  /** What its data was as JSON. */
+  readonly json?: string;
+}
+
+/** What a line tells of a text that comes in pieces. */
+type TextPiece =
+  | {
+    readonly kind: "piece";
+    /** The number of the block that it belongs to. */
+    readonly block: string;
+    /** The field in which the text comes. */
+    readonly field: (typeof DELTA_FIELDS)[number];
+    readonly text: string;
+  }
+  | {
+    readonly kind: "begin";
+    readonly block: string;
+    /** The tool that is called, where the text is what it is given. */
+    readonly tool: string | undefined;
+  }
+  | { readonly kind: "end"; readonly block: string };
+
+const DELTA_FIELDS = ["text", "thinking", "partial_json"] as const;
+
+export function eventLine(text: string): EventLine {
+  const [before] = /^data: ?/u.exec(text) ?? [];
+  if (before === undefined) return { text };
+  const data = text.slice(before.length).trimEnd();
+  const behind = text.slice(before.length + data.length);
+  try {
+    const value: unknown = JSON.parse(data);
+    return { text, around: [before, behind], value, json: JSON.stringify(value) };
+  } catch {
+    return { text };
+  }
+}
+
+export function textPiece({ value }: EventLine): TextPiece | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const block = String(value["index"]);
+  if (value["type"] === "content_block_stop") return { kind: "end", block };
+  if (value["type"] === "content_block_start") {
+    const { type, name } = Object(value["content_block"]) as JsonObject;
+    const tool = type === "tool_use" && typeof name === "string" ? name : undefined;
+    return { kind: "begin", block, tool };
+  }
+  const field = deltaField(value);
+  if (field === undefined) return undefined;
+  return { kind: "piece", block, field, text: String(Object(value["delta"])[field]) };
+}
+
+/**
+ * A line with its data scrubbed; where nothing is taken out of it, as it was.
+ *
+ * @param options.piece what becomes of the piece of a text in it: by itself it may look like what the whole is not
+ */
+export function scrubbedLine(
+  { text, around, value, json }: EventLine,
+  { scrub, piece }: { readonly scrub: TextScrub; readonly piece?: string | undefined },
+): string {
+  if (around === undefined) return scrub.text(text);
+  const scrubbed = JSON.stringify(
+    piece === undefined || !isJsonObject(value)
+      ? scrub.value(value)
+      : withText(scrub.value(withText(value, "")), piece),
+  );
+  return scrubbed === json ? text : around[0] + scrubbed + around[1];
+}
+
+function deltaField(value: JsonObject): (typeof DELTA_FIELDS)[number] | undefined {
+  const { type, delta } = value;
+  if (type !== "content_block_delta" || !isJsonObject(delta)) return undefined;
+  return DELTA_FIELDS.find((name) => typeof delta[name] === "string");
+}
+
+function withText(value: JsonObject, text: string): JsonObject {
+  const field = deltaField(value);
+  return field === undefined
+    ? value
+    : { ...value, delta: { ...Object(value["delta"]), [field]: text } };
+}
+
+/** Cuts what has become of a text where the text was cut as it came. */
+interface Cutter {
+  /** Takes when a piece came, and how many bytes it has. */
+  readonly piece: (piece: { readonly ms: number; readonly size: number }) => void;
+  /** Takes the next part of the text, of pieces that have come, as it was and as it is. */
+  readonly part: (before: Bytes, after: Bytes) => void;
+}
+
+/** @param take takes each piece once all of its text is known */
+export function createCutter(take: (chunk: Chunk) => void): Cutter {
+  const coming: { readonly ms: number; left: number }[] = [];
+  let made: Bytes[] = [];
+  const end = (ms: number) => {
+    coming.shift();
+    take({ ms, bytes: joinedBytes(made) });
+    made = [];
+  };
+  return {
+    piece: ({ ms, size }) => void coming.push({ ms, left: size }),
+    part: (before, after) => {
+      let rest = after;
+      for (let size = before.length; size > 0;) {
+        const [piece] = coming;
+        if (piece === undefined) throw new Error("There is more text than has come");
+        const taken = Math.min(piece.left, size);
+        // All that has become of a part is there by its end.
+        const cut = taken === size ? rest.length : Math.min(taken, rest.length);
+        if (cut > 0) made.push(rest.subarray(0, cut));
+        rest = rest.subarray(cut);
+        size -= taken;
+        piece.left -= taken;
+        if (piece.left === 0) end(piece.ms);
+      }
+      // Of pieces of nothing nothing becomes.
+      for (let [piece] = coming; piece?.left === 0; [piece] = coming) end(piece.ms);
+    },
+  };
+}
+
+/** Takes a stream of events. */
+export interface LiveEvents {
+  /** Takes bytes, which may be cut anywhere. */
+  readonly push: (bytes: Uint8Array) => void;
+  /** Nothing more comes: what waits goes out. */
+  readonly end: () => void;
+}
+
+/**
+ * Takes the secrets out of a stream of the Messages API's events while it comes: of a text that is told in deltas a piece
+ * waits, with what comes behind it, as long as it may end with the beginning of a secret.
+ *
+ * @param options.openFrom where in a text something begins that may be a secret with what follows
+ * @param options.take takes each line, with its end, once it is known: as it was and as it is
+ * @param options.waits how much of a text waits for more of it in any case, in characters: of a secret that begins in
+ * there so much is known by then that all of it is taken out
+ */
+export function createLiveEvents({ redact, openFrom, take, waits = 0 }: {
+  readonly redact: (text: string) => string;
+  readonly openFrom: (text: string) => number;
+  readonly take: (before: Bytes, after: Bytes) => void;
+  readonly waits?: number;
+}): LiveEvents {
+  const scrub = secretScrub(redact);
+  const queue = createHeldQueue<readonly [before: Bytes, after: Bytes]>((line) => take(...line));
+  const beginText = () =>
+    createStreamRedactor({
+      redact: (pieces, { written }) => redactPieces(pieces, redact, { written }),
+      openFrom: waits === 0 ? openFrom : (text) => Math.min(openFrom(text), text.length - waits),
+      gather: waits * GATHERED,
+    });
+  /** By the number of a block, and the field in which its text comes. */
+  const blocks = new Map<string, Map<string, ReturnType<typeof beginText>>>();
+  const last = new Map<string, StreamPiece[]>();
+  let begun: Bytes[] = [];
+  const add = (bytes: Bytes) => {
+    const text = decodeText(bytes);
+    // In what is no text nothing would be found.
+    if (text === undefined) return queue.add([bytes, bytes]);
+    const changed = (after: string) =>
+      [bytes, after === text ? bytes : encoder.encode(after)] as const;
+    const line = eventLine(text);
+    const piece = textPiece(line);
+    if (piece?.kind === "piece") {
+      const { block, field } = piece;
+      const texts = blocks.get(block) ?? new Map<string, ReturnType<typeof beginText>>();
+      const push = texts.get(field) ?? beginText();
+      blocks.set(block, texts.set(field, push));
+      const held = push(piece.text);
+      last.set(block, [...(last.get(block) ?? []).filter(isHeld), held]);
+      queue.addMade(held, (redacted) => changed(scrubbedLine(line, { scrub, piece: redacted })));
+      return;
+    }
+    if (piece?.kind === "end") {
+      for (const held of last.get(piece.block) ?? []) held.settle();
+      last.delete(piece.block);
+      blocks.delete(piece.block);
+    }
+    queue.add(changed(scrubbedLine(line, { scrub })));
+  };
+  return {
+    push: (bytes) => {
+      if (begun.length > 0 && !bytes.some(isEnd) && begun.at(-1)?.at(-1) !== RETURN) {
+        begun.push(new Uint8Array(bytes));
+        return;
+      }
+      const all = joinedBytes([...begun, new Uint8Array(bytes)]);
+      let from = 0;
+      for (let at = 0; at < all.length; at++) {
+        const byte = all[at];
+        if (byte !== FEED && byte !== RETURN) continue;
+        // A carriage return at the end may be one half of a line's end.
+        if (byte === RETURN && at === all.length - 1) break;
+        if (byte === RETURN && all[at + 1] === FEED) at++;
+        add(all.subarray(from, at + 1));
+        from = at + 1;
+      }
+      begun = from === all.length ? [] : [all.subarray(from)];
+    },
+    end: () => {
+      if (begun.length > 0) add(joinedBytes(begun));
+      begun = [];
+      queue.end();
+    },
+  };
+}
+
+const encoder = new TextEncoder();
+/** So many times as much of a text as waits is looked at together. */
+const GATHERED = 16;
+const FEED = 10;
+const RETURN = 13;
+
+function isEnd(byte: number): boolean {
+  return byte === FEED || byte === RETURN;
+}
+
+function isHeld({ redacted }: StreamPiece): boolean {
+  return redacted === undefined;
+}

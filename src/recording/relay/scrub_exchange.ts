@@ -1,0 +1,320 @@
+import { createTraceScrubber, fillAsNobody, noting } from "../redaction/scrub_traces.ts";
+import { collectTraces, type KnownTraces, type TraceCollector } from "../redaction/known_traces.ts";
+import type { Trace } from "../redaction/find_traces.ts";
+import { cutAlike, inTurn, type TextScrub } from "../redaction/redact_pieces.ts";
+import { atOnce } from "./exchange_folder.ts";
+import {
+  type Bytes,
+  type Chunk,
+  decodeText,
+  type Exchange,
+  type ExchangeRequest,
+  joined,
+  type ScrubbedPart,
+} from "./exchange.ts";
+import { VARYING } from "./match_requests.ts";
+import {
+  blankCallJson,
+  blankText,
+  type SaidParts,
+  speaksToSubagent,
+} from "../redaction/blank_text.ts";
+import { createSaidBlanker, type SaidOptions } from "../redaction/blank_messages.ts";
+import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
+import { createCutter, type EventLine, eventLine, scrubbedLine, textPiece } from "./event_lines.ts";
+
+/** Scrubs exchanges so that those of one machine, once scrubbed, are those of any other. */
+export interface ExchangeScrubber {
+  /** Learns from an exchange, or a request, of whom it tells. */
+  readonly learn: (exchange: LearnedFrom) => void;
+  readonly request: (request: ExchangeRequest) => ExchangeRequest;
+  /** An exchange, and what was taken out of it. */
+  readonly exchange: (exchange: Exchange) => Exchange;
+  /** The same a little at a time; yields how much it has looked at. */
+  readonly inSteps: (exchange: Exchange) => Generator<number, Exchange>;
+}
+
+/** An exchange, or a request alone. */
+interface LearnedFrom {
+  readonly request: ExchangeRequest;
+  readonly response?: Exchange["response"];
+}
+
+/**
+ * Creates a scrubber of exchanges.
+ *
+ * @param options.parts what is taken out
+ * @param options.known what is known of whoever makes the requests
+ * @param options.secrets takes secrets out besides; by default they are taken for gone
+ */
+export function createExchangeScrubber(
+  { parts, known, collector = collectTraces(known), secrets, note }: {
+    readonly parts: readonly ScrubbedPart[];
+    readonly known: Partial<KnownTraces>;
+    /** Who learns; a new one by default. */
+    readonly collector?: TraceCollector;
+    readonly secrets?: TextScrub;
+    /** Takes the kind of each trace that is taken out. */
+    readonly note?: (kind: Trace["kind"]) => void;
+  },
+): ExchangeScrubber {
+  const said = saidScrub({
+    prompts: parts.includes("prompts"),
+    answers: parts.includes("answers"),
+  }, { varying: VARYING });
+  let made: { readonly of: string; readonly scrub: TextScrub } | undefined;
+  const scrubNow = (): TextScrub => {
+    const now = collector.known();
+    const of = JSON.stringify(now);
+    if (made?.of === of) return made.scrub;
+    const scrub = inTurn(
+      ...(secrets === undefined ? [] : [secrets]),
+      ...(parts.includes("traces")
+        ? [createTraceScrubber(now, noting(fillAsNobody(now), note))]
+        : []),
+      said,
+    );
+    made = { of, scrub };
+    return scrub;
+  };
+  const inSteps = function* (exchange: Exchange): Generator<number, Exchange> {
+    const scrub = scrubNow();
+    const scrubbed = new Set([...exchange.scrubbed ?? [], ...parts]);
+    return {
+      ...exchange,
+      request: scrubRequest(exchange.request, scrub),
+      response: yield* scrubResponse(exchange.response, scrub),
+      ...(scrubbed.size === 0 ? {} : { scrubbed: [...scrubbed] }),
+    };
+  };
+  return {
+    learn: ({ request, response }) => {
+      const bodies = [request.body, ...(response?.chunks ?? []).map(({ bytes }) => bytes)];
+      for (const body of bodies) learnFromBody(body, collector);
+    },
+    request: (request) => scrubRequest(request, scrubNow()),
+    exchange: (exchange) => atOnce(inSteps(exchange)),
+    inSteps,
+  };
+}
+
+function learnFromBody(
+  body: Bytes,
+  { text, value }: ReturnType<typeof collectTraces>,
+): void {
+  const given = decodeText(body);
+  if (given === undefined || given === "") return;
+  try {
+    value(JSON.parse(given));
+  } catch {
+    text(given);
+  }
+}
+
+/** Blanks prompts or answers where a JSON value says that it holds some; what a text alone is, nobody knows. */
+function saidScrub(parts: SaidParts, options: SaidOptions = {}): TextScrub {
+  return {
+    text: (text) => text,
+    value: createSaidBlanker(parts, options),
+    pieces: (pieces, { isAnswer, tool } = { isAnswer: false }) => {
+      if (isAnswer) return parts.answers ? pieces.map(blankText) : pieces;
+      return tool !== undefined && parts.prompts && speaksToSubagent(tool)
+        ? cutAlike(blankCallJson(tool, pieces.join("")), pieces)
+        : pieces;
+    },
+  };
+}
+
+/** Scrubs a request: its path, and its body as JSON or as a text. What is no text stays as it is. */
+function scrubRequest(
+  { method, path, body }: ExchangeRequest,
+  scrub: TextScrub,
+): ExchangeRequest {
+  return { method, path: scrub.text(path), body: scrubBody(body, scrub) };
+}
+
+/**
+ * Scrubs an answer: its headers, and its body piece by piece, cut where it was. What was compressed is so no more: in
+ * there nobody would find anything.
+ *
+ * @returns yields how much it has looked at
+ */
+function* scrubResponse(
+  response: Exchange["response"],
+  scrub: TextScrub,
+): Generator<number, Exchange["response"]> {
+  const { headers, chunks } = response;
+  const plain = withoutCompression({ headers, chunks });
+  const scrubbed = yield* scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub });
+  // Where nothing is in it, it stays as it came.
+  const kept = scrubbed === plain.chunks ? { headers, chunks } : { ...plain, chunks: scrubbed };
+  return {
+    ...response,
+    headers: kept.headers.map(([name, value]) => [name, scrubHeader(name, { value, scrub })]),
+    chunks: kept.chunks,
+  };
+}
+
+/** A header that says whose account it is does so by its name, as a field of JSON does. */
+const ACCOUNT_HEADER = /(?:account|organization|user|device)-(?:uu)?id$/iu;
+
+function scrubHeader(
+  name: string,
+  { value, scrub }: { readonly value: string; readonly scrub: TextScrub },
+): string {
+  const [field] = ACCOUNT_HEADER.exec(name) ?? [];
+  if (field === undefined) return scrub.text(value);
+  const [scrubbed = ""] = Object.values(scrub.value({ [field.replaceAll("-", "_")]: value }));
+  return scrubbed;
+}
+
+/** The pieces of an answer as they are without compression: where there was some, a single one. */
+export function withoutCompression(
+  { headers, chunks }: Pick<Exchange["response"], "headers" | "chunks">,
+): Pick<Exchange["response"], "headers" | "chunks"> {
+  const encoding = headers.find(([name]) => name.toLowerCase() === "content-encoding")?.[1];
+  const expand = EXPANDED[encoding?.trim().toLowerCase() ?? ""];
+  const [first] = chunks;
+  if (expand === undefined || first === undefined) return { headers, chunks };
+  let bytes: Bytes;
+  try {
+    bytes = new Uint8Array(expand(joined(chunks)));
+  } catch {
+    bytes = new Uint8Array();
+  }
+  // It is not what its header says: whoever reads it finds nothing in it either.
+  if (bytes.length === 0) return { headers, chunks };
+  return {
+    headers: headers.filter(([name]) => !/^content-(?:encoding|length)$/iu.test(name)),
+    chunks: [{ ms: first.ms, bytes }],
+  };
+}
+
+/** Most bytes that are made of a compressed answer. */
+const MOST = { maxOutputLength: 256 * 1024 * 1024 };
+/** An answer that has broken off is expanded as far as it came. */
+const PART = { ...MOST, finishFlush: constants.Z_SYNC_FLUSH };
+const PART_OF_BROTLI = { ...MOST, finishFlush: constants.BROTLI_OPERATION_FLUSH };
+
+const EXPANDED: Readonly<Record<string, (bytes: Bytes) => Uint8Array>> = {
+  gzip: (bytes) => gunzipSync(bytes, PART),
+  "x-gzip": (bytes) => gunzipSync(bytes, PART),
+  deflate: (bytes) => inflateSync(bytes, PART),
+  br: (bytes) => brotliDecompressSync(bytes, PART_OF_BROTLI),
+};
+
+export function isEventStream(headers: Exchange["response"]["headers"]): boolean {
+  return headers.some(([name, value]) =>
+    name.toLowerCase() === "content-type" && /^\s*text\/event-stream\b/iu.test(value)
+  );
+}
+
+/**
+ * The pieces of a body, scrubbed and cut where they were; those of what is no text stay as they are.
+ *
+ * @returns yields how much it has looked at
+ */
+export function* scrubChunks(
+  chunks: readonly Chunk[],
+  { isEvents, scrub }: { readonly isEvents: boolean; readonly scrub: TextScrub },
+): Generator<number, readonly Chunk[]> {
+  const text = decodeText(joined(chunks));
+  if (text === undefined) return chunks;
+  const parts = isEvents
+    ? yield* scrubEventStream(text, scrub)
+    : [[text, scrubText(text, scrub)] as const];
+  if (parts.every(([before, after]) => before === after)) return chunks;
+  const cut: Chunk[] = [];
+  const cutter = createCutter((chunk) => cut.push(chunk));
+  for (const { ms, bytes } of chunks) cutter.piece({ ms, size: bytes.length });
+  for (const [before, after] of parts) {
+    const bytes = encoder.encode(before);
+    cutter.part(bytes, before === after ? bytes : encoder.encode(after));
+    yield bytes.length;
+  }
+  return cut;
+}
+
+const encoder = new TextEncoder();
+
+function scrubBody(body: Bytes, scrub: TextScrub): Bytes {
+  const text = decodeText(body);
+  if (text === undefined || text === "") return body;
+  const scrubbed = scrubText(text, scrub);
+  return scrubbed === text ? body : encoder.encode(scrubbed);
+}
+
+function scrubText(text: string, scrub: TextScrub): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    const scrubbed = JSON.stringify(scrub.value(value));
+    return scrubbed === JSON.stringify(value) ? text : scrubbed;
+  } catch {
+    // It is no JSON, or nested so deeply that nothing can be made of it.
+    return scrub.text(text);
+  }
+}
+
+/** A piece of a text of the model's in a line. */
+interface Piece {
+  readonly line: EventLine;
+  readonly text: string;
+}
+
+/** A line as it was and as it is, with its end. */
+type ScrubbedLine = readonly [before: string, after: string];
+
+/**
+ * Scrubs a stream of the Messages API's events. What is told in deltas is put together, scrubbed, and cut again at the same
+ * places; other data is scrubbed event by event, and what has not changed stays byte for byte.
+ *
+ * @returns the lines; yields how many characters it has looked at
+ */
+export function* scrubEventStream(
+  text: string,
+  scrub: TextScrub,
+): Generator<number, readonly ScrubbedLine[]> {
+  const lines: EventLine[] = [];
+  for (const [line] of text.matchAll(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/gu)) {
+    lines.push(eventLine(line));
+    yield line.length;
+  }
+  /** What becomes of the pieces of texts. */
+  const scrubbed = new Map<EventLine, string>();
+  // By the number of a block, and the field in which its text comes.
+  const blocks = new Map<string, Map<string, Piece[]>>();
+  /** The tools that are called, by the numbers of the blocks. */
+  const tools = new Map<string, string | undefined>();
+  const finish = function* (block: string) {
+    for (const [field, pieces] of blocks.get(block) ?? []) {
+      const texts = scrub.pieces(pieces.map(({ text }) => text), {
+        isAnswer: field !== "partial_json",
+        tool: tools.get(block),
+      });
+      let size = 0;
+      for (const [index, { line, text }] of pieces.entries()) {
+        scrubbed.set(line, texts[index] ?? "");
+        size += text.length;
+      }
+      yield size;
+    }
+    blocks.delete(block);
+  };
+  for (const line of lines) {
+    const piece = textPiece(line);
+    if (piece?.kind === "begin") tools.set(piece.block, piece.tool);
+    if (piece?.kind === "end") yield* finish(piece.block);
+    if (piece?.kind !== "piece") continue;
+    const block = blocks.get(piece.block) ?? new Map<string, Piece[]>();
+    const pieces = block.get(piece.field) ?? [];
+    pieces.push({ line, text: piece.text });
+    blocks.set(piece.block, block.set(piece.field, pieces));
+  }
+  for (const block of [...blocks.keys()]) yield* finish(block);
+  const made: ScrubbedLine[] = [];
+  for (const line of lines) {
+    made.push([line.text, scrubbedLine(line, { scrub, piece: scrubbed.get(line) })]);
+    yield line.text.length;
+  }
+  return made;
+}
