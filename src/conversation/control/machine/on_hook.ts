@@ -26,6 +26,7 @@ import { askPrice, overWhenPriced } from "../turn/waits.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import { mayForbid } from "../../../claude/settings/may_forbid.ts";
 import { denialWords } from "../../../claude/transcript/turn/denial_words.ts";
+import { mayBeWoken } from "../turn/wakeup.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
@@ -286,11 +287,18 @@ function isOfNextTurn(
 ): boolean {
   if (state.phase !== "settling") return false;
   if (event === "Stop") return isFirstStop(payload);
-  if (isTurnFailure(event, payload)) return true;
+  // A turn that another Stop hook has made go on may fail as well.
+  if (isTurnFailure(event, payload)) return mayHaveGoneOn(state);
   if (payload["agent_id"] !== undefined) return false;
   // Nothing follows the hook that stops a turn at its limit.
   return (event === "PostToolBatch" && state.limited === "max-turns") ||
     (OF_TURNS.includes(event) && isNextTaken(state));
+}
+
+/** Whether there is anything with which the child can have gone on by itself after the turn that settles. */
+function mayHaveGoneOn(state: SessionState): boolean {
+  return state.sent.length > 0 || state.wakeup !== undefined || mayBeWoken(state) ||
+    isFollowed(state);
 }
 
 /** Hooks that are called while a turn is under way. */

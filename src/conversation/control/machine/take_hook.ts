@@ -52,7 +52,13 @@ export function takeHook(
     case "StopFailure":
       if (!isTurnFailure(event, payload)) return act(state, [trace]);
       return act(
-        { ...takeFirst(state), phase: "settling", failure: payload, priced: false },
+        {
+          ...takeFirst(state),
+          phase: "settling",
+          stop: undefined,
+          failure: payload,
+          priced: false,
+        },
         [trace, ...untilSettled(state)],
       );
     // What the model says may be told when its turn is over already.

@@ -257,6 +257,13 @@ Deno.test("another Stop hook can make the assistant continue", () => {
   assertEquals(session.ending, { kind: "answered", stop: last });
 });
 
+Deno.test("turn that another Stop hook continues can fail", () => {
+  const session = rested({ otherStopHooks: true });
+  session.receive(message("hi"), submit("hi"), PROMPT, answer("yes"), stop("yes"));
+  session.receive(answer("API Error"), FAILURE, IDLE, COST);
+  assertEquals(session.turns, ["failed"]);
+});
+
 Deno.test("child that exits while another Stop hook runs has answered", () => {
   const session = run({ otherStopHooks: true }, stop(), EXIT);
   session.wait(2000);
