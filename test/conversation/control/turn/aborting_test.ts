@@ -264,3 +264,12 @@ Deno.test("interrupt of a task end's turn waits for its prompt", () => {
   other.wait(1000);
   assertEquals(seen(other), [KEY, "aborting"]);
 });
+
+Deno.test("stop of a message sent during background tasks is its own", () => {
+  const session = begun();
+  session.receive(REQUESTED, answer("one!"), WITH_TASKS, COMPLETED, COST);
+  session.receive(message("two"), URGENT, submit("two"));
+  assertEquals([...seen(session), session.turns], ["", "aborting", []]);
+  session.receive(userLine("two"));
+  assertEquals(seen(session), [KEY, "aborting"]);
+});
