@@ -206,12 +206,15 @@ export class Child {
     while (this.#isAsking && !this.isGone) yield this.gate;
   }
 
-  /** Carries out the turn of what waits in the queue: prompts that follow each other make one, the end of a task its own. */
+  /**
+   * Carries out the turn of what waits in the queue: prompts that follow each other make one, the end of a task and a command
+   * their own, as a command becomes no part of a turn under way.
+   */
   *#takeTurn(): Process {
     const [first] = this.queue;
     if (first === undefined) return;
-    const others = this.queue.findIndex(({ kind }) => kind !== "prompt");
-    const count = first.kind === "prompt" ? others < 0 ? this.queue.length : others : 1;
+    const others = this.queue.findIndex((queued) => !isJoinable(queued));
+    const count = others < 0 ? this.queue.length : Math.max(1, others);
     const taken = this.queue.splice(0, count);
     const record: TurnRecord = {
       kind: first.kind,
@@ -565,6 +568,11 @@ export class Child {
         cursor: { row: 2, col: 3 + this.#box.length },
       };
   }
+}
+
+/** Whether what waits in the queue can share a turn with others. */
+export function isJoinable({ kind, text }: Queued): boolean {
+  return kind === "prompt" && !text.startsWith("/");
 }
 
 /** What an answer to PermissionRequest decides. */

@@ -1,4 +1,4 @@
-import { type Child, decisionIn, type HookAnswer, type TurnRecord } from "./child.ts";
+import { type Child, decisionIn, type HookAnswer, isJoinable, type TurnRecord } from "./child.ts";
 import {
   agentFields,
   answerFields,
@@ -488,11 +488,8 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
 
   /** Takes what has come meanwhile into the turn. */
   function join(): void {
-    for (let [next] = child.queue; next?.kind === "prompt"; [next] = child.queue) {
-      // A command begins a turn of its own.
-      if (next.text.startsWith("/")) return;
-      const joined = child.queue.shift();
-      if (joined === undefined) return;
+    for (let [joined] = child.queue; joined && isJoinable(joined); [joined] = child.queue) {
+      child.queue.shift();
       record.prompts.push(joined.text);
       child.writeLines([lines.note(queueFields("remove", world.clock, joined.text))]);
       line({ type: "attachment", attachment: { type: "queued_command", prompt: joined.text } });
