@@ -49,9 +49,12 @@ function answersEachMessageOnce({ reports, state, caller, end }: History): strin
   return undefined;
 }
 
-/** Where nothing is stopped or given up, and the child does not crash amid a turn, every turn of it has one result. */
+/**
+ * Where nothing is stopped or given up, and the child does not crash amid a turn, every turn of it has one result, but for
+ * one that the child has begun by itself when a signal comes after the answer.
+ */
 function hasOneResultPerTurn(
-  { frames, state, child, caller, end, options }: History,
+  { frames, state, steps, child, caller, end, options }: History,
 ): string | undefined {
   const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
   // What would cost more than the budget has a result, and no turn.
@@ -64,7 +67,9 @@ function hasOneResultPerTurn(
     caller.sent.filter(({ way, uuid, ticket = "" }) =>
       way === undefined && !left.includes(ticket) && !caller.cancelled.has(uuid)
     ).length;
-  const turns = child.turns.length + commands;
+  const isSignaled = steps.some(({ input }) => input.type === "signal");
+  const begun = child.turns.filter((turn) => !isSignaled || turn.end !== undefined);
+  const turns = begun.length + commands;
   return results === turns ? undefined : `there are ${results} results of ${turns} turns`;
 }
 
