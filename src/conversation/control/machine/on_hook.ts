@@ -297,8 +297,9 @@ function isOfNextTurn(
 
 /** Whether there is anything with which the child can have gone on by itself after the turn that settles. */
 function mayHaveGoneOn(state: SessionState): boolean {
-  return state.sent.length > 0 || state.wakeup !== undefined || mayBeWoken(state) ||
-    isFollowed(state);
+  const { sent, wakeup, lifeAt } = state;
+  const isDue = wakeup === undefined ? mayBeWoken(state) : wakeup.at <= lifeAt;
+  return sent.length > 0 || isDue || isFollowed(state);
 }
 
 /** Hooks that are called while a turn is under way. */

@@ -124,8 +124,12 @@ Deno.test("run does not wait where nothing wakes the model", () => {
 
 Deno.test("failed turn is followed by a wake-up too", () => {
   const payload = { error: "server_error", last_assistant_message: "API Error" };
-  const session = told(begun(), SCHEDULED, answer("API Error"), hook("StopFailure", payload));
-  assertEquals(seen(told(session, ...OVER)), { ...WAITS, turns: ["failed"] });
+  // Another Stop hook can make the turn go on.
+  for (const more of [[], FIRST]) {
+    const session = told(begun({ otherStopHooks: true }), SCHEDULED, ...more);
+    session.receive(answer("API Error"), hook("StopFailure", payload), ...OVER);
+    assertEquals(seen(session), { ...WAITS, turns: ["failed"] });
+  }
 });
 
 Deno.test("run waits 2 min longer for the wake-up", () => {
