@@ -59,7 +59,8 @@ export function onDeadline(
     case "servers":
       return releaseHeld(state);
     case "idle":
-      if (state.background) return stay(state);
+      // A child that rests has no turn that could be over, also while it is waited for that the model is woken.
+      if (state.background || state.phase === "resting") return stay(state);
       if (isLost(state)) return sayAgain(state);
       // The transcript knows of an end that no hook could tell, as when the FIFO is gone.
       if (state.completed) return overTurn(state, { kind: "answered", stop: {} });

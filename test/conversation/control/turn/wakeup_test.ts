@@ -132,6 +132,12 @@ Deno.test("failed turn is followed by a wake-up too", () => {
   }
 });
 
+Deno.test("last line and idle status of a turn can follow its end", () => {
+  const session = told(asleep(), COMPLETED, IDLE);
+  session.wait(10_000);
+  assertEquals(seen(session), WAITS);
+});
+
 Deno.test("run waits 2 min longer for the wake-up", () => {
   const session = asleep();
   session.wait(DELAY_MS + GRACE_MS - 1);
