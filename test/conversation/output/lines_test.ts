@@ -441,6 +441,17 @@ Deno.test("an urgent command is begun before an earlier message", () => {
   assertEquals(states, [["1", "queued"], ["2", "queued"], ["2", "started"]]);
 });
 
+Deno.test("a command is begun after a result that waits for it", () => {
+  const run = begun({ conversation: true });
+  run.give(message("One", { uuid: "1" }), message("/x", { uuid: "2", command: "/x" }));
+  run.push({ type: "attachment", attachment: { type: "queued_command", prompt: "One" } });
+  run.push(text("Yes"), OVER);
+  run.endTurn({ kind: "answered", stop: {} }, { recorded: false });
+  run.take();
+  run.push(prompt("<command-message>x</command-message>\n<command-name>/x</command-name>"));
+  assertEquals(kinds(run.take()), "result command_lifecycle command_lifecycle");
+});
+
 Deno.test("an end with nothing new has no second result", () => {
   const run = begun({ conversation: true });
   run.give(COST);

@@ -136,7 +136,9 @@ function tellLine(before: FramesState, entry: Entry): Told {
   const end = first?.lines === undefined ? first : undefined;
   const timed = timedPrompt(entry);
   const asked = timed === undefined ? askedIn(entry) : undefined;
-  const place = asked === undefined ? -1 : placeOf(before, asked);
+  // What has been taken is that of the turn which has ended.
+  const waiting = end === undefined ? before : { ...before, taken: [] };
+  const place = asked === undefined ? -1 : placeOf(waiting, asked);
   const isNews = place >= 0 || timed !== undefined || notificationIn(entry) !== undefined;
   // Where a result has been told and nothing was asked since, the end may be that of the turn which this prompt begins.
   const isNext = isNews && before.spoken && !before.rested;
