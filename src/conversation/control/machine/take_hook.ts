@@ -42,7 +42,14 @@ export function takeHook(
   if (limited !== undefined) {
     // No Stop follows it (2.1.330).
     return act(
-      { ...takeFirst(state), phase: "settling", limited, priced: limited === "budget" },
+      {
+        ...takeFirst(state),
+        phase: "settling",
+        // The Stop that another hook blocked before is no end any more.
+        stop: undefined,
+        limited,
+        priced: limited === "budget",
+      },
       [trace, ...untilSettled(state)],
     );
   }

@@ -219,6 +219,14 @@ Deno.test("turn limit ends a run once its tools are written", () => {
   }
 });
 
+Deno.test("turn limit ends a turn whose Stop was blocked", () => {
+  const session = run({ maxTurns: 2, otherStopHooks: true }, PROMPT, BUSY, answer("hi"));
+  const blocked = userLine("Stop hook feedback:\nNo.", { isMeta: true });
+  session.receive(stop("hi"), blocked, called("1"), returned("1"), hook("PostToolBatch"));
+  lastEnds(session, IDLE, COMPLETED);
+  assertEquals(session.exit(), { kind: "max-turns" });
+});
+
 Deno.test("turn limit ends a conversation's turn, not the child", () => {
   const session = rested({ maxTurns: 1 });
   session.receive(message("hello there"), submit("hello there"), BUSY, PROMPT);
