@@ -433,6 +433,14 @@ Deno.test("a stopped turn's tasks give no later turn a result", () => {
   assertEquals(kinds(run.take()), "init assistant");
 });
 
+Deno.test("a blocked Stop's tasks give a halted turn no result", () => {
+  const run = begun({ conversation: true });
+  run.give(stop("One", { background_tasks: [{ id: "b", type: "shell" }] }));
+  run.push(text("One"), prompt("Stop hook feedback:\nNo.", { uuid: "f", isMeta: true }));
+  run.push(call("t"), result("t"), attached("hook_stopped_continuation"), OVER);
+  assertEquals(kinds(run.take()), "assistant user assistant user");
+});
+
 Deno.test("an urgent command is begun before an earlier message", () => {
   const run = new FramesRun({ conversation: true });
   run.give(message("One", { uuid: "1" }), message("/x", { uuid: "2", command: "/x" }));

@@ -44,7 +44,8 @@ export function endTurn(state: FramesState, entry: SystemEntry): Told {
   const { stop, later } = stopBefore(state, entry);
   const rest = { ...state, stops: later };
   const isPrintable = stop?.result === "printable" || (stop?.result === "held" && mayGoOn(state));
-  if (!isPrintable) return told(rest);
+  // The Stop before a hook that has halted the turn was blocked, and is not its end.
+  if (!isPrintable || runTurns(rest).recent.at(-1)?.halted === "other") return told(rest);
   const { at } = stop;
   return at === undefined || isPriced(state, at)
     ? tellEarly(rest)
