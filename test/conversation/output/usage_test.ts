@@ -410,6 +410,18 @@ Deno.test("run beyond its budget has one result", () => {
   ]);
 });
 
+Deno.test("child that goes on at the turn limit has one result", () => {
+  const run = new ConversationRun({ session: { maxTurns: 1 }, report: { maxTurns: 1 } });
+  run.give(message("Hi"), CLOSED, REACHABLE, IDLE, BUSY, submit("Hi"));
+  run.push(prompt(), REQUEST, call("a"), result("a"));
+  run.give(hook("PostToolBatch", {}, "batch"));
+  run.push(attached("hook_stopped_continuation"), OVER);
+  run.give(IDLE, submit(notification("b1")));
+  run.push(prompt(notification("b1"), { uuid: "n" }), text("One"));
+  run.give(EXIT);
+  assertEquals(fieldsOf(run.frames, "result", "subtype"), [["error_max_turns"]]);
+});
+
 Deno.test("subagents are counted for the whole conversation", () => {
   const first = child();
   takeTurn(first, "One");

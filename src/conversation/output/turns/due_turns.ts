@@ -1,7 +1,8 @@
-import type { ChildRemains, Exit } from "../../control/input.ts";
-import type { Message } from "../../control/message.ts";
+import { type ChildRemains, type Exit } from "../../control/input.ts";
+import { type Message } from "../../control/message.ts";
 import { parseTaskNotification } from "../../../claude/transcript/task_notification.ts";
-import type { Turn } from "../../../claude/transcript/turn/turn.ts";
+import { type Turn } from "../../../claude/transcript/turn/turn.ts";
+import { type Ending } from "../../control/effect.ts";
 import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 import type { TurnEnd } from "../memory/turn_memory.ts";
@@ -45,7 +46,7 @@ export interface DueTurns {
 export function dueTurns(state: FramesState, { end: { ending }, child }: DueEnd): DueTurns {
   const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
   const run = runTurns(state);
-  const own = ending.kind === "budget" ? untilHalted(run) : run.recent;
+  const own = HALTS.includes(ending.kind) ? untilHalted(run) : run.recent;
   const written = stop === undefined || unfinished.length > 0 ? withoutStopped(own) : own;
   const isUnwritten = written.length <= run.printed &&
     (child === undefined || state.options.conversation === true);
@@ -65,7 +66,10 @@ export function dueTurns(state: FramesState, { end: { ending }, child }: DueEnd)
   };
 }
 
-/** Leaves out turns that the child began after a hook of ours had stopped one at the budget, and before the child ended. */
+/** Endings of turns that a hook of ours has stopped. */
+const HALTS: readonly Ending["kind"][] = ["budget", "max-turns", "output-tries"];
+
+/** Leaves out turns that the child began after a hook of ours had stopped one at a limit, and before the child ended. */
 function untilHalted({ recent, printed }: RunTurns): readonly Turn[] {
   const place = recent.findIndex(({ halted }, at) => at >= printed && halted !== undefined);
   return place < 0 ? recent : recent.slice(0, place + 1);
