@@ -216,11 +216,15 @@ function onCost(
   return state.phase === "settling" || state.stopHook !== undefined ? onPriced(state) : stay(state);
 }
 
-/** What is heard once the child is gone: nothing but the rest of its transcript matters. */
+/** What is heard once the child is gone: the rest of its transcript, and what the caller says meanwhile. */
 function onLateInput(state: SessionState, input: Input): Step {
   switch (input.type) {
     case "transcript":
       return onTranscript(state, input.entry);
+    case "message":
+      return onMessage(state, input.message);
+    case "control":
+      return andThen(onRequest(state, input.request), onChildGone);
     case "deadline":
       return input.name === "record" ? finish(state) : stay(state);
     case "signal":

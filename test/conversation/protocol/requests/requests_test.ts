@@ -6,7 +6,7 @@ import { unansweredRequests } from "../../../../src/conversation/protocol/reques
 import { readCallerLine } from "../../../../src/claude/wire/caller_line.ts";
 import { called, returned } from "../../control/lines.ts";
 import { caller, CLOSED, consulted, message, request } from "../../control/caller_inputs.ts";
-import { EXIT, exit, submit } from "../../control/inputs.ts";
+import { EXIT, exit, submit, stop } from "../../control/inputs.ts";
 import { rested, type Simulation } from "../../control/simulation.ts";
 
 const SUBTYPES = [
@@ -53,6 +53,13 @@ Deno.test("every request is answered once, whatever it holds", () => {
     ),
     { numRuns: 60 },
   );
+});
+
+Deno.test("requests are answered while a dead child's lines are read", () => {
+  const session = rested({ caller: caller() }, message("Hi"), submit("Hi"), stop("Hi!"), exit(1));
+  session.receive(request("interrupt"), request("mcp_status"), message("again"));
+  assertEquals([session.respondedTo, session.ending], [["interrupt", "mcp_status"], undefined]);
+  assertEquals(session.state.queue.length, 1);
 });
 
 Deno.test("responses have the ids of their requests, of any type", () => {
