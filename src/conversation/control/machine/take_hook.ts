@@ -1,4 +1,4 @@
-import { onStoppable } from "../turn/aborting.ts";
+import { isWritten, onStoppable } from "../turn/aborting.ts";
 import { isFirstStop, onBackgroundStop, withWoken } from "../turn/background_stop.ts";
 import { backgroundTasksOf } from "../turn/background_wait.ts";
 import { began, isSubmitted, ready } from "../turn/beginning.ts";
@@ -163,9 +163,7 @@ function takePrompt(before: SessionState, text: unknown): Step {
       : prompted({ ...before, woken, noticed: before.noticed || noticed });
   }
   // The child goes on with what it has in its queue by itself; a turn for which it is waited takes its own prompts first.
-  // After a Stop with tasks in the background the turn before was complete, and it is this one that is to be stopped.
-  const isStopped = before.phase === "aborting" &&
-    (before.escapes > 0 || (before.recorded && !before.unasked));
+  const isStopped = before.phase === "aborting" && (before.escapes > 0 || isWritten(before));
   const over = settledEnding(before) ?? (isStopped ? { kind: "aborted" } as const : undefined);
   if (over === undefined) return prompted(taken);
   const ended = overTurn(before, over, { recorded: false });

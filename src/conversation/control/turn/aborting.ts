@@ -124,7 +124,7 @@ function isStoppable(state: SessionState): boolean {
 }
 
 /** Whether the prompt is written down: after a Stop hook that has named tasks in the background, that of the next turn. */
-function isWritten({ recorded, unasked }: SessionState): boolean {
+export function isWritten({ recorded, unasked }: SessionState): boolean {
   return recorded && !unasked;
 }
 

@@ -3,7 +3,7 @@ import { refuseWithdrawn } from "../../protocol/answering.ts";
 import { withdraw } from "../../protocol/questions/unanswered.ts";
 import { isOutputWritten } from "../../protocol/structured_output.ts";
 import { began, isSubmitted } from "./beginning.ts";
-import { cleared } from "./aborting.ts";
+import { cleared, isWritten } from "./aborting.ts";
 import { announced, announces, end, settledEnding } from "./ending.ts";
 import type { Effect, Ending } from "../effect.ts";
 import { handToChild } from "./handing_over.ts";
@@ -114,9 +114,9 @@ export function intoNextTurn(
 
 /** How a turn has ended after which the child goes on by itself. Of one that Escape is to end, only its lines tell. */
 function followedEnding(state: SessionState): Ending | undefined {
-  const { phase, escapes, recorded, unasked } = state;
+  const { phase, escapes } = state;
   if (phase === "aborting") {
-    return escapes === 0 && recorded && !unasked ? { kind: "aborted" } : undefined;
+    return escapes === 0 && isWritten(state) ? { kind: "aborted" } : undefined;
   }
   return phase === "settling" ? settledEnding(state) : undefined;
 }

@@ -6,7 +6,7 @@ import { unansweredRequests } from "../../../../src/conversation/protocol/reques
 import { readCallerLine } from "../../../../src/claude/wire/caller_line.ts";
 import { called, returned } from "../../control/lines.ts";
 import { caller, CLOSED, consulted, message, request } from "../../control/caller_inputs.ts";
-import { EXIT, exit, submit, stop } from "../../control/inputs.ts";
+import { EXIT, exit, stop, submit } from "../../control/inputs.ts";
 import { rested, type Simulation } from "../../control/simulation.ts";
 
 const SUBTYPES = [
