@@ -1,4 +1,4 @@
-import { isForgotten, isTaken, stopAgain } from "../turn/aborting.ts";
+import { isForgotten, isTaken, stopAgain, isStopped } from "../turn/aborting.ts";
 import { askRest, onTold } from "../../protocol/questions/asking.ts";
 import { onCallbacksDue } from "../../protocol/questions/hook_callbacks.ts";
 import { onMoved } from "../../protocol/requests/backgrounding.ts";
@@ -42,9 +42,7 @@ export function onDeadline(
     case "interrupt":
       if (state.phase === "interrupting") return end(state, state.ending);
       if (state.phase !== "aborting") return stay(state);
-      return state.status?.status === "idle" && (isTaken(state) || isForgotten(state))
-        ? overTurn(takeFirst(state), { kind: "aborted" })
-        : stopAgain(state);
+      return isStopped(state) ? overTurn(takeFirst(state), { kind: "aborted" }) : stopAgain(state);
     case "look":
     case "echo":
       return act(state, [{ type: "look" }]);

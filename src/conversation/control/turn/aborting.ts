@@ -170,11 +170,14 @@ export function isTaken(
 }
 
 /**
- * Whether an idle child is taken to have lost what is to be stopped, as an Escape for the turn before may have hit it. What
- * else it has not taken has the limit of every prompt.
+ * Whether the turn that is to be stopped is over, of which no line tells. A child that has not come to where it can be
+ * stopped may be busy, and its status not be read yet: on a busy machine that takes 2 s. Unless an Escape for the turn
+ * before may have hit the prompt: what else the child has not taken has the limit of every prompt.
  */
-export function isForgotten({ shaken, stalls }: SessionState): boolean {
-  return shaken && stalls >= MAX_UNTAKEN;
+export function isStopped(state: SessionState): boolean {
+  const { status, escapes, shaken, stalls } = state;
+  const isForgotten = shaken && stalls >= MAX_UNTAKEN;
+  return status?.status === "idle" && (escapes > 0 || isStoppable(state) || isForgotten);
 }
 
 /** Empties the input box again, once the turn is over. */

@@ -273,3 +273,12 @@ Deno.test("stop of a message sent during background tasks is its own", () => {
   session.receive(userLine("two"));
   assertEquals(seen(session), [KEY, "aborting"]);
 });
+
+Deno.test("turn is stopped while its busy status is unread", () => {
+  const session = rested({}, message("one"), submit("one"), INTERRUPT);
+  assertEquals(session.state.status?.status, "idle");
+  session.wait(1000);
+  assertEquals([...seen(session), session.turns], [KEY, "aborting", []]);
+  session.wait(1000);
+  assertEquals(session.turns, ["aborted"]);
+});
