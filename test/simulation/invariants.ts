@@ -32,9 +32,12 @@ function givesNothingUp({ end, child, caller }: History): string | undefined {
 }
 
 /** Every message is answered by one turn, or left for another child. */
-function answersEachMessageOnce({ reports, state, caller, end }: History): string | undefined {
-  // Of a caller that cannot be understood nothing more is done.
-  if (end === undefined || end.ending.kind === "unreadable") return undefined;
+function answersEachMessageOnce(
+  { reports, state, caller, end, steps }: History,
+): string | undefined {
+  // Of a caller that cannot be understood nothing more is done, whatever ends the child: so no other one follows it.
+  const isUnreadable = steps.some(({ input }) => input.type === "unreadable");
+  if (end === undefined || (isUnreadable && end.ending.kind !== "renewed")) return undefined;
   const answered = reports.flatMap(({ tickets = [] }) => tickets);
   const left = ticketsOf(untakenMessages(state.session));
   const wanted = caller.sent.filter(({ uuid }) =>

@@ -296,5 +296,8 @@ function dismissed(before: Step): Step {
 /** What the caller sends cannot be understood: nothing that follows could be trusted, so that nothing is done any more. */
 function onUnreadable(state: SessionState, reason: string): Step {
   const next = { ...state, open: false, queue: [] };
-  return state.ending === undefined ? end(next, { kind: "unreadable", reason }) : stay(next);
+  const ending = { kind: "unreadable", reason } as const;
+  if (next.ending === undefined) return end(next, ending);
+  // No other child takes the place of one that goes for that.
+  return stay(next.ending.kind === "renewed" ? { ...next, ending } : next);
 }

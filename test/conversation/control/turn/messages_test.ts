@@ -298,6 +298,12 @@ Deno.test("unreadable input ends the child and its tools", () => {
   }
 });
 
+Deno.test("unreadable input lets no other child follow", () => {
+  const session = rested({}, message("@a", { unread: true }));
+  session.receive({ type: "unreadable", reason: "it is no JSON" });
+  assertEquals([session.exit()?.kind, untaken(session)], ["unreadable", []]);
+});
+
 Deno.test("message that mentions unread files needs another child", () => {
   const mention = message("@a", { unread: true });
   const session = rested({}, mention, EXIT);
