@@ -163,7 +163,9 @@ function takePrompt(before: SessionState, text: unknown): Step {
       : prompted({ ...before, woken, noticed: before.noticed || noticed });
   }
   // The child goes on with what it has in its queue by itself; a turn for which it is waited takes its own prompts first.
-  const isStopped = before.phase === "aborting" && (before.escapes > 0 || isWritten(before));
+  // A command may be stopped before its own hook is heard.
+  const isStopped = before.phase === "aborting" && before.prompted &&
+    (before.escapes > 0 || isWritten(before));
   const over = settledEnding(before) ?? (isStopped ? { kind: "aborted" } as const : undefined);
   if (over === undefined) return prompted(taken);
   const ended = overTurn(before, over, { recorded: false });

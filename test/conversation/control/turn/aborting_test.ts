@@ -282,3 +282,13 @@ Deno.test("turn is stopped while its busy status is unread", () => {
   session.wait(1000);
   assertEquals(session.turns, ["aborted"]);
 });
+
+Deno.test("command's own hook does not end it once stopped", () => {
+  const session = rested({}, message("/greet", { command: "/greet" }), BUSY, INTERRUPT);
+  session.wait(1000);
+  session.receive(submit("/greet"));
+  assertEquals([...seen(session), session.turns], [KEY, "aborting", []]);
+  session.receive(IDLE);
+  session.wait(1500);
+  assertEquals([session.turns, session.state.phase], [["aborted"], "resting"]);
+});
