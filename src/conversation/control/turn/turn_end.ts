@@ -40,7 +40,7 @@ export function overTurn(
   }
   const { ending: _, ...rest } = awaitsWakeup ? withAwaitedWakeup(state) : state;
   const isNext = state.sent.length > 0;
-  const unwritten = unwrittenMessages(state);
+  const unwritten = unwrittenMessages(state, ending);
   const after: SessionState = {
     ...rest,
     ...NO_TURN,
@@ -49,7 +49,7 @@ export function overTurn(
     unwritten: state.unwritten.filter((prompt) =>
       prompt.command === undefined || !state.taken.includes(prompt)
     ),
-    late: !recorded || unwritten.length > 0,
+    late: !recorded || unwritten.some(({ command }) => command === undefined),
     shaken: isNext && state.escapes > 0,
     ...(isNext ? { phase: "entered", entersAgain: false } : { phase: "resting" }),
   };
@@ -81,12 +81,18 @@ export function overTurn(
 
 /**
  * What the child has taken and its transcript does not hold, though the turn is over: on a busy machine it may write that
- * seconds after it is idle. A command may leave no line.
+ * seconds after it is idle. A command may leave no line, which only matters where it was stopped: nothing else tells then
+ * that it was taken.
  */
-function unwrittenMessages({ recorded, taken, unwritten }: SessionState): readonly Prompt[] {
+function unwrittenMessages(
+  { recorded, taken, unwritten }: SessionState,
+  { kind }: Ending,
+): readonly Prompt[] {
   return recorded
     ? []
-    : taken.filter((prompt) => prompt.command === undefined && unwritten.includes(prompt));
+    : taken.filter((prompt) =>
+      unwritten.includes(prompt) && (prompt.command === undefined || kind === "aborted")
+    );
 }
 
 /**

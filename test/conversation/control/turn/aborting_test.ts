@@ -213,6 +213,7 @@ Deno.test("stopped command without a line takes no later line", () => {
   session.receive(IDLE);
   session.wait(1500);
   assertEquals(session.turns, ["aborted"]);
+  assertEquals(session.of("turn").map(({ unwritten }) => unwritten), [[command.message]]);
   session.receive(message("two"), submit("two"), BUSY, userLine("two"), message("three"));
   const joined = { type: "queued_command", prompt: "three" };
   session.receive(line({ type: "attachment", attachment: joined }));
