@@ -1,4 +1,4 @@
-import { isForgotten, isTaken, stopAgain, isStopped } from "../turn/aborting.ts";
+import { isStopped, stopAgain } from "../turn/aborting.ts";
 import { askRest, onTold } from "../../protocol/questions/asking.ts";
 import { onCallbacksDue } from "../../protocol/questions/hook_callbacks.ts";
 import { onMoved } from "../../protocol/requests/backgrounding.ts";

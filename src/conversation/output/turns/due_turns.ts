@@ -1,8 +1,8 @@
-import { type ChildRemains, type Exit } from "../../control/input.ts";
-import { type Message } from "../../control/message.ts";
+import type { ChildRemains, Exit } from "../../control/input.ts";
+import type { Message } from "../../control/message.ts";
 import { parseTaskNotification } from "../../../claude/transcript/task_notification.ts";
-import { type Turn } from "../../../claude/transcript/turn/turn.ts";
-import { type Ending } from "../../control/effect.ts";
+import type { Turn } from "../../../claude/transcript/turn/turn.ts";
+import type { Ending } from "../../control/effect.ts";
 import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 import type { TurnEnd } from "../memory/turn_memory.ts";
