@@ -6,10 +6,10 @@ import { createRedactor } from "../recording/redaction/redact.ts";
 import { openApiCassette } from "../recording/relay/api_cassette.ts";
 import { apiFolder } from "../recording/relay/exchange_folder.ts";
 import { passOn, upstreamClient } from "../recording/relay/pass_on.ts";
-import { type Hiding, recordExchanges } from "../recording/relay/record_exchanges.ts";
-import { type RelayAnswer, startRelay, watched } from "../recording/relay/relay_server.ts";
-import { createSlices } from "../recording/relay/sliced_work.ts";
-import { steadyRequest } from "../recording/relay/steady_request.ts";
+import { recordExchanges, type SecretRedaction } from "../recording/relay/record_exchanges.ts";
+import { type RelayAnswer, startRelay, watchAnswers } from "../recording/relay/relay_server.ts";
+import { createSlicedWorker } from "../recording/relay/sliced_work.ts";
+import { stabilizeRequest } from "../recording/relay/steady_request.ts";
 import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { absolutePath } from "../sandbox/paths.ts";
@@ -18,7 +18,7 @@ import type { RunOrder } from "./plan/run_order.ts";
 import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/api_variables.ts";
 
 /** Whoever knows secrets of a run, and counts them. */
-export interface CountedHiding extends Hiding {
+export interface CountedHiding extends SecretRedaction {
   /** Takes how many secrets were taken out of an exchange. */
   readonly taken: (secrets: number) => void;
 }
@@ -87,7 +87,7 @@ export function startApiRelay(
     ? undo.use(recordingAnswer({ ...apiCassette, upstream: upstream.url, env: upstream.env }))
     : undefined;
   const { text: redact, openFrom } = createRedactor({ env: withSecrets(upstream.env) });
-  const slices = createSlices();
+  const slices = createSlicedWorker();
   const answer = own?.answer ?? openApiCassette({
     folder: apiFolder(apiCassette?.folder ?? ""),
     match: "normalized",
@@ -112,12 +112,12 @@ export function startApiRelay(
     tell,
   });
   const steady: RelayAnswer = deterministic === true
-    ? (request, waiting) => kept(steadyRequest(request), waiting)
+    ? (request, waiting) => kept(stabilizeRequest(request), waiting)
     : kept;
   const source = flag === "--record"
     ? undefined
     : new StreamSource({ sessionId, whole: exactStream === true });
-  const heard = source === undefined ? steady : watched(steady, source.watch);
+  const heard = source === undefined ? steady : watchAnswers(steady, source.watch);
   const relay = undo.use(startRelay({ answer: heard }));
   const stack = undo.move();
   return {

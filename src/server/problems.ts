@@ -1,6 +1,6 @@
 import { asCliError, CliError } from "../cli_error.ts";
 import { RunError } from "../library/run_output.ts";
-import { nameUnseen } from "../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../recording/redaction/visible_text.ts";
 
 /** The exit code of what may be tried again later. */
 const TRY_LATER = 75;
@@ -69,8 +69,8 @@ export function problemBody(
     type: "about:blank",
     title: PROBLEM_TITLES[status],
     status,
-    detail: nameUnseen(detail),
-    ...(suggestion === undefined ? {} : { suggestion: nameUnseen(suggestion) }),
+    detail: escapeInvisible(detail),
+    ...(suggestion === undefined ? {} : { suggestion: escapeInvisible(suggestion) }),
     ...(exitCode === undefined ? {} : { exit_code: exitCode }),
   };
 }

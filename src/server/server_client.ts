@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { Readable } from "node:stream";
 import { CliError } from "../cli_error.ts";
-import { nameUnseen } from "../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../recording/redaction/visible_text.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { whyForeign } from "../sandbox/places/why_foreign.ts";
 import { type ServerPlaces, serverPlaces } from "./server_places.ts";
@@ -106,11 +106,11 @@ async function refusal(answer: Response): Promise<CliError> {
   const { detail, suggestion } = await problemIn(answer);
   return new CliError(
     typeof detail === "string" && detail !== ""
-      ? nameUnseen(detail)
+      ? escapeInvisible(detail)
       : `Cannot ask the server: it answers ${answer.status}`,
     {
       suggestion: typeof suggestion === "string"
-        ? nameUnseen(suggestion)
+        ? escapeInvisible(suggestion)
         : '"claude-print ps" lists the conversations',
     },
   );

@@ -7,7 +7,7 @@ import { rebuildTranscript } from "../../recording/cassette/rebuild_transcript.t
 import { type RecordedTurns, recordedTurns } from "../../recording/cassette/recorded_turns.ts";
 import type { CassetteMeta, ForkOrigin } from "../../recording/cassette/cassette_format.ts";
 import { flagsToTakeOver, type TakenFlags } from "../../recording/cassette/recorded_flags.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { delivered, Outlets } from "../report/outlets.ts";
@@ -109,7 +109,7 @@ const MOST_TOLD = 60;
 function tellFlags({ taken, left, name }: TakenFlags & { readonly name: string }): void {
   const short = (flag: string) => flag.length > MOST_TOLD ? `${flag.slice(0, MOST_TOLD)}…` : flag;
   const tell = (message: string) =>
-    print(Deno.stderr, problemText({ message: nameUnseen(message) }));
+    print(Deno.stderr, problemText({ message: escapeInvisible(message) }));
   if (taken.length > 0) tell(`As in ${name}: ${taken.map(short).join(", ")}`);
   if (left.length === 0) return;
   tell(`Not as in ${name}, unless you give them behind "--": ${left.join(", ")}`);

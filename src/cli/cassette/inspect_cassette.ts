@@ -2,10 +2,10 @@ import {
   type CassetteSurvey,
   surveyCassette,
 } from "../../recording/cassette/read/survey_cassette.ts";
-import { furtherOf } from "../../recording/relay/exchange_folder.ts";
+import { laterChildOf } from "../../recording/relay/exchange_folder.ts";
 import { count, print, printLines, reportJson } from "../report/print.ts";
 import type { ForkOrigin } from "../../recording/cassette/cassette_format.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { CliError } from "../../cli_error.ts";
 import { openRecorded } from "../../recording/cassette/read/open_cassette.ts";
 import {
@@ -23,7 +23,7 @@ import { problemText } from "../report/report_error.ts";
 /** Prints what is inside a cassette, in lines or as one JSON object. */
 export function printInfo({ dir, json }: { readonly dir: string; readonly json: boolean }): number {
   const survey = surveyCassette(dir);
-  printLines(`${json ? reportJson(survey) : cassetteInfo(survey, furtherOf(dir))}\n`);
+  printLines(`${json ? reportJson(survey) : cassetteInfo(survey, laterChildOf(dir))}\n`);
   return 0;
 }
 
@@ -94,7 +94,7 @@ export function cassetteInfo(
       : [["goes on in", `${further.join(", ")}, with another Claude Code each`] as const]),
     ["replays", ways.length === 0 ? "in no way" : ways.join(", ")],
   ];
-  return rows.map(([name, value]) => nameUnseen(`${name.padEnd(11)} ${value ?? "missing"}`))
+  return rows.map(([name, value]) => escapeInvisible(`${name.padEnd(11)} ${value ?? "missing"}`))
     .join("\n");
 }
 
@@ -185,7 +185,7 @@ export function conversationDifference(
   ];
   const spokenBy = ["Their models, which do not count:", ...both(spoken)];
   return [...lines, ...(spoken[0] === spoken[1] ? [] : spokenBy)]
-    .map((line) => nameUnseen(line)).join("\n");
+    .map((line) => escapeInvisible(line)).join("\n");
 }
 
 /** At what, where both have a step of the same kind. */

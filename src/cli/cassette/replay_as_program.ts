@@ -13,7 +13,7 @@ import { denoPromptIo, readPrompt } from "../arguments/read_prompt.ts";
 import { ownTraces } from "../../recording/redaction/known_traces.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { print, unwritable } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { playToCaller } from "./play_to_caller.ts";
@@ -65,7 +65,7 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   });
   const program = recordedProgram(tape, { ...known, redaction, mode: options.mode, plain });
   if (flags.version) {
-    print(Deno.stdout, `${nameUnseen(versionOf(program, known.path))} (Claude Code)\n`);
+    print(Deno.stdout, `${escapeInvisible(versionOf(program, known.path))} (Claude Code)\n`);
     return 0;
   }
   // One of an earlier run must not be taken for that of this one.
@@ -144,13 +144,13 @@ function promptAlone(
 function tellDivergences(divergences: readonly string[], tape: string): void {
   if (divergences.length === 0) return;
   const count = divergences.length === 1 ? "one difference" : `${divergences.length} differences`;
-  const lines = divergences.map((each) => `  ${nameUnseen(each)}\n`).join("");
+  const lines = divergences.map((each) => `  ${escapeInvisible(each)}\n`).join("");
   print(Deno.stderr, `claude-print: The caller does not do what ${tape} says, ${count}:\n${lines}`);
 }
 
 /** Says on stderr what nobody may take for the same, though it is not known to differ. */
 function tellUncompared(uncompared: readonly string[]): void {
-  for (const what of uncompared) tell({ message: `Warning: ${nameUnseen(what)}` });
+  for (const what of uncompared) tell({ message: `Warning: ${escapeInvisible(what)}` });
 }
 
 function writeReport(path: string | undefined, text: string): void {

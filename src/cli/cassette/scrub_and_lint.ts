@@ -3,7 +3,7 @@ import { CliError } from "../../cli_error.ts";
 import type { CassetteOptions } from "../arguments/parsed_arguments.ts";
 import { scrubCassette, type ScrubReport } from "../../recording/lint/scrub_cassette.ts";
 import { scrubInto } from "../../recording/lint/scrub_into.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { ownTraces } from "../../recording/redaction/known_traces.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
@@ -54,7 +54,7 @@ export function scrubCassettes(
     known: { ...ownTraces({ env }), words: names },
   };
   const tell = (name: string, report: ScrubReport) =>
-    printLines(`${nameUnseen(`${name}: ${inWords(report)}`)}\n`);
+    printLines(`${escapeInvisible(`${name}: ${inWords(report)}`)}\n`);
   if (out === undefined) {
     for (const one of found) tell(one.name, scrubCassette(one, options));
     return 0;
@@ -71,7 +71,7 @@ const MOST_NAMED = 5;
 
 function notCopied(files: readonly string[]): string {
   const more = files.length - MOST_NAMED;
-  const names = files.slice(0, MOST_NAMED).map((name) => nameUnseen(name)).join(", ");
+  const names = files.slice(0, MOST_NAMED).map((name) => escapeInvisible(name)).join(", ");
   return `Not copied, because they are no parts of cassettes: ${names}${
     more > 0 ? ` and ${more} more` : ""
   }`;
@@ -115,7 +115,7 @@ export function lintCassettes(
       `${problems.length === 0 ? "ok   " : "wrong"} ${head}`,
       ...problems.map((problem) => `      ${problem}`),
     ];
-    printLines(lines.map((line) => `${nameUnseen(line)}\n`).join(""));
+    printLines(lines.map((line) => `${escapeInvisible(line)}\n`).join(""));
   }
   if (found.length > 1) printLines(`${found.length} checked, ${wrong} wrong\n`);
   return wrong === 0 ? 0 : 1;

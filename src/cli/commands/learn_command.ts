@@ -13,7 +13,7 @@ import type { LearnOptions } from "../../recording/learn/learn_profile.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { print, printLines } from "../report/print.ts";
 
 /** How a profile is measured; tests measure in another way. */
@@ -109,12 +109,14 @@ export async function keepProfile(
   }
   signal.throwIfAborted();
   const path = storeLearntProfile(profile, env);
-  say(nameUnseen(`Claude Code ${profile.version}: learnt, in ${path}`) + "\n");
+  say(escapeInvisible(`Claude Code ${profile.version}: learnt, in ${path}`) + "\n");
   const [{ compareProfiles }, { NEWEST_PROFILE }] = await Promise.all([
     import("../../recording/learn/learn_profile.ts"),
     import("../../claude/versions/newest_profile.ts"),
   ]);
-  for (const change of compareProfiles(NEWEST_PROFILE, profile)) say(`  ${nameUnseen(change)}\n`);
+  for (const change of compareProfiles(NEWEST_PROFILE, profile)) {
+    say(`  ${escapeInvisible(change)}\n`);
+  }
   const lacked = lackedCapabilities(profile.capabilities);
   if (lacked.length === 0) return 0;
   const names = lacked.join(", ");

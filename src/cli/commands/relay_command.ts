@@ -7,7 +7,7 @@ import { openApiCassette } from "../../recording/relay/api_cassette.ts";
 import { apiFolder } from "../../recording/relay/exchange_folder.ts";
 import { parseFaults } from "../../recording/relay/faults.ts";
 import { isLoopback, type Relay, startRelay } from "../../recording/relay/relay_server.ts";
-import { createSlices } from "../../recording/relay/sliced_work.ts";
+import { createSlicedWorker } from "../../recording/relay/sliced_work.ts";
 import { recordingAnswer } from "../../run/api_relay.ts";
 import { FIRST_PARTY } from "../../run/plan/api_variables.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
@@ -35,7 +35,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     }))
     : undefined;
   const { text: redact, openFrom } = createRedactor({ env });
-  const slices = createSlices();
+  const slices = createSlicedWorker();
   const api = openApiCassette({
     folder: apiFolder(options.cache),
     match: options.match,

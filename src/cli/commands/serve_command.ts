@@ -39,7 +39,7 @@ import { listeningError, reportError } from "../report/report_error.ts";
 import { print } from "../report/print.ts";
 import { performHanded } from "../run/perform_delegated.ts";
 import { CliError } from "../../cli_error.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 
 /** How long the last answers may take to be read, in milliseconds. */
 const LAST_WORDS_MS = 10_000;
@@ -261,5 +261,5 @@ function entryOf(env: Environment, name: string): readonly (readonly [string, st
 }
 
 function say(...lines: readonly string[]): void {
-  print(Deno.stdout, `${nameUnseen(lines.join("\n").trimEnd(), { keep: "\n" })}\n`);
+  print(Deno.stdout, `${escapeInvisible(lines.join("\n").trimEnd(), { keep: "\n" })}\n`);
 }

@@ -1,5 +1,5 @@
 import { durationInWords } from "../../run/doctor/check_report.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import {
   goneError,
@@ -52,7 +52,7 @@ function cells(
     `${turns}`,
     `$${cost.toFixed(4)}`,
     cwd ?? "",
-  ].map((text) => nameUnseen(text));
+  ].map((text) => escapeInvisible(text));
 }
 
 /** How many characters of each id tell it from all others. */
@@ -248,7 +248,7 @@ async function screenOf(server: ServerClient, path: string): Promise<string> {
 /** The rows of a screen, in which nothing can drive a terminal; Claude Code's prompt has a no-break space. */
 function rowsOf(text: string): readonly string[] {
   const plain = text.replaceAll("\u{a0}", " ");
-  return plain.trimEnd().split("\n").map((row) => nameUnseen(row.trimEnd()));
+  return plain.trimEnd().split("\n").map((row) => escapeInvisible(row.trimEnd()));
 }
 
 /** The last rows, as many as there is room for, and how to leave. */

@@ -2,7 +2,7 @@ import { entryAt } from "../../../ffi/files/at_path.ts";
 import type { ShimOptions } from "../arguments/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
 import { print } from "../report/print.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { findClaude, isShim, SHIM_MARK } from "../../claude/program/find_claude.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
@@ -30,7 +30,7 @@ export function shim(options: ShimOptions): number {
 
 /** Tells a person one line, in which names of folders are nothing but that. */
 function say(line: string): void {
-  print(Deno.stdout, `${nameUnseen(line)}\n`);
+  print(Deno.stdout, `${escapeInvisible(line)}\n`);
 }
 
 function shimPath(dir: string): string {

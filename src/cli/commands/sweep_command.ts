@@ -1,6 +1,6 @@
 import type { SweepRequest } from "../arguments/parsed_arguments.ts";
 import { count, print, reportJson } from "../report/print.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { sweep, type SweepVerdict, type SweptFolder } from "../../sandbox/folder/sweep.ts";
 import { places } from "../../sandbox/places/places.ts";
@@ -24,10 +24,10 @@ export function sweepCommand({ dryRun, json }: SweepRequest): number {
 }
 
 function report(swept: readonly SweptFolder[], all: readonly string[]): string {
-  if (swept.length === 0) return nameUnseen(`No run has left anything in ${all.join(", ")}`);
+  if (swept.length === 0) return escapeInvisible(`No run has left anything in ${all.join(", ")}`);
   const lines = swept.map(({ path, verdict, reason, rescued }) => {
     const more = rescued === 0 ? "" : `, ${count(rescued, "file")} of its transcript rescued`;
-    return nameUnseen(`${verdict.padEnd(9)}  ${path}: ${reason}${more}`);
+    return escapeInvisible(`${verdict.padEnd(9)}  ${path}: ${reason}${more}`);
   });
   const verdicts: readonly SweepVerdict[] = ["removed", "abandoned", "kept", "live", "foreign"];
   const counts = verdicts.flatMap((verdict) => {

@@ -2,20 +2,20 @@ import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
 import { findCassettes, type FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
 import type { DriftOptions } from "../arguments/parsed_arguments.ts";
-import { lookForDrift, type OnFrame } from "../../recording/drift/examine_recordings.ts";
+import { examineRecordings, type OnFrame } from "../../recording/drift/examine_recordings.ts";
 import { type Finding, Findings } from "../../recording/drift/findings.ts";
 import { type KnownClaude, knownShapes } from "../../recording/drift/known_shapes.ts";
-import { foundSdks, type InstalledSdk, namedSdk } from "../../recording/drift/installed_sdks.ts";
+import { findSdks, type InstalledSdk, sdkAt } from "../../recording/drift/installed_sdks.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { claudeAgainst, runAgain } from "./run_again.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { count, print, printLines, reportJson } from "../report/print.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { TAPE_FILE } from "../../recording/cassette/cassette_format.ts";
 import { CliError } from "../../cli_error.ts";
-import { declaredCheck, readDeclarations } from "../../recording/drift/typescript_sdk.ts";
+import { createDeclarationCheck, readDeclarations } from "../../recording/drift/typescript_sdk.ts";
 import { pythonVerdict } from "../../recording/drift/python_sdk.ts";
 
 /**
@@ -56,14 +56,14 @@ async function look(
   const known = knownShapes();
   const findings = new Findings();
   const named = findCassettes(options.paths, inputName === undefined ? {} : { inputName });
-  const sdks = askSdks(options.sdks?.map(namedSdk) ?? foundSdks({ env, cwd }), { known, findings });
+  const sdks = askSdks(options.sdks?.map(sdkAt) ?? findSdks({ env, cwd }), { known, findings });
   // Where it only reads, a signal ends the program at once.
   if (against !== undefined) undo.use(listen());
   const again = against === undefined
     ? undefined
     : await runThemAgain(named, { against, allowed, env, cwd, findings, signal, undo });
   const cassettes = [...named, ...again?.cassettes ?? []];
-  const { versions, ...checked } = lookForDrift(cassettes, {
+  const { versions, ...checked } = examineRecordings(cassettes, {
     known,
     findings,
     onFrame: sdks.onFrame,
@@ -153,7 +153,7 @@ export function driftTable(report: DriftReport): string {
       finding.what,
       String(finding.count),
       placeWords(finding),
-    ].map((text, column) => column === HEAD.length - 1 ? nameUnseen(text) : cell(text))
+    ].map((text, column) => column === HEAD.length - 1 ? escapeInvisible(text) : cell(text))
   );
   const table = [HEAD, ...rows];
   const widths = HEAD.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
@@ -162,14 +162,14 @@ export function driftTable(report: DriftReport): string {
   );
   const shown = rows.length === 0 ? [] : [...lines, ""];
   const skipped = (report.against?.skipped ?? [])
-    .map(({ path, why }) => nameUnseen(`Not run again: ${path}: ${why}`));
-  const empty = report.empty.map((path) => nameUnseen(`Nothing to check in ${path}`));
-  return [...shown, ...empty, ...skipped, nameUnseen(reportWords(report))]
+    .map(({ path, why }) => escapeInvisible(`Not run again: ${path}: ${why}`));
+  const empty = report.empty.map((path) => escapeInvisible(`Nothing to check in ${path}`));
+  return [...shown, ...empty, ...skipped, escapeInvisible(reportWords(report))]
     .map((line) => `${line}\n`).join("");
 }
 
 function cell(text: string): string {
-  const seen = nameUnseen(text);
+  const seen = escapeInvisible(text);
   return seen.length <= WIDEST ? seen : `${seen.slice(0, WIDEST - 1)}…`;
 }
 
@@ -195,7 +195,10 @@ export function githubAnnotations(report: DriftReport): readonly string[] {
 
 /** The value of a workflow command: nothing in it ends the line or begins another command. */
 function data(text: string): string {
-  return nameUnseen(text).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A")
+  return escapeInvisible(text).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll(
+    "\n",
+    "%0A",
+  )
     .replaceAll("##[", "## [");
 }
 
@@ -233,7 +236,7 @@ function code(text: string): string {
 }
 
 function escaped(text: string): string {
-  return nameUnseen(text).replace(
+  return escapeInvisible(text).replace(
     /[^\p{L}\p{N}\p{M} ]/gu,
     (character) => `&#${character.codePointAt(0)};`,
   );
@@ -327,7 +330,7 @@ export function askSdks(
 ): AskedSdks {
   const checks = sdks.flatMap((sdk) => {
     if (sdk.kind !== "typescript") return [];
-    const check = declaredCheck(readDeclarations(sdk.declarations), known);
+    const check = createDeclarationCheck(readDeclarations(sdk.declarations), known);
     return check === undefined ? [] : [{ by: sdk.name, check }];
   });
   return {

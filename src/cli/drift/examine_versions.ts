@@ -4,7 +4,7 @@ import { killGroup } from "../../../ffi/processes/process.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
-import { compareRuns, type TalkAgain } from "../../recording/drift/repeated_run.ts";
+import { compareRuns, type RepeatedRun } from "../../recording/drift/repeated_run.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
 
 /** Something that a version does differently from the good one. */
@@ -132,7 +132,7 @@ const TIMES_LONGER = 5;
 interface Reference {
   readonly cassette: FoundCassette;
   /** Two runs: what differs between them comes by chance, and is no difference. */
-  readonly runs: readonly TalkAgain[];
+  readonly runs: readonly RepeatedRun[];
 }
 
 /**
@@ -163,7 +163,7 @@ export function examineByCassettes(
     cassette: FoundCassette,
     claude: ClaudeAgainst,
   ): Promise<string | undefined> => {
-    const pair: TalkAgain[] = [];
+    const pair: RepeatedRun[] = [];
     while (pair.length < 2) {
       const ran = await again(cassette, claude);
       const why = "why" in ran ? ran.why : whyNotGood(ran.again, claude);
@@ -206,7 +206,7 @@ const ENDED: readonly number[] = [0, 1];
 
 /** Why nothing can be compared with a run of the good version, if nothing can. */
 function whyNotGood(
-  { exitCode, problem, failure = `exit code ${exitCode}`, missed }: TalkAgain,
+  { exitCode, problem, failure = `exit code ${exitCode}`, missed }: RepeatedRun,
   { version }: ClaudeAgainst,
 ): string | undefined {
   const why = problem ?? missed ?? (ENDED.includes(exitCode) ? undefined : failure);

@@ -4,9 +4,9 @@ import { openCassette } from "../../recording/cassette/read/open_cassette.ts";
 import { CliError } from "../../cli_error.ts";
 import {
   compareWithRecording,
-  type RecordedTalk,
-  recordedTalk,
-  type TalkAgain,
+  type RecordedPrompts,
+  repeatablePrompts,
+  type RepeatedRun,
 } from "../../recording/drift/repeated_run.ts";
 import type { Findings } from "../../recording/drift/findings.ts";
 import type { JsonObject } from "../../json_object.ts";
@@ -14,7 +14,7 @@ import { record } from "../../library/recordings.ts";
 import { run } from "../../library/run.ts";
 import type { RunResult } from "../../library/run_output.ts";
 import { openApiCassette } from "../../recording/relay/api_cassette.ts";
-import { apiFolder, furtherOf } from "../../recording/relay/exchange_folder.ts";
+import { apiFolder, laterChildOf } from "../../recording/relay/exchange_folder.ts";
 import { startRelay } from "../../recording/relay/relay_server.ts";
 import { FIRST_PARTY, relayVariables } from "../../run/plan/api_variables.ts";
 import type { Environment } from "../../sandbox/environment.ts";
@@ -88,7 +88,7 @@ export interface RanAgain {
   /** The frames of the cassette. */
   readonly frames: readonly JsonObject[];
   /** What the Claude Code has done. */
-  readonly again: TalkAgain;
+  readonly again: RepeatedRun;
   /** The cassette in which that was recorded. */
   readonly target: string;
 }
@@ -129,7 +129,7 @@ export async function runCassetteAgain(
     throw error;
   }
   if (api.stats().exchanges === 0) return { why: "it has no api/ with answers" };
-  const talk = recordedTalk(cassette, { allowed });
+  const talk = repeatablePrompts(cassette, { allowed });
   if ("why" in talk) return talk;
   const requests: JsonObject[] = [];
   let misses = 0;
@@ -164,7 +164,7 @@ export async function runCassetteAgain(
  */
 function askedWhile(path: string, { cast }: Pick<ReturnType<typeof openCassette>, "cast">) {
   const startOf = ({ header }: typeof cast) => header.claude_print.conversation.frames.startedAt;
-  const further = furtherOf(path);
+  const further = laterChildOf(path);
   const next = further === undefined ? `${path}/2` : `${further.first}/${further.number + 1}`;
   let until = Infinity;
   try {
@@ -178,13 +178,13 @@ function askedWhile(path: string, { cast }: Pick<ReturnType<typeof openCassette>
 
 /** Says what was said, records it, and returns how the run or the last turn ended. */
 async function say(
-  { prompts, isConversation, model, maxTurns, hasKey }: RecordedTalk,
+  { prompts, isConversation, model, maxTurns, hasKey }: RecordedPrompts,
   { claude, allowed, env, home, target, url, signal, timeoutS = TIMEOUT_S }: AgainOptions & {
     readonly home: string;
     readonly target: string;
     readonly url: string;
   },
-): Promise<Pick<TalkAgain, "exitCode" | "failure">> {
+): Promise<Pick<RepeatedRun, "exitCode" | "failure">> {
   const { PATH = "/usr/bin:/bin", TMPDIR, DENO_DIR } = env;
   const options = {
     cwd: `${home}/project`,
@@ -220,13 +220,13 @@ async function say(
     return endOf(await run(prompts[0] ?? "", { ...options, args }).result);
   }
   await using conversation = record(target, options);
-  let end: Pick<TalkAgain, "exitCode" | "failure"> = { exitCode: 0 };
+  let end: Pick<RepeatedRun, "exitCode" | "failure"> = { exitCode: 0 };
   for (const prompt of prompts) end = endOf(await conversation.send(prompt).result);
   await conversation.close();
   return end;
 }
 
-function endOf({ exitCode, problem }: RunResult): Pick<TalkAgain, "exitCode" | "failure"> {
+function endOf({ exitCode, problem }: RunResult): Pick<RepeatedRun, "exitCode" | "failure"> {
   return problem === undefined ? { exitCode } : { exitCode, failure: problem.message };
 }
 

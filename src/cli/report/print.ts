@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { nameUnseen, unseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible, invisibleCharacters } from "../../recording/redaction/visible_text.ts";
 
 const encoder = new TextEncoder();
 
@@ -55,7 +55,7 @@ const LONGEST_LINE = 32 * 1024;
  * is named, as `<U+001B>`, and which GitHub does not take for a command. A line of any length is cut.
  */
 export function visible(text: string): string {
-  const seen = nameUnseen(text.split("\n").map(cut).join("\n"), { keep: "\n\t" });
+  const seen = escapeInvisible(text.split("\n").map(cut).join("\n"), { keep: "\n\t" });
   return isHeeded() ? unheeded(seen) : seen;
 }
 
@@ -75,7 +75,7 @@ export function reportJson(value: unknown): string {
 /** JSON as `reportJson` gives it. */
 export function visibleJson(json: string): string {
   return (isHeeded() ? json.replaceAll("##[", "\\u0023#[") : json).replace(
-    unseen(),
+    invisibleCharacters(),
     (character) =>
       Array.from(
         { length: character.length },

@@ -7,7 +7,7 @@ import {
   type RunningTool,
 } from "./progress.ts";
 import type { Input } from "../../conversation/control/input.ts";
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 
 /** Where a live line is drawn: a terminal that is never waited for, as an `Outlet` is. */
 export interface LiveLineOutput {
@@ -233,7 +233,7 @@ function fit(text: string, columns: number): string {
  * sees, though they make another name, are named.
  */
 function oneLine(text: string): string {
-  return nameUnseen(text.replace(/\s+/gu, " ").replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, ""));
+  return escapeInvisible(text.replace(/\s+/gu, " ").replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, ""));
 }
 
 /** Marks that stand over the character before them. */

@@ -1,4 +1,4 @@
-import { firstDifference, masked } from "../relay/match_requests.ts";
+import { firstDifference, maskVarying } from "../relay/match_requests.ts";
 import { jsonLine } from "../../claude/wire/json_text.ts";
 import type { RecordedTurn, RecordedTurns } from "./recorded_turns.ts";
 import type { TapeEntry } from "./cassette_format.ts";
@@ -59,7 +59,7 @@ export function compareConversations(
   ]) as [string[], string[]];
   const turns = [one, other].map((steps) => steps.at(-1)?.turn ?? 0) as [number, number];
   const texts = [one, other].map((steps) =>
-    steps.map(({ content }) => masked(jsonLine(content)))
+    steps.map(({ content }) => maskVarying(jsonLine(content)))
   ) as [string[], string[]];
   const most = Math.max(one.length, other.length);
   for (let steps = 0; steps < most; steps++) {

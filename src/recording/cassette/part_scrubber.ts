@@ -1,18 +1,22 @@
-import { createValueRedactor, cutAlike, redactPieces } from "../redaction/redact_pieces.ts";
-import { createStreamRedactor, MOST_HELD, type StreamPiece } from "../redaction/redact_stream.ts";
+import { createValueRedactor, cutAtSamePlaces, redactPieces } from "../redaction/redact_pieces.ts";
+import {
+  createStreamRedactor,
+  MAX_PENDING_TEXT,
+  type StreamPiece,
+} from "../redaction/redact_stream.ts";
 import { LAYOUT, openInTerminal, readAsDrawn, redactTerminal } from "./record/redact_terminal.ts";
 import type { Redactor } from "../redaction/redact.ts";
 import {
   blankCallJson,
+  type BlankedParts,
   blankText,
-  type SaidParts,
-  speaksToSubagent,
+  isSubagentTool,
 } from "../redaction/blank_text.ts";
-import { createSaidBlanker, type SubagentCalls } from "../redaction/blank_messages.ts";
+import { createMessageBlanker, type SubagentCalls } from "../redaction/blank_messages.ts";
 import {
   createTraceScrubber,
-  fillAlike,
-  noting,
+  fillSameLength,
+  reportFilled,
   type TraceScrubber,
 } from "../redaction/scrub_traces.ts";
 import { ROOTS, type Trace } from "../redaction/find_traces.ts";
@@ -27,7 +31,7 @@ export interface ScrubOptions {
   readonly known?: KnownTraces;
   readonly redactor: Pick<Redactor, "text" | "openFrom">;
   /** Whose words are blanked besides. */
-  readonly said: SaidParts;
+  readonly said: BlankedParts;
   /** The calls of subagents that are known before; those that are come by are learned. */
   readonly subagents?: SubagentCalls;
   /** Takes the kind of each trace that is taken out. */
@@ -64,7 +68,7 @@ const NO_TRACES: TraceScrubber = {
   value: (value) => value,
   pieces: (pieces) => pieces,
   openFrom: () => Infinity,
-  filled: () => [],
+  replacements: () => [],
 };
 
 /** Creates a scrubber. What it puts in the place of a trace is as long as that was. */
@@ -73,11 +77,11 @@ export function createPartScrubber(
 ): PartScrubber {
   const traces = known === undefined
     ? NO_TRACES
-    : createTraceScrubber(known, noting(fillAlike(known), note));
+    : createTraceScrubber(known, reportFilled(fillSameLength(known), note));
   const redactValue = createValueRedactor(redactor.text, { deep });
   const text = (given: string) => traces.text(redactor.text(given));
   const openFrom = (given: string) => Math.min(redactor.openFrom(given), traces.openFrom(given));
-  const blankSaid = createSaidBlanker(said, { subagents });
+  const blankSaid = createMessageBlanker(said, { subagents });
   return {
     text,
     value: (value) => blankSaid(traces.value(redactValue(value))),
@@ -92,7 +96,7 @@ export function createPartScrubber(
     stream: (tool) => {
       const redact = (pieces: readonly string[], options: { readonly written: number }) =>
         traces.pieces(redactPieces(pieces, redactor.text, options));
-      return said.prompts && tool !== undefined && speaksToSubagent(tool)
+      return said.prompts && tool !== undefined && isSubagentTool(tool)
         ? createCallBlanker({ tool, redact })
         : createStreamRedactor({ redact, openFrom, gather: GATHERED });
     },
@@ -144,9 +148,9 @@ function createCallBlanker({ tool, redact }: {
   const take = createStreamRedactor({
     redact: (given, options) => {
       const pieces = redact(given, options);
-      return length > MOST_HELD
+      return length > MAX_PENDING_TEXT
         ? pieces.map(withoutLetters)
-        : cutAlike(blankCallJson(tool, pieces.join("")), pieces);
+        : cutAtSamePlaces(blankCallJson(tool, pieces.join("")), pieces);
     },
     openFrom: () => 0,
   });
@@ -240,7 +244,7 @@ const BEGINS_PATH = new RegExp(`^/(?:${ROOTS.join("|")})(?:/|$)`, "u");
  */
 function scrubTerminal(
   pieces: readonly string[],
-  { filled }: Pick<TraceScrubber, "filled">,
+  { replacements: filled }: Pick<TraceScrubber, "replacements">,
 ): readonly string[] {
   const { text, parts } = readAsDrawn(pieces.join(""));
   const letters = new Map<number, string>();

@@ -4,11 +4,11 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
 import { isTooDeep, jsonLine } from "../../claude/wire/json_text.ts";
 import type { Screen } from "../../conversation/terminal/screen.ts";
-import { blankText, type SaidParts } from "../redaction/blank_text.ts";
+import { type BlankedParts, blankText } from "../redaction/blank_text.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
 import { parseTapeEntry } from "./read/read_tape.ts";
 import { asciiJson } from "./cassette_format.ts";
-import { createHeldQueue, type HeldQueue } from "../redaction/redact_stream.ts";
+import { createOrderedQueue, type OrderedQueue } from "../redaction/redact_stream.ts";
 import { createHeldStreams, streamedText } from "./record/streamed_text.ts";
 
 /** A paste, and any other sequence of keys. */
@@ -28,7 +28,7 @@ export function scrubCast(
   { path, scrubber, said, take }: {
     readonly path: string;
     readonly scrubber: PartScrubber;
-    readonly said: SaidParts;
+    readonly said: BlankedParts;
     readonly take: (line: ScrubbedLine) => void;
   },
 ): void {
@@ -57,7 +57,10 @@ export function scrubCast(
     const blank = said.prompts || (said.answers && mayShowAnswers(value));
     switch (code) {
       case "o":
-        queue.addMade(terminal(data, { blank }), (text) => text === "" ? undefined : event(text));
+        queue.addPending(
+          terminal(data, { blank }),
+          (text) => text === "" ? undefined : event(text),
+        );
         break;
       case "i":
         queue.add(event(scrubKeys(data, { scrubber, blankPastes: said.prompts })));
@@ -226,7 +229,7 @@ export interface ScrubbedLine {
 
 /** Values in their order, of which some hold pieces of texts that go on in later ones. */
 interface ScrubbedStreams {
-  readonly queue: HeldQueue<ScrubbedLine>;
+  readonly queue: OrderedQueue<ScrubbedLine>;
   /** Adds a value, and what becomes a line of it once it is known. */
   readonly add: (value: JsonObject, line: (value: JsonObject) => ScrubbedLine) => void;
 }
@@ -236,7 +239,7 @@ function scrubStreams(
   scrubber: PartScrubber,
   take: (line: ScrubbedLine) => void,
 ): ScrubbedStreams {
-  const queue = createHeldQueue<ScrubbedLine>(take);
+  const queue = createOrderedQueue<ScrubbedLine>(take);
   const streams = createHeldStreams(scrubber.stream);
   return {
     queue,
@@ -253,7 +256,7 @@ function scrubStreams(
       // A piece by itself may look like what the whole is not: it is not looked at again.
       const rest = streamedText(scrubber.value(piece.replaced("")));
       const filled = rest?.replaced ?? piece.replaced;
-      queue.addMade(
+      queue.addPending(
         held,
         (text) => line(filled(piece.isAnswer ? scrubber.answer(text) : text)),
       );

@@ -6,10 +6,10 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { createExaminer, type Examiner } from "./find_drift.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { KnownClaude } from "./known_shapes.ts";
-import { eventLine } from "../relay/event_lines.ts";
-import { type Exchange, joined } from "../relay/exchange.ts";
+import { parseEventLine } from "../relay/event_lines.ts";
+import { type Exchange, joinChunks } from "../relay/exchange.ts";
 import { readExchanges } from "../relay/exchange_folder.ts";
-import { isEventStream, withoutCompression } from "../relay/scrub_exchange.ts";
+import { decompress, isEventStream } from "../relay/scrub_exchange.ts";
 import {
   API_FOLDER,
   type CassetteMeta,
@@ -75,7 +75,7 @@ function examineTape(
 ): number {
   let frames = 0;
   let last = 0;
-  each(path, { findings, part: "tape" }, (line) => {
+  forEachLine(path, { findings, part: "tape" }, (line) => {
     const entry = parseTapeEntry(line, { path, last });
     last = entry.at;
     if (entry.dir !== "read") return;
@@ -92,7 +92,7 @@ function examineCast(path: string, { examiner, findings }: Looking): number {
   let isForeign = false;
   let events = 0;
   let last = 0;
-  each(path, { findings, part: "cast" }, (line) => {
+  forEachLine(path, { findings, part: "cast" }, (line) => {
     if (isForeign) return;
     if (header === undefined) {
       isForeign = true;
@@ -111,7 +111,7 @@ function examineCast(path: string, { examiner, findings }: Looking): number {
 }
 
 /** Goes through the lines of a file. What is wrong with one is found, and the next one is read. */
-function each(
+function forEachLine(
   path: string,
   { findings, part }: { readonly findings: Findings; readonly part: string },
   take: (line: ParsedLine) => void,
@@ -156,7 +156,7 @@ function examineApi(
     examiner.learn(VERSION.exec(decoder.decode(request.body))?.[1]);
     let said = 0;
     const place = { path: `${folder}/${name}`, line: 0 };
-    for (const value of saidIn(response)) {
+    for (const value of answersIn(response)) {
       said++;
       if (value === undefined) {
         findings.add(UNREADABLE, { place });
@@ -181,18 +181,18 @@ const UNREADABLE = {
  * The events of an answer, or the one object that it is; nothing in the place of one that cannot be read. Errors are no
  * answers, and where an answer breaks off, its last line is none.
  */
-function saidIn(
+function answersIn(
   { status, whole, ...response }: Exchange["response"],
 ): readonly (JsonObject | undefined)[] {
   if (status >= 400) return [];
-  const { headers, chunks } = withoutCompression(response);
-  const text = decoder.decode(joined(chunks));
+  const { headers, chunks } = decompress(response);
+  const text = decoder.decode(joinChunks(chunks));
   const lines = isEventStream(headers)
     ? text.split(/\r\n|\n|\r/u).filter((line) => line.startsWith("data:"))
     : text === ""
     ? []
     : [`data: ${text}`];
-  const values = lines.map((line) => eventLine(line).value)
+  const values = lines.map((line) => parseEventLine(line).value)
     .filter((value) => value === undefined || isJsonObject(value));
   return whole || values.at(-1) !== undefined ? values : values.slice(0, -1);
 }
@@ -219,7 +219,7 @@ interface Checked {
 export type OnFrame = (frame: JsonObject, place: Place) => void;
 
 /** Looks at all that is in cassettes and tapes. */
-export function lookForDrift(
+export function examineRecordings(
   cassettes: readonly FoundCassette[],
   { known, findings, onFrame = () => {} }: {
     readonly known: KnownClaude;
@@ -237,7 +237,7 @@ export function lookForDrift(
     const files = filesOf(cassette, findings);
     if (files === undefined) continue;
     const { tape = "" } = files;
-    const found = readOrTell(cassette.path, findings, () =>
+    const found = readOrReport(cassette.path, findings, () =>
       examineRecording(files, {
         known,
         findings,
@@ -262,7 +262,7 @@ export function lookForDrift(
 function filesOf({ kind, path }: FoundCassette, findings: Findings) {
   if (kind === "tape") return { tape: path };
   const meta = `${path}/${META_FILE}`;
-  const read = readOrTell<Partial<CassetteMeta>>(meta, findings, () => readMeta(meta) ?? {});
+  const read = readOrReport<Partial<CassetteMeta>>(meta, findings, () => readMeta(meta) ?? {});
   return read && {
     cast: `${path}/${CAST_FILE}`,
     tape: `${path}/${TAPE_FILE}`,
@@ -272,7 +272,7 @@ function filesOf({ kind, path }: FoundCassette, findings: Findings) {
 }
 
 /** What is read, or nothing: then it is found why. */
-function readOrTell<Value>(
+function readOrReport<Value>(
   path: string,
   findings: Findings,
   read: () => Value,

@@ -1,5 +1,5 @@
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isPrinted, type KnownClaude, needed, shapeKey } from "./known_shapes.ts";
+import { isPrintedField, type KnownClaude, requiredFields, shapeKey } from "./known_shapes.ts";
 import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
 import {
   SCANNER_START,
@@ -8,7 +8,7 @@ import {
 } from "../../conversation/terminal/terminal_scanner.ts";
 import { readEntry } from "../../claude/transcript/entry.ts";
 import { isBlank, type Screen } from "../../conversation/terminal/screen.ts";
-import type { DriftCheck, Found } from "./findings.ts";
+import type { Drift, DriftCheck } from "./findings.ts";
 import {
   kindOf,
   type Piece,
@@ -34,11 +34,11 @@ interface CastEventLike {
 /** Looks at one recording, piece by piece, for what is not as it is known. */
 export interface Examiner {
   /** What the caller read. */
-  readonly frame: (frame: JsonObject) => readonly Found[];
+  readonly frame: (frame: JsonObject) => readonly Drift[];
   /** What is on the cast. */
-  readonly event: (event: CastEventLike) => readonly Found[];
+  readonly event: (event: CastEventLike) => readonly Drift[];
   /** What the API said: an event of a stream, or an answer that came in one. */
-  readonly api: (said: JsonObject) => readonly Found[];
+  readonly api: (said: JsonObject) => readonly Drift[];
   /** The version of Claude Code, once it is known. */
   readonly version: () => string | undefined;
   /** Takes the version of Claude Code from where it is told, unless it is known already. */
@@ -55,32 +55,32 @@ export function createExaminer(
 ): Examiner {
   let version = said;
   let scanner = SCANNER_START;
-  let seen: SeenDialogs = NOTHING_SEEN;
+  let seen: DialogState = NO_DIALOG;
   const encoder = new TextEncoder();
 
   const learn = (told: unknown): void => {
     if (version === undefined && typeof told === "string") version = told;
   };
-  const look = (pieces: readonly Piece[]): readonly Found[] =>
+  const look = (pieces: readonly Piece[]): readonly Drift[] =>
     pieces.flatMap((piece) => {
       onPiece(piece);
-      return [...unknownType(piece, known), ...otherFields(piece, { known, version })];
+      return [...checkType(piece, known), ...checkFields(piece, { known, version })];
     });
-  const frame = (frame: JsonObject): readonly Found[] => {
+  const frame = (frame: JsonObject): readonly Drift[] => {
     learn(frame.claude_code_version);
-    const rejected = rejectedFrame(frame);
+    const rejected = checkFrame(frame);
     const { hook_event: event } = frame;
-    const hooked: readonly Found[] = typeof event === "string"
-      ? unknownType({ sort: "hook", name: event, fields: [] }, known)
+    const hooked: readonly Drift[] = typeof event === "string"
+      ? checkType({ sort: "hook", name: event, fields: [] }, known)
       : [];
     return [...rejected, ...hooked, ...look(piecesOfFrame(frame))];
   };
-  const line = (value: unknown): readonly Found[] => {
+  const line = (value: unknown): readonly Drift[] => {
     if (!isJsonObject(value)) return [];
     learn(value.version);
-    return [...rejectedLine(value), ...look(piecesOfLine(value))];
+    return [...checkLine(value), ...look(piecesOfLine(value))];
   };
-  const input = (value: JsonObject, at: number): readonly Found[] => {
+  const input = (value: JsonObject, at: number): readonly Drift[] => {
     switch (value.type) {
       case "transcript":
       case "subagent":
@@ -100,7 +100,7 @@ export function createExaminer(
       }
       case "screen": {
         if (!isScreen(value.screen)) return [];
-        const next = seeScreen(seen, { screen: value.screen, at });
+        const next = checkScreen(seen, { screen: value.screen, at });
         seen = next.seen;
         return next.found;
       }
@@ -108,12 +108,12 @@ export function createExaminer(
         return [];
     }
   };
-  const event = ({ at, code, data }: CastEventLike): readonly Found[] => {
+  const event = ({ at, code, data }: CastEventLike): readonly Drift[] => {
     switch (code) {
       case "o": {
         const scanned = scanTerminal(scanner, encoder.encode(data));
         scanner = scanned.state;
-        return scanned.tokens.flatMap((token) => unknownProbe(token, known));
+        return scanned.tokens.flatMap((token) => checkProbe(token, known));
       }
       case "h": {
         const value = jsonObjectIn(data);
@@ -124,13 +124,13 @@ export function createExaminer(
         if (!isJsonObject(ending) || ending.kind !== "dialog" || !isScreen(ending.screen)) {
           return [];
         }
-        return seeEnd(seen, ending.screen);
+        return checkFinalScreen(seen, ending.screen);
       }
       default:
         return [];
     }
   };
-  const api = (said: JsonObject): readonly Found[] =>
+  const api = (said: JsonObject): readonly Drift[] =>
     look(said.type === "message" ? piecesOfAnswer(said) : piecesOfEvent(said));
   return { frame, event, api, version: () => version, learn };
 }
@@ -143,11 +143,11 @@ function isScreen(value: unknown): value is Screen {
 }
 
 /** Lines that mean something to a run. */
-const READ: readonly unknown[] = ["user", "assistant", "system", "attachment"];
+const PARSED_LINES: readonly unknown[] = ["user", "assistant", "system", "attachment"];
 
 /** Whether a line of a transcript is of a known type and cannot be read as one. */
-function rejectedLine(line: JsonObject): readonly Found[] {
-  if (!READ.includes(line.type) || readEntry(line)?.type !== "other") return [];
+function checkLine(line: JsonObject): readonly Drift[] {
+  if (!PARSED_LINES.includes(line.type) || readEntry(line)?.type !== "other") return [];
   return [{
     check: "frame rejected",
     where: `line ${line.type}`,
@@ -156,7 +156,7 @@ function rejectedLine(line: JsonObject): readonly Found[] {
 }
 
 /** What it is called if a piece of a sort has a name that nobody knows. */
-const CHECKS: Readonly<Record<PieceSort, DriftCheck | undefined>> = {
+const CHECK_OF_SORT: Readonly<Record<PieceSort, DriftCheck | undefined>> = {
   frame: "type unknown",
   line: "type unknown",
   event: "type unknown",
@@ -167,30 +167,30 @@ const CHECKS: Readonly<Record<PieceSort, DriftCheck | undefined>> = {
 };
 
 /** Whether a piece is of a type that no recording has. */
-function unknownType(piece: Piece, known: KnownClaude): readonly Found[] {
-  const check = CHECKS[piece.sort];
+function checkType(piece: Piece, known: KnownClaude): readonly Drift[] {
+  const check = CHECK_OF_SORT[piece.sort];
   if (check === undefined || known.shapes.has(shapeKey(piece))) return [];
   return [{ check, where: piece.sort, what: piece.name }];
 }
 
 /** Which fields of a piece no recording has, and which it lacks that it always has had. */
-function otherFields(
+function checkFields(
   piece: Piece,
   { known, version }: { readonly known: KnownClaude; readonly version: string | undefined },
-): readonly Found[] {
+): readonly Drift[] {
   const ever = known.shapes.get(shapeKey(piece))?.ever;
   // Of what is known by its name alone nothing can be said: of some attachments recordings keep no more.
   if (ever === undefined || [...ever].every((field) => field === "type")) return [];
   const isAttached = piece.sort === "line" && piece.name.startsWith("attachment/");
   const isNew = (field: string) =>
     !ever.has(field) && !(isAttached && known.fieldsOfLines.has(field)) &&
-    !isPrinted(piece, field);
+    !isPrintedField(piece, field);
   const where = piece.sort === "part" ? piece.name : `${piece.sort} ${piece.name}`;
   const has = new Set(piece.fields);
   return [
     ...piece.fields.filter(isNew)
       .map((what) => ({ check: "field new", where, what }) as const),
-    ...[...needed(known, piece, version)].filter((field) => !has.has(field))
+    ...[...requiredFields(known, piece, version)].filter((field) => !has.has(field))
       .map((what) => ({ check: "field gone", where, what }) as const),
   ];
 }
@@ -250,7 +250,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodMiniType>> = {
 };
 
 /** Whether a frame is of a known type and does not look as one of these has to. */
-export function rejectedFrame(frame: JsonObject): readonly Found[] {
+export function checkFrame(frame: JsonObject): readonly Drift[] {
   const { type } = frame;
   const schema = typeof type === "string" && Object.hasOwn(SCHEMAS, type)
     ? SCHEMAS[type]
@@ -265,7 +265,7 @@ export function rejectedFrame(frame: JsonObject): readonly Found[] {
 const STANDS_MS = 3000;
 
 /** What has been seen on the screen so far. */
-interface SeenDialogs {
+interface DialogState {
   /** What the child says that it is at; undefined before it has said anything. */
   readonly status: string | undefined;
   /** What asks, and since when; absent where nothing does that is unknown. */
@@ -273,13 +273,13 @@ interface SeenDialogs {
 }
 
 /** Nothing has been seen yet. */
-const NOTHING_SEEN: SeenDialogs = { status: undefined };
+const NO_DIALOG: DialogState = { status: undefined };
 
 /** A screen as a person would see it: one that waits for a choice, is known or stands too short a time. */
-function seeScreen(
-  seen: SeenDialogs,
+function checkScreen(
+  seen: DialogState,
   { screen, at }: { readonly screen: Screen; readonly at: number },
-): { readonly seen: SeenDialogs; readonly found: readonly Found[] } {
+): { readonly seen: DialogState; readonly found: readonly Drift[] } {
   const { status } = seen;
   const words = unknownWords(screen, status);
   if (words === undefined || !(status === undefined || status === "waiting")) {
@@ -294,7 +294,7 @@ function seeScreen(
 }
 
 /** A dialog has ended the run: whether this program would not know it today either. */
-function seeEnd(seen: SeenDialogs, screen: Screen): readonly Found[] {
+function checkFinalScreen(seen: DialogState, screen: Screen): readonly Drift[] {
   if (isBlank(screen)) return [];
   const words = recogniseDialog(screen, { when: whenOf(seen.status) }) === undefined
     ? unknownWords(screen, seen.status) ?? firstWords(screen)
@@ -319,7 +319,7 @@ function whenOf(status: string | undefined): Dialog["when"] {
   return status === undefined ? "start" : "later";
 }
 
-function unknown(words: string): Found {
+function unknown(words: string): Drift {
   return { check: "dialog unknown", where: "screen", what: words };
 }
 
@@ -334,7 +334,7 @@ function probeIn(token: TerminalToken): string | undefined {
   switch (token.kind) {
     case "csi": {
       const { parameters, final } = token;
-      return asks(parameters, final) ? `CSI ${parameters}${final}` : undefined;
+      return isQuery(parameters, final) ? `CSI ${parameters}${final}` : undefined;
     }
     case "string":
       return stringProbe(token);
@@ -347,7 +347,7 @@ function probeIn(token: TerminalToken): string | undefined {
   }
 }
 
-function asks(parameters: string, final: string): boolean {
+function isQuery(parameters: string, final: string): boolean {
   switch (final) {
     case "c":
       return /^[>=]?[\d;]*$/u.test(parameters);
@@ -380,7 +380,7 @@ function stringProbe(
 }
 
 /** Whether the terminal is asked something that no recording has. */
-function unknownProbe(token: TerminalToken, known: KnownClaude): readonly Found[] {
+function checkProbe(token: TerminalToken, known: KnownClaude): readonly Drift[] {
   const probe = probeIn(token);
   return probe === undefined || known.probes.has(probe)
     ? []

@@ -10,7 +10,7 @@ export class Findings {
 
   /** @param options.by who does not know it; this program, if absent */
   add(
-    found: Found,
+    found: Drift,
     { place, by = THIS_PROGRAM, count = 1 }: {
       readonly place: Place;
       readonly by?: string;
@@ -84,7 +84,7 @@ export interface Place {
 }
 
 /** Something that is not as it is known. */
-export interface Found {
+export interface Drift {
   readonly check: DriftCheck;
   /** In what it was found, such as `frame system/init`. */
   readonly where: string;
@@ -93,7 +93,7 @@ export interface Found {
 }
 
 /** The same thing, as often as it was found. */
-export interface Finding extends Found {
+export interface Finding extends Drift {
   /** Who does not know it: this program, or an Agent SDK with its version. */
   readonly by: string;
   readonly count: number;

@@ -21,7 +21,7 @@ const LARGEST = 8_000_000;
  *
  * @throws {CliError} for anything else
  */
-export function namedSdk(path: string): InstalledSdk {
+export function sdkAt(path: string): InstalledSdk {
   const absolute = realPath(path);
   const typescript = absolute && typescriptIn(absolute);
   if (typescript) return typescript;
@@ -40,7 +40,7 @@ export function namedSdk(path: string): InstalledSdk {
 }
 
 /** The SDKs of the virtual environment or PATH, and of the folder with its `node_modules`; where there are any. */
-export function foundSdks(
+export function findSdks(
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
 ): readonly InstalledSdk[] {
   const { VIRTUAL_ENV, PATH = "" } = env;

@@ -68,7 +68,7 @@ function readShape(text: string): KnownShape {
 }
 
 /** Returns the fields that a piece must have: those of the newest recorded version, or for an older version those of all. */
-export function needed(
+export function requiredFields(
   known: KnownClaude,
   piece: Piece,
   version: string | undefined,
@@ -78,7 +78,7 @@ export function needed(
 }
 
 /** Whether this program prints a field of a frame itself: what it knows of a version may be ahead of what was recorded. */
-export function isPrinted(piece: Piece, field: string): boolean {
+export function isPrintedField(piece: Piece, field: string): boolean {
   const object = printedObject(piece);
   return object !== undefined && isKnownKey(object, field);
 }

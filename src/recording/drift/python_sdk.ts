@@ -1,13 +1,13 @@
 import { z } from "zod/mini";
 import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
 import { CliError } from "../../cli_error.ts";
-import { DRIFT_CHECKS, type DriftCheck, type Found, type Place } from "./findings.ts";
+import { type Drift, DRIFT_CHECKS, type DriftCheck, type Place } from "./findings.ts";
 
 /** What the Agent SDK for Python does not know. */
 interface PythonVerdict {
   /** Such as `claude-agent-sdk 0.2.189`. */
   readonly name: string;
-  readonly found: readonly (Found & { readonly count: number; readonly place: Place })[];
+  readonly found: readonly (Drift & { readonly count: number; readonly place: Place })[];
   readonly left: number;
 }
 

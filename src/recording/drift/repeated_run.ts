@@ -1,11 +1,11 @@
 import type { Cassette, PlayedCast } from "../cassette/cassette_format.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
-import type { Found } from "./findings.ts";
+import type { Drift } from "./findings.ts";
 import { kindOf } from "./pieces.ts";
 
 /** What was said in a recorded run, so that it can be said again. */
-export interface RecordedTalk {
+export interface RecordedPrompts {
   /** One for a plain run. */
   readonly prompts: readonly string[];
   readonly isConversation: boolean;
@@ -29,10 +29,10 @@ const HARMLESS: readonly unknown[] = ["ToolSearch"];
  *
  * @param options.allowed the tools that may run
  */
-export function recordedTalk(
+export function repeatablePrompts(
   { cast, tape }: OpenedCassette,
   { allowed }: { readonly allowed: readonly string[] },
-): RecordedTalk | { readonly why: string } {
+): RecordedPrompts | { readonly why: string } {
   const frames = tape.flatMap((entry) => entry.dir === "read" ? [entry.frame] : []);
   const results = frames.filter(({ type }) => type === "result");
   const odd = results.find(({ subtype }) => !REPEATABLE.includes(subtype));
@@ -46,7 +46,7 @@ export function recordedTalk(
   const { session, frames: told } = cast.header.claude_print.conversation;
   if (session.output !== undefined) return { why: "its answer has a schema" };
   const lines = tape.flatMap((entry) => entry.dir === "write" ? [entry.data] : []);
-  const prompts = lines.length === 0 ? firstPrompt(cast) : saidIn(lines);
+  const prompts = lines.length === 0 ? firstPrompt(cast) : callerPrompts(lines);
   if ("why" in prompts) return prompts;
   const model = modelOf(frames);
   return {
@@ -69,7 +69,7 @@ function modelOf(frames: readonly JsonObject[]): string | undefined {
   );
 }
 
-type Prompts = Pick<RecordedTalk, "prompts"> | { readonly why: string };
+type Prompts = Pick<RecordedPrompts, "prompts"> | { readonly why: string };
 
 function firstPrompt(cast: PlayedCast): Prompts {
   for (const { code, data } of cast.events) {
@@ -83,7 +83,7 @@ function firstPrompt(cast: PlayedCast): Prompts {
 }
 
 /** What the caller of a conversation said. */
-function saidIn(lines: readonly string[]): Prompts {
+function callerPrompts(lines: readonly string[]): Prompts {
   const prompts: string[] = [];
   for (const line of lines) {
     const said = jsonObjectIn(line);
@@ -129,7 +129,7 @@ function toolsCalled(frame: JsonObject): readonly string[] {
 }
 
 /** What a Claude Code has done when the prompts of a cassette were said to it again. */
-export interface TalkAgain {
+export interface RepeatedRun {
   readonly frames: readonly JsonObject[];
   /** The bodies of the requests to the model, in their order. */
   readonly requests: readonly JsonObject[];
@@ -146,22 +146,22 @@ export interface TalkAgain {
 /** What a run does differently from the recorded one, with the same prompts and the same answers of the API. */
 export function compareWithRecording(
   recorded: readonly JsonObject[],
-  { frames, problem, missed }: Pick<TalkAgain, "frames" | "problem" | "missed">,
-): readonly Found[] {
-  if (problem !== undefined) return [otherwise("run", problem)];
+  { frames, problem, missed }: Pick<RepeatedRun, "frames" | "problem" | "missed">,
+): readonly Drift[] {
+  if (problem !== undefined) return [difference("run", problem)];
   return [
-    ...(missed === undefined ? [] : [otherwise("api", missed)]),
-    ...compareTalks(recorded, frames),
+    ...(missed === undefined ? [] : [difference("api", missed)]),
+    ...compareFrames(recorded, frames),
   ];
 }
 
 /** What one Claude Code does differently from another one, with the same prompts and the same answers of the API. */
-export function compareRuns(before: TalkAgain, now: TalkAgain): readonly Found[] {
+export function compareRuns(before: RepeatedRun, now: RepeatedRun): readonly Drift[] {
   const why = now.failure === undefined ? "" : `: ${now.failure}`;
   return [
     ...(before.exitCode === now.exitCode
       ? []
-      : [otherwise("exit code", `${now.exitCode} instead of ${before.exitCode}${why}`)]),
+      : [difference("exit code", `${now.exitCode} instead of ${before.exitCode}${why}`)]),
     ...compareWithRecording(before.frames, now),
     ...(now.problem === undefined ? compareRequests(before.requests, now.requests) : []),
   ];
@@ -176,16 +176,16 @@ const NOT_COMPARED = ["metadata", "diagnostics", "system", "messages", "tools"];
 function compareRequests(
   before: readonly JsonObject[],
   now: readonly JsonObject[],
-): readonly Found[] {
+): readonly Drift[] {
   if (before.length !== now.length) {
-    return [otherwise("requests", `${now.length} instead of ${before.length}`)];
+    return [difference("requests", `${now.length} instead of ${before.length}`)];
   }
   const found = before.flatMap((one, index) => {
     const other = now[index] ?? {};
     const names = new Set([...Object.keys(one), ...Object.keys(other)]);
     const changes = [...names].filter((name) =>
       !NOT_COMPARED.includes(name) && JSON.stringify(one[name]) !== JSON.stringify(other[name])
-    ).map((name) => `${name}: ${words(other[name])} instead of ${words(one[name])}`);
+    ).map((name) => `${name}: ${shortText(other[name])} instead of ${shortText(one[name])}`);
     const [tools, others] = [toolNames(one), toolNames(other)];
     const [messages, changed] = [messageKinds(one), messageKinds(other)];
     return [
@@ -197,7 +197,7 @@ function compareRequests(
         : [`messages of request ${index + 1}: ${changed} instead of ${messages}`]),
     ];
   });
-  return [...new Set(found)].map((what) => otherwise("requests", what));
+  return [...new Set(found)].map((what) => difference("requests", what));
 }
 
 function toolNames({ tools }: JsonObject): readonly string[] {
@@ -222,25 +222,25 @@ function blockKind({ type, is_error: isError }: JsonObject): string {
 }
 
 /** Kinds of frame that come by what the caller wants, by who asks, or by chance. */
-const BY_CHANCE = [
+const VARIABLE_FRAMES = [
   /^(?:stream_event|rate_limit_event|control_|keep_alive|transcript_mirror|command_lifecycle)/u,
   /^system\/(?:hook_|api_retry|status|thinking_tokens|session_state_changed|shell_output_delta|notification)/u,
 ];
 
 /** What of a result is the same in each run. */
-const SAME = ["subtype", "is_error", "num_turns", "stop_reason", "result"];
+const STABLE_FIELDS = ["subtype", "is_error", "num_turns", "stop_reason", "result"];
 
-function compareTalks(
+function compareFrames(
   recorded: readonly JsonObject[],
   again: readonly JsonObject[],
-): readonly Found[] {
+): readonly Drift[] {
   const [before, now] = [kindsOf(recorded), kindsOf(again)];
   return [
     ...[...before].filter((kind) => !now.has(kind)).map((kind) =>
-      otherwise("frames", `${kind} does not come`)
+      difference("frames", `${kind} does not come`)
     ),
     ...[...now].filter((kind) => !before.has(kind)).map((kind) =>
-      otherwise("frames", `${kind} comes`)
+      difference("frames", `${kind} comes`)
     ),
     ...compareResults(recorded.filter(isResult), again.filter(isResult)),
   ];
@@ -249,17 +249,19 @@ function compareTalks(
 function compareResults(
   recorded: readonly JsonObject[],
   again: readonly JsonObject[],
-): readonly Found[] {
+): readonly Drift[] {
   if (recorded.length !== again.length) {
-    return [otherwise("results", `${again.length} instead of ${recorded.length}`)];
+    return [difference("results", `${again.length} instead of ${recorded.length}`)];
   }
   return recorded.flatMap((before, turn) => {
     const now = again[turn] ?? {};
-    return SAME.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]))
+    return STABLE_FIELDS.filter((name) =>
+      JSON.stringify(before[name]) !== JSON.stringify(now[name])
+    )
       .map((name) =>
-        otherwise(
+        difference(
           `result of turn ${turn + 1}`,
-          `${name}: ${words(now[name])} instead of ${words(before[name])}`,
+          `${name}: ${shortText(now[name])} instead of ${shortText(before[name])}`,
         )
       );
   });
@@ -267,18 +269,18 @@ function compareResults(
 
 function kindsOf(frames: readonly JsonObject[]): ReadonlySet<string> {
   const kinds = frames.filter((frame) => !isResult(frame)).map(kindOf);
-  return new Set(kinds.filter((kind) => !BY_CHANCE.some((pattern) => pattern.test(kind))));
+  return new Set(kinds.filter((kind) => !VARIABLE_FRAMES.some((pattern) => pattern.test(kind))));
 }
 
 function isResult({ type }: JsonObject): boolean {
   return type === "result";
 }
 
-function otherwise(where: string, what: string): Found {
+function difference(where: string, what: string): Drift {
   return { check: "answered otherwise", where, what };
 }
 
-function words(value: unknown): string {
+function shortText(value: unknown): string {
   if (value === undefined) return "nothing";
   const text = asText(value);
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;

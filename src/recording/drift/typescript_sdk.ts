@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import type { Found } from "./findings.ts";
+import type { Drift } from "./findings.ts";
 import { type KnownClaude, shapeKey } from "./known_shapes.ts";
 import { kindOf } from "./pieces.ts";
 
@@ -34,10 +34,10 @@ const OWN_FRAMES = [
  * Not all that Claude Code prints is declared: of fields that are not, those are told that this program does not know
  * either.
  */
-export function declaredCheck(
+export function createDeclarationCheck(
   declarations: Declarations,
   known: KnownClaude,
-): ((frame: JsonObject) => readonly Found[]) | undefined {
+): ((frame: JsonObject) => readonly Drift[]) | undefined {
   const all = ROOTS.map(declarations.objects).find((objects) => objects.length > 0);
   if (all === undefined) return undefined;
   const questions = declarations.objects(QUESTIONS);
@@ -47,7 +47,7 @@ export function declaredCheck(
     if (OWN_FRAMES.includes(kind)) return [];
     const where = `frame ${kind}`;
     const ever = known.shapes.get(shapeKey({ sort: "frame", name: kind }))?.ever ?? new Set();
-    const found = heldAgainst(frame, { objects: all, where, what: kind, ever });
+    const found = compareWithDeclared(frame, { objects: all, where, what: kind, ever });
     const { request } = frame;
     const asked = known.shapes.get(shapeKey({ sort: "part", name: `request of ${kind}` }))?.ever ??
       new Set();
@@ -56,14 +56,15 @@ export function declaredCheck(
       const isNew = typeof event === "string" && events.size > 0 && !events.has(event);
       return isNew ? [...found, { check: "hook event new", where, what: event }] : found;
     }
-    return questions.length === 0
-      ? found
-      : [...found, ...heldAgainst(request, { objects: questions, where, what: kind, ever: asked })];
+    return questions.length === 0 ? found : [
+      ...found,
+      ...compareWithDeclared(request, { objects: questions, where, what: kind, ever: asked }),
+    ];
   };
 }
 
 /** What of an object is not declared. */
-function heldAgainst(
+function compareWithDeclared(
   value: JsonObject,
   { objects, where, what, ever }: {
     readonly objects: readonly DeclaredObject[];
@@ -72,7 +73,7 @@ function heldAgainst(
     /** Fields that are known though they are not declared. */
     readonly ever: ReadonlySet<unknown>;
   },
-): readonly Found[] {
+): readonly Drift[] {
   const same = objects.filter((object) =>
     ["type", "subtype"].every((name) => allows(object, name, value[name]))
   );

@@ -14,7 +14,7 @@ import { replayCassette } from "../cassette/replay_cassette.ts";
 import { asText } from "../../json_object.ts";
 import type { Redactor } from "../redaction/redact.ts";
 import type { KnownTraces } from "../redaction/known_traces.ts";
-import { createValueRedactor, secretScrub } from "../redaction/redact_pieces.ts";
+import { createSecretScrubber, createValueRedactor } from "../redaction/redact_pieces.ts";
 import { encodeExchange } from "../relay/exchange.ts";
 import { readExchanges } from "../relay/exchange_folder.ts";
 import { keyOf } from "../relay/match_requests.ts";
@@ -26,7 +26,7 @@ import {
   learnFromCassette,
 } from "./cassette_parts.ts";
 import { createTraceFinder, type Trace } from "../redaction/find_traces.ts";
-import type { SaidParts } from "../redaction/blank_text.ts";
+import type { BlankedParts } from "../redaction/blank_text.ts";
 
 /** What is the matter with a cassette. */
 export interface CassetteLint {
@@ -196,7 +196,7 @@ function secretsInApi(folder: string, redactor: Redactor): readonly string[] {
   const scrubber = createExchangeScrubber({
     parts: [],
     known: {},
-    secrets: secretScrub(redactor.text, { deep: keptWithoutSecrets(redactor.text) }),
+    secrets: createSecretScrubber(redactor.text, { deep: keptWithoutSecrets(redactor.text) }),
   });
   const problems: string[] = [];
   for (const { name, exchange } of readExchanges(folder)) {
@@ -232,7 +232,7 @@ function keptWithoutSecrets(redact: (text: string) => string): (value: object) =
   };
 }
 
-const NOBODY: SaidParts = { prompts: false, answers: false };
+const NOBODY: BlankedParts = { prompts: false, answers: false };
 
 const NAMES: Readonly<Record<Trace["kind"], string>> = {
   path: "a path",
@@ -326,7 +326,7 @@ function leftInApi(api: string, { known }: Learned): readonly string[] {
 }
 
 /** What is left: its kinds, or what nobody was to read. */
-function inWords(kinds: ReadonlySet<Trace["kind"]>, { prompts, answers }: SaidParts): string {
+function inWords(kinds: ReadonlySet<Trace["kind"]>, { prompts, answers }: BlankedParts): string {
   if (kinds.size > 0) return upper([...kinds].map((kind) => NAMES[kind]).join(" and "));
   if (!prompts && !answers) return "The number or name of an account";
   return prompts && answers ? "A prompt or an answer" : prompts ? "A prompt" : "An answer";

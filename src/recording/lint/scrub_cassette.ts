@@ -10,18 +10,18 @@ import { metaText, parseMeta } from "../cassette/read/read_meta.ts";
 import { type ParsedLine, partLines } from "../cassette/read/part_lines.ts";
 import { createPartScrubber } from "../cassette/part_scrubber.ts";
 import { type ScrubbedLine, scrubCast, scrubTape } from "../cassette/scrub_lines.ts";
-import { REDACTED, secretScrub } from "../redaction/redact_pieces.ts";
+import { createSecretScrubber, REDACTED } from "../redaction/redact_pieces.ts";
 import type { Redactor } from "../redaction/redact.ts";
-import { blankText, type SaidParts } from "../redaction/blank_text.ts";
+import { type BlankedParts, blankText } from "../redaction/blank_text.ts";
 import type { KnownTraces } from "../redaction/known_traces.ts";
 import type { SubagentCalls } from "../redaction/blank_messages.ts";
 import { encodeExchange, type ScrubbedPart } from "../relay/exchange.ts";
 import {
-  createPart,
-  isLinked,
-  type PartFile,
+  createTempFile,
+  linkIfFree,
   readExchanges,
-  removeLostParts,
+  removeStaleTempFiles,
+  type TempFile,
 } from "../relay/exchange_folder.ts";
 import { keyOf } from "../relay/match_requests.ts";
 import { createExchangeScrubber } from "../relay/scrub_exchange.ts";
@@ -32,7 +32,7 @@ import { CliError } from "../../cli_error.ts";
 /** What is taken out of cassettes. */
 export interface HygieneOptions {
   /** Whose words besides. */
-  readonly said: SaidParts;
+  readonly said: BlankedParts;
   readonly redactor: Redactor;
   /** What is known before, as of the machine that this program runs on. */
   readonly known: Partial<KnownTraces>;
@@ -123,7 +123,7 @@ function scrubApi(
 ): Readonly<Record<string, PartReport>> {
   if (api === undefined) return {};
   const parts = partsOf(said);
-  const secrets = secretScrub(redactor.text);
+  const secrets = createSecretScrubber(redactor.text);
   const numbers = new Map<string, number>();
   let changed = 0;
   let count = 0;
@@ -177,7 +177,7 @@ function scrubMeta(
 }
 
 /** Flags may hold what the user wrote. */
-function withoutSaid(meta: CassetteMeta, { prompts }: SaidParts): CassetteMeta {
+function withoutSaid(meta: CassetteMeta, { prompts }: BlankedParts): CassetteMeta {
   return prompts && meta.flags !== undefined
     ? { ...meta, flags: blankedFlags(meta.flags, blankText) }
     : meta;
@@ -187,7 +187,7 @@ function nameOf(path: string | undefined): string | undefined {
   return path?.replace(/^.*\//u, "");
 }
 
-function partsOf({ prompts, answers }: SaidParts): readonly ScrubbedPart[] {
+function partsOf({ prompts, answers }: BlankedParts): readonly ScrubbedPart[] {
   return [
     "traces",
     ...(prompts ? ["prompts"] as const : []),
@@ -212,7 +212,7 @@ interface StagedFile {
 
 /** A file that has no place yet. */
 interface Staged {
-  readonly part: PartFile;
+  readonly part: TempFile;
   /** Puts it there. */
   readonly into: (from: string) => void;
   pending: string;
@@ -260,10 +260,10 @@ export class StagedFiles implements Disposable {
       part: this.#attempt(() => {
         const { mode } = Deno.statSync(beside);
         if (target !== beside) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
-        if (!this.#folders.has(folder)) removeLostParts(folder);
+        if (!this.#folders.has(folder)) removeStaleTempFiles(folder);
         this.#folders.add(folder);
         // By its name it could by now be a link of somebody who may write to the folder.
-        return createPart(folder, { mode: (mode ?? 0o600) & 0o777 });
+        return createTempFile(folder, { mode: (mode ?? 0o600) & 0o777 });
       }),
       into: into ?? ((path) => Deno.renameSync(path, target)),
       pending: "",
@@ -347,7 +347,7 @@ export function placeExchange(
   for (let number = numbers.get(begin) ?? 0;; number++) {
     numbers.set(begin, number + 1);
     const path = `${begin}${number}.json`;
-    if (isLinked(from, path)) break;
+    if (linkIfFree(from, path)) break;
     // It was placed before by one who was killed then.
     if (isSame(from, path)) break;
   }

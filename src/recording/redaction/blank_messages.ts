@@ -1,11 +1,11 @@
 import {
   blankBetween,
   blankCallInput,
+  type BlankedParts,
   blankNotification,
   blankPrompt,
   blankText,
-  type SaidParts,
-  speaksToSubagent,
+  isSubagentTool,
 } from "./blank_text.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
@@ -17,20 +17,20 @@ const MOST_DEPTH = 1000;
  * of a cast and bodies of the API: letters and digits are an x. Slash commands keep their names, and what Claude Code
  * says in the user's or the model's place stays, by which a program knows it. Where nothing changes, it is the same value.
  */
-export function createSaidBlanker(
-  parts: SaidParts,
-  { subagents = createSubagentCalls(), varying }: SaidOptions = {},
+export function createMessageBlanker(
+  parts: BlankedParts,
+  { subagents = createSubagentCalls(), varying }: MessageBlankerOptions = {},
 ): <Value>(value: Value) => Value {
   const own = new Set<string>();
   return <Value>(value: Value) => {
     if (!parts.prompts && !parts.answers) return value;
     subagents.learn(value);
-    return blanked(value, { ...parts, own, subagents, varying }, 0) as Value;
+    return blankValue(value, { ...parts, synthetic: own, subagents, varying }, 0) as Value;
   };
 }
 
 /** What is known of what is blanked. */
-export interface SaidOptions {
+export interface MessageBlankerOptions {
   /** The calls of subagents that are known before; others are learned. */
   readonly subagents?: SubagentCalls | undefined;
   /** What is another in each run of what the model is told of itself, and stays; a global pattern. */
@@ -38,25 +38,25 @@ export interface SaidOptions {
 }
 
 /** Whose words are blanked, what Claude Code has said in the model's place so far, and whom the model has asked. */
-interface Blanking extends SaidParts {
-  readonly own: Set<string>;
+interface BlankingContext extends BlankedParts {
+  readonly synthetic: Set<string>;
   readonly subagents: SubagentCalls;
   readonly varying: RegExp | undefined;
 }
 
 /** More is not remembered. */
-const MOST_OWN = 1000;
+const MAX_SYNTHETIC = 1000;
 
-function blanked(value: unknown, parts: Blanking, depth: number): unknown {
+function blankValue(value: unknown, parts: BlankingContext, depth: number): unknown {
   if (typeof value === "string") return blankNotification(value, parts);
   if (typeof value !== "object" || value === null || depth > MOST_DEPTH) return value;
   if (Array.isArray(value)) {
-    const items = value.map((item) => blanked(item, parts, depth + 1));
+    const items = value.map((item) => blankValue(item, parts, depth + 1));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const fields = value as JsonObject;
-  const inside = (held: unknown) => blanked(held, parts, depth + 1);
-  const changes = { ...changesOf(fields, parts, inside), ...subagentChanges(fields, parts) };
+  const inside = (held: unknown) => blankValue(held, parts, depth + 1);
+  const changes = { ...messageChanges(fields, parts, inside), ...subagentChanges(fields, parts) };
   let isSame = true;
   const entries = Object.entries(fields).map(([name, item]) => {
     const other = Object.hasOwn(changes, name) ? changes[name] : inside(item);
@@ -67,9 +67,9 @@ function blanked(value: unknown, parts: Blanking, depth: number): unknown {
 }
 
 /** @param inside blanks what stands in it and is nobody's words by itself */
-function changesOf(
+function messageChanges(
   fields: JsonObject,
-  { prompts, answers, own, varying }: Blanking,
+  { prompts, answers, synthetic: own, varying }: BlankingContext,
   inside: (held: unknown) => unknown,
 ): Changes {
   const { type, role, content } = fields;
@@ -104,14 +104,16 @@ function changesOf(
     change((value) => blankSystem(value, varying), ["system", "systemPrompt"]);
     change(prompt, ["appendSystemPrompt"]);
     if (fields["subtype"] === "initialize") {
-      change((agents) => mapOf(agents, blankAgent), ["agents"]);
+      change((agents) => mapFields(agents, blankAgent), ["agents"]);
     }
   }
   if (answers) {
     const blankAnswer = (value: unknown) =>
-      typeof value !== "string" || own.has(value) || OWN.test(value) ? value : blankText(value);
+      typeof value !== "string" || own.has(value) || API_ERROR.test(value)
+        ? value
+        : blankText(value);
     if (role === "assistant" && fields["model"] === "<synthetic>") {
-      for (const text of textsIn(content)) if (own.size < MOST_OWN) own.add(text);
+      for (const text of textsIn(content)) if (own.size < MAX_SYNTHETIC) own.add(text);
     }
     if (role === "assistant") changes["content"] = contentOf(content, blankAnswer);
     if (type === "result") change(blankAnswer, ["result"]);
@@ -161,7 +163,7 @@ function blankContent(
 
 /** A kind of subagent that the caller describes. */
 function blankAgent(agent: unknown): unknown {
-  return mapOf(
+  return mapFields(
     agent,
     (value, name) =>
       typeof value === "string" && (name === "prompt" || name === "description")
@@ -170,7 +172,7 @@ function blankAgent(agent: unknown): unknown {
   );
 }
 
-function mapOf(value: unknown, change: (held: unknown, name: string) => unknown): unknown {
+function mapFields(value: unknown, change: (held: unknown, name: string) => unknown): unknown {
   return isJsonObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, held]) => [name, change(held, name)]))
     : value;
@@ -187,7 +189,7 @@ function blankBlock(block: unknown): unknown {
 }
 
 /** What Claude Code says of a failure in the model's place. */
-const OWN =
+const API_ERROR =
   /^(?:(?:Please run \/login · |Failed to authenticate\. )?API Error\b|Not logged in · )/u;
 
 function textsIn(content: unknown): readonly string[] {
@@ -233,18 +235,18 @@ const LABELS = ["description", "task_description", "summary"];
  */
 function subagentChanges(
   fields: JsonObject,
-  { prompts, answers, subagents }: SaidParts & { readonly subagents: SubagentCalls },
+  { prompts, answers, subagents }: BlankedParts & { readonly subagents: SubagentCalls },
 ): Changes {
   return {
-    ...(prompts ? askedChanges(fields, subagents) : {}),
+    ...(prompts ? promptChanges(fields, subagents) : {}),
     ...(answers ? reportChanges(fields, subagents) : {}),
   };
 }
 
-function askedChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
+function promptChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
   const changes: Record<string, unknown> = {};
-  const call = toolCall(fields);
-  if (call !== undefined && speaksToSubagent(call.tool)) {
+  const call = toolCallIn(fields);
+  if (call !== undefined && isSubagentTool(call.tool)) {
     changes[call.field] = blankCallInput(call.tool, call.input);
   }
   const { updatedInput: given, agentId, task_type: kind, prompt, message } = fields;
@@ -280,7 +282,7 @@ function reportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Ch
   const { type, subtype, content, tool_use_id: id, agentId, summary } = fields;
   const tool = typeof id === "string" ? tools.get(id) : undefined;
   if (type === "tool_result" && tool !== undefined && fields["is_error"] !== true) {
-    return { content: reported(content, (text) => blankReport(text, tool)) };
+    return { content: mapTexts(content, (text) => blankReport(text, tool)) };
   }
   if (subtype === "task_notification" && typeof summary === "string") {
     const isReport = fields["summary_is_report"] === true ||
@@ -289,7 +291,7 @@ function reportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Ch
   }
   const changes: Record<string, unknown> = {};
   if (typeof agentId === "string" && Array.isArray(content)) {
-    changes["content"] = reported(content, (text) => blankReport(text, "Agent"));
+    changes["content"] = mapTexts(content, (text) => blankReport(text, "Agent"));
   }
   const isOfSubagent = fields["task_type"] === "local_agent" || fields["status"] === "forked";
   for (const name of isOfSubagent ? ["result", "output"] : []) {
@@ -300,7 +302,7 @@ function reportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Ch
 }
 
 /** The texts of a result, in blocks or alone. */
-function reported(content: unknown, blank: (text: string) => string): unknown {
+function mapTexts(content: unknown, blank: (text: string) => string): unknown {
   if (typeof content === "string") return blank(content);
   if (!Array.isArray(content)) return content;
   return content.map((block: unknown) =>
@@ -348,15 +350,15 @@ export interface SubagentCalls {
 }
 
 /** Tools that begin a subagent. */
-const BEGINNING: ReadonlySet<unknown> = new Set(["Agent", "Task"]);
+const STARTING: ReadonlySet<unknown> = new Set(["Agent", "Task"]);
 /** Tools whose results hold what a subagent says. */
 const REPORTING: ReadonlySet<unknown> = new Set([
-  ...BEGINNING,
+  ...STARTING,
   ...["Skill", "TaskOutput", "AgentOutputTool"],
 ]);
 
 /** More of a kind is not remembered. */
-const MOST = 10_000;
+const MAX_CALLS = 10_000;
 
 export function createSubagentCalls(): SubagentCalls {
   const tools = new Map<string, string>();
@@ -364,12 +366,12 @@ export function createSubagentCalls(): SubagentCalls {
   const learn = (value: unknown, depth: number): void => {
     if (typeof value !== "object" || value === null || depth > MOST_DEPTH) return;
     const fields = value as Readonly<Record<string, unknown>>;
-    const call = Array.isArray(value) ? undefined : toolCall(fields);
+    const call = Array.isArray(value) ? undefined : toolCallIn(fields);
     if (call !== undefined && REPORTING.has(call.tool)) {
-      if (call.id !== undefined && tools.size < MOST) tools.set(call.id, call.tool);
+      if (call.id !== undefined && tools.size < MAX_CALLS) tools.set(call.id, call.tool);
       const { description } = Object(call.input) as { readonly description?: unknown };
-      if (BEGINNING.has(call.tool) && typeof description === "string" && description !== "") {
-        if (labels.size < MOST) labels.add(description);
+      if (STARTING.has(call.tool) && typeof description === "string" && description !== "") {
+        if (labels.size < MAX_CALLS) labels.add(description);
       }
     }
     for (const held of Object.values(value)) learn(held, depth + 1);
@@ -378,7 +380,7 @@ export function createSubagentCalls(): SubagentCalls {
 }
 
 /** A call of a tool, as an answer, a hook or a question to the caller has it. */
-interface SaidCall {
+interface ToolCall {
   readonly tool: string;
   /** The field with what the tool is given. */
   readonly field: "input" | "tool_input";
@@ -387,7 +389,7 @@ interface SaidCall {
 }
 
 /** The call that an object is, if it is one. */
-function toolCall(fields: Readonly<Record<string, unknown>>): SaidCall | undefined {
+function toolCallIn(fields: Readonly<Record<string, unknown>>): ToolCall | undefined {
   const { type, name, id, tool_name: named, tool_use_id: usedBy } = fields;
   const tool = type === "tool_use" ? name : named;
   if (typeof tool !== "string") return undefined;

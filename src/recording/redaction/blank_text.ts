@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../json_object.ts";
 
 /** Whose words are blanked. */
-export interface SaidParts {
+export interface BlankedParts {
   /** What the user, or the program in the user's place, wrote, and what subagents were asked. */
   readonly prompts: boolean;
   /** What the model wrote: texts and thoughts, and what subagents report, not the calls of other tools. */
@@ -50,7 +50,7 @@ export function blankBetween(
  * What a program knows a prompt by: a slash command, a tag, the name of a command in one, that the
  * structured answer is missing, that it was interrupted, that something in the background has ended.
  */
-const KEPT =
+const KEPT_IN_PROMPTS =
   /^\s*\/[\w:.-]+|^(?:Stop hook feedback:\n)?\[structured-output-enforce\][^]*|<command-name>[^<]*<\/command-name>|<task-notification>(?:[^]*<\/result>)?[^]*?<\/task-notification>|<\/?[a-z][\w-]*>|\[Request interrupted by user[\w ]*\]/gu;
 
 /**
@@ -59,7 +59,11 @@ const KEPT =
  * @param options.answers whether the report of a subagent in it, if there is one, says nothing either
  */
 export function blankPrompt(text: string, { answers }: { readonly answers: boolean }): string {
-  return blankBetween(text, KEPT, (kept) => blankNotification(kept, { prompts: true, answers }));
+  return blankBetween(
+    text,
+    KEPT_IN_PROMPTS,
+    (kept) => blankNotification(kept, { prompts: true, answers }),
+  );
 }
 
 const BEGIN = "<task-notification>";
@@ -70,7 +74,7 @@ const LABEL = /(?<=<summary>Agent ")[^]*?(?=" [\w ]+[^<]*<\/summary>)/u;
  * A text in which Claude Code tells the model that a subagent has ended: what that was for, and what it reports, say
  * nothing any more. Any other text stays.
  */
-export function blankNotification(text: string, { prompts, answers }: SaidParts): string {
+export function blankNotification(text: string, { prompts, answers }: BlankedParts): string {
   if (!text.includes(BEGIN)) return text;
   const labelled = prompts ? text.replace(LABEL, blankText) : text;
   if (!answers) return labelled;
@@ -83,25 +87,27 @@ export function blankNotification(text: string, { prompts, answers }: SaidParts)
 }
 
 /** What a tool is given that somebody is told: prompts, and what it is about in a few words. */
-const SAID: Readonly<Record<string, Readonly<Record<string, (text: string) => string>>>> = {
-  Agent: { prompt, description: blankText },
-  Task: { prompt, description: blankText },
-  SendMessage: { message: prompt, content: prompt, summary: blankText },
+const SUBAGENT_FIELDS: Readonly<
+  Record<string, Readonly<Record<string, (text: string) => string>>>
+> = {
+  Agent: { prompt: blankSubagentPrompt, description: blankText },
+  Task: { prompt: blankSubagentPrompt, description: blankText },
+  SendMessage: { message: blankSubagentPrompt, content: blankSubagentPrompt, summary: blankText },
 };
 
-function prompt(text: string): string {
+function blankSubagentPrompt(text: string): string {
   return blankPrompt(text, { answers: true });
 }
 
 /** Whether what a tool is given is said to a subagent. */
-export function speaksToSubagent(tool: string): boolean {
-  return Object.hasOwn(SAID, tool);
+export function isSubagentTool(tool: string): boolean {
+  return Object.hasOwn(SUBAGENT_FIELDS, tool);
 }
 
 /** What a tool is given, without what a subagent is told. */
 export function blankCallInput(tool: string, input: unknown): unknown {
   if (!isJsonObject(input)) return input;
-  const said = SAID[tool] ?? {};
+  const said = SUBAGENT_FIELDS[tool] ?? {};
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => {
       const blank = Object.hasOwn(said, name) ? said[name] : undefined;
@@ -112,7 +118,7 @@ export function blankCallInput(tool: string, input: unknown): unknown {
 
 /** The same of what a tool is given as a text of JSON, or the beginning of one: it stays as long as it is. */
 export function blankCallJson(tool: string, json: string): string {
-  const said = SAID[tool] ?? {};
+  const said = SUBAGENT_FIELDS[tool] ?? {};
   let depth = 0;
   let name: string | undefined;
   let blanked = "";
@@ -128,9 +134,9 @@ export function blankCallJson(tool: string, json: string): string {
     const blank = name !== undefined && depth === 1 && Object.hasOwn(said, name)
       ? said[name]
       : undefined;
-    if (isName) name = decoded(json.slice(at + 1, end)).text;
+    if (isName) name = decodeJsonString(json.slice(at + 1, end)).text;
     if (blank !== undefined) {
-      blanked += json.slice(from, at + 1) + refilled(json.slice(at + 1, end), blank);
+      blanked += json.slice(from, at + 1) + refillJsonString(json.slice(at + 1, end), blank);
       from = end;
     }
     at = end;
@@ -151,7 +157,9 @@ const ESCAPED: Readonly<Record<string, string>> = {
 };
 
 /** What the inside of a string in JSON says, and how each unit of it is written. */
-function decoded(inside: string): { readonly text: string; readonly units: readonly string[] } {
+function decodeJsonString(
+  inside: string,
+): { readonly text: string; readonly units: readonly string[] } {
   const units = inside.match(UNIT) ?? [];
   const text = units.map((unit) => {
     if (!unit.startsWith("\\")) return unit;
@@ -163,8 +171,8 @@ function decoded(inside: string): { readonly text: string; readonly units: reado
 }
 
 /** The inside of a string with what a function of the same length makes of what it says. */
-function refilled(inside: string, blank: (text: string) => string): string {
-  const { text, units } = decoded(inside);
+function refillJsonString(inside: string, blank: (text: string) => string): string {
+  const { text, units } = decodeJsonString(inside);
   const filled = blank(text);
   return units.map((unit, at) => {
     const other = filled.charAt(at);

@@ -4,7 +4,7 @@ import {
   PrivateKeys,
   TextReader,
   type TextSpan,
-  TokenRows,
+  WrappedTokens,
 } from "./text_reader.ts";
 import { WordAutomaton } from "./word_automaton.ts";
 
@@ -15,7 +15,7 @@ interface Mark {
   /** Whether its letters may be of either case. */
   readonly anyCase?: true;
   /** Whether it has to be the beginning of a word. */
-  readonly begins: boolean;
+  readonly atWordStart: boolean;
   readonly find: (at: MarkPlace) => void;
 }
 
@@ -23,33 +23,33 @@ interface Mark {
 interface MarkPlace {
   readonly reader: TextReader;
   readonly cuts: Cuts;
-  readonly rows: TokenRows;
+  readonly rows: WrappedTokens;
   readonly keys: PrivateKeys;
   readonly start: number;
   readonly end: number;
 }
 
 /** A mark and as many more characters of a kind, on one row or several. */
-function token(
+function tokenMark(
   mark: string,
   { kind, least }: { readonly kind: CharacterKind; readonly least: number },
 ): Mark {
   return {
     mark,
-    begins: true,
+    atWordStart: true,
     find: ({ reader, cuts, rows, start, end }) => {
       const tokenEnd = reader.runEnd(kind, end);
-      if (tokenEnd - end >= least) cuts.add(start, rows.endBehind(tokenEnd));
+      if (tokenEnd - end >= least) cuts.add(start, rows.endOfWrapped(tokenEnd));
     },
   };
 }
 
 /** The name of a JSON field that says its text is a secret. */
-function field(name: string): Mark {
+function fieldMark(name: string): Mark {
   return {
     mark: `${name}"`,
     anyCase: true,
-    begins: false,
+    atWordStart: false,
     find: ({ reader, cuts, start, end }) => {
       let before = start - 1;
       while (reader.is("word", before)) before--;
@@ -65,7 +65,7 @@ function field(name: string): Mark {
 }
 
 /** Where the value begins behind a name that ends at a place, if one is set: `name: "value`, `name=value`. */
-function valueOf(reader: TextReader, nameEnd: number): number | undefined {
+function valueStart(reader: TextReader, nameEnd: number): number | undefined {
   const quoted = /["']/u.test(reader.text[nameEnd] ?? "") ? nameEnd + 1 : nameEnd;
   const sign = reader.runEnd("space", quoted);
   if (!/[:=]/u.test(reader.text[sign] ?? "")) return undefined;
@@ -88,10 +88,10 @@ function cutRun(
 }
 
 /** AWS: 16 characters and no more. */
-function awsKey(mark: string): Mark {
+function awsKeyMark(mark: string): Mark {
   return {
     mark,
-    begins: true,
+    atWordStart: true,
     find: ({ reader, cuts, start, end }) => {
       const keyEnd = end + 16;
       if (reader.runEnd("word", end) < keyEnd) return;
@@ -106,47 +106,47 @@ function awsKey(mark: string): Mark {
  * Tokens, headers, fields of JSON, passwords in URLs, private keys.
  */
 const MARKS: readonly Mark[] = [
-  token("sk-ant-", { kind: "token", least: 8 }),
-  ...[..."pousr"].map((kind) => token(`gh${kind}_`, { kind: "word", least: 20 })),
-  token("github_pat_", { kind: "word", least: 20 }),
-  token("glpat-", { kind: "token", least: 16 }),
-  ...[..."abeoprs"].map((kind) => token(`xox${kind}-`, { kind: "token", least: 10 })),
-  token("npm_", { kind: "word", least: 30 }),
-  token("rk_live_", { kind: "word", least: 16 }),
-  token("sk_live_", { kind: "word", least: 16 }),
-  token("AIza", { kind: "token", least: 30 }),
+  tokenMark("sk-ant-", { kind: "token", least: 8 }),
+  ...[..."pousr"].map((kind) => tokenMark(`gh${kind}_`, { kind: "word", least: 20 })),
+  tokenMark("github_pat_", { kind: "word", least: 20 }),
+  tokenMark("glpat-", { kind: "token", least: 16 }),
+  ...[..."abeoprs"].map((kind) => tokenMark(`xox${kind}-`, { kind: "token", least: 10 })),
+  tokenMark("npm_", { kind: "word", least: 30 }),
+  tokenMark("rk_live_", { kind: "word", least: 16 }),
+  tokenMark("sk_live_", { kind: "word", least: 16 }),
+  tokenMark("AIza", { kind: "token", least: 30 }),
   {
     mark: "eyJ",
-    begins: true,
+    atWordStart: true,
     find: ({ reader, cuts, rows, start, end }) => {
       const header = reader.runEnd("token", end);
       if (header - end < 8 || reader.text[header] !== ".") return;
       const payload = reader.runEnd("token", header + 1);
       if (payload - header <= 8 || reader.text[payload] !== ".") return;
       const signature = reader.runEnd("token", payload + 1);
-      if (signature - payload > 8) cuts.add(start, rows.endBehind(signature));
+      if (signature - payload > 8) cuts.add(start, rows.endOfWrapped(signature));
     },
   },
-  awsKey("AKIA"),
-  awsKey("ASIA"),
+  awsKeyMark("AKIA"),
+  awsKeyMark("ASIA"),
   {
     mark: "aws_secret_access_key",
     anyCase: true,
-    begins: true,
-    find: (at) => cutRun(at, { kind: "base64", from: valueOf(at.reader, at.end), least: 40 }),
+    atWordStart: true,
+    find: (at) => cutRun(at, { kind: "base64", from: valueStart(at.reader, at.end), least: 40 }),
   },
   {
     mark: "x-api-key",
     anyCase: true,
-    begins: true,
-    find: (at) => cutRun(at, { kind: "value", from: valueOf(at.reader, at.end), least: 8 }),
+    atWordStart: true,
+    find: (at) => cutRun(at, { kind: "value", from: valueStart(at.reader, at.end), least: 8 }),
   },
   {
     mark: "authorization",
     anyCase: true,
-    begins: true,
+    atWordStart: true,
     find: (at) => {
-      const scheme = valueOf(at.reader, at.end);
+      const scheme = valueStart(at.reader, at.end);
       if (scheme === undefined) return;
       const [name] = /^(?:bearer|basic|token)/iu.exec(at.reader.text.slice(scheme, scheme + 6)) ??
         [];
@@ -159,7 +159,7 @@ const MARKS: readonly Mark[] = [
     // The word after "bearer" in prose is shorter than 16 characters, or has no digit.
     mark: "bearer",
     anyCase: true,
-    begins: true,
+    atWordStart: true,
     find: ({ reader, cuts, end }) => {
       const from = reader.runEnd("space", end);
       const tokenEnd = reader.runEnd("bearer", from);
@@ -167,10 +167,10 @@ const MARKS: readonly Mark[] = [
       cuts.add(from, reader.runEnd("equals", tokenEnd));
     },
   },
-  ...["apikey", "api_key", "token", "secret", "password"].map(field),
+  ...["apikey", "api_key", "token", "secret", "password"].map(fieldMark),
   {
     mark: "://",
-    begins: false,
+    atWordStart: false,
     find: ({ reader, cuts, start, end }) => {
       const user = reader.runEnd("address", end);
       if (!/[\w+.-]/u.test(reader.text[start - 1] ?? "") || reader.text[user] !== ":") return;
@@ -178,8 +178,8 @@ const MARKS: readonly Mark[] = [
       if (password > user + 1 && reader.text[password] === "@") cuts.add(user + 1, password);
     },
   },
-  { mark: "-----BEGIN ", begins: false, find: (at) => at.keys.begin(at) },
-  { mark: "-----END ", begins: false, find: (at) => at.keys.end(at) },
+  { mark: "-----BEGIN ", atWordStart: false, find: (at) => at.keys.begin(at) },
+  { mark: "-----END ", atWordStart: false, find: (at) => at.keys.end(at) },
 ];
 
 /** The secrets in a text. */
@@ -208,7 +208,7 @@ interface FoundSecrets {
  */
 export function createSecretFinder(known: readonly string[]): (text: string) => FoundSecrets {
   const searches = knownSearches(known);
-  return lastAnswers((text) => {
+  return memoizeLast((text) => {
     const reader = new TextReader(text);
     const cuts = new Cuts();
     for (const search of searches) search(reader, cuts);
@@ -222,7 +222,7 @@ const AUTOMATON = new WordAutomaton(MARKS.map(({ mark }) => mark.toLowerCase()))
 /** Finds the secrets that give themselves away by a mark, and adds them to the cuts. */
 function findMarked(reader: TextReader, cuts: Cuts): void {
   const { text } = reader;
-  const rows = new TokenRows(reader);
+  const rows = new WrappedTokens(reader);
   const keys = new PrivateKeys(reader, cuts);
   AUTOMATON.steps = 0;
   let state = 0;
@@ -232,7 +232,7 @@ function findMarked(reader: TextReader, cuts: Cuts): void {
     if (state === 0) continue;
     const found = AUTOMATON.wordAt(state);
     if (found < 0) continue;
-    const { mark, anyCase, begins, find } = MARKS[found] as Mark;
+    const { mark, anyCase, atWordStart: begins, find } = MARKS[found] as Mark;
     const end = at + 1;
     const start = end - mark.length;
     if (anyCase === undefined && !text.startsWith(mark, start)) continue;
@@ -242,7 +242,7 @@ function findMarked(reader: TextReader, cuts: Cuts): void {
     if (reader.hasReachedEnd) cuts.leaveOpen(start);
   }
   const begun = AUTOMATON.depthOf(state);
-  if (begun >= SHORTEST_BEGINNING) cuts.leaveOpen(text.length - begun);
+  if (begun >= SHORTEST_PREFIX) cuts.leaveOpen(text.length - begun);
   keys.finish();
   reader.steps += AUTOMATON.steps;
 }
@@ -254,28 +254,28 @@ type Search = (reader: TextReader, cuts: Cuts) => void;
 const LAYOUT = /[\s│|\\]/u;
 
 /** Fewer visible characters are too likely a word of their own. */
-const SHORTEST_INK = 8;
+const SHORTEST_VISIBLE = 8;
 
 /**
  * Searches for known secrets. One that holds blanks itself may be wrapped at one of them, which is then not drawn: it
  * is looked for as it stands, and by its visible characters alone if these are enough.
  */
 function knownSearches(known: readonly string[]): readonly Search[] {
-  const solid = known.filter((secret) => !LAYOUT.test(secret));
-  const laidOut = known.filter((secret) => LAYOUT.test(secret));
-  const ink = laidOut.map((secret) => secret.replace(/[\s│|]+/gu, ""))
-    .filter(({ length }) => length >= SHORTEST_INK);
+  const withoutBlanks = known.filter((secret) => !LAYOUT.test(secret));
+  const withBlanks = known.filter((secret) => LAYOUT.test(secret));
+  const visible = withBlanks.map((secret) => secret.replace(/[\s│|]+/gu, ""))
+    .filter(({ length }) => length >= SHORTEST_VISIBLE);
   return [
-    wordSearch(solid, {
+    wordSearch(withoutBlanks, {
       skip: (reader, at) => reader.is("layout", at) ? reader.nextRow(at) : undefined,
     }),
-    wordSearch(laidOut, { skip: () => undefined }),
-    wordSearch(ink, { skip: (reader, at) => reader.is("gap", at) ? at + 1 : undefined }),
+    wordSearch(withBlanks, { skip: () => undefined }),
+    wordSearch(visible, { skip: (reader, at) => reader.is("gap", at) ? at + 1 : undefined }),
   ].filter((search) => search !== undefined);
 }
 
 /** A shorter beginning of a secret gives nothing of it away. */
-const SHORTEST_BEGINNING = 4;
+const SHORTEST_PREFIX = 4;
 
 /** @param options.skip where to go on if what stands at a place is not looked at */
 function wordSearch(
@@ -292,7 +292,7 @@ function wordSearch(
     let count = 0;
     const leaveOpen = () => {
       const depth = automaton.depthOf(state);
-      if (depth < SHORTEST_BEGINNING) return;
+      if (depth < SHORTEST_PREFIX) return;
       cuts.leaveOpen(places[(count - depth) % places.length] as number);
     };
     for (let at = 0; at < reader.text.length;) {
@@ -323,21 +323,23 @@ function wordSearch(
 }
 
 /** A text is gone through as it stands and as it is drawn. */
-const KEPT = 2;
+const MAX_ENTRIES = 2;
 /** A longer text is not kept, in UTF-16 units. */
-const LONGEST_KEPT = 1024 * 1024;
+const MAX_CACHED_LENGTH = 1024 * 1024;
 
 /**
  * A function of a text that gives the same answer again where it is asked again for one of the last texts: what is
  * scrubbed piece by piece is asked for what is in it, and then for what is left open at its end.
  */
-export function lastAnswers<Answer>(answer: (text: string) => Answer): (text: string) => Answer {
+export function memoizeLast<Answer>(answer: (text: string) => Answer): (text: string) => Answer {
   let known: readonly { readonly text: string; readonly answer: Answer }[] = [];
   return (text) => {
     const last = known.find((one) => one.text === text);
     if (last !== undefined) return last.answer;
     const given = answer(text);
-    if (text.length <= LONGEST_KEPT) known = [{ text, answer: given }, ...known.slice(0, KEPT - 1)];
+    if (text.length <= MAX_CACHED_LENGTH) {
+      known = [{ text, answer: given }, ...known.slice(0, MAX_ENTRIES - 1)];
+    }
     return given;
   };
 }

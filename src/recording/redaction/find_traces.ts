@@ -23,9 +23,9 @@ export const ROOTS: readonly string[] = [
 ];
 
 /** What ends a path in any text. */
-const NO_PATH = String.raw`\s"'\x60\\<>()[\]{},;:|*?!$&=#%^~…`;
+const PATH_ENDS = String.raw`\s"'\x60\\<>()[\]{},;:|*?!$&=#%^~…`;
 /** What a path begins behind: `src/home` is none, and `https://host/home` neither. */
-const BEFORE = String.raw`(?:(?<![\w.~*/)\]}-])|(?<=file://)|(?<=(?:^|\s)-[A-Za-z]))`;
+const PATH_START = String.raw`(?:(?<![\w.~*/)\]}-])|(?<=file://)|(?<=(?:^|\s)-[A-Za-z]))`;
 const WINDOWS = /\b[A-Za-z]:(?:\\{1,4}|\/)Users(?:\\{1,4}|\/)[^\s"'`<>|:*?]+/gu;
 const ACCOUNT = new RegExp(
   String.raw`(?<=user_|device_id\W{1,8})[\da-f]{64}(?![\da-f])|` +
@@ -34,10 +34,10 @@ const ACCOUNT = new RegExp(
   "giu",
 );
 /** What looks like an address and is a file or the version of a package. */
-const NO_DOMAIN =
+const FILE_NAME =
   /\.(?:png|jpe?g|gif|webp|svg|pdf|[cm]?[jt]sx?|json|md|txt|css|html?|ya?ml|lock)$/iu;
 /** Whose addresses name nobody. */
-const NOBODYS_DOMAIN = /(?:^|\.)(?:example\.(?:com|org|net)|anthropic\.com)$/iu;
+const EXAMPLE_DOMAIN = /(?:^|\.)(?:example\.(?:com|org|net)|anthropic\.com)$/iu;
 
 /** Longer runs without a blank are not waited for. */
 const LONGEST_RUN = 4096;
@@ -49,8 +49,8 @@ export function createTraceFinder(known: KnownTraces): TraceFinder {
     slug.length > 4
   );
   const path = new RegExp(
-    `${BEFORE}(?:${longestFirst(folders)}|/(?:${ROOTS.join("|")}))(?![\\p{L}\\p{N}_-])` +
-      `(?:/[^${NO_PATH}]*)?`,
+    `${PATH_START}(?:${longestFirst(folders)}|/(?:${ROOTS.join("|")}))(?![\\p{L}\\p{N}_-])` +
+      `(?:/[^${PATH_ENDS}]*)?`,
     "gu",
   );
   const slug = new RegExp(
@@ -79,7 +79,7 @@ export function createTraceFinder(known: KnownTraces): TraceFinder {
   };
   const openFrom = (text: string): number => {
     let start = text.length;
-    while (start > text.length - LONGEST_RUN && isOfRun(text[start - 1])) start--;
+    while (start > text.length - LONGEST_RUN && isRunCharacter(text[start - 1])) start--;
     let from = start === text.length ? Infinity : start;
     for (const phrase of phrases) {
       for (let length = Math.min(phrase.length - 1, text.length); length >= 2; length--) {
@@ -94,7 +94,7 @@ export function createTraceFinder(known: KnownTraces): TraceFinder {
 }
 
 /** Whether a character, if there is one, may be one of a path, a name or an address. */
-function isOfRun(character: string | undefined): boolean {
+function isRunCharacter(character: string | undefined): boolean {
   return character !== undefined && !/[\s"'`<>()[\]{},;|]/u.test(character);
 }
 
@@ -120,7 +120,7 @@ function emailsIn(text: string): readonly Trace[] {
     const [domain] = /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.\p{L}{2,24}(?![\p{L}\p{N}_-])/u
       .exec(text.slice(at + 1, at + 1 + LONGEST_DOMAIN)) ?? [];
     if (name === undefined || domain === undefined) continue;
-    if (name === "git" || NO_DOMAIN.test(domain) || NOBODYS_DOMAIN.test(domain)) continue;
+    if (name === "git" || FILE_NAME.test(domain) || EXAMPLE_DOMAIN.test(domain)) continue;
     // It has been blanked, and says nothing more.
     if (!/[^x.@_%+-]/u.test(name + domain)) continue;
     found.push({ start: at - name.length, end: at + 1 + domain.length, kind: "email" });

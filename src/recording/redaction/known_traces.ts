@@ -65,7 +65,7 @@ export interface TraceCollector {
 }
 
 /** Names that are nobody's: a word of this kind is in other places than where it names a user or a machine. */
-const NOBODYS = new Set(
+const COMMON_WORDS = new Set(
   ("user users root admin administrator runner node ubuntu debian fedora centos vscode codespace " +
     "codespaces app home test tester guest nobody deno claude docker vagrant ec2-user circleci " +
     "jenkins gitlab git name username you your me dev developer build builder ci shared public " +
@@ -86,7 +86,7 @@ const NOBODYS = new Set(
 /** A shorter name is too likely a word of its own. */
 const SHORTEST_NAME = 3;
 /** More of a kind is no recording of one machine. */
-const MOST = 500;
+const MAX_NAMES = 500;
 
 const HOME = /\/(?:home|Users)\/([\p{L}\p{N}][\p{L}\p{N}._-]{0,63})/gu;
 const WORKING_DIRECTORY = /working directory[^/\n]{0,12}(\/[^\s"'`<>]+)/giu;
@@ -111,11 +111,11 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
   const words = new Set(start.words ?? []);
   const logins = new Map<string, Set<string>>();
   const add = (set: Set<string>, name: string) => {
-    if (set.size < MOST) set.add(name);
+    if (set.size < MAX_NAMES) set.add(name);
   };
   const addUser = (name: string) => {
     const plain = name.replace(/[._-]+$/u, "");
-    if (isNamed(plain)) add(users, plain);
+    if (isIdentifying(plain)) add(users, plain);
   };
   const addFolder = (set: Set<string>, path: string) => {
     const plain = path.replace(/[/.,;:)]+$/u, "");
@@ -131,19 +131,19 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
     }
     if (given.includes("Git user: ")) {
       for (const [name] of given.matchAll(GIT_USER)) {
-        if (isNamed(name.trim())) add(words, name.trim());
+        if (isIdentifying(name.trim())) add(words, name.trim());
       }
     }
     if (!given.includes("@")) return;
     for (const [, user = "", host = ""] of given.matchAll(LOGIN)) {
-      if (logins.size < MOST) logins.set(user, (logins.get(user) ?? new Set()).add(host));
+      if (logins.size < MAX_NAMES) logins.set(user, (logins.get(user) ?? new Set()).add(host));
     }
   };
   for (const path of start.projects ?? []) addFolder(projects, path);
   for (const path of start.homes ?? []) addFolder(homes, path);
   for (const path of [...projects, ...homes]) text(path);
   for (const name of start.users ?? []) addUser(name);
-  for (const name of start.hosts ?? []) if (isNamed(name)) add(hosts, name);
+  for (const name of start.hosts ?? []) if (isIdentifying(name)) add(hosts, name);
   const value = (given: unknown) => {
     const left: (readonly [name: string, value: unknown])[] = [["", given]];
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
@@ -167,7 +167,7 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
     value,
     known: () => {
       for (const user of users) {
-        for (const host of logins.get(user) ?? []) if (isNamed(host)) add(hosts, host);
+        for (const host of logins.get(user) ?? []) if (isIdentifying(host)) add(hosts, host);
       }
       return {
         // In a home folder itself nothing is the project's own.
@@ -181,8 +181,8 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
   };
 }
 
-function isNamed(name: string): boolean {
-  return name.length >= SHORTEST_NAME && !NOBODYS.has(name.toLowerCase()) &&
+function isIdentifying(name: string): boolean {
+  return name.length >= SHORTEST_NAME && !COMMON_WORDS.has(name.toLowerCase()) &&
     /\p{L}/u.test(name) && !/^x+$/iu.test(name) && name !== NEUTRAL_TRACES.user;
 }
 

@@ -40,7 +40,7 @@ export function createRedactor(options: {
   readonly args?: readonly string[];
 }): Redactor {
   const json = (options.args ?? []).map((arg) => parseJson(JSON_ARGUMENT.exec(arg)?.[2]));
-  const values = [options.env, ...json.flatMap(variablesIn)].flatMap(namedValues)
+  const values = [options.env, ...json.flatMap(variablesIn)].flatMap(secretValues)
     .concat(headerValues(options.env["ANTHROPIC_CUSTOM_HEADERS"] ?? ""))
     .filter((value) => value.length >= SHORTEST_SECRET && !REDACTED.includes(value));
   const find = createSecretFinder([...new Set(values.flatMap((value) => [...spellings(value)]))]);
@@ -61,7 +61,7 @@ export function createRedactor(options: {
       const part = whole.slice(startOfLastPart(whole));
       return whole.length - part.length + find(part).openFrom;
     },
-    commandLine: (args) => args.map((arg) => text(withoutJsonValues(arg))).join(" "),
+    commandLine: (args) => args.map((arg) => text(hideJsonValues(arg))).join(" "),
   };
 }
 
@@ -72,7 +72,7 @@ function startOfLastPart(whole: string): number {
 }
 
 /** The strings whose name says that they are secrets. */
-function namedValues(variables: JsonObject): readonly string[] {
+function secretValues(variables: JsonObject): readonly string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
     typeof value === "string" && SECRET_NAME.test(name) ? [value] : []
   );
@@ -86,14 +86,14 @@ function variablesIn(value: unknown): readonly JsonObject[] {
     const item = left.pop();
     if (typeof item !== "object" || item === null) continue;
     for (const [key, held] of Object.entries(item)) {
-      if (!Array.isArray(item) && holdsVariables(key, held)) variables.push(held);
+      if (!Array.isArray(item) && isVariables(key, held)) variables.push(held);
       else left.push(held);
     }
   }
   return variables;
 }
 
-function holdsVariables(key: string, value: unknown): value is JsonObject {
+function isVariables(key: string, value: unknown): value is JsonObject {
   return (key === "env" || key === "headers") && isJsonObject(value);
 }
 
@@ -103,21 +103,21 @@ function headerValues(lines: string): readonly string[] {
 }
 
 /** An argument whose JSON text says no more than the names of variables and headers. */
-function withoutJsonValues(argument: string): string {
+function hideJsonValues(argument: string): string {
   const [, flag, json] = JSON_ARGUMENT.exec(argument) ?? [];
   const value = parseJson(json);
-  return value === undefined ? argument : `${flag}${JSON.stringify(withoutValues(value))}`;
+  return value === undefined ? argument : `${flag}${JSON.stringify(hideValues(value))}`;
 }
 
-function withoutValues(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutValues);
+function hideValues(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hideValues);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      holdsVariables(key, item)
+      isVariables(key, item)
         ? Object.fromEntries(Object.keys(item).map((name) => [name, REDACTED]))
-        : withoutValues(item),
+        : hideValues(item),
     ]),
   );
 }
@@ -132,7 +132,7 @@ function parseJson(text: string | undefined): unknown {
 }
 
 /** Characters that encoders of URLs leave as they are: by RFC 3986, of forms, of JavaScript, and the latter of whole URLs. */
-const LEFT_IN_URLS = [
+const URL_SAFE = [
   ...[/[\w.~-]/u, /[\w.~/-]/u],
   /[\w.*-]/u,
   ...[/[\w.~!'()*-]/u, /[\w.~!'()*/-]/u],
@@ -151,7 +151,7 @@ function spellings(secret: string): ReadonlySet<string> {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
     return encoded.slice(Math.ceil(before * 8 / 6), Math.floor((before + bytes.length) * 8 / 6));
   });
-  const inUrls = LEFT_IN_URLS.flatMap((left) => {
+  const inUrls = URL_SAFE.flatMap((left) => {
     const lower = Array.from(bytes, (byte) => {
       const character = String.fromCharCode(byte);
       return left.test(character) ? character : `%${byte.toString(16).padStart(2, "0")}`;

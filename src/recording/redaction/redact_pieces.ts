@@ -25,7 +25,7 @@ export function redactPieces(
   if (gaps === undefined) {
     return pieces.map((_, index) => index === written ? written === 0 ? redacted : REDACTED : "");
   }
-  const placeAfter = followGaps(gaps);
+  const placeAfter = createPositionMap(gaps);
   let end = 0;
   let from = 0;
   return pieces.map((piece, index) => {
@@ -92,7 +92,7 @@ function indexFrom(text: string, part: string, from: number): number {
  * Where places in a text, one behind the other, are once its gaps are redacted; one inside a gap is behind what stands
  * for it if it is `marked`, and before that if not.
  */
-function followGaps(
+function createPositionMap(
   gaps: readonly RedactedGap[],
 ): (place: number, options: { readonly marked: boolean }) => number {
   let shift = 0;
@@ -150,7 +150,7 @@ export function createValueRedactor(
 }
 
 /** Takes something out of whatever holds texts. */
-export interface TextScrub {
+export interface TextScrubber {
   readonly text: (text: string) => string;
   /** A JSON value. */
   readonly value: <Value>(value: Value) => Value;
@@ -167,7 +167,7 @@ export interface TextScrub {
 }
 
 /** One after the other. */
-export function inTurn(...scrubs: readonly TextScrub[]): TextScrub {
+export function chainScrubbers(...scrubs: readonly TextScrubber[]): TextScrubber {
   return {
     text: (text) => scrubs.reduce((rest, scrub) => scrub.text(rest), text),
     value: (value) => scrubs.reduce((rest, scrub) => scrub.value(rest), value),
@@ -181,10 +181,10 @@ export function inTurn(...scrubs: readonly TextScrub[]): TextScrub {
  *
  * @param options.deep what becomes of a value that is nested more deeply than a recording keeps
  */
-export function secretScrub(
+export function createSecretScrubber(
   redact: Redact,
   options: { readonly deep?: (value: object) => unknown } = {},
-): TextScrub {
+): TextScrubber {
   return {
     text: redact,
     value: createValueRedactor(redact, options),
@@ -193,7 +193,7 @@ export function secretScrub(
 }
 
 /** A text, cut at the places where another one of the same length was. */
-export function cutAlike(text: string, pieces: readonly string[]): readonly string[] {
+export function cutAtSamePlaces(text: string, pieces: readonly string[]): readonly string[] {
   let from = 0;
   return pieces.map(({ length }) => text.slice(from, from += length));
 }

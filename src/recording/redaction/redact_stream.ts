@@ -1,11 +1,11 @@
 /** How much text that is written down already is looked at with what comes behind it: more than any mark has. */
 const CONTEXT = 512;
 /** Most text that waits for what follows it, in characters: more than any private key has, however it is drawn. */
-export const MOST_HELD = 64 * 1024;
+export const MAX_PENDING_TEXT = 64 * 1024;
 /** So much text is looked at again with each piece, however small; longer text once a quarter of it is new. */
-const SHORT = 1024;
+const SHORT_TEXT = 1024;
 /** So many pieces are gathered at most, though they are very small. */
-const MOST_GATHERED = 512;
+const MAX_GATHERED = 512;
 
 /** A piece of a text, and what is written down of it once that is known. */
 export interface StreamPiece {
@@ -34,59 +34,59 @@ export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
   readonly gather?: number;
 }): (text: string) => StreamPiece {
   let written = "";
-  const held: { readonly text: string; redacted: string | undefined }[] = [];
-  let heldLength = 0;
+  const pending: { readonly text: string; redacted: string | undefined }[] = [];
+  let pendingLength = 0;
   let fresh = 0;
-  const look = ({ settles }: { readonly settles: boolean }) => {
+  const inspect = ({ settles }: { readonly settles: boolean }) => {
     fresh = 0;
-    const pieces = [written, ...held.map(({ text }) => text)];
+    const pieces = [written, ...pending.map(({ text }) => text)];
     const whole = pieces.join("");
     const [, ...redacted] = redact(pieces, { written: 1 });
     const open = openFrom(whole);
     let end = written.length;
     let known = 0;
-    for (const piece of held) {
+    for (const piece of pending) {
       if (end + piece.text.length > open && !settles) break;
       piece.redacted = redacted[known] ?? "";
       end += piece.text.length;
       known++;
     }
-    held.splice(0, known);
-    heldLength -= end - written.length;
+    pending.splice(0, known);
+    pendingLength -= end - written.length;
     // What may be the beginning of a secret stays, so that the rest of it is known for one.
-    written = whole.slice(Math.max(end - MOST_HELD, Math.min(open, end - CONTEXT), 0), end);
+    written = whole.slice(Math.max(end - MAX_PENDING_TEXT, Math.min(open, end - CONTEXT), 0), end);
   };
   return (text) => {
     const piece = { text, redacted: undefined as string | undefined };
-    held.push(piece);
-    heldLength += text.length;
+    pending.push(piece);
+    pendingLength += text.length;
     fresh += text.length;
-    const settles = heldLength > MOST_HELD;
-    const length = written.length + heldLength;
-    const isDue = (fresh >= gather || held.length % MOST_GATHERED === 0) &&
-      (length <= SHORT || 4 * fresh >= length);
-    if (settles || isDue) look({ settles });
+    const settles = pendingLength > MAX_PENDING_TEXT;
+    const length = written.length + pendingLength;
+    const isDue = (fresh >= gather || pending.length % MAX_GATHERED === 0) &&
+      (length <= SHORT_TEXT || 4 * fresh >= length);
+    if (settles || isDue) inspect({ settles });
     return {
       get redacted() {
         return piece.redacted;
       },
       settle: () => {
         // What is not waited for for its own sake is known, and what comes behind may still be waited for.
-        if (piece.redacted === undefined) look({ settles: false });
-        if (piece.redacted === undefined) look({ settles: true });
+        if (piece.redacted === undefined) inspect({ settles: false });
+        if (piece.redacted === undefined) inspect({ settles: true });
       },
     };
   };
 }
 
 /** Most items that wait for the first of them. */
-const MOST_ITEMS = 2000;
+const MAX_ITEMS = 2000;
 
 /** Items that go out in the order in which they were added, each as soon as it and all before it are known. */
-export interface HeldQueue<Item> {
+export interface OrderedQueue<Item> {
   readonly add: (item: Item) => void;
   /** Adds an item that is made once it is known what is written down of a text; it may be none. */
-  readonly addMade: (
+  readonly addPending: (
     piece: StreamPiece,
     make: (redacted: string) => Item | undefined,
   ) => void;
@@ -95,12 +95,12 @@ export interface HeldQueue<Item> {
 }
 
 /** @param take takes each item that goes out */
-export function createHeldQueue<Item>(take: (item: Item) => void): HeldQueue<Item> {
+export function createOrderedQueue<Item>(take: (item: Item) => void): OrderedQueue<Item> {
   let waiting: {
     readonly piece?: StreamPiece;
     readonly make: (redacted: string) => Item | undefined;
   }[] = [];
-  const letGo = (most: number) => {
+  const release = (most: number) => {
     let gone = 0;
     for (const { piece, make } of waiting) {
       if (waiting.length - gone > most) piece?.settle();
@@ -116,12 +116,12 @@ export function createHeldQueue<Item>(take: (item: Item) => void): HeldQueue<Ite
     add: (item) => {
       if (waiting.length === 0) return take(item);
       waiting.push({ make: () => item });
-      letGo(MOST_ITEMS);
+      release(MAX_ITEMS);
     },
-    addMade: (piece, make) => {
+    addPending: (piece, make) => {
       waiting.push({ piece, make });
-      letGo(MOST_ITEMS);
+      release(MAX_ITEMS);
     },
-    end: () => letGo(0),
+    end: () => release(0),
   };
 }

@@ -13,13 +13,13 @@ export interface TraceScrubber {
   /** As of `TraceFinder`. */
   readonly openFrom: (text: string) => number;
   /** Its traces, and what stands for each. */
-  readonly filled: (text: string) => readonly (Trace & { readonly fill: string })[];
+  readonly replacements: (text: string) => readonly (Trace & { readonly fill: string })[];
 }
 
 /** Fields that tell whose account it is, by numbers and by names; a `display_name` is that of a tool. */
-const IDS = /^(?:account|organization|user|device)_?(?:uu)?id$/iu;
-const NAMES = /^(?:organization_?name|displayname|full_?name|hostname)$/iu;
-const NUMBER = /^[\da-f-]{32,64}$/iu;
+const ID_FIELD = /^(?:account|organization|user|device)_?(?:uu)?id$/iu;
+const NAME_FIELD = /^(?:organization_?name|displayname|full_?name|hostname)$/iu;
+const ID_VALUE = /^[\da-f-]{32,64}$/iu;
 
 /** Creates what takes traces out of texts, and puts what `fill` says in their place. */
 export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubber {
@@ -43,8 +43,8 @@ export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubb
     value: (value) =>
       mapTexts(value, (text, field) => {
         if (field === undefined) return scrub(text);
-        if (IDS.test(field) && NUMBER.test(text)) return text.replace(/[\da-f]/giu, "0");
-        return NAMES.test(field) ? blankText(text) : scrub(text);
+        if (ID_FIELD.test(field) && ID_VALUE.test(text)) return text.replace(/[\da-f]/giu, "0");
+        return NAME_FIELD.test(field) ? blankText(text) : scrub(text);
       }),
     pieces: (pieces) => {
       const whole = pieces.join("");
@@ -78,7 +78,7 @@ export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubb
       return parts;
     },
     openFrom,
-    filled,
+    replacements: filled,
   };
 }
 
@@ -126,7 +126,7 @@ function mapped(
 type Fill = (text: string, kind: Trace["kind"]) => string;
 
 /** Names in paths that tell nothing, and by some of which a program knows what is there. */
-const KEPT = new Set(
+const KEPT_NAMES = new Set(
   (". .. .claude .claude.json .config .local .cache bin lib share node_modules src claude " +
     "projects memory tmp tasks todos plans plugins skills commands agents subagents tool-results " +
     "statsig shell-snapshots settings.json settings.local.json CLAUDE.md MEMORY.md .git " +
@@ -138,7 +138,7 @@ const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[ab][\da-z]{8,16}|\d+)(
  * Fills with as many characters as there were, so that what was drawn keeps its place and what was cut its length. Of a
  * project's own files the names stay.
  */
-export function fillAlike(known: KnownTraces): Fill {
+export function fillSameLength(known: KnownTraces): Fill {
   const projects = longestFirst(projectPaths(known));
   return (text, kind) => {
     if (kind === "id") return text.replace(/[\da-f]/giu, "0");
@@ -148,7 +148,7 @@ export function fillAlike(known: KnownTraces): Fill {
     const project = projects.find((path) => isBelow(text, path));
     const rest = project === undefined ? "" : text.slice(project.length);
     const path = project === undefined ? text : project;
-    return project === NEUTRAL_TRACES.project ? text : blankedPath(path) + rest;
+    return project === NEUTRAL_TRACES.project ? text : blankPath(path) + rest;
   };
 }
 
@@ -156,7 +156,7 @@ export function fillAlike(known: KnownTraces): Fill {
  * Fills with what is the same of any machine: the project is that of nobody, `/home/user/project`, and so are the home
  * folder, the user and the rest. Of a project's own files the names stay.
  */
-export function fillAsNobody(known: KnownTraces): Fill {
+export function fillNeutral(known: KnownTraces): Fill {
   const projects = longestFirst(projectPaths(known));
   const homes = longestFirst([...known.homes, NEUTRAL_TRACES.home]);
   const slugs = longestFirst(known.projects.map(projectSlug));
@@ -186,13 +186,13 @@ export function fillAsNobody(known: KnownTraces): Fill {
     }
     const home = homes.find((path) => isBelow(text, path)) ??
       /^\/(?:root|(?:home|Users)\/[^/]+)(?=$|\/)/u.exec(text)?.[0];
-    if (home === undefined) return blankedPath(text, fillSlug);
-    return NEUTRAL_TRACES.home + blankedNames(text.slice(home.length), fillSlug);
+    if (home === undefined) return blankPath(text, fillSlug);
+    return NEUTRAL_TRACES.home + blankNames(text.slice(home.length), fillSlug);
   };
   return (text, kind) => {
     switch (kind) {
       case "path":
-        return /^[A-Za-z]:/u.test(text) ? blankedPath(text) : fillPath(text);
+        return /^[A-Za-z]:/u.test(text) ? blankPath(text) : fillPath(text);
       case "slug":
         return fillSlug(text);
       case "user":
@@ -224,20 +224,20 @@ function isSlugBelow(slug: string, folder: string): boolean {
 const ROOT = new RegExp(`^/(?:${ROOTS.join("|")})(?=$|/)|^[A-Za-z]:(?:\\\\+|/)Users`, "u");
 
 /** A path whose names say nothing but where such a folder is. */
-function blankedPath(path: string, slug: (name: string) => string = blankText): string {
+function blankPath(path: string, slug: (name: string) => string = blankText): string {
   const [root = ""] = ROOT.exec(path) ?? [];
-  return root + blankedNames(path.slice(root.length), slug);
+  return root + blankNames(path.slice(root.length), slug);
 }
 
-function blankedNames(path: string, slug: (name: string) => string): string {
+function blankNames(path: string, slug: (name: string) => string): string {
   return path.replace(/[^/\\]+/gu, (name) => {
-    if (KEPT.has(name) || ID.test(name)) return name;
+    if (KEPT_NAMES.has(name) || ID.test(name)) return name;
     return name.startsWith("-") ? slug(name) : blankText(name);
   });
 }
 
 /** Fills as another one does, and notes the kind of each trace that is not as it fills it. */
-export function noting(fill: Fill, note: ((kind: Trace["kind"]) => void) | undefined): Fill {
+export function reportFilled(fill: Fill, note: ((kind: Trace["kind"]) => void) | undefined): Fill {
   if (note === undefined) return fill;
   return (text, kind) => {
     const filled = fill(text, kind);

@@ -37,7 +37,7 @@ interface Run {
 }
 
 /** Enough that what is read before and after a place is still known when the next place is looked at. */
-const KEPT_RUNS = 4;
+const MAX_RUNS = 4;
 
 /** Reads a text in runs of characters of a kind, no run more than a few times however often it is asked for. */
 export class TextReader {
@@ -105,7 +105,7 @@ export class TextReader {
       end++;
     }
     const run = { start: at, end, lastDigit };
-    this.#runs.set(kind, [run, ...runs.slice(0, KEPT_RUNS - 1)]);
+    this.#runs.set(kind, [run, ...runs.slice(0, MAX_RUNS - 1)]);
     return run;
   }
 }
@@ -114,7 +114,7 @@ export class TextReader {
  * The rows of tokens that are too long for one: a token goes on in the next row where that begins with 16 or more of
  * its characters, a digit among them.
  */
-export class TokenRows {
+export class WrappedTokens {
   readonly #reader: TextReader;
   #from = -1;
   #to = -1;
@@ -124,7 +124,7 @@ export class TokenRows {
   }
 
   /** Where a token ends that has come as far as a place. */
-  endBehind(place: number): number {
+  endOfWrapped(place: number): number {
     // A place in the rows that were walked over last is the end of one of them, or stands in the middle of it.
     if (place >= this.#from && place <= this.#to) {
       return this.#reader.is("token", place) ? place : this.#to;

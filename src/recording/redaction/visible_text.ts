@@ -8,7 +8,7 @@ const SELECTED_PICTURE = String.raw`(?<=\p{Extended_Pictographic})\ufe0f`;
  * look otherwise than they are: controls, format characters with the marks that turn the direction of text, fillers,
  * selectors, tags, blanks that are none, halves of surrogate pairs, and what is no character.
  */
-const UNSEEN = String.raw`(?! |${SELECTED_PICTURE})` +
+const INVISIBLE = String.raw`(?! |${SELECTED_PICTURE})` +
   String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}` +
   // A blank of Braille and of music, a filler, and what stands for an object that a text cannot hold.
   String.raw`\u2800\u{1d159}\u{16fe4}\ufffc]`;
@@ -16,8 +16,8 @@ const UNSEEN = String.raw`(?! |${SELECTED_PICTURE})` +
 let expression: RegExp | undefined;
 
 /** Finds each of them: made once somebody looks for some, because V8 takes 0.6 ms for it. */
-export function unseen(): RegExp {
-  return expression ??= new RegExp(UNSEEN, "gu");
+export function invisibleCharacters(): RegExp {
+  return expression ??= new RegExp(INVISIBLE, "gu");
 }
 
 /** Marks that one character bears in any script; a row of more would be drawn over the rows around it. */
@@ -29,9 +29,12 @@ const MARKS = /(\p{M}{8})(\p{M}+)/gu;
  *
  * @param options.keep characters that stay as they are nonetheless
  */
-export function nameUnseen(text: string, { keep = "" }: { readonly keep?: string } = {}): string {
+export function escapeInvisible(
+  text: string,
+  { keep = "" }: { readonly keep?: string } = {},
+): string {
   return text.replace(
-    unseen(),
+    invisibleCharacters(),
     (character) => keep.includes(character) ? character : nameOf(character),
   )
     .replace(MARKS, (_, kept: string, more: string) => `${kept}<${Array.from(more).length} marks>`);
@@ -53,7 +56,7 @@ export function visibleScreen(
   screen: readonly string[],
   { text }: Pick<Redactor, "text">,
 ): readonly string[] {
-  const shown = screen.map((line) => line.replace(BLANKS, " ").replace(unseen(), ""))
+  const shown = screen.map((line) => line.replace(BLANKS, " ").replace(invisibleCharacters(), ""))
     .filter((line) => line.trim() !== "").join("\n");
   return shown === "" ? [] : text(shown).split("\n");
 }

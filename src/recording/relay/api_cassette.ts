@@ -3,16 +3,26 @@ import { crc32 } from "node:zlib";
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import type { KnownTraces } from "../redaction/known_traces.ts";
-import { type Hiding, recorderOf, SESSION_HEADER, withoutSecrets } from "./record_exchanges.ts";
+import {
+  recordAnswer,
+  redactRequest,
+  type SecretRedaction,
+  SESSION_HEADER,
+} from "./record_exchanges.ts";
 import {
   ExchangeFinder,
-  type Identified,
+  type IdentifiedRequest,
   type KnownExchange,
+  LruCache,
   type Nearest,
-  Remembered,
 } from "./exchange_finder.ts";
-import { type Exchange, type ExchangeRequest, joined, type ScrubbedPart } from "./exchange.ts";
-import { addInSteps, readExchange, readExchanges, removeLostParts } from "./exchange_folder.ts";
+import { type Exchange, type ExchangeRequest, joinChunks, type ScrubbedPart } from "./exchange.ts";
+import {
+  addExchangeInSteps,
+  readExchange,
+  readExchanges,
+  removeStaleTempFiles,
+} from "./exchange_folder.ts";
 import { createExchangeScrubber, type ExchangeScrubber } from "./scrub_exchange.ts";
 import { keyOf, type Match } from "./match_requests.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
@@ -21,13 +31,13 @@ import {
   type RelayAnswer,
   type RelayedRequest,
   type Waiting,
-  watched,
+  watchAnswers,
 } from "./relay_server.ts";
-import { createSlices, type Slices } from "./sliced_work.ts";
-import { passedOn } from "./pass_on.ts";
+import { createSlicedWorker, type SlicedWorker } from "./sliced_work.ts";
+import { forwardedHeaders } from "./pass_on.ts";
 
 /** How requests are answered from a folder of exchanges. */
-export interface ApiCassetteOptions extends Hiding {
+export interface ApiCassetteOptions extends SecretRedaction {
   /** The folder of the exchanges. */
   readonly folder: string;
   readonly match: Match;
@@ -41,7 +51,7 @@ export interface ApiCassetteOptions extends Hiding {
   /** Whether the bodies of requests are nobody else's: then their memory is given back as soon as they are answered. */
   readonly hasBodies?: boolean;
   /** Does what takes long of that which is recorded. */
-  readonly slices?: Slices;
+  readonly slices?: SlicedWorker;
   /** What is known of whoever makes the requests: it is taken out of them where it was of those that are recorded. */
   readonly known?: Partial<KnownTraces>;
   /** When they were asked that count, in milliseconds since the epoch; all of them count by default. */
@@ -86,13 +96,13 @@ interface CleanedRequest {
 const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
 
 /** How many bytes of requests without secrets are kept, and of answers that have been played. */
-const MOST_CLEANED = 16 * 1024 * 1024;
-const MOST_PLAYED = 32 * 1024 * 1024;
+const MAX_REQUEST_CACHE = 16 * 1024 * 1024;
+const MAX_RESPONSE_CACHE = 32 * 1024 * 1024;
 /** What is reckoned for each object beside its bytes. */
-const OBJECT = 200;
+const OBJECT_OVERHEAD = 200;
 
 /** Says to clients of the API not to ask again: the answer stays the same. */
-const FINAL = { "x-should-retry": "false" };
+const NO_RETRY = { "x-should-retry": "false" };
 
 /**
  * Answers requests from recorded exchanges, and records what is missing if it may.
@@ -100,11 +110,11 @@ const FINAL = { "x-should-retry": "false" };
  * @throws {CliError} when an exchange of the folder cannot be read, or the folder is missing and not to be recorded
  */
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
-  const { folder, record, redact, tell, slices = createSlices() } = options;
+  const { folder, record, redact, tell, slices = createSlicedWorker() } = options;
   const { from, until } = options.asked ?? { from: 0, until: Infinity };
   if (record !== undefined) {
     makeFolder(folder);
-    removeLostParts(folder);
+    removeStaleTempFiles(folder);
   } else if (fileAt(folder) === undefined) {
     throw new CliError(`Cannot play ${folder}: there is no such folder`, {
       suggestion: "Name a cassette with a folder api, or record one with --on-miss record",
@@ -113,8 +123,8 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   /** Takes out of requests what was taken out of those that are recorded, if something was. */
   let scrubber: ExchangeScrubber | undefined;
   /** A request without secrets, and without what was taken out of those that are recorded. */
-  const alike = (request: ExchangeRequest): ExchangeRequest => {
-    const made = withoutSecrets(request, redact);
+  const normalizeRequest = (request: ExchangeRequest): ExchangeRequest => {
+    const made = redactRequest(request, redact);
     scrubber?.learn({ request: made });
     return scrubber?.request(made) ?? made;
   };
@@ -125,7 +135,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
         from <= at && at < until
       ).map(({ name, exchange }) => {
         for (const part of exchange.scrubbed ?? []) parts.add(part);
-        return { name, exchange: { ...exchange, request: alike(exchange.request) } };
+        return { name, exchange: { ...exchange, request: normalizeRequest(exchange.request) } };
       }),
       {
         ...options,
@@ -133,7 +143,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
         read: (name) => {
           try {
             const exchange = readExchange(`${folder}/${name}`);
-            return { ...exchange, request: alike(exchange.request) };
+            return { ...exchange, request: normalizeRequest(exchange.request) };
           } catch {
             // What is there of it by now comes near to nothing.
             return undefined;
@@ -148,9 +158,9 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     finder = findAll();
   }
   const counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
-  const underWay = new Map<string, Promise<void>>();
-  const cleaned = new Remembered<CleanedRequest>(MOST_CLEANED);
-  const played = new Remembered<Exchange["response"]>(MOST_PLAYED);
+  const inFlight = new Map<string, Promise<void>>();
+  const cleaned = new LruCache<CleanedRequest>(MAX_REQUEST_CACHE);
+  const played = new LruCache<Exchange["response"]>(MAX_RESPONSE_CACHE);
   let asked = 0;
   let forwarded = 0;
 
@@ -165,10 +175,10 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     if (known !== undefined && Buffer.compare(known.body, body) === 0) {
       return { made: known.made, isRepeated: true };
     }
-    const made = alike(request);
+    const made = normalizeRequest(request);
     cleaned.set(key, {
       value: { body, made },
-      weight: body.length + made.body.length + path.length + OBJECT,
+      weight: body.length + made.body.length + path.length + OBJECT_OVERHEAD,
     });
     return { made, isRepeated: false };
   };
@@ -178,7 +188,10 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     const known = played.get(name);
     if (known !== undefined) return known;
     const { response: value } = readExchange(`${folder}/${name}`);
-    const weight = value.chunks.reduce((size, { bytes }) => size + bytes.length + OBJECT, OBJECT);
+    const weight = value.chunks.reduce(
+      (size, { bytes }) => size + bytes.length + OBJECT_OVERHEAD,
+      OBJECT_OVERHEAD,
+    );
     played.set(name, { value, weight });
     return value;
   };
@@ -192,15 +205,15 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       readonly request: RelayedRequest;
       readonly waiting: Waiting;
       readonly conversation: string | undefined;
-      readonly known: Identified;
+      readonly known: IdentifiedRequest;
     },
     ask: RelayAnswer,
   ): Promise<Response> => {
     forwarded++;
     const { promise, resolve } = Promise.withResolvers<void>();
-    underWay.set(known.key, promise);
+    inFlight.set(known.key, promise);
     const end = () => {
-      underWay.delete(known.key);
+      inFlight.delete(known.key);
       resolve();
     };
     const lose = ({ message }: Error) => {
@@ -210,7 +223,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     const keep = function* (given: Exchange) {
       try {
         const exchange = scrubber === undefined ? given : yield* scrubber.inSteps(given);
-        const name = yield* addInSteps(folder, { exchange, key: keyOf(exchange.request) });
+        const name = yield* addExchangeInSteps(folder, { exchange, key: keyOf(exchange.request) });
         finder.add({ name, exchange });
         finder.count(known);
         counts.recorded++;
@@ -220,14 +233,14 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     };
     try {
       const recorder = () =>
-        recorderOf({ request: known.request, conversation }, {
+        recordAnswer({ request: known.request, conversation }, {
           ...options,
           slices,
           keep,
           lose,
           end,
         });
-      return await watched(ask, recorder)(request, waiting);
+      return await watchAnswers(ask, recorder)(request, waiting);
     } catch (error) {
       end();
       throw error;
@@ -243,10 +256,10 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       counts.misses++;
       const { message } = error as Error;
       tell(message);
-      return errorAnswer(503, { message, headers: FINAL });
+      return errorAnswer(503, { message, headers: NO_RETRY });
     }
     counts.hits++;
-    return replayedAnswer(response, how);
+    return replayResponse(response, how);
   };
 
   const answer: RelayAnswer = async (request, waiting) => {
@@ -274,7 +287,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
         return play(found, { method: request.method, speed: options.speed, waiting });
       }
       if (record === undefined) break;
-      const same = underWay.get(known.key);
+      const same = inFlight.get(known.key);
       if (same === undefined) {
         return await forward({ request, waiting, conversation, known }, record);
       }
@@ -283,7 +296,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     counts.misses++;
     const message = missMessage(known.request, finder.nearest(known));
     tell(message);
-    return errorAnswer(503, { message, headers: FINAL });
+    return errorAnswer(503, { message, headers: NO_RETRY });
   };
   const stats = () => {
     const unanswered = forwarded - counts.recorded - counts.unwritten;
@@ -292,7 +305,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   return {
     answer,
     stats,
-    settled: async () => void await Promise.all(underWay.values()),
+    settled: async () => void await Promise.all(inFlight.values()),
   };
 }
 
@@ -333,25 +346,25 @@ interface ReplayOptions {
 }
 
 /** What is made of an answer once, however often it is given: to make it anew would be most of the work. */
-interface Made {
+interface ReplayedResponse {
   readonly head: { readonly status: number; readonly headers: [string, string][] };
   /** The body of one that comes at once. */
   body?: Uint8Array<ArrayBuffer>;
 }
 
-const made = new WeakMap<Exchange["response"], Made>();
+const replayedResponses = new WeakMap<Exchange["response"], ReplayedResponse>();
 
 /** Answers with the bytes that were recorded, at once or with their pacing, and breaks off where they do. */
-function replayedAnswer(
+function replayResponse(
   response: Exchange["response"],
   { method, speed, waiting }: ReplayOptions,
 ): Response {
   const { chunks, whole } = response;
-  const known = made.get(response) ?? { head: headOf(response) };
-  made.set(response, known);
+  const known = replayedResponses.get(response) ?? { head: responseHead(response) };
+  replayedResponses.set(response, known);
   const { head } = known;
   if (whole && (chunks.length === 0 || method === "HEAD")) return new Response(null, head);
-  if (whole && speed === 0) return new Response(known.body ??= joined(chunks), head);
+  if (whole && speed === 0) return new Response(known.body ??= joinChunks(chunks), head);
   const begun = performance.now();
   const left = [...chunks];
   return new Response(
@@ -372,8 +385,8 @@ function replayedAnswer(
 }
 
 /** What was written by hand may say how long it is. */
-function headOf({ status, headers }: Exchange["response"]): Made["head"] {
-  const passed = passedOn(new Headers(headers.map(([...pair]) => pair)));
+function responseHead({ status, headers }: Exchange["response"]): ReplayedResponse["head"] {
+  const passed = forwardedHeaders(new Headers(headers.map(([...pair]) => pair)));
   return { status, headers: [...passed] };
 }
 

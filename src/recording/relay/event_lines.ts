@@ -1,9 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { redactPieces, secretScrub, type TextScrub } from "../redaction/redact_pieces.ts";
+import {
+  createSecretScrubber,
+  redactPieces,
+  type TextScrubber,
+} from "../redaction/redact_pieces.ts";
 import { type Bytes, type Chunk, decodeText } from "./exchange.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
 import {
-  createHeldQueue,
+  createOrderedQueue,
   createStreamRedactor,
   type StreamPiece,
 } from "../redaction/redact_stream.ts";
@@ -38,7 +42,7 @@ type TextPiece =
 
 const DELTA_FIELDS = ["text", "thinking", "partial_json"] as const;
 
-export function eventLine(text: string): EventLine {
+export function parseEventLine(text: string): EventLine {
   const [before] = /^data: ?/u.exec(text) ?? [];
   if (before === undefined) return { text };
   const data = text.slice(before.length).trimEnd();
@@ -51,7 +55,7 @@ export function eventLine(text: string): EventLine {
   }
 }
 
-export function textPiece({ value }: EventLine): TextPiece | undefined {
+export function textPieceIn({ value }: EventLine): TextPiece | undefined {
   if (!isJsonObject(value)) return undefined;
   const block = String(value["index"]);
   if (value["type"] === "content_block_stop") return { kind: "end", block };
@@ -70,9 +74,9 @@ export function textPiece({ value }: EventLine): TextPiece | undefined {
  *
  * @param options.piece what becomes of the piece of a text in it: by itself it may look like what the whole is not
  */
-export function scrubbedLine(
+export function scrubEventLine(
   { text, around, value, json }: EventLine,
-  { scrub, piece }: { readonly scrub: TextScrub; readonly piece?: string | undefined },
+  { scrub, piece }: { readonly scrub: TextScrubber; readonly piece?: string | undefined },
 ): string {
   if (around === undefined) return scrub.text(text);
   const scrubbed = JSON.stringify(
@@ -97,7 +101,7 @@ function withText(value: JsonObject, text: string): JsonObject {
 }
 
 /** Cuts what has become of a text where the text was cut as it came. */
-interface Cutter {
+interface ChunkCutter {
   /** Takes when a piece came, and how many bytes it has. */
   readonly piece: (piece: { readonly ms: number; readonly size: number }) => void;
   /** Takes the next part of the text, of pieces that have come, as it was and as it is. */
@@ -105,7 +109,7 @@ interface Cutter {
 }
 
 /** @param take takes each piece once all of its text is known */
-export function createCutter(take: (chunk: Chunk) => void): Cutter {
+export function createChunkCutter(take: (chunk: Chunk) => void): ChunkCutter {
   const coming: { readonly ms: number; left: number }[] = [];
   let made: Bytes[] = [];
   const end = (ms: number) => {
@@ -136,7 +140,7 @@ export function createCutter(take: (chunk: Chunk) => void): Cutter {
 }
 
 /** Takes a stream of events. */
-export interface LiveEvents {
+export interface EventRedactor {
   /** Takes bytes, which may be cut anywhere. */
   readonly push: (bytes: Uint8Array) => void;
   /** Nothing more comes: what waits goes out. */
@@ -152,14 +156,14 @@ export interface LiveEvents {
  * @param options.waits how much of a text waits for more of it in any case, in characters: of a secret that begins in
  * there so much is known by then that all of it is taken out
  */
-export function createLiveEvents({ redact, openFrom, take, waits = 0 }: {
+export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
   readonly redact: (text: string) => string;
   readonly openFrom: (text: string) => number;
   readonly take: (before: Bytes, after: Bytes) => void;
   readonly waits?: number;
-}): LiveEvents {
-  const scrub = secretScrub(redact);
-  const queue = createHeldQueue<readonly [before: Bytes, after: Bytes]>((line) => take(...line));
+}): EventRedactor {
+  const scrub = createSecretScrubber(redact);
+  const queue = createOrderedQueue<readonly [before: Bytes, after: Bytes]>((line) => take(...line));
   const beginText = () =>
     createStreamRedactor({
       redact: (pieces, { written }) => redactPieces(pieces, redact, { written }),
@@ -176,16 +180,19 @@ export function createLiveEvents({ redact, openFrom, take, waits = 0 }: {
     if (text === undefined) return queue.add([bytes, bytes]);
     const changed = (after: string) =>
       [bytes, after === text ? bytes : encoder.encode(after)] as const;
-    const line = eventLine(text);
-    const piece = textPiece(line);
+    const line = parseEventLine(text);
+    const piece = textPieceIn(line);
     if (piece?.kind === "piece") {
       const { block, field } = piece;
       const texts = blocks.get(block) ?? new Map<string, ReturnType<typeof beginText>>();
       const push = texts.get(field) ?? beginText();
       blocks.set(block, texts.set(field, push));
       const held = push(piece.text);
-      last.set(block, [...(last.get(block) ?? []).filter(isHeld), held]);
-      queue.addMade(held, (redacted) => changed(scrubbedLine(line, { scrub, piece: redacted })));
+      last.set(block, [...(last.get(block) ?? []).filter(isPending), held]);
+      queue.addPending(
+        held,
+        (redacted) => changed(scrubEventLine(line, { scrub, piece: redacted })),
+      );
       return;
     }
     if (piece?.kind === "end") {
@@ -193,7 +200,7 @@ export function createLiveEvents({ redact, openFrom, take, waits = 0 }: {
       last.delete(piece.block);
       blocks.delete(piece.block);
     }
-    queue.add(changed(scrubbedLine(line, { scrub })));
+    queue.add(changed(scrubEventLine(line, { scrub })));
   };
   return {
     push: (bytes) => {
@@ -232,6 +239,6 @@ function isEnd(byte: number): boolean {
   return byte === FEED || byte === RETURN;
 }
 
-function isHeld({ redacted }: StreamPiece): boolean {
+function isPending({ redacted }: StreamPiece): boolean {
   return redacted === undefined;
 }

@@ -44,7 +44,7 @@ export type ScrubbedPart = (typeof SCRUBBED_PARTS)[number];
 const SCRUBBED_PARTS = ["traces", "prompts", "answers"] as const;
 
 /** All pieces of an answer together. */
-export function joined(chunks: readonly Chunk[]): Bytes {
+export function joinChunks(chunks: readonly Chunk[]): Bytes {
   return joinedBytes(chunks.map(({ bytes }) => bytes));
 }
 
@@ -81,7 +81,7 @@ export function encodeExchange(exchange: Exchange): string {
 /** That text piece by piece, for exchanges of which it is long. */
 export function* encodePieces(exchange: Exchange): Generator<string, void> {
   const { chunks, ...response } = exchange.response;
-  const around = written(
+  const around = encodeFile(
     { ...exchange, response: { ...response, chunks: [] } },
     (file) => JSON.stringify(file, null, 1),
   );
@@ -98,7 +98,7 @@ export function* encodePieces(exchange: Exchange): Generator<string, void> {
 const NO_CHUNKS = '"chunks": []';
 
 /** What is made of an exchange: with its request as JSON, or as text where that is nested more deeply than can be written. */
-function written(
+function encodeFile(
   exchange: Exchange,
   write: (file: ReturnType<typeof fileOf>) => string,
 ): string {
@@ -152,7 +152,7 @@ export function parseExchange(text: string, path: string): Exchange {
  * @returns nothing where not even its head is there
  * @throws {CliError} for anything that is no such file
  */
-export function parsePart(text: string, path: string): Exchange | undefined {
+export function parseUnfinished(text: string, path: string): Exchange | undefined {
   // A line that has no end yet is not whole.
   const [head, ...chunks] = text.split("\n").slice(0, -1);
   if (head === undefined) return undefined;
@@ -167,7 +167,7 @@ export function parsePart(text: string, path: string): Exchange | undefined {
 
 /** The first line of such a file: all of the exchange but what is answered. */
 export function encodeHead(exchange: Exchange): string {
-  const head = written(
+  const head = encodeFile(
     exchange,
     ({ response: { status, headers }, ...file }) =>
       JSON.stringify({ ...file, response: { status, headers } }),
@@ -181,20 +181,20 @@ export function encodeChunk(chunk: Chunk): string {
 }
 
 function exchangeOf(value: unknown, path: string): Exchange {
-  const { at, conversation, scrubbed, request, response } = shaped(value, path);
+  const { at, conversation, scrubbed, request, response } = validate(value, path);
   const { method, path: asked, body } = request;
   const headers = new Headers();
   try {
     for (const [name, value] of response.headers) headers.append(name, value);
   } catch (cause) {
-    throw broken(path, { why: "its response has a header that is none", cause });
+    throw brokenExchange(path, { why: "its response has a header that is none", cause });
   }
   const bytesIn = (content: Content) => {
     try {
       return bytesOf(content);
     } catch (cause) {
       // What can be parsed is not yet what can be written again.
-      throw broken(path, { why: "it is nested too deeply", cause });
+      throw brokenExchange(path, { why: "it is nested too deeply", cause });
     }
   };
   return {
@@ -215,23 +215,27 @@ function jsonIn(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw broken(path, { why: "it is no JSON", cause });
+    throw brokenExchange(path, { why: "it is no JSON", cause });
   }
 }
 
-function shaped(value: unknown, path: string): z.infer<typeof exchangeShape> {
+function validate(value: unknown, path: string): z.infer<typeof exchangeShape> {
   const { format } = (value ?? {}) as { readonly format?: unknown };
   if (typeof format === "number" && format > FORMAT) {
-    throw broken(path, { why: `it has format ${format}, and this version knows ${FORMAT}` });
+    throw brokenExchange(path, {
+      why: `it has format ${format}, and this version knows ${FORMAT}`,
+    });
   }
   const { success, data, error } = z.safeParse(exchangeShape, value);
   if (success) return data;
   const [issue] = error.issues;
   const where = (issue?.path ?? []).join(".");
-  throw broken(path, { why: `${where === "" ? "it" : where}: ${issue?.message ?? "unknown"}` });
+  throw brokenExchange(path, {
+    why: `${where === "" ? "it" : where}: ${issue?.message ?? "unknown"}`,
+  });
 }
 
-function broken(
+function brokenExchange(
   path: string,
   { why, cause }: { readonly why: string; readonly cause?: unknown },
 ): CliError {

@@ -6,13 +6,13 @@ import {
   type Difference,
   firstDifference,
   keyOf,
-  masked,
+  maskVarying,
   type Match,
   normalizedBody,
 } from "./match_requests.ts";
 
 /** Values by their keys, of which those that were needed last are kept. */
-export class Remembered<Value> {
+export class LruCache<Value> {
   readonly #values = new Map<string, { readonly value: Value; readonly weight: number }>();
   readonly #most: number;
   #weight = 0;
@@ -48,7 +48,7 @@ export class Remembered<Value> {
 }
 
 /** A request as it is looked for. */
-interface Asked {
+interface AskedRequest {
   /** Without secrets, as those that are recorded. */
   readonly request: ExchangeRequest;
   /** The session that makes it, where it says. */
@@ -56,11 +56,11 @@ interface Asked {
 }
 
 /** A request that has been looked at. */
-export interface Identified {
+export interface IdentifiedRequest {
   /** What the request is known by. */
   readonly key: string;
   readonly request: ExchangeRequest;
-  readonly taker: Taker;
+  readonly state: ConversationState;
 }
 
 /** What comes nearest to a request that is not recorded. */
@@ -86,11 +86,11 @@ const MOST_KEPT = 16 * 1024 * 1024;
 const MOST_READ = 64 * 1024 * 1024;
 
 /** What a conversation has asked. */
-interface Taker {
+interface ConversationState {
   /** How many exchanges it has taken of each key. */
   readonly taken: Map<string, number>;
   /** The recorded conversation in whose place it is, by `sequence`. */
-  readonly place: string;
+  readonly recordedAs: string;
 }
 
 /** What is remembered of an exchange: what was said is in its file. */
@@ -131,9 +131,9 @@ export class ExchangeFinder {
   /** Of each key what was answered to the conversation that asked last. */
   readonly #byKey = new Map<string, KnownExchange[]>();
   /** What was compared of them last, by the names of their files. */
-  readonly #texts = new Remembered<string>(MOST_KEPT);
+  readonly #texts = new LruCache<string>(MOST_KEPT);
   readonly #computed = new WeakMap<ExchangeRequest, string>();
-  readonly #takers = new Map<string, Taker>();
+  readonly #takers = new Map<string, ConversationState>();
   /** The first request of each recorded conversation, normalized, in the order of their beginnings. */
   readonly #beginnings = new Map<string, string>();
   /** The conversations that begin with a request, and in how many takers' places each recorded one is. */
@@ -194,9 +194,9 @@ export class ExchangeFinder {
   }
 
   /** Finds out by what a request is known, and who makes it. */
-  identify({ request, conversation = "" }: Asked): Identified {
+  identify({ request, conversation = "" }: AskedRequest): IdentifiedRequest {
     const taker = this.#takerOf(conversation, request);
-    return { request, taker, key: this.#keyIn(taker.place, request) };
+    return { request, state: taker, key: this.#keyIn(taker.recordedAs, request) };
   }
 
   /**
@@ -206,10 +206,10 @@ export class ExchangeFinder {
    * @param options.usable whether an exchange may be taken
    */
   take(
-    identified: Identified,
+    identified: IdentifiedRequest,
     { usable }: { readonly usable: (exchange: KnownExchange) => boolean },
   ): KnownExchange | undefined {
-    const { key, taker: { taken } } = identified;
+    const { key, state: { taken } } = identified;
     const known = this.#byKey.get(key) ?? [];
     const count = taken.get(key) ?? 0;
     const next = known[count];
@@ -223,12 +223,12 @@ export class ExchangeFinder {
   }
 
   /** Counts an exchange as taken by the conversation that it was recorded of. */
-  count({ key, taker: { taken } }: Identified): void {
+  count({ key, state: { taken } }: IdentifiedRequest): void {
     taken.set(key, (taken.get(key) ?? 0) + 1);
   }
 
   /** What is recorded that comes nearest: of the same method and path, the one with which most is in common at the beginning. */
-  nearest({ key, request }: Identified): Nearest | undefined {
+  nearest({ key, request }: IdentifiedRequest): Nearest | undefined {
     const given = this.#match === "sequence" ? this.#byKey.get(key)?.at(-1) : undefined;
     // What is said does not count there: the conversation goes on longer than the one that is recorded.
     if (given !== undefined) return { name: given.name, difference: undefined };
@@ -266,14 +266,14 @@ export class ExchangeFinder {
     const recorded = this.#read(name)?.request.path ?? asked;
     const isSame = this.#match === "exact"
       ? recorded === asked
-      : masked(recorded) === masked(asked);
+      : maskVarying(recorded) === maskVarying(asked);
     return isSame ? undefined : { part: "path", pointer: "", recorded, asked };
   }
 
-  #takerOf(conversation: string, request: ExchangeRequest): Taker {
+  #takerOf(conversation: string, request: ExchangeRequest): ConversationState {
     const known = this.#takers.get(conversation);
     if (known !== undefined) return known;
-    const taker = { taken: new Map(), place: this.#placeOf(conversation, request) };
+    const taker = { taken: new Map(), recordedAs: this.#placeOf(conversation, request) };
     this.#takers.set(conversation, taker);
     this.#hold(taker, 1);
     const [oldest] = this.#takers;
@@ -296,7 +296,7 @@ export class ExchangeFinder {
       conversation;
   }
 
-  #hold({ place }: Taker, more: 1 | -1): void {
+  #hold({ recordedAs: place }: ConversationState, more: 1 | -1): void {
     const count = (this.#held.get(place) ?? 0) + more;
     if (count === 0) this.#held.delete(place);
     else this.#held.set(place, count);
@@ -330,7 +330,7 @@ export class ExchangeFinder {
   }
 
   #normalized({ path, body }: ExchangeRequest): string {
-    return `${masked(path)}\n${normalizedBody(body, this.#ignored)}`;
+    return `${maskVarying(path)}\n${normalizedBody(body, this.#ignored)}`;
   }
 
   #compared({ body }: ExchangeRequest): string {

@@ -1,7 +1,7 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { leadsOut } from "../../../ffi/files/leads_out.ts";
 import { CliError } from "../../cli_error.ts";
-import { encodePieces, type Exchange, parseExchange, parsePart } from "./exchange.ts";
+import { encodePieces, type Exchange, parseExchange, parseUnfinished } from "./exchange.ts";
 import { entryAt, fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 
 /** An exchange and the name of its file. */
@@ -16,7 +16,7 @@ export const MAX_FILE = 256 * 1024 * 1024;
 /** What the file of an exchange is called; others are none of ours. */
 const FILE = /^[\da-f]{16}-\d+\.json$/u;
 /** What that of one is called as long as it is under way. */
-const PART = /^[\da-f]{16}-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.part$/u;
+const UNFINISHED = /^[\da-f]{16}-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.part$/u;
 
 /**
  * Reads all exchanges of a folder, one after the other, by their names; there are none where there is no folder. Of one
@@ -36,7 +36,7 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
     });
   }
   const recorded = names.filter((name) => FILE.test(name)).toSorted();
-  const parts = names.filter((name) => PART.test(name)).toSorted();
+  const parts = names.filter((name) => UNFINISHED.test(name)).toSorted();
   for (const path of [folder, ...[...recorded, ...parts].map((name) => `${folder}/${name}`)]) {
     if (!leadsOut(path)) continue;
     throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
@@ -45,12 +45,12 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
   }
   const whole = new Set<string>();
   for (const name of recorded) {
-    const exchange = readListed(`${folder}/${name}`, parseExchange);
+    const exchange = readNamed(`${folder}/${name}`, parseExchange);
     if (parts.length > 0) whole.add(`${name.slice(0, KEY)} ${exchange.at}`);
     yield { name, exchange };
   }
   for (const name of parts) {
-    const exchange = readListed(`${folder}/${name}`, parsePart);
+    const exchange = readNamed(`${folder}/${name}`, parseUnfinished);
     // Its writer may have been killed once all of it was written.
     const isLeft = exchange === undefined || whole.has(`${name.slice(0, KEY)} ${exchange.at}`);
     if (!isLeft) yield { name, exchange };
@@ -61,7 +61,7 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
 const KEY = 16;
 
 /** Reads one that is there by its name, whatever that is. */
-function readListed<Read>(path: string, parse: (text: string, path: string) => Read): Read {
+function readNamed<Read>(path: string, parse: (text: string, path: string) => Read): Read {
   try {
     return parse(textOf(path), path);
   } catch (cause) {
@@ -84,7 +84,7 @@ function readListed<Read>(path: string, parse: (text: string, path: string) => R
  */
 export function readExchange(path: string): Exchange {
   const text = textOf(path);
-  const exchange = path.endsWith(".part") ? parsePart(text, path) : parseExchange(text, path);
+  const exchange = path.endsWith(".part") ? parseUnfinished(text, path) : parseExchange(text, path);
   if (exchange === undefined) throw new Deno.errors.NotFound(`Nothing is in ${path}`);
   return exchange;
 }
@@ -106,7 +106,7 @@ export function addExchange(
   folder: string,
   options: { readonly exchange: Exchange; readonly key: string },
 ): string {
-  return atOnce(addInSteps(folder, options));
+  return runToEnd(addExchangeInSteps(folder, options));
 }
 
 /**
@@ -114,13 +114,13 @@ export function addExchange(
  *
  * @returns yields how many bytes it has written
  */
-export function* addInSteps(
+export function* addExchangeInSteps(
   folder: string,
   { exchange, key }: { readonly exchange: Exchange; readonly key: string },
 ): Generator<number, string> {
   try {
     Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    using part = createPart(folder);
+    using part = createTempFile(folder);
     let size = 0;
     const write = (text: string) => {
       const bytes = encoder.encode(text);
@@ -141,10 +141,10 @@ export function* addInSteps(
     for (;;) {
       const name = nameOf(freeNumber((number) => isThere(`${folder}/${nameOf(number)}`)));
       // Somebody may have been quicker.
-      if (isLinked(part.path, `${folder}/${name}`)) return name;
+      if (linkIfFree(part.path, `${folder}/${name}`)) return name;
     }
   } catch (cause) {
-    throw unwritten(cause);
+    throw writeError(cause);
   }
 }
 
@@ -180,7 +180,7 @@ function isThere(path: string): boolean {
 }
 
 /** Why an exchange could not be written. */
-export function unwritten(cause: unknown): CliError {
+export function writeError(cause: unknown): CliError {
   return new CliError(`Cannot write the exchange: ${(cause as Error).message}`, {
     suggestion: "Give it a folder of yours on a disk with room",
     cause,
@@ -188,7 +188,7 @@ export function unwritten(cause: unknown): CliError {
 }
 
 /** A file that is being written, and has no name of its own yet. */
-export interface PartFile extends Disposable {
+export interface TempFile extends Disposable {
   readonly path: string;
   readonly file: Deno.FsFile;
   /** Closes the file: from then on it counts as one that nobody writes any more. */
@@ -196,7 +196,7 @@ export interface PartFile extends Disposable {
 }
 
 /** What such a file is called. */
-const NAME = /^\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/u;
+const TEMP_NAME = /^\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/u;
 
 /**
  * Makes a file for something that is to be there as a whole or not at all. It is locked as long as somebody writes it, and
@@ -205,10 +205,10 @@ const NAME = /^\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/u;
  * @param options.mode its permissions, less those that the umask takes; 0600 by default
  * @throws {Error} when it cannot be made
  */
-export function createPart(
+export function createTempFile(
   folder: string,
   { mode = 0o600 }: { readonly mode?: number } = {},
-): PartFile {
+): TempFile {
   for (;;) {
     const path = `${folder}/.${crypto.randomUUID()}`;
     const file = Deno.openSync(path, { write: true, createNew: true, mode });
@@ -253,8 +253,8 @@ function lock(file: Deno.FsFile): void {
 }
 
 /** Removes what programs have left that were killed while they wrote; what is being written stays. */
-export function removeLostParts(folder: string): void {
-  for (const name of namesIn(folder).filter((name) => NAME.test(name))) {
+export function removeStaleTempFiles(folder: string): void {
+  for (const name of namesIn(folder).filter((name) => TEMP_NAME.test(name))) {
     const path = `${folder}/${name}`;
     try {
       if (!Deno.lstatSync(path).isFile) continue;
@@ -267,7 +267,7 @@ export function removeLostParts(folder: string): void {
 }
 
 /** Gives a file another name; false where something has that already. */
-export function isLinked(from: string, to: string): boolean {
+export function linkIfFree(from: string, to: string): boolean {
   try {
     Deno.linkSync(from, to);
     return true;
@@ -278,7 +278,7 @@ export function isLinked(from: string, to: string): boolean {
 }
 
 /** Does at once all of some work that can be done a little at a time. */
-export function atOnce<Made>(steps: Iterator<number, Made>): Made {
+export function runToEnd<Made>(steps: Iterator<number, Made>): Made {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -286,7 +286,7 @@ export function atOnce<Made>(steps: Iterator<number, Made>): Made {
 }
 
 /** The cassette of a further Claude Code, in the folder of the first one of its conversation. */
-const FURTHER = /^(.*)\/([2-9]|[1-9]\d+)$/u;
+const LATER_CHILD = /^(.*)\/([2-9]|[1-9]\d+)$/u;
 
 /**
  * The folder in which the exchanges of a cassette are: its own, unless it is that of a further Claude Code in a
@@ -295,15 +295,15 @@ const FURTHER = /^(.*)\/([2-9]|[1-9]\d+)$/u;
 export function apiFolder(cassette: string): string {
   const own = `${cassette}/api`;
   if (fileAt(own)?.isDirectory === true) return own;
-  const first = furtherOf(cassette)?.first;
+  const first = laterChildOf(cassette)?.first;
   return first === undefined ? own : `${first}/api`;
 }
 
 /** Which Claude Code of a conversation a cassette is of, and that of the first one; nothing where it may be that itself. */
-export function furtherOf(
+export function laterChildOf(
   cassette: string,
 ): { readonly first: string; readonly number: number } | undefined {
-  const [, first, number] = FURTHER.exec(realPath(cassette) ?? "") ?? [];
+  const [, first, number] = LATER_CHILD.exec(realPath(cassette) ?? "") ?? [];
   // A folder of that name may be below any folder `api`.
   const isFurther = first !== undefined && fileAt(`${first}/api`)?.isDirectory === true &&
     ["child.cast", "tape.jsonl"].some((part) => entryAt(`${first}/${part}`)?.isFile === true);

@@ -23,14 +23,14 @@ export function parseFaults(text: string): Faults {
   for (const part of text.split(",")) {
     const [, what = "", digits = ""] = /^([^@]+)@(\d{1,9})$/u.exec(part) ?? [];
     const [fault, number] = [faultOf(what), Number(digits)];
-    if (fault === undefined || number === 0) throw untaken(`does not take "${part}"`);
-    if (faults.has(number)) throw untaken(`says twice what happens to request ${number}`);
+    if (fault === undefined || number === 0) throw faultsError(`does not take "${part}"`);
+    if (faults.has(number)) throw faultsError(`says twice what happens to request ${number}`);
     faults.set(number, fault);
   }
   return faults;
 }
 
-function untaken(why: string): CliError {
+function faultsError(why: string): CliError {
   return new CliError(`Cannot read the command line: --inject ${why}`, { suggestion: HOW });
 }
 

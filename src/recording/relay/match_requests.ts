@@ -17,10 +17,10 @@ export function keyOf({ method, path, body }: ExchangeRequest): string {
  */
 export function normalizedBody(body: Uint8Array, ignored: readonly string[]): string {
   const text = new TextDecoder().decode(body);
-  return masked(ignored.length === 0 ? text : without(text, ignored));
+  return maskVarying(ignored.length === 0 ? text : removePointers(text, ignored));
 }
 
-function without(text: string, pointers: readonly string[]): string {
+function removePointers(text: string, pointers: readonly string[]): string {
   try {
     const value: unknown = JSON.parse(text);
     for (const pointer of pointers) remove(value, namesOf(pointer));
@@ -55,23 +55,23 @@ function pointerOf(names: readonly string[]): string {
 /** What is another in each run of Claude Code though it asks the same. */
 interface Mask {
   readonly what: string;
-  readonly words: RegExp;
-  readonly stands: string;
+  readonly pattern: RegExp;
+  readonly replacement: string;
 }
 
 /** Where a word begins, in JSON too, where a line feed ends in a letter. */
-const WORD = String.raw`(?:\b|(?<=\\[bfnrt]))`;
+const WORD_START = String.raw`(?:\b|(?<=\\[bfnrt]))`;
 
 /** A hexadecimal digit; V8 takes twice as long where it is to look past their case by itself. */
 const HEX = String.raw`[\da-fA-F]`;
 
 /** Characters with which a word begins: V8 finds them four times as fast where it is asked for them first. */
-function wordOf(begin: string): string {
-  return `${begin}(?<=${WORD}${begin})`;
+function startingWith(begin: string): string {
+  return `${begin}(?<=${WORD_START}${begin})`;
 }
 
 const DATE_IN_WORDS = new RegExp(
-  String.raw`${WORD}(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?` +
+  String.raw`${WORD_START}(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?` +
     String
       .raw`(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} (?:\d{1,2},? )?\d{4}\b`,
   "gu",
@@ -82,82 +82,85 @@ const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"'`\\<>()[
 export const MASKS: readonly Mask[] = [
   {
     what: "the line with which Claude Code says what it is",
-    words: /x-anthropic-billing-header:[^"\\]*/gu,
-    stands: "x-anthropic-billing-header",
+    pattern: /x-anthropic-billing-header:[^"\\]*/gu,
+    replacement: "x-anthropic-billing-header",
   },
   {
     what: "whether thoughts are shown, which follows from the format of the output",
-    words: /"display":"(?<="thinking":\{"type":"[a-z]{1,20}","display":")[a-z]{1,20}"/gu,
-    stands: '"display":"<display>"',
+    pattern: /"display":"(?<="thinking":\{"type":"[a-z]{1,20}","display":")[a-z]{1,20}"/gu,
+    replacement: '"display":"<display>"',
   },
   {
     what: "ids of sessions and of anything else that is a UUID",
-    words: new RegExp(
-      String.raw`${wordOf(`${HEX}{3}`)}${HEX}{5}(?:-${HEX}{4}){3}-${HEX}{12}\b`,
+    pattern: new RegExp(
+      String.raw`${startingWith(`${HEX}{3}`)}${HEX}{5}(?:-${HEX}{4}){3}-${HEX}{12}\b`,
       "gu",
     ),
-    stands: "<id>",
+    replacement: "<id>",
   },
   {
     what: "ids of machines and other hashes of 64 digits",
-    words: new RegExp(String.raw`${wordOf(`${HEX}{3}`)}${HEX}{61}\b`, "gu"),
-    stands: "<hash>",
+    pattern: new RegExp(String.raw`${startingWith(`${HEX}{3}`)}${HEX}{61}\b`, "gu"),
+    replacement: "<hash>",
   },
   {
     what: "times and dates",
-    words: new RegExp(
-      String.raw`${wordOf(String.raw`\d`)}\d{3}-\d\d-\d\d` +
+    pattern: new RegExp(
+      String.raw`${startingWith(String.raw`\d`)}\d{3}-\d\d-\d\d` +
         String.raw`(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?`,
       "gu",
     ),
-    stands: "<date>",
+    replacement: "<date>",
   },
   {
     what: "dates in words",
-    words: DATE_IN_WORDS,
-    stands: "<date>",
+    pattern: DATE_IN_WORDS,
+    replacement: "<date>",
   },
   {
     what: "how long something took, as a tool tells it",
-    words: /(?<=duration_ms\W{1,4})\d{1,15}/gu,
-    stands: "<ms>",
+    pattern: /(?<=duration_ms\W{1,4})\d{1,15}/gu,
+    replacement: "<ms>",
   },
   {
     what: "ids of tasks in the background and of subagents",
-    words: /(?<=(?:agentId: |with ID: |with to: '|task-id>|tasks\/))[ab][\da-z]{8,16}\b/gu,
-    stands: "<task>",
+    pattern: /(?<=(?:agentId: |with ID: |with to: '|task-id>|tasks\/))[ab][\da-z]{8,16}\b/gu,
+    replacement: "<task>",
   },
   {
     what: "ports of this machine",
-    words: /(?<=(?:127\.0\.0\.1|localhost|\[::1\]):)\d{1,5}\b/gu,
-    stands: "<port>",
+    pattern: /(?<=(?:127\.0\.0\.1|localhost|\[::1\]):)\d{1,5}\b/gu,
+    replacement: "<port>",
   },
   {
     what: "the folder of a project's sessions",
-    words: /(?<=\/projects\/)-[\w-]+/gu,
-    stands: "<project>",
+    pattern: /(?<=\/projects\/)-[\w-]+/gu,
+    replacement: "<project>",
   },
   {
     what: "temporary folders and what is in them",
-    words: TEMPORARY,
-    stands: "<temp>",
+    pattern: TEMPORARY,
+    replacement: "<temp>",
   },
   {
     what: "what follows the three numbers of a version",
-    words: /(?<=(?<![\d.])\d{1,4}\.\d{1,4}\.\d{1,6})[.-][\da-f]{3,40}\b/gu,
-    stands: "",
+    pattern: /(?<=(?<![\d.])\d{1,4}\.\d{1,4}\.\d{1,6})[.-][\da-f]{3,40}\b/gu,
+    replacement: "",
   },
 ];
 
 /** What of these is of another length in another run, and can be told without what stands beside it. */
-export const VARYING = new RegExp(
+export const VARIABLE_LENGTH = new RegExp(
   [DATE_IN_WORDS, TEMPORARY].map(({ source }) => `(?:${source})`).join("|"),
   "gu",
 );
 
 /** A text without what is another in each run. */
-export function masked(text: string): string {
-  return MASKS.reduce((rest, { words, stands }) => rest.replace(words, stands), text);
+export function maskVarying(text: string): string {
+  return MASKS.reduce(
+    (rest, { pattern: words, replacement: stands }) => rest.replace(words, stands),
+    text,
+  );
 }
 
 /** Where two texts of JSON differ first. */
@@ -170,8 +173,8 @@ export interface Difference {
 }
 
 /** Most characters of a value that are told, and how many of them stand ahead of where two texts part. */
-const MOST = 120;
-const AHEAD = 30;
+const MAX_SHOWN = 120;
+const CONTEXT = 30;
 
 /** How deep a place may be that is named. */
 const DEEPEST = 100;
@@ -183,10 +186,10 @@ export function firstDifference(recorded: string, asked: string): Difference | u
   for (let pair = left.pop(); pair !== undefined; pair = left.pop()) {
     const { names, one, other } = pair;
     if (one === other) continue;
-    const isLast = names.length === DEEPEST || !isHolder(one) || !isHolder(other) ||
+    const isLast = names.length === DEEPEST || !isContainer(one) || !isContainer(other) ||
       Array.isArray(one) !== Array.isArray(other);
     if (isLast) {
-      return { pointer: pointerOf(names), ...inShort(one, other) };
+      return { pointer: pointerOf(names), ...shortValues(one, other) };
     }
     const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])];
     for (const key of keys.toReversed()) {
@@ -194,7 +197,7 @@ export function firstDifference(recorded: string, asked: string): Difference | u
     }
   }
   // The order of keys, or white space.
-  return { pointer: "", ...inShort(recorded, asked) };
+  return { pointer: "", ...shortValues(recorded, asked) };
 }
 
 interface Pair {
@@ -203,7 +206,7 @@ interface Pair {
   readonly other: unknown;
 }
 
-function isHolder(value: unknown): value is Readonly<Record<string, unknown>> {
+function isContainer(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
@@ -219,11 +222,11 @@ function parsed(text: string): unknown {
   }
 }
 
-function inShort(one: unknown, other: unknown): Omit<Difference, "pointer"> {
+function shortValues(one: unknown, other: unknown): Omit<Difference, "pointer"> {
   const [recorded, asked] = [shown(one), shown(other)];
   const from = recorded === undefined || asked === undefined
     ? 0
-    : Math.max(0, commonLength(recorded, asked) - AHEAD);
+    : Math.max(0, commonLength(recorded, asked) - CONTEXT);
   return { recorded: cut(recorded, from), asked: cut(asked, from) };
 }
 
@@ -237,8 +240,8 @@ function shown(value: unknown): string | undefined {
 
 function cut(text: string | undefined, from: number): string | undefined {
   if (text === undefined) return undefined;
-  const part = text.slice(from, from + MOST);
-  return `${from > 0 ? "…" : ""}${part}${from + MOST < text.length ? "…" : ""}`;
+  const part = text.slice(from, from + MAX_SHOWN);
+  return `${from > 0 ? "…" : ""}${part}${from + MAX_SHOWN < text.length ? "…" : ""}`;
 }
 
 /** How many characters two texts have in common at their beginning. */

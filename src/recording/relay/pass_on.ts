@@ -11,7 +11,7 @@ export interface PassOnOptions {
 }
 
 /** Headers that are about one connection, RFC 9110 7.6.1, or follow from the body. */
-const OF_CONNECTION = [
+const CONNECTION_HEADERS = [
   "connection",
   "content-length",
   "expect",
@@ -48,7 +48,7 @@ export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
     try {
       answer = await fetch(target, {
         method,
-        headers: passedOn(request.headers, { "accept-encoding": "identity" }),
+        headers: forwardedHeaders(request.headers, { "accept-encoding": "identity" }),
         ...(method === "GET" || method === "HEAD" ? {} : { body }),
         client,
         signal: gone,
@@ -58,7 +58,7 @@ export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
       return brokenAnswer();
     }
     const { status, headers } = answer;
-    const head = { status, headers: passedOn(headers) };
+    const head = { status, headers: forwardedHeaders(headers) };
     if (answer.body !== null && !BODILESS.includes(status)) return new Response(answer.body, head);
     await answer.body?.cancel();
     return new Response(null, head);
@@ -74,10 +74,13 @@ function reasonOf(error: unknown): string {
 }
 
 /** The headers of a message but for those of its connection. */
-export function passedOn(headers: Headers, more: Readonly<Record<string, string>> = {}): Headers {
+export function forwardedHeaders(
+  headers: Headers,
+  more: Readonly<Record<string, string>> = {},
+): Headers {
   const passed = new Headers(headers);
   const named = headers.get("connection")?.split(",").map((name) => name.trim()) ?? [];
-  for (const name of [...OF_CONNECTION, ...named]) if (name !== "") passed.delete(name);
+  for (const name of [...CONNECTION_HEADERS, ...named]) if (name !== "") passed.delete(name);
   for (const [name, value] of Object.entries(more)) passed.set(name, value);
   return passed;
 }

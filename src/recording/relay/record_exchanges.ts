@@ -1,4 +1,4 @@
-import { REDACTED, secretScrub } from "../redaction/redact_pieces.ts";
+import { createSecretScrubber, REDACTED } from "../redaction/redact_pieces.ts";
 import {
   type Bytes,
   type Chunk,
@@ -9,19 +9,19 @@ import {
   type Exchange,
   type ExchangeRequest,
 } from "./exchange.ts";
-import { addInSteps, MAX_FILE, unwritten } from "./exchange_folder.ts";
+import { addExchangeInSteps, MAX_FILE, writeError } from "./exchange_folder.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
 import { keyOf } from "./match_requests.ts";
-import { createCutter, createLiveEvents, type LiveEvents } from "./event_lines.ts";
-import { type ExchangeWatcher, type RelayAnswer, watched } from "./relay_server.ts";
-import type { Slices } from "./sliced_work.ts";
+import { createChunkCutter, createEventRedactor, type EventRedactor } from "./event_lines.ts";
+import { type ExchangeWatcher, type RelayAnswer, watchAnswers } from "./relay_server.ts";
+import type { SlicedWorker } from "./sliced_work.ts";
 import { CliError } from "../../cli_error.ts";
 import { isEventStream, scrubChunks } from "./scrub_exchange.ts";
 
 /** Where exchanges are recorded, and what is kept out of them. */
-export interface RecordingOptions extends Hiding {
+export interface RecordingOptions extends SecretRedaction {
   readonly folder: string;
-  readonly slices: Slices;
+  readonly slices: SlicedWorker;
   /** Takes how many secrets were taken out of an exchange. */
   readonly taken: (secrets: number) => void;
   /** Takes a sentence on what could not be written; the asker is answered all the same. */
@@ -35,10 +35,10 @@ export interface RecordingOptions extends Hiding {
  */
 export function recordExchanges(answer: RelayAnswer, options: RecordingOptions): RelayAnswer {
   const { folder, redact, taken, tell } = options;
-  return watched(answer, (asked) => {
-    const underWay = followExchange(options);
-    return recorderOf({
-      request: withoutSecrets(asked, redact),
+  return watchAnswers(answer, (asked) => {
+    const underWay = createUnfinishedWriter(options);
+    return recordAnswer({
+      request: redactRequest(asked, redact),
       conversation: asked.headers.get(SESSION_HEADER) ?? undefined,
     }, {
       ...options,
@@ -46,7 +46,7 @@ export function recordExchanges(answer: RelayAnswer, options: RecordingOptions):
       lose: ({ message }) => tell(message),
       keep: function* (exchange) {
         try {
-          yield* addInSteps(folder, { exchange, key: keyOf(exchange.request) });
+          yield* addExchangeInSteps(folder, { exchange, key: keyOf(exchange.request) });
           underWay.written();
           let secrets = 0;
           for (const piece of encodePieces(exchange)) {
@@ -63,15 +63,17 @@ export function recordExchanges(answer: RelayAnswer, options: RecordingOptions):
 }
 
 /** Writes down what comes of an exchange, as long as it is under way. Where that cannot be, it is told once it is over. */
-function followExchange({ folder, redact, openFrom }: Hiding & { readonly folder: string }) {
-  let begun: BegunExchange | undefined;
+function createUnfinishedWriter(
+  { folder, redact, openFrom }: SecretRedaction & { readonly folder: string },
+) {
+  let begun: UnfinishedFile | undefined;
   let known: Uint8Array<ArrayBuffer>[] = [];
-  const { push } = createLiveEvents({ redact, openFrom, take: (_, after) => known.push(after) });
+  const { push } = createEventRedactor({ redact, openFrom, take: (_, after) => known.push(after) });
   let isLost = false;
   return {
     begin: (exchange: Exchange) => {
       try {
-        begun = beginExchange(folder, { exchange, key: keyOf(exchange.request) });
+        begun = createUnfinishedFile(folder, { exchange, key: keyOf(exchange.request) });
       } catch {
         // Nothing of it is there until it is over.
       }
@@ -92,7 +94,7 @@ function followExchange({ folder, redact, openFrom }: Hiding & { readonly folder
 }
 
 /** The file of an exchange that is under way: whoever reads it finds one that has broken off. */
-interface BegunExchange {
+interface UnfinishedFile {
   /** Adds what has come of the answer, as long as the file can be read again. */
   readonly add: (chunk: Chunk) => void;
   /** Nothing more comes. */
@@ -107,15 +109,15 @@ interface BegunExchange {
  * @param options.exchange as much of it as is known
  * @throws {CliError} when it cannot be written
  */
-export function beginExchange(
+export function createUnfinishedFile(
   folder: string,
   { exchange, key }: { readonly exchange: Exchange; readonly key: string },
-): BegunExchange {
+): UnfinishedFile {
   const attempt = <Value>(act: () => Value): Value => {
     try {
       return act();
     } catch (cause) {
-      throw unwritten(cause);
+      throw writeError(cause);
     }
   };
   const path = `${folder}/${key.slice(0, 16)}-${crypto.randomUUID()}.part`;
@@ -144,13 +146,13 @@ export function beginExchange(
 export const SESSION_HEADER = "x-claude-code-session-id";
 
 /** Headers of an answer that are about its moment alone, or the client's own. */
-const UNKEPT = ["set-cookie", "date", "anthropic-organization-id"];
+const DROPPED_HEADERS = ["set-cookie", "date", "anthropic-organization-id"];
 
 /** Most bytes of an answer that are recorded: it is held until it is over. */
 const MAX_ANSWER = 192 * 1024 * 1024;
 
 /** Who knows secrets. */
-export interface Hiding {
+export interface SecretRedaction {
   /** Takes the secrets out of a text. */
   readonly redact: (text: string) => string;
   /** Where in a text something begins that may be a secret with what follows. */
@@ -158,7 +160,7 @@ export interface Hiding {
 }
 
 /** A request without secrets, and without its headers. */
-export function withoutSecrets(
+export function redactRequest(
   { method, path, body }: ExchangeRequest,
   redact: (text: string) => string,
 ): ExchangeRequest {
@@ -184,22 +186,24 @@ function redacted(
  * @param options.lose takes why there is none, though there was an answer
  * @param options.end called after that, in any case
  */
-export function recorderOf(
+export function recordAnswer(
   { request, conversation }: Pick<Exchange, "request"> & {
     readonly conversation: string | undefined;
   },
-  { redact, openFrom, slices, keep, lose, end, begin, follow, most = MAX_ANSWER }: Hiding & {
-    readonly slices: Slices;
-    /** Takes the exchange as it begins to be answered. */
-    readonly begin?: (exchange: Exchange) => void;
-    /** Takes each piece of a stream of events, with the secrets in it. */
-    readonly follow?: (chunk: Chunk) => void;
-    readonly keep: (exchange: Exchange) => Iterable<number>;
-    readonly lose: (why: CliError) => void;
-    /** Most bytes of the answer. */
-    readonly most?: number;
-    readonly end: () => void;
-  },
+  { redact, openFrom, slices, keep, lose, end, begin, follow, most = MAX_ANSWER }:
+    & SecretRedaction
+    & {
+      readonly slices: SlicedWorker;
+      /** Takes the exchange as it begins to be answered. */
+      readonly begin?: (exchange: Exchange) => void;
+      /** Takes each piece of a stream of events, with the secrets in it. */
+      readonly follow?: (chunk: Chunk) => void;
+      readonly keep: (exchange: Exchange) => Iterable<number>;
+      readonly lose: (why: CliError) => void;
+      /** Most bytes of the answer. */
+      readonly most?: number;
+      readonly end: () => void;
+    },
 ): ExchangeWatcher {
   const at = Date.now();
   const begun = performance.now();
@@ -207,17 +211,17 @@ export function recorderOf(
   let chunks: Chunk[] = [];
   let size = 0;
   let head: Pick<Exchange["response"], "status" | "headers"> | undefined;
-  let events: LiveEvents | undefined;
-  const cutter = createCutter((chunk) => chunks.push(chunk));
+  let events: EventRedactor | undefined;
+  const cutter = createChunkCutter((chunk) => chunks.push(chunk));
   const exchange = { at, ...(conversation === undefined ? {} : { conversation }), request };
   let failure: CliError | undefined;
   const isLost = () => size > most || failure !== undefined;
   return {
     onHead: ({ status, headers }) => {
-      head = { status, headers: [...headers].filter(([name]) => !UNKEPT.includes(name)) };
+      head = { status, headers: [...headers].filter(([name]) => !DROPPED_HEADERS.includes(name)) };
       // In what is compressed no secret would be found.
       if (isEventStream(head.headers) && !headers.has("content-encoding")) {
-        events = createLiveEvents({
+        events = createEventRedactor({
           redact,
           openFrom,
           take: cutter.part,
@@ -250,7 +254,7 @@ export function recorderOf(
             yield step.length;
           }
         } catch (error) {
-          failure = unwritten(error);
+          failure = writeError(error);
         }
       })());
     },
@@ -258,7 +262,7 @@ export function recorderOf(
       work.add((function* () {
         try {
           if (isLost()) {
-            throw failure ?? unwritten(new Error(`its answer has more than ${most} bytes`));
+            throw failure ?? writeError(new Error(`its answer has more than ${most} bytes`));
           }
           // An upstream that said nothing has not answered.
           if (head !== undefined) {
@@ -266,14 +270,14 @@ export function recorderOf(
             const kept = events === undefined
               ? yield* scrubChunks(chunks, {
                 isEvents: isEventStream(head.headers),
-                scrub: secretScrub(redact),
+                scrub: createSecretScrubber(redact),
               })
               : chunks;
             yield* keep({ ...exchange, response: { ...head, chunks: kept, whole } });
           }
         } catch (error) {
           // Nobody else would catch it: who was answered is long gone.
-          lose(error instanceof CliError ? error : unwritten(error));
+          lose(error instanceof CliError ? error : writeError(error));
         }
         end();
       })());

@@ -41,7 +41,7 @@ export interface Relay extends Disposable {
 }
 
 /** Who has asked. A class, as V8 makes a kind of its own for every object that is written down with a getter in it. */
-class Asker<Info> implements Waiting {
+class LazySignal<Info> implements Waiting {
   readonly #info: Info;
   readonly #watch: (info: Info) => AbortSignal;
   #signal: AbortSignal | undefined;
@@ -57,7 +57,7 @@ class Asker<Info> implements Waiting {
 }
 
 /** How long it waits before it listens again, in milliseconds. */
-const AGAIN_MS = 100;
+const RETRY_MS = 100;
 
 /**
  * Starts a relay. Disposing of it cuts whatever is under way.
@@ -102,7 +102,7 @@ export function startRelay(
         info.completed.catch(() => {}).finally(() => bodies.release(size));
         const { method, headers } = request;
         const path = pathname.slice(prefix.length) + search;
-        return await answer({ method, path, headers, body }, new Asker(info, watch));
+        return await answer({ method, path, headers, body }, new LazySignal(info, watch));
       },
     );
     // It gives up where it cannot take a connection, as with too many files open.
@@ -117,7 +117,7 @@ export function startRelay(
       } catch {
         serveAgain(port);
       }
-    }, AGAIN_MS);
+    }, RETRY_MS);
   };
   const server = serve(port);
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
@@ -285,7 +285,7 @@ export interface ExchangeWatcher {
  *
  * @param watch called for every request; without an answer nobody looks on
  */
-export function watched(
+export function watchAnswers(
   answer: RelayAnswer,
   watch: (request: RelayedRequest) => ExchangeWatcher | undefined,
 ): RelayAnswer {

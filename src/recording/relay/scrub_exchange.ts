@@ -1,27 +1,33 @@
-import { createTraceScrubber, fillAsNobody, noting } from "../redaction/scrub_traces.ts";
+import { createTraceScrubber, fillNeutral, reportFilled } from "../redaction/scrub_traces.ts";
 import { collectTraces, type KnownTraces, type TraceCollector } from "../redaction/known_traces.ts";
 import type { Trace } from "../redaction/find_traces.ts";
-import { cutAlike, inTurn, type TextScrub } from "../redaction/redact_pieces.ts";
-import { atOnce } from "./exchange_folder.ts";
+import { chainScrubbers, cutAtSamePlaces, type TextScrubber } from "../redaction/redact_pieces.ts";
+import { runToEnd } from "./exchange_folder.ts";
 import {
   type Bytes,
   type Chunk,
   decodeText,
   type Exchange,
   type ExchangeRequest,
-  joined,
+  joinChunks,
   type ScrubbedPart,
 } from "./exchange.ts";
-import { VARYING } from "./match_requests.ts";
+import { VARIABLE_LENGTH } from "./match_requests.ts";
 import {
   blankCallJson,
+  type BlankedParts,
   blankText,
-  type SaidParts,
-  speaksToSubagent,
+  isSubagentTool,
 } from "../redaction/blank_text.ts";
-import { createSaidBlanker, type SaidOptions } from "../redaction/blank_messages.ts";
+import { createMessageBlanker, type MessageBlankerOptions } from "../redaction/blank_messages.ts";
 import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
-import { createCutter, type EventLine, eventLine, scrubbedLine, textPiece } from "./event_lines.ts";
+import {
+  createChunkCutter,
+  type EventLine,
+  parseEventLine,
+  scrubEventLine,
+  textPieceIn,
+} from "./event_lines.ts";
 
 /** Scrubs exchanges so that those of one machine, once scrubbed, are those of any other. */
 export interface ExchangeScrubber {
@@ -53,24 +59,24 @@ export function createExchangeScrubber(
     readonly known: Partial<KnownTraces>;
     /** Who learns; a new one by default. */
     readonly collector?: TraceCollector;
-    readonly secrets?: TextScrub;
+    readonly secrets?: TextScrubber;
     /** Takes the kind of each trace that is taken out. */
     readonly note?: (kind: Trace["kind"]) => void;
   },
 ): ExchangeScrubber {
-  const said = saidScrub({
+  const said = createMessageScrubber({
     prompts: parts.includes("prompts"),
     answers: parts.includes("answers"),
-  }, { varying: VARYING });
-  let made: { readonly of: string; readonly scrub: TextScrub } | undefined;
-  const scrubNow = (): TextScrub => {
+  }, { varying: VARIABLE_LENGTH });
+  let made: { readonly of: string; readonly scrub: TextScrubber } | undefined;
+  const scrubNow = (): TextScrubber => {
     const now = collector.known();
     const of = JSON.stringify(now);
     if (made?.of === of) return made.scrub;
-    const scrub = inTurn(
+    const scrub = chainScrubbers(
       ...(secrets === undefined ? [] : [secrets]),
       ...(parts.includes("traces")
-        ? [createTraceScrubber(now, noting(fillAsNobody(now), note))]
+        ? [createTraceScrubber(now, reportFilled(fillNeutral(now), note))]
         : []),
       said,
     );
@@ -93,7 +99,7 @@ export function createExchangeScrubber(
       for (const body of bodies) learnFromBody(body, collector);
     },
     request: (request) => scrubRequest(request, scrubNow()),
-    exchange: (exchange) => atOnce(inSteps(exchange)),
+    exchange: (exchange) => runToEnd(inSteps(exchange)),
     inSteps,
   };
 }
@@ -112,14 +118,17 @@ function learnFromBody(
 }
 
 /** Blanks prompts or answers where a JSON value says that it holds some; what a text alone is, nobody knows. */
-function saidScrub(parts: SaidParts, options: SaidOptions = {}): TextScrub {
+function createMessageScrubber(
+  parts: BlankedParts,
+  options: MessageBlankerOptions = {},
+): TextScrubber {
   return {
     text: (text) => text,
-    value: createSaidBlanker(parts, options),
+    value: createMessageBlanker(parts, options),
     pieces: (pieces, { isAnswer, tool } = { isAnswer: false }) => {
       if (isAnswer) return parts.answers ? pieces.map(blankText) : pieces;
-      return tool !== undefined && parts.prompts && speaksToSubagent(tool)
-        ? cutAlike(blankCallJson(tool, pieces.join("")), pieces)
+      return tool !== undefined && parts.prompts && isSubagentTool(tool)
+        ? cutAtSamePlaces(blankCallJson(tool, pieces.join("")), pieces)
         : pieces;
     },
   };
@@ -128,7 +137,7 @@ function saidScrub(parts: SaidParts, options: SaidOptions = {}): TextScrub {
 /** Scrubs a request: its path, and its body as JSON or as a text. What is no text stays as it is. */
 function scrubRequest(
   { method, path, body }: ExchangeRequest,
-  scrub: TextScrub,
+  scrub: TextScrubber,
 ): ExchangeRequest {
   return { method, path: scrub.text(path), body: scrubBody(body, scrub) };
 }
@@ -141,10 +150,10 @@ function scrubRequest(
  */
 function* scrubResponse(
   response: Exchange["response"],
-  scrub: TextScrub,
+  scrub: TextScrubber,
 ): Generator<number, Exchange["response"]> {
   const { headers, chunks } = response;
-  const plain = withoutCompression({ headers, chunks });
+  const plain = decompress({ headers, chunks });
   const scrubbed = yield* scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub });
   // Where nothing is in it, it stays as it came.
   const kept = scrubbed === plain.chunks ? { headers, chunks } : { ...plain, chunks: scrubbed };
@@ -160,7 +169,7 @@ const ACCOUNT_HEADER = /(?:account|organization|user|device)-(?:uu)?id$/iu;
 
 function scrubHeader(
   name: string,
-  { value, scrub }: { readonly value: string; readonly scrub: TextScrub },
+  { value, scrub }: { readonly value: string; readonly scrub: TextScrubber },
 ): string {
   const [field] = ACCOUNT_HEADER.exec(name) ?? [];
   if (field === undefined) return scrub.text(value);
@@ -169,16 +178,16 @@ function scrubHeader(
 }
 
 /** The pieces of an answer as they are without compression: where there was some, a single one. */
-export function withoutCompression(
+export function decompress(
   { headers, chunks }: Pick<Exchange["response"], "headers" | "chunks">,
 ): Pick<Exchange["response"], "headers" | "chunks"> {
   const encoding = headers.find(([name]) => name.toLowerCase() === "content-encoding")?.[1];
-  const expand = EXPANDED[encoding?.trim().toLowerCase() ?? ""];
+  const expand = DECOMPRESSORS[encoding?.trim().toLowerCase() ?? ""];
   const [first] = chunks;
   if (expand === undefined || first === undefined) return { headers, chunks };
   let bytes: Bytes;
   try {
-    bytes = new Uint8Array(expand(joined(chunks)));
+    bytes = new Uint8Array(expand(joinChunks(chunks)));
   } catch {
     bytes = new Uint8Array();
   }
@@ -196,7 +205,7 @@ const MOST = { maxOutputLength: 256 * 1024 * 1024 };
 const PART = { ...MOST, finishFlush: constants.Z_SYNC_FLUSH };
 const PART_OF_BROTLI = { ...MOST, finishFlush: constants.BROTLI_OPERATION_FLUSH };
 
-const EXPANDED: Readonly<Record<string, (bytes: Bytes) => Uint8Array>> = {
+const DECOMPRESSORS: Readonly<Record<string, (bytes: Bytes) => Uint8Array>> = {
   gzip: (bytes) => gunzipSync(bytes, PART),
   "x-gzip": (bytes) => gunzipSync(bytes, PART),
   deflate: (bytes) => inflateSync(bytes, PART),
@@ -216,16 +225,16 @@ export function isEventStream(headers: Exchange["response"]["headers"]): boolean
  */
 export function* scrubChunks(
   chunks: readonly Chunk[],
-  { isEvents, scrub }: { readonly isEvents: boolean; readonly scrub: TextScrub },
+  { isEvents, scrub }: { readonly isEvents: boolean; readonly scrub: TextScrubber },
 ): Generator<number, readonly Chunk[]> {
-  const text = decodeText(joined(chunks));
+  const text = decodeText(joinChunks(chunks));
   if (text === undefined) return chunks;
   const parts = isEvents
     ? yield* scrubEventStream(text, scrub)
     : [[text, scrubText(text, scrub)] as const];
   if (parts.every(([before, after]) => before === after)) return chunks;
   const cut: Chunk[] = [];
-  const cutter = createCutter((chunk) => cut.push(chunk));
+  const cutter = createChunkCutter((chunk) => cut.push(chunk));
   for (const { ms, bytes } of chunks) cutter.piece({ ms, size: bytes.length });
   for (const [before, after] of parts) {
     const bytes = encoder.encode(before);
@@ -237,14 +246,14 @@ export function* scrubChunks(
 
 const encoder = new TextEncoder();
 
-function scrubBody(body: Bytes, scrub: TextScrub): Bytes {
+function scrubBody(body: Bytes, scrub: TextScrubber): Bytes {
   const text = decodeText(body);
   if (text === undefined || text === "") return body;
   const scrubbed = scrubText(text, scrub);
   return scrubbed === text ? body : encoder.encode(scrubbed);
 }
 
-function scrubText(text: string, scrub: TextScrub): string {
+function scrubText(text: string, scrub: TextScrubber): string {
   try {
     const value: unknown = JSON.parse(text);
     const scrubbed = JSON.stringify(scrub.value(value));
@@ -272,11 +281,11 @@ type ScrubbedLine = readonly [before: string, after: string];
  */
 export function* scrubEventStream(
   text: string,
-  scrub: TextScrub,
+  scrub: TextScrubber,
 ): Generator<number, readonly ScrubbedLine[]> {
   const lines: EventLine[] = [];
   for (const [line] of text.matchAll(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/gu)) {
-    lines.push(eventLine(line));
+    lines.push(parseEventLine(line));
     yield line.length;
   }
   /** What becomes of the pieces of texts. */
@@ -301,7 +310,7 @@ export function* scrubEventStream(
     blocks.delete(block);
   };
   for (const line of lines) {
-    const piece = textPiece(line);
+    const piece = textPieceIn(line);
     if (piece?.kind === "begin") tools.set(piece.block, piece.tool);
     if (piece?.kind === "end") yield* finish(piece.block);
     if (piece?.kind !== "piece") continue;
@@ -313,7 +322,7 @@ export function* scrubEventStream(
   for (const block of [...blocks.keys()]) yield* finish(block);
   const made: ScrubbedLine[] = [];
   for (const line of lines) {
-    made.push([line.text, scrubbedLine(line, { scrub, piece: scrubbed.get(line) })]);
+    made.push([line.text, scrubEventLine(line, { scrub, piece: scrubbed.get(line) })]);
     yield line.text.length;
   }
   return made;

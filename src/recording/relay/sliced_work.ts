@@ -9,7 +9,7 @@ export interface SlicedWork {
 }
 
 /** Works in slices, between which others are served. */
-export interface Slices {
+export interface SlicedWorker {
   /** Begins work: the first of it is done at once, as almost all answers are short. */
   readonly begin: () => SlicedWork;
   /** Waits until nothing is left of what was added. */
@@ -24,7 +24,7 @@ const AT_ONCE = 128 * 1024;
 const SLICE = 32 * 1024;
 
 /** Creates what works in slices. */
-export function createSlices(): Slices {
+export function createSlicedWorker(): SlicedWorker {
   const unfinished = new Set<{ readonly goOn: (most: number) => void }>();
   let isOver = false;
   let onSettled: (() => void)[] = [];

@@ -19,18 +19,19 @@ const CONTEXT =
  * A request of Claude Code without what it cannot be told to leave out: today's date, this month, the device and the
  * session become the same in each run. What the user and the model have said stays as it is.
  */
-export function steadyRequest(request: RelayedRequest): RelayedRequest {
+export function stabilizeRequest(request: RelayedRequest): RelayedRequest {
   if (request.method !== "POST") return request;
   const text = new TextDecoder().decode(request.body);
   let steady: string;
   try {
     const body: unknown = JSON.parse(text);
     if (!isJsonObject(body)) return request;
-    steady = JSON.stringify(withEach(body, {
-      system: steadyText,
-      messages: (messages) => listOf(messages, steadyMessage),
-      tools: (tools) => listOf(tools, (tool) => withEach(tool, { description: steadied })),
-      metadata: (metadata) => withEach(metadata, { user_id: steadyUser }),
+    steady = JSON.stringify(changeFields(body, {
+      system: stabilizeTexts,
+      messages: (messages) => mapList(messages, stabilizeMessage),
+      tools: (tools) =>
+        mapList(tools, (tool) => changeFields(tool, { description: stabilizeText })),
+      metadata: (metadata) => changeFields(metadata, { user_id: stabilizeUser }),
     }));
   } catch {
     // It is no JSON, or too deep: nothing that Claude Code has written.
@@ -40,39 +41,44 @@ export function steadyRequest(request: RelayedRequest): RelayedRequest {
 }
 
 /** What is said by Claude Code itself: the words of the system, and what it puts beside a prompt. */
-function steadyMessage(message: unknown): unknown {
+function stabilizeMessage(message: unknown): unknown {
   if (!isJsonObject(message)) return message;
-  if (message["role"] === "system") return withEach(message, { content: steadyText });
-  return message["role"] !== "user" ? message : withEach(message, {
+  if (message["role"] === "system") return changeFields(message, { content: stabilizeTexts });
+  return message["role"] !== "user" ? message : changeFields(message, {
     content: (content) =>
-      listOf(content, (block) => {
+      mapList(content, (block) => {
         const isContext = isJsonObject(block) && block["type"] === "text" &&
           typeof block["text"] === "string" && CONTEXT.test(block["text"]);
-        return isContext ? withEach(block, { text: steadied }) : block;
+        return isContext ? changeFields(block, { text: stabilizeText }) : block;
       }),
   });
 }
 
 /** A text, or blocks of it. */
-function steadyText(text: unknown): unknown {
+function stabilizeTexts(text: unknown): unknown {
   return Array.isArray(text)
-    ? text.map((block) => withEach(block, { text: steadied }))
-    : steadied(text);
+    ? text.map((block) => changeFields(block, { text: stabilizeText }))
+    : stabilizeText(text);
 }
 
-function steadied(text: unknown): unknown {
+function stabilizeText(text: unknown): unknown {
   return typeof text === "string" ? text.replace(TODAY, DATE).replace(THIS_MONTH, MONTH) : text;
 }
 
 /** Whom Claude Code says it works for: a JSON text. */
-function steadyUser(user: unknown): unknown {
+function stabilizeUser(user: unknown): unknown {
   if (typeof user !== "string") return user;
   const value: unknown = JSON.parse(user);
-  return JSON.stringify(withEach(value, { device_id: () => DEVICE, session_id: () => SESSION }));
+  return JSON.stringify(
+    changeFields(value, { device_id: () => DEVICE, session_id: () => SESSION }),
+  );
 }
 
 /** An object with other values for some of the keys that it has. */
-function withEach(value: unknown, changes: Readonly<Record<string, (value: unknown) => unknown>>) {
+function changeFields(
+  value: unknown,
+  changes: Readonly<Record<string, (value: unknown) => unknown>>,
+) {
   if (!isJsonObject(value)) return value;
   const changed = { ...value };
   for (const [key, change] of Object.entries(changes)) {
@@ -81,6 +87,6 @@ function withEach(value: unknown, changes: Readonly<Record<string, (value: unkno
   return changed;
 }
 
-function listOf(value: unknown, change: (item: unknown) => unknown): unknown {
+function mapList(value: unknown, change: (item: unknown) => unknown): unknown {
   return Array.isArray(value) ? value.map(change) : value;
 }

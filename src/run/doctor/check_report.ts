@@ -1,4 +1,4 @@
-import { nameUnseen } from "../../recording/redaction/visible_text.ts";
+import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 
 /** What a check finds out about, in the order in which the checks are told. */
 export type CheckName =
@@ -69,7 +69,7 @@ export function renderCheck(check: Check, style: ReportStyle): string {
  * visible text.
  */
 function wordsOf(text: string): readonly string[] {
-  return nameUnseen(text.replace(/[ \t\r\n]+/gu, " ").trim()).split(" ");
+  return escapeInvisible(text.replace(/[ \t\r\n]+/gu, " ").trim()).split(" ");
 }
 
 /** Words in lines of at most `width` characters, longer words aside. */

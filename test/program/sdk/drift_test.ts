@@ -4,14 +4,10 @@ import { pythonSdk, SDK_VERSIONS } from "../../../fixtures/programs/agent_sdk.ts
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { findCassettes } from "../../../src/recording/cassette/read/find_cassettes.ts";
 import { askSdks } from "../../../src/cli/drift/drift_command.ts";
-import { lookForDrift } from "../../../src/recording/drift/examine_recordings.ts";
+import { examineRecordings } from "../../../src/recording/drift/examine_recordings.ts";
 import { Findings } from "../../../src/recording/drift/findings.ts";
 import { knownShapes } from "../../../src/recording/drift/known_shapes.ts";
-import {
-  foundSdks,
-  type InstalledSdk,
-  namedSdk,
-} from "../../../src/recording/drift/installed_sdks.ts";
+import { findSdks, type InstalledSdk, sdkAt } from "../../../src/recording/drift/installed_sdks.ts";
 import { pythonVerdict } from "../../../src/recording/drift/python_sdk.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { tempFolder } from "../../temp_folder.ts";
@@ -25,7 +21,7 @@ async function look(sdk: InstalledSdk, paths: readonly string[]) {
   const findings = new Findings();
   const cassettes = findCassettes(paths);
   const sdks = askSdks([sdk], { known, findings });
-  lookForDrift(cassettes, { known, findings, onFrame: sdks.onFrame });
+  examineRecordings(cassettes, { known, findings, onFrame: sdks.onFrame });
   const names = await sdks.asked(cassettes);
   const found = findings.sorted().filter(({ by }) => names.includes(by));
   return {
@@ -60,8 +56,8 @@ Deno.test(skipIfLacking(NO_PYTHON, {
   name: "drift lists everything that the SDK for Python rejects",
   fn: async () => {
     if (python === undefined) return;
-    const sdk = namedSdk(await pythonSdk(python));
-    assertEquals(sdk, namedSdk(dirname(dirname(await pythonSdk(python)))));
+    const sdk = sdkAt(await pythonSdk(python));
+    assertEquals(sdk, sdkAt(dirname(dirname(await pythonSdk(python)))));
     await onTape([
       { dir: "read", frame: { type: "news", subtype: "good" } },
       "nonsense",
@@ -110,7 +106,7 @@ Deno.test("SDKs are found in node_modules and the virtual environment", async ()
   await Deno.writeTextFile(`${own}/package.json`, '{"version":"1.2.3"}');
   await Deno.writeTextFile(`${folder}/venv/bin/python3`, "");
   const env = { VIRTUAL_ENV: `${folder}/venv`, PATH: `bin:${folder}/bin` };
-  assertEquals(foundSdks({ env, cwd: `${folder}/a/b` }), [
+  assertEquals(findSdks({ env, cwd: `${folder}/a/b` }), [
     { kind: "python", python: `${folder}/venv/bin/python3`, isNamed: false },
     {
       kind: "typescript",
@@ -118,9 +114,9 @@ Deno.test("SDKs are found in node_modules and the virtual environment", async ()
       declarations: "export {};",
     },
   ]);
-  assertEquals(foundSdks({ env: { PATH: "." }, cwd: "/" }), []);
+  assertEquals(findSdks({ env: { PATH: "." }, cwd: "/" }), []);
   await Deno.remove(`${own}/package.json`);
-  const unnamed = namedSdk(own);
+  const unnamed = sdkAt(own);
   assert(unnamed.kind === "typescript");
   assertEquals(unnamed.name, "@anthropic-ai/claude-agent-sdk of an unknown version");
 });

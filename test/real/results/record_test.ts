@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { framesOn } from "../../../src/recording/cassette/cassette_format.ts";
-import { joined } from "../../../src/recording/relay/exchange.ts";
+import { joinChunks } from "../../../src/recording/relay/exchange.ts";
 import { readExchanges } from "../../../src/recording/relay/exchange_folder.ts";
 import { readCassette } from "../../recording/cassette/recorded_runs.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
@@ -113,7 +113,7 @@ forNewestVersion("--api-cassette plays recorded answers without the API", async 
 /** The recorded answers of the API. */
 function answeredIn(real: RealClaude): string {
   return [...readExchanges(`${folderOf(real)}/api`)]
-    .map(({ exchange }) => new TextDecoder().decode(joined(exchange.response?.chunks ?? [])))
+    .map(({ exchange }) => new TextDecoder().decode(joinChunks(exchange.response?.chunks ?? [])))
     .join("");
 }
 

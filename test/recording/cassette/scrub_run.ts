@@ -5,7 +5,7 @@ import { createPartScrubber } from "../../../src/recording/cassette/part_scrubbe
 import { learnFromCast } from "../../../src/recording/lint/cassette_parts.ts";
 import { scrubCast, scrubTape } from "../../../src/recording/cassette/scrub_lines.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import type { SaidParts } from "../../../src/recording/redaction/blank_text.ts";
+import type { BlankedParts } from "../../../src/recording/redaction/blank_text.ts";
 import { createSubagentCalls } from "../../../src/recording/redaction/blank_messages.ts";
 import { collectTraces } from "../../../src/recording/redaction/known_traces.ts";
 
@@ -29,7 +29,7 @@ export function somebodys(folder: string): RunFiles {
 /** The same files once they are scrubbed. */
 export function scrubbedRun(
   { cast, tape }: RunFiles,
-  said: SaidParts = { prompts: false, answers: false },
+  said: BlankedParts = { prompts: false, answers: false },
 ): RunFiles {
   const lines = parseLines(cast, { path: "child.cast" });
   const collector = collectTraces();

@@ -6,13 +6,13 @@ import { CliError } from "../../../src/cli_error.ts";
 import {
   compareRuns,
   compareWithRecording,
-  recordedTalk,
-  type TalkAgain,
+  repeatablePrompts,
+  type RepeatedRun,
 } from "../../../src/recording/drift/repeated_run.ts";
-import { lookForDrift } from "../../../src/recording/drift/examine_recordings.ts";
+import { examineRecordings } from "../../../src/recording/drift/examine_recordings.ts";
 import { Findings } from "../../../src/recording/drift/findings.ts";
-import { foundSdks, namedSdk } from "../../../src/recording/drift/installed_sdks.ts";
-import { knownShapes, needed } from "../../../src/recording/drift/known_shapes.ts";
+import { findSdks, sdkAt } from "../../../src/recording/drift/installed_sdks.ts";
+import { knownShapes, requiredFields } from "../../../src/recording/drift/known_shapes.ts";
 import { addExchange } from "../../../src/recording/relay/exchange_folder.ts";
 import { keyOf } from "../../../src/recording/relay/match_requests.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
@@ -30,17 +30,19 @@ Deno.test("known_shapes.json holds the shapes of all recordings: deno task shape
 Deno.test("an older version needs only the fields of all", () => {
   const known = knownShapes();
   const piece = { sort: "frame", name: "system/init", fields: [] } as const;
-  const newest = needed(known, piece, known.version);
-  const old = needed(known, piece, "2.1.285");
-  for (const version of ["99.0.0", undefined]) assertEquals(needed(known, piece, version), newest);
-  assertEquals(needed(known, piece, "2.1.330"), old);
+  const newest = requiredFields(known, piece, known.version);
+  const old = requiredFields(known, piece, "2.1.285");
+  for (const version of ["99.0.0", undefined]) {
+    assertEquals(requiredFields(known, piece, version), newest);
+  }
+  assertEquals(requiredFields(known, piece, "2.1.330"), old);
   assertEquals([newest.has("original_cwd"), old.has("original_cwd")], [true, false]);
   assertEquals([newest.has("cwd"), old.has("cwd")], [true, true]);
 });
 
 function look(...paths: readonly string[]) {
   const findings = new Findings();
-  const checked = lookForDrift(findCassettes(paths), { known: knownShapes(), findings });
+  const checked = examineRecordings(findCassettes(paths), { known: knownShapes(), findings });
   return { checked, findings: findings.sorted() };
 }
 
@@ -247,8 +249,7 @@ Deno.test("foundSdks() finds Agent SDKs in PATH and node_modules", () => {
     for (const dir of ["venv/bin", "bin", `node_modules/${sdk}`, "sub"]) {
       Deno.mkdirSync(`${folder}/${dir}`, { recursive: true });
     }
-    const find = (env: Readonly<Record<string, string>>) =>
-      foundSdks({ env, cwd: `${folder}/sub` });
+    const find = (env: Readonly<Record<string, string>>) => findSdks({ env, cwd: `${folder}/sub` });
     const PATH = `relative:${folder}/bin`;
     assertEquals(find({ PATH }), []);
     for (const dir of ["venv/bin", "bin"]) Deno.writeTextFileSync(`${folder}/${dir}/python3`, "");
@@ -271,7 +272,7 @@ Deno.test("foundSdks() finds Agent SDKs in PATH and node_modules", () => {
     ]);
     Deno.writeTextFileSync(`${folder}/node_modules/${sdk}/package.json`, '{"version":"0.3.1"}');
     assertEquals<unknown>(find({}), [typescript("0.3.1")]);
-    const named = (path: string) => namedSdk(`${folder}/${path}`);
+    const named = (path: string) => sdkAt(`${folder}/${path}`);
     for (const path of ["venv", "venv/bin/python3"]) {
       assertEquals<unknown>(named(path), { ...python("venv/bin"), isNamed: true });
     }
@@ -281,7 +282,7 @@ Deno.test("foundSdks() finds Agent SDKs in PATH and node_modules", () => {
 });
 
 const talk = (name: string, ...allowed: readonly string[]) =>
-  recordedTalk(readCassette(`${RUNS}${name}`), { allowed });
+  repeatablePrompts(readCassette(`${RUNS}${name}`), { allowed });
 
 /** The prompts of a cassette whose caller wrote these lines, or why it cannot be run again. */
 function why(...lines: readonly unknown[]): unknown {
@@ -292,7 +293,7 @@ function why(...lines: readonly unknown[]): unknown {
     data: typeof line === "string" ? line : JSON.stringify(line),
   }));
   const read = cassette.tape.filter(({ dir }) => dir === "read");
-  const talk = recordedTalk({ ...cassette, tape: [...written, ...read] }, { allowed: [] });
+  const talk = repeatablePrompts({ ...cassette, tape: [...written, ...read] }, { allowed: [] });
   return "why" in talk ? talk.why : talk.prompts;
 }
 
@@ -357,7 +358,7 @@ Deno.test("differences of a repeated run are reported", () => {
 });
 
 Deno.test("two runs are compared by requests and exit code", () => {
-  const run: TalkAgain = {
+  const run: RepeatedRun = {
     frames: [{ type: "result", subtype: "success", result: "a" }],
     requests: [{
       model: "m",
@@ -371,7 +372,7 @@ Deno.test("two runs are compared by requests and exit code", () => {
     exitCode: 0,
   };
   const [request = {}] = run.requests;
-  const differences = (now: Partial<TalkAgain>) =>
+  const differences = (now: Partial<RepeatedRun>) =>
     compareRuns(run, { ...run, ...now }).map(({ where, what }) => `${where} | ${what}`);
   const texts = {
     metadata: { user_id: "2" },

@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import {
+  checkFrame,
   createExaminer,
   type Examiner,
-  rejectedFrame,
 } from "../../../src/recording/drift/find_drift.ts";
-import type { Found } from "../../../src/recording/drift/findings.ts";
+import type { Drift } from "../../../src/recording/drift/findings.ts";
 import { readKnown } from "../../../src/recording/drift/known_shapes.ts";
 import {
-  declaredCheck,
+  createDeclarationCheck,
   literalsIn,
   readDeclarations,
 } from "../../../src/recording/drift/typescript_sdk.ts";
@@ -33,7 +33,7 @@ const KNOWN = readKnown({
 });
 
 const examiner = (version = "2.1.332"): Examiner => createExaminer({ known: KNOWN, version });
-const words = (found: readonly Found[]) =>
+const words = (found: readonly Drift[]) =>
   found.map(({ check, where, what }) => `${check} | ${where} | ${what}`);
 const input = (value: unknown, at = 0) => ({ at, code: "h", data: JSON.stringify(value) });
 const output = (data: string) => ({ at: 0, code: "o", data });
@@ -137,10 +137,10 @@ Deno.test("a frame with a field of another type is rejected", () => {
     [{ type: "future", session_id: 1 }, ""],
   ];
   for (const [frame, noNumber, noText = ""] of rows) {
-    assertEquals(rejectedFrame(frame), []);
+    assertEquals(checkFrame(frame), []);
     for (const [names, value] of [[noNumber, 5], [noText, "5"]] as const) {
       for (const name of names.split(" ").filter((name) => name !== "")) {
-        const [{ check, what } = { check: "", what: "" }] = rejectedFrame({
+        const [{ check, what } = { check: "", what: "" }] = checkFrame({
           ...frame,
           [name]: value,
         });
@@ -360,7 +360,7 @@ Deno.test("a frame is compared with its declaration", () => {
     probes: [],
     shapes: { "frame answer/good": "undeclared?" },
   });
-  const check = declaredCheck(readDeclarations(TEXT), known);
+  const check = createDeclarationCheck(readDeclarations(TEXT), known);
   const found = (frame: JsonObject) =>
     check?.(frame).map(({ check, where, what }) => `${check} | ${where} | ${what}`);
   const good = { type: "answer", subtype: "good", text: "", map: {} };
@@ -389,7 +389,7 @@ Deno.test("a frame is compared with its declaration", () => {
     "field new | frame control_request/ask | how",
     "field gone | frame control_request/ask | why",
   ]);
-  assertEquals(declaredCheck(readDeclarations("export {};"), known), undefined);
+  assertEquals(createDeclarationCheck(readDeclarations("export {};"), known), undefined);
   const older = readDeclarations("declare type SDKMessage = { type: 'a'; };");
-  assertEquals(declaredCheck(older, known)?.({ type: "a", claude_limits: [] }), []);
+  assertEquals(createDeclarationCheck(older, known)?.({ type: "a", claude_limits: [] }), []);
 });

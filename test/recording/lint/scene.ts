@@ -2,7 +2,7 @@ import { findCassettes } from "../../../src/recording/cassette/read/find_cassett
 import { lintCassette } from "../../../src/recording/lint/lint_cassette.ts";
 import { scrubCassette, type ScrubReport } from "../../../src/recording/lint/scrub_cassette.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import type { SaidParts } from "../../../src/recording/redaction/blank_text.ts";
+import type { BlankedParts } from "../../../src/recording/redaction/blank_text.ts";
 import type { Exchange } from "../../../src/recording/relay/exchange.ts";
 import { addExchange } from "../../../src/recording/relay/exchange_folder.ts";
 import { keyOf } from "../../../src/recording/relay/match_requests.ts";
@@ -58,7 +58,7 @@ export function makeExchange(
 export function scrubAt(
   path: string,
   { said = { prompts: false, answers: false }, inputName }: {
-    readonly said?: SaidParts;
+    readonly said?: BlankedParts;
     readonly inputName?: string;
   } = {},
 ): Readonly<Record<string, ScrubReport>> {

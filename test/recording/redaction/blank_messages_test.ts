@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { createSaidBlanker } from "../../../src/recording/redaction/blank_messages.ts";
+import { createMessageBlanker } from "../../../src/recording/redaction/blank_messages.ts";
 import { blankCallJson } from "../../../src/recording/redaction/blank_text.ts";
 
 const BOTH = { prompts: true, answers: true };
@@ -22,7 +22,7 @@ const RESULT = {
 };
 
 Deno.test("a subagent's prompt and description are blanked with prompts", () => {
-  const blank = createSaidBlanker({ prompts: true, answers: false });
+  const blank = createMessageBlanker({ prompts: true, answers: false });
   const value = [
     { role: "assistant", content: [CALL, { ...CALL, name: "Bash", input: { command: "ls Zoe" } }] },
     { hook_event_name: "PreToolUse", tool_name: "Agent", tool_input: CALL.input },
@@ -64,7 +64,7 @@ const BLANK_INPUT = {
 };
 
 Deno.test("a report quoted to a subagent is blanked with prompts", () => {
-  const blank = createSaidBlanker({ prompts: true, answers: false });
+  const blank = createMessageBlanker({ prompts: true, answers: false });
   const told = (word: string) =>
     "<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n" +
     `<result>${word}</result>\n</task-notification>`;
@@ -77,7 +77,7 @@ Deno.test("a report quoted to a subagent is blanked with prompts", () => {
 });
 
 Deno.test("a subagent's report is blanked with answers", () => {
-  const blank = createSaidBlanker({ prompts: false, answers: true });
+  const blank = createMessageBlanker({ prompts: false, answers: true });
   const value = [
     { role: "assistant", content: [CALL] },
     { role: "user", content: [RESULT, { ...RESULT, tool_use_id: "toolu_2", content: "Zoe" }] },
@@ -121,7 +121,7 @@ Deno.test("the notification of a background subagent keeps its structure", () =>
     "xxx </xxxxxx> </xxxx-xxxxxxxxxxxx> xxxx",
   );
   const told = (said: { prompts: boolean; answers: boolean }) =>
-    createSaidBlanker(said)([
+    createMessageBlanker(said)([
       { type: "queue-operation", content: text },
       { role: "user", content: text },
       { role: "user", content: [{ type: "text", text }] },
@@ -158,8 +158,8 @@ Deno.test("a subagent's prompt is blanked in JSON of equal length", () => {
 
 Deno.test("blanking a second time changes nothing", () => {
   const value = [{ role: "assistant", content: [CALL] }, { role: "user", content: [RESULT] }];
-  const once = createSaidBlanker(BOTH)(value);
-  assertEquals(createSaidBlanker(BOTH)(once), once);
+  const once = createMessageBlanker(BOTH)(value);
+  assertEquals(createMessageBlanker(BOTH)(once), once);
 });
 
 Deno.test("values of any depth are blanked", () => {
@@ -170,7 +170,7 @@ Deno.test("values of any depth are blanked", () => {
   };
   const said = (content: string) => ({ role: "user", content });
   const value = [said("Zoe"), nested(said("Zoe"), 900), nested(1, 100_000)];
-  const [shallow, deep] = createSaidBlanker(BOTH)(value) as readonly unknown[];
+  const [shallow, deep] = createMessageBlanker(BOTH)(value) as readonly unknown[];
   assertEquals([shallow, deep], [said("xxx"), nested(said("xxx"), 900)]);
 });
 
@@ -209,7 +209,7 @@ Deno.test("prompts and answers are blanked in every field", () => {
   ];
   for (const [builders, part] of [[prompts, "prompts"], [answers, "answers"]] as const) {
     const [only, other] = [part === "prompts", part !== "prompts"].map((prompts) =>
-      createSaidBlanker({ prompts, answers: !prompts })
+      createMessageBlanker({ prompts, answers: !prompts })
     );
     for (const build of builders) {
       assertEquals(only?.(build("Zoe")), build("xxx"));
@@ -219,7 +219,7 @@ Deno.test("prompts and answers are blanked in every field", () => {
 });
 
 Deno.test("messages of Claude Code itself are not blanked", () => {
-  const blank = createSaidBlanker(BOTH);
+  const blank = createMessageBlanker(BOTH);
   const own = {
     role: "assistant",
     model: "<synthetic>",
@@ -257,5 +257,5 @@ Deno.test("reports of skills and background tasks are blanked with answers", () 
     },
     { subtype: "task_notification", tool_use_id: "1", summary: "Zoe" },
   ];
-  assertEquals(createSaidBlanker({ prompts: false, answers: true })(value("Zoe")), value("xxx"));
+  assertEquals(createMessageBlanker({ prompts: false, answers: true })(value("Zoe")), value("xxx"));
 });

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { createSecretFinder, lastAnswers } from "../../../src/recording/redaction/find_secrets.ts";
+import { createSecretFinder, memoizeLast } from "../../../src/recording/redaction/find_secrets.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef01234567";
 /** Secrets that resemble each other, the layout of a screen and the texts below. */
@@ -173,7 +173,7 @@ Deno.test("a possible beginning of a secret is left open", () => {
 
 Deno.test("the answers for the last two short texts are kept", () => {
   const asked: number[] = [];
-  const answer = lastAnswers((text) => asked.push(text.length));
+  const answer = memoizeLast((text) => asked.push(text.length));
   const long = "x".repeat(1024 * 1024 + 1);
   for (const text of ["a", "bb", "a", "bb", "ccc", "bb", "a", long, long]) answer(text);
   assertEquals(asked, [1, 2, 3, 1, long.length, long.length]);

@@ -5,7 +5,7 @@ import {
   redactTerminal,
 } from "../../../src/recording/cassette/record/redact_terminal.ts";
 import {
-  createHeldQueue,
+  createOrderedQueue,
   createStreamRedactor,
   type StreamPiece,
 } from "../../../src/recording/redaction/redact_stream.ts";
@@ -198,11 +198,11 @@ function unknownPiece(redacted: string): StreamPiece {
 
 Deno.test("queued items leave in order once earlier items are known", () => {
   const out: string[] = [];
-  const queue = createHeldQueue<string>((item) => void out.push(item));
+  const queue = createOrderedQueue<string>((item) => void out.push(item));
   queue.add("a");
   assertEquals(out, ["a"]);
   const pending = unknownPiece("b");
-  queue.addMade(pending, (text) => `${text}!`);
+  queue.addPending(pending, (text) => `${text}!`);
   queue.add("c");
   assertEquals(out, ["a"]);
   pending.settle();
@@ -210,18 +210,18 @@ Deno.test("queued items leave in order once earlier items are known", () => {
   assertEquals(out, ["a", "b!", "c", "d"]);
   const known = unknownPiece("known");
   known.settle();
-  queue.addMade(known, (text) => text);
+  queue.addPending(known, (text) => text);
   assertEquals(out.pop(), "known");
-  queue.addMade(unknownPiece(""), () => undefined);
-  queue.addMade(unknownPiece("e"), (text) => text);
+  queue.addPending(unknownPiece(""), () => undefined);
+  queue.addPending(unknownPiece("e"), (text) => text);
   queue.end();
   assertEquals(out, ["a", "b!", "c", "d", "e"]);
 });
 
 Deno.test("at most 2000 queued items wait for a piece", () => {
   const out: number[] = [];
-  const queue = createHeldQueue<number>((item) => void out.push(item));
-  queue.addMade(unknownPiece(""), () => 0);
+  const queue = createOrderedQueue<number>((item) => void out.push(item));
+  queue.addPending(unknownPiece(""), () => 0);
   for (let item = 1; item < 2000; item++) queue.add(item);
   assertEquals(out, []);
   queue.add(2000);

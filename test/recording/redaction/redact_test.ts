@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { nameUnseen, visibleScreen } from "../../../src/recording/redaction/visible_text.ts";
+import { escapeInvisible, visibleScreen } from "../../../src/recording/redaction/visible_text.ts";
 import { ownTraces } from "../../../src/recording/redaction/known_traces.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
 
@@ -244,10 +244,10 @@ Deno.test("a screen is shown without invisible characters and secrets", () => {
 Deno.test("invisible characters and piles of marks are named", () => {
   const text = `a b\tc\n\x1b[1m ☎\ufe0f \u{e0041} e${"\u0301".repeat(10)} \u{1d159}`;
   assertEquals(
-    nameUnseen(text, { keep: "\n\t" }),
+    escapeInvisible(text, { keep: "\n\t" }),
     `a b\tc\n<U+001B>[1m ☎\ufe0f <U+E0041> e${"\u0301".repeat(8)}<2 marks> <U+1D159>`,
   );
-  assertEquals(nameUnseen("a\n"), "a<U+000A>");
+  assertEquals(escapeInvisible("a\n"), "a<U+000A>");
 });
 
 Deno.test("the own machine and user are known from variables", () => {

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import {
   createTraceScrubber,
-  fillAlike,
-  fillAsNobody,
+  fillNeutral,
+  fillSameLength,
 } from "../../../src/recording/redaction/scrub_traces.ts";
 import { collectTraces } from "../../../src/recording/redaction/known_traces.ts";
 
@@ -22,8 +22,8 @@ collector.value({
   read: { "/home/zelda/a.ts": 1 },
 });
 const KNOWN = collector.known();
-const ALIKE = createTraceScrubber(KNOWN, fillAlike(KNOWN));
-const NOBODY = createTraceScrubber(KNOWN, fillAsNobody(KNOWN));
+const ALIKE = createTraceScrubber(KNOWN, fillSameLength(KNOWN));
+const NOBODY = createTraceScrubber(KNOWN, fillNeutral(KNOWN));
 
 const ID = "12345678-1234-1234-1234-123456789012";
 

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { eventReader, type ServerSentEvent } from "../../../src/recording/relay/event_stream.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
-import { secretScrub } from "../../../src/recording/redaction/redact_pieces.ts";
-import { atOnce } from "../../../src/recording/relay/exchange_folder.ts";
+import { createSecretScrubber } from "../../../src/recording/redaction/redact_pieces.ts";
+import { runToEnd } from "../../../src/recording/relay/exchange_folder.ts";
 import { scrubEventStream } from "../../../src/recording/relay/scrub_exchange.ts";
-import { createLiveEvents } from "../../../src/recording/relay/event_lines.ts";
+import { createEventRedactor } from "../../../src/recording/relay/event_lines.ts";
 import fc from "fast-check";
 
 const encoder = new TextEncoder();
@@ -71,7 +71,7 @@ function assertLive(
 ) {
   let [before, after] = ["", ""];
   const decoder = new TextDecoder();
-  const { push, end } = createLiveEvents({
+  const { push, end } = createEventRedactor({
     redact,
     ...options,
     take: (one, other) => {
@@ -85,7 +85,9 @@ function assertLive(
     check(after);
   }
   end();
-  const whole = atOnce(scrubEventStream(stream, secretScrub(redact))).map(([, after]) => after);
+  const whole = runToEnd(scrubEventStream(stream, createSecretScrubber(redact))).map(([, after]) =>
+    after
+  );
   assertEquals([before, after], [stream, whole.join("")]);
 }
 

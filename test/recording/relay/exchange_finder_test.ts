@@ -3,14 +3,14 @@ import type { Exchange } from "../../../src/recording/relay/exchange.ts";
 import {
   ExchangeFinder,
   type KnownExchange,
-  Remembered,
+  LruCache,
 } from "../../../src/recording/relay/exchange_finder.ts";
 import {
   commonLength,
   firstDifference,
   keyOf,
-  masked,
   MASKS,
+  maskVarying,
   type Match,
   normalizedBody,
 } from "../../../src/recording/relay/match_requests.ts";
@@ -283,8 +283,8 @@ const EXAMPLES: readonly (readonly [string, string, string])[] = [
 Deno.test("only values of one run are masked", () => {
   assertEquals(EXAMPLES.length >= MASKS.length, true);
   for (const [one, other, third] of EXAMPLES) {
-    assertEquals(masked(one), masked(other));
-    assertNotEquals(masked(one), masked(third));
+    assertEquals(maskVarying(one), maskVarying(other));
+    assertNotEquals(maskVarying(one), maskVarying(third));
   }
 });
 
@@ -296,7 +296,7 @@ Deno.test("docs/relay.md lists every mask", () => {
 Deno.test("masking a text twice changes nothing more", () => {
   for (const hostile of ["1.1.1.", "2026-", "/tmp/", "a".repeat(64) + "-", "Mon", "Jan ", "/tmp"]) {
     const text = hostile.repeat(100_000 / hostile.length);
-    assertEquals(masked(masked(text)), masked(text));
+    assertEquals(maskVarying(maskVarying(text)), maskVarying(text));
   }
 });
 
@@ -372,7 +372,7 @@ Deno.test("an ignored place may be absent with its parent", () => {
 });
 
 Deno.test("Remembered evicts the least recently used values", () => {
-  const remembered = new Remembered<number>(10);
+  const remembered = new LruCache<number>(10);
   const known = () => ["a", "b", "c", "d"].filter((key) => remembered.get(key) !== undefined);
   remembered.set("a", { value: 1, weight: 4 });
   remembered.set("b", { value: 2, weight: 4 });

@@ -7,16 +7,16 @@ import {
   encodeHead,
   type Exchange,
   parseExchange,
-  parsePart,
+  parseUnfinished,
 } from "../../../src/recording/relay/exchange.ts";
-import { beginExchange } from "../../../src/recording/relay/record_exchanges.ts";
+import { createUnfinishedFile } from "../../../src/recording/relay/record_exchanges.ts";
 import {
   addExchange,
   apiFolder,
-  createPart,
+  createTempFile,
   readExchange,
   readExchanges,
-  removeLostParts,
+  removeStaleTempFiles,
 } from "../../../src/recording/relay/exchange_folder.ts";
 import { placeExchange } from "../../../src/recording/lint/scrub_cassette.ts";
 import { tempFolder } from "../../temp_folder.ts";
@@ -69,7 +69,7 @@ Deno.test("a deeply nested request is kept", () => {
   const nested = "[".repeat(100_000) + "]".repeat(100_000);
   const deep = withBody(bytes(nested));
   assertEquals(parseExchange(encodeExchange(deep), "api/x.json").request, deep.request);
-  const head = parsePart(encodeHead(deep), "api/x.part");
+  const head = parseUnfinished(encodeHead(deep), "api/x.part");
   assertEquals(head?.request, deep.request);
   // As somebody else may write it.
   const file = encodeExchange(withBody(bytes('{"is":"deep"}'))).replace('"deep"', nested);
@@ -116,7 +116,7 @@ Deno.test("an unfinished file is read as a broken answer", () => {
   const exchange: Exchange = { ...EXCHANGE, response };
   const { chunks } = EXCHANGE.response;
   const [head, ...lines] = [encodeHead(exchange), ...chunks.map(encodeChunk)];
-  const read = (text: string) => parsePart(text, "part");
+  const read = (text: string) => parseUnfinished(text, "part");
   assertEquals(read(""), undefined);
   assertEquals(read(`${head}`.slice(0, -1)), undefined);
   assertEquals(read(`${head}`), exchange);
@@ -136,7 +136,7 @@ Deno.test("an exchange under way is read until it is written", () => {
   const folder = `${home.path}/api`;
   const read = () => [...readExchanges(folder)];
   assertEquals(read(), []);
-  const begun = beginExchange(folder, { exchange: EXCHANGE, key: `${KEY}01` });
+  const begun = createUnfinishedFile(folder, { exchange: EXCHANGE, key: `${KEY}01` });
   assertEquals((Deno.statSync(folder).mode ?? 0) & 0o777, 0o700);
   const chunks = EXCHANGE.response.chunks.slice(0, 1);
   for (const chunk of chunks) begun.add(chunk);
@@ -160,7 +160,7 @@ Deno.test("an exchange under way is read until it is written", () => {
   const file = `${home.path}/file`;
   assertThrows(() => [...readExchanges(file)], CliError, `Cannot read ${file}: `);
   assertThrows(
-    () => beginExchange(file, { exchange: EXCHANGE, key: KEY }),
+    () => createUnfinishedFile(file, { exchange: EXCHANGE, key: KEY }),
     CliError,
     "Cannot write the exchange: ",
   );
@@ -208,14 +208,14 @@ Deno.test("a part file is private and goes when disposed", () => {
   using folder = tempFolder();
   const modeOf = (path: string) => (Deno.statSync(path).mode ?? 0) & 0o777;
   {
-    using part = createPart(folder.path);
+    using part = createTempFile(folder.path);
     part.file.writeSync(new TextEncoder().encode("half"));
     assertEquals([Deno.readTextFileSync(part.path), modeOf(part.path)], ["half", 0o600]);
-    using open = createPart(folder.path, { mode: 0o640 });
+    using open = createTempFile(folder.path, { mode: 0o640 });
     assertEquals(modeOf(open.path), 0o640 & ~Deno.umask());
     open[Symbol.dispose]();
     // This process still writes it.
-    removeLostParts(folder.path);
+    removeStaleTempFiles(folder.path);
     assertEquals(folder.names(), [part.path.split("/").at(-1) ?? ""]);
   }
   assertEquals(folder.names(), []);
@@ -230,10 +230,10 @@ Deno.test("only part files without a writer are removed", () => {
   Deno.symlinkSync(`${folder.path}/kept`, `${folder.path}/.${crypto.randomUUID()}`);
   const before = folder.names();
   // A killed program leaves its file.
-  createPart(folder.path).file.close();
-  removeLostParts(folder.path);
+  createTempFile(folder.path).file.close();
+  removeStaleTempFiles(folder.path);
   assertEquals(folder.names(), before);
-  removeLostParts(`${folder.path}/none`);
+  removeStaleTempFiles(`${folder.path}/none`);
 });
 
 Deno.test("a further child shares the first child's exchanges", () => {

@@ -3,9 +3,9 @@ import { createRedactor } from "../../../src/recording/redaction/redact.ts";
 import type { Exchange } from "../../../src/recording/relay/exchange.ts";
 import { addExchange, readExchanges } from "../../../src/recording/relay/exchange_folder.ts";
 import { keyOf } from "../../../src/recording/relay/match_requests.ts";
-import { recorderOf, recordExchanges } from "../../../src/recording/relay/record_exchanges.ts";
+import { recordAnswer, recordExchanges } from "../../../src/recording/relay/record_exchanges.ts";
 import type { RelayAnswer, RelayedRequest } from "../../../src/recording/relay/relay_server.ts";
-import { createSlices, type Slices } from "../../../src/recording/relay/sliced_work.ts";
+import { createSlicedWorker, type SlicedWorker } from "../../../src/recording/relay/sliced_work.ts";
 import { tempFolder } from "../../temp_folder.ts";
 import { openCassette } from "./open_cassette.ts";
 
@@ -45,7 +45,7 @@ function scene() {
 }
 
 /** Records beside a run what an API answers. */
-function recorder(folder: string, answer: RelayAnswer, { slices = createSlices() } = {}) {
+function recorder(folder: string, answer: RelayAnswer, { slices = createSlicedWorker() } = {}) {
   const told: string[] = [];
   const taken: number[] = [];
   const answerTo = recordExchanges(answer, {
@@ -132,16 +132,16 @@ Deno.test("a broken stream is recorded as it came", async () => {
 /** Gives an answer of these pieces to a recorder, and says what it did. */
 function happens(
   pieces: readonly string[],
-  more: Partial<Parameters<typeof recorderOf>[1]>,
+  more: Partial<Parameters<typeof recordAnswer>[1]>,
 ): readonly string[] {
   const happened: string[] = [];
-  const { onHead, onBytes, onEnd } = recorderOf({
+  const { onHead, onBytes, onEnd } = recordAnswer({
     request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
     conversation: undefined,
   }, {
     redact: (text) => text,
     openFrom: () => Infinity,
-    slices: createSlices(),
+    slices: createSlicedWorker(),
     keep: ({ response: { chunks } }) => {
       happened.push(`kept ${chunks.length}`);
       return [];
@@ -187,7 +187,7 @@ const longOrShort: RelayAnswer = ({ body }) =>
       : new Response("short"),
   );
 
-const recordedBy = (folder: string, slices: Slices) =>
+const recordedBy = (folder: string, slices: SlicedWorker) =>
   openCassette(folder, {
     ...{ record: longOrShort, redact, openFrom, slices },
     tell: (line) => assertEquals(line, ""),
@@ -195,7 +195,7 @@ const recordedBy = (folder: string, slices: Slices) =>
 
 /** Ways to record, with what is recorded of the long answer and the fewest slices of work it takes. */
 const WAYS: Readonly<
-  Record<string, readonly [(folder: string, slices: Slices) => RelayAnswer, string, number]>
+  Record<string, readonly [(folder: string, slices: SlicedWorker) => RelayAnswer, string, number]>
 > = {
   "--record": [(folder, slices) => recorder(folder, longOrShort, { slices }).answerTo, CLEAN, 5],
   "--api-cassette": [recordedBy, CLEAN, 5],
@@ -221,7 +221,7 @@ for (const [way, [begin, expected, fewest]] of Object.entries(WAYS)) {
     const how = finishes ? "is complete on disk after finish()" : "is scrubbed while others ask";
     Deno.test(`${way}: a long answer ${how}`, async () => {
       using there = scene();
-      const slices = createSlices();
+      const slices = createSlicedWorker();
       const answer = begin(there.folder, slices);
       const ask = async (body: string) => await (await answer(request(body), never)).text();
       // Files of exchanges that are under way end otherwise.

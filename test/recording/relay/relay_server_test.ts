@@ -10,7 +10,7 @@ import {
   type RelayedRequest,
   RequestBodies,
   startRelay,
-  watched,
+  watchAnswers,
 } from "../../../src/recording/relay/relay_server.ts";
 import { halfAnswer } from "./half_answer.ts";
 import { startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";
@@ -27,7 +27,7 @@ function relayed(answer: (request: Request) => Response | Promise<Response>, bas
     upstream: new URL(`http://127.0.0.1:${upstream.addr.port}${base}`),
     client,
   });
-  const watching = watched(pass, (request) => {
+  const watching = watchAnswers(pass, (request) => {
     requests.push(request);
     return {
       onHead: ({ status }) => seen.push(`head ${status}`),
@@ -258,7 +258,7 @@ Deno.test("an unreachable upstream breaks the connection off", async () => {
     onHead: () => void assert(false, "nobody has answered"),
     onEnd: (end: { readonly whole: boolean }) => ends.push(end),
   });
-  using relay = startRelay({ answer: watched(passOn({ upstream, client, tell }), watch) });
+  using relay = startRelay({ answer: watchAnswers(passOn({ upstream, client, tell }), watch) });
   const ends: { readonly whole: boolean }[] = [];
   await assertRejects(async () => await (await fetch(`${relay.url}/x?secret`)).text(), TypeError);
   assertEquals(ends, [{ whole: false }]);

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { steadyRequest } from "../../../src/recording/relay/steady_request.ts";
+import { stabilizeRequest } from "../../../src/recording/relay/steady_request.ts";
 import type { RelayedRequest } from "../../../src/recording/relay/relay_server.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { parseFaults } from "../../../src/recording/relay/faults.ts";
@@ -15,7 +15,7 @@ function requestOf(body: unknown, method = "POST"): RelayedRequest {
 }
 
 function steady(body: unknown): unknown {
-  return JSON.parse(new TextDecoder().decode(steadyRequest(requestOf(body)).body));
+  return JSON.parse(new TextDecoder().decode(stabilizeRequest(requestOf(body)).body));
 }
 
 const block = (text: string) => ({ type: "text", text });
@@ -50,7 +50,7 @@ function asked(day: string, month: string, { device, session }: Record<string, s
 Deno.test("a steady request hides day, device and session", () => {
   const one = asked("2026-11-25", "November 2026", { device: "1f", session: "one" });
   const other = asked("2027-12-01", "December 2027", { device: "2e", session: "two" });
-  assertEquals(steadyRequest(requestOf(one)).body, steadyRequest(requestOf(other)).body);
+  assertEquals(stabilizeRequest(requestOf(one)).body, stabilizeRequest(requestOf(other)).body);
   assertEquals(
     steady(one),
     asked("2026-01-01", "January 2026", {
@@ -72,7 +72,7 @@ Deno.test("words of user, model and tools stay unchanged", () => {
     metadata: { user_id: "somebody else's" },
   };
   const request = requestOf({ messages: said.messages });
-  assert(steadyRequest(request) === request);
+  assert(stabilizeRequest(request) === request);
 });
 
 Deno.test("requests of other programs stay unchanged", () => {
@@ -87,7 +87,7 @@ Deno.test("requests of other programs stay unchanged", () => {
     requestOf('{"__proto__":{"system":1}}'),
     requestOf(`{"messages":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
   ];
-  for (const request of cases) assert(steadyRequest(request) === request);
+  for (const request of cases) assert(stabilizeRequest(request) === request);
   assertEquals(
     JSON.stringify(steady(`{"__proto__":1,"system":"${today}"}`)),
     `{"__proto__":1,"system":"Today's date is 2026-01-01"}`,

@@ -5,7 +5,7 @@ import { type Difference, firstDifference } from "../../relay/match_requests.ts"
 import { blankText } from "../../redaction/blank_text.ts";
 import { redactedGaps } from "../../redaction/redact_pieces.ts";
 import type { TapeEntry } from "../cassette_format.ts";
-import { createTraceScrubber, fillAlike, fillAsNobody } from "../../redaction/scrub_traces.ts";
+import { createTraceScrubber, fillNeutral, fillSameLength } from "../../redaction/scrub_traces.ts";
 import { collectTraces, type KnownTraces } from "../../redaction/known_traces.ts";
 
 /** A line that the caller of a conversation writes, as far as a replay has to know it; the same for a tape and live. */
@@ -212,9 +212,9 @@ export function createLiveRedaction(
   const recorded = collectTraces();
   for (const entry of tape) if (entry.dir === "read") recorded.value(entry.frame);
   const [now, then] = [collectTraces(known).known(), recorded.known()];
-  const alike = createTraceScrubber(now, fillAlike(now)).text;
+  const alike = createTraceScrubber(now, fillSameLength(now)).text;
   const [live, old] = [now, then].map((each) =>
-    createTraceScrubber(each, fillAsNobody(each)).text
+    createTraceScrubber(each, fillNeutral(each)).text
   ) as [
     (text: string) => string,
     (text: string) => string,

@@ -1,5 +1,5 @@
 import type { CastEvent, CastHeader, TapeEntry } from "../cassette_format.ts";
-import { createHeldQueue, createStreamRedactor } from "../../redaction/redact_stream.ts";
+import { createOrderedQueue, createStreamRedactor } from "../../redaction/redact_stream.ts";
 import { createHeldStreams, streamedText } from "./streamed_text.ts";
 import {
   createValueRedactor,
@@ -80,8 +80,8 @@ export function createRecording(options: {
   const { conversation: { session, frames, report }, redactor, sink } = options;
   const redact = redactor.text;
   const redactValue = createValueRedactor(redact);
-  const events = createHeldQueue<CastEvent>(sink.event);
-  const tape = createHeldQueue<TapeEntry>(sink.entry);
+  const events = createOrderedQueue<CastEvent>(sink.event);
+  const tape = createOrderedQueue<TapeEntry>(sink.entry);
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const terminal = createStreamRedactor({
     redact: (pieces, { written }) => redactTerminal(pieces, redact, { written }),
@@ -130,7 +130,7 @@ export function createRecording(options: {
     told.heed(frame);
     const piece = streamedText(frame);
     if (piece !== undefined) {
-      tape.addMade(told.take(piece), (redacted) => ({
+      tape.addPending(told.take(piece), (redacted) => ({
         at: time,
         dir: "read",
         frame: redactValue(piece.replaced(textOf(redacted, piece.text))) as AnyFrame,
@@ -201,7 +201,7 @@ export function createRecording(options: {
         if (output <= MOST_OUTPUT) {
           const time = at;
           if (text !== "") {
-            events.addMade(
+            events.addPending(
               terminal(text),
               (data) => data === "" ? undefined : { at: time, code: "o", data },
             );
@@ -227,7 +227,7 @@ export function createRecording(options: {
       const piece = streamedText(Object(recorded));
       if (piece !== undefined) {
         const time = at;
-        events.addMade(heard.take(piece), (redacted) => ({
+        events.addPending(heard.take(piece), (redacted) => ({
           at: time,
           code: "h",
           data: JSON.stringify(redactValue(piece.replaced(textOf(redacted, piece.text)))),

@@ -4,7 +4,7 @@ import {
   redactedGaps,
   redactPieces,
 } from "../../redaction/redact_pieces.ts";
-import { lastAnswers } from "../../redaction/find_secrets.ts";
+import { memoizeLast } from "../../redaction/find_secrets.ts";
 
 /** A sequence that has only begun at the end of what was written. */
 // deno-lint-ignore no-control-regex
@@ -129,7 +129,7 @@ interface DrawnText {
 }
 
 /** What was written to a terminal as a person would read it. */
-export const readAsDrawn: (written: string) => DrawnText = lastAnswers(drawn);
+export const readAsDrawn: (written: string) => DrawnText = memoizeLast(drawn);
 
 function drawn(written: string): DrawnText {
   const parts: DrawnPart[] = [];
