@@ -17,7 +17,7 @@ import {
   showsScreen,
   unrecordedProblems,
 } from "./perform_run.ts";
-import { askedOrder, bridgedOrder } from "./plan/initialization.ts";
+import { withCallerServers, withInitialization } from "./plan/initialization.ts";
 import { type GoneChild, type NextOrder, nextOrder } from "./plan/next_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
@@ -69,7 +69,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
   const isTraced = () => options.terms?.()?.trace ?? order.trace;
   let exitCode = 0;
   // What was asked for, with what the caller has changed since.
-  let wanted = bridgedOrder(order);
+  let wanted = withCallerServers(order);
   let gone: (GoneChild & Pick<PreparedRun, "userConfig">) | undefined;
   let begin: readonly CallerInput[] = [];
   for (;;) {
@@ -84,7 +84,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     const hasAnswered = gone?.hasAnswered === true && !next.isAnew;
     const { initialize } = caller;
     const agreed = { ...next.order, ...options.terms?.() };
-    const asked = initialize === undefined ? agreed : askedOrder(agreed, initialize);
+    const asked = initialize === undefined ? agreed : withInitialization(agreed, initialize);
     let isAgreed = options.terms === undefined || options.terms() !== undefined;
     const held = isEarly ? await heldBack(caller, asked, options) : undefined;
     const speaker = held ?? caller;

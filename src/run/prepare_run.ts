@@ -190,7 +190,7 @@ async function shortenedIn(
 ): Promise<FolderFile | undefined> {
   if (found.transcript === undefined) return undefined;
   const { resumedPart } = await import("./facts/resumed_session.ts");
-  return resumedPart(order, { found });
+  return resumedPart(order, found);
 }
 
 /** What copies transcripts into a private folder, where there are some. */
@@ -233,13 +233,13 @@ async function judgeOf(
     & { readonly found: FoundSessions; readonly refusal: string | undefined },
 ): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
-  const { messageJudge } = await import("./facts/judge_message.ts");
+  const { createMessageJudge } = await import("./facts/judge_message.ts");
   const { lineId } = await import("../claude/transcript/parents_first.ts");
   const { parseEntry } = await import("../claude/transcript/entry.ts");
   // What is left out of a session that goes on in part is in it still, and in no fork.
   const { transcript } = order.forkSession ? {} : facts.found;
   const whole = transcript?.text.split("\n").flatMap((line) => parseEntry(line) ?? []) ?? [];
-  return messageJudge(order, {
+  return createMessageJudge(order, {
     ...facts,
     settings: valuesOf(facts.settings),
     mcpServers: facts.mcpServers.length,

@@ -4,7 +4,7 @@ import { CliError } from "../cli_error.ts";
 import { isTooDeep } from "../claude/wire/json_text.ts";
 import type { LateTerms } from "../conversation/control/late_terms.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
-import { callersServers, startingBody, UNCALLED_EVENTS } from "../run/plan/initialization.ts";
+import { callerServersIn, startingFields, UNCALLED_EVENTS } from "../run/plan/initialization.ts";
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { type ControlRequest, isEmpty } from "../claude/wire/control.ts";
 import type { Environment } from "../sandbox/environment.ts";
@@ -187,7 +187,7 @@ export async function profileOf(
     request: asked,
     env: kept,
     cwd,
-    ...(initialize === undefined ? {} : { initialize: startingBody(initialize) }),
+    ...(initialize === undefined ? {} : { initialize: startingFields(initialize) }),
   };
   const bytes = new TextEncoder().encode(stableText(profile));
   const digest = await crypto.subtle.digest("SHA-256", bytes);
@@ -210,7 +210,7 @@ export function whyCold(
     return "it goes on with a session";
   }
   if (record !== undefined) return "its start is recorded";
-  if (callersServers(request.mcpConfigs).length > 0) return CALLERS_SERVERS;
+  if (callerServersIn(request.mcpConfigs).length > 0) return CALLERS_SERVERS;
   if (request.exactStream || request.apiCassette !== undefined || request.deterministic) {
     return "something stands between it and the API";
   }

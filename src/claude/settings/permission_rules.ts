@@ -1,28 +1,25 @@
-/** The lists of rules in settings, in the order in which Claude Code looks at them. */
+/** The lists of permission rules in settings, in the order in which Claude Code checks them. */
 export const RULE_LISTS = ["allow", "deny", "ask"] as const;
 
-/** A list of rules in settings. */
 type RuleList = typeof RULE_LISTS[number];
 
-/** A rule in its parts. */
+/** A rule such as `Bash` or `Bash(git *)`. */
 export interface PermissionRule {
-  /** The tool, or the pattern of tools, that it is about. */
+  /** The name of a tool, or a pattern of names. */
   readonly tool: string;
-  /** What of the tool it is about, without backslashes before parentheses; absent where it is about all of it. */
+  /** The text in parentheses, unescaped; absent if the rule covers every call of the tool. */
   readonly content?: string;
 }
 
 const MCP = "mcp__";
 
-/** Tools that want a pattern of files. */
-const OF_FILES = ["Read", "Write", "Edit", "Glob", "NotebookRead", "NotebookEdit", "Cd"];
+/** Tools whose rules contain a pattern of files. */
+const FILE_TOOLS = ["Read", "Write", "Edit", "Glob", "NotebookRead", "NotebookEdit", "Cd"];
 
-/**
- * Why Claude Code leaves a rule of settings out, in its words (2.1.330); undefined where it takes it.
- */
+/** Why Claude Code skips a rule of settings, in its words (2.1.330). */
 export function ruleProblem(rule: string, list: RuleList): string | undefined {
   if (rule.trim() === "") return "Permission rule cannot be empty";
-  const call = callOf(rule);
+  const call = splitAtParentheses(rule);
   if (call === undefined) {
     return "Malformed Tool(content) rule. Rules take the form Tool or Tool(content) and must end at the closing " +
       '")"; parentheses inside the content are literal';
@@ -36,7 +33,7 @@ export function ruleProblem(rule: string, list: RuleList): string | undefined {
   const server = serverOf(tool);
   if (server !== undefined && call.content !== undefined) return mcpProblem(tool, server);
   if (list === "allow") {
-    const wild = wildProblem(tool);
+    const wild = wildcardProblem(tool);
     if (wild !== undefined) return wild;
   }
   if (server !== undefined) return undefined;
@@ -49,39 +46,39 @@ export function ruleProblem(rule: string, list: RuleList): string | undefined {
   return content === undefined ? undefined : contentProblem(tool, content);
 }
 
-/** Why a rule that allows something may not name its tools like that; undefined where it may (2.1.330). */
-export function wildProblem(tool: string): string | undefined {
+/** Why an allow rule may not have such a tool pattern (2.1.330). */
+export function wildcardProblem(tool: string): string | undefined {
   if (!tool.includes("*") || serverOf(tool)?.name.includes("*") === false) return undefined;
   return `Wildcard tool name "${tool}" is not supported in allow rules. An allow pattern must name the scope it widens ` +
     "— globs are permitted only in the tool position after a literal mcp__<server>__ prefix. Deny and ask rules accept " +
     "wildcards anywhere";
 }
 
-/** The parts of a rule, whatever it looks like. */
+/** Parses any text as a rule, also an invalid one. */
 export function parseRule(rule: string): PermissionRule {
-  const { tool, content } = callOf(rule) ?? { tool: rule };
+  const { tool, content } = splitAtParentheses(rule) ?? { tool: rule };
   if (content === undefined || tool === "") return { tool: rule };
   return content === "" || content === "*"
     ? { tool }
     : { tool, content: content.replace(/\\([()])/gu, "$1").replaceAll("\\\\", "\\") };
 }
 
-/** A rule as Claude Code names it. */
+/** A rule as Claude Code prints it. */
 export function ruleText({ tool, content }: PermissionRule): string {
   return content === undefined ? tool : `${tool}(${content.replace(/[\\()]/gu, "\\$&")})`;
 }
 
-/** Whether a rule of the command line looks like one that was not torn apart, or left open. */
-export function isWhole(rule: string): boolean {
-  const call = callOf(rule);
+/** Whether a rule of the command line looks complete. A list may have been split within a rule. */
+export function isComplete(rule: string): boolean {
+  const call = splitAtParentheses(rule);
   if (call === undefined || (call.content !== undefined && call.tool === "")) return false;
   const plain = rule.replace(/\\./gsu, "");
   const count = (parenthesis: string) => plain.split(parenthesis).length;
   return !rule.includes(",") || count("(") === count(")");
 }
 
-/** The rules of a list on the command line: commas and spaces part them, but within parentheses. */
-export function rulesOf(list: string): readonly string[] {
+/** Splits a list of rules at commas and spaces outside of parentheses. */
+export function splitRules(list: string): readonly string[] {
   const rules: string[] = [];
   let begin = 0;
   let isWithin = false;
@@ -96,8 +93,8 @@ export function rulesOf(list: string): readonly string[] {
   return rules.filter((rule) => rule !== "");
 }
 
-/** What stands before the first parenthesis and what between it and the last; undefined where these do not go together. */
-function callOf(rule: string): PermissionRule | undefined {
+/** The texts before and within the outermost parentheses, still escaped; undefined if the parentheses do not match. */
+function splitAtParentheses(rule: string): PermissionRule | undefined {
   let [open, close] = [-1, -1];
   let isEscaped = false;
   for (let at = 0; at < rule.length; at++) {
@@ -112,7 +109,7 @@ function callOf(rule: string): PermissionRule | undefined {
     : { tool, content: rule.slice(open + 1, close) };
 }
 
-/** The MCP server that a tool's name begins with, and which of its tools; undefined for another tool. */
+/** The server and the tool in the name of an MCP tool. */
 function serverOf(tool: string): { readonly name: string; readonly tool?: string } | undefined {
   if (!tool.startsWith(MCP)) return undefined;
   const rest = tool.slice(MCP.length);
@@ -132,7 +129,7 @@ function mcpProblem(
       : `, or use "${all}" for all tools`);
 }
 
-/** Why single tools do not take what stands in the parentheses. */
+/** Why a tool does not accept the text in the parentheses. */
 function contentProblem(tool: string, content: string): string | undefined {
   switch (tool) {
     case "WebSearch":
@@ -151,7 +148,7 @@ function contentProblem(tool: string, content: string): string | undefined {
         ? "Prefix cannot be empty before :*. Specify a command prefix before :*"
         : undefined;
     default:
-      return OF_FILES.includes(tool) && content.includes(":*")
+      return FILE_TOOLS.includes(tool) && content.includes(":*")
         ? 'The ":*" syntax is only for Bash prefix rules. Use glob patterns like "*" or "**" for file matching'
         : undefined;
   }

@@ -10,7 +10,7 @@ import { knownVersion } from "../../claude/program/known_version.ts";
 import { folderOfRuns } from "../../sandbox/places/folder_of_runs.ts";
 import { places } from "../../sandbox/places/places.ts";
 import type { TurnReport } from "../../run/perform_conversation.ts";
-import { LONGEST_REPLY } from "../../run/facts/gate_prompt.ts";
+import { LONGEST_SOCKET_PROMPT } from "../../run/facts/gate_prompt.ts";
 import { readFacts } from "../../run/facts/read_facts.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
@@ -40,7 +40,9 @@ export async function whyNoConversation(
   if (request.waitForLimitMs !== undefined) return "it waits for limits to be reset";
   if (hooklessFlag(order) !== undefined) return "no hook tells anything of it";
   if (/^\s*$/u.test(prompt)) return "its prompt is blank";
-  if (JSON.stringify(prompt).length > LONGEST_REPLY) return "its prompt is too long for the socket";
+  if (JSON.stringify(prompt).length > LONGEST_SOCKET_PROMPT) {
+    return "its prompt is too long for the socket";
+  }
   if (!hasShortPlaces(env)) return "the private folder's path may be too long for a socket";
   try {
     const version = await knownVersion(findClaude({ named: order.claudeBinary, env, cwd }), env, {

@@ -1,6 +1,10 @@
 import { UnsupportedError } from "../../cli_error.ts";
-import type { GatedPrompt, HiddenSkills } from "../plan/plan_facts.ts";
-import type { RunOrder } from "../plan/run_order.ts";
+import { claudeCommands } from "../../conversation/control/prompt/claude_commands.ts";
+import { judgePrompt } from "../../conversation/control/prompt/judge_prompt.ts";
+import { slashWord } from "../../conversation/control/prompt/slash_word.ts";
+import { isChosen } from "../../conversation/protocol/chosen_skills.ts";
+import { definedFields } from "../../defined_fields.ts";
+import type { JsonObject } from "../../json_object.ts";
 import {
   commandNames,
   type CommandPlaces,
@@ -9,54 +13,45 @@ import {
   pluginDirs,
 } from "../../sandbox/child/custom_command.ts";
 import { watchesModels } from "../../sandbox/child/foreign_settings.ts";
-import { judgePrompt } from "../../conversation/control/prompt/judge_prompt.ts";
-import { slashWord } from "../../conversation/control/prompt/slash_word.ts";
-import type { JsonObject } from "../../json_object.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
-import { isChosen } from "../../conversation/protocol/chosen_skills.ts";
-import { claudeCommands } from "../../conversation/control/prompt/claude_commands.ts";
-
-/** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters, with some around it. */
-export const LONGEST_REPLY = 1_048_500;
-
-/** A version above all: of a program that does not name its own, nothing is known. */
-const UNKNOWN_VERSION = "9999.0.0";
+import type { GatedPrompt, HiddenSkills } from "../plan/plan_facts.ts";
+import type { RunOrder } from "../plan/run_order.ts";
+import { UNKNOWN_VERSION } from "./settings_documents.ts";
 
 /**
- * Lets a prompt through to a child, or not: what Claude Code's interactive program would carry out by itself never
- * gets there.
+ * Longest prompt for the rendezvous socket, in characters of JSON. 2.1.330 rejects lines of more than 1,048,576
+ * characters; the prompt has some text around it.
+ */
+export const LONGEST_SOCKET_PROMPT = 1_048_500;
+
+/** Where skills and custom commands are found. */
+interface CommandFacts {
+  readonly projectRoot: string;
+  /** The user's config dir. */
+  readonly configDir: string;
+  readonly settings: readonly JsonObject[];
+}
+
+/**
+ * Decides how a prompt is carried out. A command of the interactive Claude Code's own never reaches a child: it is
+ * answered, left to a headless helper, or refused.
  *
- * @throws {CliError} when the prompt is refused
+ * @param options.conversation whether the prompt is a message of a conversation
+ * @param options.isTraced whether Claude Code traces its turn
+ * @throws {UnsupportedError} when the prompt is refused
  */
 export function gatePrompt(
   options:
     & Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded" | "persistSession">
-    & {
-      readonly prompt: string;
-      /** Whether it is a message of a conversation. */
-      readonly conversation?: boolean;
-      /** Whether Claude Code traces its turn. */
-      readonly isTraced?: boolean;
-    },
-  facts: {
-    /** The version of Claude Code, if the executable names one. */
-    readonly version: string | undefined;
-    /** The project's folder. */
-    readonly projectRoot: string;
-    /** The user's config dir. */
-    readonly configDir: string;
-    /** All settings in force. */
-    readonly settings: readonly JsonObject[];
-    readonly mcpServers: number;
-  },
+    & { readonly prompt: string; readonly conversation?: boolean; readonly isTraced?: boolean },
+  facts: CommandFacts & { readonly version: string | undefined; readonly mcpServers: number },
 ): GatedPrompt {
-  const { prompt, forwarded } = options;
+  const { prompt, forwarded, conversation = false, isTraced = false } = options;
   const { version = UNKNOWN_VERSION } = facts;
   const places = commandPlaces(options, facts);
   const found = new Map<string, CustomCommand | undefined>();
-  const rendezvous = options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY;
-  // On its fd 0 a child has the prompt before it traces anything: the turn has no span then (2.1.330).
-  const isLate = rendezvous && options.isTraced === true;
+  const rendezvous = options.inject === "stdin" &&
+    JSON.stringify(prompt).length <= LONGEST_SOCKET_PROMPT;
   const judgement = judgePrompt(prompt, {
     version,
     custom: (name) => {
@@ -68,38 +63,38 @@ export function gatePrompt(
     plugins: places.plugins.length > 0 ||
       forwarded.some((argument) => argument.startsWith("--plugin-")),
     mcpServers: facts.mcpServers > 0,
-    conversation: options.conversation === true,
+    conversation,
     keepsSession: options.persistSession,
     watchesModels: watchesModels(facts.settings),
     rendezvous,
   });
   switch (judgement.kind) {
-    case "send":
+    case "send": {
+      // A prompt on fd 0 arrives before Claude Code starts tracing, and its turn has no span (2.1.330).
+      const losesSpan = isTraced && rendezvous && !judgement.expands;
       return {
         expands: judgement.expands,
-        verbatim: judgement.verbatim === true || (isLate && !judgement.expands),
-        ...(judgement.forks ? { forks: true } : {}),
+        verbatim: judgement.verbatim === true || losesSpan,
+        ...definedFields({ forks: judgement.forks }),
       };
+    }
     case "answer":
-      // What the session is like is told with it in a conversation, which takes somebody to say so.
-      return options.conversation
+      // In a conversation, a headless helper has to describe the session with the answer.
+      return conversation
         ? { expands: false, asked: { version, unavailable: true } }
         : { expands: false, answer: { text: judgement.text, version } };
     case "ask": {
       const { kind: _, ...asked } = judgement;
-      // A run with such a command alone is a session, too, which another one may go on with.
-      const isKept = !options.conversation && options.persistSession && asked.clears !== true;
-      return {
-        expands: false,
-        asked: { version, ...asked, ...(isKept ? { notes: true as const } : {}) },
-      };
+      // A run of such a command alone is a session too, which a later run can resume.
+      const notes = !conversation && options.persistSession && asked.clears !== true;
+      return { expands: false, asked: { version, ...asked, ...(notes ? { notes } : {}) } };
     }
     case "refuse":
       throw new UnsupportedError(judgement.message, { suggestion: judgement.suggestion });
   }
 }
 
-/** Whether there is something of that name in the root folder: Claude Code looks no deeper either. */
+/** Whether the root folder has an entry of that name. Claude Code checks no deeper path either. */
 function isPath(name: string): boolean {
   try {
     return /^[\w:-]+$/u.test(name) && Deno.statSync(`/${name}`) !== undefined;
@@ -108,17 +103,10 @@ function isPath(name: string): boolean {
   }
 }
 
-/** Where the skills and custom commands of a run come from. */
+/** The folders of a run's skills and custom commands. */
 export function commandPlaces(
   { cwd, addDirs, forwarded }: Pick<RunOrder, "cwd" | "addDirs" | "forwarded">,
-  { projectRoot, configDir, settings }: {
-    /** The project's folder. */
-    readonly projectRoot: string;
-    /** The user's config dir. */
-    readonly configDir: string;
-    /** All settings in force. */
-    readonly settings: readonly JsonObject[];
-  },
+  { projectRoot, configDir, settings }: CommandFacts,
 ): CommandPlaces {
   const absolute = (dir: string) => absolutePath(dir, cwd);
   const given = forwarded.flatMap((argument) =>
@@ -133,16 +121,16 @@ export function commandPlaces(
 }
 
 /**
- * How many characters a name may have, and all together: Claude Code ends at settings of more than 2 MiB (2.1.330), and a
- * project names its skills as it likes. Further ones are in the list for the model, which cannot load them.
+ * How many characters a skill's name, and all names together, may have to be hidden. Claude Code ends at settings of more
+ * than 2 MiB (2.1.330), and a project chooses its names. The model sees further skills, but cannot load them.
  */
 const LONGEST_NAME = 1000;
 const MOST_CHARACTERS = 300_000;
 
 /**
- * The skills that the model is not to have where the caller has chosen some.
+ * The skills that the caller has not chosen, including those of Claude Code itself.
  *
- * @param options.version that of Claude Code, whose own skills are hidden as well
+ * @param options.version the version of Claude Code
  */
 export function hiddenSkills(
   chosen: readonly string[],

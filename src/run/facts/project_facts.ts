@@ -1,52 +1,52 @@
-import { CliError } from "../../cli_error.ts";
-import type { RunOrder } from "../plan/run_order.ts";
 import { fileAt } from "../../../ffi/files/at_path.ts";
-import type { Distrust, InstructionFiles, ProjectSource } from "../plan/plan_facts.ts";
-import { upFrom } from "../../sandbox/paths.ts";
+import { CliError } from "../../cli_error.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { upFrom } from "../../sandbox/paths.ts";
+import type { Distrust, InstructionFiles, ProjectSource } from "../plan/plan_facts.ts";
+import type { RunOrder } from "../plan/run_order.ts";
 
 /**
  * The folder whose settings, MCP servers, skills, commands, agents, output styles and workflows are the project's: that
- * of `--project-config-root` (2.1.330), else the working directory. Whatever else belongs to a project stays where the
- * working directory is: instructions, git, trust, what tools may write to, and the session.
+ * of `--project-config-root` (2.1.330), or the working directory. Instructions, git, trust, writable folders and the
+ * session always belong to the working directory.
  *
- * @throws {CliError} when it is no folder, which Claude Code says on its screen alone
+ * @throws {CliError} when it is no folder, which Claude Code says on its screen only
  */
 export function projectRootOf(
   { projectConfigRoot: named, cwd }: Pick<RunOrder, "projectConfigRoot" | "cwd">,
 ): string {
   if (named === undefined) return cwd;
-  // To Claude Code two slashes begin the name of a machine.
-  if (!/^\/(?!\/)/u.test(named)) throw refusal(`"${named}" is not an absolute local path`);
+  // Claude Code takes two leading slashes as the name of a machine.
+  if (!/^\/(?!\/)/u.test(named)) throw rootError(`"${named}" is not an absolute local path`);
   try {
     Deno.readDirSync(named);
     return Deno.realPathSync(named);
   } catch (cause) {
-    throw refusal(`${named} is not a folder that you can list`, cause);
+    throw rootError(`${named} is not a folder that you can list`, cause);
   }
 }
 
-function refusal(why: string, cause?: unknown): CliError {
+function rootError(why: string, cause?: unknown): CliError {
   return new CliError(`Cannot honour --project-config-root: ${why}`, {
     suggestion: "Name an existing folder by its path from the root, or leave it out",
     cause,
   });
 }
 
-/** Most that is looked at below the root of a project: a larger one takes longer than is gained by it. */
+/** How much of a project is searched for AGENTS.md. Searching more would take longer than the plugin that reads it. */
 const MAX_FOLDERS = 64;
 const MAX_NAMES = 2000;
 
 /**
- * Looks for CLAUDE.md and AGENTS.md where Claude Code does (2.1.330).
+ * Looks for CLAUDE.md and AGENTS.md in the places where Claude Code does (2.1.330).
  *
- * @param options.root the root of the working directory's repository, else itself
- * @param options.projectRoot the folder in which, and above which, skills and commands are the project's
+ * @param options.root the root of the working directory's repository, or the working directory itself
+ * @param options.projectRoot the folder that has, as folders above it have, skills and commands of the project
  * @param options.userDir the user's config dir
- * @param options.readsProject whether `--setting-sources` leaves the project's files in
+ * @param options.readsProject whether `--setting-sources` includes the project
  */
 export function instructionFiles(
   { cwd, root, projectRoot, userDir, readsProject }: {
@@ -57,30 +57,28 @@ export function instructionFiles(
     readonly readsProject: boolean;
   },
 ): InstructionFiles {
-  const claude = readsProject && isFilled(`${root}/CLAUDE.md`);
+  const claude = readsProject && isFilledFile(`${root}/CLAUDE.md`);
+  const hasAgentsAbove = upFrom(cwd).some((dir) => hasAny(dir, ["AGENTS.md", ".claude/AGENTS.md"]));
+  const configDirs = [userDir, ...upFrom(projectRoot).map((dir) => `${dir}/.claude`)];
   return {
     claude,
-    agents: isAbove(cwd) || (!claude && mayBeBelow(root)),
-    skills: [userDir, ...upFrom(projectRoot).map((dir) => `${dir}/.claude`)].some((dir) =>
-      ["agents", "commands", "skills"].some((name) => fileAt(`${dir}/${name}`) !== undefined)
-    ),
+    agents: hasAgentsAbove || (!claude && mayHaveAgentsBelow(root)),
+    skills: configDirs.some((dir) => hasAny(dir, ["agents", "commands", "skills"])),
   };
 }
 
-function isAbove(cwd: string): boolean {
-  return upFrom(cwd).some((dir) =>
-    ["AGENTS.md", ".claude/AGENTS.md"].some((name) => fileAt(`${dir}/${name}`) !== undefined)
-  );
+function hasAny(dir: string, names: readonly string[]): boolean {
+  return names.some((name) => fileAt(`${dir}/${name}`) !== undefined);
 }
 
-function mayBeBelow(root: string): boolean {
+function mayHaveAgentsBelow(root: string): boolean {
   const folders = [root];
   let names = 0;
   for (let at = 0; at < folders.length; at++) {
     if (at >= MAX_FOLDERS) return true;
     try {
       for (const { name, isDirectory, isSymlink } of Deno.readDirSync(`${folders[at]}`)) {
-        // What lies behind a link counts, too.
+        // Links are not followed, so their folders may have an AGENTS.md.
         if (++names > MAX_NAMES || name === "AGENTS.md" || isSymlink) return true;
         if (isDirectory && name !== ".git") folders.push(`${folders[at]}/${name}`);
       }
@@ -91,7 +89,7 @@ function mayBeBelow(root: string): boolean {
   return false;
 }
 
-function isFilled(path: string): boolean {
+function isFilledFile(path: string): boolean {
   try {
     const { isFile, size } = Deno.lstatSync(path);
     return isFile && size > 0;
@@ -101,11 +99,10 @@ function isFilled(path: string): boolean {
 }
 
 /**
- * Why rules of a project do not count: the user has not trusted its folder, and they are not the user's own. Git is asked
- * only if there are such rules.
+ * Finds project settings whose permissions Claude Code ignores: the user has not trusted the folder, and the settings are
+ * not the user's own. Git is asked only if there are such permissions.
  *
- * @param options.projectRoot the folder whose settings are the project's
- * @param options.isAlone whether there are none of a main checkout beside them
+ * @param options.isAlone whether settings of a main checkout are not read
  * @param options.claudeJson the user's own `.claude.json`
  */
 export async function distrustOf(
@@ -126,8 +123,8 @@ export async function distrustOf(
   if (found.length === 0) return undefined;
   const [folder = cwd] = worktreesOf(cwd);
   const projects = isJsonObject(claudeJson?.["projects"]) ? claudeJson["projects"] : {};
-  const known = projects[folder];
-  if (isJsonObject(known) && known["hasTrustDialogAccepted"] === true) return undefined;
+  const project = projects[folder];
+  if (isJsonObject(project) && project["hasTrustDialogAccepted"] === true) return undefined;
   const { areSharedSettings } = await import("../../sandbox/child/shared_settings.ts");
   const sources: ProjectSource[] = [];
   for (const source of found) {
@@ -139,30 +136,30 @@ export async function distrustOf(
   return { folder, sources };
 }
 
-/** What Claude Code's own sandbox is made of on Linux: programs, and the packages that have them. */
-const NEEDED = { bwrap: "bubblewrap", socat: "socat" } as const;
+/** The programs of Claude Code's own sandbox on Linux, and their packages. */
+const SANDBOX_PROGRAMS = { bwrap: "bubblewrap", socat: "socat" } as const;
 
 /**
- * The packages that Claude Code's own sandbox lacks: without any it carries commands out in there, else without it, as it
- * says on its screen alone (2.1.330).
+ * The packages that Claude Code's own sandbox lacks. If any is missing, Claude Code runs commands without the sandbox,
+ * and says so on its screen only (2.1.330).
  *
- * @param settings later ones overriding earlier ones
- * @returns undefined where settings do not ask for a sandbox
- * @throws {CliError} where it would end in the middle of the turn without a word, because settings require the sandbox
+ * @param settings later ones override earlier ones
+ * @returns undefined if settings do not ask for a sandbox
+ * @throws {CliError} when settings require the sandbox: Claude Code would end during the turn without an error
  */
 export function sandboxLackOf(
   settings: readonly JsonObject[],
   { PATH = "" }: Environment,
 ): readonly string[] | undefined {
-  const said = (name: string) =>
+  const isOn = (name: string) =>
     settings.map(({ sandbox }) => isJsonObject(sandbox) ? sandbox[name] : undefined)
       .findLast((value) => typeof value === "boolean") === true;
-  if (!said("enabled")) return undefined;
+  if (!isOn("enabled")) return undefined;
   const folders = PATH.split(":").filter((dir) => dir.startsWith("/"));
-  const missing = Object.entries(NEEDED).flatMap(([name, pack]) =>
-    folders.some((dir) => fileAt(`${dir}/${name}`) !== undefined) ? [] : pack
+  const missing = Object.entries(SANDBOX_PROGRAMS).flatMap(([program, name]) =>
+    folders.some((dir) => hasAny(dir, [program])) ? [] : [name]
   );
-  if (missing.length > 0 && said("failIfUnavailable")) {
+  if (missing.length > 0 && isOn("failIfUnavailable")) {
     throw new CliError(
       `Cannot start claude: settings require its sandbox, which takes ${missing.join(" and ")}`,
       { suggestion: `Install ${missing.join(" and ")}, or set sandbox.failIfUnavailable to false` },

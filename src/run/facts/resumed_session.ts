@@ -1,11 +1,6 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";
-import type { Resumption, RunOrder } from "../plan/run_order.ts";
-import { worktreesOf } from "../../sandbox/child/git_repository.ts";
-import { backgroundSessions } from "../../sandbox/processes/background_sessions.ts";
-import { readLines } from "../../sandbox/transcripts/read_lines.ts";
-import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
+import { cutTranscript } from "../../claude/transcript/files/cut_transcript.ts";
 import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
 import {
   isSameTitle,
@@ -15,11 +10,17 @@ import {
 } from "../../claude/transcript/files/session_description.ts";
 import { isSessionId } from "../../claude/transcript/files/session_id.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
+import { definedFields } from "../../defined_fields.ts";
+import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
-import { cutTranscript } from "../../claude/transcript/files/cut_transcript.ts";
+import { backgroundSessions } from "../../sandbox/processes/background_sessions.ts";
+import { readLines } from "../../sandbox/transcripts/read_lines.ts";
+import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
+import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";
+import type { RunOrder } from "../plan/run_order.ts";
 
-/** Where sessions are looked for. */
-interface SessionPlaces {
+/** Where sessions are searched. */
+export interface SessionPlaces {
   /** The user's config dir. */
   readonly configDir: string;
   /** Real path of the working directory. */
@@ -31,6 +32,7 @@ interface Candidate {
   readonly id: string;
   /** Path below `projects/`. */
   readonly path: string;
+  /** Milliseconds since the epoch. */
   readonly modified: number;
   /** In bytes. */
   readonly size: number;
@@ -38,37 +40,37 @@ interface Candidate {
 
 const TRANSCRIPT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/iu;
 
-/** How much of a transcript's beginning and of its end is looked through for a title, in bytes. */
+/** How many bytes of a transcript's beginning and of its end are searched for a title. */
 const TITLED_BYTES = 65_536;
 
 /**
- * Looks up the session that a run is to go on with, as `claude -p` does: the latest is that of the working directory's
- * own folder which was written to last, whoever wrote it; titles are those of the worktrees of its repository too.
+ * Finds the session to resume, as `claude -p` does. The latest session is the one of the working directory that was
+ * written to last, by any program. Titles are searched in all worktrees of the repository.
  *
- * What killed runs left has to be at home by then.
+ * Transcripts of killed runs must have been moved to the user's config dir before.
  */
-export function findSessions(resumption: Resumption, places: SessionPlaces): FoundSessions {
+export function findSessions(
+  resumption: NonNullable<RunOrder["resumption"]>,
+  places: SessionPlaces,
+): FoundSessions {
   const latest = resumption.latest ? latestSession(places) : undefined;
   if (latest !== undefined) return { latest };
   if (resumption.named === undefined) return {};
   const named = isSessionId(resumption.named)
     ? [resumption.named]
-    : titled(resumption.named, places);
+    : sessionsTitled(resumption.named, places);
   const [id, ...more] = named;
   const transcript = resumption.upTo === undefined || id === undefined || more.length > 0
     ? undefined
-    : transcriptOf(id, places);
-  return { named, ...(transcript === undefined ? {} : { transcript }) };
+    : findTranscript(id, places);
+  return { named, ...definedFields({ transcript }) };
 }
 
-/**
- * The session that was written to last, without those in which nobody has said anything. What is at work in the
- * background is left to itself.
- */
+/** The session that was written to last and has a message. Background sessions that still work are skipped. */
 function latestSession({ configDir, cwd }: SessionPlaces): string | undefined {
-  const atWork = backgroundSessions(configDir);
+  const working = backgroundSessions(configDir);
   for (const { id, path, size } of candidatesIn([projectSlug(cwd)], configDir)) {
-    if (atWork.has(id)) continue;
+    if (working.has(id)) continue;
     const kind = kindOf(`${configDir}/projects/${path}`);
     if (kind === "conversation") return id;
     if (kind === "aside") continue;
@@ -78,7 +80,6 @@ function latestSession({ configDir, cwd }: SessionPlaces): string | undefined {
   return undefined;
 }
 
-/** What a transcript is of, as far as it can be read. */
 function kindOf(path: string): SessionKind {
   try {
     return sessionKind(readLines(path));
@@ -88,7 +89,7 @@ function kindOf(path: string): SessionKind {
   }
 }
 
-function titled(name: string, { configDir, cwd }: SessionPlaces): readonly string[] {
+function sessionsTitled(name: string, { configDir, cwd }: SessionPlaces): readonly string[] {
   const found = candidatesIn(slugsOf(cwd, configDir), configDir).filter(({ path, size }) => {
     const file = `${configDir}/projects/${path}`;
     const head = linesIn(file, { most: TITLED_BYTES });
@@ -99,7 +100,7 @@ function titled(name: string, { configDir, cwd }: SessionPlaces): readonly strin
   return [...new Set(found.map(({ id }) => id))];
 }
 
-/** The folders of a repository's worktrees and of all folders in them; without further worktrees that of the cwd. */
+/** The project folders of all worktrees and of folders in them; with one worktree, that of the working directory. */
 function slugsOf(cwd: string, configDir: string): readonly string[] {
   const own = projectSlug(cwd);
   const worktrees = worktreesOf(cwd).map(projectSlug);
@@ -110,7 +111,10 @@ function slugsOf(cwd: string, configDir: string): readonly string[] {
   return [...new Set([own, ...others])];
 }
 
-function transcriptOf(id: string, { configDir, cwd }: SessionPlaces): FoundTranscript | undefined {
+function findTranscript(
+  id: string,
+  { configDir, cwd }: SessionPlaces,
+): FoundTranscript | undefined {
   const own = projectSlug(cwd);
   const slugs = [own, ...namesIn(`${configDir}/projects`).filter((name) => name !== own)];
   for (const slug of slugs) {
@@ -126,7 +130,7 @@ function transcriptOf(id: string, { configDir, cwd }: SessionPlaces): FoundTrans
   return undefined;
 }
 
-/** Transcripts in some folders, the one that was written to last first. */
+/** Transcripts in project folders, the one that was written to last first. */
 function candidatesIn(slugs: readonly string[], configDir: string): readonly Candidate[] {
   return slugs.flatMap((slug) =>
     namesIn(`${configDir}/projects/${slug}`).flatMap((name): readonly Candidate[] => {
@@ -134,7 +138,7 @@ function candidatesIn(slugs: readonly string[], configDir: string): readonly Can
       if (id === undefined) return [];
       const path = `${slug}/${name}`;
       try {
-        // A link may lead to anything, and nobody has named it.
+        // Links are not followed: nobody has named them, and they may lead anywhere.
         const { isFile, mtime, size } = Deno.lstatSync(`${configDir}/projects/${path}`);
         return isFile ? [{ id, path, modified: mtime?.getTime() ?? 0, size }] : [];
       } catch {
@@ -144,7 +148,7 @@ function candidatesIn(slugs: readonly string[], configDir: string): readonly Can
   ).sort((one, other) => other.modified - one.modified);
 }
 
-/** Lines of a part of a transcript; none where it cannot be read, or is gone by now. */
+/** Lines of a part of a transcript; none if it cannot be read, or has just been removed. */
 function linesIn(
   path: string,
   part: { readonly from?: number; readonly most?: number },
@@ -162,17 +166,16 @@ function isUnreadable(error: unknown): boolean {
 }
 
 /**
- * What is left of the transcript of a session that is resumed in part; undefined where all of it is resumed, or there
- * is none.
+ * The part of a transcript that `--resume-session-at` resumes; undefined if all of it is resumed, or none.
  *
- * @throws {CliError} when there is no such part of it
+ * @throws {CliError} when the transcript has no such part
  */
 export function resumedPart(
   { resume, resumption: { upTo, dropsTurn } = { latest: false } }: Pick<
     RunOrder,
     "resume" | "resumption"
   >,
-  { found: { latest, transcript } }: { readonly found: FoundSessions },
+  { latest, transcript }: FoundSessions,
 ): FolderFile | undefined {
   if (resume !== undefined || latest !== undefined) return undefined;
   if (upTo === undefined || transcript === undefined) return undefined;
@@ -185,7 +188,7 @@ export function resumedPart(
     });
   }
   if (cut.by === "turn") {
-    // Whoever uses an Agent SDK knows it by its first words.
+    // Users of an Agent SDK recognise this error by its first words.
     throw new CliError(`Resume rejected by --resume-drops-turn: ${cut.reason}`, {
       suggestion: "Leave it out, or resume at the end of the turn before",
       isUnbegun: true,

@@ -1,40 +1,117 @@
 import { UnsupportedError } from "../../cli_error.ts";
-import type { SettingsDocument } from "../../sandbox/child/read_settings.ts";
-import { readSettingsValue } from "../../claude/settings/judged_settings.ts";
+import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import {
+  readSettings,
+  type SettingsDocument,
+  type SettingSource,
+} from "../../sandbox/child/read_settings.ts";
+import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
+import { absolutePath, parentOf } from "../../sandbox/paths.ts";
+import { hooklessFlag } from "../plan/permission_mode.ts";
+import type { RunFacts } from "../plan/plan_facts.ts";
+import { flagValues, type RunOrder } from "../plan/run_order.ts";
 
-const FLAG = "--managed-settings";
+/** Asks Claude Code for its version. Only the first call starts it, which takes 8 to 60 ms. */
+export type AskVersion = () => Promise<string | undefined>;
+
+/** Stands for the version of a program that names none: newer than every profile. */
+export const UNKNOWN_VERSION = "9999.0.0";
+
+/** Stands for `--settings` if the flag is missing. Nothing has to be loaded to judge it. */
+const NO_SETTINGS: SettingsDocument = {
+  source: "flags",
+  name: "--settings",
+  values: {},
+  faults: [],
+};
+
+/** The document of `--settings`, and the caller's settings with what it has changed since. */
+export interface GivenSettings extends Pick<RunFacts, "callerSettings"> {
+  readonly given: SettingsDocument;
+}
 
 /**
- * What the settings of `--managed-settings` forbid, as far as it matters what settings say: Claude Code takes nothing of
- * them that would allow something, and nothing at all where an administrator has set others (2.1.330).
+ * Reads `--settings`.
  *
- * @param forwarded the arguments that Claude Code gets as they are: it reads the flag itself
- * @throws {CliError} when they keep hooks from running, which tell when a turn ends
+ * @throws {CliError} when its value is invalid JSON, or its file cannot be read
  */
-export function managedByCaller(forwarded: readonly string[]): readonly SettingsDocument[] {
-  const given = forwarded.findLast((argument) => argument.startsWith(`${FLAG}=`));
-  if (given === undefined) return [];
-  const settings = parsed(given.slice(FLAG.length + 1));
-  const silencing = Object.keys(SILENCING).find((name) => SILENCING[name]?.(settings[name]));
-  if (silencing !== undefined) {
-    throw new UnsupportedError(
-      `Cannot honour "${silencing}" in ${FLAG}: hooks of claude-print's own tell when a turn ends`,
-      { suggestion: "Leave it out, or use claude -p" },
-    );
+export async function readGivenSettings(
+  { settings, flagSettings, cwd }: RunOrder,
+  version: AskVersion,
+): Promise<GivenSettings> {
+  if (settings === undefined && flagSettings === undefined) {
+    return { given: NO_SETTINGS, callerSettings: {} };
   }
-  const { permissions, sandbox } = settings;
-  const { deny, ask, disableBypassPermissionsMode } = isJsonObject(permissions) ? permissions : {};
-  const forbidding = {
-    permissions: withoutGaps({ deny, ask, disableBypassPermissionsMode }),
-    ...(isJsonObject(sandbox) ? { sandbox } : {}),
-  };
-  return [{ source: "managed", name: FLAG, ...readSettingsValue(forbidding) }];
+  const given = settings === undefined
+    ? NO_SETTINGS
+    : await judge(await parseCallerSettings(settings, { cwd }), { cwd, version });
+  const values = given.faults.length === 0 ? given.values : {};
+  const { appliedSettings } = await import("../../sandbox/child/applied_settings.ts");
+  const { withWholePaths } = await import("../../sandbox/child/whole_paths.ts");
+  return { given, callerSettings: withWholePaths(appliedSettings(values, flagSettings), cwd) };
+}
+
+/** Reads all settings documents of a run. */
+export async function readDocuments(
+  { flagSettings, cwd, env, forwarded }: RunOrder,
+  { given, callerSettings, projectRoot, userDir, sources, isAlone, version }: GivenSettings & {
+    readonly projectRoot: string;
+    readonly userDir: string;
+    readonly sources: ReadonlySet<SettingSource>;
+    readonly isAlone: boolean;
+    readonly version: AskVersion;
+  },
+): Promise<readonly SettingsDocument[]> {
+  const read = await readSettings({
+    projectRoot,
+    home: env["HOME"],
+    userDir,
+    // A restricted session reads no settings files except an administrator's.
+    sources: forwarded.includes("--restricted") ? new Set() : sources,
+    flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
+    sharesLocal: !isAlone,
+  });
+  const managed = hooklessFlag({ env, forwarded }) === undefined
+    ? await managedDocuments(forwarded)
+    : [];
+  return await Promise.all(
+    [...read, ...managed].map((document) => judge(document, { cwd, version })),
+  );
+}
+
+/** Whether any settings were found, so that Claude Code may warn about some. */
+export function hasSettings(documents: readonly SettingsDocument[]): boolean {
+  return documents.some((document) => document !== NO_SETTINGS);
+}
+
+/** Finds the faults of a document as this version of Claude Code does, and makes its relative paths absolute. */
+async function judge(
+  document: SettingsDocument,
+  { cwd, version }: { readonly cwd: string; readonly version: AskVersion },
+): Promise<SettingsDocument> {
+  if (document.unjudged === undefined) return await withAbsolutePaths(document, cwd);
+  const { judgeFor } = await import("../../claude/settings/judged_settings.ts");
+  const judged = judgeFor(document, await version() ?? UNKNOWN_VERSION);
+  return await withAbsolutePaths(judged, cwd);
+}
+
+/** The child reads the user's and the caller's settings from another folder, so relative paths would change. */
+async function withAbsolutePaths(
+  document: SettingsDocument,
+  cwd: string,
+): Promise<SettingsDocument> {
+  const { source, name, values } = document;
+  if (document === NO_SETTINGS || (source !== "user" && source !== "flags")) return document;
+  const { withWholePaths } = await import("../../sandbox/child/whole_paths.ts");
+  if (name.startsWith("--")) return { ...document, values: withWholePaths(values, cwd) };
+  const folder = parentOf(absolutePath(name, cwd));
+  return { ...document, values: withWholePaths(values, folder, { rulesFrom: folder }) };
 }
 
 const isOn = (value: unknown) => value !== undefined && value !== false && value !== "false";
 
-/** Keys by which none but an administrator's hooks run, and the values that do so. */
+/** Settings with which only an administrator's hooks run, and the values that do so. */
 const SILENCING: Readonly<Record<string, (value: unknown) => boolean>> = {
   disableAllHooks: isOn,
   allowManagedHooksOnly: isOn,
@@ -42,16 +119,42 @@ const SILENCING: Readonly<Record<string, (value: unknown) => boolean>> = {
     value === true || (Array.isArray(value) && value.includes("hooks")),
 };
 
-function withoutGaps(values: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+/**
+ * The restrictions of `--managed-settings`. Claude Code reads the flag itself: it ignores everything that would allow
+ * something, and the whole flag if an administrator has set other settings (2.1.330).
+ *
+ * @throws {UnsupportedError} when they disable our hooks
+ */
+export async function managedDocuments(
+  forwarded: readonly string[],
+): Promise<readonly SettingsDocument[]> {
+  const flag = "--managed-settings";
+  const given = flagValues(forwarded, flag).at(-1);
+  if (given === undefined) return [];
+  const settings = parseObject(given);
+  const silencing = Object.keys(SILENCING).find((name) => SILENCING[name]?.(settings[name]));
+  if (silencing !== undefined) {
+    throw new UnsupportedError(
+      `Cannot honour "${silencing}" in ${flag}: hooks of claude-print's own tell when a turn ends`,
+      { suggestion: "Leave it out, or use claude -p" },
+    );
+  }
+  const { permissions, sandbox } = settings;
+  const { deny, ask, disableBypassPermissionsMode } = isJsonObject(permissions) ? permissions : {};
+  const restrictions = {
+    permissions: definedFields({ deny, ask, disableBypassPermissionsMode }),
+    ...(isJsonObject(sandbox) ? { sandbox } : {}),
+  };
+  const { readSettingsValue } = await import("../../claude/settings/judged_settings.ts");
+  return [{ source: "managed", name: flag, ...readSettingsValue(restrictions) }];
 }
 
-function parsed(text: string): JsonObject {
+/** Invalid JSON counts as no settings here; Claude Code reports it. */
+function parseObject(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : {};
   } catch {
-    // Claude Code says so.
     return {};
   }
 }

@@ -1,74 +1,38 @@
-import { UnsupportedError } from "../../cli_error.ts";
-import type { RunOrder } from "./run_order.ts";
-import { settingSources } from "../../sandbox/child/read_settings.ts";
 import { isCallers } from "../../claude/wire/control.ts";
+import { UnsupportedError } from "../../cli_error.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
+import { settingSources } from "../../sandbox/child/read_settings.ts";
+import type { RunOrder } from "./run_order.ts";
 
-/** How a child comes by agents that are not on the command line as the caller gives them. */
+/** Longest `--agents` argument, in bytes. A single argument may have 128 KiB, execve(2). */
+const LONGEST_ARGUMENT = 100_000;
+/** The largest file from which Claude Code reads an agent, in bytes (2.1.330). */
+export const LARGEST_AGENT_FILE = 1_048_576;
+
+/** How the child gets the caller's agents. */
 export interface CallerAgents {
-  /** Agents of the caller's that are too long for a command line, or in a file, and all arguments that they take. */
   readonly agents: PlacedAgents;
-  /** Whether the child reads its config dir as the user's, while `--setting-sources` leaves the user's own out. */
+  /** Whether the child reads user settings only for these agents, while `--setting-sources` excludes the user's own. */
   readonly hidesUser: boolean;
 }
 
-/**
- * Where the caller's agents are, and that the child reads what is there.
- *
- * @param options.ofFile those of the file that `--agents` names, as a JSON text
- * @param options.others those beside which they are, where they are too long for a command line
- *
- * @throws {CliError} when agents of a file are too long for a command line and no files can hold them
- */
-export function callerAgents(
-  { initialized, forwarded, settingSources: given }: RunOrder,
-  { ofFile, others }: { readonly ofFile?: string; readonly others?: OtherAgents },
-): CallerAgents {
-  const long = initialized?.longAgents;
-  const isOfFile = long === undefined && ofFile !== undefined;
-  if (isOfFile && !isLongArgument(ofFile)) {
-    return { agents: { args: [`--agents=${ofFile}`], files: [] }, hidesUser: false };
-  }
-  const placed = placedAgents(isOfFile ? JSON.parse(ofFile) : long ?? {}, {
-    others,
-    readsFiles: !forwarded.includes("--restricted"),
-  });
-  if (isOfFile && placed.problem !== undefined) {
-    throw new UnsupportedError(`Cannot honour --agents: ${placed.problem}`, {
-      suggestion: "Put that agent into a file of its own below .claude/agents",
-    });
-  }
-  // Whatever else is given, the name of the file would be nothing to the interactive Claude Code.
-  const none = isOfFile && placed.args.length === 0 ? ["--agents={}"] : [];
-  const agents = { ...placed, args: [...placed.args, ...none] };
-  const sources = settingSources(given);
-  if (agents.files.length === 0 || sources.has("user")) return { agents, hidesUser: false };
-  const reading = `--setting-sources=${["user", ...sources].join()}`;
-  return { agents: { ...agents, args: [...agents.args, reading] }, hidesUser: true };
-}
-
-/** Longest agents on a command line, in bytes: a single argument may have 128 KiB, execve(2). */
-const LONGEST_ARGUMENT = 100_000;
-/** The largest file that Claude Code takes for an agent, in bytes (2.1.330). */
-export const LARGEST_AGENT_FILE = 1_048_576;
-
-/** The agents that the user and the project have in files, as far as a caller's have to differ from them. */
-export interface OtherAgents {
-  readonly names: readonly string[];
-  /** A file of which only Claude Code could tell how its agent is called. */
-  readonly unclear?: string;
-}
-
-/** How the agents of a caller get to the child. */
-interface PlacedAgents {
+/** The caller's agents in arguments and files. */
+export interface PlacedAgents {
   readonly args: readonly string[];
-  /** The texts of files, each with one agent. */
+  /** The texts of files, one agent each. */
   readonly files: readonly string[];
-  /** Why some of them cannot get there. */
+  /** Why some agents cannot be placed. */
   readonly problem?: string;
 }
 
-/** Agents as an argument; undefined where they are too long for one. */
+/** The agents that the user and the project have in files. Agents with the same names could be confused. */
+export interface OtherAgents {
+  readonly names: readonly string[];
+  /** A file whose agent's name is unknown. */
+  readonly unclear?: string;
+}
+
+/** The `--agents` argument for agents; undefined if it would be too long. */
 export function agentsArgument(agents: JsonObject): string | undefined {
   const text = JSON.stringify(agents);
   return isLongArgument(text) ? undefined : `--agents=${text}`;
@@ -80,38 +44,70 @@ export function isLongArgument(text: string): boolean {
 }
 
 /**
- * Puts agents that are too long for a command line into files, as a user has them: no other way the interactive Claude
- * Code takes agents of any length by their own names (2.1.330). Those of which a file would make something
- * else stay on the command line, as far as there is room.
+ * Places the caller's agents, and makes the child read the files that hold some of them.
  *
- * @param options.readsFiles whether Claude Code reads agents from files at all
+ * @param options.ofFile the JSON text of the file that `--agents` names
+ * @param options.others agents of the user and the project
+ * @throws {UnsupportedError} when agents of that file can be placed neither on the command line nor in files
  */
-export function placedAgents(
+export function callerAgents(
+  { initialized, forwarded, settingSources: given }: RunOrder,
+  { ofFile, others }: {
+    readonly ofFile?: string | undefined;
+    readonly others?: OtherAgents | undefined;
+  },
+): CallerAgents {
+  const long = initialized?.longAgents;
+  const isOfFile = long === undefined && ofFile !== undefined;
+  if (isOfFile && !isLongArgument(ofFile)) {
+    return { agents: { args: [`--agents=${ofFile}`], files: [] }, hidesUser: false };
+  }
+  const placed = placeAgents(isOfFile ? JSON.parse(ofFile) : long ?? {}, {
+    others,
+    readsFiles: !forwarded.includes("--restricted"),
+  });
+  if (isOfFile && placed.problem !== undefined) {
+    throw new UnsupportedError(`Cannot honour --agents: ${placed.problem}`, {
+      suggestion: "Put that agent into a file of its own below .claude/agents",
+    });
+  }
+  // Overrides the caller's --agents, because the interactive Claude Code cannot read a file name there.
+  const override = isOfFile && placed.args.length === 0 ? ["--agents={}"] : [];
+  const agents = { ...placed, args: [...placed.args, ...override] };
+  const sources = settingSources(given);
+  if (agents.files.length === 0 || sources.has("user")) return { agents, hidesUser: false };
+  const withUser = `--setting-sources=${["user", ...sources].join()}`;
+  return { agents: { ...agents, args: [...agents.args, withUser] }, hidesUser: true };
+}
+
+/**
+ * Moves agents that are too long for a command line into files of the child's config dir, the only other way to give
+ * the interactive Claude Code agents under their own names (2.1.330). Agents that would mean something else in a file
+ * stay on the command line, if they fit.
+ *
+ * @param options.readsFiles whether Claude Code reads agent files at all
+ */
+export function placeAgents(
   agents: JsonObject,
-  { others: { names, unclear } = { names: [] }, readsFiles }: {
+  { others = { names: [] }, readsFiles }: {
     readonly others?: OtherAgents | undefined;
     readonly readsFiles: boolean;
   },
 ): PlacedAgents {
-  const whyNot = (name: string, agent: unknown): string | undefined => {
-    if (!readsFiles) return "--restricted leaves no file to be read";
-    // Those of a project come before those of the user, those of the command line before both.
-    if (names.includes(name)) return "the user or the project has an agent of that name";
-    if (unclear !== undefined) return `${unclear} may have an agent of that name`;
-    if (!SOUND_NAME.test(name)) return "its name is none for a file";
-    const odd = oddField(agent);
-    if (odd !== undefined) return `its ${odd} is nothing for a file`;
-    return sizeOf(fileOf(name, agent)) > LARGEST_AGENT_FILE ? "it has more than 1 MiB" : undefined;
-  };
-  const all = Object.entries(agents)
-    .map(([name, agent]) => ({ name, agent, why: whyNot(name, agent) }));
-  const unfit = all.filter(({ why }) => why !== undefined);
-  // White space around a prompt is no reason to refuse it.
-  const exact = all.filter(({ agent, why }) => why !== undefined || isCut(agent));
+  const all = Object.entries(agents).map(([name, agent]) => ({
+    name,
+    agent,
+    problem: readsFiles
+      ? fileProblem(name, agent, others)
+      : "--restricted leaves no file to be read",
+  }));
+  const unfit = all.filter(({ problem }) => problem !== undefined);
+  // Claude Code trims prompts in files. Such agents stay on the command line too if there is room.
+  const exact = all.filter(({ agent, problem }) => problem !== undefined || hasOuterSpace(agent));
   const kept = argumentOf(exact) === undefined ? unfit : exact;
   const argument = argumentOf(kept);
   if (argument === undefined) {
-    const [{ name, why } = { name: "", why: "" }] = unfit;
+    const [{ name, problem: why } = { name: "", problem: "" }] = unfit;
     const problem =
       `"agents" is too long for a command line, and no file can hold "${name}": ${why}`;
     return { args: [], files: [], problem };
@@ -119,8 +115,23 @@ export function placedAgents(
   return {
     args: kept.length === 0 ? [] : [argument],
     files: all.filter((each) => !kept.includes(each))
-      .map(({ name, agent }) => fileOf(name, agent)),
+      .map(({ name, agent }) => agentFile(name, agent)),
   };
+}
+
+/** Why an agent would be another one in a file. */
+function fileProblem(
+  name: string,
+  agent: unknown,
+  { names, unclear }: OtherAgents,
+): string | undefined {
+  // Agents of the project override those of the user, and agents of the command line override both.
+  if (names.includes(name)) return "the user or the project has an agent of that name";
+  if (unclear !== undefined) return `${unclear} may have an agent of that name`;
+  if (!FILE_NAME.test(name)) return "its name is none for a file";
+  const field = unfitField(agent);
+  if (field !== undefined) return `its ${field} is nothing for a file`;
+  return sizeOf(agentFile(name, agent)) > LARGEST_AGENT_FILE ? "it has more than 1 MiB" : undefined;
 }
 
 function argumentOf(
@@ -129,78 +140,76 @@ function argumentOf(
   return agentsArgument(Object.fromEntries(agents.map(({ name, agent }) => [name, agent])));
 }
 
-/** Whether Claude Code cuts off something of a prompt that it reads from a file: white space around it. */
-function isCut(agent: unknown): boolean {
+function hasOuterSpace(agent: unknown): boolean {
   const prompt = isJsonObject(agent) ? agent["prompt"] : undefined;
   return typeof prompt === "string" && prompt !== prompt.trim();
 }
 
-/** Names that mean the same in a file: 2.1.330 loads none with a colon, a dash in front or hundreds of characters. */
-const SOUND_NAME = /^[^:-][^:]{0,99}$/su;
+/** Names that a file can hold: 2.1.330 rejects a colon, a leading dash and hundreds of characters. */
+const FILE_NAME = /^[^:-][^:]{0,99}$/su;
 
-const isText = (value: unknown): value is string =>
-  typeof value === "string" && value.trim() !== "";
-const areTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
-const isSwitch = (value: unknown) => typeof value === "boolean";
-const oneOf = (...values: readonly unknown[]) => (value: unknown) => values.includes(value);
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === "string";
+const isFilled: Check = (value) => typeof value === "string" && value.trim() !== "";
+const isSwitch: Check = (value) => typeof value === "boolean";
+const isEffort: Check = (value) =>
+  Number.isInteger(value) || oneOf("low", "medium", "high", "xhigh", "max")(value);
+const listOf = (check: Check): Check => (value) => Array.isArray(value) && value.every(check);
+const oneOf = (...values: readonly unknown[]): Check => (value) => values.includes(value);
+const integerFrom = (least: number): Check => (value) =>
+  Number.isInteger(value) && Number(value) >= least;
 
-/**
- * The fields that say the same in a file as on the command line, and their values. There whoever defines one agent amiss
- * has none at all; in a file a wrong value passes for none.
- */
-const FIELDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
-  // From a file a backslash and an n become the end of a line.
-  ["description", (value) => isText(value) && !value.includes("\\n")],
-  ["prompt", isText],
-  ["tools", areTexts],
-  ["disallowedTools", areTexts],
-  ["skills", areTexts],
-  ["model", isText],
+/** The fields and values that mean the same in a file as on the command line. Files ignore other values. */
+const FILE_FIELDS: ReadonlyMap<string, Check> = new Map<string, Check>([
+  // In a file, a backslash and an n become the end of a line.
+  ["description", (value) => isFilled(value) && !String(value).includes("\\n")],
+  ["prompt", isFilled],
+  ["tools", listOf(isFilled)],
+  ["disallowedTools", listOf(isFilled)],
+  ["skills", listOf(isFilled)],
+  ["model", isFilled],
   ["memory", oneOf("user", "project", "local")],
-  ["mcpServers", (value) => Array.isArray(value) && value.every(isServer)],
-  ["initialPrompt", isText],
-  ["maxTurns", (value) => Number.isInteger(value) && Number(value) > 0],
+  ["mcpServers", listOf(isServer)],
+  ["initialPrompt", isFilled],
+  ["maxTurns", integerFrom(1)],
   ["background", isSwitch],
   ["omitClaudeMd", isSwitch],
-  [
-    "effort",
-    (value) => Number.isInteger(value) || oneOf("low", "medium", "high", "xhigh", "max")(value),
-  ],
+  ["effort", isEffort],
   [
     "permissionMode",
     oneOf("default", "acceptEdits", "auto", "bypassPermissions", "dontAsk", "plan"),
   ],
 ]);
 
-/** The name of an MCP server, or one server's configuration by its name. */
+/** The name of an MCP server, or the configuration of one server that does not run in the caller's process. */
 function isServer(value: unknown): boolean {
-  if (!isJsonObject(value)) return isText(value);
+  if (!isJsonObject(value)) return isFilled(value);
   const [config, ...more] = Object.values(value);
   return isJsonObject(config) && !isCallers(config) && more.length === 0;
 }
 
-/** The first field of a definition that a file would make something else of, or that is missing, in words. */
-function oddField(agent: unknown): string | undefined {
+/** The first field that is missing, or would mean something else in a file. */
+function unfitField(agent: unknown): string | undefined {
   if (!isJsonObject(agent)) return "definition";
   const names = new Set(["description", "prompt", ...Object.keys(agent)]);
-  const odd = [...names].find((name) => FIELDS.get(name)?.(agent[name]) !== true);
-  return odd === undefined ? undefined : `"${odd}"`;
+  const unfit = [...names].find((name) => FILE_FIELDS.get(name)?.(agent[name]) !== true);
+  return unfit === undefined ? undefined : `"${unfit}"`;
 }
 
-/** An agent as a file has it: what is said of it as YAML in front, then its prompt. */
-function fileOf(name: string, agent: unknown): string {
+/** An agent as a file: its fields as YAML front matter, then its prompt. */
+function agentFile(name: string, agent: unknown): string {
   const { prompt, ...fields } = isJsonObject(agent) ? agent : {};
   const lines = Object.entries({ ...fields, name }).map(([field, value]) =>
-    `${inFront(field)}: ${inFront(value)}\n`
+    `${asciiJson(field)}: ${asciiJson(value)}\n`
   );
   return `---\n${lines.join("")}---\n${asText(prompt)}`;
 }
 
 /**
- * A value as JSON, which YAML understands, on one line of plain characters. Claude Code takes three dashes for the end of
- * what is in front, wherever they stand.
+ * A value as one line of ASCII JSON, which is also YAML. Claude Code ends the front matter at any three dashes, so no two
+ * dashes may follow each other.
  */
-function inFront(value: unknown): string {
+function asciiJson(value: unknown): string {
   return JSON.stringify(value, (_, each) => typeof each === "string" ? each.toWellFormed() : each)
     .replaceAll(
       /[^ -~]|-(?=-)/g,
@@ -210,4 +219,39 @@ function inFront(value: unknown): string {
 
 function sizeOf(text: string): number {
   return new TextEncoder().encode(text).length;
+}
+
+/** What 2.1.330 requires of the fields of an agent in an `initialize` request. It ignores other fields. */
+const INITIALIZE_FIELDS: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ["description", (value) => isText(value) && value !== ""],
+  ["prompt", isText],
+  ["tools", listOf(isText)],
+  ["disallowedTools", listOf(isText)],
+  ["skills", listOf(isText)],
+  ["model", isFilled],
+  ["mcpServers", listOf((each) => isText(each) || isJsonObject(each))],
+  ["hooks", isJsonObject],
+  ["initialPrompt", isText],
+  ["observer", isText],
+  ["maxTurns", integerFrom(1)],
+  ["autoCompactWindow", integerFrom(100_000)],
+  ["background", isSwitch],
+  ["omitClaudeMd", isSwitch],
+  ["memory", oneOf("user", "project", "local")],
+  ["isolation", oneOf("worktree", "remote")],
+  ["effort", isEffort],
+]);
+
+/**
+ * The agents of an `initialize` request. If one definition is invalid, there are none, as in `claude -p` (2.1.330). On its
+ * command line the interactive Claude Code would refuse to start with such a definition.
+ */
+export function validAgents(agents: JsonObject): JsonObject {
+  return Object.values(agents).every(isValidAgent) ? agents : {};
+}
+
+function isValidAgent(agent: unknown): boolean {
+  if (!isJsonObject(agent)) return false;
+  return Object.entries({ description: undefined, prompt: undefined, ...agent })
+    .every(([name, value]) => INITIALIZE_FIELDS.get(name)?.(value) ?? true);
 }

@@ -1,12 +1,9 @@
-import { hasOtherHooks, mayTighten } from "./conversation_options.ts";
-import type { Decisions, RunSession } from "./decide.ts";
-import type { PlacedTexts } from "./child_args.ts";
-import type { HiddenSkills, PlanFacts } from "./plan_facts.ts";
-import type { RunOrder } from "./run_order.ts";
-import { withoutBypass } from "./child_settings.ts";
-import { contestedVariables } from "../../sandbox/child/child_environment.ts";
+import { isGoalTyped } from "../../claude/transcript/goal.ts";
+import { OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
+import { SKILL_TOOL } from "../../conversation/protocol/chosen_skills.ts";
+import { definedFields } from "../../defined_fields.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { childFiles } from "../../sandbox/child/child_files.ts";
-import { withoutScreenCommands } from "../../sandbox/child/foreign_settings.ts";
 import type { HookEvent } from "../../sandbox/child/hooks.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
@@ -15,336 +12,221 @@ import { folderParts } from "../../sandbox/folder/folder_parts.ts";
 import { isBelow } from "../../sandbox/paths.ts";
 import { hiddenRuns, reopenedRuns } from "../../sandbox/places/hidden_runs.ts";
 import { exposedRuns } from "../../sandbox/places/writable_folders.ts";
-import { SKILL_TOOL } from "../../conversation/protocol/chosen_skills.ts";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isGoalTyped } from "../../claude/transcript/goal.ts";
-import { OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
-import { inToolNames, toolPrefix } from "../../claude/transcript/tool_prefix.ts";
-import { isCallers } from "../../claude/wire/control.ts";
+import { variableOf } from "./api_variables.ts";
+import { asksForPermissions, type PlacedTexts } from "./child_args.ts";
+import { childSettings, serverTerms } from "./child_settings.ts";
+import { hasOtherHooks, mayTighten } from "./conversation_options.ts";
+import type { Decisions, RunSession } from "./decide.ts";
+import type { PlanFacts } from "./plan_facts.ts";
+import type { RunOrder } from "./run_order.ts";
 
-/** Whether there may be more than one message: where a text alone is printed there is one. */
-function isLongConversation({ prompt, answerAlone }: RunOrder): boolean {
-  return prompt === undefined && answerAlone !== true;
-}
-
-/** What is put into the private folder. */
+/**
+ * The contents of the private folder.
+ *
+ * @param options.variables variables that this program adds to the child's environment
+ * @param options.env the child's whole environment
+ */
 export function childContents(
   order: RunOrder,
-  { facts, decided, variables, env, texts, asksCaller }: {
+  { facts, decided, variables, env, texts }: {
     readonly facts: PlanFacts;
     readonly decided: Decisions;
     readonly variables: Environment;
     readonly env: Environment;
     readonly texts: PlacedTexts["files"];
-    readonly asksCaller: boolean;
   },
 ): FolderContents {
-  const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
-  const { session, inject, isGated, memoryPath, mode, userSettings, agents, hidesUser } = decided;
-  const onStdin = inject === "stdin" ? order.prompt : order.onStdin;
+  const { folder, settings, secret, pid, userConfig, promptServer, userClaudeJson } = facts;
+  const { session, inject, servers, hidesUser } = decided;
   const parts = folderParts(folder);
+  const stdin = inject === "stdin" ? order.prompt : order.onStdin;
   const terms = serverTerms(order);
-  const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
-  const hidden = hiddenRuns(facts.runs, { folders });
-  // What is missing cannot be hidden, and would not be if another run made it later.
-  const footholds = facts.sandboxLack === undefined
-    ? exposed
-    : [...new Set([...exposed, ...hidden])].filter((runs) => !isBelow(folder, runs));
+  const { exposed, hidden, reopened, footholds } = otherRuns(facts);
   return {
     files: childFiles(parts, {
       secret,
       pid,
       hooks: hooksFor(order, decided),
-      // A budget is for all tools, and so is a mode.
-      ...(order.maxBudgetUsd === undefined && !mayTighten(order, decided)
-        ? { matchers: { PreToolUse: SKILL_TOOL } }
-        : {}),
-      held: [
-        ...(isGated ? ["SessionStart" as const] : []),
-        // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
-        // structured answer that it owes, no turn is over; and at its limit it goes on for no other hook.
-        ...(isLongConversation(order) || facts.output !== undefined ||
-            (order.maxTurns !== undefined &&
-              (hasOtherHooks(order, { facts, event: "Stop" }) || mayHaveGoal(order, session)))
-          ? ["Stop" as const]
-          : []),
-      ],
+      held: blockingHooks(order, { facts, decided }),
       marksLong: inject === "rendezvous",
       callbacks: order.initialized?.callbacks ?? [],
-      asksCaller,
+      asksCaller: asksForPermissions(order),
       texts,
-      servers: decided.servers,
+      servers,
       timeouts: terms.timeouts,
-      ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer }),
-      ...(order.switched === undefined ? {} : { switched: order.switched }),
-      userClaudeJson: hidesUser ? withoutServers(facts.userClaudeJson) : facts.userClaudeJson,
-      userSettings,
-      agents: agents.files,
+      userClaudeJson: hidesUser ? withoutServers(userClaudeJson) : userClaudeJson,
+      userSettings: decided.userSettings,
+      agents: decided.agents.files,
       sealsHooks: decided.sealsHooks,
       inheritsHooks: order.inheritHooks,
-      callerSettings: withVariables(
-        withoutScreenCommands(
-          withoutBypass(
-            askedSettings(facts.callerSettings, {
-              hidden: facts.hiddenSkills,
-              terms,
-              settings: valuesOf(settings),
-              omitsThinking: order.omitsThinking === true,
-            }),
-            { forwarded: order.forwarded, mode },
-          ),
-        ),
-        {
-          variables,
-          settings: valuesOf(settings),
-          // A flag that takes the hooks away has Claude Code set such a variable itself.
-          contested: decided.hookless === undefined
-            ? contestedVariables(env, valuesOf(settings))
-            : {},
-        },
-      ),
-      memoryPath,
-      ...(session.resumed === undefined ? {} : {
-        earlierOutputs: { userConfigDir: userConfig.dir, session: session.resumed },
-      }),
-      plugins: idlePlugins(order, { facts, mode }),
-      folders,
+      callerSettings: childSettings(order, { facts, decided, terms, variables, env }),
+      memoryPath: decided.memoryPath,
+      plugins: idlePlugins(order, { facts, decided }),
+      folders: facts.folders,
       exposed,
       hidden,
-      reopened: reopenedRuns(hidden, { writable }),
+      reopened,
       apiKey: order.env["ANTHROPIC_API_KEY"],
-      ...(onStdin === undefined ? {} : { stdin: onStdin }),
-      asksCost: isLongConversation(order) || order.limitsTold === true ||
+      asksCost: mayHaveSeveralMessages(order) || order.limitsTold === true ||
         order.maxBudgetUsd !== undefined,
-      ...(decided.splitShell === undefined ? {} : { splitShell: decided.splitShell }),
+      ...definedFields({
+        // A budget and a stricter mode concern calls of every tool, chosen skills only those of one tool.
+        matchers: order.maxBudgetUsd === undefined && !mayTighten(order, decided)
+          ? { PreToolUse: SKILL_TOOL }
+          : undefined,
+        relayed: promptServer,
+        switched: order.switched,
+        earlierOutputs: session.resumed === undefined
+          ? undefined
+          : { userConfigDir: userConfig.dir, session: session.resumed },
+        stdin,
+        splitShell: decided.splitShell,
+      }),
     }),
-    ...(inject === "stdin" || onStdin !== undefined ? { stdinPath: parts.promptPath } : {}),
     secret,
-    bridges: decided.servers,
-    ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer.name }),
+    bridges: servers,
     footholds,
     userConfigDir: userConfig.dir,
     hidesUser,
-    ...(keepsBackups(order, settings) ? { keepsBackups: true as const } : {}),
-    ...(session.resumed === undefined ? {} : { resume: session.resumed }),
-    ...(facts.shortened === undefined ? {} : { shortened: facts.shortened }),
-    ...(order.history === undefined || facts.found.transcript === undefined
-      ? {}
-      : { begun: facts.found.transcript }),
     isNewSession: session.isNew,
+    ...definedFields({
+      stdinPath: inject === "stdin" || stdin !== undefined ? parts.promptPath : undefined,
+      relayed: promptServer?.name,
+      keepsBackups: keepsBackups(order, settings) || undefined,
+      resume: session.resumed,
+      shortened: facts.shortened,
+      begun: order.history === undefined ? undefined : facts.found.transcript,
+    }),
   };
 }
 
-/** The user's `.claude.json` without the MCP servers that are the user's in every project. */
+/** Whether more than one message may come. In text output there is only one. */
+function mayHaveSeveralMessages({ prompt, answerAlone }: RunOrder): boolean {
+  return prompt === undefined && answerAlone !== true;
+}
+
+/** The folders of other runs, by what the child's tools may do with them. */
+function otherRuns({ folder, folders, writable, runs, sandboxLack }: PlanFacts) {
+  const exposed = exposedRuns(runs, { writable, inside: [folder, ...folders] });
+  const hidden = hiddenRuns(runs, { folders });
+  // The sandbox can only hide a folder that exists before the child starts.
+  const footholds = sandboxLack === undefined
+    ? exposed
+    : [...new Set([...exposed, ...hidden])].filter((each) => !isBelow(folder, each));
+  return { exposed, hidden, footholds, reopened: reopenedRuns(hidden, { writable }) };
+}
+
+/** The user's `.claude.json` without the MCP servers that the user has in every project. */
 function withoutServers({ mcpServers: _, ...rest }: JsonObject = {}): JsonObject {
   return rest;
 }
 
-/** The caller's settings with variables of ours, where settings name them too: these come before the environment. */
-function withVariables(
-  caller: JsonObject,
-  { variables, settings, contested }: {
-    readonly variables: Environment;
-    readonly settings: readonly JsonObject[];
-    /** Those of the child that are ours whoever names them. */
-    readonly contested: Environment;
-  },
-): JsonObject {
-  const isNamed = Object.keys(variables).some((name) =>
-    settings.some(({ env }) => isJsonObject(env) && env[name] !== undefined)
-  );
-  const added = { ...(isNamed ? variables : {}), ...contested };
-  if (Object.keys(added).length === 0) return caller;
-  const { env } = caller;
-  return { ...caller, env: { ...(isJsonObject(env) ? env : {}), ...added } };
-}
-
-/** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
+/** The hooks that a run needs. Each hook that runs before the answer costs 10 to 20 ms. */
 function hooksFor(order: RunOrder, decided: Decisions): readonly HookEvent[] {
   const { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream } = order;
-  const { initialized } = order;
   const { inject, isGated, servers } = decided;
   const isLimited = maxTurns !== undefined || maxBudgetUsd !== undefined ||
     servers.includes(OUTPUT_SERVER);
-  // An answer can be displayed before the transcript holds the calls before it: their batch says which those are.
+  // Claude Code may display an answer before the transcript has the calls before it. PostToolBatch names those calls.
   const isDisplayed = partialMessages && !exactStream;
+  const watchesCalls = maxBudgetUsd !== undefined || order.initialized?.skills !== undefined ||
+    mayTighten(order, decided);
+  const needed: readonly (readonly [HookEvent, boolean])[] = [
+    ["Stop", true],
+    ["StopFailure", true],
+    ["SessionEnd", true],
+    ["PermissionRequest", true],
+    ["Elicitation", true],
+    ["PreCompact", frames],
+    ["PostCompact", frames],
+    ["SessionStart", frames || isGated],
+    ["UserPromptSubmit", inject !== "stdin" || altered !== undefined],
+    ["PostToolBatch", isLimited || isDisplayed],
+    ["PreToolUse", watchesCalls],
+    ["MessageDisplay", isDisplayed],
+  ];
+  return needed.filter(([, isNeeded]) => isNeeded).map(([event]) => event);
+}
+
+/** The hooks for whose answer the child waits. */
+function blockingHooks(
+  order: RunOrder,
+  { facts, decided }: { readonly facts: PlanFacts; readonly decided: Decisions },
+): readonly HookEvent[] {
+  // Three reasons to hold the child at its Stop hook: messages that arrived meanwhile are a turn of their own, after
+  // the cost of this one is known; a turn is not over without its structured answer; and at its limit, a turn must not
+  // go on for another hook or a goal.
+  const holdsStop = mayHaveSeveralMessages(order) || facts.output !== undefined ||
+    (order.maxTurns !== undefined &&
+      (hasOtherHooks(order, { facts, event: "Stop" }) || mayHaveGoal(order, decided.session)));
   return [
-    "Stop",
-    "StopFailure",
-    "SessionEnd",
-    "PermissionRequest",
-    "Elicitation",
-    ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
-    ...(frames || isGated ? ["SessionStart" as const] : []),
-    ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
-    ...(isLimited || isDisplayed ? ["PostToolBatch" as const] : []),
-    ...(maxBudgetUsd === undefined && initialized?.skills === undefined &&
-        !mayTighten(order, decided)
-      ? []
-      : ["PreToolUse" as const]),
-    ...(isDisplayed ? ["MessageDisplay" as const] : []),
+    ...(decided.isGated ? ["SessionStart" as const] : []),
+    ...(holdsStop ? ["Stop" as const] : []),
   ];
 }
 
-/** Whether a run may pursue a goal: the prompt sets one, or the session that is resumed may have one. */
+/** Whether a run may pursue a goal: the prompt sets one, or a resumed session may have one. */
 function mayHaveGoal({ prompt = "" }: RunOrder, { resumed }: RunSession): boolean {
   return resumed !== undefined || isGoalTyped(prompt);
 }
 
-/** With it `claude -p` keeps what files were before they were edited; the interactive Claude Code always does. */
-const KEEPING = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING";
+/** Makes `claude -p` keep the state of files before edits. The interactive Claude Code always does. */
+const CHECKPOINTS = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING";
 
-/** Whether what files were before is kept with the session, and is there to be restored. */
+/** Whether the state of files before edits is kept with the session. */
 function keepsBackups(
   { env, persistSession, rewindsTo }: Pick<RunOrder, "env" | "persistSession" | "rewindsTo">,
   settings: readonly Settings[],
 ): boolean {
   if (!persistSession && rewindsTo === undefined) return false;
-  const all = valuesOf(settings).map((values) =>
-    isJsonObject(values["env"]) ? values["env"][KEEPING] : undefined
-  );
-  const last = all.findLast((value) => typeof value === "string");
-  return isSwitchedOn(typeof last === "string" ? last : env[KEEPING]);
+  return isSwitchedOn(variableOf(CHECKPOINTS, { env, settings: valuesOf(settings) }));
 }
 
-/** What hides a skill from the model and leaves it to a person, and what does so and more. */
-const HIDDEN = "user-invocable-only";
-const OFF = "off";
-
-/**
- * The caller's settings with what an initialization asks for and settings alone can bring about.
- *
- * Skills that have not been chosen are hidden by `skillOverrides`. Those of plugins it does not know, so a rule keeps
- * the model from loading what it is told of (2.1.330).
- *
- * @param options.settings all settings, later ones overriding earlier ones: what they take away from everybody stays away
- */
-function askedSettings(
-  caller: JsonObject,
-  { hidden, terms: { deny, ask }, settings, omitsThinking }: {
-    readonly hidden: HiddenSkills | undefined;
-    readonly terms: ServerTerms;
-    readonly settings: readonly JsonObject[];
-    readonly omitsThinking: boolean;
-  },
-): JsonObject {
-  const denied = [...deny, ...hidden?.ofPlugins.map((name) => `Skill(${name})`) ?? []];
-  const permissions = objectIn(caller, "permissions");
-  const added = (name: "deny" | "ask", rules: readonly string[]) => {
-    const given = permissions[name];
-    return rules.length === 0 ? {} : { [name]: [...(Array.isArray(given) ? given : []), ...rules] };
-  };
-  const rules = { ...added("deny", denied), ...added("ask", ask) };
-  const inForce = new Map(
-    settings.flatMap((each) => Object.entries(objectIn(each, "skillOverrides"))),
-  );
-  const overrides = hidden?.own.filter((name) => inForce.get(name) !== OFF)
-    .map((name) => [name, HIDDEN]);
-  return {
-    ...caller,
-    // Otherwise 2.1.330 has thoughts redacted at a terminal once the API has refused a request that omits them.
-    ...(omitsThinking ? { showThinkingSummaries: true } : {}),
-    ...(Object.keys(rules).length === 0 ? {} : { permissions: { ...permissions, ...rules } }),
-    ...(overrides === undefined ? {} : {
-      skillOverrides: { ...objectIn(caller, "skillOverrides"), ...Object.fromEntries(overrides) },
-    }),
-  };
-}
-
-function objectIn(settings: JsonObject, name: string): JsonObject {
-  const value = settings[name];
-  return isJsonObject(value) ? value : {};
-}
-
-/** On what terms the MCP servers in the caller's own process are used. */
-interface ServerTerms {
-  /** How long a call of a tool may take, in milliseconds, by the name of the server. */
-  readonly timeouts: Readonly<Record<string, number>>;
-  /** Rules for tools that are never to be called, and for those about which the caller is asked each time. */
-  readonly deny: readonly string[];
-  readonly ask: readonly string[];
-}
-
-/**
- * The terms that a caller has named with its servers, those that it has set last or begun with. What is allowed is not
- * said by them, as in `claude -p`, and who is of two minds is asked (2.1.330).
- */
-function serverTerms({ initialized, setServers }: RunOrder): ServerTerms {
-  const configs = Object.entries(setServers ?? initialized?.serverConfigs ?? {})
-    .flatMap(([name, config]): (readonly [string, JsonObject])[] =>
-      isJsonObject(config) && (setServers === undefined || isCallers(config))
-        ? [[name, config]]
-        : []
-    );
-  const policies = configs.flatMap(([server, { tools }]) =>
-    (Array.isArray(tools) ? tools.filter(isJsonObject) : []).flatMap((
-      { name, permission_policy: policy },
-    ) =>
-      typeof name === "string" && policy !== undefined && policy !== "always_allow"
-        ? [{ rule: `${toolPrefix(server)}${inToolNames(name)}`, policy }]
-        : []
-    )
-  );
-  const rules = (isDenied: boolean) =>
-    policies.filter(({ policy }) => (policy === "always_deny") === isDenied)
-      .map(({ rule }) => rule);
-  return {
-    timeouts: Object.fromEntries(
-      configs.flatMap(([name, { timeout }]) =>
-        // At any other Claude Code leaves the server out.
-        Number.isSafeInteger(timeout) && Number(timeout) > 0 ? [[name, Number(timeout)]] : []
-      ),
-    ),
-    deny: rules(true),
-    ask: rules(false),
-  };
-}
-
-/** Draws changed files beside the conversation, on a screen that nobody looks at: `claude -p` has it not. */
+/** A built-in plugin that draws changed files on the screen. `claude -p` does not have it. */
 const DIFF = "diff";
-/** Tells the model what an AGENTS.md says where a project has no CLAUDE.md. */
+/** A built-in plugin that gives AGENTS.md to the model in a project without a CLAUDE.md. */
 const AGENTS = "agents-md";
 
-/** Modes in which tools write nothing that no rule allows. */
+/** Modes in which tools write only what a rule allows. */
 const READING_MODES: readonly string[] = ["default", "dontAsk", "plan"];
 
 /**
- * The `enabledPlugins` setting that leaves out those of Claude Code's own plugins that have nothing to do in a run:
- * each takes 20 to 90 ms of its start (2.1.330).
+ * The `enabledPlugins` setting that switches off built-in plugins with nothing to do in a run: each takes 20 to 90 ms of
+ * its start (2.1.330). Plugins that settings mention are left alone.
  *
- * AGENTS.md is read at the start, above the working directory, and whenever a file beside or below one is read. So its
- * plugin is left out where there is none, and none can come: a CLAUDE.md keeps those below it from being read, and
- * without one no tool may write any. Whatever settings say of a plugin holds.
+ * Claude Code reads AGENTS.md at the start, above the working directory, and later next to files that it reads. The
+ * plugin is switched off if there is no AGENTS.md and none can appear: because a CLAUDE.md makes Claude Code ignore
+ * those below it, or because no tool may write one.
  */
 function idlePlugins(
-  order: Pick<RunOrder, "forwarded" | "initialized">,
-  { facts: { settings, instructions }, mode }: {
-    readonly facts: Pick<PlanFacts, "settings" | "instructions">;
-    readonly mode: string;
+  order: RunOrder,
+  { facts: { settings, instructions }, decided }: {
+    readonly facts: PlanFacts;
+    readonly decided: Decisions;
   },
 ): JsonObject {
   const values = valuesOf(settings);
-  const isNamed = (plugin: string) =>
+  const isMentioned = (plugin: string) =>
     values.some(({ enabledPlugins, pluginConfigs }) =>
       [enabledPlugins, pluginConfigs].some((each) =>
         isJsonObject(each) && Object.keys(each).some((name) => name.startsWith(plugin))
       )
     );
-  const mayCome = !instructions.claude &&
-    (instructions.skills || mayWrite(order, { values, mode }));
-  const isMoved = order.forwarded.some((argument) => /^(?:--worktree|-w)(?:=|$)/u.test(argument)) ||
+  const mayAppear = !instructions.claude &&
+    (instructions.skills || mayWrite(order, { values, mode: decided.mode }));
+  const mayBeElsewhere = order.forwarded.some((each) => /^(?:--worktree|-w)(?:=|$)/u.test(each)) ||
     values.some(({ claudeMdExcludes }) => claudeMdExcludes !== undefined);
-  const agentsIsIdle = !instructions.agents && !mayCome && !isMoved;
-  const idle = [DIFF, ...agentsIsIdle ? [AGENTS] : []].filter((name) =>
-    // Each has two names.
-    !isNamed(`${name}@`) && !isNamed(`cc-plugin-${name}@`)
+  const isAgentsIdle = !instructions.agents && !mayAppear && !mayBeElsewhere;
+  const idle = [DIFF, ...isAgentsIdle ? [AGENTS] : []].filter((name) =>
+    // Claude Code knows each plugin by two names.
+    !isMentioned(`${name}@`) && !isMentioned(`cc-plugin-${name}@`)
   );
   return Object.fromEntries(idle.map((name) => [`${name}@builtin`, false]));
 }
 
 /** Whether a tool of the run may write a file. */
 function mayWrite(
-  { forwarded, initialized }: Pick<RunOrder, "forwarded" | "initialized">,
+  { forwarded, initialized }: RunOrder,
   { values, mode }: { readonly values: readonly JsonObject[]; readonly mode: string },
 ): boolean {
   return !READING_MODES.includes(mode) || initialized?.longAgents !== undefined ||

@@ -1,28 +1,166 @@
-import type { RunOrder } from "./run_order.ts";
+import { inToolNames, toolPrefix } from "../../claude/transcript/tool_prefix.ts";
+import { isCallers } from "../../claude/wire/control.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { contestedVariables } from "../../sandbox/child/child_environment.ts";
+import { withoutScreenCommands } from "../../sandbox/child/foreign_settings.ts";
+import { valuesOf } from "../../sandbox/child/read_settings.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import type { Decisions } from "./decide.ts";
+import { allowsBypass } from "./permission_mode.ts";
+import type { HiddenSkills, PlanFacts } from "./plan_facts.ts";
+import type { RunOrder } from "./run_order.ts";
 
-const ALLOWING = "--allow-dangerously-skip-permissions";
-
-/** Whether a mode without permissions may be had later, in which a run does not begin. */
-export function allowsBypass({ forwarded }: Pick<RunOrder, "forwarded">): boolean {
-  return forwarded.includes(ALLOWING);
+/**
+ * The caller's settings, with what this run adds to them.
+ *
+ * @param options.variables variables that this program adds to the child's environment
+ * @param options.env the child's whole environment
+ */
+export function childSettings(
+  order: RunOrder,
+  { facts, decided, terms, variables, env }: {
+    readonly facts: PlanFacts;
+    readonly decided: Decisions;
+    readonly terms: ServerTerms;
+    readonly variables: Environment;
+    readonly env: Environment;
+  },
+): JsonObject {
+  const settings = valuesOf(facts.settings);
+  const asked = withSkillsAndRules(facts.callerSettings, {
+    hidden: facts.hiddenSkills,
+    terms,
+    settings,
+  });
+  // Without this setting, 2.1.330 at a terminal has thoughts redacted once the API refused a request that omits them.
+  const shown = order.omitsThinking ? { ...asked, showThinkingSummaries: true } : asked;
+  const restricted = withoutScreenCommands(withoutBypass(shown, order, decided));
+  // Claude Code itself sets such variables where a flag turns off the hooks.
+  const contested = decided.hookless === undefined ? contestedVariables(env, settings) : {};
+  return withVariables(restricted, { variables, contested, settings });
 }
 
 /**
- * Settings for a child of which a mode without permissions may be had later: that takes another child, and this one is not
- * to have it. Where it has, the interactive Claude Code lets everything through in plan mode, into which a model goes by
- * itself, where `claude -p` asks.
+ * Adds variables of ours to the caller's settings if other settings set them too: settings override the environment.
  *
- * Claude Code gets the flag all the same: there are users to whom it is denied.
+ * @param options.contested variables that are always added
  */
-export function withoutBypass(
+function withVariables(
   caller: JsonObject,
-  { forwarded, mode }: Pick<RunOrder, "forwarded"> & { readonly mode: string },
+  { variables, contested, settings }: {
+    readonly variables: Environment;
+    readonly contested: Environment;
+    readonly settings: readonly JsonObject[];
+  },
 ): JsonObject {
-  if (!allowsBypass({ forwarded }) || mode === "bypassPermissions") return caller;
-  const permissions = isJsonObject(caller["permissions"]) ? caller["permissions"] : {};
+  const isSet = Object.keys(variables).some((name) =>
+    settings.some(({ env }) => isJsonObject(env) && env[name] !== undefined)
+  );
+  const added = { ...(isSet ? variables : {}), ...contested };
+  if (Object.keys(added).length === 0) return caller;
+  return { ...caller, env: { ...objectIn(caller, "env"), ...added } };
+}
+
+/**
+ * Keeps this child out of modes without permissions if the caller may only switch to one later, which replaces the child.
+ * A child that could switch by itself would allow everything in plan mode, which a model may choose and in which
+ * `claude -p` asks.
+ *
+ * The child still gets the flag that allows such modes, because Claude Code refuses the flag to some users.
+ */
+function withoutBypass(
+  caller: JsonObject,
+  order: Pick<RunOrder, "forwarded">,
+  { mode }: Pick<Decisions, "mode">,
+): JsonObject {
+  if (!allowsBypass(order) || mode === "bypassPermissions") return caller;
+  const permissions = objectIn(caller, "permissions");
+  return { ...caller, permissions: { ...permissions, disableBypassPermissionsMode: "disable" } };
+}
+
+/** Values of `skillOverrides`: only the user can start the skill; the skill is off. */
+const USER_ONLY = "user-invocable-only";
+const OFF = "off";
+
+/**
+ * Adds what the caller's `initialize` request asks for and only settings can bring about.
+ *
+ * `skillOverrides` hides the skills that the caller has not chosen. It does not know skills of plugins, so a rule denies
+ * these (2.1.330). A skill that other settings switch off stays off.
+ */
+function withSkillsAndRules(
+  caller: JsonObject,
+  { hidden, terms: { deny, ask }, settings }: {
+    readonly hidden: HiddenSkills | undefined;
+    readonly terms: ServerTerms;
+    readonly settings: readonly JsonObject[];
+  },
+): JsonObject {
+  const permissions = objectIn(caller, "permissions");
+  const added = (name: "deny" | "ask", rules: readonly string[]) => {
+    const given = permissions[name];
+    return rules.length === 0 ? {} : { [name]: [...(Array.isArray(given) ? given : []), ...rules] };
+  };
+  const denied = [...deny, ...hidden?.ofPlugins.map((name) => `Skill(${name})`) ?? []];
+  const rules = { ...added("deny", denied), ...added("ask", ask) };
+  const current = new Map(
+    settings.flatMap((each) => Object.entries(objectIn(each, "skillOverrides"))),
+  );
+  const overrides = hidden?.own.filter((name) => current.get(name) !== OFF)
+    .map((name) => [name, USER_ONLY]);
   return {
     ...caller,
-    permissions: { ...permissions, disableBypassPermissionsMode: "disable" },
+    ...(Object.keys(rules).length === 0 ? {} : { permissions: { ...permissions, ...rules } }),
+    ...(overrides === undefined ? {} : {
+      skillOverrides: { ...objectIn(caller, "skillOverrides"), ...Object.fromEntries(overrides) },
+    }),
+  };
+}
+
+function objectIn(settings: JsonObject, name: string): JsonObject {
+  const value = settings[name];
+  return isJsonObject(value) ? value : {};
+}
+
+/** How the caller's own MCP servers may be used. */
+export interface ServerTerms {
+  /** Time limits of tool calls in milliseconds, by server. */
+  readonly timeouts: Readonly<Record<string, number>>;
+  /** Rules for tools that are never called, and for tools about which the caller is asked each time. */
+  readonly deny: readonly string[];
+  readonly ask: readonly string[];
+}
+
+/**
+ * The terms of the servers that the caller has set last, or began with. As in `claude -p`, they do not allow tools, and
+ * an unknown policy means that the caller is asked (2.1.330).
+ */
+export function serverTerms({ initialized, setServers }: RunOrder): ServerTerms {
+  const configs = Object.entries(setServers ?? initialized?.serverConfigs ?? {})
+    .flatMap(([server, config]) =>
+      isJsonObject(config) && (setServers === undefined || isCallers(config))
+        ? [{ server, config }]
+        : []
+    );
+  const policies = configs.flatMap(({ server, config: { tools } }) =>
+    (Array.isArray(tools) ? tools.filter(isJsonObject) : [])
+      .flatMap(({ name, permission_policy: policy }) =>
+        typeof name === "string" && policy !== undefined && policy !== "always_allow"
+          ? [{ rule: `${toolPrefix(server)}${inToolNames(name)}`, policy }]
+          : []
+      )
+  );
+  const rules = (isDenied: boolean) =>
+    policies.filter(({ policy }) => (policy === "always_deny") === isDenied)
+      .map(({ rule }) => rule);
+  return {
+    timeouts: Object.fromEntries(
+      configs.flatMap(({ server, config: { timeout } }) =>
+        // Claude Code ignores a server with any other value.
+        Number.isSafeInteger(timeout) && Number(timeout) > 0 ? [[server, Number(timeout)]] : []
+      ),
+    ),
+    deny: rules(true),
+    ask: rules(false),
   };
 }

@@ -1,39 +1,39 @@
-import { allowsBypass } from "./child_settings.ts";
+import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
+import { OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
 import { toolPrefix } from "../../claude/transcript/tool_prefix.ts";
+import type { Limits } from "../../conversation/control/limits.ts";
+import type { SessionOptions } from "../../conversation/control/session_options.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
 import type { ReportOptions } from "../../conversation/output/result/report.ts";
 import type { FramesOptions } from "../../conversation/output/telling/frames_options.ts";
-import { callerServersOf, type Decisions, shellOutputOf } from "./decide.ts";
-import { LOOSE } from "./permission_mode.ts";
-import { namedVariable, sameRequests, WITHOUT_MEMORY } from "./api_variables.ts";
-import type { PlanFacts } from "./plan_facts.ts";
-import type { RunOrder } from "./run_order.ts";
+import type { PromptTool } from "../../conversation/protocol/caller_options.ts";
+import { definedFields } from "../../defined_fields.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import {
   mayHaveOtherHooks,
   silencesHooks,
   watchesModels,
 } from "../../sandbox/child/foreign_settings.ts";
-import { KEY_DESCRIPTOR, type Login } from "../../sandbox/child/login.ts";
+import { KEY_DESCRIPTOR } from "../../sandbox/child/login.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
-import type { PromptTool } from "../../conversation/protocol/caller_options.ts";
-import type { Limits } from "../../conversation/control/limits.ts";
-import type { SessionOptions } from "../../conversation/control/session_options.ts";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
-import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
+import { deterministicVariables, variableOf, WITHOUT_MEMORY } from "./api_variables.ts";
+import { asksForPermissions } from "./child_args.ts";
+import { callerServersOf, type Decisions, shellOutputOf } from "./decide.ts";
+import { allowsBypass, LOOSE } from "./permission_mode.ts";
+import type { PlanFacts } from "./plan_facts.ts";
+import { flagValues, type RunOrder } from "./run_order.ts";
 
-/** The facts of a run, and what was decided from them. */
-interface Known {
+interface KnownRun {
   readonly facts: PlanFacts;
   readonly decided: Decisions;
   /** The headers of `--betas` that Claude Code sends. */
   readonly betas: readonly string[];
 }
 
-/** What the machines are told of a run, but for the time of the start. */
-export function conversationOf(order: RunOrder, known: Known): ConversationOptions {
+/** The options of a run's conversation. */
+export function conversationOptions(order: RunOrder, known: KnownRun): ConversationOptions {
   return {
     session: sessionOptions(order, known),
     frames: framesOptions(order, known),
@@ -41,56 +41,62 @@ export function conversationOf(order: RunOrder, known: Known): ConversationOptio
   };
 }
 
-/**
- * The MCP servers of the command line, for which `claude -p` waits until they are there or have failed, but for those that
- * have failed before.
- */
-function awaitedServers(
-  { unreached = [] }: RunOrder,
-  { mcpServers }: PlanFacts,
-): Pick<SessionOptions, "awaited"> {
-  const awaited = mcpServers.filter(({ source, disabled }) => source === "dynamic" && !disabled)
-    .map(({ name }) => name).filter((name) => !unreached.includes(name));
-  return awaited.length === 0 ? {} : { awaited };
-}
-
-function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOptions {
+function sessionOptions(
+  order: RunOrder,
+  { facts, decided }: Pick<KnownRun, "facts" | "decided">,
+): SessionOptions {
   const { output } = facts;
-  const mcpServers = decided.connections;
+  const isConversation = order.prompt === undefined;
+  const isHookless = decided.hookless !== undefined;
+  const awaited = awaitedServers(order, facts);
   return {
-    ...byMessage(order, facts),
     size: facts.terminalSize,
     ...limitsOf(order),
-    ...(order.prompt === undefined ? {} : { timeoutMs: facts.timeLeftMs }),
-    ...backgroundCeiling(order.env),
-    ...(decided.hookless === undefined ? {} : { hookless: true }),
-    ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
-    ...(order.requestsMade === undefined ? {} : { requestsMade: order.requestsMade }),
-    ...(mayTighten(order, decided) ? { loose: true } : {}),
-    ...(order.initialized?.skills === undefined ? {} : { skills: order.initialized.skills }),
-    ...(order.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
-    ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
-    ...(order.limitsTold ? { asksStatus: true } : {}),
-    ...(order.prompt === undefined ? { imagesDir: folderParts(facts.folder).imagesDir } : {}),
-    ...(output === undefined
-      ? {}
-      : { output: { schema: output.schema, maxTries: outputTries(order.env) } }),
-    ...(mcpServers === 0 ? {} : { mcpServers }),
-    ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
-    ...awaitedServers(order, facts),
-    ...(order.unattended ? { unattended: true } : {}),
-    ...callerOptions(order, { facts, decided }),
-    ...(order.onStdin === undefined ? {} : { hasOnStdin: true }),
-    ...(order.readsNoMentions ? { readsNoMentions: true } : {}),
-    ...(mayNeedTrust(facts.settings) ? { needsTrust: true } : {}),
     otherStopHooks: hasOtherHooks(order, { facts, event: "Stop" }),
-    ...(facts.scheduledTasks || isSwitchedOn(order.env[NO_CRON]) ? { wakeless: true } : {}),
-    ...(decided.hookless === undefined ? { keptAtEnd: true } : {}),
+    ...definedFields({
+      ...conversationFields(order, facts),
+      timeoutMs: isConversation ? undefined : facts.timeLeftMs,
+      backgroundCeilingMs: backgroundCeiling(order.env),
+      hookless: isHookless || undefined,
+      keptAtEnd: !isHookless || undefined,
+      maxTurns: order.maxTurns,
+      requestsMade: order.requestsMade,
+      loose: mayTighten(order, decided) || undefined,
+      skills: order.initialized?.skills,
+      maxBudgetUsd: order.maxBudgetUsd,
+      paidUsd: order.before?.totalUsd,
+      asksStatus: order.limitsTold || undefined,
+      imagesDir: isConversation ? folderParts(facts.folder).imagesDir : undefined,
+      output: output && { schema: output.schema, maxTries: outputTries(order.env) },
+      mcpServers: decided.connections || undefined,
+      bridged: decided.servers.length === 0 ? undefined : decided.servers,
+      awaited: awaited.length === 0 ? undefined : awaited,
+      unattended: order.unattended,
+      caller: callerOptions(order, { facts, decided }),
+      hasOnStdin: order.onStdin === undefined ? undefined : true,
+      readsNoMentions: order.readsNoMentions,
+      needsTrust: mayNeedTrust(facts.settings) || undefined,
+      wakeless: facts.scheduledTasks || isSwitchedOn(order.env[NO_CRON]) || undefined,
+    }),
   };
 }
 
-/** The variable that keeps prompts which wait for their time from being sent; `claude -p` waits for none then. */
+/** Switches off scheduled prompts. With it, `claude -p` does not wait for any. */
 const NO_CRON = "CLAUDE_CODE_DISABLE_CRON";
+
+/** The fields that sessions and frames share in a conversation. */
+function conversationFields({ prompt }: RunOrder, { version }: PlanFacts) {
+  return prompt === undefined ? { conversation: true, version } as const : {};
+}
+
+/** Servers of the command line, for which `claude -p` waits until they have connected or failed. */
+function awaitedServers(
+  { unreached = [] }: RunOrder,
+  { mcpServers }: PlanFacts,
+): readonly string[] {
+  return mcpServers.filter(({ source, disabled }) => source === "dynamic" && !disabled)
+    .map(({ name }) => name).filter((name) => !unreached.includes(name));
+}
 
 /** Whether a hook that is not ours may run at an event. */
 export function hasOtherHooks(
@@ -108,16 +114,16 @@ export function hasOtherHooks(
 }
 
 /**
- * Whether a caller may choose, in the middle of a turn, a mode in which it is asked about calls that the child carries out
- * in its own: a hook before each call has them asked about then.
+ * Whether the caller may switch, during a turn, to a mode that asks it about calls which the child's mode allows. A hook
+ * before each call asks the caller then.
  */
 export function mayTighten(order: RunOrder, { mode }: Pick<Decisions, "mode">): boolean {
-  return order.prompt === undefined && order.asksCaller === true && LOOSE.includes(mode);
+  return order.prompt === undefined && order.asksCaller && LOOSE.includes(mode);
 }
 
 /**
- * Whether a hook runs before calls, one of ours included. Those of plugins are left to the time for which a call is waited
- * for: few have any.
+ * Whether a hook runs before tool calls, ours included. Hooks of plugins are not counted, because few plugins have any:
+ * a call that seems not to begin is waited for in any case.
  */
 function hasCallHooks(order: RunOrder, { settings }: PlanFacts): boolean {
   const { initialized, maxBudgetUsd } = order;
@@ -128,7 +134,7 @@ function hasCallHooks(order: RunOrder, { settings }: PlanFacts): boolean {
     );
 }
 
-/** Whether settings of a project say anything but which hooks it has, which run without trust too. */
+/** Whether project settings contain anything but hooks. Hooks run without trust, other settings may need it. */
 function mayNeedTrust(settings: readonly Settings[]): boolean {
   return settings.some(({ source, values }) =>
     (source === "project" || source === "local") &&
@@ -136,55 +142,53 @@ function mayNeedTrust(settings: readonly Settings[]): boolean {
   );
 }
 
-/** Whether nothing of the user's or the caller's ends with the child: no program of theirs is waited for. */
+/** Whether no program of the user's or the caller's ends with the child, so that nothing has to wait for one. */
 export function endsAlone(
   order: RunOrder,
-  { facts, decided }: Pick<Known, "facts" | "decided">,
+  { facts, decided }: Pick<KnownRun, "facts" | "decided">,
 ): boolean {
   return decided.connections === 0 && decided.servers.length === 0 &&
     !hasOtherHooks(order, { facts, event: "SessionEnd" });
 }
 
-/** What the session is told of a caller that decides for it. */
+/** The options of a caller that answers control requests. */
 function callerOptions(
   order: RunOrder,
-  { facts: { seed, outputProblem, promptServer, settings }, decided: { agents, mode } }: Pick<
-    Known,
-    "facts" | "decided"
-  >,
-): Pick<SessionOptions, "caller"> {
-  const { prompt, asksCaller = false, initialized } = order;
+  { facts, decided: { agents, mode } }: Pick<KnownRun, "facts" | "decided">,
+): SessionOptions["caller"] {
+  const { prompt, asksCaller, initialized } = order;
+  const { seed, outputProblem, promptServer, settings } = facts;
   const promptTool = promptToolOf(order, promptServer);
   if (prompt !== undefined && promptTool === undefined) {
-    // Whoever gives a prompt as a text answers nothing.
+    // Permission requests are printed, but a caller that gives its prompt as text cannot answer them.
     return asksCaller
-      ? { caller: { idPrefix: seed, callbacks: [], permissions: true, isAbsent: true } }
-      : {};
+      ? { idPrefix: seed, callbacks: [], permissions: true, isAbsent: true }
+      : undefined;
   }
-  const mayBypass = order.dangerouslySkipPermissions ||
-    allowsBypass(order);
   const { id, callbacks = [] } = initialized ?? {};
   const problems = [initialized?.error, agents.problem, outputProblem]
     .filter((each) => each !== undefined);
-  const error = problems.length === 0 ? undefined : problems.join("; ");
   return {
-    caller: {
-      idPrefix: seed,
-      callbacks,
-      ...(asksCaller || promptTool !== undefined ? { permissions: true } : {}),
-      ...(promptTool === undefined ? {} : { promptTool }),
-      servers: callerServersOf(order),
-      ...(order.setServers === undefined ? {} : { setServers: order.setServers }),
-      ...(order.switched === undefined ? {} : { switched: order.switched }),
-      ...(mayBypass ? { mayBypass } : {}),
-      permissionMode: mode,
-      ...(watchesModels(settingsOfHooks(settings, order)) ? { watchesModels: true } : {}),
-      ...(id === undefined ? {} : { initialized: error === undefined ? { id } : { id, error } }),
-    },
+    idPrefix: seed,
+    callbacks,
+    servers: callerServersOf(order),
+    permissionMode: mode,
+    ...definedFields({
+      permissions: asksForPermissions(order) || undefined,
+      promptTool,
+      setServers: order.setServers,
+      switched: order.switched,
+      mayBypass: order.dangerouslySkipPermissions || allowsBypass(order) || undefined,
+      watchesModels: watchesModels(settingsOfHooks(settings, order)) || undefined,
+      initialized: id === undefined ? undefined : {
+        id,
+        ...definedFields({ error: problems.length === 0 ? undefined : problems.join("; ") }),
+      },
+    }),
   };
 }
 
-/** The tool that decides on permissions, and the server that has it if there is one. */
+/** The tool that answers permission requests, with its server. */
 function promptToolOf(
   order: RunOrder,
   server: PlanFacts["promptServer"],
@@ -199,159 +203,152 @@ function promptToolOf(
     : { name, tool: toolOf(ownServer), ownServer };
 }
 
-/** What both machines are told of a run whose messages come as it goes on. */
-function byMessage(
-  { prompt }: RunOrder,
-  { version }: PlanFacts,
-): Pick<SessionOptions, "conversation" | "version"> {
-  if (prompt !== undefined) return {};
-  return { conversation: true, ...(version === undefined ? {} : { version }) };
-}
-
-/** The variable by which users set how much a model may answer. */
-const OUTPUT_LIMIT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS";
-
-/** The learnt facts of the version that will run; of all learnt versions where it is not known. */
-function learntOf({ learnt, version }: PlanFacts): Pick<FramesOptions, "learnt"> {
-  const facts = Object.entries(learnt ?? {}).filter(([each]) =>
-    version === undefined || each === version
-  );
-  return facts.length === 0 ? {} : { learnt: Object.fromEntries(facts) };
-}
-
-function framesOptions(
-  order: RunOrder,
-  { facts, decided: { session, mode, memoryPath, servers, hookless }, betas }: Known,
-): FramesOptions {
+function framesOptions(order: RunOrder, { facts, decided, betas }: KnownRun): FramesOptions {
   const { env, cwd } = order;
-  const shellOutput = shellOutputOf(order);
+  const { session, mode } = decided;
+  const { folder, userConfig } = facts;
+  const settings = valuesOf(facts.settings);
+  const isConversation = order.prompt === undefined;
+  const hasMemory = decided.hookless === undefined && !hasNoMemory(order);
+  const hasOutputLimit = variableOf("CLAUDE_CODE_MAX_OUTPUT_TOKENS", { env, settings }) !== "";
   return {
     sessionId: session.id,
     cwd,
-    ...(env["HOME"] ? { home: env["HOME"] } : {}),
     permissionMode: mode,
-    apiKeySource: apiKeySource(env, { login: facts.login, settings: valuesOf(facts.settings) }),
-    ...outputStyle(valuesOf(facts.settings)),
-    ...(hookless !== undefined || hasNoMemory(order) ? {} : { memoryPath }),
+    apiKeySource: apiKeySource(order, facts),
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
-    ...(namedVariable(OUTPUT_LIMIT, { env, settings: valuesOf(facts.settings) }) === ""
-      ? {}
-      : { limitsOutput: true }),
-    ...(betas.length === 0 ? {} : { betas }),
-    ...(order.promptTool === undefined ? {} : { denialsUntold: true }),
-    ...learntOf(facts),
     seed: facts.seed,
     startedAt: facts.now,
-    servers: [
-      ...facts.mcpServers.map(({ config: _, ...server }) =>
-        order.unreached?.includes(server.name) ? { ...server, unreached: true } as const : server
-      ),
-      ...servers.filter((name) => name !== OUTPUT_SERVER && name !== facts.promptServer?.name)
-        .map((name) => ({ name, source: "sdk", disabled: false })),
-    ],
-    ...(facts.faultyServers === undefined
-      ? {}
-      : { faultyServers: facts.faultyServers.map((each) => ({ ...each })) }),
-    ...(order.prompt === undefined ? toldActivity(env) : {}),
-    ...(order.before === undefined ? {} : { before: order.before }),
-    ...(order.replayMessages ? { replay: true } : {}),
-    ...(hasCallHooks(order, facts) || mayTighten(order, { mode }) ? { callHooks: true } : {}),
-    ...(order.frames || order.record !== undefined ? {} : { subagentsUnread: true }),
-    ...(order.subagentText ? { subagentText: true } : {}),
-    ...(order.hookEvents ? { hookEvents: true } : {}),
-    ...fastMode(order, facts),
-    ...titleOf(order),
-    ...(facts.sandboxLack?.length === 0 ? { sandboxed: true } : {}),
-    ...(order.persistSession
-      ? { homes: { child: folderParts(facts.folder).configDir, user: facts.userConfig.dir } }
-      : {}),
-    ...(order.sessionMirror
-      ? { mirrorPath: `${facts.userConfig.dir}/projects/${projectSlug(cwd)}/${session.id}.jsonl` }
-      : {}),
-    ...(order.chosenModel === undefined ? {} : { model: order.chosenModel }),
-    ...(order.partialMessages ? { partial: order.exactStream ? "exact" : true } : {}),
-    ...(isHeard(order) ? { heard: true } : {}),
-    ...(shellOutput === undefined ? {} : { shellOutput }),
-    ...(facts.output === undefined
-      ? {}
-      : { output: order.jsonSchema === undefined ? "initialized" : true }),
-    ...byMessage(order, facts),
+    servers: shownServers(order, { facts, decided }),
+    ...definedFields({
+      ...conversationFields(order, facts),
+      home: env["HOME"] || undefined,
+      outputStyle: outputStyle(settings),
+      memoryPath: hasMemory ? decided.memoryPath : undefined,
+      limitsOutput: hasOutputLimit || undefined,
+      betas: betas.length === 0 ? undefined : betas,
+      denialsUntold: order.promptTool === undefined ? undefined : true,
+      learnt: learntOf(facts),
+      faultyServers: facts.faultyServers?.map((each) => ({ ...each })),
+      activity: isConversation ? activityOf(env) : undefined,
+      before: order.before,
+      replay: order.replayMessages || undefined,
+      callHooks: hasCallHooks(order, facts) || mayTighten(order, { mode }) || undefined,
+      subagentsUnread: order.frames || order.record !== undefined ? undefined : true,
+      subagentText: order.subagentText || undefined,
+      hookEvents: order.hookEvents || undefined,
+      fastMode: fastMode(order, facts),
+      title: titleOf(order),
+      sandboxed: facts.sandboxLack?.length === 0 || undefined,
+      homes: order.persistSession
+        ? { child: folderParts(folder).configDir, user: userConfig.dir }
+        : undefined,
+      mirrorPath: order.sessionMirror
+        ? `${userConfig.dir}/projects/${projectSlug(cwd)}/${session.id}.jsonl`
+        : undefined,
+      model: order.chosenModel,
+      partial: order.partialMessages ? (order.exactStream ? "exact" : true) : undefined,
+      heard: isHeard(order) || undefined,
+      shellOutput: shellOutputOf(order),
+      output: facts.output && (order.jsonSchema === undefined ? "initialized" : true),
+    }),
   };
 }
 
-/** Whether a caller reads what the session does: one of an Agent SDK says so itself, and its user may. */
-function toldActivity(env: RunOrder["env"]): Pick<FramesOptions, "activity"> {
-  if (isSwitchedOn(env["CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"])) return { activity: "shown" };
-  return env["CLAUDE_CODE_SDK_READS_SESSION_STATE"] === "1" ? { activity: true } : {};
+/** The MCP servers of the session's first frame, without this program's own. */
+function shownServers(
+  { unreached = [] }: RunOrder,
+  { facts, decided }: Pick<KnownRun, "facts" | "decided">,
+): NonNullable<FramesOptions["servers"]> {
+  const own = [OUTPUT_SERVER, facts.promptServer?.name];
+  return [
+    ...facts.mcpServers.map(({ config: _, ...server }) =>
+      unreached.includes(server.name) ? { ...server, unreached: true } as const : server
+    ),
+    ...decided.servers.filter((name) => !own.includes(name))
+      .map((name) => ({ name, source: "sdk", disabled: false })),
+  ];
 }
 
-/** The title that the session is to have. */
-function titleOf({ forwarded }: RunOrder): Pick<FramesOptions, "title"> {
-  const flag = "--name=";
-  const title = forwarded.findLast((argument) => argument.startsWith(flag))?.slice(flag.length);
-  return title === undefined || title.trim() === "" ? {} : { title: title.trim() };
+/** The measurements for the version that runs, or for all measured versions if it is unknown. */
+function learntOf({ learnt, version }: PlanFacts): FramesOptions["learnt"] {
+  const facts = Object.entries(learnt ?? {}).filter(([each]) =>
+    version === undefined || each === version
+  );
+  return facts.length === 0 ? undefined : Object.fromEntries(facts);
 }
 
-/** Whether there is no place for memory: in a restricted session, and where it is switched off. */
+/** Whether session states are printed. An Agent SDK asks for them by one variable, its user by another. */
+function activityOf(env: Environment): FramesOptions["activity"] {
+  if (isSwitchedOn(env["CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"])) return "shown";
+  return env["CLAUDE_CODE_SDK_READS_SESSION_STATE"] === "1" ? true : undefined;
+}
+
+/** The title of `--name`. */
+function titleOf({ forwarded }: RunOrder): string | undefined {
+  return flagValues(forwarded, "--name").at(-1)?.trim() || undefined;
+}
+
 function hasNoMemory({ forwarded, env, deterministic }: RunOrder): boolean {
   return forwarded.includes("--restricted") ||
-    isSwitchedOn({ ...env, ...sameRequests({ deterministic }) }[WITHOUT_MEMORY]);
+    isSwitchedOn({ ...env, ...deterministicVariables({ deterministic }) }[WITHOUT_MEMORY]);
 }
 
-/** What is asked of fast mode, by a flag before settings; those of files do not count. */
+/** Fast mode as the flag or the caller's settings ask for it. Settings files do not count. */
 function fastMode(
   { env, forwarded }: RunOrder,
   { callerSettings }: PlanFacts,
-): Pick<FramesOptions, "fastMode"> {
-  if (isSwitchedOn(env["CLAUDE_CODE_DISABLE_FAST_MODE"])) return { fastMode: "disabled_by_env" };
-  const flag = forwarded.findLast((argument) => argument.startsWith("--fast-mode="));
-  const isAsked = flag === undefined ? callerSettings["fastMode"] === true : flag.endsWith("=on");
-  return isAsked ? { fastMode: "on" } : {};
+): FramesOptions["fastMode"] {
+  if (isSwitchedOn(env["CLAUDE_CODE_DISABLE_FAST_MODE"])) return "disabled_by_env";
+  const flag = flagValues(forwarded, "--fast-mode").at(-1);
+  const isAsked = flag === undefined ? callerSettings["fastMode"] === true : flag === "on";
+  return isAsked ? "on" : undefined;
 }
 
 function reportOptions(
   order: RunOrder,
-  { facts: { binary, login, output, scheduledTasks } }: Known,
+  { facts: { binary, login, output, scheduledTasks } }: KnownRun,
 ): ReportOptions {
   const { maxTurns, maxBudgetUsd, record } = order;
   return {
     limits: limitsOf(order),
     binary,
-    ...(login.kind === "variable" ? { credential: login.name } : {}),
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
-    ...(output === undefined ? {} : { outputTries: outputTries(order.env) }),
-    ...(scheduledTasks && !isSwitchedOn(order.env[NO_CRON]) ? { keptAsleep: true } : {}),
-    ...(record === undefined ? {} : { record }),
+    ...definedFields({
+      credential: login.kind === "variable" ? login.name : undefined,
+      maxTurns,
+      maxBudgetUsd,
+      outputTries: output && outputTries(order.env),
+      keptAsleep: scheduledTasks && !isSwitchedOn(order.env[NO_CRON]) || undefined,
+      record,
+    }),
   };
 }
 
-const OUTPUT_TRIES = 5;
-
-/** How often the model may try to give a structured answer, in the variable that `claude -p` reads. */
+/** How often the model may try to give a structured answer. `claude -p` reads the same variable. */
 function outputTries(env: Environment): number {
   const tries = parseInt(env["MAX_STRUCTURED_OUTPUT_RETRIES"] ?? "", 10);
-  return Number.isNaN(tries) ? OUTPUT_TRIES : tries;
+  return Number.isNaN(tries) ? 5 : tries;
 }
 
 function limitsOf(order: RunOrder): Limits {
+  const { timeoutMs, startTimeoutMs, deliveryTimeoutMs, drainTimeoutMs, exitTimeoutMs } = order;
   return {
-    timeoutMs: order.timeoutMs,
-    startTimeoutMs: order.startTimeoutMs,
-    deliveryTimeoutMs: order.deliveryTimeoutMs,
-    ...(order.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: order.idleTimeoutMs }),
-    drainTimeoutMs: order.drainTimeoutMs,
-    exitTimeoutMs: order.exitTimeoutMs,
+    timeoutMs,
+    startTimeoutMs,
+    deliveryTimeoutMs,
+    drainTimeoutMs,
+    exitTimeoutMs,
+    ...definedFields({ idleTimeoutMs: order.idleTimeoutMs }),
   };
 }
 
-/** How long background tasks are waited for, in the variable that `claude -p` reads; it ignores other values. */
-function backgroundCeiling(env: Environment): Pick<SessionOptions, "backgroundCeilingMs"> {
+/** How long background tasks are waited for, in milliseconds. `claude -p` reads the same variable and values. */
+function backgroundCeiling(env: Environment): number | undefined {
   const value = env["CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"] ?? "";
-  return /^\d+$/u.test(value) ? { backgroundCeilingMs: Number(value) } : {};
+  return /^\d+$/u.test(value) ? Number(value) : undefined;
 }
 
-/** All settings as far as hooks go: the user's hooks are not read unless they are asked for. */
+/** All settings whose hooks may run: the user's hooks run only with `--inherit-hooks`. */
 function settingsOfHooks(
   settings: readonly Settings[],
   { inheritHooks }: RunOrder,
@@ -364,29 +361,26 @@ function settingsOfHooks(
   });
 }
 
-/** The style that the last of several settings names. */
-function outputStyle(settings: readonly JsonObject[]): Pick<FramesOptions, "outputStyle"> {
-  const named = settings.map((each) => each["outputStyle"])
-    .findLast((style) => typeof style === "string" && style !== "");
-  return typeof named === "string" ? { outputStyle: named } : {};
+/** The output style that the last settings name. */
+function outputStyle(settings: readonly JsonObject[]): string | undefined {
+  const style = settings.map((each) => each["outputStyle"])
+    .findLast((each) => typeof each === "string" && each !== "");
+  return typeof style === "string" ? style : undefined;
 }
 
-function apiKeySource(
-  env: Environment,
-  { login, settings }: { readonly login: Login; readonly settings: readonly JsonObject[] },
-): string {
-  // Claude Code calls a key on a descriptor so, too (2.1.330).
+/** Where the API key comes from, in Claude Code's words: a key on a descriptor has the name of its variable (2.1.330). */
+function apiKeySource({ env }: RunOrder, { login, settings }: PlanFacts): string {
   const isPassed = login.kind === "variable" && login.name === KEY_DESCRIPTOR;
   if (isPassed || env["ANTHROPIC_API_KEY"]) return "ANTHROPIC_API_KEY";
-  return settings.some(({ apiKeyHelper }) => typeof apiKeyHelper === "string")
+  return valuesOf(settings).some(({ apiKeyHelper }) => typeof apiKeyHelper === "string")
     ? "apiKeyHelper"
     : "none";
 }
 
 /**
- * Whether the relay that stands there for something else tells what it hears. That of a run which is recorded does not:
- * what is printed is the same with and without.
+ * Whether the API's stream is observed by a relay that is there for another purpose. A recorded run does not use its
+ * relay in this way, so that it prints the same as without `--record`.
  */
 function isHeard({ apiCassette, deterministic, exactStream }: RunOrder): boolean {
-  return !exactStream && (apiCassette !== undefined || deterministic === true);
+  return !exactStream && (apiCassette !== undefined || deterministic);
 }

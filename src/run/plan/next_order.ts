@@ -1,40 +1,39 @@
-import type { RunOrder } from "./run_order.ts";
 import { CliError } from "../../cli_error.ts";
-import type { ToldBefore } from "../../conversation/output/telling/frames_options.ts";
-import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
 import type { ChildChanges, Ending } from "../../conversation/control/effect.ts";
+import type { ToldBefore } from "../../conversation/output/telling/frames_options.ts";
+import { definedFields } from "../../defined_fields.ts";
+import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
+import type { RunOrder } from "./run_order.ts";
 
-/** A child that is gone, as the one after it has to know it. */
+/** What the next child has to know about the child that has ended. */
 export interface GoneChild {
   readonly sessionId: string;
   readonly ending: Ending;
-  /** What has been said of the conversation so far. */
+  /** What the conversation has printed and paid so far. */
   readonly told: ToldBefore;
-  /** Whether it, or one before it, has answered in this session. */
+  /** Whether this child, or an earlier one, has answered in the session. */
   readonly hasAnswered: boolean;
-  /** Whether it was started early, and is replaced because it was outdated when there was something to say. */
+  /** Whether it waited for a first message, and is replaced because what it had read at its start has changed. */
   readonly wasOutdated: boolean;
 }
 
-/** What comes after a child that is gone. */
+/** The order of the next child. */
 export interface NextOrder {
-  /** What the next child is started with. */
   readonly order: RunOrder;
-  /** What is asked for from now on, with what the caller has changed. */
+  /** The caller's order with all changes so far, from which further orders are made. */
   readonly wanted: RunOrder;
-  /** Whether the conversation begins anew, in another session. */
+  /** Whether the conversation begins again in another session. */
   readonly isAnew: boolean;
-  /** What the user is warned of, in one line. */
+  /** One line for the user. */
   readonly warning?: string;
 }
 
 /**
- * What the child after one that is gone is started with: it goes on with the session, if that one has left something to
- * go on with.
+ * The order of the child after one that has ended. It resumes the session if there is anything to resume.
  *
- * @param wanted what was asked for until now
+ * @param wanted the caller's order so far
  * @param options.isKept whether the user has a transcript of a session
- * @throws {CliError} when there is something to go on with that was not to be kept
+ * @throws {CliError} when the session would have to be resumed, but is not kept
  */
 export function nextOrder(
   wanted: RunOrder,
@@ -48,65 +47,67 @@ export function nextOrder(
     const order = isKept(changes.begun) ? resumedOrder(begun, changes.begun) : begun;
     return { order: { ...order, before }, wanted: begun, isAnew: true };
   }
-  const hasLeft = gone.hasAnswered || isKept(sessionId);
-  if (hasLeft && !wanted.persistSession) {
+  const canResume = gone.hasAnswered || isKept(sessionId);
+  if (canResume && !wanted.persistSession) {
     throw new CliError("Cannot go on with the conversation: its session is not kept", {
       suggestion: "Leave out --no-session-persistence",
     });
   }
-  // What was printed so far names the session.
+  // Frames of the conversation have named this session, so the next child has to use it.
   const isNamed = changes !== undefined && wanted.resume === undefined &&
     wanted.resumption === undefined;
-  const order = hasLeft
+  const order = canResume
     ? resumedOrder(changed, sessionId)
     : isNamed
     ? beginningOrder(changed, sessionId)
     : changed;
-  const onStdin = changes?.onStdin === undefined ? {} : { onStdin: changes.onStdin };
   return {
-    order: { ...order, before, ...onStdin },
+    order: { ...order, before, ...definedFields({ onStdin: changes?.onStdin }) },
     wanted: changed,
     isAnew: false,
-    ...lossOf(gone, hasLeft),
+    ...definedFields({ warning: lossWarning(gone, canResume) }),
   };
 }
 
-/** What is said of a child whose end was not asked for. */
-function lossOf(
+/** The warning about a child that ended without being asked to. */
+function lossWarning(
   { ending, wasOutdated }: GoneChild,
-  hasLeft: boolean,
-): Pick<NextOrder, "warning"> {
+  isResumed: boolean,
+): string | undefined {
   const isLost = ending.kind === "renewed" && ending.lost === true;
-  if (!isLost && (ending.kind === "renewed" || wasOutdated)) return {};
-  const what = isLost
+  if (!isLost && (ending.kind === "renewed" || wasOutdated)) return undefined;
+  const loss = isLost
     ? "Claude Code has lost a message with a turn that was stopped; it"
     : "Claude Code is gone; what comes next";
-  return { warning: `${what} goes to a new one${hasLeft ? " that resumes the session" : ""}` };
+  return `${loss} goes to a new one${isResumed ? " that resumes the session" : ""}`;
 }
 
-/** An order with what the caller has asked to be otherwise while its last child lived. */
+/** An order with the changes that the caller made while the last child was alive. */
 export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
   const { model, permissionMode, setServers, unreached, switched, flagSettings } = changes;
-  // An alias is the name of no model.
-  const chosen = changes.chosenModel ?? (model?.startsWith("claude-") ? model : undefined);
-  const { forwarded, chosenModel, ...others } = order;
+  const { chosenModel: oldModel, forwarded, ...others } = order;
+  // An alias such as "opus" is not the model's full name.
+  const newModel = changes.chosenModel ?? (model?.startsWith("claude-") ? model : undefined);
   return {
     ...others,
-    ...(setServers === undefined ? {} : { setServers, callerServers: [] }),
-    ...(unreached === undefined ? {} : { unreached }),
     switched: { ...order.switched, ...switched },
     flagSettings: { ...order.flagSettings, ...flagSettings },
-    ...(changes.readsNoMentions ? { readsNoMentions: true } : {}),
-    ...(model === undefined && chosenModel !== undefined ? { chosenModel } : {}),
-    ...(permissionMode === undefined
-      ? {}
-      : { permissionMode, dangerouslySkipPermissions: permissionMode === "bypassPermissions" }),
-    ...(chosen === undefined ? {} : { chosenModel: chosen }),
     forwarded: changedArguments(forwarded, changes),
+    ...definedFields({
+      setServers,
+      callerServers: setServers && [],
+      unreached,
+      readsNoMentions: changes.readsNoMentions,
+      chosenModel: newModel ?? (model === undefined ? oldModel : undefined),
+      permissionMode,
+      dangerouslySkipPermissions: permissionMode === undefined
+        ? undefined
+        : permissionMode === "bypassPermissions",
+    }),
   };
 }
 
-/** The same as an order, for a session that is yet to begin. */
+/** An order for a session that does not exist yet. */
 function beginningOrder(order: RunOrder, id: string): RunOrder {
   const { resume: _, resumption: __, history: ___, forwarded, ...rest } = order;
   return {
@@ -117,7 +118,7 @@ function beginningOrder(order: RunOrder, id: string): RunOrder {
   };
 }
 
-/** The same as an order, for a session that there is by now. */
+/** An order that resumes a session. */
 export function resumedOrder(order: RunOrder, id: string): RunOrder {
   const { sessionId: _, resumption: __, history: ___, forwarded, ...rest } = order;
   return {

@@ -1,87 +1,79 @@
+import { hasCapability } from "../../claude/versions/profiles.ts";
+import { UnsupportedError } from "../../cli_error.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Settings, SettingsSource } from "../../sandbox/child/read_settings.ts";
-import { hasCapability } from "../../claude/versions/profiles.ts";
 import { isSwitchedOn } from "../../sandbox/environment.ts";
 import type { RunOrder } from "./run_order.ts";
-import { UnsupportedError } from "../../cli_error.ts";
 
-/** What decides in which mode a run begins. */
-interface ModeFacts {
-  /** The value of `--permission-mode`. */
-  readonly asked?: string | undefined;
-  /** Whether `--dangerously-skip-permissions` was given. */
-  readonly skipped: boolean;
-  /** What Claude Code reads for the run, later ones overriding earlier ones. */
-  readonly settings: readonly Settings[];
-  /** Whether `CLAUDE_CODE_REMOTE` makes it a session of Claude Code on the web. */
-  readonly remote: boolean;
-  /** The version of Claude Code; the stricter mode holds if it is not known. */
-  readonly version?: string | undefined;
-}
-
-/** The modes in which Claude Code carries out calls that it asks about in others. */
+/** Modes in which Claude Code carries out calls for which other modes ask permission. */
 export const LOOSE: readonly string[] = ["acceptEdits", "auto", "bypassPermissions"];
 
-/** Who may turn on a mode that lets tools run unasked: nobody who only has a say about a project. */
+/** Settings that may choose a mode in which tools run without permission. Settings of a project may not. */
 const TRUSTED: readonly SettingsSource[] = ["user", "flags", "managed"];
 
-/** The modes that settings may name for a session on the web. */
+/** The modes that settings may choose for a session on the web. */
 const REMOTE_MODES: readonly unknown[] = ["acceptEdits", "auto", "default", "plan"];
 
+const ALLOW_BYPASS = "--allow-dangerously-skip-permissions";
+
+/** Whether the caller may later switch to a mode without permissions. */
+export function allowsBypass({ forwarded }: Pick<RunOrder, "forwarded">): boolean {
+  return forwarded.includes(ALLOW_BYPASS);
+}
+
 /**
- * The permission mode in which `claude -p` begins (measured for every cell of the table in
- * `fixtures/permissions/permission_modes.json`).
+ * The permission mode in which `claude -p` begins, measured for each cell of
+ * `fixtures/permissions/permission_modes.json`:
  *
- * It has to be named for the interactive Claude Code: where no mode that counts is named, it begins in auto mode
- * and lets a model allow tools that `claude -p` denies, but in 2.1.285 to 2.1.301, in which both do.
- *
- * - flags come before settings, of which the last that names one counts, whatever it names
- * - "auto" and "bypassPermissions" count only if the user, a flag or an administrator names them
+ * - flags override settings
+ * - among settings, only the last one that names a mode counts
+ * - "auto" and "bypassPermissions" count only from the user, a flag or an administrator
  * - any settings may disable both
+ *
+ * The interactive Claude Code gets this mode as a flag. Otherwise it begins in auto mode, in which a model may allow
+ * tools that `claude -p` denies. (In 2.1.285 to 2.1.301 both begin in auto mode.)
+ *
+ * @param facts.version the stricter mode is chosen if it is undefined
  */
-export function permissionMode(facts: ModeFacts): string {
-  const values = facts.settings.map((each) => each.values);
+export function permissionMode(
+  order: Pick<RunOrder, "permissionMode" | "dangerouslySkipPermissions" | "env">,
+  { settings, version }: {
+    readonly settings: readonly Settings[];
+    readonly version?: string | undefined;
+  },
+): string {
+  const values = settings.map((each) => each.values);
   const permissions = values.map(permissionsOf);
   const isDisabled = (name: string, among: readonly JsonObject[]) =>
     among.findLast((each) => each[name] !== undefined)?.[name] === "disable";
-  const mode = [
-    facts.skipped ? "bypassPermissions" : undefined,
-    facts.asked,
-    modeOfSettings(facts),
-  ].find((each) =>
-    each !== undefined &&
-    !(each === "bypassPermissions" && isDisabled("disableBypassPermissionsMode", permissions))
+  const chosen = [
+    order.dangerouslySkipPermissions ? "bypassPermissions" : undefined,
+    order.permissionMode,
+    modeOfSettings(settings, { isRemote: isSwitchedOn(order.env["CLAUDE_CODE_REMOTE"]) }),
+  ].find((mode) =>
+    mode !== undefined &&
+    !(mode === "bypassPermissions" && isDisabled("disableBypassPermissionsMode", permissions))
   );
-  const withoutAuto = isDisabled("disableAutoMode", permissions) ||
+  const isAutoDisabled = isDisabled("disableAutoMode", permissions) ||
     isDisabled("disableAutoMode", values);
-  const begun = mode ?? (hasCapability(facts.version, "beginsInAutoMode") ? "auto" : "default");
-  return begun === "auto" && withoutAuto ? "default" : begun;
+  const mode = chosen ?? (hasCapability(version, "beginsInAutoMode") ? "auto" : "default");
+  return mode === "auto" && isAutoDisabled ? "default" : mode;
 }
 
-/** What decides in which mode a run begins, but for the version. */
-export function modeFacts(
-  order: Pick<RunOrder, "permissionMode" | "dangerouslySkipPermissions" | "env">,
+/** The mode that settings choose, if they may. */
+function modeOfSettings(
   settings: readonly Settings[],
-): ModeFacts {
-  return {
-    asked: order.permissionMode,
-    skipped: order.dangerouslySkipPermissions,
-    settings,
-    remote: isSwitchedOn(order.env["CLAUDE_CODE_REMOTE"]),
-  };
-}
-
-/** The mode that settings name, as far as they may. */
-function modeOfSettings({ settings, remote }: ModeFacts): string | undefined {
+  { isRemote }: { readonly isRemote: boolean },
+): string | undefined {
   const modes = settings.map(({ source, values }) => ({
     source,
     mode: permissionsOf(values)["defaultMode"],
   }));
   const mode = modes.findLast((each) => each.mode !== undefined)?.mode;
-  if (typeof mode !== "string" || (remote && !REMOTE_MODES.includes(mode))) return undefined;
-  const isOfTrusted = modes.some((each) => each.mode === mode && TRUSTED.includes(each.source));
-  if (mode === "auto") return isOfTrusted ? mode : undefined;
-  if (mode === "bypassPermissions" && !isOfTrusted) return "default";
+  if (typeof mode !== "string" || (isRemote && !REMOTE_MODES.includes(mode))) return undefined;
+  const isTrusted = modes.some((each) => each.mode === mode && TRUSTED.includes(each.source));
+  if (mode === "auto") return isTrusted ? mode : undefined;
+  if (mode === "bypassPermissions" && !isTrusted) return "default";
   return mode === "manual" ? "default" : mode;
 }
 
@@ -89,34 +81,37 @@ function permissionsOf({ permissions }: JsonObject): JsonObject {
   return isJsonObject(permissions) ? permissions : {};
 }
 
-/** Flags with which Claude Code runs no hooks, whoever registers them, and variables that do the same. */
-const SWITCHES = [
+/** Flags that turn off all hooks, ours included, and variables with the same effect. */
+const HOOKLESS = [
   { flag: "--bare", variable: "CLAUDE_CODE_SIMPLE" },
   { flag: "--safe-mode", variable: "CLAUDE_CODE_SAFE_MODE" },
 ] as const;
 
-/** Modes that settle every permission without asking anybody; the first stands for "default", in which hooks refuse. */
-const SETTLED = { default: "dontAsk", dontAsk: "dontAsk", bypassPermissions: "bypassPermissions" };
-
-/** The flag that leaves a run without hooks, given as such or by its variable; absent where it has them. */
+/** The flag that turns off all hooks, given as such or by its variable. */
 export function hooklessFlag(
   { forwarded, env }: Pick<RunOrder, "forwarded" | "env">,
 ): string | undefined {
-  return SWITCHES.find(({ flag, variable }) =>
+  return HOOKLESS.find(({ flag, variable }) =>
     forwarded.includes(flag) || isSwitchedOn(env[variable])
   )?.flag;
 }
 
 /**
- * The permission mode of a child without hooks, where the run is to be in another one.
+ * Child modes that decide every permission without asking, by the mode of the run. In "default" a hook of ours denies
+ * permissions; without hooks "dontAsk" does.
+ */
+const UNASKED = { default: "dontAsk", dontAsk: "dontAsk", bypassPermissions: "bypassPermissions" };
+
+/**
+ * The permission mode of a child without hooks.
  *
- * @throws {CliError} when something is asked for that takes hooks
+ * @throws {UnsupportedError} when the order asks for something that needs hooks
  */
 export function modeWithoutHooks(
   order: RunOrder,
   { flag, mode }: { readonly flag: string; readonly mode: string },
 ): string {
-  const needed = [
+  const needingHooks = [
     [order.prompt === undefined, "a conversation"],
     [order.maxTurns !== undefined && !(order.maxTurns >= 1 && hasNoTools(order)), "--max-turns"],
     [order.maxBudgetUsd !== undefined, "--max-budget-usd"],
@@ -125,21 +120,21 @@ export function modeWithoutHooks(
     [order.partialMessages && !order.exactStream, "live text without --exact-stream"],
     [order.mcpConfigs.length > 0 && flag === "--bare", "--mcp-config"],
     [order.inheritHooks, "--inherit-hooks"],
-    [!Object.hasOwn(SETTLED, mode), `the permission mode ${mode}`],
+    [!Object.hasOwn(UNASKED, mode), `the permission mode ${mode}`],
   ] as const;
-  const missed = needed.find(([isAsked]) => isAsked)?.[1];
-  if (missed !== undefined) {
+  const unsupported = needingHooks.find(([isAsked]) => isAsked)?.[1];
+  if (unsupported !== undefined) {
     throw new UnsupportedError(
-      `Cannot honour ${flag} with ${missed}: it turns off the hooks by which claude-print does that`,
+      `Cannot honour ${flag} with ${unsupported}: it turns off the hooks by which claude-print does that`,
       { suggestion: "Leave out one of them, or use claude -p" },
     );
   }
-  return SETTLED[mode as keyof typeof SETTLED];
+  return UNASKED[mode as keyof typeof UNASKED];
 }
 
 /**
- * Whether the model has no tool to call, so that one request is the whole turn. With an empty `--tools`
- * Claude Code offers none without customizations; plugins could bring some.
+ * Whether the model has no tools, so that a turn is exactly one request. An empty `--tools` removes Claude Code's own
+ * tools; plugins may add others.
  */
 function hasNoTools({ forwarded }: Pick<RunOrder, "forwarded">): boolean {
   const named = forwarded.filter((argument) => argument.startsWith("--tools="));

@@ -1,37 +1,35 @@
-import type { AddedFile, Distrust, ProjectSource, RunFacts } from "./plan_facts.ts";
-import type { RunOrder } from "./run_order.ts";
+import { skippedHooks } from "../../claude/settings/hook_faults.ts";
+import {
+  isComplete,
+  parseRule,
+  RULE_LISTS,
+  ruleProblem,
+  ruleText,
+  splitRules,
+  wildcardProblem,
+} from "../../claude/settings/permission_rules.ts";
+import type { SettingsFault } from "../../claude/settings/settings_faults.ts";
+import { hasCapability, isNewerThanProfiles } from "../../claude/versions/profiles.ts";
+import { toolsOf } from "../../claude/versions/tables.ts";
+import { isJsonObject } from "../../json_object.ts";
 import {
   type Settings,
   type SettingsDocument,
   soundSettings,
 } from "../../sandbox/child/read_settings.ts";
-import { hasCapability, isNewerThanProfiles } from "../../claude/versions/profiles.ts";
-import {
-  isWhole,
-  parseRule,
-  type PermissionRule,
-  RULE_LISTS,
-  ruleProblem,
-  rulesOf,
-  ruleText,
-  wildProblem,
-} from "../../claude/settings/permission_rules.ts";
-import { toolsOf } from "../../claude/versions/tables.ts";
-import { isJsonObject } from "../../json_object.ts";
-import { skippedHooks } from "../../claude/settings/hook_faults.ts";
-import type { SettingsFault } from "../../claude/settings/settings_faults.ts";
+import type { AddedFile, Distrust, ProjectSource, RunFacts } from "./plan_facts.ts";
+import { flagValues, type RunOrder } from "./run_order.ts";
 
-/** What decides what is told of what was found. */
-export type ToldFacts = Pick<
+/** The facts that may cause warnings. */
+export type WarnedFacts = Pick<
   RunFacts,
   "settings" | "documents" | "version" | "distrust" | "userConfig" | "addedFiles" | "sandboxLack"
 >;
 
-/** What the user is told of what was found: rules and settings that are not in effect, files, the sandbox. */
-export function factWarnings(
-  order: ToldOrder,
-  facts: ToldFacts,
-): readonly string[] {
+type WarnedOrder = Pick<RunOrder, "answerAlone" | "disallowedTools" | "forwarded">;
+
+/** Warnings about rules and settings that are not in effect, about files, and about the sandbox. */
+export function factWarnings(order: WarnedOrder, facts: WarnedFacts): readonly string[] {
   const { settings, distrust, userConfig: { claudeJson }, addedFiles, sandboxLack } = facts;
   return [
     ...ignoredRules(settings, { distrust, claudeJson }),
@@ -41,7 +39,12 @@ export function factWarnings(
   ];
 }
 
-/** What is told of a sandbox that settings ask for and that is not to be had, as `claude -p` does in its words. */
+function addedFileWarnings(files: readonly AddedFile[] = []): readonly string[] {
+  return files.map(({ path, parent }) =>
+    `${path} is not a directory. Did you mean to add the parent directory ${parent}?`
+  );
+}
+
 function sandboxWarnings(lack: readonly string[] = []): readonly string[] {
   return lack.length === 0 ? [] : [
     `Commands run without the sandbox that settings ask for, which takes ${lack.join(" and ")}: ` +
@@ -49,79 +52,129 @@ function sandboxWarnings(lack: readonly string[] = []): readonly string[] {
   ];
 }
 
-/** What decides what is told of settings. */
-type ToldOrder = Pick<RunOrder, "answerAlone" | "disallowedTools" | "forwarded">;
+/** The settings file of a project, by its source. */
+const PROJECT_FILES: Readonly<Record<ProjectSource, string>> = {
+  project: ".claude/settings.json",
+  local: ".claude/settings.local.json",
+};
 
-/** What `claude -p` says on stderr of flags, rules and settings that are not what they should be: of the last two only if it prints a text. */
+/** Permission lists that need trust. */
+const TRUSTED_LISTS = ["allow", "additionalDirectories"] as const;
+
+/** The warnings of `claude -p` about rules of an untrusted project, one line for each list. */
+export function ignoredRules(
+  settings: readonly Settings[],
+  { distrust, claudeJson }: {
+    readonly distrust: Distrust | undefined;
+    readonly claudeJson: string;
+  },
+): readonly string[] {
+  if (distrust === undefined) return [];
+  const { folder, sources } = distrust;
+  return TRUSTED_LISTS.flatMap((list) => {
+    const counts = sources.map((source) => ({ source, count: ruleCount(settings, source, list) }))
+      .filter(({ count }) => count > 0);
+    const total = counts.reduce((sum, { count }) => sum + count, 0);
+    if (total === 0) return [];
+    const files = counts.map(({ source }) => PROJECT_FILES[source]).join(" and ");
+    return [
+      `Ignoring ${total} permissions.${list} ${total === 1 ? "entry" : "entries"} from ${files}: ` +
+      "this workspace has not been trusted. Run Claude Code interactively here once and accept the trust dialog, " +
+      `or set projects[${JSON.stringify(folder)}].hasTrustDialogAccepted: true in ${claudeJson}.`,
+    ];
+  });
+}
+
+/** Whether settings of a source have permissions that need trust. */
+export function needsTrust(settings: readonly Settings[], source: ProjectSource): boolean {
+  return TRUSTED_LISTS.some((list) => ruleCount(settings, source, list) > 0);
+}
+
+/** How many rules a source has. Claude Code counts repetitions within one file, but not between several files. */
+function ruleCount(
+  settings: readonly Settings[],
+  source: ProjectSource,
+  list: typeof TRUSTED_LISTS[number],
+): number {
+  const lists = settings.filter((each) => each.source === source)
+    .map(({ values: { permissions } }) => isJsonObject(permissions) ? permissions[list] : undefined)
+    .filter((entries) => Array.isArray(entries));
+  const entries = lists.flat().filter((entry) =>
+    list !== "allow" || (typeof entry === "string" && ruleProblem(entry, list) === undefined)
+  );
+  return lists.length > 1 ? new Set(entries).size : entries.length;
+}
+
+/**
+ * The warnings of `claude -p` about flags, rules and settings that are not as they should be. `claude -p` warns about
+ * rules and settings only in text output.
+ */
 export function settingsWarnings(
-  { answerAlone = false, disallowedTools, forwarded }: ToldOrder,
+  { answerAlone = false, disallowedTools, forwarded }: WarnedOrder,
   { documents, version }: {
     readonly documents: readonly SettingsDocument[];
     readonly version?: string | undefined;
   },
 ): readonly string[] {
   if (version === undefined) return [];
-  const ofEffort = oneLineEach(unknownEffort(forwarded));
+  const ofEffort = unknownEffort(forwarded).map(onOneLine);
   if (!answerAlone) return ofEffort;
-  const flag = "--allowedTools=";
-  const allowedTools = forwarded.filter((argument) => argument.startsWith(flag))
-    .map((argument) => argument.slice(flag.length));
+  const allowedTools = flagValues(forwarded, "--allowedTools");
   const settings = soundSettings(documents);
-  const ofRules = unknownTools({ settings, allowedTools, disallowedTools }, version);
-  const tornApart = [
-    ...tornRules("--allowedTools", allowedTools),
-    ...tornRules("--disallowedTools", disallowedTools),
-  ];
+  const unknown = unknownTools({ settings, allowedTools, disallowedTools }, version);
+  const torn = hasCapability(version, "tornRulesWarnings")
+    ? [
+      ...tornRules("--allowedTools", allowedTools),
+      ...tornRules("--disallowedTools", disallowedTools),
+    ]
+    : [];
   return [
     ...ofEffort,
-    ...oneLineEach([...ofRules, ...hasCapability(version, "tornRulesWarnings") ? tornApart : []]),
-    ...hasCapability(version, "settingsWarnings") ? untakenSettings(documents, version) : [],
+    ...[...unknown, ...torn].map(onOneLine),
+    ...hasCapability(version, "settingsWarnings") ? unusedSettings(documents, version) : [],
   ];
 }
 
-function oneLineEach(texts: readonly string[]): readonly string[] {
-  return texts.map((text) => text.replace(/\s+/gu, " "));
+function onOneLine(text: string): string {
+  return text.replace(/\s+/gu, " ");
 }
 
-const FLAG = "--effort=";
-/** What the flag takes, and what it takes without telling so. */
+/** The values of `--effort`, and two that Claude Code accepts without listing them. */
 const LEVELS: readonly string[] = ["low", "medium", "high", "xhigh", "max"];
-const OTHERS: readonly string[] = ["med", "ultracode"];
+const UNLISTED_LEVELS: readonly string[] = ["med", "ultracode"];
 
-/** What `claude -p` says on stderr of an effort that it does not know, a line or none. */
 function unknownEffort(forwarded: readonly string[]): readonly string[] {
-  const value = forwarded.findLast((argument) => argument.startsWith(FLAG))?.slice(FLAG.length);
+  const value = flagValues(forwarded, "--effort").at(-1);
   if (value === undefined) return [];
-  if ([...LEVELS, ...OTHERS].includes(value.trim().toLowerCase())) return [];
+  if ([...LEVELS, ...UNLISTED_LEVELS].includes(value.trim().toLowerCase())) return [];
   return [
     `Unknown --effort value '${value}' — ignoring it and using the default effort. ` +
     `Valid values: ${LEVELS.join(", ")}.`,
   ];
 }
 
-/** How much of a rule is told, in characters. */
+/** How much of a rule is shown, in characters. */
 const LONGEST_RULE = 64;
 
-/** What is said of the first rule of each flag, but for the rule. */
-const SAID = {
+const TORN_RULE_EFFECTS = {
   allow: "so this list may allow more or less than you meant",
   deny: "so a tool you meant to block may still run",
 };
 
-/** What `claude -p` says on stderr of rules of a flag that look as if they were torn apart, a line or none (2.1.330). */
+/** The warning about the first rule of a flag that seems to have been split in the wrong place (2.1.330). */
 function tornRules(
   flag: "--allowedTools" | "--disallowedTools",
   lists: readonly string[],
 ): readonly string[] {
-  const [first, ...others] = new Set(lists.flatMap(rulesOf)).values()
-    .filter((rule) => !isWhole(rule));
+  const [first, ...others] = new Set(lists.flatMap(splitRules)).values()
+    .filter((rule) => !isComplete(rule));
   if (first === undefined) return [];
   const list = flag === "--allowedTools" ? "allow" : "deny";
   const shown = first.length > LONGEST_RULE ? `${first.slice(0, LONGEST_RULE)}…` : first;
   const more = others.length === 0 ? "" : ` This list has ${others.length} more like it.`;
   return [
     `${flag}: "${shown}" doesn't look like a complete rule, ${
-      SAID[list]
+      TORN_RULE_EFFECTS[list]
     }. A rule looks like Bash or Bash(git *). ` +
     'Check for a missing ")", a space before "(", or text after ")". If a ")" belongs inside your rule, the list may ' +
     `have split there and the quoted text is only part of it: move the whole rule to permissions.${list} in settings ` +
@@ -129,56 +182,55 @@ function tornRules(
   ];
 }
 
-/** What there are rules on. */
+/** Settings, and the values of `--allowedTools` and `--disallowedTools`. */
 interface RuleSources {
   readonly settings: readonly Settings[];
-  /** The values of `--allowedTools` and of `--disallowedTools`. */
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];
 }
 
 /**
- * What `claude -p` says on stderr of rules whose tools it does not have, a line for each: of those
- * of settings that deny or ask, and of those of the command line.
+ * The warnings about rules for tools that this version does not have: rules of settings that deny or ask, and rules of the
+ * command line.
  */
 function unknownTools(
   { settings, allowedTools, disallowedTools }: RuleSources,
   version: string,
 ): readonly string[] {
-  const ignored = new Set(allowedTools.flatMap(rulesOf)).values().map(parseRule).flatMap((rule) => {
-    const problem = wildProblem(rule.tool);
+  const ignored = [...new Set(allowedTools.flatMap(splitRules))].map(parseRule).flatMap((rule) => {
+    const problem = wildcardProblem(rule.tool);
     return problem === undefined
       ? []
       : [`Ignoring --allowedTools rule "${ruleText(rule)}": ${problem}.`];
   });
-  // Of the tools of a version that is newer than every profile nothing is known.
-  if (isNewerThanProfiles(version)) return [...ignored];
+  if (isNewerThanProfiles(version)) return ignored;
   const known = new Set(toolsOf(version));
-  const tell = (list: "deny" | "ask", rules: readonly PermissionRule[]) =>
-    rules.filter(({ tool }) => !/[*_]/u.test(tool) && !known.has(tool)).map((rule) =>
-      `Permission ${list} rule "${ruleText(rule)}" matches no known tool — check for typos.`
-    );
+  const warnings = (list: "deny" | "ask", rules: readonly string[]) =>
+    rules.map(parseRule).filter(({ tool }) => !/[*_]/u.test(tool) && !known.has(tool))
+      .map((rule) =>
+        `Permission ${list} rule "${ruleText(rule)}" matches no known tool — check for typos.`
+      );
   return [
     ...ignored,
-    ...tell("deny", [
-      ...rulesIn(settings, "deny"),
-      ...new Set(disallowedTools.flatMap(rulesOf)).values().map(parseRule),
+    ...warnings("deny", [
+      ...validRules(settings, "deny"),
+      ...new Set(disallowedTools.flatMap(splitRules)),
     ]),
-    ...tell("ask", rulesIn(settings, "ask")),
+    ...warnings("ask", validRules(settings, "ask")),
   ];
 }
 
-/** The rules of a list in settings, without those that Claude Code leaves out. */
-function rulesIn(settings: readonly Settings[], list: "deny" | "ask"): readonly PermissionRule[] {
+/** The rules of a list in settings, without those that Claude Code skips. */
+function validRules(settings: readonly Settings[], list: "deny" | "ask"): readonly string[] {
   return settings.flatMap(({ values: { permissions } }) => {
     const rules = isJsonObject(permissions) ? permissions[list] : undefined;
     return (Array.isArray(rules) ? rules : []).filter((rule) =>
       typeof rule === "string" && ruleProblem(rule, list) === undefined
-    ).map(parseRule);
+    );
   });
 }
 
-/** How much of one document is told, and of one fault: in lines, and in characters of the place and of what is said. */
+/** How many faults of one document are shown, and how many characters of each text. */
 const MOST_FAULTS = 10;
 const LONGEST_TEXT = 500;
 
@@ -186,22 +238,19 @@ const MEND =
   "Fix each problem listed, then start Claude Code again. For settings sent with applyFlagSettings, shown as " +
   "SDK inline settings, send them again instead.";
 
-/**
- * What `claude -p` says on stderr of settings that are not in effect, as a text of some lines: of documents
- * that it has left out, and of entries that it has skipped.
- */
-function untakenSettings(
+/** The warning about settings documents that Claude Code rejects, and about entries that it skips; several lines. */
+function unusedSettings(
   documents: readonly SettingsDocument[],
   version: string,
 ): readonly string[] {
-  const left = documents.flatMap((document) => linesOf(document, document.faults));
+  const rejected = documents.flatMap((document) => faultLines(document, document.faults));
   const skipped = documents.filter(({ faults }) => faults.length === 0)
-    .flatMap((document) => linesOf(document, skippedIn(document, version)));
+    .flatMap((document) => faultLines(document, skippedEntries(document, version)));
   const parts = [
-    ...(left.length === 0 ? [] : [
+    ...(rejected.length === 0 ? [] : [
       "These settings did not load, so nothing in them is in effect, including hooks, permission rules and sandbox " +
       "settings, though environment variables they already set can stay:",
-      ...left,
+      ...rejected,
     ]),
     ...(skipped.length === 0
       ? []
@@ -210,22 +259,24 @@ function untakenSettings(
   return parts.length === 0 ? [] : [[...parts, MEND].join("\n")];
 }
 
-function linesOf({ name }: SettingsDocument, faults: readonly SettingsFault[]): readonly string[] {
+function faultLines(
+  { name }: SettingsDocument,
+  faults: readonly SettingsFault[],
+): readonly string[] {
   const more = faults.length - MOST_FAULTS;
   return [
     ...faults.slice(0, MOST_FAULTS).map(({ path, message }) =>
-      `  ${shown(name)}${path === "" ? "" : ` (${shown(path)})`}: ${shown(message)}`
+      `  ${shortened(name)}${path === "" ? "" : ` (${shortened(path)})`}: ${shortened(message)}`
     ),
-    ...(more > 0 ? [`  … and ${more} more in ${shown(name)}`] : []),
+    ...(more > 0 ? [`  … and ${more} more in ${shortened(name)}`] : []),
   ];
 }
 
-/** A text in one line, of which the beginning is enough. */
-function shown(text: string): string {
-  return text.slice(0, LONGEST_TEXT).replace(/\s+/gu, " ").trimEnd();
+function shortened(text: string): string {
+  return onOneLine(text.slice(0, LONGEST_TEXT)).trimEnd();
 }
 
-function skippedIn(
+function skippedEntries(
   { values: { permissions, hooks }, tooDeep = [] }: SettingsDocument,
   version: string,
 ): readonly SettingsFault[] {
@@ -246,62 +297,4 @@ function skippedIn(
     }),
     ...skippedHooks(hooks, version),
   ];
-}
-
-const FILES: Readonly<Record<ProjectSource, string>> = {
-  project: ".claude/settings.json",
-  local: ".claude/settings.local.json",
-};
-
-/** What needs trust. */
-const KEYS = ["allow", "additionalDirectories"] as const;
-
-/** What `claude -p` says on stderr of rules that do not count, a line for each kind. */
-export function ignoredRules(
-  settings: readonly Settings[],
-  { distrust, claudeJson }: {
-    readonly distrust: Distrust | undefined;
-    readonly claudeJson: string;
-  },
-): readonly string[] {
-  if (distrust === undefined) return [];
-  const { folder, sources } = distrust;
-  return KEYS.flatMap((key) => {
-    const counts = sources.map((source) => [source, ruleCount(settings, { source, key })] as const)
-      .filter(([, count]) => count > 0);
-    const count = counts.reduce((sum, [, each]) => sum + each, 0);
-    if (count === 0) return [];
-    const files = counts.map(([source]) => FILES[source]).join(" and ");
-    return [
-      `Ignoring ${count} permissions.${key} ${count === 1 ? "entry" : "entries"} from ${files}: ` +
-      "this workspace has not been trusted. Run Claude Code interactively here once and accept the trust dialog, " +
-      `or set projects[${JSON.stringify(folder)}].hasTrustDialogAccepted: true in ${claudeJson}.`,
-    ];
-  });
-}
-
-/** Whether settings of that source say something of permissions that needs trust. */
-export function needsTrust(settings: readonly Settings[], source: ProjectSource): boolean {
-  return KEYS.some((key) => ruleCount(settings, { source, key }) > 0);
-}
-
-/** Of a list in one file each rule counts; files of one source that are put together have each rule once. */
-function ruleCount(
-  settings: readonly Settings[],
-  { source, key }: { readonly source: ProjectSource; readonly key: typeof KEYS[number] },
-): number {
-  const lists = settings.filter((each) => each.source === source)
-    .map(({ values: { permissions } }) => isJsonObject(permissions) ? permissions[key] : undefined)
-    .filter((list) => Array.isArray(list));
-  const entries = lists.flat().filter((entry) =>
-    key !== "allow" || (typeof entry === "string" && ruleProblem(entry, key) === undefined)
-  );
-  return lists.length > 1 ? new Set(entries).size : entries.length;
-}
-
-/** What `claude -p` says on stderr of what `--add-dir` names that is no folder. */
-function addedFileWarnings(files: readonly AddedFile[] = []): readonly string[] {
-  return files.map(({ path, parent }) =>
-    `${path} is not a directory. Did you mean to add the parent directory ${parent}?`
-  );
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { utimesSync } from "node:fs";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { findSessions } from "../../../src/run/facts/resumed_session.ts";
-import type { Resumption } from "../../../src/run/plan/run_order.ts";
+import type { Resumption } from "../../../src/cli/arguments/run_request.ts";
 import { projectSlug } from "../../../src/claude/transcript/files/project_slug.ts";
 import { tempFolder } from "../../temp_folder.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { instructionFiles, sandboxLackOf } from "../../../src/run/facts/project_facts.ts";
-import { managedByCaller } from "../../../src/run/facts/settings_documents.ts";
+import { managedDocuments } from "../../../src/run/facts/settings_documents.ts";
 import { readOutputSchema } from "../../../src/run/facts/output_schema.ts";
 import { hiddenSkills } from "../../../src/run/facts/gate_prompt.ts";
 import { thisProgram } from "../../../src/run/facts/this_process.ts";
@@ -118,21 +118,24 @@ Deno.test("skills that the caller did not choose are hidden", () => {
   assertEquals(names, [[true, true, true], [false, true, true]]);
 });
 
-Deno.test("managed settings of the caller only forbid", () => {
-  const valuesOf = (settings: unknown) =>
-    managedByCaller(["--managed-settings={}", `--managed-settings=${JSON.stringify(settings)}`])
-      .map(({ source, values }) => [source, values]);
+Deno.test("managed settings of the caller only forbid", async () => {
+  const valuesOf = async (settings: unknown) => {
+    const flag = "--managed-settings=";
+    const documents = await managedDocuments([`${flag}{}`, `${flag}${JSON.stringify(settings)}`]);
+    return documents.map(({ source, values }) => [source, values]);
+  };
   const sandbox = { network: { allowManagedDomainsOnly: true } };
   const permissions = { deny: ["Bash"], allow: ["Write"], defaultMode: "bypassPermissions" };
   const other = { model: "m", env: { A: "b" }, disableAllHooks: false };
-  assertEquals(valuesOf({ permissions, sandbox, ...other }), [
+  assertEquals(await valuesOf({ permissions, sandbox, ...other }), [
     ["managed", { permissions: { deny: ["Bash"] }, sandbox }],
   ]);
-  assertEquals(valuesOf([]), [["managed", { permissions: {} }]]);
-  assertEquals(managedByCaller(["--managed-settings={"])[0]?.values, { permissions: {} });
-  assertEquals(managedByCaller(["--model=x"]), []);
+  assertEquals(await valuesOf([]), [["managed", { permissions: {} }]]);
+  const [unparsed] = await managedDocuments(["--managed-settings={"]);
+  assertEquals(unparsed?.values, { permissions: {} });
+  assertEquals(await managedDocuments(["--model=x"]), []);
   const harmless = { disableAllHooks: "false", strictPluginOnlyCustomization: ["skills"] };
-  assertEquals(valuesOf(harmless).length, 1);
+  assertEquals((await valuesOf(harmless)).length, 1);
   const silencing = [
     ...[{ disableAllHooks: true }, { disableAllHooks: "yes" }, { allowManagedHooksOnly: true }],
     ...[true, ["skills", "hooks"]].map((strictPluginOnlyCustomization) => ({
@@ -141,7 +144,7 @@ Deno.test("managed settings of the caller only forbid", () => {
   ];
   for (const settings of silencing) {
     const [name = ""] = Object.keys(settings);
-    assertThrows(() => valuesOf(settings), CliError, `Cannot honour "${name}"`);
+    await assertRejects(() => valuesOf(settings), CliError, `Cannot honour "${name}"`);
   }
 });
 

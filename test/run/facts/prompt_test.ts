@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ToldBefore } from "../../../src/conversation/output/telling/frames_options.ts";
-import { gatePrompt, LONGEST_REPLY } from "../../../src/run/facts/gate_prompt.ts";
-import { messageJudge } from "../../../src/run/facts/judge_message.ts";
+import { gatePrompt, LONGEST_SOCKET_PROMPT } from "../../../src/run/facts/gate_prompt.ts";
+import { createMessageJudge } from "../../../src/run/facts/judge_message.ts";
 import { tracesSpans } from "../../../src/run/plan/api_variables.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import { contextIn } from "../../../src/conversation/control/message.ts";
@@ -17,8 +17,8 @@ const FACTS = {
   watchesPrompts: false,
 };
 
-const judgeOf = (facts: Partial<Parameters<typeof messageJudge>[1]> = {}, order = {}) =>
-  messageJudge({ ...PLAIN_ORDER, ...order }, { ...FACTS, ...facts });
+const judgeOf = (facts: Partial<Parameters<typeof createMessageJudge>[1]> = {}, order = {}) =>
+  createMessageJudge({ ...PLAIN_ORDER, ...order }, { ...FACTS, ...facts });
 
 type Judge = ReturnType<typeof judgeOf>;
 type Line = Parameters<Judge>[0];
@@ -219,7 +219,7 @@ Deno.test("spans are traced with telemetry and its beta", () => {
     [{ ...telemetry, ...beta }, off, false],
   ] as const;
   for (const [env, set, isTraced] of rows) {
-    assertEquals(tracesSpans({ env }, [{ env: set }]), isTraced);
+    assertEquals(tracesSpans({ env, settings: [{ env: set }] }), isTraced);
   }
 });
 
@@ -232,7 +232,7 @@ Deno.test("a traced prompt goes to the socket if it can", () => {
       settings: [],
       mcpServers: 0,
     }).verbatim;
-  const prompts = ["hello", "/init", "x".repeat(LONGEST_REPLY)];
+  const prompts = ["hello", "/init", "x".repeat(LONGEST_SOCKET_PROMPT)];
   assertEquals(prompts.map((prompt) => verbatim(prompt)), [true, false, false]);
   assertEquals(verbatim("hello", { isTraced: false }), false);
 });

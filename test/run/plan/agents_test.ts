@@ -3,8 +3,8 @@ import { parse } from "yaml";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
-import { agentsElsewhere, otherAgents, readAgents } from "../../../src/run/facts/agent_files.ts";
-import { agentsArgument, placedAgents } from "../../../src/run/plan/caller_agents.ts";
+import { findOtherAgents, readNamedAgents } from "../../../src/run/facts/agent_files.ts";
+import { agentsArgument, placeAgents } from "../../../src/run/plan/caller_agents.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
 const READS = { readsFiles: true };
@@ -22,7 +22,7 @@ Deno.test("agents are an argument up to its limit in bytes", () => {
   assertEquals(agentsArgument({ a: LONG }), undefined);
   assertEquals(agentsArgument({ a: { ...LONG, prompt: "é".repeat(60_000) } }), undefined);
   assertEquals(agentsArgument({ a: { prompt: "é" } }), '--agents={"a":{"prompt":"é"}}');
-  assertEquals(placedAgents({}, READS), { args: [], files: [] });
+  assertEquals(placeAgents({}, READS), { args: [], files: [] });
 });
 
 Deno.test("an agent's file says the same as its definition", () => {
@@ -47,7 +47,7 @@ Deno.test("an agent's file says the same as its definition", () => {
     },
     true: { description: "123", prompt: "p", effort: -50 },
   };
-  const { args, files, problem } = placedAgents(agents, READS);
+  const { args, files, problem } = placeAgents(agents, READS);
   assertEquals([args, problem], [[], undefined]);
   assertEquals(
     files.map(readFile),
@@ -58,13 +58,13 @@ Deno.test("an agent's file says the same as its definition", () => {
     assertEquals(front.slice(0, -"---\n".length).match(/---|[^ -~\n]/gu), null);
   }
   // Half of a surrogate pair has no bytes.
-  const { files: [half] } = placedAgents({ a: { ...LONG, description: "a\ud800b" } }, READS);
+  const { files: [half] } = placeAgents({ a: { ...LONG, description: "a\ud800b" } }, READS);
   assertEquals(readFile(half)["description"], "a\ufffdb");
 });
 
 Deno.test("an agent that a file would change stays an argument", () => {
   const kept = (name: string, definition: unknown) => {
-    const { args, files, problem } = placedAgents({ long: LONG, [name]: definition }, READS);
+    const { args, files, problem } = placeAgents({ long: LONG, [name]: definition }, READS);
     assertEquals([files.map(readFile), problem], [[{ ...LONG, name: "long" }], undefined], name);
     assertEquals(args, [`--agents=${JSON.stringify({ [name]: definition })}`]);
   };
@@ -87,10 +87,10 @@ Deno.test("an agent that a file would change stays an argument", () => {
 
 Deno.test("white space around a prompt survives where it fits", () => {
   const spaced = { description: "d", prompt: "\n p \n" };
-  const { args, files } = placedAgents({ long: LONG, spaced }, READS);
+  const { args, files } = placeAgents({ long: LONG, spaced }, READS);
   assertEquals([args, files.length], [[`--agents=${JSON.stringify({ spaced })}`], 1]);
   const both = { long: { ...LONG, prompt: `${LONG.prompt}\n` }, spaced, "a:b": spaced };
-  const placed = placedAgents(both, READS);
+  const placed = placeAgents(both, READS);
   assertEquals(placed.args, [`--agents=${JSON.stringify({ "a:b": spaced })}`]);
   assertEquals(placed.files.map(readFile).map(({ name }) => name), ["long", "spaced"]);
 });
@@ -98,7 +98,7 @@ Deno.test("white space around a prompt survives where it fits", () => {
 Deno.test("an agent that fits nowhere is refused", () => {
   const agents = { small: SHORT, long: LONG };
   const rows:
-    readonly (readonly [JsonObject, Partial<Parameters<typeof placedAgents>[1]>, string])[] = [
+    readonly (readonly [JsonObject, Partial<Parameters<typeof placeAgents>[1]>, string])[] = [
       [agents, { readsFiles: false }, '"small": --restricted leaves no file to be read'],
       [
         agents,
@@ -116,7 +116,7 @@ Deno.test("an agent that fits nowhere is refused", () => {
       [{ a: { ...LONG, prompt: "x".repeat(1_048_576) } }, {}, '"a": it has more than 1 MiB'],
     ];
   for (const [given, options, why] of rows) {
-    assertEquals(placedAgents(given, { ...READS, ...options }), {
+    assertEquals(placeAgents(given, { ...READS, ...options }), {
       args: [],
       files: [],
       problem: `"agents" is too long for a command line, and no file can hold ${why}`,
@@ -125,12 +125,14 @@ Deno.test("an agent that fits nowhere is refused", () => {
 });
 
 Deno.test("the last --agents counts, as a path if not JSON", () => {
-  const of = (...forwarded: readonly string[]) => agentsElsewhere({ forwarded });
-  assertEquals(of("--agent=a"), undefined);
-  assertEquals(of("--agents=a.json"), "a.json");
-  assertEquals(of("--agents={}", "--agents= a.json"), " a.json");
+  using folder = tempFolder({ "a.json": '{"a":1}', " a.json": '{"a":2}' });
+  const read = (...forwarded: readonly string[]) =>
+    readNamedAgents({ forwarded, cwd: folder.path });
+  assertEquals(read("--agent=a"), undefined);
+  assertEquals(read("--agents=a.json"), '{"a":1}');
+  assertEquals(read("--agents={}", "--agents= a.json"), '{"a":2}');
   for (const others of ["", "{", ' {"a":1}']) {
-    assertEquals(of("--agents=a.json", `--agents=${others}`), undefined);
+    assertEquals(read("--agents=a.json", `--agents=${others}`), undefined);
   }
 });
 
@@ -143,8 +145,10 @@ Deno.test("a file of agents is read exactly, or refused", () => {
     ...Object.fromEntries(texts.map((text, index) => [`f${index}`, text])),
   });
   const cwd = folder.path;
-  assertEquals(readAgents("a.json", { cwd }), agents);
-  assertEquals(readAgents(`${cwd}/a.json`, { cwd: "/" }), agents);
+  const read = (given: string, from = cwd) =>
+    readNamedAgents({ forwarded: [`--agents=${given}`], cwd: from });
+  assertEquals(read("a.json"), agents);
+  assertEquals(read(`${cwd}/a.json`, "/"), agents);
   makeFifo(`${cwd}/fifo`);
   Deno.writeTextFileSync(`${cwd}/large`, "");
   Deno.truncateSync(`${cwd}/large`, 16 * 1024 * 1024 + 1);
@@ -162,7 +166,7 @@ Deno.test("a file of agents is read exactly, or refused", () => {
     large: `${cwd}/large cannot be read: it is larger`,
   };
   for (const [given, why] of Object.entries(refusals)) {
-    const { message } = assertThrows(() => readAgents(given, { cwd }), CliError);
+    const { message } = assertThrows(() => read(given), CliError);
     const begin = `Cannot honour --agents: ${why}`;
     assertEquals(message.slice(0, begin.length), begin);
   }
@@ -182,10 +186,10 @@ function found(
     Deno.mkdirSync(`${top}/${name}`.replace(/\/[^/]*$/u, ""), { recursive: true });
     Deno.symlinkSync(`${top}/${to}`, `${top}/${name}`);
   }
-  const { names, unclear } = otherAgents({
+  const { names, unclear } = findOtherAgents({
     projectRoot: `${top}/w/inner`,
     userDir: `${top}/user`,
-    addDirs: [`${top}/added`],
+    addedDirs: [`${top}/added`],
     sources: new Set(sources),
   });
   return unclear?.replace(`${top}/`, "") ?? names.toSorted();

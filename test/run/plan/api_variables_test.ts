@@ -1,8 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
-import { requestVariables } from "../../../src/run/plan/plan.ts";
-import { relayVariables, upstreamOf } from "../../../src/run/plan/api_variables.ts";
+import {
+  relayVariables,
+  requestVariables,
+  upstreamOf,
+} from "../../../src/run/plan/api_variables.ts";
 import type { Login } from "../../../src/sandbox/child/login.ts";
 import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
 import { storedLogin } from "../../sandbox/stored_login.ts";

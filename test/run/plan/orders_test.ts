@@ -1,6 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { askedOrder, bridgedOrder, startingBody } from "../../../src/run/plan/initialization.ts";
+import {
+  startingFields,
+  withCallerServers,
+  withInitialization,
+} from "../../../src/run/plan/initialization.ts";
 import { changedOrder, type GoneChild, nextOrder } from "../../../src/run/plan/next_order.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import type { ChildChanges, Ending } from "../../../src/conversation/control/effect.ts";
@@ -10,12 +14,12 @@ import { PLAIN_ORDER } from "../plain_order.ts";
 function asked(body: Readonly<Record<string, unknown>>) {
   const order = { ...PLAIN_ORDER, forwarded: ["--verbose"], mcpConfigs: ["mine.json"] };
   const request = { id: "r", subtype: "initialize", body };
-  const { initialized, subagentText, ...lists } = askedOrder(order, request);
+  const { initialized, subagentText, ...lists } = withInitialization(order, request);
   const { forwarded: [flag, ...args], mcpConfigs: [config, ...mcpConfigs] } = lists;
   assertEquals([flag, config], ["--verbose", "mine.json"]);
   const { id: _, ...fields } = initialized ?? { id: "" };
   const added = Object.entries({ ...fields, args, mcpConfigs, subagentText })
-    .filter(([, value]) => value !== undefined)
+    .filter(([, value]) => value !== undefined && value !== false)
     .filter(([name, value]) =>
       !["callbacks", "servers", "args", "mcpConfigs"].includes(name) ||
       (value as readonly unknown[]).length > 0
@@ -133,7 +137,7 @@ Deno.test("an empty field asks for no other child", () => {
   const empty = { hooks: {}, title: "", appendSystemPrompt: null };
   const ineffective = { forwardSubagentText: true, promptSuggestions: true };
   const body = { systemPrompt: "", skills: [], agents: { bob: AGENT } };
-  assertEquals(startingBody({ ...empty, ...ineffective, ...body }), body);
+  assertEquals(startingFields({ ...empty, ...ineffective, ...body }), body);
 });
 
 Deno.test("if one agent definition is invalid, no agent is loaded", () => {
@@ -160,7 +164,7 @@ Deno.test("the caller's own servers leave --mcp-config", () => {
   const config = JSON.stringify({
     mcpServers: { mine: { type: "sdk", name: "mine" }, other: { command: "x" } },
   });
-  const bridged = bridgedOrder({
+  const bridged = withCallerServers({
     ...PLAIN_ORDER,
     mcpConfigs: [config, "file.json"],
     forwarded: [`--mcp-config=${config}`, "--mcp-config=file.json"],
@@ -171,7 +175,7 @@ Deno.test("the caller's own servers leave --mcp-config", () => {
   ]]);
   for (const configs of [[], ["{"], ["file.json"], ['{"mcpServers":7}']]) {
     const plain = { ...PLAIN_ORDER, mcpConfigs: configs };
-    assertEquals(bridgedOrder(plain), plain);
+    assertEquals(withCallerServers(plain), plain);
   }
 });
 

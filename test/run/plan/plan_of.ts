@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { callerAgents, type OtherAgents } from "../../../src/run/plan/caller_agents.ts";
+import { definedFields } from "../../../src/defined_fields.ts";
 import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
 import { resumedPart } from "../../../src/run/facts/resumed_session.ts";
@@ -58,8 +59,8 @@ export function planOf(
 ): Plan {
   const order = { ...PLAIN_ORDER, ...given };
   const facts = { ...FACTS, callerAgents: callerAgents(order, agents), ...known };
-  const shortened = resumedPart(order, facts);
-  return plan(order, { ...facts, ...(shortened === undefined ? {} : { shortened }) });
+  const shortened = resumedPart(order, facts.found);
+  return plan(order, { ...facts, ...definedFields({ shortened }) });
 }
 
 /** What is seen of a plan, and what differs from the plain order and facts. */

@@ -17,7 +17,7 @@ import {
   factWarnings,
   ignoredRules,
   settingsWarnings,
-  type ToldFacts,
+  type WarnedFacts,
 } from "../../../src/run/plan/warnings.ts";
 import { parseRule, ruleProblem } from "../../../src/claude/settings/permission_rules.ts";
 import {
@@ -46,11 +46,8 @@ async function assertModes(cells: readonly PermissionCell[]): Promise<void> {
     await using laid = await layCell(cell);
     const { request, documentsFor } = laid;
     const found = [OLDEST, NEWEST].map((version) =>
-      permissionMode({
-        asked: request.permissionMode,
-        skipped: request.dangerouslySkipPermissions,
+      permissionMode({ ...request, env: {} }, {
         settings: soundSettings(documentsFor(version)),
-        remote: false,
         version,
       })
     );
@@ -73,21 +70,17 @@ Deno.test(skipIfLacking(Deno.uid() === 0 ? undefined : "root's rights", {
   },
 }));
 
-const modeOf = (source: Settings["source"], defaultMode: string, more = {}) =>
-  permissionMode({
-    skipped: false,
-    remote: false,
+const modeOf = (source: Settings["source"], defaultMode: string, env = {}) =>
+  permissionMode({ dangerouslySkipPermissions: false, env }, {
     settings: [{ source, values: { permissions: { defaultMode } } }],
-    ...more,
   });
 
 Deno.test("administrators and the web decide about modes", () => {
-  const managed = { source: "managed", values: { permissions: { defaultMode: "auto" } } };
-  assertEquals(modeOf("flags", "", { settings: [managed] }), "auto");
+  assertEquals(modeOf("managed", "auto"), "auto");
   assertEquals(modeOf("project", "bypassPermissions"), "default");
   assertEquals(modeOf("user", "manual"), "default");
   const onTheWeb = ["acceptEdits", "auto", "plan", "default", "dontAsk", "bypassPermissions"]
-    .map((mode) => modeOf("user", mode, { remote: true }));
+    .map((mode) => modeOf("user", mode, { CLAUDE_CODE_REMOTE: "1" }));
   assertEquals(onTheWeb, ["acceptEdits", "auto", "plan", "default", "default", "default"]);
 });
 
@@ -227,7 +220,7 @@ Deno.test("a useless permission rule is answered with a better one", () => {
   );
 });
 
-const FACTS: ToldFacts = {
+const FACTS: WarnedFacts = {
   settings: [],
   documents: [],
   version: undefined,
@@ -235,7 +228,7 @@ const FACTS: ToldFacts = {
 };
 
 /** The first line of each warning. */
-const warnings = (facts: Partial<ToldFacts>, order = {}) =>
+const warnings = (facts: Partial<WarnedFacts>, order = {}) =>
   factWarnings({ ...ALONE, ...order }, { ...FACTS, ...facts }).map((text) => text.split("\n")[0]);
 
 Deno.test("warnings name ignored rules of an untrusted project", () => {
@@ -259,7 +252,7 @@ Deno.test("warnings name ignored rules of an untrusted project", () => {
 });
 
 Deno.test("warnings have a fixed order", () => {
-  const facts: Partial<ToldFacts> = {
+  const facts: Partial<WarnedFacts> = {
     version: NEWEST,
     documents: [user({ model: 5 })],
     addedFiles: [{ path: "../g", parent: "/w" }],
