@@ -1,10 +1,8 @@
-import { awaited, play } from "../../recording/cassette/program/play_program.ts";
 import type {
   PlayEffect,
+  Player,
   PlayInput,
-  PlayState,
-} from "../../recording/cassette/program/play_state.ts";
-import { hasOpenRequests } from "../../recording/cassette/program/speak.ts";
+} from "../../recording/cassette/program/play_program.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 
 /** What a play has to do with the world. */
@@ -47,7 +45,7 @@ const LONGEST_PAUSE = 2 ** 31 - 1;
  * @param options.patienceMs how long the caller has for what is its turn; 0 for as long as it wants
  */
 export async function playToCaller(
-  start: PlayState,
+  player: Player,
   { caller, speed, patienceMs }: {
     readonly caller: PlayWorld;
     readonly speed: number;
@@ -62,15 +60,12 @@ export async function playToCaller(
     uncompared,
     ...(end === undefined ? {} : { end }),
   });
-  let state = start;
   let input: PlayInput | undefined = { type: "start" };
   let line: Promise<PlayInput> | undefined;
   const orStopped = unless(caller.stopped);
   const isRead = async () => await orStopped(caller.flush()) === true;
   while (input !== undefined) {
-    const played = play(state, input);
-    state = played.state;
-    for (const effect of played.effects) {
+    for (const effect of player.receive(input)) {
       switch (effect.type) {
         case "divergence":
           if (divergences.length < MOST_TOLD) divergences.push(inShort(effect.what));
@@ -79,7 +74,7 @@ export async function playToCaller(
         case "uncompared":
           if (uncompared.length < MOST_TOLD) uncompared.push(inShort(effect.what));
           break;
-        case "say": {
+        case "emit": {
           const pauseMs = speed === 0 ? 0 : Math.min(effect.pauseMs / speed, LONGEST_PAUSE);
           if (pauseMs > 0 || caller.kept() > MOST_KEPT) {
             if (!await isRead()) return ending();
@@ -96,7 +91,7 @@ export async function playToCaller(
     line ??= caller.next().then((text) =>
       text === undefined ? { type: "closed" } : { type: "line", line: text }
     );
-    using patience = patienceMs > 0 && isOwed(state) ? startPatience(patienceMs) : undefined;
+    using patience = patienceMs > 0 && player.isCallerDue ? startPatience(patienceMs) : undefined;
     input = await orStopped(
       patience === undefined ? line : Promise.race([line, patience.over]),
     );
@@ -104,10 +99,11 @@ export async function playToCaller(
     // Behind its end nothing is written any more.
     if (input?.type === "closed") line = new Promise(() => {});
   }
-  if (awaited(state)?.kind !== "stop") return ending();
+  if (player.awaited?.kind !== "stop") return ending();
   // What was recorded ended like this: the rest of it is said.
-  const { effects } = play(state, { type: "stopped" });
-  for (const effect of effects) if (effect.type === "say") caller.say(effect.frame);
+  for (const effect of player.receive({ type: "stopped" })) {
+    if (effect.type === "emit") caller.say(effect.frame);
+  }
   await caller.flush();
   return ending();
 }
@@ -142,17 +138,10 @@ function unless(
   };
 }
 
-/** Whether the caller has to do something now: the next message of a conversation comes when it comes. */
-function isOwed(state: PlayState): boolean {
-  const step = awaited(state);
-  if (step === undefined) return false;
-  return step.kind !== "message" || state.requests.size > 0 || hasOpenRequests(state);
-}
-
 function startPatience(
   milliseconds: number,
 ): Disposable & { readonly over: Promise<PlayInput> } {
   const { promise, resolve } = Promise.withResolvers<PlayInput>();
-  const timer = setTimeout(() => resolve({ type: "impatient" }), milliseconds);
+  const timer = setTimeout(() => resolve({ type: "timeout" }), milliseconds);
   return { over: promise, [Symbol.dispose]: () => clearTimeout(timer) };
 }

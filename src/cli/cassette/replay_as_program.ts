@@ -1,7 +1,7 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
 import { createLiveRedaction } from "../../recording/cassette/program/caller_lines.ts";
-import { startPlay } from "../../recording/cassette/program/play_state.ts";
+import { Player } from "../../recording/cassette/program/play_program.ts";
 import {
   type RecordedProgram,
   recordedProgram,
@@ -83,7 +83,7 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   const speaker = createSpeaker(flags);
   const { sessionId } = flags;
   const ending = await playToCaller(
-    startPlay(program, sessionId === undefined ? {} : { sessionId }),
+    new Player(program, sessionId === undefined ? {} : { sessionId }),
     {
       caller: {
         next: flags.isConversation ? linesOfStdin() : promptAlone(flags),

@@ -1,8 +1,11 @@
 import { CliError } from "../../cli_error.ts";
 import { API_FOLDER, CAST_FILE, META_FILE, type TapeEntry } from "../cassette/cassette_format.ts";
-import { play } from "../cassette/program/play_program.ts";
-import { type PlayInput, startPlay } from "../cassette/program/play_state.ts";
-import { type RecordedProgram, recordedProgram } from "../cassette/program/recorded_program.ts";
+import { Player, type PlayInput } from "../cassette/program/play_program.ts";
+import {
+  type RecordedProgram,
+  recordedProgram,
+  unansweredQuestions,
+} from "../cassette/program/recorded_program.ts";
 import { readProgram } from "../cassette/program/read_program.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { metaText, parseMeta } from "../cassette/read/read_meta.ts";
@@ -95,29 +98,14 @@ function programProblems(path: string): readonly string[] {
   if (tape.length === 0) return [`There is nothing on ${facts.path}`];
   // As it is played unless told otherwise: an error can be a decision, too.
   const program = recordedProgram(tape, { ...facts, mode: "verify" });
-  return [...unanswered(program), ...playedToItself(tape, program)];
+  const unanswered = unansweredQuestions(program).map(({ id, request }) =>
+    `There is no answer to the question "${asText(request["subtype"])}" (${id})`
+  );
+  return [...unanswered, ...selfPlayProblems(tape, program)];
 }
 
-/** Questions to the caller that it neither answered nor had taken back. */
-function unanswered({ steps }: RecordedProgram): readonly string[] {
-  const settled = new Set(
-    steps.flatMap((step) =>
-      step.kind === "answer"
-        ? [step.id]
-        : step.kind === "frame" && step.frame.type === "control_cancel_request"
-        ? [step.frame["request_id"]]
-        : []
-    ),
-  );
-  return steps.flatMap((step) =>
-    step.kind === "ask" && !settled.has(step.id)
-      ? [`There is no answer to the question "${asText(step.request["subtype"])}" (${step.id})`]
-      : []
-  );
-}
-
-/** What is told otherwise to a caller that writes what the recorded one wrote; of a tape without it nothing is known. */
-function playedToItself(
+/** Divergences of a play whose caller writes the recorded lines. A tape without caller lines has none. */
+function selfPlayProblems(
   tape: readonly TapeEntry[],
   program: RecordedProgram,
 ): readonly string[] {
@@ -128,12 +116,9 @@ function playedToItself(
     ...lines.map((line) => ({ type: "line", line }) as const),
     { type: "closed" },
   ];
-  let state = startPlay(program);
-  return inputs.flatMap((input) => {
-    const played = play(state, input);
-    state = played.state;
-    return played.effects.flatMap((effect) => effect.type === "divergence" ? [effect.what] : []);
-  });
+  const player = new Player(program);
+  return inputs.flatMap((input) => player.receive(input))
+    .flatMap((effect) => effect.type === "divergence" ? [effect.what] : []);
 }
 
 function apiProblems(folder: string): readonly string[] {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { TapeEntry } from "../../../src/recording/cassette/cassette_format.ts";
-import { startPlay } from "../../../src/recording/cassette/program/play_state.ts";
+import { Player } from "../../../src/recording/cassette/program/play_program.ts";
 import { recordedProgram } from "../../../src/recording/cassette/program/recorded_program.ts";
 import { playToCaller, type PlayWorld } from "../../../src/cli/cassette/play_to_caller.ts";
 import {
@@ -48,7 +48,7 @@ async function played(
     ...more,
   };
   const program = recordedProgram(tape, { mode: "verify", path: "tape.jsonl" });
-  const ending = await playToCaller(startPlay(program), { caller, speed, patienceMs });
+  const ending = await playToCaller(new Player(program), { caller, speed, patienceMs });
   return { done, ...ending };
 }
 

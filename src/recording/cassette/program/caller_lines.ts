@@ -8,34 +8,33 @@ import type { TapeEntry } from "../cassette_format.ts";
 import { createTraceScrubber, fillNeutral, fillSameLength } from "../../redaction/scrub_traces.ts";
 import { collectTraces, type KnownTraces } from "../../redaction/known_traces.ts";
 
-/** A line that the caller of a conversation writes, as far as a replay has to know it; the same for a tape and live. */
-export type Written =
-  /** Somebody's words; `uuid` where the caller names them. */
+/** A line that the caller of a conversation writes, on a tape or live, as far as a replay needs it. */
+export type CallerLine =
+  /** A prompt; `uuid` is absent if the caller gave none. */
   | { readonly kind: "message"; readonly message: JsonObject; readonly uuid?: string }
-  /** A request of the control protocol; `request` has its subtype. */
+  /** A request of the control protocol; `request` includes the subtype. */
   | (RequestId & {
     readonly kind: "request";
     readonly subtype: string;
     readonly request: JsonObject;
   })
-  /** The answer to a question; `response` is the whole envelope, which says whether it is one. */
+  /** The answer to a question; `response` has the answer, or the error, and its subtype. */
   | { readonly kind: "answer"; readonly id: string; readonly response: JsonObject }
-  /** What asks for nothing and is asked for by nothing. */
-  | { readonly kind: "passing"; readonly type: string }
-  /** Anything else: `what` says in words what it is. */
+  /** A line without an answer that is no answer itself. */
+  | { readonly kind: "ignored"; readonly type: string }
+  /** Any other line; `what` describes it for an error: "a line that is not JSON". */
   | { readonly kind: "unknown"; readonly what: string };
 
-/** Lines that no exchange is made of. */
-const PASSING: ReadonlySet<string> = new Set([
+const IGNORED: ReadonlySet<string> = new Set([
   ...["keep_alive", "control_cancel_request", "update_environment_variables"],
 ]);
 
 /**
- * Reads a line of the caller's. Never throws.
+ * Parses a line of the caller. Never throws.
  *
  * @returns undefined for an empty line
  */
-export function readWritten(line: string): Written | undefined {
+export function parseCallerLine(line: string): CallerLine | undefined {
   if (line.trim() === "") return undefined;
   if (isTooDeep(line)) return { kind: "unknown", what: "a line that is nested too deeply" };
   let value: unknown;
@@ -62,73 +61,71 @@ export function readWritten(line: string): Written | undefined {
       return { kind: "answer", id: response["request_id"], response };
     default:
       if (typeof type !== "string") return { kind: "unknown", what: "an object without a type" };
-      return PASSING.has(type)
-        ? { kind: "passing", type }
+      return IGNORED.has(type)
+        ? { kind: "ignored", type }
         : { kind: "unknown", what: `a line of type "${type}"` };
   }
 }
 
-/** How what the caller writes compares with what it wrote when it was recorded. */
-export interface WrittenComparison {
-  /** Where both differ first, in words, with the place as a JSON pointer; absent where they do not. */
+/** How a live line of the caller compares with the recorded one. */
+export interface LineComparison {
+  /** The first difference in words, with its place as a JSON pointer; absent if there is none. */
   readonly difference?: string;
-  /** Why some of it was not compared, in words; absent where all was. */
+  /** Why a part was not compared, in words; absent if everything was. */
   readonly uncompared?: string;
 }
 
-/** What is known of what was taken out of a tape. */
-interface Blanked {
-  /** What was taken out besides secrets, as `meta.json` says. */
+/** What was removed from a tape. */
+interface TapeScrubbing {
+  /** The parts that were blanked, as `meta.json` lists them. */
   readonly blanked: readonly string[];
-  /** Takes the same out of a live text, where that can be done. */
+  /** Removes the same from live lines; absent if that is not possible. */
   readonly redaction?: LiveRedaction;
 }
 
 /**
- * Compares what the caller writes with what it wrote when it was recorded, once the same was taken out of both.
+ * Compares a live line with the recorded one, after removing from the live one what was removed from the tape.
  *
- * The order of an object's fields does not count. Where it cannot be known what was taken out of the recording, whatever
- * has the same shape passes, and is told not to have been compared.
+ * The order of an object's fields does not count. A recorded text whose removed part is unknown equals every live text of
+ * the same shape; `uncompared` then says so.
  */
-export function compareWritten(
+export function compareLines(
   recorded: unknown,
   live: unknown,
-  known: Blanked,
-): WrittenComparison {
+  scrubbing: TapeScrubbing,
+): LineComparison {
   const reasons = new Set<string>();
-  const same = alike(live, recorded, { ...known, reasons });
-  const found = firstDifference(JSON.stringify(recorded) ?? "", JSON.stringify(same) ?? "");
-  return found !== undefined
-    ? { difference: inWords(found) }
-    : reasons.size > 0
-    ? { uncompared: [...reasons].join(", and ") }
-    : {};
+  const aligned = alignWith(recorded, live, { ...scrubbing, reasons });
+  const found = firstDifference(JSON.stringify(recorded) ?? "", JSON.stringify(aligned) ?? "");
+  if (found !== undefined) return { difference: describe(found) };
+  return reasons.size > 0 ? { uncompared: [...reasons].join(", and ") } : {};
 }
 
-/** A message, as the words or blocks that it says: one block of text says the same as the text alone. */
+/** A message whose content is a list of blocks: a text is the same as one block of text. */
 export function comparableMessage({ content, ...rest }: JsonObject): JsonObject {
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
   return { ...rest, content: blocks };
 }
 
-function inWords({ pointer, recorded, asked }: Difference): string {
+function describe({ pointer, recorded, asked }: Difference): string {
   const place = pointer === "" ? "" : ` as ${pointer}`;
   return `the tape has ${recorded ?? "nothing"}${place}, and the caller wrote ${
     asked ?? "nothing"
   }`;
 }
 
-/** A value with its fields in the order of another one, and as that one where it says no more than what was taken out. */
-function alike(
-  live: unknown,
-  recorded: unknown,
-  options: Blanked & { readonly reasons: Set<string> },
-): unknown {
+interface AlignOptions extends TapeScrubbing {
+  /** Takes why texts were taken for equal without a comparison. */
+  readonly reasons: Set<string>;
+}
+
+/** The live value with its fields in the order of the recorded one, and with the recorded texts where both are equal. */
+function alignWith(recorded: unknown, live: unknown, options: AlignOptions): unknown {
   if (typeof live === "string" && typeof recorded === "string") {
-    return isAlike(live, recorded, options) ? recorded : live;
+    return isSameText(live, recorded, options) ? recorded : live;
   }
   if (Array.isArray(live) && Array.isArray(recorded)) {
-    return live.map((each, index) => alike(each, recorded[index], options));
+    return live.map((each, index) => alignWith(recorded[index], each, options));
   }
   if (!isJsonObject(live) || !isJsonObject(recorded)) return live;
   const names = new Set(
@@ -137,37 +134,32 @@ function alike(
   return Object.fromEntries(
     [...names].map((name) => [
       name,
-      alike(live[name], Object.hasOwn(recorded, name) ? recorded[name] : undefined, options),
+      alignWith(Object.hasOwn(recorded, name) ? recorded[name] : undefined, live[name], options),
     ]),
   );
 }
 
-/** Whether two texts are the same as far as that can be known; notes what cannot. */
-function isAlike(
+/** Whether two texts are the same as far as that can be known. Adds a reason if it cannot. */
+function isSameText(
   live: string,
   recorded: string,
-  { blanked, redaction, reasons }: Blanked & { readonly reasons: Set<string> },
+  { blanked, redaction, reasons }: AlignOptions,
 ): boolean {
-  if (live === recorded) return true;
-  if (redaction !== undefined) {
-    const { alike, asNobody } = redaction;
-    if (alike(live) === recorded || asNobody.live(live) === asNobody.recorded(recorded)) {
-      return true;
-    }
-  }
+  if (live === recorded || redaction?.isSame(live, recorded)) return true;
   if (redactedGaps(live, recorded) !== undefined) {
     reasons.add("a secret was taken out of the tape");
     return true;
   }
   if (blanked.length === 0 || !isBlankingOf(recorded, live)) return false;
-  const isSaid = blanked.some((part) => part === "prompts" || part === "answers");
   reasons.add(
-    isSaid ? "the tape was blanked, and has the shape alone" : "letters were blanked on the tape",
+    blanked.includes("prompts") || blanked.includes("answers")
+      ? "the tape was blanked, and has the shape alone"
+      : "letters were blanked on the tape",
   );
   return true;
 }
 
-/** Whether a text is another one in which letters and digits were blanked, all or some. */
+/** Whether a recorded text is the live one with some or all letters and digits blanked. */
 function isBlankingOf(recorded: string, live: string): boolean {
   if (recorded.length !== live.length) return false;
   const blank = blankText(live);
@@ -177,26 +169,22 @@ function isBlankingOf(recorded: string, live: string): boolean {
   return true;
 }
 
-/** Takes out of what is written now what was taken out of what was written when it was recorded. */
+/** Removes from live texts what was removed from the recorded ones. */
 export interface LiveRedaction {
-  /** What the recording has of a text that is written now, if the same machine and user wrote it then. */
-  readonly alike: (live: string) => string;
-  /** A text as nobody would have written it, whoever it was: now, or when it was recorded. */
-  readonly asNobody: {
-    readonly live: (text: string) => string;
-    readonly recorded: (text: string) => string;
-  };
+  /** Whether a live text equals a recorded one once the same was removed from both. */
+  readonly isSame: (live: string, recorded: string) => boolean;
 }
 
-/** An address of mail of which no letter is left. */
+/** A mail address without a letter left. */
 const BLANKED_ADDRESS = /[x_%+-][x._%+-]*@[x-]+(?:\.[x-]+)+/gu;
 
 /**
- * Creates it.
+ * Creates what removes the same from live texts as was removed from a tape: secrets, and traces of machine and user if the
+ * tape was scrubbed of them. The tape may come from this user and machine, or from another one.
  *
- * @param options.blanked what was taken out of the tape besides secrets
- * @param options.known what is known of the machine on which it is played, and of its user
- * @param options.secrets takes secrets out
+ * @param options.blanked what was removed from the tape besides secrets
+ * @param options.known the traces of the machine and the user of this run
+ * @param options.secrets removes secrets
  */
 export function createLiveRedaction(
   tape: readonly TapeEntry[],
@@ -207,23 +195,20 @@ export function createLiveRedaction(
   },
 ): LiveRedaction {
   if (!blanked.includes("traces")) {
-    return { alike: secrets, asNobody: { live: secrets, recorded: (text) => text } };
+    return { isSame: (live, recorded) => secrets(live) === recorded };
   }
-  const recorded = collectTraces();
-  for (const entry of tape) if (entry.dir === "read") recorded.value(entry.frame);
-  const [now, then] = [collectTraces(known).known(), recorded.known()];
-  const alike = createTraceScrubber(now, fillSameLength(now)).text;
-  const [live, old] = [now, then].map((each) =>
-    createTraceScrubber(each, fillNeutral(each)).text
-  ) as [
-    (text: string) => string,
-    (text: string) => string,
-  ];
+  const onTape = collectTraces();
+  for (const entry of tape) if (entry.dir === "read") onTape.value(entry.frame);
+  const [here, there] = [collectTraces(known).known(), onTape.known()];
+  const scrubSameLength = createTraceScrubber(here, fillSameLength(here)).text;
+  const anonymizeLive = createTraceScrubber(here, fillNeutral(here)).text;
+  const anonymizeRecorded = createTraceScrubber(there, fillNeutral(there)).text;
   return {
-    alike: (text) => alike(secrets(text)),
-    asNobody: {
-      live: (text) => live(secrets(text)),
-      recorded: (text) => old(text.replace(BLANKED_ADDRESS, "user@example.com")),
+    isSame: (live, recorded) => {
+      const text = secrets(live);
+      return scrubSameLength(text) === recorded ||
+        anonymizeLive(text) ===
+          anonymizeRecorded(recorded.replace(BLANKED_ADDRESS, "user@example.com"));
     },
   };
 }

@@ -1,187 +1,440 @@
-import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { UNINITIALIZED } from "../../../claude/wire/control.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
-import { givenId } from "../../../claude/wire/request_id.ts";
+import { type GivenId, givenId } from "../../../claude/wire/request_id.ts";
 import {
+  type CallerLine,
   comparableMessage,
-  compareWritten,
-  readWritten,
-  type WrittenComparison,
+  compareLines,
+  type LineComparison,
+  parseCallerLine,
 } from "./caller_lines.ts";
-import { keysOf, valueAt, withoutValue, withValue } from "./grown_map.ts";
+import type { EmitStep, RecordedProgram, WaitStep } from "./recorded_program.ts";
 import {
-  answerKey,
-  type Played,
-  type PlayEffect,
-  type PlayInput,
-  type PlayState,
-  type Request,
-} from "./play_state.ts";
-import type { RecordedProgram, WaitStep } from "./recorded_program.ts";
-import { replyEarly, speak } from "./speak.ts";
-import { asTold } from "./as_told.ts";
+  indexProgram,
+  matchHooks,
+  type ProgramIndex,
+  renameIds,
+  type ReplyStep,
+} from "./tape_lookup.ts";
+
+type Message = Extract<CallerLine, { readonly kind: "message" }>;
+type Request = Extract<CallerLine, { readonly kind: "request" }>;
+type Answer = Extract<CallerLine, { readonly kind: "answer" }>;
+
+/** An input of a play. */
+export type PlayInput =
+  | { readonly type: "start" }
+  | { readonly type: "line"; readonly line: string }
+  /** The caller closed its input. */
+  | { readonly type: "closed" }
+  /** The caller sent the program a signal that ends it. */
+  | { readonly type: "stopped" }
+  /** The caller did not write in time what the tape has next. */
+  | { readonly type: "timeout" };
+
+/** What a play wants done. */
+export type PlayEffect =
+  /** Emit a frame, `pauseMs` after what came before it on the tape. */
+  | { readonly type: "emit"; readonly frame: AnyFrame; readonly pauseMs: number }
+  /** Report that the caller does not do what the recorded caller did. */
+  | { readonly type: "divergence"; readonly what: string }
+  /** Report a line of the caller that cannot be compared with the tape, or only in part. */
+  | { readonly type: "uncompared"; readonly what: string }
+  | { readonly type: "end"; readonly code: number; readonly stderr?: string };
 
 /**
- * Plays a recorded program as far as it goes with what its caller has written by now: says what it said, waits for what
- * it waited for, and compares what is written with the tape. What its caller does otherwise is told, and the play goes
- * on: it never hangs on it, and never takes it for the same.
+ * Plays a recorded program to a caller: emits what the program emitted, waits for what the program waited for, and compares
+ * what the caller writes with the tape.
+ *
+ * The play reports each divergence of the caller and goes on, so it never hangs on one. It does no I/O.
  */
-export function play(state: PlayState, input: PlayInput): Played {
-  if (state.ended) return { state, effects: [] };
-  switch (input.type) {
-    case "start":
-      return goOn(state, []);
-    case "line":
-      return hear(state, input.line);
-    case "closed":
-      return goOn({ ...state, closed: true }, []);
-    case "stopped":
-      return goOn({ ...state, stopped: true }, []);
-    case "impatient": {
-      const step = awaited(state);
-      const what = step === undefined
-        ? "The tape has ended, and the caller goes on"
-        : step.kind === "stop"
-        ? "The caller has not ended the program by a signal, as it did when it was recorded"
-        : `The caller has not written ${nameOf(step, state)}, as it did when it was recorded`;
-      return end(state, [{ type: "divergence", what }]);
+export class Player {
+  readonly #program: RecordedProgram;
+  readonly #index: ProgramIndex;
+  /** The position of the next step. */
+  #next = 0;
+  /** Lines that the caller has written before their step: messages and requests by number, from 0. */
+  readonly #messages = new Map<number, Message>();
+  readonly #requests = new Map<number, Request & { readonly isRefused: boolean }>();
+  /** Answers by `answerKey()`. */
+  readonly #answers = new Map<string, Answer>();
+  /** How often the caller has answered each question. */
+  readonly #answerCounts = new Map<string, number>();
+  #messagesTaken = 0;
+  #requestsTaken = 0;
+  /** Requests whose reply has not been emitted: the live id by the id on the tape. */
+  readonly #unansweredRequests = new Map<string, GivenId>();
+  /** How far the play had come when it last looked for early replies. */
+  #repliedUpTo = { emitted: -1, requests: 0 };
+  /** Live ids by recorded id, and the other way round. */
+  readonly #liveIds = new Map<string, string>();
+  readonly #recordedIds = new Map<string, string>();
+  /** Live callback ids by recorded id; absent before the caller's `initialize`. */
+  #hooks: ReadonlyMap<string, string> | undefined;
+  /** Questions that were asked, that could not be asked, and that were taken back. */
+  readonly #asked = new Set<string>();
+  readonly #notAsked = new Set<string>();
+  readonly #cancelled = new Set<string>();
+  #isClosed = false;
+  #isStopped = false;
+  /** The exit code that the last result stands for. */
+  #resultCode = 0;
+  #hasEnded = false;
+  /** Effects of the current input. */
+  #effects: PlayEffect[] = [];
+
+  /** @param options.sessionId the session id of this run; that of the tape by default */
+  constructor(program: RecordedProgram, { sessionId }: { readonly sessionId?: string } = {}) {
+    this.#program = program;
+    this.#index = indexProgram(program);
+    const recorded = program.sessionId;
+    if (sessionId !== undefined && recorded !== undefined && recorded !== sessionId) {
+      this.#liveIds.set(recorded, sessionId);
+      this.#recordedIds.set(sessionId, recorded);
+    }
+  }
+
+  receive(input: PlayInput): readonly PlayEffect[] {
+    this.#effects = [];
+    if (!this.#hasEnded) this.#receive(input);
+    return this.#effects;
+  }
+
+  /** What the play waits for; undefined once it has ended. */
+  get awaited(): WaitStep | undefined {
+    const step = this.#hasEnded ? undefined : this.#program.steps[this.#next];
+    return step !== undefined && !("frame" in step) ? step : undefined;
+  }
+
+  /** Whether the caller has to write now. The next message of a conversation may come at any time. */
+  get isCallerDue(): boolean {
+    const step = this.awaited;
+    return step !== undefined &&
+      (step.kind !== "message" || this.#requests.size > 0 || this.#unansweredRequests.size > 0);
+  }
+
+  #receive(input: PlayInput): void {
+    switch (input.type) {
+      case "start":
+        return this.#advance();
+      case "line":
+        return this.#receiveLine(input.line);
+      case "closed":
+        this.#isClosed = true;
+        return this.#advance();
+      case "stopped":
+        this.#isStopped = true;
+        return this.#advance();
+      case "timeout": {
+        const step = this.awaited;
+        this.#diverge(
+          step === undefined
+            ? "The tape has ended, and the caller goes on"
+            : step.kind === "stop"
+            ? "The caller has not ended the program by a signal, as it did when it was recorded"
+            : `The caller has not written ${this.#nameOf(step)}, as it did when it was recorded`,
+        );
+        return this.#end();
+      }
+    }
+  }
+
+  #receiveLine(line: string): void {
+    const written = parseCallerLine(line);
+    switch (written?.kind) {
+      case undefined:
+      case "ignored":
+        return;
+      case "unknown":
+        return this.#diverge(`The caller wrote ${written.what}`);
+      case "message":
+        this.#messages.set(this.#messagesTaken + this.#messages.size, written);
+        return this.#advance();
+      case "answer": {
+        const count = this.#answerCounts.get(written.id) ?? 0;
+        this.#answers.set(answerKey(written.id, count), written);
+        this.#answerCounts.set(written.id, count + 1);
+        return this.#advance();
+      }
+      case "request":
+        return this.#receiveRequest(written);
+    }
+  }
+
+  /** Compares a request with the next one on the tape. Answers another request with an error. */
+  #receiveRequest(request: Request): void {
+    const { subtype } = request;
+    const number = this.#requestsTaken + this.#requests.size;
+    const step = this.#index.requests[number];
+    if (subtype === "initialize" && !this.#index.hasInitialize) {
+      return this.#emit(success(request, UNINITIALIZED));
+    }
+    if (step === undefined || step.subtype !== subtype) {
+      const instead = step === undefined
+        ? "the tape has no further request"
+        : `the tape's next one is "${step.subtype}"`;
+      return this.#refuse(request, `The caller asks for "${subtype}", and ${instead}`);
+    }
+    // An initialize is not compared: it describes the SDK's user. Its hooks and servers are compared when they are called.
+    const comparison: LineComparison = subtype === "initialize"
+      ? {}
+      : compareLines(step.request, request.request, this.#program);
+    const name = `Request ${number + 1} (${subtype})`;
+    const isRefused = comparison.difference !== undefined;
+    if (isRefused) this.#refuse(request, `${name}: ${comparison.difference}`);
+    else this.#report(name, comparison);
+    this.#requests.set(number, { ...request, isRefused });
+    this.#advance();
+  }
+
+  #refuse(request: Request, what: string): void {
+    this.#diverge(what);
+    this.#emit(failure(request, what));
+  }
+
+  /** Plays steps up to the first one that waits for a line that the caller has not written. */
+  #advance(): void {
+    const { steps } = this.#program;
+    for (let step = steps[this.#next]; step !== undefined; step = steps[this.#next]) {
+      if ("frame" in step) this.#emitStep(step);
+      else if (!this.#take(step)) {
+        this.#replyEarly();
+        // A signal may come after the end of the input.
+        if (this.#isClosed && step.kind !== "stop") this.#endBefore(step);
+        return;
+      }
+      this.#next++;
+    }
+    this.#endAfterLastStep();
+  }
+
+  /** Emits what the program emitted at a step, with the ids of this run. */
+  #emitStep(step: EmitStep): void {
+    const pauseMs = Math.max(0, step.at - (this.#program.steps[this.#next - 1]?.at ?? 0));
+    switch (step.kind) {
+      case "frame": {
+        const { type, is_error, request_id } = step.frame;
+        if (type === "control_cancel_request") {
+          const id = asText(request_id);
+          if (this.#notAsked.has(id)) return;
+          this.#cancelled.add(id);
+        }
+        if (type === "result") this.#resultCode = Number(is_error === true);
+        return this.#emitRecorded(step.frame, pauseMs);
+      }
+      case "reply":
+        return this.#reply(step, pauseMs);
+      case "ask":
+        return this.#ask(step, pauseMs);
+    }
+  }
+
+  /** Asks a question of the tape. A hook is called by the id that the live caller gave it. */
+  #ask({ id, request, frame }: Extract<EmitStep, { readonly kind: "ask" }>, pauseMs: number): void {
+    const { subtype, callback_id: hook, input } = request;
+    if (subtype !== "hook_callback" || typeof hook !== "string" || this.#hooks === undefined) {
+      this.#asked.add(id);
+      return this.#emitRecorded(frame, pauseMs);
+    }
+    const live = this.#hooks.get(hook);
+    if (live === undefined) {
+      const event = isJsonObject(input) ? ` for ${asText(input["hook_event_name"])}` : "";
+      this.#notAsked.add(id);
+      return this.#diverge(
+        `The tape calls a hook "${hook}"${event}, which the caller does not have`,
+      );
+    }
+    this.#asked.add(id);
+    this.#emitRecorded({ ...frame, request: { ...request, callback_id: live } }, pauseMs);
+  }
+
+  /** Emits the reply on the tape, unless the caller has not made the request or already has a reply. */
+  #reply({ id, frame }: ReplyStep, pauseMs: number): void {
+    const live = this.#unansweredRequests.get(id);
+    if (live === undefined) return;
+    this.#unansweredRequests.delete(id);
+    const { request_id: _, ...rest } = isJsonObject(frame["response"]) ? frame["response"] : {};
+    this.#emitRecorded({ ...frame, response: { ...rest, ...live } }, pauseMs);
+  }
+
+  /**
+   * Emits replies before their place on the tape. The recorded caller may have written on without the reply, while the live
+   * one waits for it. A reply can come early if the program emitted nothing else before it; the reply to `initialize`
+   * always can.
+   *
+   * Looks only at what is new since the last call, so that a long play takes linear time: replies after the last emitted
+   * frame, and requests that were taken since.
+   */
+  #replyEarly(): void {
+    const emitted = this.#index.emittedBefore[this.#next] ?? 0;
+    const due = emitted === this.#repliedUpTo.emitted
+      ? []
+      : this.#index.repliesAfter.get(emitted) ?? [];
+    const requests = this.#index.requests.slice(this.#repliedUpTo.requests, this.#requestsTaken);
+    const taken = requests.flatMap(({ id, subtype }) => {
+      const reply = this.#index.replies.get(id);
+      const isDue = reply !== undefined &&
+        (subtype === "initialize" || this.#index.emittedBefore[reply.index] === emitted);
+      return isDue ? [reply] : [];
+    });
+    this.#repliedUpTo = { emitted, requests: this.#requestsTaken };
+    const replies = [...due, ...taken].toSorted((one, other) => one.index - other.index);
+    for (const { step } of replies) this.#reply(step, 0);
+  }
+
+  /** Takes the line that a step waits for and compares it; false if the caller has not written it. */
+  #take(step: WaitStep): boolean {
+    switch (step.kind) {
+      case "message":
+        return this.#takeMessage(step);
+      case "request":
+        return this.#takeRequest(step);
+      case "answer":
+        return this.#takeAnswer(step);
+      case "stop":
+        return this.#isStopped;
+    }
+  }
+
+  #takeMessage({ message, uuid }: Extract<WaitStep, { readonly kind: "message" }>): boolean {
+    const live = this.#messages.get(this.#messagesTaken);
+    if (live === undefined) return false;
+    this.#messages.delete(this.#messagesTaken++);
+    if (uuid !== undefined && live.uuid !== undefined && uuid !== live.uuid) {
+      this.#liveIds.set(uuid, live.uuid);
+      this.#recordedIds.set(live.uuid, uuid);
+    }
+    const comparison = message === undefined
+      ? {}
+      : compareLines(comparableMessage(message), comparableMessage(live.message), this.#program);
+    this.#report(`Message ${this.#messagesTaken}`, comparison);
+    return true;
+  }
+
+  #takeRequest(step: Extract<WaitStep, { readonly kind: "request" }>): boolean {
+    const live = this.#requests.get(this.#requestsTaken);
+    if (live === undefined) {
+      // A caller that begins with a message sends no initialize any more.
+      if (step.subtype !== "initialize" || this.#messages.size === 0) return false;
+      this.#requestsTaken++;
+      this.#diverge("The caller does not begin with initialize, as the one that was recorded did");
+      return true;
+    }
+    this.#requests.delete(this.#requestsTaken++);
+    if (!live.isRefused && this.#index.replies.has(step.id)) {
+      this.#unansweredRequests.set(step.id, givenId(live));
+    }
+    if (step.subtype === "initialize") this.#hooks = matchHooks(step.request, live.request);
+    return true;
+  }
+
+  #takeAnswer(step: Extract<WaitStep, { readonly kind: "answer" }>): boolean {
+    if (this.#notAsked.has(step.id)) return true;
+    const key = answerKey(step.id, step.again);
+    const live = this.#answers.get(key);
+    if (live === undefined) return false;
+    this.#answers.delete(key);
+    const response = renameIds(live.response, this.#recordedIds);
+    this.#report(
+      `The answer to ${nameOfQuestion(step)}`,
+      compareAnswers(step.response, response, this.#program),
+    );
+    return true;
+  }
+
+  /** Ends the play before a step, because the caller has closed its input. */
+  #endBefore(step: WaitStep): void {
+    const rest = this.#program.steps.slice(this.#next + 1);
+    const more = rest.filter((each) => !("frame" in each)).length;
+    const others = more === 0 ? "" : ` and ${more} more of what it wrote when it was recorded`;
+    this.#diverge(`The caller ended its input before ${this.#nameOf(step)}${others}`);
+    this.#end();
+  }
+
+  #endAfterLastStep(): void {
+    const next = this.#messages.get(this.#messagesTaken);
+    if (next !== undefined) {
+      const content = JSON.stringify(comparableMessage(next.message)["content"]).slice(0, 120);
+      this.#diverge(`Message ${this.#messagesTaken + 1} is not on the tape: ${content}`);
+    } else if (!this.#isClosed && !this.#program.endsByItself) return;
+    this.#end();
+  }
+
+  #end(): void {
+    for (const [key, { id }] of this.#answers) {
+      if (this.#cancelled.has(id)) continue;
+      const none = key === answerKey(id, 0) ? "no answer" : "no further answer";
+      this.#diverge(
+        this.#asked.has(id)
+          ? `The caller answered the question ${id}, and the tape has ${none} to it`
+          : `The caller answered a question ${id} that it was not asked`,
+      );
+    }
+    const { exit } = this.#program;
+    this.#hasEnded = true;
+    this.#effects.push({
+      type: "end",
+      code: exit?.code ?? this.#resultCode,
+      ...(exit?.stderr === undefined ? {} : { stderr: exit.stderr }),
+    });
+  }
+
+  #emit(frame: AnyFrame, pauseMs = 0): void {
+    this.#effects.push({ type: "emit", frame, pauseMs });
+  }
+
+  #emitRecorded(frame: AnyFrame, pauseMs: number): void {
+    this.#emit(renameIds(frame, this.#liveIds), pauseMs);
+  }
+
+  #diverge(what: string): void {
+    this.#effects.push({ type: "divergence", what });
+  }
+
+  /** Reports how a line compares with the tape, unless both are the same. */
+  #report(name: string, { difference, uncompared }: LineComparison): void {
+    if (difference !== undefined) return this.#diverge(`${name}: ${difference}`);
+    if (uncompared === undefined) return;
+    const what = `${name} was not compared in whole: ${uncompared}`;
+    this.#effects.push({ type: "uncompared", what });
+  }
+
+  /** An awaited step, for a report. */
+  #nameOf(step: WaitStep): string {
+    switch (step.kind) {
+      case "message":
+        return `message ${this.#messagesTaken + 1}`;
+      case "request":
+        return `request ${this.#requestsTaken + 1} (${step.subtype})`;
+      case "stop":
+        return "the signal that ends the program";
+      case "answer":
+        return `the answer to ${nameOfQuestion(step)}`;
     }
   }
 }
 
-/** What the program waits for; undefined at its end. */
-export function awaited({ program, next, ended }: PlayState): WaitStep | undefined {
-  const step = ended ? undefined : program.steps[next];
-  return step !== undefined && !("frame" in step) ? step : undefined;
+/** The key of an answer. A caller may give two answers to one question before either is awaited. */
+function answerKey(id: string, again: number): string {
+  return `${again} ${id}`;
 }
 
-function hear(state: PlayState, line: string): Played {
-  const written = readWritten(line);
-  switch (written?.kind) {
-    case undefined:
-    case "passing":
-      return { state, effects: [] };
-    case "unknown":
-      return {
-        state,
-        effects: [{ type: "divergence", what: `The caller wrote ${written.what}` }],
-      };
-    case "message": {
-      const number = state.messagesTaken + state.messages.size;
-      return goOn({ ...state, messages: withValue(state.messages, [number, written]) }, []);
-    }
-    case "answer": {
-      const again = valueAt(state.answered, written.id) ?? 0;
-      return goOn({
-        ...state,
-        answers: withValue(state.answers, [answerKey(written.id, again), written]),
-        answered: withValue(state.answered, [written.id, again + 1]),
-      }, []);
-    }
-    case "request":
-      return hearRequest(state, written);
-  }
+function nameOfQuestion(
+  { id, subtype }: { readonly id: string; readonly subtype: string },
+): string {
+  return `${subtype} ${id}`;
 }
 
-/** A request has to be the next one on the tape; one that is not is answered with an error, and its caller goes on. */
-function hearRequest(state: PlayState, request: Request): Played {
-  const { subtype } = request;
-  const index = state.requestsTaken + state.requests.size;
-  const step = state.plan.requests[index];
-  if (subtype === "initialize" && !state.plan.isInitialized) {
-    return { state, effects: [say(success(request, UNINITIALIZED))] };
-  }
-  if (step === undefined || step.subtype !== subtype) {
-    const instead = step === undefined
-      ? "the tape has no further request"
-      : `the tape's next one is "${step.subtype}"`;
-    const what = `The caller asks for "${subtype}", and ${instead}`;
-    return { state, effects: [{ type: "divergence", what }, say(failure(request, what))] };
-  }
-  // What an SDK is set up with belongs to who uses it; hooks and servers are looked at once they are called.
-  const comparison = subtype === "initialize"
-    ? {}
-    : compareWritten(step.request, request.request, state.program);
-  const { difference }: WrittenComparison = comparison;
-  const named = `Request ${index + 1} (${subtype})`;
-  const what = `${named}: ${difference}`;
-  const effects: readonly PlayEffect[] = difference === undefined
-    ? toldOf(named, comparison)
-    : [{ type: "divergence", what }, say(failure(request, what))];
-  const heard = { ...request, isRefused: difference !== undefined };
-  return goOn({ ...state, requests: withValue(state.requests, [index, heard]) }, effects);
-}
-
-/** Plays steps up to one that waits for what is not there. */
-function goOn(from: PlayState, before: readonly PlayEffect[]): Played {
-  const effects: PlayEffect[] = [...before];
-  let state = from;
-  for (;;) {
-    const step = state.program.steps[state.next];
-    if (step === undefined) return atEnd(state, effects);
-    const taken = "frame" in step ? speak(state, step) : takeStep(state, step);
-    if (taken === undefined) {
-      const early = replyEarly(state);
-      for (const effect of early.effects) effects.push(effect);
-      state = early.state;
-      // A signal can still come.
-      const isLeft = state.closed && step.kind !== "stop";
-      return isLeft ? leftAlone(state, step as WaitStep, effects) : { state, effects };
-    }
-    for (const effect of taken.effects) effects.push(effect);
-    state = { ...taken.state, next: state.next + 1 };
-  }
-}
-
-/** The caller has ended its input where the tape has more of it. */
-function leftAlone(
-  state: PlayState,
-  step: WaitStep,
-  effects: readonly PlayEffect[],
-): Played {
-  const more =
-    state.program.steps.slice(state.next + 1).filter((each) => !("frame" in each)).length;
-  const what = `The caller ended its input before ${nameOf(step, state)}${
-    more === 0 ? "" : ` and ${more} more of what it wrote when it was recorded`
-  }`;
-  return end(state, [...effects, { type: "divergence", what }]);
-}
-
-function atEnd(state: PlayState, effects: readonly PlayEffect[]): Played {
-  const { program: { endsByItself }, messages, messagesTaken, closed } = state;
-  const more = valueAt(messages, messagesTaken);
-  if (more !== undefined) {
-    const said = JSON.stringify(comparableMessage(more.message)["content"]).slice(0, 120);
-    const what = `Message ${messagesTaken + 1} is not on the tape: ${said}`;
-    return end(state, [...effects, { type: "divergence", what }]);
-  }
-  return closed || endsByItself ? end(state, effects) : { state, effects };
-}
-
-/** The program ends, as it did or because its caller does something else. */
-function end(state: PlayState, before: readonly PlayEffect[]): Played {
-  const unheard = keysOf(state.answers).flatMap((key) => {
-    const { id = "" } = valueAt(state.answers, key) ?? {};
-    if (valueAt(state.cancelled, id)) return [];
-    const none = key === answerKey(id, 0) ? "no answer" : "no further answer";
-    const what = valueAt(state.asked, id)
-      ? `The caller answered the question ${id}, and the tape has ${none} to it`
-      : `The caller answered a question ${id} that it was not asked`;
-    return [{ type: "divergence", what } as const];
-  });
-  const { exit } = state.program;
-  return {
-    state: { ...state, ended: true },
-    effects: [
-      ...before,
-      ...unheard,
-      {
-        type: "end",
-        code: exit?.code ?? state.resultCode,
-        ...(exit?.stderr === undefined ? {} : { stderr: exit.stderr }),
-      },
-    ],
-  };
+/** Compares two answers. Two errors are equal whatever their texts. */
+function compareAnswers(
+  recorded: JsonObject,
+  live: JsonObject,
+  program: RecordedProgram,
+): LineComparison {
+  if (recorded["subtype"] === "error" && live["subtype"] === "error") return {};
+  if (recorded["subtype"] !== live["subtype"]) return compareLines(recorded, live, program);
+  return compareLines(recorded["response"] ?? {}, live["response"] ?? {}, program);
 }
 
 function success(request: Request, response: JsonObject): AnyFrame {
@@ -193,173 +446,4 @@ function success(request: Request, response: JsonObject): AnyFrame {
 
 function failure(request: Request, error: string): AnyFrame {
   return { type: "control_response", response: { subtype: "error", ...givenId(request), error } };
-}
-
-function say(frame: AnyFrame): PlayEffect {
-  return { type: "say", frame, pauseMs: 0 };
-}
-
-/** Takes what a step waits for and compares it; undefined where it is not there. */
-function takeStep(state: PlayState, step: WaitStep): Played | undefined {
-  switch (step.kind) {
-    case "message":
-      return takeMessage(state, step);
-    case "request":
-      return takeRequest(state, step);
-    case "answer":
-      return takeAnswer(state, step);
-    case "stop":
-      return state.stopped ? { state, effects: [] } : undefined;
-  }
-}
-
-function takeMessage(
-  state: PlayState,
-  step: Extract<WaitStep, { readonly kind: "message" }>,
-): Played | undefined {
-  const live = valueAt(state.messages, state.messagesTaken);
-  if (live === undefined) return undefined;
-  const comparison = step.message === undefined ? {} : compareWritten(
-    comparableMessage(step.message),
-    comparableMessage(live.message),
-    state.program,
-  );
-  const messagesTaken = state.messagesTaken + 1;
-  const { uuid } = step;
-  const renamed = uuid !== undefined && live.uuid !== undefined && uuid !== live.uuid
-    ? {
-      renamed: withValue(state.renamed, [uuid, live.uuid]),
-      recorded: withValue(state.recorded, [live.uuid, uuid]),
-    }
-    : {};
-  return {
-    state: {
-      ...state,
-      messages: withoutValue(state.messages, state.messagesTaken),
-      messagesTaken,
-      ...renamed,
-    },
-    effects: toldOf(`Message ${messagesTaken}`, comparison),
-  };
-}
-
-function takeRequest(
-  state: PlayState,
-  step: Extract<WaitStep, { readonly kind: "request" }>,
-): Played | undefined {
-  const live = valueAt(state.requests, state.requestsTaken);
-  if (live === undefined) {
-    // Whoever begins with words will not introduce itself any more.
-    if (step.subtype !== "initialize" || state.messages.size === 0) return undefined;
-    const what = "The caller does not begin with initialize, as the one that was recorded did";
-    return {
-      state: { ...state, requestsTaken: state.requestsTaken + 1 },
-      effects: [{ type: "divergence", what }],
-    };
-  }
-  return {
-    state: {
-      ...state,
-      requests: withoutValue(state.requests, state.requestsTaken),
-      requestsTaken: state.requestsTaken + 1,
-      open: live.isRefused || !state.plan.replies.has(step.id)
-        ? state.open
-        : withValue(state.open, [step.id, givenId(live)]),
-      ...(step.subtype === "initialize" ? { hooks: hookNames(step.request, live.request) } : {}),
-    },
-    effects: [],
-  };
-}
-
-function takeAnswer(
-  state: PlayState,
-  step: Extract<WaitStep, { readonly kind: "answer" }>,
-): Played | undefined {
-  if (valueAt(state.unasked, step.id)) return { state, effects: [] };
-  const key = answerKey(step.id, step.again);
-  const live = valueAt(state.answers, key);
-  if (live === undefined) return undefined;
-  const answers = withoutValue(state.answers, key);
-  const comparison = compareAnswers(
-    step.response,
-    asTold(live.response, state.recorded),
-    state.program,
-  );
-  return {
-    state: { ...state, answers },
-    effects: toldOf(`The answer to ${nameOfQuestion(step)}`, comparison),
-  };
-}
-
-/** Two errors are the same, whatever they say: that there is one is what counts. */
-function compareAnswers(
-  recorded: JsonObject,
-  live: JsonObject,
-  program: RecordedProgram,
-): WrittenComparison {
-  if (recorded["subtype"] === "error" && live["subtype"] === "error") return {};
-  if (recorded["subtype"] !== live["subtype"]) return compareWritten(recorded, live, program);
-  return compareWritten(recorded["response"] ?? {}, live["response"] ?? {}, program);
-}
-
-/** What is told of something that was compared. */
-function toldOf(
-  name: string,
-  { difference, uncompared }: WrittenComparison,
-): readonly PlayEffect[] {
-  if (difference !== undefined) return [{ type: "divergence", what: `${name}: ${difference}` }];
-  return uncompared === undefined
-    ? []
-    : [{ type: "uncompared", what: `${name} was not compared in whole: ${uncompared}` }];
-}
-
-/** What a program waits for, in words. */
-function nameOf(step: WaitStep, { messagesTaken, requestsTaken }: PlayState): string {
-  switch (step.kind) {
-    case "message":
-      return `message ${messagesTaken + 1}`;
-    case "request":
-      return `request ${requestsTaken + 1} (${step.subtype})`;
-    case "stop":
-      return "the signal that ends the program";
-    case "answer":
-      return `the answer to ${nameOfQuestion(step)}`;
-  }
-}
-
-function nameOfQuestion(
-  { id, subtype }: { readonly id: string; readonly subtype: string },
-): string {
-  return `${subtype} ${id}`;
-}
-
-/**
- * How the caller of this run calls the hooks of the recorded one: an SDK numbers them, and who adds one moves the others.
- * Hooks are the same when they stand at the same place of the same event.
- *
- * @param recorded the `initialize` of the tape, and `live` that of this run
- * @returns by the recorded name; what is missing this caller does not have
- */
-function hookNames(recorded: JsonObject, live: JsonObject): ReadonlyMap<string, string> {
-  const now = new Map(hooksOf(live).map(({ place, name }) => [place, name]));
-  return new Map(
-    hooksOf(recorded).flatMap(({ place, name }) => {
-      const other = now.get(place);
-      return other === undefined ? [] : [[name, other] as const];
-    }),
-  );
-}
-
-function hooksOf(
-  { hooks }: JsonObject,
-): readonly { readonly place: string; readonly name: string }[] {
-  if (!isJsonObject(hooks)) return [];
-  return Object.entries(hooks).flatMap(([event, matchers]) =>
-    (Array.isArray(matchers) ? matchers : []).flatMap((matcher, index) => {
-      const names = isJsonObject(matcher) ? matcher["hookCallbackIds"] : undefined;
-      return (Array.isArray(names) ? names : []).flatMap((name, inner) =>
-        typeof name === "string" ? [{ place: `${event}/${index}/${inner}`, name }] : []
-      );
-    })
-  );
 }

@@ -1,7 +1,7 @@
 import { entryAt } from "../../../../ffi/files/at_path.ts";
 import { CliError } from "../../../cli_error.ts";
-import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isTooDeep } from "../../../claude/wire/json_text.ts";
+import { isJsonObject } from "../../../json_object.ts";
+import { jsonObjectIn } from "../../../claude/wire/json_object_in.ts";
 import {
   CAST_FILE,
   type CastHeader,
@@ -18,60 +18,61 @@ import type { ProgramOptions } from "./recorded_program.ts";
 /** The tape of a cassette in the nested layout of `claude-agent-cassette`. */
 const NESTED_TAPE = "input.jsonl";
 
-/** A tape, and what else is known of the program that it was recorded of. */
+/** A tape, and what else is known of the program that it was recorded from. */
 export interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
   readonly tape: readonly TapeEntry[];
 }
 
 /**
- * Reads what a program can be played of: a cassette, of which the cast may be missing, or a tape alone.
+ * Reads a recorded program: a cassette, with or without a cast, or a tape alone. The tapes of further children follow that
+ * of the first one.
  *
  * @param path the cassette's folder, or the tape's file
- * @throws {CliError} when there is no tape, or a part is damaged
+ * @throws {CliError} if there is no tape, or a part is damaged
  */
 export function readProgram(path: string): ProgramParts {
   if (!isFolder(path)) return { tape: readTape(path) ?? missing(path), path };
   const { claude_code: version, blanked = [] } = readMeta(`${path}/${META_FILE}`) ?? {};
-  const told = { ...(version === undefined ? {} : { version }), blanked };
+  const facts = { ...(version === undefined ? {} : { version }), blanked };
   const nested = readTape(`${path}/${NESTED_TAPE}`);
   const tape = readTape(`${path}/${TAPE_FILE}`);
   if (tape === undefined) {
     const name = nested === undefined ? TAPE_FILE : NESTED_TAPE;
-    return { tape: nested ?? missing(`${path}/${name}`), path: `${path}/${name}`, ...told };
+    return { tape: nested ?? missing(`${path}/${name}`), path: `${path}/${name}`, ...facts };
   }
-  let whole: ProgramParts = {
+  let program: ProgramParts = {
     tape,
     path: `${path}/${TAPE_FILE}`,
-    ...told,
+    ...facts,
     ...readCastFacts(`${path}/${CAST_FILE}`),
   };
-  // A conversation that went on with another Claude Code is still one to its caller.
   for (let child = 2;; child++) {
+    const folder = `${path}/${child}`;
     // A link may lead anywhere.
-    const more = entryAt(`${path}/${child}`)?.isDirectory === true
-      ? readTape(`${path}/${child}/${TAPE_FILE}`)
+    const more = entryAt(folder)?.isDirectory === true
+      ? readTape(`${folder}/${TAPE_FILE}`)
       : undefined;
-    if (more === undefined) return whole;
-    whole = joined(whole, more, readCastFacts(`${path}/${child}/${CAST_FILE}`));
+    if (more === undefined) return program;
+    program = withNextChild(program, more, readCastFacts(`${folder}/${CAST_FILE}`));
   }
 }
 
-/** A program whose tape goes on in another one, of which the times begin anew. */
-function joined(
-  { prompts = [], tape, exit: _, inputEnded: __, ...whole }: ProgramParts,
+/** Appends the tape of the next child, whose times begin at zero. */
+function withNextChild(
+  { prompts = [], tape, exit: _, inputEnded: __, ...rest }: ProgramParts,
   more: readonly TapeEntry[],
   facts: CastFacts,
 ): ProgramParts {
   const last = tape.at(-1)?.at ?? 0;
   return {
-    ...whole,
+    ...rest,
     ...facts,
     prompts: [...prompts, ...facts.prompts ?? []],
     tape: [...tape, ...more.map((entry) => ({ ...entry, at: entry.at + last }))],
   };
 }
 
-/** What a cast tells of a run that the tape does not. */
+/** What a cast has of a run and the tape does not. */
 type CastFacts = Pick<ProgramParts, "prompts" | "exit" | "inputEnded">;
 
 function isFolder(path: string): boolean {
@@ -92,7 +93,7 @@ function missing(path: string): never {
   });
 }
 
-/** What a run was asked, and how it ended. */
+/** Reads the prompts of a run, and how it ended. */
 function readCastFacts(path: string): CastFacts {
   const lines = partLines(path);
   if (lines === undefined) return {};
@@ -101,7 +102,7 @@ function readCastFacts(path: string): CastFacts {
   let last = 0;
   let inputEnded: boolean | undefined;
   let exit: ProgramParts["exit"];
-  let closed = false;
+  let isClosed = false;
   for (const line of lines) {
     if (header === undefined) {
       header = parseHeader(line, { path });
@@ -112,21 +113,21 @@ function readCastFacts(path: string): CastFacts {
     const { at, code, data } = parseEvent(line, { path, header, last });
     last = at;
     if (code !== "h" && code !== "d") continue;
-    const told = objectIn(data);
-    switch (told["type"]) {
-      case "message": {
-        const text = isJsonObject(told["message"]) ? told["message"]["text"] : undefined;
-        if (typeof text === "string") prompts.push(text);
+    const { type, message, report } = jsonObjectIn(data) ?? {};
+    switch (type) {
+      case "message":
+        if (isJsonObject(message) && typeof message["text"] === "string") {
+          prompts.push(message["text"]);
+        }
         break;
-      }
       case "closed":
-        closed = true;
+        isClosed = true;
         break;
       case "report":
-        exit = exitIn(told["report"]) ?? exit;
+        exit = exitIn(report) ?? exit;
         break;
       case "end":
-        inputEnded = closed;
+        inputEnded = isClosed;
         break;
     }
   }
@@ -137,7 +138,7 @@ function readCastFacts(path: string): CastFacts {
   };
 }
 
-/** How a run ended, in the words that it had for it. */
+/** The exit code of a run and what it printed on stderr, from its report. */
 function exitIn(report: unknown): ProgramParts["exit"] {
   const { exitCode: code, problem } = isJsonObject(report) ? report : {};
   if (typeof code !== "number") return undefined;
@@ -145,14 +146,4 @@ function exitIn(report: unknown): ProgramParts["exit"] {
   if (typeof message !== "string") return { code };
   const advice = typeof suggestion === "string" ? `  ${suggestion}\n` : "";
   return { code, stderr: `claude-print: ${message}\n${advice}` };
-}
-
-function objectIn(text: string): JsonObject {
-  if (isTooDeep(text)) return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

@@ -3,58 +3,137 @@ import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isSessionId } from "../../../claude/transcript/files/session_id.ts";
 import { framesOn, type TapeEntry } from "../cassette_format.ts";
 import { requestId } from "../../../claude/wire/request_id.ts";
-import { type LiveRedaction, readWritten } from "./caller_lines.ts";
+import { type LiveRedaction, parseCallerLine } from "./caller_lines.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 
-/** What is known of a recorded program besides its tape, and how it is to be played. */
+/**
+ * What a recorded program does with the questions that it asked its caller. The names are those of `claude-agent-cassette`.
+ *
+ * - `inert`: does not ask them, and ignores the recorded answers
+ * - `stub`: does not ask them, and takes the answers from the tape, which must have one for each question
+ * - `verify`: asks them, and compares the live answers with the tape
+ */
+export type ReplayMode = "inert" | "stub" | "verify";
+
+/** A step of a recorded program. `at` is the time on the tape in milliseconds. */
+export type ProgramStep = EmitStep | WaitStep;
+
+/** A step at which the program emits a frame. */
+export type EmitStep =
+  | { readonly kind: "frame"; readonly at: number; readonly frame: AnyFrame }
+  /** A question to the caller. */
+  | {
+    readonly kind: "ask";
+    readonly at: number;
+    readonly id: string;
+    readonly request: JsonObject;
+    readonly frame: AnyFrame;
+  }
+  /** The reply to the caller's request of this id. */
+  | { readonly kind: "reply"; readonly at: number; readonly id: string; readonly frame: AnyFrame };
+
+/** A step at which the program waits for its caller. */
+export type WaitStep =
+  /** Waits for a prompt; `message` is absent if the tape does not have it. */
+  | {
+    readonly kind: "message";
+    readonly at: number;
+    readonly message?: JsonObject;
+    readonly uuid?: string;
+  }
+  | {
+    readonly kind: "request";
+    readonly at: number;
+    readonly id: string;
+    readonly subtype: string;
+    readonly request: JsonObject;
+  }
+  /** Waits for the answer to the question of this id. */
+  | {
+    readonly kind: "answer";
+    readonly at: number;
+    readonly id: string;
+    /** How many answers to the same question come before it. */
+    readonly again: number;
+    readonly subtype: string;
+    readonly response: JsonObject;
+  }
+  /** Waits for the signal by which the caller ended the program. */
+  | { readonly kind: "stop"; readonly at: number };
+
+export interface ProgramExit {
+  readonly code: number;
+  /** What the program wrote to stderr. */
+  readonly stderr?: string;
+}
+
+/** A tape as the program that it was recorded from. */
+export interface RecordedProgram {
+  readonly steps: readonly ProgramStep[];
+  /** How the program ended; if absent, the last result decides. */
+  readonly exit?: ProgramExit;
+  /** False if the program ended because its input did. */
+  readonly endsByItself: boolean;
+  /** The session id in its first `system/init`. */
+  readonly sessionId?: string;
+  /** The version of Claude Code that it printed. */
+  readonly version?: string;
+  /** Whether the text of every prompt is known. */
+  readonly knowsPrompts: boolean;
+  /** What was removed from the tape besides secrets, as `meta.json` says. */
+  readonly blanked: readonly string[];
+  /** Removes the same from what the live caller writes; absent if that is not possible. */
+  readonly redaction?: LiveRedaction;
+}
+
+/** What is known of a recorded program besides its tape, and how to play it. */
 export interface ProgramOptions {
   readonly mode: ReplayMode;
-  /** Whether it is played without the control protocol, for a caller that sends a prompt and reads. */
+  /** Whether to leave out the control protocol, for a caller that sends one prompt and reads. */
   readonly plain?: boolean;
-  /** What it was asked, where that is not on the tape. */
+  /** The prompts, for a tape that does not have them. */
   readonly prompts?: readonly string[];
   readonly exit?: ProgramExit;
-  /** Whether the end of its input was what ended it; absent where that is not known. */
+  /** Whether the program ended because its input did; absent if that is not known. */
   readonly inputEnded?: boolean;
   readonly version?: string;
-  /** What was taken out of the tape besides secrets. */
   readonly blanked?: readonly string[];
   readonly redaction?: LiveRedaction;
   /** The tape's file, for errors. */
   readonly path: string;
 }
 
-/** How a program ends whose tape stops where it was at work. */
+/** The end of a program whose tape stops in the middle of a turn. */
 const CUT: ProgramExit = {
   code: 1,
   stderr: "claude-print: The tape ends here, in the middle of a turn\n",
 };
 
-/** What a program may ask its caller. */
+/** The questions that a program may ask its caller. */
 const QUESTIONS: ReadonlySet<unknown> = new Set(["can_use_tool", "hook_callback", "mcp_message"]);
 
 /**
- * Makes a program of a tape, and checks all of it before anything is played.
+ * Turns a tape into a program, and checks the complete tape before anything is played.
  *
- * @throws {CliError} when there is something on the tape of which a replay does not know what it means
+ * @throws {CliError} if the tape has an entry that a replay does not understand
  */
 export function recordedProgram(
   tape: readonly TapeEntry[],
   options: ProgramOptions,
 ): RecordedProgram {
-  const all = stepsOf(tape, options);
+  const all = readSteps(tape, options);
   const known = exitOn(tape) ?? options.exit;
-  const isTwoWay = all.some(({ kind }) => kind === "message" || kind === "request");
-  // What has nothing but an end fails before it hears anybody.
-  const isWhole = isTwoWay || (all.length === 0 && known !== undefined);
-  const steps = played(isWhole ? all : withPrompts(all, options.prompts ?? []), options);
+  const hasCaller = all.some(({ kind }) => kind === "message" || kind === "request");
+  // A tape with nothing but an end is of a program that failed before its first message.
+  const isComplete = hasCaller || (all.length === 0 && known !== undefined);
+  const steps = selectSteps(isComplete ? all : addPrompts(all, options.prompts ?? []), options);
   const lastMessage = steps.findLastIndex(({ kind }) => kind === "message");
   const isCut = lastMessage !== -1 && !steps.slice(lastMessage + 1).some(isResult);
   const exit = known ?? (isCut ? CUT : undefined);
   const init = framesOn(tape).find(({ frame }) => isInit(frame))?.frame;
   const sessionId = init?.["session_id"];
-  const told = init?.["claude_code_version"];
-  const version = options.version ?? (typeof told === "string" ? told : undefined);
+  const printed = init?.["claude_code_version"];
+  const version = options.version ?? (typeof printed === "string" ? printed : undefined);
   return {
     steps,
     ...(exit === undefined ? {} : { exit }),
@@ -67,147 +146,170 @@ export function recordedProgram(
   };
 }
 
-/** All that is on a tape. */
-function stepsOf(
+/** All steps on a tape, in order. */
+function readSteps(
   tape: readonly TapeEntry[],
   options: ProgramOptions,
 ): readonly ProgramStep[] {
-  const steps: ProgramStep[] = [];
-  const requests = openRequests();
-  /** What the program asked, by its id, and how often each was answered. */
-  const questions = new Map<string, string>();
-  const answered = new Map<string, number>();
-  const isWritten = tape.some(({ dir }) => dir === "write");
-  for (const [index, entry] of tape.entries()) {
-    const refuse = (what: string) => unknownKind(what, { ...options, line: index + 1 });
-    const { at } = entry;
-    if (entry.dir === "write") {
-      for (const line of entry.data.split("\n")) {
-        const written = readWritten(line);
-        switch (written?.kind) {
-          case undefined:
-          case "passing":
-            break;
-          case "unknown":
-            throw refuse(written.what);
-          case "message":
-            steps.push({ at, ...written });
-            break;
-          case "request":
-            steps.push({ at, ...written, id: requests.open(written.id) });
-            break;
-          case "answer": {
-            const subtype = questions.get(written.id);
-            if (subtype === undefined) throw refuse("a control response to nothing that was asked");
-            const again = answered.get(written.id) ?? 0;
-            answered.set(written.id, again + 1);
-            steps.push({ at, ...written, subtype, again });
-            break;
-          }
-        }
-      }
-      continue;
+  const reader = new StepReader(options, { hasCaller: tape.some(({ dir }) => dir === "write") });
+  return tape.flatMap((entry, index): ProgramStep | readonly ProgramStep[] => {
+    try {
+      return entry.dir === "write"
+        ? entry.data.split("\n").flatMap((line) => reader.callerStep(line, entry.at) ?? [])
+        : reader.emitStep(entry.frame, entry.at) ?? [];
+    } catch (error) {
+      if (!(error instanceof UnplayableError)) throw error;
+      throw unplayable(error.message, { path: options.path, line: index + 1 });
     }
-    const { frame } = entry;
-    switch (frame.type) {
-      case "control_request": {
-        const { request_id: id, request } = frame;
-        if (!isJsonObject(request) || typeof request["subtype"] !== "string") {
-          throw refuse("a control request without a subtype");
-        }
-        if (typeof id !== "string") throw refuse("a control request without an id");
-        if (options.mode !== "inert" && !QUESTIONS.has(request["subtype"])) {
-          throw refuse(`a question of the kind "${request["subtype"]}"`);
-        }
-        if (questions.has(id)) throw refuse("a question with the id of another one");
-        questions.set(id, request["subtype"]);
-        steps.push({ kind: "ask", at, id, request, frame });
-        break;
-      }
-      case "control_response": {
-        const { response } = frame;
-        if (!isJsonObject(response)) throw refuse("a control response to nothing");
-        const id = requests.answer(requestId(response).id);
-        if (id !== undefined) steps.push({ kind: "reply", at, id, frame });
-        // A tape of frames alone has the answers, but not what they answer.
-        else if (isWritten) {
-          throw refuse("a control response to a request that is not on the tape");
-        }
-        break;
-      }
-      default:
-        steps.push({ kind: "frame", at, frame });
-    }
-  }
-  return steps;
-}
-
-/** The requests of a caller, who may give several the same id, or none: those that were made first are answered first. */
-function openRequests() {
-  /** By their ids: those that wait, the one that was answered last, and how many there were. */
-  const known = new Map<string, { waiting: string[]; last: string; count: number }>();
-  const taken = new Set<string>();
-  return {
-    /** By what a further request is known. */
-    open: (id: string): string => {
-      const same = known.get(id) ?? { waiting: [], last: id, count: 0 };
-      known.set(id, same);
-      let free: string;
-      do free = ++same.count === 1 ? id : `${id} ${same.count}`; while (taken.has(free));
-      taken.add(free);
-      same.waiting.push(free);
-      return free;
-    },
-    /** By what the request is known that is answered by its id; undefined where there is none. */
-    answer: (id: string): string | undefined => {
-      const same = known.get(id);
-      if (same !== undefined) same.last = same.waiting.shift() ?? same.last;
-      return same?.last;
-    },
-  };
-}
-
-/** A tape that holds nothing of its caller: each of its turns waits for a message. */
-function withPrompts(
-  steps: readonly ProgramStep[],
-  prompts: readonly string[],
-): readonly ProgramStep[] {
-  let isBetween = true;
-  let turn = 0;
-  const begins = (step: ProgramStep) =>
-    turn === 0 || (isBetween && step.kind === "frame" && isInit(step.frame));
-  const told = steps.length === 0 ? [{ kind: "frame", at: 0 } as const] : steps;
-  return told.flatMap((step) => {
-    const said: ProgramStep[] = "frame" in step ? [step] : [];
-    if (begins(step as ProgramStep)) {
-      const text = prompts[turn];
-      turn++;
-      isBetween = false;
-      said.unshift({
-        kind: "message",
-        at: step.at,
-        ...(text === undefined ? {} : { message: { role: "user", content: text } }),
-      });
-    }
-    if (said.some(isResult)) isBetween = true;
-    return said;
   });
 }
 
-/** What of a tape is played. */
-function played(
+/** An entry of a tape that cannot be replayed; the message says what the entry is. */
+class UnplayableError extends Error {}
+
+/** Reads the entries of one tape in order, and matches answers with questions and replies with requests. */
+class StepReader {
+  readonly #mode: ReplayMode;
+  readonly #hasCaller: boolean;
+  readonly #requests = new CallerRequests();
+  /** Subtypes of the program's questions by id. */
+  readonly #questions = new Map<string, string>();
+  /** How many answers each question has had. */
+  readonly #answerCounts = new Map<string, number>();
+
+  constructor(
+    { mode }: Pick<ProgramOptions, "mode">,
+    { hasCaller }: { readonly hasCaller: boolean },
+  ) {
+    this.#mode = mode;
+    this.#hasCaller = hasCaller;
+  }
+
+  /** The step that waits for a line of the caller; undefined for a line that needs none. */
+  callerStep(line: string, at: number): WaitStep | undefined {
+    const written = parseCallerLine(line);
+    switch (written?.kind) {
+      case undefined:
+      case "ignored":
+        return undefined;
+      case "unknown":
+        throw new UnplayableError(written.what);
+      case "message":
+        return { at, ...written };
+      case "request":
+        return { at, ...written, id: this.#requests.open(written.id) };
+      case "answer": {
+        const subtype = this.#questions.get(written.id);
+        if (subtype === undefined) {
+          throw new UnplayableError("a control response to nothing that was asked");
+        }
+        const again = this.#answerCounts.get(written.id) ?? 0;
+        this.#answerCounts.set(written.id, again + 1);
+        return { at, ...written, subtype, again };
+      }
+    }
+  }
+
+  /** The step that emits a frame; undefined for a reply on a tape that lacks the requests. */
+  emitStep(frame: AnyFrame, at: number): EmitStep | undefined {
+    switch (frame.type) {
+      case "control_request":
+        return this.#question(frame, at);
+      case "control_response": {
+        const { response } = frame;
+        if (!isJsonObject(response)) throw new UnplayableError("a control response to nothing");
+        const id = this.#requests.answer(requestId(response).id);
+        if (id !== undefined) return { kind: "reply", at, id, frame };
+        if (!this.#hasCaller) return undefined;
+        throw new UnplayableError("a control response to a request that is not on the tape");
+      }
+      default:
+        return { kind: "frame", at, frame };
+    }
+  }
+
+  #question(frame: AnyFrame, at: number): EmitStep {
+    const { request_id: id, request } = frame;
+    if (!isJsonObject(request) || typeof request["subtype"] !== "string") {
+      throw new UnplayableError("a control request without a subtype");
+    }
+    if (typeof id !== "string") throw new UnplayableError("a control request without an id");
+    if (this.#mode !== "inert" && !QUESTIONS.has(request["subtype"])) {
+      throw new UnplayableError(`${UNKNOWN_QUESTION} "${request["subtype"]}"`);
+    }
+    if (this.#questions.has(id)) {
+      throw new UnplayableError("a question with the id of another one");
+    }
+    this.#questions.set(id, request["subtype"]);
+    return { kind: "ask", at, id, request, frame };
+  }
+}
+
+/** The requests of a caller, which may give several the same id, or none. The first one is answered first. */
+class CallerRequests {
+  readonly #byId = new Map<string, { unanswered: string[]; last: string; count: number }>();
+  readonly #names = new Set<string>();
+
+  /** Adds a request. Returns a name for it that no other request has: the id, or the id and a number. */
+  open(id: string): string {
+    const same = this.#byId.get(id) ?? { unanswered: [], last: id, count: 0 };
+    this.#byId.set(id, same);
+    let name: string;
+    do name = ++same.count === 1 ? id : `${id} ${same.count}`; while (this.#names.has(name));
+    this.#names.add(name);
+    same.unanswered.push(name);
+    return name;
+  }
+
+  /** The name of the request that a reply to this id answers; undefined if there was none. */
+  answer(id: string): string | undefined {
+    const same = this.#byId.get(id);
+    if (same !== undefined) same.last = same.unanswered.shift() ?? same.last;
+    return same?.last;
+  }
+}
+
+/** Makes each turn of a tape without caller lines wait for a message. */
+function addPrompts(
+  steps: readonly ProgramStep[],
+  prompts: readonly string[],
+): readonly ProgramStep[] {
+  const messageAt = (turn: number, at: number): WaitStep => {
+    const text = prompts[turn];
+    return {
+      kind: "message",
+      at,
+      ...(text === undefined ? {} : { message: { role: "user", content: text } }),
+    };
+  };
+  if (steps.length === 0) return [messageAt(0, 0)];
+  let isBetweenTurns = true;
+  let turn = 0;
+  return steps.flatMap((step) => {
+    const begins = turn === 0 || (isBetweenTurns && step.kind === "frame" && isInit(step.frame));
+    const before = begins ? [messageAt(turn++, step.at)] : [];
+    if (begins) isBetweenTurns = false;
+    if (isResult(step)) isBetweenTurns = true;
+    return "frame" in step ? [...before, step] : before;
+  });
+}
+
+/** The steps that are played in a mode. */
+function selectSteps(
   steps: readonly ProgramStep[],
   { mode, plain = false, path }: ProgramOptions,
 ): readonly ProgramStep[] {
   const isAsked = mode === "verify" && !plain;
   if (mode === "stub") requireDecisions(steps, path);
-  const questions = new Set(steps.flatMap((step) => step.kind === "ask" ? [step.id] : []));
-  const stopped = plain
+  const questions = new Set<string | undefined>(
+    steps.flatMap((step) => step.kind === "ask" ? [step.id] : []),
+  );
+  const withStops = plain
     ? steps
     : steps.flatMap((step) =>
       isStopped(step) ? [{ kind: "stop", at: step.at } as const, step] : [step]
     );
-  return stopped.filter((step) => {
+  return withStops.filter((step) => {
     switch (step.kind) {
       case "ask":
       case "answer":
@@ -218,34 +320,43 @@ function played(
       case "message":
       case "stop":
         return true;
-      case "frame": {
-        const { type, request_id: id } = step.frame;
-        return type !== "control_cancel_request" || isAsked || !questions.has(`${asText(id)}`);
-      }
+      case "frame":
+        return isAsked || !questions.has(cancelledQuestion(step));
     }
   });
 }
 
-/** Whoever stands in for the caller needs an answer to each question that was not taken back, and one that decides. */
+/** The question that a step takes back. */
+function cancelledQuestion(step: ProgramStep): string | undefined {
+  return step.kind === "frame" && step.frame.type === "control_cancel_request"
+    ? asText(step.frame["request_id"])
+    : undefined;
+}
+
+/** Questions of a program that its caller neither answered nor the program took back. */
+export function unansweredQuestions(
+  { steps }: RecordedProgram,
+): readonly Extract<EmitStep, { readonly kind: "ask" }>[] {
+  const settled = new Set(
+    steps.flatMap((step) => step.kind === "answer" ? step.id : cancelledQuestion(step) ?? []),
+  );
+  return steps.filter((step) => step.kind === "ask").filter(({ id }) => !settled.has(id));
+}
+
+/** Requires a successful answer to each question that the program did not take back: `stub` decides with it. */
 function requireDecisions(steps: readonly ProgramStep[], path: string): void {
   const answers = new Map(
-    steps.flatMap((step) => step.kind === "answer" ? [[step.id, step] as const] : []),
+    steps.flatMap((step) => step.kind === "answer" ? [[step.id, step.response] as const] : []),
   );
-  const cancelled = new Set(
-    steps.flatMap((step) =>
-      step.kind === "frame" && step.frame.type === "control_cancel_request"
-        ? [step.frame["request_id"]]
-        : []
-    ),
-  );
+  const cancelled = new Set(steps.map(cancelledQuestion));
   for (const step of steps) {
     if (step.kind !== "ask" || cancelled.has(step.id)) continue;
-    const answer = answers.get(step.id)?.response;
+    const answer = answers.get(step.id);
     if (answer?.["subtype"] === "success") continue;
     const subtype = asText(step.request["subtype"]);
     const why = answer === undefined ? "the tape has no answer to it" : "its answer is an error";
     throw new CliError(
-      `Cannot replay ${path} with --mode stub: of a question of the kind "${subtype}" nobody knows a decision, ${why}`,
+      `Cannot replay ${path} with --mode stub: the question "${subtype}" has no decision, ${why}`,
       {
         suggestion: "Use --mode inert, which asks nothing, or --mode verify, which asks the caller",
       },
@@ -262,7 +373,7 @@ function isResult(step: ProgramStep): boolean {
   return step.kind === "frame" && step.frame.type === "result";
 }
 
-/** Whether it says that the program was ended by a signal of whoever called it. */
+/** Whether a step is the result of a turn that a signal to the program ended. */
 function isStopped(step: ProgramStep): boolean {
   return step.kind === "frame" && isResult(step) && step.frame["subtype"] === "interrupted";
 }
@@ -271,92 +382,15 @@ function isInit({ type, subtype }: JsonObject): boolean {
   return type === "system" && subtype === "init";
 }
 
-function unknownKind(
+const UNKNOWN_QUESTION = "a question of the kind";
+
+function unplayable(
   what: string,
   { path, line }: { readonly path: string; readonly line: number },
 ): CliError {
   return new CliError(`Cannot replay ${path}: entry ${line} is ${what}, which cannot be replayed`, {
-    suggestion: what.startsWith("a question of the kind")
+    suggestion: what.startsWith(UNKNOWN_QUESTION)
       ? "Use --mode inert, which asks nothing, or a later claude-print"
       : "Record it again, or use a later claude-print",
   });
-}
-
-/**
- * What a recorded program does with the questions that it asked its caller, in the words of `claude-agent-cassette`:
- *
- * - `inert`: it does not ask them, and what was answered plays no part
- * - `stub`: it does not ask them, and takes the answers from the tape, which has to have one for each
- * - `verify`: it asks them, and compares what is answered with the tape
- */
-export type ReplayMode = "inert" | "stub" | "verify";
-
-/** A step of a recorded program: something that it says, or something that it waits for. `at` as on the tape. */
-export type ProgramStep =
-  | { readonly kind: "frame"; readonly at: number; readonly frame: AnyFrame }
-  /** A question to the caller. */
-  | {
-    readonly kind: "ask";
-    readonly at: number;
-    readonly id: string;
-    readonly request: JsonObject;
-    readonly frame: AnyFrame;
-  }
-  /** The answer to a request of the caller that had this id. */
-  | { readonly kind: "reply"; readonly at: number; readonly id: string; readonly frame: AnyFrame }
-  | WaitStep;
-
-/** What a program waits for. */
-export type WaitStep =
-  /** A message; `message` is absent where the tape does not know what it said. */
-  | {
-    readonly kind: "message";
-    readonly at: number;
-    readonly message?: JsonObject;
-    readonly uuid?: string;
-  }
-  | {
-    readonly kind: "request";
-    readonly at: number;
-    readonly id: string;
-    readonly subtype: string;
-    readonly request: JsonObject;
-  }
-  /** The answer to the question of this id. */
-  | {
-    readonly kind: "answer";
-    readonly at: number;
-    readonly id: string;
-    /** How often that question had been answered before. */
-    readonly again: number;
-    readonly subtype: string;
-    readonly response: JsonObject;
-  }
-  /** The signal by which the caller ended the program. */
-  | { readonly kind: "stop"; readonly at: number };
-
-/** How a recorded program ended. */
-interface ProgramExit {
-  readonly code: number;
-  /** What it said on stderr. */
-  readonly stderr?: string;
-}
-
-/** A tape as the program that it was recorded of. */
-export interface RecordedProgram {
-  readonly steps: readonly ProgramStep[];
-  /** How it ended, where that is known; otherwise as its last result says. */
-  readonly exit?: ProgramExit;
-  /** Whether it ended by itself: one that did not waits for the end of its input. */
-  readonly endsByItself: boolean;
-  /** The session that it told, where it told any. */
-  readonly sessionId?: string;
-  /** The version of Claude Code that it said it is. */
-  readonly version?: string;
-  /** Whether the tape holds what its caller wrote, or what it was asked is known otherwise. */
-  readonly knowsPrompts: boolean;
-  /** What was taken out of the tape besides secrets, as `meta.json` says. */
-  readonly blanked: readonly string[];
-  /** Takes out of what is written what was taken out of the tape, where that can be done. */
-  readonly redaction?: LiveRedaction;
 }

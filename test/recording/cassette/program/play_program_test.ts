@@ -237,7 +237,7 @@ Deno.test("an interrupt's effects follow it, even if it comes early", () => {
 });
 
 Deno.test("an interrupt that does not come ends the play", () => {
-  const { said, divergences, end } = playedTape(INTERRUPTED, [user("One")], { last: "impatient" });
+  const { said, divergences, end } = playedTape(INTERRUPTED, [user("One")], { last: "timeout" });
   assertEquals(divergences, [
     "The caller has not written request 1 (interrupt), as it did when it was recorded",
   ]);
@@ -462,7 +462,7 @@ Deno.test("a program that a signal ended waits for a signal", () => {
   const stopped = playedTape(tape, [user("hello")], { stops: true });
   assertEquals(stopped.said, [INIT, interrupted, says("bye")]);
   assertEquals([stopped.divergences, stopped.end], [[], { type: "end", code: 1 }]);
-  const never = playedTape(tape, [user("hello")], { last: "impatient" });
+  const never = playedTape(tape, [user("hello")], { last: "timeout" });
   assertEquals(never.divergences, [
     "The caller has not ended the program by a signal, as it did when it was recorded",
   ]);

@@ -1,9 +1,8 @@
-import { play } from "../../../../src/recording/cassette/program/play_program.ts";
 import {
   type PlayEffect,
+  Player,
   type PlayInput,
-  startPlay,
-} from "../../../../src/recording/cassette/program/play_state.ts";
+} from "../../../../src/recording/cassette/program/play_program.ts";
 import {
   type ProgramOptions,
   recordedProgram,
@@ -63,7 +62,7 @@ export function playedTape(
   tape: readonly TapeEntry[],
   written: readonly unknown[],
   { last = "closed", stops = false, sessionId, ...options }: Partial<ProgramOptions> & {
-    readonly last?: "closed" | "impatient" | "nothing";
+    readonly last?: "closed" | "timeout" | "nothing";
     /** Whether it ends the program by a signal, after all that. */
     readonly stops?: boolean;
     readonly sessionId?: string;
@@ -79,19 +78,18 @@ export function playedTape(
     ...(last === "nothing" ? [] : [{ type: last }]),
     ...(stops ? [{ type: "stopped" } as const] : []),
   ];
-  let state = startPlay(program, sessionId === undefined ? {} : { sessionId });
+  const player = new Player(program, sessionId === undefined ? {} : { sessionId });
   const effects: PlayEffect[] = [];
   const counts: number[] = [];
   for (const input of inputs) {
-    const played = play(state, input);
-    state = played.state;
-    for (const effect of played.effects) effects.push(effect);
-    const said = played.effects.filter(({ type }) => type === "say").length;
+    const own = player.receive(input);
+    for (const effect of own) effects.push(effect);
+    const said = own.filter(({ type }) => type === "emit").length;
     counts.push((counts.at(-1) ?? 0) + said);
   }
   const end = effects.find((effect) => effect.type === "end");
   return {
-    said: effects.flatMap((effect) => effect.type === "say" ? [effect.frame] : []),
+    said: effects.flatMap((effect) => effect.type === "emit" ? [effect.frame] : []),
     counts,
     uncompared: effects.flatMap((effect) => effect.type === "uncompared" ? [effect.what] : []),
     divergences: effects.flatMap((effect) => effect.type === "divergence" ? [effect.what] : []),
