@@ -3,13 +3,13 @@ import deno from "../../deno.json" with { type: "json" };
 import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { API_FOLDER, type ForkOrigin } from "../recording/cassette/cassette_format.ts";
-import { recordedFlags, withSystemPrompts } from "../recording/cassette/recorded_flags.ts";
+import { flagsToRecord, inlineSystemPrompts } from "../recording/cassette/recorded_flags.ts";
 import {
   type CassetteWriter,
   claimFolder,
   writeCassette,
 } from "../recording/cassette/record/write_cassette.ts";
-import { createRecording, type Recording } from "../recording/cassette/record/create_recording.ts";
+import { Recorder } from "../recording/cassette/record/recorder.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
 import { createRedactor } from "../recording/redaction/redact.ts";
@@ -64,7 +64,7 @@ export function recordRun(
   },
 ): RunRecorder {
   const claimed = claimFolder(folder);
-  let recording: Recording | undefined;
+  let recording: Recorder | undefined;
   let writer: CassetteWriter | undefined;
   return {
     begin: (prepared) => {
@@ -80,16 +80,16 @@ export function recordRun(
       writer = writeCassette(claimed, {
         version: deno.version,
         platform: `${os}-${arch}`,
-        flags: recordedFlags(flagsOf(options.request, prepared.options)).map(redactor.text),
+        flags: flagsToRecord(flagsOf(options.request, prepared.options)).map(redactor.text),
         forkedFrom: options.forkedFrom,
       });
-      const { taken } = writer;
+      const { addSecrets: taken } = writer;
       prepared.relay?.hide({
         redact: redactor.text,
         openFrom: redactor.openFrom,
         taken: (secrets) => taken(API_FOLDER, secrets),
       });
-      recording = createRecording({
+      recording = new Recorder({
         conversation: prepared.conversation,
         output: { format: options.request.outputFormat, verbose: options.request.verbose },
         term: prepared.env["TERM"] ?? "",
@@ -97,16 +97,16 @@ export function recordRun(
         sink: writer,
       });
     },
-    said: (line) => recording?.said(line),
-    input: (input) => recording?.input(input),
-    effect: (effect) => recording?.effect(effect),
+    said: (line) => recording?.addCallerLine(line),
+    input: (input) => recording?.addInput(input),
+    effect: (effect) => recording?.addEffect(effect),
     save: () => {
       const [ended, written] = [recording, writer];
       [recording, writer] = [undefined, undefined];
       try {
         ended?.end();
         if (written?.isBegun) written.close();
-        else claimed.giveUp();
+        else claimed.release();
         return undefined;
       } catch (error) {
         // Whatever it is, the run still has to be torn down.
@@ -127,7 +127,7 @@ function flagsOf(
   { initialized, cwd }: PreparedRun["options"],
 ): readonly string[] {
   return [
-    ...withSystemPrompts(forwarded, {
+    ...inlineSystemPrompts(forwarded, {
       systemPrompt: initialized?.systemPrompt,
       appendSystemPrompt: initialized?.appendSystemPrompt,
       read: (path) => textOf(absolutePath(path, cwd)) || undefined,

@@ -67,13 +67,13 @@ export interface Replay {
  */
 export async function replay(folder: string): Promise<Replay> {
   // Loaded here: a program that only runs prompts does not need it.
-  const [{ openToReplay }, { replayCassette }] = await Promise.all([
+  const [{ openForReplay: openForReplay }, { replayCassette }] = await Promise.all([
     import("../recording/cassette/read/open_cassette.ts"),
     import("../recording/cassette/replay_cassette.ts"),
   ]);
   let replayed: ReturnType<typeof replayCassette>;
   try {
-    replayed = replayCassette(openToReplay(folder));
+    replayed = replayCassette(openForReplay(folder));
   } catch (error) {
     throw asRunError(error);
   }

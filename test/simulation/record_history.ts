@@ -5,14 +5,14 @@ import {
   CASSETTE_FORMAT,
   encodeMeta,
 } from "../../src/recording/cassette/cassette_format.ts";
-import { createRecording } from "../../src/recording/cassette/record/create_recording.ts";
+import { Recorder } from "../../src/recording/cassette/record/recorder.ts";
 import { VERSION } from "./lines.ts";
 import type { History } from "./simulate.ts";
 
 /** The cassette that a run with this history would have recorded. */
 export function recordHistory({ options, steps }: History): Cassette {
   const collected = collectCassette();
-  const recording = createRecording({
+  const recording = new Recorder({
     conversation: options,
     output: { format: "stream-json", verbose: true },
     term: "xterm-256color",
@@ -20,8 +20,8 @@ export function recordHistory({ options, steps }: History): Cassette {
     sink: collected.sink,
   });
   for (const { input, effects } of steps) {
-    recording.input(input);
-    for (const effect of effects) recording.effect(effect);
+    recording.addInput(input);
+    for (const effect of effects) recording.addEffect(effect);
   }
   recording.end();
   const cassette = collected.cassette();

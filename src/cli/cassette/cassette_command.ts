@@ -56,12 +56,12 @@ export async function cassette(options: CassetteOptions): Promise<number> {
 async function replayToStdout(
   { dir, split }: Extract<CassetteOptions, { readonly action: "replay" }>,
 ): Promise<number> {
-  const [{ openToReplay }, { replayCassette }, { createOutputWriter }] = await Promise.all([
+  const [{ openForReplay }, { replayCassette }, { createOutputWriter }] = await Promise.all([
     import("../../recording/cassette/read/open_cassette.ts"),
     import("../../recording/cassette/replay_cassette.ts"),
     import("../../claude/wire/output_writer.ts"),
   ]);
-  const opened = openToReplay(dir);
+  const opened = openForReplay(dir);
   const { frames, output, differences } = replayCassette(opened, { split });
   const writer = createOutputWriter(output?.format ?? "stream-json", {
     verbose: output?.verbose ?? false,
@@ -79,10 +79,10 @@ async function replayToStdout(
 
 /** Prints the recorded terminal as a moving picture. */
 async function printPicture({ dir }: { readonly dir: string }): Promise<number> {
-  const [{ rereadCassette }, { drawCassette }] = await Promise.all([
+  const [{ openRereadable }, { drawCassette }] = await Promise.all([
     import("../../recording/cassette/read/open_cassette.ts"),
     import("../../recording/picture/draw_cassette.ts"),
   ]);
-  print(Deno.stdout, await drawCassette(rereadCassette(dir)));
+  print(Deno.stdout, await drawCassette(openRereadable(dir)));
   return 0;
 }

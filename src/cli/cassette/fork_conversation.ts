@@ -2,11 +2,11 @@ import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { CliError } from "../../cli_error.ts";
 import type { ForkOptions } from "../arguments/parsed_arguments.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
-import { openRecorded } from "../../recording/cassette/read/open_cassette.ts";
+import { openConversation } from "../../recording/cassette/read/open_cassette.ts";
 import { rebuildTranscript } from "../../recording/cassette/rebuild_transcript.ts";
-import { type RecordedTurns, recordedTurns } from "../../recording/cassette/recorded_turns.ts";
+import { readTurns, type RecordedTurns } from "../../recording/cassette/recorded_turns.ts";
 import type { CassetteMeta, ForkOrigin } from "../../recording/cassette/cassette_format.ts";
-import { flagsToTakeOver, type TakenFlags } from "../../recording/cassette/recorded_flags.ts";
+import { flagsForFork, type ForkFlags } from "../../recording/cassette/recorded_flags.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
@@ -31,19 +31,19 @@ import { tokenize } from "../arguments/tokenize.ts";
  */
 export async function forkConversation(options: ForkOptions): Promise<number> {
   const { dir, at } = options;
-  const { meta, children } = openRecorded(dir);
+  const { meta, children } = openConversation(dir);
   const { request: wanted, ...flags } = await forkRequest(options, meta);
   const sessionId = crypto.randomUUID();
   const recorded = children.map((child, index) => {
     if ("cast" in child && child.cast.header.claude_print.output !== undefined) {
-      return recordedTurns(child.cast);
+      return readTurns(child.cast);
     }
     const folder = index === 0 ? dir : `${dir}/${index + 1}`;
     throw new CliError(`Cannot fork ${folder}: it does not hold the lines of a transcript`, {
       suggestion: "Record the conversation again with --record",
     });
   });
-  const { text: history, besides, prompts } = rebuildTranscript(recorded, { at, sessionId });
+  const { text: history, subagentFiles, prompts } = rebuildTranscript(recorded, { at, sessionId });
   const lines = promptLines(options.prompts.length > 0 ? options.prompts : prompts);
   if (lines.length === 0) {
     throw new CliError(`Cannot fork at turn ${at}: nothing was said after it`, {
@@ -87,7 +87,7 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
       write: (text) => outlets.print(text),
     }),
     invocation: ownInvocation({ outlets, signals }),
-    fork: { history, besides, from },
+    fork: { history, besides: subagentFiles, from },
     onReport: ({ tickets = [], exitCode }) => {
       if (asked === undefined || !tickets.includes(asked)) return;
       asked = undefined;
@@ -106,13 +106,13 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
 const MOST_TOLD = 60;
 
 /** Says which flags of the recorded run hold for the fork too, and which do not. */
-function tellFlags({ taken, left, name }: TakenFlags & { readonly name: string }): void {
+function tellFlags({ taken, dropped, name }: ForkFlags & { readonly name: string }): void {
   const short = (flag: string) => flag.length > MOST_TOLD ? `${flag.slice(0, MOST_TOLD)}…` : flag;
   const tell = (message: string) =>
     print(Deno.stderr, problemText({ message: escapeInvisible(message) }));
   if (taken.length > 0) tell(`As in ${name}: ${taken.map(short).join(", ")}`);
-  if (left.length === 0) return;
-  tell(`Not as in ${name}, unless you give them behind "--": ${left.join(", ")}`);
+  if (dropped.length === 0) return;
+  tell(`Not as in ${name}, unless you give them behind "--": ${dropped.join(", ")}`);
 }
 
 function resuming(request: RunRequest, resume: string): RunRequest {
@@ -173,7 +173,7 @@ const MEANINGLESS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The conversation that a fork asks for, and what became of the flags of the recorded one. */
-interface ForkedRun extends TakenFlags {
+interface ForkedRun extends ForkFlags {
   readonly request: RunRequest;
 }
 
@@ -190,7 +190,7 @@ export async function forkRequest(
 ): Promise<ForkedRun> {
   const own = { "--model": model, "--api-cassette": apiCassette, "--record": record };
   const names = tokenize(flags).uses.map(({ flag }) => flag.name);
-  const { taken, left } = flagsToTakeOver(meta?.flags ?? [], {
+  const { taken, dropped } = flagsForFork(meta?.flags ?? [], {
     given: new Set([...names, ...(model === undefined ? [] : ["--model"])]),
     blanked: meta?.blanked ?? [],
   });
@@ -214,5 +214,5 @@ export async function forkRequest(
       suggestion: "Say it with --prompt, ahead of the folder",
     });
   }
-  return { request: command.request, taken, left };
+  return { request: command.request, taken, dropped };
 }

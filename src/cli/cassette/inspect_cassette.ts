@@ -7,17 +7,17 @@ import { count, print, printLines, reportJson } from "../report/print.ts";
 import type { ForkOrigin } from "../../recording/cassette/cassette_format.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { CliError } from "../../cli_error.ts";
-import { openRecorded } from "../../recording/cassette/read/open_cassette.ts";
+import { openConversation } from "../../recording/cassette/read/open_cassette.ts";
 import {
   compareConversations,
   type ConversationComparison,
   conversationSteps,
-  type Parting,
+  type FirstDifference,
   type RecordedStep,
   type StepContent,
   stepsOnTape,
 } from "../../recording/cassette/compare_conversations.ts";
-import { type RecordedTurns, recordedTurns } from "../../recording/cassette/recorded_turns.ts";
+import { readTurns, type RecordedTurns } from "../../recording/cassette/recorded_turns.ts";
 import { problemText } from "../report/report_error.ts";
 
 /** Prints what is inside a cassette, in lines or as one JSON object. */
@@ -143,14 +143,14 @@ export function printDifference(
 
 /** What each Claude Code of a conversation had part in; undefined where that cannot be told of all of them. */
 function castsOf(folder: string): readonly RecordedTurns[] | undefined {
-  const { children } = openRecorded(folder);
-  const casts = children.flatMap((child) => "cast" in child ? [recordedTurns(child.cast)] : []);
+  const { children } = openConversation(folder);
+  const casts = children.flatMap((child) => "cast" in child ? [readTurns(child.cast)] : []);
   return casts.length === children.length ? casts : undefined;
 }
 
 /** What tapes tell of a conversation, which is the same of two of which one has no cast. */
 function tapeStepsOf(folder: string): readonly RecordedStep[] {
-  const { children } = openRecorded(folder, { byTape: true });
+  const { children } = openConversation(folder, { byTape: true });
   const tapes = children.flatMap((child) => "tape" in child ? [child.tape] : []);
   if (tapes.length === children.length) return stepsOnTape(tapes.flat());
   throw new CliError(`Cannot compare ${folder}: some of its recordings have no tape.jsonl`, {
@@ -189,7 +189,7 @@ export function conversationDifference(
 }
 
 /** At what, where both have a step of the same kind. */
-function placeOf({ one, other, difference }: Parting): string {
+function placeOf({ one, other, difference }: FirstDifference): string {
   if (one === undefined || one.kind !== other?.kind) return "";
   const { pointer = "" } = difference ?? {};
   return `, at ${NAMES[one.kind]}${pointer === "" ? "" : ` (${pointer})`}`;
@@ -207,7 +207,7 @@ const NAMES: Readonly<Record<StepContent["kind"], string>> = {
 };
 
 /** What either has there: what differs of steps of one kind, else the steps. */
-function sidesOf({ one, other, difference }: Parting): Sides {
+function sidesOf({ one, other, difference }: FirstDifference): Sides {
   return one !== undefined && one.kind === other?.kind && difference !== undefined
     ? [difference.one ?? "nothing", difference.other ?? "nothing"]
     : [told(one), told(other)];

@@ -1,29 +1,28 @@
 import type { Input } from "../../conversation/control/input.ts";
 import type { Message } from "../../conversation/control/message.ts";
-import type { CastEvent, CastHeader, PlayedCast } from "./cassette_format.ts";
-import { playedInput } from "./recorded_input.ts";
+import type { CastEvent, CastHeader, CastReader } from "./cassette_format.ts";
+import { fromRecordedInput } from "./recorded_input.ts";
 import { isJsonObject } from "../../json_object.ts";
 
-/** An input of a recorded session, and what was done about it. */
+/** An input of a recorded session, and the effects that followed it. */
 export interface CastStep {
   readonly input: Input;
-  readonly effects: readonly OuterEffect[];
-  /** Whether it is of the same moment as the one before: output after output, which may have been cut anywhere. */
-  readonly goesOn: boolean;
+  readonly effects: readonly RecordedEffect[];
+  /** True for output that directly follows output: the recording may have cut the output anywhere. */
+  readonly continuesOutput: boolean;
 }
 
-/** A recorded session, input by input. */
-export function* castSteps({ header, events }: PlayedCast): Generator<CastStep> {
+export function* castSteps({ header, events }: CastReader): Generator<CastStep> {
   const encode = slabEncoder();
-  let last: { input: Input; effects: OuterEffect[]; goesOn: boolean } | undefined;
-  for (const input of firstInputs(header)) yield { input, effects: [], goesOn: false };
+  let last: { input: Input; effects: RecordedEffect[]; continuesOutput: boolean } | undefined;
+  for (const input of firstInputs(header)) yield { input, effects: [], continuesOutput: false };
   for (const event of events) {
     const input = inputOf(event, encode);
     const effect = effectOf(event);
     if (input !== undefined) {
       if (last !== undefined) yield last;
-      const goesOn = input.type === "terminal" && last?.input.type === "terminal";
-      last = { input, effects: [], goesOn };
+      const continuesOutput = input.type === "terminal" && last?.input.type === "terminal";
+      last = { input, effects: [], continuesOutput };
     } else if (effect !== undefined) {
       last?.effects.push(effect);
     }
@@ -31,29 +30,31 @@ export function* castSteps({ header, events }: PlayedCast): Generator<CastStep> 
   if (last !== undefined) yield last;
 }
 
-/** The first message of a run. */
-export function firstMessage(cast: PlayedCast): Message | undefined {
+export function firstMessage(cast: CastReader): Message | undefined {
   for (const { input } of castSteps(cast)) if (input.type === "message") return input.message;
   return undefined;
 }
 
-/** The message of a run, which the first recordings hold in their header. */
+/** The first recordings have the run's only message in their header. */
 function firstInputs({ claude_print: { first } }: CastHeader): readonly Input[] {
   return first === undefined
     ? []
     : [{ at: 0, type: "message", message: first }, { at: 0, type: "closed" }];
 }
 
-/** The size of a piece of memory that many texts share, in bytes. */
+/** Bytes of one buffer that many texts share. */
 const SLAB = 256 * 1024;
 
-/** Encodes texts into memory that many of them share: to have some for each takes longer than to fill it. */
+/**
+ * Creates an encoder that puts many texts into one buffer. A buffer for each text takes longer to allocate than to
+ * fill.
+ */
 function slabEncoder(): (text: string) => Uint8Array {
   const encoder = new TextEncoder();
   let slab = new Uint8Array(SLAB);
   let used = 0;
   return (text) => {
-    // No character takes more than three bytes for each of its code units.
+    // UTF-8 takes at most three bytes for a UTF-16 unit.
     const most = 3 * text.length;
     if (most > SLAB) return encoder.encode(text);
     if (used + most > SLAB) {
@@ -72,16 +73,16 @@ function inputOf(
   encode: (text: string) => Uint8Array,
 ): Input | undefined {
   if (code === "o") return { at, type: "terminal", bytes: encode(data) };
-  return code === "h" ? playedInput(JSON.parse(data), at) : undefined;
+  return code === "h" ? fromRecordedInput(JSON.parse(data), at) : undefined;
 }
 
-function effectOf({ code, data }: CastEvent): OuterEffect | undefined {
+function effectOf({ code, data }: CastEvent): RecordedEffect | undefined {
   switch (code) {
     case "i":
       return { type: "write", text: data };
     case "r": {
       const [cols, rows] = data.split("x").map(Number);
-      return { type: "resize", size: { rows, cols } } as OuterEffect;
+      return { type: "resize", size: { rows, cols } } as RecordedEffect;
     }
     case "d":
       return JSON.parse(data);
@@ -90,18 +91,18 @@ function effectOf({ code, data }: CastEvent): OuterEffect | undefined {
   }
 }
 
-/** What a session did at a moment, so that two runs can be compared. */
-export interface Deeds {
-  /** What it typed, without answers to the terminal's queries. */
+/** What a session did between two inputs, in a form in which two runs can be compared. */
+export interface Actions {
+  /** The keys that it typed, without replies to queries of the terminal. */
   readonly typed: string;
-  /** Those answers, in alphabetical order: which of them comes first depends on how the output was cut. */
+  /** Replies to queries of the terminal, sorted: their order depends on how the output was cut. */
   readonly replies: readonly string[];
-  /** Whatever else reached the outside, as JSON with the names of fields in alphabetical order. */
+  /** Other effects as JSON, with sorted keys. */
   readonly others: readonly string[];
 }
 
-/** An effect that reaches the outside: keys as text, or a look, a signal, a size or the end as the machine says it. */
-export type OuterEffect =
+/** An effect on the outside as a cast has it; typed keys as text. */
+export type RecordedEffect =
   | { readonly type: "write"; readonly text: string }
   | {
     readonly type:
@@ -119,12 +120,11 @@ export type OuterEffect =
       | "end";
   };
 
-/** What a terminal types by itself: reports on its attributes, its cursor and its size. */
+/** Replies of a terminal: reports of attributes, cursor and size. */
 // deno-lint-ignore no-control-regex
 const REPLY = /\x1b(?:\[[?>]?[\d;]*[cRnt]|P[^\x1b]*\x1b\\)/gu;
 
-/** Sums up effects in the order in which they were done. */
-export function deedsOf(effects: readonly OuterEffect[]): Deeds {
+export function summarizeActions(effects: readonly RecordedEffect[]): Actions {
   const typed = effects.map((effect) => effect.type === "write" ? effect.text : "").join("");
   return {
     typed: typed.replace(REPLY, ""),

@@ -24,11 +24,11 @@ export interface ConversationComparison {
   /** The models of each, in the order in which they first spoke. */
   readonly models: readonly [readonly string[], readonly string[]];
   /** Where they part; absent where they do not. */
-  readonly parting?: Parting;
+  readonly parting?: FirstDifference;
 }
 
 /** The first step that is another in each of two conversations. */
-export interface Parting {
+export interface FirstDifference {
   readonly turn: number;
   /** What is there in either; absent where the conversation is over. */
   readonly one?: StepContent;
@@ -108,7 +108,7 @@ export type StepContent =
   | { readonly kind: "block"; readonly type: string };
 
 /** What was said or done, and by which model. */
-type Said = Pick<RecordedStep, "content" | "model">;
+type StepBody = Pick<RecordedStep, "content" | "model">;
 
 /** A step of a conversation. */
 export interface RecordedStep {
@@ -127,10 +127,10 @@ export interface RecordedStep {
 export function conversationSteps(children: readonly RecordedTurns[]): readonly RecordedStep[] {
   const earlier = children[0]?.earlier ?? [];
   const turns = children.flatMap((child) => child.turns);
-  return numbered([
+  return numberTurns([
     ...parentsFirst(earlier).flatMap(contentsOf),
     ...turns.flatMap((turn) =>
-      turn.entries.length > 0 ? turn.entries.flatMap(contentsOf) : told(turn)
+      turn.entries.length > 0 ? turn.entries.flatMap(contentsOf) : localCommandSteps(turn)
     ),
   ]);
 }
@@ -140,8 +140,8 @@ export function conversationSteps(children: readonly RecordedTurns[]): readonly 
  * stands before the next one, whenever that was.
  */
 export function stepsOnTape(tape: readonly TapeEntry[]): readonly RecordedStep[] {
-  const waiting: Said[] = [];
-  const steps: Said[] = [];
+  const waiting: StepBody[] = [];
+  const steps: StepBody[] = [];
   let isBusy = false;
   const begin = () => {
     const next = isBusy ? undefined : waiting.shift();
@@ -155,36 +155,36 @@ export function stepsOnTape(tape: readonly TapeEntry[]): readonly RecordedStep[]
       steps.push(...contentsIn(entry.frame));
       if (entry.frame.type === "result") {
         isBusy = false;
-        if (steps.at(-1)?.content.kind === "prompt") steps.push(...silentAnswer(entry.frame));
+        if (steps.at(-1)?.content.kind === "prompt") steps.push(...resultAnswer(entry.frame));
       }
     }
     begin();
   }
-  return numbered([...steps, ...waiting]);
+  return numberTurns([...steps, ...waiting]);
 }
 
 /** The answer to a command of which nothing but the result tells. */
-function silentAnswer({ subtype, result }: AnyFrame): readonly Said[] {
+function resultAnswer({ subtype, result }: AnyFrame): readonly StepBody[] {
   return subtype === "success" ? [{ content: { kind: "answer", text: result } }] : [];
 }
 
-function promptIn(line: string): readonly Said[] {
+function promptIn(line: string): readonly StepBody[] {
   const said = readCallerLine(line);
   return said?.type === "user"
-    ? [{ content: { kind: "prompt", content: plain(said.content) } }]
+    ? [{ content: { kind: "prompt", content: plainContent(said.content) } }]
     : [];
 }
 
 function contentsIn(
   { type, message, parent_tool_use_id: parent, isReplay }: AnyFrame,
-): readonly Said[] {
+): readonly StepBody[] {
   // What a subagent says is no step of the conversation; its answer is the result of a call.
   if (typeof parent === "string" || isReplay === true) return [];
   const line = readEntry({ type, message });
   return line === undefined ? [] : contentsOf(line);
 }
 
-function numbered(said: readonly Said[]): readonly RecordedStep[] {
+function numberTurns(said: readonly StepBody[]): readonly RecordedStep[] {
   // What a tape tells of a run begins with an answer.
   let turn = said[0]?.content.kind === "prompt" ? 0 : 1;
   return said.map((each, at) => {
@@ -194,7 +194,7 @@ function numbered(said: readonly Said[]): readonly RecordedStep[] {
 }
 
 /** A turn of which the transcript says nothing: a command that Claude Code answers by itself. */
-function told({ prompts, result }: RecordedTurn): readonly Said[] {
+function localCommandSteps({ prompts, result }: RecordedTurn): readonly StepBody[] {
   const isLocal = prompts.length > 0 && prompts.every(({ way }) => way === undefined);
   if (!isLocal) return [];
   return [
@@ -203,23 +203,23 @@ function told({ prompts, result }: RecordedTurn): readonly Said[] {
   ];
 }
 
-function contentsOf(entry: Entry): readonly Said[] {
+function contentsOf(entry: Entry): readonly StepBody[] {
   // It makes room for a prompt, and is of one version only.
   if (isResumption(entry)) return [];
   switch (entry.type) {
     case "user": {
       const { meaning, message: { content } } = entry;
       if (meaning === "interrupt") return [{ content: { kind: "interrupt" } }];
-      if (isPrompt(entry)) return [{ content: { kind: "prompt", content: plain(content) } }];
+      if (isPrompt(entry)) return [{ content: { kind: "prompt", content: plainContent(content) } }];
       return meaning !== "tool-result" || typeof content === "string" ? [] : content
         .filter(({ type }) => type === "tool_result")
         .map(({ content, is_error: failed }) => ({
-          content: { kind: "result", content: plain(content), failed: failed === true },
+          content: { kind: "result", content: plainContent(content), failed: failed === true },
         }));
     }
     case "assistant": {
       const { model, content } = entry.message;
-      return content.map((block) => ({ content: contentOf(inPrint(block, model)), model }));
+      return content.map((block) => ({ content: contentOf(printedBlock(block, model)), model }));
     }
     case "system":
       return entry.subtype === "compact_boundary" ? [{ content: { kind: "compaction" } }] : [];
@@ -232,7 +232,7 @@ function contentsOf(entry: Entry): readonly Said[] {
 const NO_CONTENT = "(no content)";
 
 /** A block as it is printed: what Claude Code says in the model's place reads otherwise on its screen. */
-function inPrint(block: ContentBlock, model: string): ContentBlock {
+function printedBlock(block: ContentBlock, model: string): ContentBlock {
   const { text } = block;
   return model === "<synthetic>" && typeof text === "string"
     ? { ...block, text: text === NO_CONTENT ? "" : printSentence(text) }
@@ -253,12 +253,12 @@ function contentOf({ type, text, thinking, name, input }: ContentBlock): StepCon
 }
 
 /** The content of a message: text where it is nothing else, however it is written down. */
-function plain(content: unknown): unknown {
-  if (!Array.isArray(content)) return typeof content === "string" ? asTyped(content) : content;
+function plainContent(content: unknown): unknown {
+  if (!Array.isArray(content)) return typeof content === "string" ? typedText(content) : content;
   const texts = content.map((block: unknown) =>
     isJsonObject(block) && block["type"] === "text" ? block["text"] : undefined
   );
-  return texts.every((text) => typeof text === "string") ? asTyped(texts.join("\n")) : content;
+  return texts.every((text) => typeof text === "string") ? typedText(texts.join("\n")) : content;
 }
 
 /** The line in which Claude Code has a command that was typed (2.1.330), with its tags in any order. */
@@ -266,7 +266,7 @@ const COMMAND =
   /^(?:\s*<command-(?:name|message|args)>[^<]*<\/command-(?:name|message|args)>)+\s*$/u;
 
 /** A prompt as it was typed: a command without the tags that Claude Code makes of it. */
-function asTyped(text: string): string {
+function typedText(text: string): string {
   const trimmed = text.startsWith("/") ? text.trim().replace(/^(\S+)\s+/u, "$1 ") : text;
   if (!COMMAND.test(text)) return trimmed;
   const tag = (name: string) =>

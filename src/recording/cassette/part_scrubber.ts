@@ -4,7 +4,7 @@ import {
   MAX_PENDING_TEXT,
   type StreamPiece,
 } from "../redaction/redact_stream.ts";
-import { LAYOUT, openInTerminal, readAsDrawn, redactTerminal } from "./record/redact_terminal.ts";
+import { findOpenSecret, LAYOUT, redactTerminal, visibleText } from "./record/redact_terminal.ts";
 import type { Redactor } from "../redaction/redact.ts";
 import {
   blankCallJson,
@@ -105,7 +105,7 @@ export function createPartScrubber(
       const take = createStreamRedactor({
         redact: (pieces, options) =>
           scrubTerminal(redactTerminal(pieces, redactor.text, options), traces),
-        openFrom: (written) => openInTerminal(written, openFrom),
+        openFrom: (written) => findOpenSecret(written, openFrom),
         gather: GATHERED,
       });
       return (written, { blank }) => {
@@ -246,7 +246,7 @@ function scrubTerminal(
   pieces: readonly string[],
   { replacements: filled }: Pick<TraceScrubber, "replacements">,
 ): readonly string[] {
-  const { text, parts } = readAsDrawn(pieces.join(""));
+  const { text, parts } = visibleText(pieces.join(""));
   const letters = new Map<number, string>();
   const unwrapped = withoutRowEnds(text);
   const put = (

@@ -10,7 +10,7 @@ interface RebuiltTranscript {
   /** The transcript, as Claude Code has it in a file; empty where nothing was said before. */
   readonly text: string;
   /** The transcripts of its subagents, and what is noted of each, by paths below the folder of the session. */
-  readonly besides: readonly { readonly path: string; readonly text: string }[];
+  readonly subagentFiles: readonly { readonly path: string; readonly text: string }[];
   /** The prompts of the turns that follow. */
   readonly prompts: readonly Message[];
 }
@@ -20,14 +20,14 @@ interface RebuiltTranscript {
  * of one machine or one moment, or would let whoever wrote the recording decide where the fork works, as whom, and what it
  * may do unasked: Claude Code goes into the worktree that a line names (2.1.330).
  */
-const TAKEN_OVER: readonly unknown[] = [
+const KEPT_LINES: readonly unknown[] = [
   ...["user", "assistant", "system", "attachment", "summary", "content-replacement"],
   ...["api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state"],
   ...["custom-title", "ai-title"],
 ];
 
 /** What is attached that allows tools, calls one, or says when something is to be done. */
-const NOT_ATTACHED: readonly unknown[] = [
+const DROPPED_ATTACHMENTS: readonly unknown[] = [
   "command_permissions",
   "hook_deferred_tool",
   "session_cron_carry",
@@ -55,7 +55,7 @@ export function rebuildTranscript(
     );
   }
   const next = turns[at];
-  if (at > 0 && next !== undefined && isOneWithBefore(next)) {
+  if (at > 0 && next !== undefined && sharesAnswerWithPrevious(next)) {
     throw new CliError(`Cannot fork at turn ${at}: turn ${at + 1} was answered together with it`, {
       suggestion: `Fork before it, with --at ${at - 1}, or behind both, with --at ${at + 1}`,
     });
@@ -64,14 +64,14 @@ export function rebuildTranscript(
   const unanswered = children.at(-1)?.unanswered ?? [];
   return {
     text,
-    besides: subagentsUpTo(children, { at, sessionId }),
+    subagentFiles: subagentsUpTo(children, { at, sessionId }),
     prompts: [...turns.slice(at).flatMap(({ prompts }) => prompts), ...unanswered],
   };
 }
 
 function textOf(entries: readonly Entry[], sessionId: string): string {
   return entries.map(lineOf)
-    .filter(isTakenOver)
+    .filter(isKept)
     .map((line) => `${jsonLine("sessionId" in line ? { ...line, sessionId } : line)}\n`)
     .join("");
 }
@@ -83,7 +83,7 @@ const AGENT_ID = /^[\w-]{1,64}$/u;
 function subagentsUpTo(
   children: readonly RecordedTurns[],
   { at, sessionId }: { readonly at: number; readonly sessionId: string },
-): RebuiltTranscript["besides"] {
+): RebuiltTranscript["subagentFiles"] {
   let before = 0;
   const lines = children.flatMap(({ turns, subagents = [] }) => {
     const own = subagents.filter(({ over }) => before + over < at);
@@ -104,13 +104,13 @@ function subagentsUpTo(
   });
 }
 
-function isTakenOver({ type, attachment }: JsonObject): boolean {
-  return TAKEN_OVER.includes(type) &&
-    !(isJsonObject(attachment) && NOT_ATTACHED.includes(attachment.type));
+function isKept({ type, attachment }: JsonObject): boolean {
+  return KEPT_LINES.includes(type) &&
+    !(isJsonObject(attachment) && DROPPED_ATTACHMENTS.includes(attachment.type));
 }
 
 /** Whether what a turn added to the transcript is among what the turn before added. */
-function isOneWithBefore({ prompts, entries, result }: RecordedTurn): boolean {
+function sharesAnswerWithPrevious({ prompts, entries, result }: RecordedTurn): boolean {
   const isLocal = prompts.length > 0 && prompts.every(({ way }) => way === undefined);
   return entries.length === 0 && !isLocal && result.subtype === "success";
 }

@@ -2,19 +2,19 @@ import type { Input, Subagent, Untimed } from "../../conversation/control/input.
 import { type Entry, lineOf, readEntry } from "../../claude/transcript/entry.ts";
 import type { JsonObject } from "../../json_object.ts";
 
-/** Inputs that hold lines of transcripts, which are recorded as they are in the file. */
+/** Inputs with lines of transcripts. They are recorded as the JSON lines of the file. */
 type WithLines = "earlier" | "transcript" | "subagent";
 
-/** An input as an event of a cast holds it: without its time, and never the terminal's bytes. */
+/** An input as an event of a cast has it: without its time. Terminal output is recorded as events of its own. */
 export type RecordedInput =
   | Untimed<Exclude<Input, { readonly type: "terminal" | WithLines }>>
   | { readonly type: "earlier"; readonly lines: readonly JsonObject[] }
   | { readonly type: "transcript"; readonly line: JsonObject }
   | { readonly type: "subagent"; readonly subagent: Subagent; readonly line: JsonObject }
-  /** What the first recordings keep of a line. */
+  /** The first recordings have a summary in the place of the line. */
   | { readonly type: "transcript"; readonly entry: LineSummary };
 
-/** A line of a transcript as far as it mattered to the session machine. */
+/** What the first recordings keep of a transcript line: the parts that the conversation needed. */
 export interface LineSummary {
   readonly type: string;
   readonly subtype?: string;
@@ -27,8 +27,7 @@ export interface LineSummary {
   readonly returned?: readonly string[];
 }
 
-/** What is written down of an input. */
-export function recordedInput(
+export function toRecordedInput(
   input: Exclude<Input, { readonly type: "terminal" }>,
 ): RecordedInput {
   switch (input.type) {
@@ -47,8 +46,7 @@ export function recordedInput(
   }
 }
 
-/** The input that was written down. */
-export function playedInput(recorded: RecordedInput, at: number): Input {
+export function fromRecordedInput(recorded: RecordedInput, at: number): Input {
   switch (recorded.type) {
     case "earlier":
       return { at, type: recorded.type, entries: recorded.lines.map(entryOf) };
@@ -56,7 +54,7 @@ export function playedInput(recorded: RecordedInput, at: number): Input {
       return {
         at,
         type: recorded.type,
-        entry: "line" in recorded ? entryOf(recorded.line) : summarised(recorded.entry),
+        entry: "line" in recorded ? entryOf(recorded.line) : entryFromSummary(recorded.entry),
       };
     case "subagent": {
       const { subagent, line } = recorded;
@@ -71,8 +69,8 @@ function entryOf(line: JsonObject): Entry {
   return readEntry(line) ?? { type: "other", line };
 }
 
-/** A line that means to the session machine what its summary says. */
-function summarised(summary: LineSummary): Entry {
+/** Builds an entry that has the same effect on the conversation as the summarised one. */
+function entryFromSummary(summary: LineSummary): Entry {
   const { type, subtype, text, version, shellLimitMs, called = [], returned = [] } = summary;
   switch (type) {
     case "user":

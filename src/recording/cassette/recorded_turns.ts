@@ -1,4 +1,4 @@
-import type { PlayedCast } from "./cassette_format.ts";
+import type { CastReader } from "./cassette_format.ts";
 import { castSteps } from "./cast_steps.ts";
 import { advance, startConversation } from "../../conversation/output/advance.ts";
 import { partsOf } from "../../conversation/output/conversation.ts";
@@ -41,7 +41,7 @@ interface Arrival {
  *
  * What Claude Code writes once an answer is known belongs to its turn, up to the next prompt.
  */
-export function recordedTurns(cast: PlayedCast): RecordedTurns {
+export function readTurns(cast: CastReader): RecordedTurns {
   let state = startConversation(cast.header.claude_print.conversation);
   let earlier: readonly Entry[] = [];
   const arrivals: Arrival[] = [];

@@ -1,4 +1,4 @@
-import { framesOn, type PlayedCast, type TapedFrame, type TapeEntry } from "./cassette_format.ts";
+import { type CastReader, framesOn, type TapedFrame, type TapeEntry } from "./cassette_format.ts";
 import { replayCast } from "./replay_cast.ts";
 import type { Ending } from "../../conversation/control/effect.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
@@ -6,29 +6,29 @@ import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 import type { OutputKind } from "../../claude/wire/output_writer.ts";
 import { asText } from "../../json_object.ts";
 
-/** What became of a recorded run when this program's machines were given its inputs again. */
+/** The result of a replay. */
 export interface CassetteReplay {
-  /** The frames of the recorded run as stream-json prints them, in order; without a tape those that it has now. */
+  /** The frames of the recorded run, in order. Without a tape: the frames that this version prints. */
   readonly frames: readonly TapedFrame[];
-  /** The last result among them; absent when the recorded run printed none. */
+  /** The last result; absent if the recorded run printed none. */
   readonly result?: ResultFrame;
-  /** How the recorded run printed them, if it says so. */
+  /** The output format of the recorded run; absent from the first recordings. */
   readonly output?: OutputKind;
-  /** How the run ends with this program; absent when the recording stops before that. */
+  /** How the run ends with this version; absent if the recording stops before that. */
   readonly ending?: Ending;
-  /** Where this program acts otherwise than the recorded one did: one sentence each, empty when it does the same. */
+  /** One sentence for each way in which this version differs from the recorded run. */
   readonly differences: readonly string[];
 }
 
 /**
- * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's machines, and what
- * those do and say is compared with what was recorded.
+ * Replays a recorded run without waiting and without Claude Code. Gives the recorded inputs to a conversation, and
+ * compares its effects and frames with the recorded ones.
  *
- * @param cassette.tape without it nothing that is said is compared
- * @param options.split gives them all output in pieces of so many bytes: what they do and say is to be the same
+ * @param cassette.tape frames are not compared without it
+ * @param options.split cuts all output into pieces of this many bytes, which must not change the result
  */
 export function replayCassette(
-  { cast, tape }: { readonly cast: PlayedCast; readonly tape?: readonly TapeEntry[] },
+  { cast, tape }: { readonly cast: CastReader; readonly tape?: readonly TapeEntry[] },
   { split }: { readonly split?: number | undefined } = {},
 ): CassetteReplay {
   const { output } = cast.header.claude_print;
@@ -36,7 +36,7 @@ export function replayCassette(
   const comparable = split === undefined
     ? (frames: readonly AnyFrame[]) => frames
     : joinShellOutput;
-  // A frame is compared as a line of JSON, which has no undefined.
+  // JSON drops fields that are undefined.
   const said: readonly AnyFrame[] = JSON.parse(JSON.stringify(frames));
   const taped = tape === undefined
     ? said.map((frame) => ({ at: 0, dir: "read", frame }) as const)
@@ -58,16 +58,16 @@ export function replayCassette(
 }
 
 /**
- * Frames as they are the same however the output of shells was cut: pieces of a call's output that follow one another
- * are one frame, and ids of frames, which are made one after the other, are numbers in the order of their appearance.
- * Frames without such output are left as they are.
+ * Makes frames independent of how the output of shells was cut. Joins successive pieces of one call's output, and
+ * replaces ids by numbers in the order of their appearance, since fewer frames take fewer ids. Frames without shell
+ * output stay as they are.
  */
 export function joinShellOutput(frames: readonly AnyFrame[]): readonly AnyFrame[] {
   if (!frames.some(isShellOutput)) return frames;
   const joined: AnyFrame[] = [];
   for (const frame of frames) {
     const last = joined.at(-1);
-    if (last !== undefined && goesOn(last, frame)) {
+    if (last !== undefined && continuesText(last, frame)) {
       joined.splice(-1, 1, { ...last, text: asText(last["text"]) + asText(frame["text"]) });
     } else {
       joined.push(frame);
@@ -91,16 +91,13 @@ function isShellOutput({ type, subtype }: AnyFrame): boolean {
   return type === "system" && subtype === "shell_output_delta";
 }
 
-/** Whether a frame goes on with the text of another; an empty text is no part of it, but says that it is over. */
-function goesOn(one: AnyFrame, other: AnyFrame): boolean {
+/** Whether a frame continues the text of the one before. An empty text is no piece: it marks the end. */
+function continuesText(one: AnyFrame, other: AnyFrame): boolean {
   return isShellOutput(one) && isShellOutput(other) && other["text"] !== "" &&
     ["tool_use_id", "task_id", "stream"].every((key) => one[key] === other[key]);
 }
 
-/**
- * Says where what is said differs from what was said: a sentence for the first frame that does, and one for frames that
- * are missing or more than there were.
- */
+/** Describes the first frame that differs, or else the first one that is missing or additional. */
 export function compareFrames(
   recorded: readonly AnyFrame[],
   now: readonly AnyFrame[],
@@ -155,7 +152,7 @@ function nameOf({ type, subtype }: AnyFrame): string {
   return subtype === undefined ? type : `${type}/${asText(subtype)}`;
 }
 
-/** Longer values are cut in a sentence. */
+/** Most characters of a value in a sentence. */
 const MAX_SHOWN = 80;
 
 function shown(value: unknown): string {

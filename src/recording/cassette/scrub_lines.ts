@@ -9,7 +9,7 @@ import type { PartScrubber } from "./part_scrubber.ts";
 import { parseTapeEntry } from "./read/read_tape.ts";
 import { asciiJson } from "./cassette_format.ts";
 import { createOrderedQueue, type OrderedQueue } from "../redaction/redact_stream.ts";
-import { createHeldStreams, streamedText } from "./record/streamed_text.ts";
+import { createTextStreams, textPieceIn } from "./record/streamed_text.ts";
 
 /** A paste, and any other sequence of keys. */
 // deno-lint-ignore no-control-regex
@@ -32,9 +32,9 @@ export function scrubCast(
     readonly take: (line: ScrubbedLine) => void;
   },
 ): void {
-  const { queue, add } = scrubStreams(scrubber, take);
+  const { queue, add } = createLineQueue(scrubber, take);
   const terminal = scrubber.terminal();
-  const mayShowAnswers = createAnswerWatch();
+  const mayShowAnswers = createAnswerTracker();
   let header: ReturnType<typeof parseHeader> | undefined;
   let last = 0;
   for (const line of lines) {
@@ -71,7 +71,7 @@ export function scrubCast(
         else {
           add(
             withScreens(value, { scrubber, blank }),
-            (scrubbed) => event(sameOr(data, { value, scrubbed })),
+            (scrubbed) => event(textOrOriginal(data, { value, scrubbed })),
           );
         }
         break;
@@ -89,7 +89,7 @@ export function scrubCast(
  *
  * @returns takes the next event, as far as it is an input
  */
-function createAnswerWatch(): (input: JsonObject | undefined) => boolean {
+function createAnswerTracker(): (input: JsonObject | undefined) => boolean {
   let isAsked = false;
   let isNew = false;
   return ({ type, event, payload, status } = {}) => {
@@ -103,7 +103,7 @@ function createAnswerWatch(): (input: JsonObject | undefined) => boolean {
 }
 
 /** The text of a value that was scrubbed: as it was, where nothing has changed. */
-function sameOr(
+function textOrOriginal(
   text: string,
   { value, scrubbed }: { readonly value: JsonObject; readonly scrubbed: JsonObject },
 ): string {
@@ -169,7 +169,7 @@ export function scrubTape(
     readonly take: (line: ScrubbedLine) => void;
   },
 ): void {
-  const { queue, add } = scrubStreams(scrubber, take);
+  const { queue, add } = createLineQueue(scrubber, take);
   for (const line of lines) {
     const entry = parseTapeEntry(line, { path, last: 0 });
     // What parseTapeEntry() has read is an object.
@@ -182,20 +182,20 @@ export function scrubTape(
         : { number: line.number, text, changed: true };
     };
     if (entry.dir === "write") {
-      queue.add(lineOf(besides(value, { data: scrubLine(entry.data, scrubber) }, scrubber)));
+      queue.add(lineOf(scrubEntry(value, { data: scrubLine(entry.data, scrubber) }, scrubber)));
       continue;
     }
     const isWrapped = isJsonObject(value["frame"]) && value["frame"] === entry.frame;
     add(
       entry.frame,
-      (frame) => lineOf(isWrapped ? besides(value, { frame }, scrubber) : frame),
+      (frame) => lineOf(isWrapped ? scrubEntry(value, { frame }, scrubber) : frame),
     );
   }
   queue.end();
 }
 
 /** An entry with parts of it that have been scrubbed, and all that stands beside them. */
-function besides(entry: JsonObject, parts: JsonObject, scrubber: PartScrubber): JsonObject {
+function scrubEntry(entry: JsonObject, parts: JsonObject, scrubber: PartScrubber): JsonObject {
   const rest = Object.fromEntries(
     Object.entries(entry).map(([name, held]) => [name, Object.hasOwn(parts, name) ? null : held]),
   );
@@ -228,24 +228,24 @@ export interface ScrubbedLine {
 }
 
 /** Values in their order, of which some hold pieces of texts that go on in later ones. */
-interface ScrubbedStreams {
+interface LineQueue {
   readonly queue: OrderedQueue<ScrubbedLine>;
   /** Adds a value, and what becomes a line of it once it is known. */
   readonly add: (value: JsonObject, line: (value: JsonObject) => ScrubbedLine) => void;
 }
 
 /** @param take takes each line */
-function scrubStreams(
+function createLineQueue(
   scrubber: PartScrubber,
   take: (line: ScrubbedLine) => void,
-): ScrubbedStreams {
+): LineQueue {
   const queue = createOrderedQueue<ScrubbedLine>(take);
-  const streams = createHeldStreams(scrubber.stream);
+  const streams = createTextStreams(scrubber.stream);
   return {
     queue,
     add: (value, line) => {
-      streams.heed(value);
-      const piece = streamedText(value);
+      streams.observe(value);
+      const piece = textPieceIn(value);
       if (piece === undefined) {
         // It need not wait for others, but has its place behind them.
         const made = line(scrubber.value(value));
@@ -254,8 +254,8 @@ function scrubStreams(
       }
       const held = streams.take(piece);
       // A piece by itself may look like what the whole is not: it is not looked at again.
-      const rest = streamedText(scrubber.value(piece.replaced("")));
-      const filled = rest?.replaced ?? piece.replaced;
+      const rest = textPieceIn(scrubber.value(piece.withText("")));
+      const filled = rest?.withText ?? piece.withText;
       queue.addPending(
         held,
         (text) => line(filled(piece.isAnswer ? scrubber.answer(text) : text)),

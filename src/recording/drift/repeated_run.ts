@@ -1,4 +1,4 @@
-import type { Cassette, PlayedCast } from "../cassette/cassette_format.ts";
+import type { Cassette, CastReader } from "../cassette/cassette_format.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
 import type { Drift } from "./findings.ts";
@@ -16,7 +16,7 @@ export interface RecordedPrompts {
 }
 
 /** A cassette without the events of its cast. */
-type OpenedCassette = Omit<Cassette, "cast"> & { readonly cast: PlayedCast };
+type OpenedCassette = Omit<Cassette, "cast"> & { readonly cast: CastReader };
 
 /** How a turn may have ended that would end like that again. */
 const REPEATABLE: readonly unknown[] = ["success", "error_max_turns"];
@@ -71,7 +71,7 @@ function modelOf(frames: readonly JsonObject[]): string | undefined {
 
 type Prompts = Pick<RecordedPrompts, "prompts"> | { readonly why: string };
 
-function firstPrompt(cast: PlayedCast): Prompts {
+function firstPrompt(cast: CastReader): Prompts {
   for (const { code, data } of cast.events) {
     const input = code === "h" ? jsonObjectIn(data) : undefined;
     if (input?.type !== "message" || !isJsonObject(input.message)) continue;

@@ -10,7 +10,7 @@ import { readProgram } from "../cassette/program/read_program.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { metaText, parseMeta } from "../cassette/read/read_meta.ts";
 import { partLines } from "../cassette/read/part_lines.ts";
-import { openToReplay } from "../cassette/read/open_cassette.ts";
+import { openForReplay } from "../cassette/read/open_cassette.ts";
 import { createPartScrubber } from "../cassette/part_scrubber.ts";
 import { type ScrubbedLine, scrubCast, scrubTape } from "../cassette/scrub_lines.ts";
 import { replayCassette } from "../cassette/replay_cassette.ts";
@@ -65,7 +65,7 @@ export function lintCassette(
     if (told.length === 0 && way !== undefined) replays.push(way);
   };
   const { cast, tape, meta, api } = parts;
-  if (cast !== undefined) check("world", () => worldProblems(found.path));
+  if (cast !== undefined) check("world", () => replayProblems(found.path));
   if (tape !== undefined) check("program", () => programProblems(found.path));
   if (api !== undefined) check("api", () => apiProblems(api));
   if (meta !== undefined || cast !== undefined || tape !== undefined) {
@@ -89,8 +89,8 @@ function problemsOf(find: () => readonly string[]): readonly string[] {
   return more > 0 ? [...found.slice(0, MOST_TOLD), `And ${more} more of that kind`] : found;
 }
 
-function worldProblems(folder: string): readonly string[] {
-  return replayCassette(openToReplay(folder)).differences;
+function replayProblems(folder: string): readonly string[] {
+  return replayCassette(openForReplay(folder)).differences;
 }
 
 function programProblems(path: string): readonly string[] {

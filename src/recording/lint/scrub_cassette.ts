@@ -26,11 +26,11 @@ import {
 import { keyOf } from "../relay/match_requests.ts";
 import { createExchangeScrubber } from "../relay/scrub_exchange.ts";
 import { type CassetteParts, cassetteParts, learnFromCassette } from "./cassette_parts.ts";
-import { blankedFlags } from "../cassette/recorded_flags.ts";
+import { blankFlags } from "../cassette/recorded_flags.ts";
 import { CliError } from "../../cli_error.ts";
 
 /** What is taken out of cassettes. */
-export interface HygieneOptions {
+export interface ScrubCassetteOptions {
   /** Whose words besides. */
   readonly said: BlankedParts;
   readonly redactor: Redactor;
@@ -49,7 +49,7 @@ export type ScrubReport = Readonly<Record<string, number>>;
  *
  * @throws {CliError} when a part cannot be read, with nothing changed, or cannot be written
  */
-export function scrubCassette(found: FoundCassette, options: HygieneOptions): ScrubReport {
+export function scrubCassette(found: FoundCassette, options: ScrubCassetteOptions): ScrubReport {
   const parts = cassetteParts(found);
   const learned = learnFromCassette(parts, options);
   const { to = found.path } = options;
@@ -71,7 +71,7 @@ interface PartReport {
   readonly secrets: number;
 }
 
-type Staging = Omit<HygieneOptions, "known" | "to"> & {
+type Staging = Omit<ScrubCassetteOptions, "known" | "to"> & {
   readonly known: KnownTraces;
   readonly subagents: SubagentCalls;
   readonly staged: StagedFiles;
@@ -179,7 +179,7 @@ function scrubMeta(
 /** Flags may hold what the user wrote. */
 function withoutSaid(meta: CassetteMeta, { prompts }: BlankedParts): CassetteMeta {
   return prompts && meta.flags !== undefined
-    ? { ...meta, flags: blankedFlags(meta.flags, blankText) }
+    ? { ...meta, flags: blankFlags(meta.flags, blankText) }
     : meta;
 }
 

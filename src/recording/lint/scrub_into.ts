@@ -1,7 +1,7 @@
 import { CliError } from "../../cli_error.ts";
 import { findCassettes, type FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { cassetteParts } from "./cassette_parts.ts";
-import { type HygieneOptions, scrubCassette, type ScrubReport } from "./scrub_cassette.ts";
+import { scrubCassette, type ScrubCassetteOptions, type ScrubReport } from "./scrub_cassette.ts";
 
 /** What has become of cassettes and tapes that were copied. */
 export interface ScrubbedCopies {
@@ -20,7 +20,7 @@ export interface ScrubbedCopies {
  */
 export function scrubInto(
   out: string,
-  { paths, inputName, ...options }: Omit<HygieneOptions, "to"> & {
+  { paths, inputName, ...options }: Omit<ScrubCassetteOptions, "to"> & {
     readonly paths: readonly string[];
     readonly inputName?: string;
   },

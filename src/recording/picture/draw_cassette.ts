@@ -1,8 +1,8 @@
-import type { PlayedCast, TapeEntry } from "../cassette/cassette_format.ts";
+import type { CastReader, TapeEntry } from "../cassette/cassette_format.ts";
 import {
+  BACKGROUND,
   CELL,
   drawRow,
-  GROUND,
   type PictureRow,
   styleRule,
   TEXT_RULE,
@@ -22,12 +22,12 @@ import { CliError } from "../../cli_error.ts";
  * @param cassette one whose events and frames can be gone through several times
  */
 export async function drawCassette(cassette: DrawnCassette): Promise<string> {
-  return drawSvg(await filmOf(cassette));
+  return drawSvg(await makeFilm(cassette));
 }
 
 /** What of a cassette is drawn. */
 interface DrawnCassette {
-  readonly cast: PlayedCast;
+  readonly cast: CastReader;
   readonly tape: Iterable<TapeEntry>;
 }
 
@@ -41,7 +41,7 @@ const MOST_MS = 40_000;
 const END_MS = 5000;
 
 /** Makes a film of a recorded run. */
-async function filmOf(cassette: DrawnCassette): Promise<Film> {
+async function makeFilm(cassette: DrawnCassette): Promise<Film> {
   const child = await terminalFrames(cassette.cast, { most: MOST_FRAMES });
   const scene = shellScene(cassette, child);
   const moments = [
@@ -65,12 +65,12 @@ async function filmOf(cassette: DrawnCassette): Promise<Film> {
     cols: child.cols,
     shellRows: Math.max(...frames.map((frame) => frame.shell.length)),
     childRows: Math.max(1, ...frames.map((frame) => frame.child.length)),
-    frames: hurried(frames),
+    frames: speedUp(frames),
   };
 }
 
 /** In no more time than a film may take, but for its end. */
-function hurried(frames: readonly FilmFrame[]): readonly FilmFrame[] {
+function speedUp(frames: readonly FilmFrame[]): readonly FilmFrame[] {
   const last = frames.length - 1;
   const total = frames.slice(0, last).reduce((sum, { ms }) => sum + ms, 0);
   const pace = Math.min(1, MOST_MS / total);
@@ -212,7 +212,7 @@ function styles(
   const end = -place(frames.length - 1, options.width);
   return [
     TEXT_RULE,
-    `.window{fill:${GROUND};stroke:#3a404c}`,
+    `.window{fill:${BACKGROUND};stroke:#3a404c}`,
     `.bar{fill:#20242e}`,
     `.label{font:12px system-ui,sans-serif;fill:#969eae}`,
     ...[...options.classes].map(([rule, name]) => `.${name}{${rule}}`),

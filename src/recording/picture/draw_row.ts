@@ -13,9 +13,9 @@ export function drawRow(row: PictureRow, classOf: ClassOf): string {
 }
 
 function ground({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
-  if (style.ground === undefined) return "";
+  if (style.background === undefined) return "";
   const cells = glyphs.reduce((sum, glyph) => sum + glyph.cells, 0);
-  return `<path${classOf({ ink: style.ground }, "fill")} d="${
+  return `<path${classOf({ colour: style.background }, "fill")} d="${
     rectangle({ x: col * CELL.width, y: 0, width: cells * CELL.width, height: CELL.height })
   }"/>`;
 }
@@ -258,8 +258,8 @@ function bottom(eighths: number): Block {
 /** How a piece of text looks; a colour that is absent is the picture's own. */
 export interface TextStyle {
   /** Colours as CSS has them. */
-  readonly ink?: string;
-  readonly ground?: string;
+  readonly colour?: string;
+  readonly background?: string;
   readonly bold?: true;
   readonly dim?: true;
   readonly italic?: true;
@@ -308,8 +308,8 @@ export function cellsOf(character: string): number {
 }
 
 /** What a picture's text and its background are drawn in unless something else is asked for. */
-export const INK = "#d4d7de";
-export const GROUND = "#14171f";
+export const TEXT_COLOUR = "#d4d7de";
+export const BACKGROUND = "#14171f";
 
 /** The first 16 colours, which a terminal's theme decides. */
 const THEME: readonly string[] = [
@@ -354,11 +354,11 @@ export function rgbColour(rgb: number): string {
 
 /** The CSS of all text in a terminal. */
 export const TEXT_RULE =
-  `text{font:14px ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;fill:${INK};white-space:pre}`;
+  `text{font:14px ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;fill:${TEXT_COLOUR};white-space:pre}`;
 
 /** The CSS of a style; what it says of text does not matter to shapes. */
 export function styleRule(style: TextStyle, use: "text" | "fill" | "line"): string {
-  const ink = style.ink ?? INK;
+  const ink = style.colour ?? TEXT_COLOUR;
   const opacity = style.dim ? ";opacity:.6" : "";
   if (use === "line") return `fill:none;stroke:${ink}${opacity}`;
   if (use === "fill") return `fill:${ink}${opacity}`;
@@ -367,7 +367,7 @@ export function styleRule(style: TextStyle, use: "text" | "fill" | "line"): stri
     ...(style.strike ? ["line-through"] : []),
   ];
   return [
-    ...(style.ink === undefined ? [] : [`fill:${ink}`]),
+    ...(style.colour === undefined ? [] : [`fill:${ink}`]),
     ...(style.dim ? ["opacity:.6"] : []),
     ...(style.bold ? ["font-weight:700"] : []),
     ...(style.italic ? ["font-style:italic"] : []),

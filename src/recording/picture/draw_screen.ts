@@ -1,15 +1,15 @@
 import { HeadlessTerminal } from "../../conversation/terminal/headless_terminal.ts";
 import {
+  BACKGROUND,
   CELL,
   drawRow,
   type Glyph,
-  GROUND,
-  INK,
   paletteColour,
   type PictureRow,
   rgbColour,
   type StyledText,
   styleRule,
+  TEXT_COLOUR,
   TEXT_RULE,
   type TextStyle,
 } from "./draw_row.ts";
@@ -36,7 +36,7 @@ export async function drawScreen(
   const height = size.rows * CELL.height;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" ` +
     `height="${height}" role="img" xml:space="preserve"><style>${TEXT_RULE}</style>` +
-    `<rect width="100%" height="100%" fill="${GROUND}"/>\n${rows.join("")}</svg>\n`;
+    `<rect width="100%" height="100%" fill="${BACKGROUND}"/>\n${rows.join("")}</svg>\n`;
 }
 
 /** What a terminal shows, from the top, without blank rows at the end. */
@@ -79,7 +79,7 @@ function terminalRow(
 function trimmed(spans: readonly StyledText[]): PictureRow {
   const kept = [...spans];
   for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
-    const { ground, underline, strike } = last.style;
+    const { background: ground, underline, strike } = last.style;
     if (ground !== undefined || underline || strike) break;
     const end = last.glyphs.findLastIndex(({ text }) => text !== " ") + 1;
     kept.pop();
@@ -103,10 +103,12 @@ function styleOf(cell: IBufferCell, isCursor: boolean): TextStyle {
     brighter: false,
   });
   const turned = (cell.isInverse() !== 0) !== isCursor;
-  const colours = turned ? { ink: ground ?? GROUND, ground: ink ?? INK } : { ink, ground };
+  const colours = turned
+    ? { ink: ground ?? BACKGROUND, ground: ink ?? TEXT_COLOUR }
+    : { ink, ground };
   return {
-    ...(colours.ink === undefined ? {} : { ink: colours.ink }),
-    ...(colours.ground === undefined ? {} : { ground: colours.ground }),
+    ...(colours.ink === undefined ? {} : { colour: colours.ink }),
+    ...(colours.ground === undefined ? {} : { background: colours.ground }),
     ...(cell.isBold() === 0 ? {} : { bold: true }),
     ...(cell.isDim() === 0 ? {} : { dim: true }),
     ...(cell.isItalic() === 0 ? {} : { italic: true }),

@@ -1,6 +1,13 @@
-import type { PlayedCast, TapedFrame, TapeEntry } from "../cassette/cassette_format.ts";
+import type { CastReader, TapedFrame, TapeEntry } from "../cassette/cassette_format.ts";
 import { firstMessage } from "../cassette/cast_steps.ts";
-import { cellsOf, GROUND, INK, type PictureRow, textRow, type TextStyle } from "./draw_row.ts";
+import {
+  BACKGROUND,
+  cellsOf,
+  type PictureRow,
+  TEXT_COLOUR,
+  textRow,
+  type TextStyle,
+} from "./draw_row.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /** What a shell shows from a moment on. */
@@ -18,8 +25,8 @@ export interface ShellScene {
   readonly moments: readonly ShellMoment[];
 }
 
-const PROMPT: TextStyle = { ink: "#98c379", bold: true };
-const CURSOR: TextStyle = { ink: GROUND, ground: INK };
+const PROMPT: TextStyle = { colour: "#98c379", bold: true };
+const CURSOR: TextStyle = { colour: BACKGROUND, background: TEXT_COLOUR };
 /** Most rows of a command line, and of what it printed. */
 const MOST_COMMAND = 2;
 const MOST_PRINTED = 6;
@@ -39,7 +46,7 @@ const PAUSE_MS = 500;
  * @param options.last when the last event of the cast was
  */
 export function shellScene(
-  { cast, tape }: { readonly cast: PlayedCast; readonly tape: Iterable<TapeEntry> },
+  { cast, tape }: { readonly cast: CastReader; readonly tape: Iterable<TapeEntry> },
   { cols, last }: { readonly cols: number; readonly last: number },
 ): ShellScene {
   const command = shortened(

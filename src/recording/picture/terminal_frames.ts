@@ -1,5 +1,5 @@
 import { HeadlessTerminal } from "../../conversation/terminal/headless_terminal.ts";
-import type { PlayedCast } from "../cassette/cassette_format.ts";
+import type { CastReader } from "../cassette/cassette_format.ts";
 import type { PictureRow } from "./draw_row.ts";
 import { terminalRows } from "./draw_screen.ts";
 
@@ -36,7 +36,7 @@ const BATCH = 64 * 1024;
  * The cast is gone through twice, and takes no more memory than its longest event, however long it is.
  */
 export async function terminalFrames(
-  cast: PlayedCast,
+  cast: CastReader,
   options: { readonly most: number },
 ): Promise<TerminalFilm> {
   const size = { cols: cast.header.width, rows: cast.header.height };
@@ -120,7 +120,7 @@ interface Pace {
  *
  * @param options.most how many frames there may be, whatever else is asked for
  */
-function measureFilm(cast: PlayedCast, { most }: { readonly most: number }): FilmMeasure {
+function measureFilm(cast: CastReader, { most }: { readonly most: number }): FilmMeasure {
   let { width: cols, height: rows } = cast.header;
   let last = 0;
   const events = function* () {
@@ -171,7 +171,7 @@ interface TerminalSize {
 }
 
 /** Output and new sizes until the child is told to go. */
-function* shownEvents({ events }: PlayedCast): Generator<ShownEvent> {
+function* shownEvents({ events }: CastReader): Generator<ShownEvent> {
   for (const { at, code, data } of events) {
     if (code === "o") yield { at, shows: data };
     else if (code === "r") yield { at, shows: sizeIn(data) };

@@ -32,14 +32,14 @@ Deno.test("flags that contradict a fork are refused", async () => {
 
 Deno.test("a fork takes over the recorded model's flags", async () => {
   const recorded = ["--model=haiku", "--append-system-prompt=Be kind", "--tools=Read,Grep"];
-  const { request, taken, left } = await forkRequest({ flags: [] }, { flags: recorded });
-  assertEquals([taken, left, request.forwarded], [recorded, [], recorded]);
+  const { request, taken, dropped } = await forkRequest({ flags: [] }, { flags: recorded });
+  assertEquals([taken, dropped, request.forwarded], [recorded, [], recorded]);
   const other = await forkRequest({ model: "opus", flags: ["--append-system-prompt-file=x"] }, {
     flags: recorded,
   });
   assertEquals([other.taken, other.request.model], [["--tools=Read,Grep"], "opus"]);
   const blanked = await forkRequest({ flags: [] }, { flags: recorded, blanked: ["prompts"] });
-  assertEquals([blanked.taken, blanked.left], [
+  assertEquals([blanked.taken, blanked.dropped], [
     ["--model=haiku", "--tools=Read,Grep"],
     ["--append-system-prompt"],
   ]);
@@ -53,9 +53,9 @@ Deno.test("a fork takes no rights over from the cassette", async () => {
     ...["--model haiku --settings=x", "--system-prompt", "--setting-sources=user", "--no-such=1"],
     ...["--restricted=false", "--permission-mode=auto", "--append-system-prompt-file=/etc/passwd"],
   ];
-  const { request, taken, left } = await forkRequest({ flags: [] }, { flags: hostile });
+  const { request, taken, dropped } = await forkRequest({ flags: [] }, { flags: hostile });
   assertEquals(taken, []);
-  assertEquals(left.includes("--mcp-config") && left.includes("--allowedTools"), true);
+  assertEquals(dropped.includes("--mcp-config") && dropped.includes("--allowedTools"), true);
   assertEquals(request, (await forkRequest({ flags: [] })).request);
   const narrow = await forkRequest({ flags: [] }, { flags: ["--permission-mode=plan"] });
   assertEquals(narrow.request.permissionMode, "plan");

@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { inputSchema } from "../../../src/recording/cassette/read/input_schema.ts";
-import { playedInput, recordedInput } from "../../../src/recording/cassette/recorded_input.ts";
+import {
+  fromRecordedInput,
+  toRecordedInput,
+} from "../../../src/recording/cassette/recorded_input.ts";
 import { advance, fold, startConversation } from "../../../src/conversation/output/advance.ts";
 import type {
   ConversationEffect,
@@ -88,8 +91,8 @@ const INPUTS: readonly Input[] = [
 function playRecorded(inputs: readonly Input[]) {
   const read = inputs.map((input) => {
     if (input.type === "terminal") throw new Error("Terminal output has its own event");
-    const text = JSON.stringify(recordedInput(input));
-    return playedInput(inputSchema.parse(JSON.parse(text)), input.at);
+    const text = JSON.stringify(toRecordedInput(input));
+    return fromRecordedInput(inputSchema.parse(JSON.parse(text)), input.at);
   });
   assertEquals(read, inputs);
   const effects: ConversationEffect[] = [];

@@ -3,7 +3,10 @@ import { foreignNames } from "../../../fixtures/foreign_names.ts";
 import { encodeCast } from "../../../fixtures/encode_whole.ts";
 import type { Cast, CastEvent } from "../../../src/recording/cassette/cassette_format.ts";
 import { parseCast } from "../../../src/recording/cassette/read/read_cast.ts";
-import { playedInput, recordedInput } from "../../../src/recording/cassette/recorded_input.ts";
+import {
+  fromRecordedInput,
+  toRecordedInput,
+} from "../../../src/recording/cassette/recorded_input.ts";
 import type { LoggedRequest } from "../../../src/recording/learn/messages_api.ts";
 import { maskedOutput } from "../../parity/mask.ts";
 import type { RowResult } from "../../parity/recording.ts";
@@ -154,10 +157,10 @@ const LONGEST = 600;
 /** An event without what Claude Code writes for the model alone. */
 function cutEvent(event: CastEvent): CastEvent {
   if (event.code !== "h") return event;
-  const input = cutInput(playedInput(JSON.parse(event.data), event.at));
+  const input = cutInput(fromRecordedInput(JSON.parse(event.data), event.at));
   if (input.type === "terminal") return event;
   const data = JSON.stringify(
-    recordedInput(input),
+    toRecordedInput(input),
     (_, value) =>
       typeof value === "string" && value.length > LONGEST ? `${value.slice(0, 40)}…` : value,
   );

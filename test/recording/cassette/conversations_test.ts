@@ -1,8 +1,5 @@
 import { readCassette, RECORDED_RUNS } from "./recorded_runs.ts";
-import {
-  type RecordedTurns,
-  recordedTurns,
-} from "../../../src/recording/cassette/recorded_turns.ts";
+import { readTurns, type RecordedTurns } from "../../../src/recording/cassette/recorded_turns.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type Entry, isPrompt, parseEntry } from "../../../src/claude/transcript/entry.ts";
 import { rebuildTranscript } from "../../../src/recording/cassette/rebuild_transcript.ts";
@@ -23,7 +20,7 @@ const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).path
 
 /** The turns of a recorded run, such as `2.1.332/conversation`. */
 function fixtureTurns(name: string): RecordedTurns {
-  return recordedTurns(readCassette(`${RUNS}${name}`).cast);
+  return readTurns(readCassette(`${RUNS}${name}`).cast);
 }
 
 /** What was said in each turn, and what the last line of its transcript is. */
@@ -55,7 +52,7 @@ for (const version of ["2.1.285", "2.1.332"]) {
     const last = events.findLastIndex(({ code, data }) =>
       code === "h" && data.startsWith('{"type":"message"')
     );
-    const { turns, unanswered } = recordedTurns({ header, events: events.slice(0, last + 1) });
+    const { turns, unanswered } = readTurns({ header, events: events.slice(0, last + 1) });
     assertEquals(turns.length, 3);
     assertEquals(unanswered.map(({ text }) => text), ["Four. [[say fourth]]"]);
   });
@@ -72,7 +69,7 @@ Deno.test("a prompt before the previous result belongs to its turn", () => {
   if (answer === undefined || prompt === undefined) throw new Error("It says something else");
   const early = events.filter((event) => event !== prompt)
     .flatMap((event) => event === answer ? [answer, { ...prompt, at: answer.at }] : [event]);
-  const { turns } = recordedTurns({ header, events: early });
+  const { turns } = readTurns({ header, events: early });
   assertEquals(turns.slice(0, 2).map(({ entries }) => entries.filter(isPrompt).length), [1, 2]);
 });
 
@@ -186,7 +183,7 @@ Deno.test("a fork takes no rights or places over", () => {
 
 Deno.test("a fork has its subagents' transcripts", () => {
   const turns = fixtureTurns("2.1.332/subagents");
-  const { besides } = rebuildTranscript([turns], { at: 1, sessionId: "new" });
+  const { subagentFiles: besides } = rebuildTranscript([turns], { at: 1, sessionId: "new" });
   assertEquals(besides.map(({ path }) => path.replace(/a[\da-f]{16}/u, "ID")), [
     "subagents/agent-ID.meta.json",
     "subagents/agent-ID.jsonl",
@@ -203,13 +200,14 @@ Deno.test("a fork has its subagents' transcripts", () => {
   const answers = told.filter(({ type }) => type === "assistant");
   assertEquals(answers.at(-1).message.content, [{ type: "text", text: "Nothing left." }]);
   assertEquals(new Set(told.map(({ sessionId }) => sessionId)), new Set(["new"]));
-  assertEquals(rebuildTranscript([turns], { at: 0, sessionId: "new" }).besides, []);
+  assertEquals(rebuildTranscript([turns], { at: 0, sessionId: "new" }).subagentFiles, []);
   const hostile = (agentId: string) => {
     const subagents = (turns.subagents ?? []).map((line) => ({
       ...line,
       subagent: { ...line.subagent, agentId },
     }));
-    return rebuildTranscript([{ ...turns, subagents }], { at: 1, sessionId: "new" }).besides.length;
+    return rebuildTranscript([{ ...turns, subagents }], { at: 1, sessionId: "new" }).subagentFiles
+      .length;
   };
   assertEquals(["a1", "../../x", "", "a/b", "a.b", "a\n", "a".repeat(65)].map(hostile), [
     2,
@@ -271,7 +269,7 @@ Deno.test("tape and cast hold the same conversation", () => {
     // A run's prompt is on no tape, nor is what it went on with.
     const spoken = (steps: readonly RecordedStep[]) =>
       steps.map(({ content }) => content).filter(({ kind }) => kind !== "prompt");
-    const recorded = recordedTurns(cast);
+    const recorded = readTurns(cast);
     const results = framesOn(tape).filter(({ frame }) => frame.type === "result");
     // Its prompt was to be pasted into an input box that never came.
     const unanswered = name.endsWith("/dialog-first-start") ? ["Hi [[say never]]"] : [];

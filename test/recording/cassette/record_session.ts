@@ -1,9 +1,9 @@
 import { collectCassette } from "../../../fixtures/collected_cassette.ts";
 import type { Cassette } from "../../../src/recording/cassette/cassette_format.ts";
 import {
-  createRecording,
+  Recorder,
   type RecordingRedactor,
-} from "../../../src/recording/cassette/record/create_recording.ts";
+} from "../../../src/recording/cassette/record/recorder.ts";
 import { fold } from "../../../src/conversation/output/advance.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 import type { Prompt } from "../../../src/conversation/control/message.ts";
@@ -31,7 +31,7 @@ export function recordSession(
     frames: { ...usual.frames, ...(shellOutput === undefined ? {} : { shellOutput }) },
   };
   const collected = collectCassette();
-  const recording = createRecording({
+  const recording = new Recorder({
     conversation,
     output: { format: "stream-json", verbose: true },
     term: "xterm-256color",
@@ -39,10 +39,10 @@ export function recordSession(
     sink: collected.sink,
   });
   fold(conversation, [...onlyMessage(options.message), ...inputs], {
-    onInput: recording.input,
-    onEffect: recording.effect,
+    onInput: (input) => recording.addInput(input),
+    onEffect: (effect) => recording.addEffect(effect),
   });
-  for (const frame of options.frames ?? []) recording.effect({ type: "frame", frame });
+  for (const frame of options.frames ?? []) recording.addEffect({ type: "frame", frame });
   recording.end();
   const cassette = collected.cassette();
   if (cassette === undefined) throw new Error("Nothing was recorded");

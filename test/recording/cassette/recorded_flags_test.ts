@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import {
-  blankedFlags,
-  flagsToTakeOver,
-  recordedFlags,
-  withSystemPrompts,
+  blankFlags,
+  flagsForFork,
+  flagsToRecord,
+  inlineSystemPrompts,
 } from "../../../src/recording/cassette/recorded_flags.ts";
 import { parseMeta } from "../../../src/recording/cassette/read/read_meta.ts";
 import { encodeMeta } from "../../../src/recording/cassette/cassette_format.ts";
@@ -20,7 +20,7 @@ Deno.test("values are recorded only of harmless flags", () => {
     ...["--resume-drops-turn", "--session-id=1"],
   ];
   assertEquals(
-    recordedFlags([
+    flagsToRecord([
       ...[...harmless, ...switches, ...session, "--permission-mode=dontAsk"],
       "--append-system-prompt=Be kind=er",
       "--permission-mode=plan",
@@ -41,7 +41,7 @@ Deno.test("values are recorded only of harmless flags", () => {
 
 Deno.test("the user's words in flags are blanked with prompts", () => {
   const flags = ["--model=haiku", "--system-prompt=Be Zoe", "--allowedTools"];
-  assertEquals(blankedFlags(flags, () => "x"), [
+  assertEquals(blankFlags(flags, () => "x"), [
     "--model=haiku",
     "--system-prompt=x",
     "--allowedTools",
@@ -64,7 +64,7 @@ Deno.test("system prompts of flags, files and callers are recorded", () => {
   const read = (path: string) =>
     ({ kind: "Be kind", long: "x".repeat(120_001), odd: "a\0b" })[path];
   const recorded = (given: readonly string[], said = {}) =>
-    recordedFlags(withSystemPrompts(given, { ...said, read }));
+    flagsToRecord(inlineSystemPrompts(given, { ...said, read }));
   assertEquals(recorded(["--append-system-prompt-file=kind", "--model=haiku"]), [
     "--model=haiku",
     "--append-system-prompt=Be kind",
@@ -85,8 +85,8 @@ Deno.test("system prompts of flags, files and callers are recorded", () => {
 Deno.test("a fork takes over no more than 200 recorded flags", () => {
   const long = `--betas=${"x".repeat(200_000)}`;
   const many = [long, ...Array(198).fill("--settings"), "--model=haiku", "--effort=low"];
-  assertEquals(flagsToTakeOver(many, { given: new Set(), blanked: [] }), {
+  assertEquals(flagsForFork(many, { given: new Set(), blanked: [] }), {
     taken: ["--model=haiku"],
-    left: ["--settings"],
+    dropped: ["--settings"],
   });
 });

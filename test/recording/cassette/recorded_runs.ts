@@ -1,4 +1,4 @@
-import type { Cassette, PlayedCast } from "../../../src/recording/cassette/cassette_format.ts";
+import type { Cassette, CastReader } from "../../../src/recording/cassette/cassette_format.ts";
 import { openCassette } from "../../../src/recording/cassette/read/open_cassette.ts";
 import { castSteps } from "../../../src/recording/cassette/cast_steps.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
@@ -41,6 +41,6 @@ export function readCassette(folder: string): Cassette {
 }
 
 /** All inputs of a recorded session. */
-export function castInputs(cast: PlayedCast): readonly Input[] {
+export function castInputs(cast: CastReader): readonly Input[] {
   return Array.from(castSteps(cast), ({ input }) => input);
 }

@@ -220,13 +220,13 @@ Deno.test("a replay notices another exit code, message and suggestion", () => {
   const { problem } = reportOf(cassette);
   assert(problem !== undefined);
   const code = only(replayCassette(withReport(cassette, { exitCode: 3 })));
-  assertStringIncludes(code, "the recorded run told exit code 3");
-  assertStringIncludes(code, "and this one tells exit code 75");
+  assertStringIncludes(code, "the recorded run reported exit code 3");
+  assertStringIncludes(code, "and this one reports exit code 75");
   const message = only(
     replayCassette(withReport(cassette, { problem: { ...problem, message: "Alas" } })),
   );
   assertStringIncludes(message, 'exit code 75 and "Alas"');
-  assertStringIncludes(message, `and this one tells exit code 75 and "${problem.message}"`);
+  assertStringIncludes(message, `and this one reports exit code 75 and "${problem.message}"`);
   const suggestion = only(
     replayCassette(withReport(cassette, { problem: { ...problem, suggestion: "Pray" } })),
   );

@@ -79,7 +79,7 @@ Deno.test("differences name signals, looks, sizes and endings", () => {
   assertEquals(differences, [
     "the recorded run did nothing, and this one looks at the screen",
     "the recorded run sent SIGKILL to the child and its tools, and this one sends SIGTERM to the child",
-    'the recorded run told exit code 0 and ended as "timeout", and this one tells exit code 0 and ends as "answered"',
+    'the recorded run reported exit code 0 and ended as "timeout", and this one reports exit code 0 and ends as "answered"',
   ]);
   const resized = changed(
     cast,
@@ -140,12 +140,14 @@ const SESSION = recordSession([
 
 /** What splitting makes of the session's output: when, what, and whether it goes on. */
 function piecesOf(size: number) {
-  return [...splitSteps(castSteps(SESSION.cast), size)].flatMap(({ input, goesOn }) => {
-    if (input.type === "terminal") {
-      return [[input.at, new TextDecoder("latin1").decode(input.bytes), goesOn]];
-    }
-    return input.type === "shell-output" ? [[input.at, input.text, goesOn]] : [];
-  });
+  return [...splitSteps(castSteps(SESSION.cast), size)].flatMap(
+    ({ input, continuesOutput: goesOn }) => {
+      if (input.type === "terminal") {
+        return [[input.at, new TextDecoder("latin1").decode(input.bytes), goesOn]];
+      }
+      return input.type === "shell-output" ? [[input.at, input.text, goesOn]] : [];
+    },
+  );
 }
 
 Deno.test("output is cut into pieces of a given size", () => {
@@ -182,7 +184,7 @@ Deno.test("cut output keeps all effects", () => {
   for (const size of [1, 2, 3, 4, 5, 100]) assertEquals(done(size), effects);
   // A chunk may hold nothing but the beginning of a character.
   const input = { at: 1, type: "terminal", bytes: bytes("") } as const;
-  const [empty] = splitSteps([{ input, effects, goesOn: false }], 3);
+  const [empty] = splitSteps([{ input, effects, continuesOutput: false }], 3);
   assertEquals(empty?.effects, effects);
 });
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
-  openInTerminal,
+  findOpenSecret,
   redactTerminal,
 } from "../../../src/recording/cassette/record/redact_terminal.ts";
 import {
@@ -33,7 +33,7 @@ const plain = ({ gather = 0, onRedact = (_length: number) => {} } = {}) =>
 const terminal = () =>
   createStreamRedactor({
     redact: (pieces, options) => redactTerminal(pieces, redact, options),
-    openFrom: (text) => openInTerminal(text, openFrom),
+    openFrom: (text) => findOpenSecret(text, openFrom),
   });
 
 /** All that becomes known of pieces once the last of them is settled. */

@@ -13,13 +13,12 @@ import type { Limits } from "../../../conversation/control/limits.ts";
 import type { SessionOptions } from "../../../conversation/control/session_options.ts";
 import { LARGEST_SIDE } from "../../../conversation/terminal/screen.ts";
 
-/** A schema for each field, those too that may be absent: what has none would be gone from a recording that is read. */
+/** A schema for each field of a type, optional ones included. Parsing drops fields without a schema. */
 export type Fields<Value> = { readonly [Key in keyof Required<Value>]: z.ZodMiniType };
 
 /** The version of asciicast that a cast is in. */
 export const CAST_VERSION = 2;
 
-/** Rows or columns of a terminal. */
 export const sideSchema: z.ZodMiniType<number> = z.int().check(
   z.positive(),
   z.maximum(LARGEST_SIDE, `a terminal has at most ${LARGEST_SIDE}`),
@@ -27,7 +26,6 @@ export const sideSchema: z.ZodMiniType<number> = z.int().check(
 
 const milliseconds = z.number();
 
-/** The fields of limits. */
 export const LIMITS = {
   timeoutMs: milliseconds,
   startTimeoutMs: milliseconds,
@@ -100,7 +98,7 @@ const session = z.object(
   } satisfies Fields<SessionOptions>,
 );
 
-/** What the first recordings hold of the prompt. */
+/** How the first recordings have the prompt. */
 const way = { inject: z.enum(["stdin", "paste", "rendezvous"]), prompt: z.string() };
 
 const subagents = z.object(
@@ -221,7 +219,7 @@ const output = z.object({
   verbose: z.boolean(),
 });
 
-/** The first line of a cast that this program recorded. */
+/** Parses the first line of a cast of any version of this program. */
 export const headerSchema: z.ZodMiniType<CastHeader> = z.union([
   z.pipe(
     z.object({
@@ -284,7 +282,9 @@ export const headerSchema: z.ZodMiniType<CastHeader> = z.union([
   ),
 ]);
 
-/** What the first recordings hold is enough for the session machine; what the frames machine says of it means nothing. */
+/**
+ * Completes the options of the first recordings, which have those of the session only. Their frames are not compared.
+ */
 function sessionOnly(session: ConversationOptions["session"]): ConversationOptions {
   return {
     session,

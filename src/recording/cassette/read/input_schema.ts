@@ -36,8 +36,8 @@ const LINE_SUMMARY = {
   returned: z.exactOptional(z.array(z.string())),
 } satisfies Fields<LineSummary>;
 
-/** What an input says. */
-type Said<Type extends Input["type"]> = Omit<Extract<Input, { readonly type: Type }>, "at">;
+/** The fields of an input, without its time. */
+type FieldsOf<Type extends Input["type"]> = Omit<Extract<Input, { readonly type: Type }>, "at">;
 
 const line = z.record(z.string(), z.unknown());
 const subagent = z.object(
@@ -173,7 +173,7 @@ const streamedPart = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("end") }),
 ]);
 
-/** Any of them. */
+/** Parses a recorded input. */
 export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
   z.object({ type: z.literal("transcript"), line }),
   z.object({ type: z.literal("transcript"), entry: z.object(LINE_SUMMARY) }),
@@ -183,7 +183,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("message"), message }),
     z.object({
       type: z.literal("control"),
-      // The first recordings hold no more than the names of the other fields.
+      // The first recordings have only the names of the other fields.
       request: z.object({
         id: z.string(),
         given: z.exactOptional(z.object({ request_id: z.exactOptional(z.unknown()) })),
@@ -209,7 +209,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
           }),
           z.object({ failure: z.string() }),
         ]),
-      } satisfies Fields<Said<"consulted">>,
+      } satisfies Fields<FieldsOf<"consulted">>,
     ),
     z.object(
       {
@@ -219,7 +219,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         problems: z.exactOptional(
           z.array(z.object({ text: z.string(), found: z.exactOptional(z.string()) })),
         ),
-      } satisfies Fields<Said<"mcp-message">>,
+      } satisfies Fields<FieldsOf<"mcp-message">>,
     ),
     z.object({
       type: z.literal("answer"),
@@ -238,7 +238,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         lines: z.exactOptional(changedLines),
         limits: z.exactOptional(limits),
         ranAt: z.exactOptional(z.number()),
-      } satisfies Fields<Said<"cost">>,
+      } satisfies Fields<FieldsOf<"cost">>,
     ),
     z.object(
       {
@@ -248,7 +248,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         id: z.exactOptional(z.string()),
         callback: z.exactOptional(z.number()),
         ranAt: z.exactOptional(z.number()),
-      } satisfies Fields<Said<"hook">>,
+      } satisfies Fields<FieldsOf<"hook">>,
     ),
     z.object(
       {
@@ -256,7 +256,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         begun: z.number(),
         done: z.number(),
         settled: z.exactOptional(z.record(z.string(), z.enum(["connected", "failed"]))),
-      } satisfies Fields<Said<"mcp">>,
+      } satisfies Fields<FieldsOf<"mcp">>,
     ),
     z.object({ type: z.literal("unheard") }),
     z.object({ type: z.literal("reachable") }),
@@ -267,13 +267,13 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         waitingFor: z.exactOptional(z.string()),
         updatedAt: z.exactOptional(z.number()),
         version: z.exactOptional(z.string()),
-      } satisfies Fields<Said<"status">>,
+      } satisfies Fields<FieldsOf<"status">>,
     ),
     z.object({ type: z.literal("earlier"), lines: z.array(line) }),
     z.object({ type: z.literal("subagent"), subagent, line }),
     z.object(
       { type: z.literal("subagent-note"), agentId: z.string(), note: line } satisfies Fields<
-        Said<"subagent-note">
+        FieldsOf<"subagent-note">
       >,
     ),
     z.object({ type: z.literal("read") }),
@@ -293,7 +293,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         id: z.string(),
         command: z.exactOptional(z.string()),
         running: z.boolean(),
-      } satisfies Fields<Said<"shell">>,
+      } satisfies Fields<FieldsOf<"shell">>,
     ),
     z.object(
       {
@@ -301,14 +301,14 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         id: z.string(),
         text: z.string(),
         stream: z.exactOptional(z.enum(["stdout", "stderr"])),
-      } satisfies Fields<Said<"shell-output">>,
+      } satisfies Fields<FieldsOf<"shell-output">>,
     ),
     z.object(
       {
         type: z.literal("shell-over"),
         id: z.string(),
         cut: z.exactOptional(z.literal(true)),
-      } satisfies Fields<Said<"shell-over">>,
+      } satisfies Fields<FieldsOf<"shell-over">>,
     ),
     z.object({
       type: z.literal("screen"),
@@ -323,7 +323,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("deadline"), name: z.enum(DEADLINE_NAMES) }),
     z.object(
       { type: z.literal("exit"), exit, remains: z.exactOptional(remains) } satisfies Fields<
-        Said<"exit">
+        FieldsOf<"exit">
       >,
     ),
   ]),

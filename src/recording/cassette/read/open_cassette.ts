@@ -4,8 +4,8 @@ import {
   type Cassette,
   type CassetteMeta,
   CAST_FILE,
+  type CastReader,
   META_FILE,
-  type PlayedCast,
   TAPE_FILE,
   type TapeEntry,
 } from "../cassette_format.ts";
@@ -15,31 +15,31 @@ import { readMeta } from "./read_meta.ts";
 import { missingPart, NAME_A_CASSETTE, readPart } from "./part_lines.ts";
 import { CliError } from "../../../cli_error.ts";
 
-/** The largest file that is read, in bytes: the longest string that V8 makes is a little longer. */
+/** The largest tape in bytes, a little less than the longest string of V8. */
 const LIMIT = 500_000_000;
 
-/** A cassette whose events are read as they are gone through. */
+/** A cassette whose cast is read while it is iterated. */
 export interface OpenCassette extends Omit<Cassette, "cast"> {
-  readonly cast: PlayedCast;
+  readonly cast: CastReader;
 }
 
 /**
- * Reads a cassette from its folder, but for the events of its cast, which are read as they are gone through.
+ * Opens a cassette that has a tape.
  *
- * @throws {CliError} when a file is missing or damaged, for the events by way of what is returned
+ * @throws {CliError} if a file is missing or damaged; for events while they are iterated
  */
 export function openCassette(folder: string): OpenCassette {
-  const { tape, ...rest } = openToReplay(folder);
+  const { tape, ...rest } = openForReplay(folder);
   if (tape === undefined) throw missingPart(`${folder}/${TAPE_FILE}`);
   return { ...rest, tape };
 }
 
 /**
- * Opens as much of a cassette as there is to be replayed: without its tape nothing is known of what was printed.
+ * Opens the parts of a cassette that a replay needs. Without the tape, it is unknown what the run printed.
  *
- * @throws {CliError} when the cast is missing, or a file is damaged, for the events by way of what is returned
+ * @throws {CliError} if the cast is missing, or a file is damaged; for events while they are iterated
  */
-export function openToReplay(
+export function openForReplay(
   folder: string,
 ): Omit<OpenCassette, "tape"> & Partial<Pick<OpenCassette, "tape">> {
   const [metaPath, castPath, tapePath] = [META_FILE, CAST_FILE, TAPE_FILE].map((name) =>
@@ -47,7 +47,7 @@ export function openToReplay(
   ) as [string, string, string];
   const meta = readMeta(metaPath);
   const cast = openCast(castPath);
-  if (cast === undefined) throw missingPart(castPath, wayWithoutCast(folder));
+  if (cast === undefined) throw missingPart(castPath, suggestionWithoutCast(folder));
   const taped = textOf(tapePath);
   return {
     ...(meta === undefined ? {} : { meta }),
@@ -56,21 +56,21 @@ export function openToReplay(
   };
 }
 
-/** A cassette of which no more is kept than is being looked at; each time that it is gone through, it is read anew. */
-export interface RereadCassette {
-  readonly cast: PlayedCast;
+/** A cassette that is read anew each time it is iterated, and never kept in memory. */
+export interface RereadableCassette {
+  readonly cast: CastReader;
   readonly tape: Iterable<TapeEntry>;
 }
 
 /**
- * Opens a cassette that is gone through several times, however long it is.
+ * Opens a cassette that can be iterated several times, however long it is.
  *
- * @throws {CliError} when a file is missing or damaged, also by way of what is returned
+ * @throws {CliError} if a file is missing or damaged; for events and entries while they are iterated
  */
-export function rereadCassette(folder: string): RereadCassette {
+export function openRereadable(folder: string): RereadableCassette {
   const [castPath, tapePath] = [`${folder}/${CAST_FILE}`, `${folder}/${TAPE_FILE}`];
   readMeta(`${folder}/${META_FILE}`);
-  const open = () => openCast(castPath) ?? missing(castPath, wayWithoutCast(folder));
+  const open = () => openCast(castPath) ?? missing(castPath, suggestionWithoutCast(folder));
   const tape = () => openTape(tapePath) ?? missing(tapePath);
   tape();
   return {
@@ -86,8 +86,8 @@ function missing(path: string, suggestion?: string): never {
   throw missingPart(path, suggestion);
 }
 
-/** How something is replayed of a folder that has no cast. */
-function wayWithoutCast(folder: string): string | undefined {
+/** Suggests how to replay a folder without a cast. */
+function suggestionWithoutCast(folder: string): string | undefined {
   const isThere = (name: string) => fileAt(`${folder}/${name}`) !== undefined;
   if (isThere(TAPE_FILE)) {
     return 'It replays in the place of claude: write "--" behind it, and what a caller gives claude';
@@ -102,36 +102,34 @@ function textOf(path: string): string | undefined {
   return bytes && new TextDecoder().decode(bytes);
 }
 
-/** A recorded conversation. */
-interface OpenedConversation {
-  /** What is known of it; absent from recordings that were made before there was any. */
+interface RecordedConversation {
+  /** Absent from recordings older than `meta.json`. */
   readonly meta?: CassetteMeta;
-  /** What was recorded of each Claude Code that it was held with; of one without a cast its tape. */
-  readonly children: readonly OpenedChild[];
+  /** The children of the conversation, in order: the cast of each, or its tape if there is no cast. */
+  readonly children: readonly RecordedChild[];
 }
 
-/** What was recorded of one Claude Code. */
-type OpenedChild =
-  | { readonly cast: PlayedCast }
+type RecordedChild =
+  | { readonly cast: CastReader }
   | { readonly tape: readonly TapeEntry[] };
 
 /**
- * Opens a recorded conversation: the cassette in a folder, and those of further Claude Codes in its folders `2`, `3` and
- * so on; or a tape alone.
+ * Opens a recorded conversation: the cassette in a folder, and those of further children in its folders `2`, `3` and
+ * so on; or a tape.
  *
- * @param options.byTape whether of each Claude Code its tape is read, where there is one, though there is a cast
- * @throws {CliError} when there is none, it is of a later format or damaged; for events by way of what is returned
+ * @param options.byTape whether to prefer tapes to casts
+ * @throws {CliError} if there is no part, or one is damaged or of a later format; for events while they are iterated
  */
-export function openRecorded(
+export function openConversation(
   folder: string,
   { byTape = false }: { readonly byTape?: boolean } = {},
-): OpenedConversation {
+): RecordedConversation {
   if (fileAt(folder)?.isFile === true) {
     const tape = readTape(folder);
     if (tape !== undefined) return { children: [{ tape }] };
   }
   const meta = readMeta(`${folder}/${META_FILE}`);
-  const children: OpenedChild[] = [];
+  const children: RecordedChild[] = [];
   for (let number = 1;; number++) {
     const child = number === 1
       ? openChild(folder, byTape)
@@ -147,8 +145,8 @@ export function openRecorded(
   return { ...(meta === undefined ? {} : { meta }), children };
 }
 
-/** What is in a folder of the cassette's own; a link may lead anywhere. */
-function openFurther(folder: string, byTape: boolean): OpenedChild | undefined {
+/** Opens a folder inside the cassette. A link may lead anywhere, so it does not count. */
+function openFurther(folder: string, byTape: boolean): RecordedChild | undefined {
   try {
     return Deno.lstatSync(folder).isDirectory ? openChild(folder, byTape) : undefined;
   } catch (error) {
@@ -157,8 +155,8 @@ function openFurther(folder: string, byTape: boolean): OpenedChild | undefined {
   }
 }
 
-function openChild(folder: string, byTape: boolean): OpenedChild | undefined {
-  const taped = (): OpenedChild | undefined => {
+function openChild(folder: string, byTape: boolean): RecordedChild | undefined {
+  const taped = (): RecordedChild | undefined => {
     const tape = readTape(`${folder}/${TAPE_FILE}`);
     return tape && { tape };
   };

@@ -5,25 +5,22 @@ import { isTooDeep } from "../../../claude/wire/json_text.ts";
 import { readRegularFile, UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 import { leadsOut } from "../../../../ffi/files/leads_out.ts";
 
-/** Bytes that are read at once. */
 const CHUNK = 1024 * 1024;
 
-/** What is read, and who is told what of the lines. */
 interface LineOptions {
-  /** The largest file that is read, in bytes; any by default. */
+  /** The largest file in bytes; unlimited by default. */
   readonly limit?: number;
   readonly onBytes?: (count: number) => void;
-  /** Takes what is wrong with a line, and the next one is read; without it that is the end. */
+  /** Takes the error of a damaged line, after which reading continues. Without it, the error is thrown. */
   readonly onDamage?: (error: CliError, line: number) => void;
 }
 
 /**
- * Reads a part of a cassette that holds a JSON value a line, line by line, so that it takes no more memory than its longest
- * line, however long it is.
+ * Reads a part with one JSON value a line while it is iterated. Memory is needed for the longest line only.
  *
- * @param options.onBytes takes how many bytes have been read each time
- * @returns nothing where there is no such file
- * @throws {CliError} when the file cannot be read, and as `parseLines()` does, by way of what is returned
+ * @param options.onBytes takes the number of bytes after each read
+ * @returns undefined if the file does not exist
+ * @throws {CliError} if the file cannot be read; for a damaged line while iterating
  */
 export function partLines(
   path: string,
@@ -31,10 +28,10 @@ export function partLines(
 ): Generator<ParsedLine, undefined> | undefined {
   const { limit = Infinity } = options;
   const first = readPart(path, { limit, most: CHUNK });
-  return first && linesBehind(first, { ...options, limit, path });
+  return first && linesFrom(first, { ...options, limit, path });
 }
 
-function* linesBehind(
+function* linesFrom(
   first: Uint8Array<ArrayBuffer>,
   { path, limit, onBytes = () => {}, onDamage }: LineOptions & {
     readonly path: string;
@@ -71,20 +68,20 @@ function* linesBehind(
   return undefined;
 }
 
-/** A line of a cassette's file, and the JSON value in it. */
+/** A line of a cassette's file with its JSON value. */
 export interface ParsedLine {
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly number: number;
-  /** Without its end. */
+  /** Without the line end. */
   readonly text: string;
   readonly value: unknown;
 }
 
 /**
- * Reads a text that holds a JSON value a line; empty lines are passed over.
+ * Parses a text with one JSON value a line. Skips empty lines.
  *
  * @param options.path the file, for errors
- * @throws {CliError} when a line is no JSON or nested too deeply, or the last one was cut short
+ * @throws {CliError} if a line is no JSON or nested too deeply, or the last one was cut short
  */
 export function parseLines(
   text: string,
@@ -97,9 +94,9 @@ export function parseLines(
 }
 
 /**
- * Reads one of these lines.
+ * Parses one line.
  *
- * @param options.isLast whether no line ends behind it
+ * @param options.isLast whether the line has no line end
  * @returns undefined for an empty line
  * @throws {CliError} as `parseLines()` does
  */
@@ -124,7 +121,7 @@ function parseLine(
   }
 }
 
-/** The error for a line of a cassette's file that is not what it has to be; `what` is wrong with it. */
+/** The error for an invalid line; `what` says what is wrong. */
 export function damagedLine(
   line: number,
   options: { readonly path: string; readonly what: string; readonly cause?: unknown },
@@ -135,23 +132,23 @@ export function damagedLine(
   });
 }
 
-/** What parts are called: any other file is one that somebody has named. */
+/** Names of parts. A user may name any other file, and then links are allowed. */
 const PART = /(?:^|\/)(?:child\.cast|tape\.jsonl|meta\.json)$/u;
 
 /**
- * Reads a part of a cassette, or some of it.
+ * Reads a part of a cassette, or a section of it.
  *
- * @param options.limit the largest file that is read, in bytes
- * @param options.from where to begin, in bytes
- * @param options.most how many bytes are read at most; all by default
- * @returns nothing where there is no such file
- * @throws {CliError} when it cannot be read
+ * @param options.limit the largest file in bytes
+ * @param options.from the first byte
+ * @param options.most the most bytes to read; all by default
+ * @returns undefined if the file does not exist
+ * @throws {CliError} if the file cannot be read
  */
 export function readPart(
   path: string,
   options: { readonly limit: number; readonly from?: number; readonly most?: number },
 ): Uint8Array<ArrayBuffer> | undefined {
-  if (PART.test(path)) refuseLeadingOut(path);
+  if (PART.test(path)) refuseOutsideLink(path);
   try {
     return readRegularFile(path, options);
   } catch (cause) {
@@ -165,21 +162,21 @@ export function readPart(
 }
 
 /**
- * Makes sure that what is at a path is in the cassette.
+ * Throws for a link that leads out of the cassette.
  *
- * @throws {CliError} for a link that leads out of it
+ * @throws {CliError} with the path of the link
  */
-export function refuseLeadingOut(path: string): void {
+export function refuseOutsideLink(path: string): void {
   if (!leadsOut(path)) return;
   throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
     suggestion: "Name the cassette that it leads to, or put in its place what it leads to",
   });
 }
 
-/** What helps where there is no cassette. */
+/** The suggestion for a path without a cassette. */
 export const NAME_A_CASSETTE = "Name the folder that a run was given with --record";
 
-/** The error for a part that has to be there. */
+/** The error for a missing part. */
 export function missingPart(path: string, suggestion = NAME_A_CASSETTE): CliError {
   return new CliError(`Cannot read ${path}: it does not exist`, { suggestion });
 }

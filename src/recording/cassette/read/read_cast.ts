@@ -1,4 +1,4 @@
-import type { Cast, CastCode, CastEvent, CastHeader, PlayedCast } from "../cassette_format.ts";
+import type { Cast, CastCode, CastEvent, CastHeader, CastReader } from "../cassette_format.ts";
 import { damagedLine, type ParsedLine, parseLines, partLines } from "./part_lines.ts";
 import { z } from "zod/mini";
 import { LARGEST_SIDE } from "../../../conversation/terminal/screen.ts";
@@ -8,12 +8,12 @@ import { isTooDeep } from "../../../claude/wire/json_text.ts";
 import { isJsonObject } from "../../../json_object.ts";
 
 /**
- * Opens a cast's file, whose events are read as they are gone through.
+ * Opens a cast whose events are read while they are iterated.
  *
- * @returns nothing where there is no such file
- * @throws {CliError} when it is damaged, for the events by way of what is returned
+ * @returns undefined if the file does not exist
+ * @throws {CliError} if the header is damaged; for events while they are iterated
  */
-export function openCast(path: string): PlayedCast | undefined {
+export function openCast(path: string): CastReader | undefined {
   const lines = partLines(path);
   if (lines === undefined) return undefined;
   const first = lines.next();
@@ -23,23 +23,23 @@ export function openCast(path: string): PlayedCast | undefined {
 }
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];
-/** Codes of the first recordings, one of which has another meaning by now. */
+/** Codes of the first recordings. `x` has another meaning today. */
 const FIRST_CODES: ReadonlyMap<string, CastCode> = new Map([["x", "h"], ["y", "d"]]);
 const SIZE = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/u;
-/** No run lasts 30 years; larger numbers are not exact, or none. */
+/** 30 years in milliseconds: longer than any run. */
 const LATEST_MS = 1e12;
 
-/** Written out, as a long cast has a million of them. */
+/** Without a schema, because a long cast has a million events. */
 function isEvent(value: unknown): value is readonly [number, string, string] {
   return Array.isArray(value) && value.length === 3 && typeof value[0] === "number" &&
     typeof value[1] === "string" && typeof value[2] === "string";
 }
 
 /**
- * Reads the text of a cast's file.
+ * Parses a complete cast.
  *
  * @param options.path the file, for errors
- * @throws {CliError} when a line is not what it has to be, with its number
+ * @throws {CliError} if a line is invalid, with its number
  */
 export function parseCast(text: string, options: { readonly path: string }): Cast {
   const { path } = options;
@@ -50,9 +50,9 @@ export function parseCast(text: string, options: { readonly path: string }): Cas
 }
 
 /**
- * Reads the lines behind the first one.
+ * Parses the lines after the header. Skips events of other programs.
  *
- * @throws {CliError} as `parseCast()` does, by way of what is returned
+ * @throws {CliError} for an invalid line, while iterating
  */
 function* parseEvents(
   lines: Iterable<ParsedLine>,
@@ -71,9 +71,9 @@ function* parseEvents(
 }
 
 /**
- * Reads the first line of it.
+ * Parses the first line of a cast.
  *
- * @throws {CliError} when it is no header of this program's
+ * @throws {CliError} if it is no header of this program
  */
 export function parseHeader(
   { number, value }: ParsedLine,
@@ -95,10 +95,10 @@ function headerProblem(value: unknown, error: z.core.$ZodError): string {
 }
 
 /**
- * Reads any other line of it, whatever its code and its data.
+ * Parses a line after the first one, without looking at its code and data.
  *
  * @param options.last the time of the event before
- * @throws {CliError} when it is no event, or at no time at which there can be one
+ * @throws {CliError} if the line is no event, or its time is impossible
  */
 export function parseEvent(
   { number, value }: ParsedLine,
@@ -123,7 +123,7 @@ function isKnown(code: string): code is CastCode {
   return CODES.includes(code);
 }
 
-/** Why the data of an event cannot be used, if it cannot. */
+/** The reason why the data of an event is invalid; undefined if it is valid. */
 function problemOf(code: CastCode, data: string): string | undefined {
   switch (code) {
     case "r":
@@ -156,13 +156,13 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** The first thing that a schema found wrong, by its place. */
+/** The first issue of a schema, with its place. */
 function issueOf({ issues: [issue] }: z.core.$ZodError): string {
   const place = issue?.path.join(".") ?? "";
   return place === "" ? issue?.message ?? "" : `${place}: ${issue?.message}`;
 }
 
-/** An effect of the session machine as an event of a cast holds it. */
+/** A recorded effect. */
 const effectSchema: z.ZodMiniType<
   {
     readonly type:

@@ -6,21 +6,21 @@ import { CliError } from "../../../cli_error.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import { isTooDeep } from "../../../claude/wire/json_text.ts";
 
-/** The largest `meta.json` that is read, in bytes. */
+/** The largest `meta.json` in bytes. */
 const LARGEST_META = 1_000_000;
 
 /**
- * Reads what a cassette says of itself.
+ * Reads a `meta.json`.
  *
- * @returns nothing where there is no such file
- * @throws {CliError} when it cannot be read, is of a later format or damaged
+ * @returns undefined if the file does not exist
+ * @throws {CliError} if the file cannot be read, or is damaged or of a later format
  */
 export function readMeta(path: string): CassetteMeta | undefined {
   const bytes = metaBytes(path);
   return bytes && parseMeta(new TextDecoder().decode(bytes), { path });
 }
 
-/** The bytes of a `meta.json`; nothing where there is none. */
+/** Returns undefined if the file does not exist. */
 export function metaBytes(path: string): Uint8Array<ArrayBuffer> | undefined {
   return readPart(path, { limit: LARGEST_META });
 }
@@ -44,10 +44,10 @@ const metaSchema: z.ZodMiniType<CassetteMeta> = z.object({
 });
 
 /**
- * Reads the text of the file that says what a cassette is.
+ * Parses the text of a `meta.json`.
  *
  * @param options.path the file, for errors
- * @throws {CliError} when the cassette is of a later format, or the text is none of that kind
+ * @throws {CliError} if the text is invalid or of a later format
  */
 export function parseMeta(text: string, { path }: { readonly path: string }): CassetteMeta {
   const value = jsonIn(text);
@@ -74,7 +74,6 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** The text of a `meta.json`. */
 export function metaText(path: string): string {
   return new TextDecoder().decode(metaBytes(path));
 }

@@ -3,15 +3,15 @@ import { damagedLine, type ParsedLine, parseLines, partLines } from "./part_line
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 
-/** The largest tape that is held as a whole, in bytes: it takes up to three times as much memory. */
+/** The largest tape in bytes that is read into memory, where it takes up to three times as much. */
 const LARGEST_TAPE = 2_000_000_000;
 
 /**
- * Reads a tape's file as a whole, for whoever goes back and forth in it.
+ * Reads a complete tape into memory.
  *
- * @param options.largest how large it may be, in bytes
- * @returns nothing where there is no such file
- * @throws {CliError} when it is damaged, or too large to be held
+ * @param options.largest the largest file in bytes
+ * @returns undefined if the file does not exist
+ * @throws {CliError} if the tape is damaged or too large
  */
 export function readTape(
   path: string,
@@ -22,11 +22,11 @@ export function readTape(
 }
 
 /**
- * Opens a tape's file, whose entries are read as they are gone through.
+ * Opens a tape whose entries are read while they are iterated.
  *
- * @param options.limit the largest file that is read, in bytes
- * @returns nothing where there is no such file
- * @throws {CliError} when it is damaged, by way of what is returned
+ * @param options.limit the largest file in bytes
+ * @returns undefined if the file does not exist
+ * @throws {CliError} for a damaged line, while iterating
  */
 export function openTape(
   path: string,
@@ -50,11 +50,11 @@ function* entriesIn(
 }
 
 /**
- * Reads the text of a tape's file: as this program or `claude-agent-cassette` writes it, as this program did at first, or
- * frames alone. What has no time is as late as what comes before it.
+ * Parses a complete tape in one of three formats: that of this program and of `claude-agent-cassette`, that of the
+ * first recordings, or frames alone. An entry without a time has the time of the entry before.
  *
  * @param options.path the file, for errors
- * @throws {CliError} when a line is nothing of that, with the line's number
+ * @throws {CliError} if a line is invalid, with its number
  */
 export function parseTape(
   text: string,
@@ -69,10 +69,10 @@ export function parseTape(
 }
 
 /**
- * Reads one line of it.
+ * Parses one line of a tape.
  *
  * @param options.last the time of the entry before
- * @throws {CliError} as `parseTape()` does
+ * @throws {CliError} if the line is invalid
  */
 export function parseTapeEntry(
   { number, value }: ParsedLine,
@@ -83,10 +83,10 @@ export function parseTapeEntry(
   throw damagedLine(number, { path, what: "it is neither a frame nor a line of the caller" });
 }
 
-/** What an object on a tape is: the one that was parsed, however its fields are called. */
+/** The entry that an object is, in any of the formats. Keeps the identity of the frame. */
 function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
   const { dir, frame, data } = value;
-  // Of a time at which there can be nothing no more is made than of one that is missing.
+  // An impossible time counts as missing.
   const at = isTime(value["at"]) ? value["at"] : last;
   switch (dir) {
     case "read":
@@ -94,7 +94,7 @@ function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
     case "write":
       return typeof data === "string" ? lineOf(value, { at, data }) : undefined;
     case undefined:
-      // The first recordings have frames with a time, those of others as they were printed.
+      // The first recordings have frames with a time; other programs' tapes have frames as they were printed.
       if (typeof value["at"] === "number" && isFrame(frame)) return { at, dir: "read", frame };
       return isFrame(value) ? { at: last, dir: "read", frame: value } : undefined;
     default:
@@ -102,12 +102,12 @@ function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
   }
 }
 
-/** Up to the latest in milliseconds since the epoch that is not hundreds of years away. */
+/** Accepts milliseconds since the epoch up to the year 2286. */
 function isTime(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= 1e13;
 }
 
-/** What the caller wrote; a last line may say how the program ended. */
+/** A caller line. The last line may say how the program ended. */
 function lineOf(
   { exit }: JsonObject,
   { at, data }: { readonly at: number; readonly data: string },

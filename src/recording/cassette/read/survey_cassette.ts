@@ -12,50 +12,50 @@ import { findCassettes } from "./find_cassettes.ts";
 import { parseEvent, parseHeader } from "./read_cast.ts";
 import { metaBytes, readMeta } from "./read_meta.ts";
 import { parseTapeEntry } from "./read_tape.ts";
-import { NAME_A_CASSETTE, partLines, refuseLeadingOut } from "./part_lines.ts";
+import { NAME_A_CASSETTE, partLines, refuseOutsideLink } from "./part_lines.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
 import { jsonObjectIn } from "../../../claude/wire/json_object_in.ts";
 
-/** Kinds of frame that are told apart: more than there are. */
+/** Most kinds of frames that are counted separately. Real runs have fewer. */
 const MOST_KINDS = 200;
 
-/** What is inside a cassette. */
+/** A summary of a cassette. */
 export interface CassetteSurvey {
-  /** What is known of it; of a recording from before there was a `meta.json`, as far as the cast says it. */
+  /** The meta; for recordings older than `meta.json` the fields that the cast has. */
   readonly meta: Partial<CassetteMeta>;
-  /** Its parts, by their names; absent ones are missing. */
+  /** The parts that exist, by name. */
   readonly parts: {
     readonly [CAST_FILE]?: { readonly bytes: number; readonly events: number };
     readonly [TAPE_FILE]?: {
       readonly bytes: number;
-      /** What the caller read. */
+      /** Frames that the run printed. */
       readonly frames: number;
-      /** What it wrote. */
+      /** Lines that the caller wrote. */
       readonly lines: number;
     };
     readonly [META_FILE]?: { readonly bytes: number };
     readonly [API_FOLDER]?: {
       readonly exchanges: number;
-      /** How many of them were under way when the run was killed; absent where none was. */
+      /** Exchanges that were not complete when the run was killed; absent if there are none. */
       readonly broken?: number;
     };
   };
-  /** The cassettes of further Claude Codes that the conversation went on with, in folders of these names; absent where there are none. */
+  /** The folders with the cassettes of further children; absent if there are none. */
   readonly further?: readonly string[];
-  /** How long it was recorded, in milliseconds. */
+  /** The length of the recording in milliseconds. */
   readonly durationMs: number;
-  /** How many results there are on the tape. */
+  /** The number of results on the tape. */
   readonly turns: number;
-  /** How many frames of each type are on the tape, as in `system/init`. */
+  /** The number of frames of each kind on the tape, such as `system/init`. */
   readonly frames: Readonly<Record<string, number>>;
-  /** How it ended; absent where the cast stops before that, or is missing. */
+  /** How the run ended; absent if the cast is missing or stops before that. */
   readonly ended?: { readonly how: string; readonly exitCode: number };
 }
 
 /**
- * Looks what is inside a cassette, or a tape alone, however large it is, without replaying it.
+ * Summarises a cassette or a tape without replaying it, however large it is.
  *
- * @throws {CliError} when it is none, or a part of it is of a later format or damaged
+ * @throws {CliError} if the path has none, or a part is damaged or of a later format
  */
 export function surveyCassette(folder: string): CassetteSurvey {
   if (fileAt(folder)?.isFile === true) {
@@ -80,7 +80,7 @@ export function surveyCassette(folder: string): CassetteSurvey {
   });
 }
 
-/** Why a folder is none. */
+/** The error for a folder that is no cassette. */
 function noCassette(folder: string): CliError {
   const found = findCassettes([folder]);
   const [first] = found;
@@ -135,23 +135,23 @@ function requireFolder(folder: string): void {
   throw new CliError(`Cannot read ${folder}: ${why}`, { suggestion: NAME_A_CASSETTE });
 }
 
-/** How many exchanges a folder has, by the names of their files; nothing where there is none. */
+/** Counts exchanges by the names of their files; undefined if there is no folder. */
 function surveyApi(folder: string): CassetteSurvey["parts"]["api"] {
   if (fileAt(folder)?.isDirectory !== true) return undefined;
-  refuseLeadingOut(folder);
+  refuseOutsideLink(folder);
   const exchanges = namesIn(folder).filter((name) => /^[^.].*\.(?:json|part)$/u.test(name));
   const broken = exchanges.filter((name) => name.endsWith(".part")).length;
   return { exchanges: exchanges.length, ...(broken === 0 ? {} : { broken }) };
 }
 
-/** The folders of further Claude Codes, in their order. */
+/** The folders of further children, in order. */
 function furtherIn(folder: string): readonly string[] {
   return namesIn(folder).filter((name) =>
     /^(?:[2-9]|[1-9]\d+)$/u.test(name) && fileAt(`${folder}/${name}/${CAST_FILE}`)?.isFile === true
   ).toSorted((one, other) => Number(one) - Number(other));
 }
 
-/** What the header of a cast says of it. */
+/** The fields of a meta that the header of a cast has. */
 function metaOf(header: CastHeader | undefined): Partial<CassetteMeta> {
   if (header === undefined) return {};
   const { width, height, timestamp, claude_print: { version, claude_version } } = header;

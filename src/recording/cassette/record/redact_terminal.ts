@@ -6,13 +6,12 @@ import {
 } from "../../redaction/redact_pieces.ts";
 import { memoizeLast } from "../../redaction/find_secrets.ts";
 
-/** A sequence that has only begun at the end of what was written. */
+/** An incomplete sequence at the end of the output. */
 // deno-lint-ignore no-control-regex
 const BEGUN_ESCAPE = /\x1b(?:\[[0-?]*)?[ -/]*$/u;
 
 /**
- * Redacts what was written to a terminal, piece by piece. A secret is found although it is drawn in several colours, or
- * goes on in another row.
+ * Redacts output to a terminal in pieces. Finds a secret in several colours or on several rows.
  *
  * @param options.written as for `redactPieces()`
  * @returns as many pieces
@@ -22,29 +21,29 @@ export function redactTerminal(
   redact: Redact,
   { written = 0 }: { readonly written?: number } = {},
 ): readonly string[] {
-  // What a title or a link names is found as it stands.
-  return redactPieces(redactDrawn(pieces, redact, { written }), redact, { written });
+  // Titles and links are no visible text.
+  return redactPieces(redactVisible(pieces, redact, { written }), redact, { written });
 }
 
 /**
- * Where in what was written to a terminal something begins that may be a secret with what follows; `Infinity` where there
- * is none.
+ * Finds where output begins to look like a secret that the following output may complete.
  *
- * @param openFrom says so of a text
+ * @param openFrom finds this in a plain text
+ * @returns a position in the output, or `Infinity`
  */
-export function openInTerminal(written: string, openFrom: (text: string) => number): number {
+export function findOpenSecret(written: string, openFrom: (text: string) => number): number {
   const whole = written.replace(BEGUN_ESCAPE, "");
-  const { text, parts } = readAsDrawn(whole);
-  const drawn = openFrom(text);
-  const part = parts.findLast(({ at, place }) => at <= drawn && place >= 0);
+  const { text, parts } = visibleText(whole);
+  const visible = openFrom(text);
+  const part = parts.findLast(({ at, place }) => at <= visible && place >= 0);
   return Math.min(
-    drawn < text.length && part !== undefined ? part.place + drawn - part.at : Infinity,
+    visible < text.length && part !== undefined ? part.place + visible - part.at : Infinity,
     openFrom(withoutLastEscapes(whole)),
     whole.length < written.length ? whole.length : Infinity,
   );
 }
 
-/** What was written up to the sequences at its end, whose letters no secret begins with. */
+/** The output without the sequences at its end: no secret begins with their letters. */
 function withoutLastEscapes(written: string): string {
   let from = 0;
   let end = -1;
@@ -55,14 +54,14 @@ function withoutLastEscapes(written: string): string {
   return end === written.length ? written.slice(0, from) : written;
 }
 
-function redactDrawn(
+function redactVisible(
   pieces: readonly string[],
   redact: Redact,
   { written: count }: { readonly written: number },
 ): readonly string[] {
   const written = pieces.join("");
   const from = pieces.slice(0, count).join("").length;
-  const { text, parts } = readAsDrawn(written);
+  const { text, parts } = visibleText(written);
   const redacted = redact(text);
   const gaps = redacted === text ? [] : redactedGaps(text, redacted) ?? [];
   if (gaps.length === 0) return pieces;
@@ -107,32 +106,35 @@ function withoutPlaces(
   return text;
 }
 
-/** Control sequences and other escapes, ECMA-48; strings, such as titles, are left to be read as they are. */
+/**
+ * Control sequences and other escapes of ECMA-48. Strings, such as titles, do not count: their text is redacted as it
+ * is.
+ */
 // deno-lint-ignore no-control-regex
 const ESCAPE = /\x1b(?:\[[0-?]*[ -/]*([@-~])|[ -/]*[0-OQ-WYZ`-~\\])/gu;
 
-/** What belongs to the layout of a screen and not to a word on it. */
+/** Characters between words on a screen. */
 export const LAYOUT = /[\s│|]/u;
 
-/** A part of the text as it is drawn. */
-interface DrawnPart {
-  /** Where it begins in that text. */
+/** A part of the visible text. */
+interface VisiblePart {
+  /** Its position in the visible text. */
   readonly at: number;
-  /** Where it was written; -1 for a blank that was not. */
+  /** Its position in the output; -1 for a blank that stands for a cursor movement. */
   readonly place: number;
 }
 
-/** A text as it is drawn, and where its parts were written. */
-interface DrawnText {
+/** The visible text of some output, and where its parts come from. */
+interface VisibleText {
   readonly text: string;
-  readonly parts: readonly DrawnPart[];
+  readonly parts: readonly VisiblePart[];
 }
 
-/** What was written to a terminal as a person would read it. */
-export const readAsDrawn: (written: string) => DrawnText = memoizeLast(drawn);
+/** Returns the text that a person sees of some output to a terminal. */
+export const visibleText: (written: string) => VisibleText = memoizeLast(findVisibleText);
 
-function drawn(written: string): DrawnText {
-  const parts: DrawnPart[] = [];
+function findVisibleText(written: string): VisibleText {
+  const parts: VisiblePart[] = [];
   const texts: string[] = [];
   let length = 0;
   const add = (text: string, place: number) => {
@@ -144,15 +146,15 @@ function drawn(written: string): DrawnText {
   let end = 0;
   for (const match of written.matchAll(ESCAPE)) {
     add(written.slice(end, match.index), end);
-    add(drawnInPlaceOf(match[1] ?? ""), -1);
+    add(textForEscape(match[1] ?? ""), -1);
     end = match.index + match[0].length;
   }
   add(written.slice(end), end);
   return { text: texts.join(""), parts };
 }
 
-/** What a person sees where a sequence moves the cursor. */
-function drawnInPlaceOf(final: string): string {
+/** The blank that a person sees where a sequence moves the cursor. */
+function textForEscape(final: string): string {
   if (final === "C" || final === "G") return " ";
   return final !== "" && "ABEFHdf".includes(final) ? "\n" : "";
 }

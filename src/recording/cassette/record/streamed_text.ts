@@ -1,22 +1,22 @@
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { StreamPiece } from "../../redaction/redact_stream.ts";
 
-/** A piece of a text in a frame or an input. */
-export interface StreamedText {
-  /** Which text it is of. */
+/** A piece of a longer text, in a frame or an input. */
+export interface TextPiece {
+  /** The name of the text that the piece belongs to. */
   readonly stream: string;
   readonly text: string;
-  /** Whether it is what the model says or thinks. */
+  /** Whether the model says or thinks it. */
   readonly isAnswer: boolean;
-  /** The frame or the input with another piece in its place. */
-  readonly replaced: (text: string) => JsonObject;
+  /** Returns the frame or input with another piece. */
+  readonly withText: (text: string) => JsonObject;
 }
 
-/** The fields in which deltas of the API have a text. */
+/** The text fields of deltas of the API. */
 const DELTA_FIELDS = ["text", "thinking", "partial_json"] as const;
 
-/** The piece of a text that a frame of a tape, or an input of a cast, holds: of an answer, or of the output of a shell. */
-export function streamedText(value: JsonObject): StreamedText | undefined {
+/** Finds the piece of a streamed text in a frame or an input: of an answer, or of a shell's output. */
+export function textPieceIn(value: JsonObject): TextPiece | undefined {
   const { type, subtype, text } = value;
   if (type === "shell-output" || (type === "system" && subtype === "shell_output_delta")) {
     if (typeof text !== "string") return undefined;
@@ -27,7 +27,7 @@ export function streamedText(value: JsonObject): StreamedText | undefined {
       stream,
       text,
       isAnswer: false,
-      replaced: (other) => ({ ...value, text: other }),
+      withText: (other) => ({ ...value, text: other }),
     };
   }
   const place = eventIn(value);
@@ -41,11 +41,14 @@ export function streamedText(value: JsonObject): StreamedText | undefined {
     stream: `${stream} ${asText(index)} ${field}`,
     text: asText(delta[field]),
     isAnswer: field !== "partial_json",
-    replaced: (other) => withEvent({ ...event, delta: { ...delta, [field]: other } }),
+    withText: (other) => withEvent({ ...event, delta: { ...delta, [field]: other } }),
   };
 }
 
-/** The text that begins with a frame or an input and is what a tool is given, as JSON, and which tool that is. */
+/**
+ * Finds the start of a tool call in a frame or an input: the name of the text that becomes the tool's input, and the
+ * tool.
+ */
 export function startedCall(
   value: JsonObject,
 ): { readonly stream: string; readonly tool: string } | undefined {
@@ -58,7 +61,7 @@ export function startedCall(
     : undefined;
 }
 
-/** Which texts come to their end with a frame or an input, if there are any. */
+/** The names of the texts that end with a frame or an input. */
 export function endedStreams(value: JsonObject): readonly string[] {
   const place = eventIn(value);
   if (place?.event["type"] !== "content_block_stop") return [];
@@ -66,7 +69,7 @@ export function endedStreams(value: JsonObject): readonly string[] {
   return DELTA_FIELDS.map((field) => `${block} ${field}`);
 }
 
-/** The event of the API's stream in a value. */
+/** Finds an event of the API's stream in a frame or an input. */
 function eventIn(value: JsonObject): {
   readonly stream: string;
   readonly event: JsonObject;
@@ -85,21 +88,23 @@ function eventIn(value: JsonObject): {
   };
 }
 
-/** More are not followed at once: whichever began first is taken to be at its end. */
+/** Most texts that are followed at the same time. The oldest one then counts as ended. */
 const MOST_STREAMS = 2000;
 
-/** Texts that come in pieces, several at a time: of answers, and of the output of shells. */
-interface HeldStreams {
-  /** Takes the next piece of one of them. */
-  readonly take: (piece: Pick<StreamedText, "stream" | "text">) => StreamPiece;
-  /** Looks whether texts come to their end with a frame or an input: nothing follows that they would wait for. */
-  readonly heed: (value: JsonObject) => void;
+/** Streamed texts that are redacted in pieces, several at the same time. */
+export interface TextStreams {
+  /** Takes the next piece of a text. */
+  readonly take: (piece: Pick<TextPiece, "stream" | "text">) => StreamPiece;
+  /** Ends the texts that end with this frame or input, so that nothing waits for their next piece. */
+  readonly observe: (value: JsonObject) => void;
 }
 
-/** @param begin begins a text, which may be what a tool is given, and takes its next piece then */
-export function createHeldStreams(
+/**
+ * @param begin begins a text and returns what takes its pieces; `tool` is set if the text is the JSON input of a tool
+ */
+export function createTextStreams(
   begin: (tool?: string) => (text: string) => StreamPiece,
-): HeldStreams {
+): TextStreams {
   const tools = new Map<string, string>();
   const streams = new Map<
     string,
@@ -121,7 +126,7 @@ export function createHeldStreams(
       endFirstOf(streams);
       return stream.last = stream.take(text);
     },
-    heed: (value) => {
+    observe: (value) => {
       const call = startedCall(value);
       if (call !== undefined) {
         tools.set(call.stream, call.tool);

@@ -12,33 +12,33 @@ import {
   META_FILE,
   TAPE_FILE,
 } from "../cassette_format.ts";
-import type { CassetteSink } from "./create_recording.ts";
+import type { CassetteSink } from "./recorder.ts";
 import { REDACTED } from "../../redaction/redact_pieces.ts";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
 
-/** Writes a cassette into a folder as it is recorded, readable by nobody but the user. */
+/** Writes a cassette while it is recorded. Only the user can read its files. */
 export interface CassetteWriter extends CassetteSink {
-  /** Whether there is anything of it. */
+  /** Whether the cast has a header. */
   readonly isBegun: boolean;
-  /** Notes how many secrets were taken out of a part that somebody else writes, also when this has ended. */
-  readonly taken: (part: string, secrets: number) => void;
+  /** Adds to the number of secrets removed from a part that another writer writes. Works after `close()` too. */
+  readonly addSecrets: (part: string, secrets: number) => void;
   /**
-   * Ends it.
+   * Closes the files.
    *
-   * @throws {CliError} when not all of it could be written
+   * @throws {CliError} if a part could not be written
    */
   readonly close: () => void;
 }
 
 /**
- * Begins to write a cassette into a folder that is taken for it: what it is given is in its file before it returns, so that whatever ends this program leaves
- * a cassette that is as long as the run was.
+ * Starts to write a cassette into a claimed folder. Each part is in its file before the call returns, so that a crash
+ * loses nothing.
  *
- * What cannot be written is told at the end, and the run goes on without.
+ * A write error does not disturb the run. `close()` reports it.
  *
- * @param options.version the version of this program
- * @param options.flags what Claude Code was told on its command line, without secrets
- * @param options.forkedFrom where the conversation comes from, if it goes on with a recorded one
+ * @param options.version the version of claude-print
+ * @param options.flags the run's flags for Claude Code, without secrets
+ * @param options.forkedFrom the recorded conversation that this one continues
  */
 export function writeCassette(
   { path: folder, cast }: Pick<ClaimedFolder, "path" | "cast">,
@@ -61,9 +61,9 @@ export function writeCassette(
   };
   const saveMeta = (changed: CassetteMeta) => {
     meta = changed;
-    // In the place of the one before all at once.
+    // A rename replaces the former file at once.
     const unfinished = `${folder}/${META_FILE}.unfinished`;
-    // Whoever else may write to the folder could have put a link there.
+    // A link here could lead to a file of another user.
     removeIfThere(unfinished);
     Deno.writeTextFileSync(unfinished, encodeMeta(meta), { createNew: true, mode: 0o600 });
     Deno.renameSync(unfinished, `${folder}/${META_FILE}`);
@@ -107,7 +107,7 @@ export function writeCassette(
       });
       append(CAST_FILE, encodeHeader(header));
     },
-    taken: (part, secrets) => attempt(() => note(part, secrets)),
+    addSecrets: (part, secrets) => attempt(() => note(part, secrets)),
     version: (claudeVersion) =>
       attempt(() => {
         if (meta === undefined || meta.claude_code === claudeVersion) return;
@@ -134,27 +134,29 @@ function removeIfThere(path: string): void {
   }
 }
 
-/** A folder that is one recorder's alone. */
+/** A folder that one recorder has locked. */
 interface ClaimedFolder {
   readonly path: string;
-  /** Its cast, in which there is nothing yet: whoever has that file's lock has the folder, until it is closed. */
+  /** The empty cast file. Its lock keeps other recorders away until the file is closed. */
   readonly cast: Deno.FsFile;
-  /** Takes away what was made for the recording. */
-  readonly giveUp: () => void;
+  /** Removes what was created for the recording. */
+  readonly release: () => void;
 }
 
 const SUGGESTION = "Give --record a folder that does not exist yet, or an empty one";
 
 /**
- * Takes a folder for a recording, which it makes, mode 0700, unless it is there and empty. Of several recorders that come
- * at once one gets it. What a recorder that was killed before its run was started has left, an empty cast without a lock,
- * is as good as nothing.
+ * Claims a folder for a recording. Creates it with mode 0700 unless it exists and is empty. Only one of several
+ * recorders gets it.
  *
- * @throws {CliError} when it cannot be had
+ * A recorder that was killed before its run started leaves an empty cast without a lock. Such a folder counts as
+ * empty.
+ *
+ * @throws {CliError} if the folder has files, another recorder has it, or it cannot be created
  */
 export function claimFolder(path: string): ClaimedFolder {
   const failed = `Cannot record in ${path}`;
-  const isOurs = !isEmptyFolder(path, failed) && isMade(path, failed);
+  const wasMade = !isEmptyFolder(path, failed) && makeFolder(path, failed);
   const castPath = `${path}/${CAST_FILE}`;
   const isLeft = isEmptyFile(castPath);
   let cast: Deno.FsFile;
@@ -162,10 +164,10 @@ export function claimFolder(path: string): ClaimedFolder {
     cast = Deno.openSync(castPath, { append: true, createNew: !isLeft, mode: 0o600 });
   } catch (cause) {
     if (cause instanceof Deno.errors.AlreadyExists) throw takenByOther(failed, cause);
-    if (isOurs) removeIfEmpty(path);
+    if (wasMade) removeIfEmpty(path);
     throw unwritable(failed, cause);
   }
-  // Another one may have had it, and be done with it, since it was looked at.
+  // Another recorder may have claimed and finished the folder since the check.
   if (!isLocked(cast, !isLeft) || !isStillThere(cast, castPath)) {
     cast.close();
     throw takenByOther(failed);
@@ -173,10 +175,10 @@ export function claimFolder(path: string): ClaimedFolder {
   return {
     path,
     cast,
-    giveUp: () => {
+    release: () => {
       removeIfEmpty(castPath);
       cast.close();
-      if (isOurs) removeIfEmpty(path);
+      if (wasMade) removeIfEmpty(path);
     },
   };
 }
@@ -188,7 +190,7 @@ function takenByOther(failed: string, cause?: unknown): CliError {
   });
 }
 
-/** @param isNew what counts where the file system has no locks: whether this is who has made the file */
+/** @param isNew whether this process created the file; decides on file systems without locks */
 function isLocked(file: Deno.FsFile, isNew: boolean): boolean {
   try {
     return file.tryLockSync(true);
@@ -197,7 +199,7 @@ function isLocked(file: Deno.FsFile, isNew: boolean): boolean {
   }
 }
 
-/** Whether a file is that at the path, and still has nothing in it. */
+/** Whether the open file is still the one at the path, and still empty. */
 function isStillThere(file: Deno.FsFile, path: string): boolean {
   const { dev, ino, size } = file.statSync();
   try {
@@ -208,8 +210,8 @@ function isStillThere(file: Deno.FsFile, path: string): boolean {
   }
 }
 
-/** Makes the folder; false where somebody else has made it by now. */
-function isMade(path: string, failed: string): boolean {
+/** Creates the folder; false if another process created it at the same time. */
+function makeFolder(path: string, failed: string): boolean {
   const parent = path.replace(/(?<!\/)\/+$/u, "").replace(/[^/]+$/u, "");
   if (fileAt(parent === "" ? "." : parent)?.isDirectory !== true) {
     throw new CliError(`${failed}: the folder above it does not exist`, {
@@ -234,17 +236,17 @@ function unwritable(failed: string, cause: unknown): CliError {
   });
 }
 
-/** What somebody else has put something into stays, and so does what is gone. */
+/** Removes an empty file or folder. Ignores missing paths and folders with files of others. */
 function removeIfEmpty(path: string): void {
   try {
     const { isFile, size } = Deno.lstatSync(path);
     if (!isFile || size === 0) Deno.removeSync(path);
   } catch {
-    // A folder that is not empty cannot be removed.
+    // Removing a folder with files fails, as intended.
   }
 }
 
-/** Whether there is a file with nothing in it, and no link to one. */
+/** Whether the path is an empty file, and no link. */
 function isEmptyFile(path: string): boolean {
   try {
     const { isFile, size } = Deno.lstatSync(path);
@@ -254,7 +256,7 @@ function isEmptyFile(path: string): boolean {
   }
 }
 
-/** Whether nothing is in a folder but what a recorder has made that was killed before its run. */
+/** Whether a folder has only what a recorder leaves that was killed before its run. */
 function isLeftBehind(folder: string, names: readonly Deno.DirEntry[]): boolean {
   return isEmptyFile(`${folder}/${CAST_FILE}`) &&
     names.every(({ name, isDirectory }) =>
@@ -264,7 +266,7 @@ function isLeftBehind(folder: string, names: readonly Deno.DirEntry[]): boolean 
     );
 }
 
-/** False when there is no such folder. */
+/** False if the folder does not exist. */
 function isEmptyFolder(folder: string, failed: string): boolean {
   let names: readonly Deno.DirEntry[];
   try {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { recordedTurns } from "../../../../src/recording/cassette/recorded_turns.ts";
+import { readTurns } from "../../../../src/recording/cassette/recorded_turns.ts";
 import { readCassette } from "../../../recording/cassette/recorded_runs.ts";
 import { isJsonObject } from "../../../../src/json_object.ts";
 import { projectSlug } from "../../../../src/claude/transcript/files/project_slug.ts";
@@ -53,7 +53,7 @@ forNewestVersion("a recorded conversation is forked at a turn and compared", asy
   const before = sessions(real);
   const [one = "", two = "", three = ""] = SAID;
   const { meta, cast } = readCassette(talk);
-  const session = recordedTurns(cast).turns[0]?.result["session_id"];
+  const session = readTurns(cast).turns[0]?.result["session_id"];
 
   // The later messages are repeated to another model.
   const forked = await fork(real, talk, "--at", "1", "--model", "haiku", "--record", again);
@@ -72,7 +72,7 @@ forNewestVersion("a recorded conversation is forked at a turn and compared", asy
   assertEquals([name, when, session_id, turn], ["talk", meta?.when, session, 1]);
   const info = await cassette(real, "info", again);
   assert(info.stdout.includes("forked from talk, recorded "), info.stdout);
-  const { earlier, turns } = recordedTurns(recorded.cast);
+  const { earlier, turns } = readTurns(recorded.cast);
   assertEquals([earlier.length > 0, turns.length], [true, 2]);
   const same = await cassette(real, "diff", talk, again, "--json");
   assertEquals([same.code, same.stderr], [0, ""]);
@@ -123,7 +123,7 @@ forNewestVersion("a fork continues a subagent of the recording", async (real) =>
   const args = ["--record", talk, ...tools, "--", `Ask. ${call} [[say done]]`];
   assertEquals((await real.printInProcess(args)).code, 0);
   const { cast } = readCassette(talk);
-  const to = recordedTurns(cast).subagents?.[0]?.subagent.agentId;
+  const to = readTurns(cast).subagents?.[0]?.subagent.agentId;
   const message = { to, summary: "more", message: "More. [[say It is there.]]" };
   const prompt = `Go on. ${toolCall("SendMessage", message)} [[say sent]] [[say heard]]`;
   const forked = await cassette(

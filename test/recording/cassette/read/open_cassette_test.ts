@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { makeFifo } from "../../../../ffi/descriptors/pipe.ts";
 import {
-  openRecorded,
-  openToReplay,
-  rereadCassette,
+  openConversation,
+  openForReplay,
+  openRereadable,
 } from "../../../../src/recording/cassette/read/open_cassette.ts";
 import { surveyCassette } from "../../../../src/recording/cassette/read/survey_cassette.ts";
 import { replayCassette } from "../../../../src/recording/cassette/replay_cassette.ts";
-import { recordedTurns } from "../../../../src/recording/cassette/recorded_turns.ts";
+import { readTurns } from "../../../../src/recording/cassette/recorded_turns.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { readExchanges } from "../../../../src/recording/relay/exchange_folder.ts";
 import { tempFolder } from "../../../temp_folder.ts";
@@ -39,16 +39,16 @@ Deno.test("openRecorded() opens the cast or tape of each child", () => {
   });
   // A link leads out of the folder.
   Deno.symlinkSync(elsewhere.path, `${folder.path}/4`);
-  const { meta, children } = openRecorded(folder.path);
+  const { meta, children } = openConversation(folder.path);
   assertEquals(meta?.claude_code, "2.1.332");
   const found = children.map((child) =>
-    "cast" in child ? recordedTurns(child.cast).turns.length : child.tape.length > 0
+    "cast" in child ? readTurns(child.cast).turns.length : child.tape.length > 0
   );
   assertEquals(found, [4, 1, true]);
 });
 
 Deno.test("openRecorded() opens a tape alone", () => {
-  const [child, ...more] = openRecorded(`${RUNS}conversation/tape.jsonl`).children;
+  const [child, ...more] = openConversation(`${RUNS}conversation/tape.jsonl`).children;
   assertEquals([child !== undefined && "tape" in child && child.tape.length > 0, more], [true, []]);
 });
 
@@ -63,8 +63,8 @@ Deno.test("openRecorded() says why a folder is no recording", () => {
     [{ "child.cast": "" }, "", "the header is missing"],
   ];
   const read = (path: string) => {
-    for (const child of openRecorded(path).children) {
-      if ("cast" in child) recordedTurns(child.cast);
+    for (const child of openConversation(path).children) {
+      if ("cast" in child) readTurns(child.cast);
     }
   };
   for (const [files, below, why] of rows) {
@@ -87,7 +87,7 @@ Deno.test("a missing cast, a FIFO and later formats are refused", () => {
 
 Deno.test("a recording without its tape still replays", () => {
   using folder = tempFolder(partsOf("tools", ["child.cast"]));
-  const { tape, ...rest } = openToReplay(folder.path);
+  const { tape, ...rest } = openForReplay(folder.path);
   assertEquals(tape, undefined);
   const { frames, differences } = replayCassette(rest);
   assertEquals([frames.at(-1)?.frame.type, differences], ["result", []]);
@@ -96,14 +96,14 @@ Deno.test("a recording without its tape still replays", () => {
 
 Deno.test("a cassette can be read again and again", () => {
   using folder = tempFolder(partsOf("tools", ["child.cast", "tape.jsonl", "meta.json"]));
-  const { cast, tape } = rereadCassette(folder.path);
+  const { cast, tape } = openRereadable(folder.path);
   const whole = readCassette(folder.path);
   for (let time = 0; time < 2; time++) {
     assertEquals([...cast.events], whole.cast.events);
     assertEquals([...tape], whole.tape);
   }
   Deno.removeSync(`${folder.path}/tape.jsonl`);
-  assertThrows(() => rereadCassette(folder.path), CliError, "tape.jsonl: it does not exist");
+  assertThrows(() => openRereadable(folder.path), CliError, "tape.jsonl: it does not exist");
 });
 
 Deno.test("a missing cast names another way to replay", () => {
@@ -117,7 +117,7 @@ Deno.test("a missing cast names another way to replay", () => {
   for (const [files, suggestion] of rows) {
     using folder = tempFolder(files);
     const why = "child.cast: it does not exist";
-    const error = assertThrows(() => openToReplay(folder.path), CliError, why);
+    const error = assertThrows(() => openForReplay(folder.path), CliError, why);
     assertEquals(error.suggestion, suggestion);
   }
 });

@@ -18,12 +18,12 @@ Deno.test("a recording's folder is private", () => {
 
 Deno.test("giving up removes only what was made", () => {
   using folder = tempFolder();
-  claimFolder(`${folder.path}/new`).giveUp();
-  claimFolder(folder.path).giveUp();
+  claimFolder(`${folder.path}/new`).release();
+  claimFolder(folder.path).release();
   assertEquals(folder.names(), []);
   const begun = claimFolder(`${folder.path}/begun`);
   Deno.writeTextFileSync(`${folder.path}/begun/child.cast`, "theirs");
-  begun.giveUp();
+  begun.release();
   assertEquals(Deno.readTextFileSync(`${folder.path}/begun/child.cast`), "theirs");
 });
 
@@ -34,8 +34,8 @@ Deno.test("one of two concurrent runs gets the folder", () => {
     const first = claimFolder(path);
     const { message } = assertThrows(() => claimFolder(path), CliError);
     assertEquals(message, `Cannot record in ${path}: another run has just begun to record there`);
-    first.giveUp();
-    claimFolder(path).giveUp();
+    first.release();
+    claimFolder(path).release();
   }
 });
 
@@ -99,7 +99,7 @@ Deno.test("everything is written at once, in private files", () => {
     { at: 2, dir: "read", frame: { type: "result" } },
   ] as const;
   for (const entry of tape) writer.entry(entry);
-  for (const secrets of [0, 2, 1]) writer.taken("api", secrets);
+  for (const secrets of [0, 2, 1]) writer.addSecrets("api", secrets);
   assertEquals(readCassette(folder.path), {
     meta: {
       format: 1,

@@ -3,9 +3,9 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { collectCassette } from "../../../../fixtures/collected_cassette.ts";
 import { type Cassette, framesOn } from "../../../../src/recording/cassette/cassette_format.ts";
 import { firstMessage } from "../../../../src/recording/cassette/cast_steps.ts";
-import { createRecording } from "../../../../src/recording/cassette/record/create_recording.ts";
+import { Recorder } from "../../../../src/recording/cassette/record/recorder.ts";
 import { encodeCast, encodeTape } from "../../../../fixtures/encode_whole.ts";
-import { recordedInput } from "../../../../src/recording/cassette/recorded_input.ts";
+import { toRecordedInput } from "../../../../src/recording/cassette/recorded_input.ts";
 import { replayCast } from "../../../../src/recording/cassette/replay_cast.ts";
 import { createRedactor } from "../../../../src/recording/redaction/redact.ts";
 import type { Input } from "../../../../src/conversation/control/input.ts";
@@ -15,7 +15,7 @@ import { readEntry } from "../../../../src/claude/transcript/entry.ts";
 import { readRecording } from "../../../conversation/control/recording.ts";
 import { conversationOptions } from "../../../conversation/output/conversation_options.ts";
 import { recordSession } from "../record_session.ts";
-import { createHeldStreams } from "../../../../src/recording/cassette/record/streamed_text.ts";
+import { createTextStreams } from "../../../../src/recording/cassette/record/streamed_text.ts";
 import { redactTerminal } from "../../../../src/recording/cassette/record/redact_terminal.ts";
 import fc from "fast-check";
 import type { ResultFrame } from "../../../../src/claude/wire/result_frame.ts";
@@ -58,7 +58,7 @@ Deno.test("a recording keeps inputs, times and effects", () => {
   const others = all.filter(({ type }) => type !== "terminal");
   assertEquals(
     rest,
-    others.map((input) => recordedInput(input as Parameters<typeof recordedInput>[0])),
+    others.map((input) => toRecordedInput(input as Parameters<typeof toRecordedInput>[0])),
   );
   assertEquals(
     events.filter(({ code }) => code === "h").map(({ at }) => at),
@@ -73,26 +73,26 @@ Deno.test("a recording keeps inputs, times and effects", () => {
   );
 });
 
-Deno.test("createRecording() says the version alone before the first input", () => {
+Deno.test("a recorder passes on the version before the first input", () => {
   const { sink, cassette } = collectCassette();
   const versions: string[] = [];
-  const recording = createRecording({
+  const recording = new Recorder({
     conversation: conversationOptions(),
     output: { format: "text", verbose: false },
     term: "",
     redactor,
     sink: { ...sink, version: (version) => void versions.push(version) },
   });
-  recording.said("{}");
+  recording.addCallerLine("{}");
   for (const claude_version of ["unknown", "2.1.330"]) {
     const frame = { type: "result", subtype: "success", claude_version } as ResultFrame;
-    recording.effect({ type: "frame", frame });
+    recording.addEffect({ type: "frame", frame });
   }
   recording.end();
   assertEquals([cassette(), versions], [undefined, ["2.1.330"]]);
 });
 
-Deno.test("createRecording() keeps characters whole, wherever a chunk ends", () => {
+Deno.test("a recorder keeps characters whole, wherever a chunk ends", () => {
   const text = "é日本👩‍💻\x1b[1m●\ufeff";
   fc.assert(fc.property(fc.array(fc.nat()), (ends) => {
     assertEquals(output(recordSession(chunks(text, ends))), text);
@@ -287,7 +287,7 @@ Deno.test("a recording without secrets is unchanged", () => {
 function streams() {
   const begun: (string | undefined)[] = [];
   const settled: string[] = [];
-  const held = createHeldStreams((tool) => {
+  const held = createTextStreams((tool) => {
     begun.push(tool);
     return (text) => ({ redacted: undefined, settle: () => void settled.push(text) });
   });
@@ -299,14 +299,14 @@ function streamEvent(streamEvent: Readonly<Record<string, unknown>>) {
 }
 
 Deno.test("a streamed text ends with its block", () => {
-  const { take, heed, begun, settled } = streams();
+  const { take, observe, begun, settled } = streams();
   const stream = "frame s p 1 partial_json";
   const block = { type: "tool_use", name: "Bash" };
-  heed(streamEvent({ type: "content_block_start", index: 1, content_block: block }));
+  observe(streamEvent({ type: "content_block_start", index: 1, content_block: block }));
   take({ stream, text: "one" });
   take({ stream: "frame s p 2 text", text: "other" });
   take({ stream, text: "two" });
-  heed(streamEvent({ type: "content_block_stop", index: 1 }));
+  observe(streamEvent({ type: "content_block_stop", index: 1 }));
   take({ stream, text: "three" });
   assertEquals([begun, settled], [["Bash", undefined, undefined], ["two"]]);
 });
