@@ -69,7 +69,7 @@ export async function holdConversation(
     };
     claimNext();
     watching.caller.onLine = (line) =>
-      recorder === undefined ? void heard.push(line) : recorder.said(line);
+      recorder === undefined ? void heard.push(line) : recorder.callerLine(line);
   }
   const told = new Set<string>();
   return await converse({
@@ -100,7 +100,7 @@ export async function holdConversation(
       if (claimed === undefined) claimNext();
       claimed?.begin(prepared);
       [recorder, claimed] = [claimed, undefined];
-      for (const line of heard.splice(0)) recorder?.said(line);
+      for (const line of heard.splice(0)) recorder?.callerLine(line);
     },
     onChildEnded: () => {
       teardown.childEnded();
@@ -128,17 +128,17 @@ export function conversationOrder(
 }
 
 /** Messages that wait for the result of the turn that answers them, by their tickets. */
-interface AwaitedResults<Result> {
+interface PendingResults<Result> {
   /** What becomes of a message that is about to be sent. */
   readonly expect: (ticket: string) => Promise<Result>;
   /** Hands a result to the messages that its turn answers. */
-  readonly answer: (tickets: readonly string[], result: Result) => void;
+  readonly resolve: (tickets: readonly string[], result: Result) => void;
   /** Tells all that still wait why they do so in vain. */
-  readonly fail: (error: unknown) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** No messages yet. */
-export function awaitedResults<Result>(): AwaitedResults<Result> {
+export function createPendingResults<Result>(): PendingResults<Result> {
   const waiting = new Map<string, PromiseWithResolvers<Result>>();
   return {
     expect: (ticket) => {
@@ -146,13 +146,13 @@ export function awaitedResults<Result>(): AwaitedResults<Result> {
       waiting.set(ticket, result);
       return result.promise;
     },
-    answer: (tickets, result) => {
+    resolve: (tickets, result) => {
       for (const ticket of tickets) {
         waiting.get(ticket)?.resolve(result);
         waiting.delete(ticket);
       }
     },
-    fail: (error) => {
+    reject: (error) => {
       for (const result of waiting.values()) result.reject(error);
       waiting.clear();
     },

@@ -13,7 +13,7 @@ const PROMPTS = {
 const TERMINAL = "a library leaves the terminal to its program";
 
 /** Flags that say how a program reads and writes. */
-function meaningless(caller: keyof typeof PROMPTS): ReadonlyMap<string, string> {
+function unsupportedFlags(caller: keyof typeof PROMPTS): ReadonlyMap<string, string> {
   const frames = `${caller} gives frames and results, and prints nothing`;
   const prompt = PROMPTS[caller];
   return new Map([
@@ -47,7 +47,7 @@ export async function libraryRequest(
   { caller }: { readonly caller: keyof typeof PROMPTS },
 ): Promise<RunRequest> {
   const command = await parseArguments(args, {
-    meaningless: meaningless(caller),
+    meaningless: unsupportedFlags(caller),
     givesFrames: true,
   });
   if (command.kind !== "run") {
@@ -70,7 +70,7 @@ export async function libraryRequest(
  *
  * @throws {CliError} when there is none to work in
  */
-export function folderOf(cwd: string | undefined): string {
+export function resolveFolder(cwd: string | undefined): string {
   if (cwd?.startsWith("/")) return cwd;
   const current = currentFolder('Name a folder with "cwd"');
   return cwd === undefined ? current : absolutePath(cwd, current);

@@ -2,16 +2,16 @@ import { checkPrompt } from "../cli/arguments/check_prompt.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { ProgramCaller } from "../driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
-import { awaitedResults, holdConversation, type HoldOptions } from "./hold_conversation.ts";
+import { createPendingResults, holdConversation, type HoldOptions } from "./hold_conversation.ts";
 import {
   asRunError,
-  frameQueue,
-  resultOf,
+  createFrameQueue,
+  createRunResult,
   RunError,
   type RunOptions,
   type RunResult,
 } from "./run_output.ts";
-import { folderOf, libraryRequest } from "./library_request.ts";
+import { libraryRequest, resolveFolder } from "./library_request.ts";
 import { StoppedError } from "../run/waits.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
@@ -41,7 +41,10 @@ export interface OpenConversation extends Conversation {
    *
    * @returns its answer; undefined when there is no Claude Code, or it has gone meanwhile
    */
-  readonly ask: (subtype: string, body?: JsonObject) => Promise<ControlResponse | undefined>;
+  readonly sendRequest: (
+    subtype: string,
+    body?: JsonObject,
+  ) => Promise<ControlResponse | undefined>;
   /** Answers what was asked in a frame `control_request`; what nobody has asked is nothing to anybody. */
   readonly answer: (answer: ControlAnswer) => void;
 }
@@ -58,10 +61,10 @@ const ABANDONED = 141;
  * @param options as those of `converse()`, and what of a conversation else is of interest
  */
 export function openConversation(options: OpenOptions = {}): OpenConversation {
-  const frames = frameQueue();
+  const frames = createFrameQueue();
   const signals = new StopSignals({ listen: false });
   const caller = new ProgramCaller();
-  const awaited = awaitedResults<TurnResult>();
+  const awaited = createPendingResults<TurnResult>();
   /** What is asked of the child, until it answers. */
   const asked = new Map<string, (answer?: ControlResponse) => void>();
   const byUuid = new Map<string, SentMessage>();
@@ -96,7 +99,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
     options.signal?.throwIfAborted();
     const request = await conversationRequest(args, { asks, replays });
     const env = options.env ?? callerEnvironment();
-    const cwd = folderOf(options.cwd);
+    const cwd = resolveFolder(options.cwd);
     const warn = (text: string) => void warnings.push(text);
     using teardown = new Teardown({ warn });
     const { hold = holdConversation } = options;
@@ -114,7 +117,10 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
         if (warning !== undefined) warn(warning);
         // What a turn without a message has to say goes with the next result.
         if (tickets.length === 0) return;
-        awaited.answer(tickets, resultOf(report, { warnings: warnings.splice(0), env, request }));
+        awaited.resolve(
+          tickets,
+          createRunResult(report, { warnings: warnings.splice(0), env, request }),
+        );
       },
       onPrepared: () => {
         if (stopped) throw unwanted(options.signal);
@@ -140,7 +146,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
       });
       over ??= overError("it has been ended");
       frames.end();
-      awaited.fail(
+      awaited.reject(
         new RunError("The message was not answered: the conversation was ended before", {
           suggestion: "Await its result before the conversation is ended",
         }),
@@ -150,7 +156,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
       const told = asRunError(error);
       over = failedError(told);
       frames.end({ error: told });
-      awaited.fail(told);
+      awaited.reject(told);
       throw told;
     } finally {
       forgetChild();
@@ -178,7 +184,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
     caller.say(line);
     return await result;
   };
-  const ask: OpenConversation["ask"] = async (subtype, body = {}) => {
+  const ask: OpenConversation["sendRequest"] = async (subtype, body = {}) => {
     if (!hasChild) return undefined;
     const id = crypto.randomUUID();
     const { promise, resolve } = Promise.withResolvers<ControlResponse | undefined>();
@@ -202,7 +208,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
     interrupt: async () => {
       await ask("interrupt");
     },
-    ask,
+    sendRequest: ask,
     answer: (answer) => {
       if (hasChild) caller.say({ type: "answer", answer });
     },
@@ -392,6 +398,6 @@ export interface Conversation extends AsyncIterable<Frame>, AsyncDisposable {
  * ```
  */
 export function converse(options: ConverseOptions = {}): Conversation {
-  const { ask: _ask, answer: _answer, ...conversation } = openConversation(options);
+  const { sendRequest: _ask, answer: _answer, ...conversation } = openConversation(options);
   return conversation;
 }

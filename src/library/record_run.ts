@@ -28,7 +28,7 @@ export interface RunRecorder {
   /** Begins with a run that is about to be started. */
   readonly begin: (prepared: PreparedRun) => void;
   /** Takes a line that the caller of a conversation wrote. */
-  readonly said: (line: string) => void;
+  readonly callerLine: (line: string) => void;
   readonly input: (input: Input) => void;
   readonly effect: (effect: ConversationEffect) => void;
   /**
@@ -97,7 +97,7 @@ export function recordRun(
         sink: writer,
       });
     },
-    said: (line) => recording?.addCallerLine(line),
+    callerLine: (line) => recording?.addCallerLine(line),
     input: (input) => recording?.addInput(input),
     effect: (effect) => recording?.addEffect(effect),
     save: () => {

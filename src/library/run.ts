@@ -2,13 +2,13 @@ import { checkPrompt } from "../cli/arguments/check_prompt.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import {
   asRunError,
-  frameQueue,
-  resultOf,
+  createFrameQueue,
+  createRunResult,
   type Run,
   type RunOptions,
   type RunResult,
 } from "./run_output.ts";
-import { folderOf, libraryRequest } from "./library_request.ts";
+import { libraryRequest, resolveFolder } from "./library_request.ts";
 import { recordRun } from "./record_run.ts";
 import { checkDelivery, earlyWarnings, prepareRun } from "../run/prepare_run.ts";
 import { performRun } from "../run/perform_run.ts";
@@ -62,7 +62,7 @@ import type { Frame } from "../claude/wire/frame.ts";
  * ```
  */
 export function run(prompt: string, options: RunOptions = {}): Run {
-  const frames = frameQueue();
+  const frames = createFrameQueue();
   const signals = new StopSignals({ listen: false });
   let stopped = false;
   // A second signal would kill the child, and with it the end of the transcript.
@@ -129,7 +129,7 @@ async function carryOut(
   const problem = checkPrompt(prompt);
   if (problem !== undefined) throw problem;
   const env = options.env ?? callerEnvironment();
-  const cwd = folderOf(options.cwd);
+  const cwd = resolveFolder(options.cwd);
   const altered = await checkDelivery({ prompt, inject: request.inject });
   const untidied: string[] = [];
   using teardown = new Teardown({ warn: (text) => untidied.push(text) });
@@ -172,5 +172,5 @@ async function carryOut(
     ...(report.warning === undefined ? [] : [report.warning]),
     ...untidied,
   ];
-  return resultOf(report, { warnings, env, request });
+  return createRunResult(report, { warnings, env, request });
 }

@@ -82,7 +82,7 @@ export interface Run extends AsyncIterable<Frame>, AsyncDisposable {
 }
 
 /** What a program is told of a run or a turn, without the secrets that a screen may show. */
-export function resultOf(
+export function createRunResult(
   report: Omit<RunReport, "unprinted">,
   { warnings, env, request }: {
     readonly warnings: readonly string[];
@@ -177,7 +177,7 @@ type Taker = PromiseWithResolvers<IteratorResult<Frame, undefined>>;
 const DONE = { done: true, value: undefined } as const;
 
 /** An empty queue. */
-export function frameQueue(): FrameQueue {
+export function createFrameQueue(): FrameQueue {
   let frames: Frame[] = [];
   const takers: Taker[] = [];
   let failure: { readonly error: unknown } | undefined;

@@ -2,24 +2,33 @@ import { asCliError, CliError } from "../cli_error.ts";
 import { RunError } from "../library/run_output.ts";
 import { escapeInvisible } from "../recording/redaction/visible_text.ts";
 
-/** The exit code of what may be tried again later. */
+/** The exit code of a request that may succeed later: EX_TEMPFAIL of sysexits.h. */
 const TRY_LATER = 75;
 
-/** There is no room for something now, but there will be. */
-export class BusyError extends CliError {
+/** The request cannot be served now, but may be later. HTTP answers 503 with `Retry-After`. */
+abstract class TryLaterError extends CliError {
   constructor(message: string, suggestion: string) {
     super(message, { suggestion, exitCode: TRY_LATER });
   }
 }
 
-/** What has to be kept cannot be kept. */
+/** A limit is reached, of conversations and runs or of messages that wait. */
+export class FullError extends TryLaterError {}
+
+/** The server is about to end and accepts nothing new. */
+export class DrainingError extends TryLaterError {}
+
+/** A conversation takes no message now: a person types in it, or its agent is running. */
+export class OccupiedError extends TryLaterError {}
+
+/** There is no room on the disk for what has to be kept. */
 export class NoSpaceError extends CliError {
   constructor(message: string, cause?: unknown) {
     super(message, { suggestion: "Make room on the disk of TMPDIR", cause });
   }
 }
 
-/** The statuses that a problem may have, and what each is called. */
+/** The statuses of problems, and their titles. */
 export const PROBLEM_TITLES = {
   400: "Bad Request",
   401: "Unauthorized",
@@ -36,21 +45,20 @@ export const PROBLEM_TITLES = {
   507: "Insufficient Storage",
 } as const;
 
-/** One of those statuses. */
 type ProblemStatus = keyof typeof PROBLEM_TITLES;
 
-/** What went wrong, as RFC 9457 has it; `suggestion` says what to do about it. */
+/** A problem of RFC 9457, with two more members: `suggestion` and `exit_code`. */
 export interface HttpProblem {
   readonly status: ProblemStatus;
-  /** The line that the command line would say on stderr. */
+  /** The line that the command line would print on stderr. */
   readonly detail: string;
   readonly suggestion?: string | undefined;
-  /** What the command line would exit with, where it is an error of a run. */
+  /** The exit code that the command line would have, for an error of a run. */
   readonly exitCode?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request that is answered by a problem. */
+/** Ends a request, which is answered with the problem. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly problem: HttpProblem;
@@ -61,7 +69,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The members of a problem, as they stand in an answer. */
+/** The JSON members of a problem. */
 export function problemBody(
   { status, detail, suggestion, exitCode }: HttpProblem,
 ): Readonly<Record<string, unknown>> {
@@ -75,7 +83,6 @@ export function problemBody(
   };
 }
 
-/** A problem as an answer. */
 export function problemResponse(problem: HttpProblem): Response {
   return new Response(`${JSON.stringify(problemBody(problem))}\n`, {
     status: problem.status,
@@ -83,16 +90,16 @@ export function problemResponse(problem: HttpProblem): Response {
   });
 }
 
-/** How long a caller is to wait where there is no room for it now, in seconds. */
+/** How long a client should wait before it tries again, in seconds. */
 const RETRY_AFTER_S = "1";
 
 /**
- * The problem that an error is. One that a user can act on says so in the words of the command line; of any other error,
- * which is a mistake of this program, no more is said than that.
+ * Converts an error into a problem. An error that a user can act on keeps the text of the command line. Any other error is a
+ * bug of this program, and its text is not shown.
  *
- * @param options.status of an error that a user can act on
+ * @param options.status the status for an error that a user can act on
  */
-export function problemOf(
+export function toProblem(
   thrown: unknown,
   { status = 422 }: { readonly status?: ProblemStatus } = {},
 ): HttpProblem {
@@ -102,8 +109,8 @@ export function problemOf(
     return { status: 500, detail: "Cannot answer the request: claude-print has made a mistake" };
   }
   const { message: detail, suggestion, exitCode } = error;
-  const told = { detail, suggestion, exitCode };
-  if (error instanceof NoSpaceError) return { ...told, status: 507 };
-  if (!(error instanceof BusyError)) return { ...told, status };
-  return { ...told, status: 503, headers: { "retry-after": RETRY_AFTER_S } };
+  const members = { detail, suggestion, exitCode };
+  if (error instanceof NoSpaceError) return { ...members, status: 507 };
+  if (!(error instanceof TryLaterError)) return { ...members, status };
+  return { ...members, status: 503, headers: { "retry-after": RETRY_AFTER_S } };
 }

@@ -9,77 +9,77 @@ import { isJsonObject, type JsonObject } from "../json_object.ts";
 import { type ControlRequest, isEmpty } from "../claude/wire/control.ts";
 import type { Environment } from "../sandbox/environment.ts";
 
-/** Most flags, and most characters of one: a prompt is no flag. */
-const MOST_ARGS = 1000;
-const LONGEST = 1_000_000;
+/** Most flags, and the longest one in characters. */
+const MAX_ARGS = 1000;
+const MAX_TEXT = 1_000_000;
 
-const line = z.string().check(z.maxLength(LONGEST));
+const text = z.string().check(z.maxLength(MAX_TEXT));
 
-/** What a conversation is held with, as a caller says it. */
+/** The options of a conversation that cannot be changed later, as in the body of `POST /v1/conversations`. */
 export const PROFILE_SCHEMA = z.strictObject({
   /** Flags of a run. */
-  args: z._default(z.array(line).check(z.maxLength(MOST_ARGS)), []),
-  /** The working directory, from the root; that of the server if absent. */
-  cwd: z.optional(line.check(z.startsWith("/"))),
-  /** Variables over those of the server. */
+  args: z._default(z.array(text).check(z.maxLength(MAX_ARGS)), []),
+  /** The working directory as an absolute path; that of the server if absent. */
+  cwd: z.optional(text.check(z.startsWith("/"))),
+  /** Environment variables in addition to those of the server. */
   env: z._default(
-    z.record(line.check(z.regex(/^[^=\0]+$/u)), line.check(z.regex(/^[^\0]*$/u))),
+    z.record(text.check(z.regex(/^[^=\0]+$/u)), text.check(z.regex(/^[^\0]*$/u))),
     {},
   ),
-  /** Whether permissions, questions and plans are asked about, instead of refused. */
+  /** Whether the client answers permission requests, questions and plans. Otherwise they are refused. */
   asks: z._default(z.boolean(), true),
-  /** Whether its events have what is said to it too. */
+  /** Whether the client's messages are events too. */
   replay_user_messages: z._default(z.boolean(), false),
   /** Whether it is recorded as a cassette. */
   record: z._default(z.boolean(), false),
 });
 
-/** What a conversation is held with: what cannot be changed later. */
-export type Profile = z.infer<typeof PROFILE_SCHEMA>;
+export type ConversationProfile = z.infer<typeof PROFILE_SCHEMA>;
 
 /** The largest file of profiles, in bytes. */
-const LIMIT = 1_000_000;
+const MAX_FILE_BYTES = 1_000_000;
 
-const WAITING_SCHEMA = z.extend(PROFILE_SCHEMA, {
-  /** Whether it is one of runs that print a text, who are asked nothing. */
+const WARM_PROFILE_SCHEMA = z.extend(PROFILE_SCHEMA, {
+  /** Whether it is for runs with the output format `text`, which answer no questions. */
   text: z._default(z.boolean(), false),
-  /** Whether it is one of runs that print json without --verbose, who are asked nothing either. */
+  /** Whether it is for runs with the output format `json` without --verbose, which answer no questions either. */
   json: z._default(z.boolean(), false),
 });
 
-/** What children wait for. */
-type WaitingProfile = z.infer<typeof WAITING_SCHEMA>;
+type WarmProfile = z.infer<typeof WARM_PROFILE_SCHEMA>;
 
-/** A profile of a file, and what an error calls it. */
+/** A profile of a file, and its name in errors. */
 interface NamedProfile {
-  readonly profile: WaitingProfile;
+  readonly profile: WarmProfile;
   readonly name: string;
 }
 
 /**
- * Reads a file of profiles: on each line one, as it stands in the body of `POST /v1/conversations`, or of runs that print a
- * text, or json.
+ * Reads a file with one profile on each line.
  *
- * @throws {CliError} when it cannot be read, or one of them is none
+ * @throws {CliError} when it cannot be read, or a line is no profile
  */
 export function readProfiles(path: string): readonly NamedProfile[] {
-  return textOf(path).split("\n").flatMap((line, at) => {
+  return readText(path).split("\n").flatMap((line, at) => {
     if (line.trim() === "") return [];
     const name = `line ${at + 1} of ${path}`;
-    return [{ name, profile: profileIn(line, name) }];
+    return [{ name, profile: parseProfile(line, name) }];
   });
 }
 
-function profileIn(line: string, name: string): WaitingProfile {
-  const result = WAITING_SCHEMA.safeParse(valueOf(line));
+function parseProfile(line: string, name: string): WarmProfile {
+  const result = WARM_PROFILE_SCHEMA.safeParse(parseJson(line));
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const place = issue?.path.map(String).join(".") ?? "";
-  throw unusable(name, place === "" ? "it is no object with a profile" : `${place} is none of one`);
+  throw profileError(
+    name,
+    place === "" ? "it is no object with a profile" : `${place} is none of one`,
+  );
 }
 
-/** Nothing that is a profile, where a line is no JSON. */
-function valueOf(line: string): unknown {
+/** Parses JSON; undefined for a text that is none. */
+function parseJson(line: string): unknown {
   try {
     return isTooDeep(line) ? undefined : JSON.parse(line);
   } catch {
@@ -87,49 +87,41 @@ function valueOf(line: string): unknown {
   }
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
-    const bytes = readRegularFile(path, { limit: LIMIT });
+    const bytes = readRegularFile(path, { limit: MAX_FILE_BYTES });
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) throw unusable(path, "it does not exist");
-    if (error instanceof UnfitFileError) throw unusable(path, error.reason);
-    if (error instanceof TypeError) throw unusable(path, "it is not UTF-8");
+    if (error instanceof Deno.errors.NotFound) throw profileError(path, "it does not exist");
+    if (error instanceof UnfitFileError) throw profileError(path, error.reason);
+    if (error instanceof TypeError) throw profileError(path, "it is not UTF-8");
     throw error;
   }
 }
 
-/** Profiles for which no children can wait. */
-export function unusable(name: string, why: string): CliError {
-  return new CliError(`Cannot have Claude Codes wait for ${name}: ${why}`, {
+export function profileError(name: string, why: string): CliError {
+  return new CliError(`Cannot pre-warm ${name}: ${why}`, {
     suggestion: 'Write lines such as {"args": ["--model", "haiku"], "cwd": "/home/me/project"}',
   });
 }
 
-/** What a child is started with and cannot be told later: whoever asks for the same can have the same one. */
+/** What has to be known to start a child. Requests with the same profile can use the same warm child. */
 export interface ChildProfile {
-  /** A digest of all of it, in hexadecimal digits. */
+  /** SHA-256 of the whole profile, in hexadecimal digits. */
   readonly digest: string;
-  /** What a child is asked for that waits for one of them, whoever that will be. */
+  /** The request to start a warm child with, without what can be set later. */
   readonly request: RunRequest;
   readonly env: Environment;
   readonly cwd: string;
-  /** What the caller asks for in its initialization, if it begins with one. */
+  /** The body of the caller's `initialize` request, if its first line is one. */
   readonly initialize?: JsonObject;
 }
 
-/** Who asks, and where. */
-interface Asked {
-  readonly env: Environment;
-  readonly cwd: string;
-  readonly initialize?: JsonObject | undefined;
-}
+/** Variables that a shell sets for each command or for its window. A run does not depend on them. */
+const IGNORED_VARIABLES = ["_", "SHLVL", "OLDPWD", "COLUMNS", "LINES"];
 
-/** What a shell sets anew with each command, and what tells of its window: nothing that a run is asked for. */
-const VOLATILE = ["_", "SHLVL", "OLDPWD", "COLUMNS", "LINES"];
-
-/** What only the program heeds that prints: nothing that a conversation is told. */
-const SAID_BY_CALLER = {
+/** Options that only the client uses, for input and output. */
+const CLIENT_OPTIONS = {
   ignoredArguments: [],
   jsonl: false,
   oneSession: false,
@@ -142,8 +134,8 @@ const SAID_BY_CALLER = {
   show: false,
 } as const satisfies Partial<RunRequest>;
 
-/** What a conversation is told once somebody has it, and what stands for that until then. */
-const TOLD_LATE = {
+/** Defaults of the options that a warm child gets when it is taken. */
+const LATE_OPTIONS = {
   timeoutMs: 600_000,
   startTimeoutMs: 60_000,
   deliveryTimeoutMs: 60_000,
@@ -156,11 +148,14 @@ const TOLD_LATE = {
 } as const satisfies LateTerms;
 
 /**
- * What of a request a child that waits can be told once it has been made.
+ * The options of a request that a warm child gets when it is taken.
  *
- * @param initialize the caller's first request, if it has made one before it said anything else
+ * @param initialize the caller's `initialize` request, if its first line is one
  */
-export function termsOf(request: RunRequest, initialize: ControlRequest | undefined): LateTerms {
+export function createLateTerms(
+  request: RunRequest,
+  initialize: ControlRequest | undefined,
+): LateTerms {
   const { timeoutMs, startTimeoutMs, deliveryTimeoutMs, idleTimeoutMs } = request;
   const { drainTimeoutMs, exitTimeoutMs, replayMessages, subagentText, hookEvents } = request;
   return {
@@ -172,24 +167,27 @@ export function termsOf(request: RunRequest, initialize: ControlRequest | undefi
   };
 }
 
-/** The digest, the request and its surroundings for children that wait for whoever asks for the same. */
-export async function profileOf(
+export async function createChildProfile(
   request: RunRequest,
-  { env, cwd, initialize }: Asked,
+  { env, cwd, initialize }: {
+    readonly env: Environment;
+    readonly cwd: string;
+    readonly initialize?: JsonObject | undefined;
+  },
 ): Promise<ChildProfile> {
-  const { promptArgument: _, inputFile: __, waitForLimitMs: ___, ...further } = request;
-  const { idleTimeoutMs: ____, ...others } = further;
-  const asked: RunRequest = { ...others, ...SAID_BY_CALLER, ...TOLD_LATE };
+  const { promptArgument: _, inputFile: __, waitForLimitMs: ___, idleTimeoutMs: ____, ...others } =
+    request;
+  const warmRequest: RunRequest = { ...others, ...CLIENT_OPTIONS, ...LATE_OPTIONS };
   const kept = Object.fromEntries(
-    Object.entries(env).filter(([name]) => !VOLATILE.includes(name)),
+    Object.entries(env).filter(([name]) => !IGNORED_VARIABLES.includes(name)),
   );
   const profile = {
-    request: asked,
+    request: warmRequest,
     env: kept,
     cwd,
     ...(initialize === undefined ? {} : { initialize: startingFields(initialize) }),
   };
-  const bytes = new TextEncoder().encode(stableText(profile));
+  const bytes = new TextEncoder().encode(canonicalJson(profile));
   const digest = await crypto.subtle.digest("SHA-256", bytes);
   return { ...profile, digest: new Uint8Array(digest).toHex() };
 }
@@ -197,11 +195,11 @@ export async function profileOf(
 const CALLERS_SERVERS = "Claude Code speaks to MCP servers in the caller's program as it starts";
 
 /**
- * Why a child has to be started for this run alone; undefined where one that waits does as well.
+ * Why a run needs a child of its own; undefined when a warm child does as well.
  *
- * @param options.fork what the conversation goes on with, where that is a recorded one
+ * @param options.fork the recorded conversation that it continues, if any
  */
-export function whyCold(
+export function findColdStartReason(
   { sessionId, resume, resumption, record, ...request }: RunRequest,
   { fork }: { readonly fork?: unknown } = {},
 ): string | undefined {
@@ -220,20 +218,20 @@ export function whyCold(
   return undefined;
 }
 
-/** Events of which a child that waits for its first message tells no hook. */
-const WITHIN_TURNS = [
+/** Hook events that Claude Code does not fire before its first message. */
+const TURN_EVENTS = [
   ...["PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit"],
   ...["Stop", "StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact"],
   ...["PermissionRequest", "PermissionDenied", "TaskCreated", "TaskCompleted"],
 ];
 
-/** Why a caller's first request takes a child of its own; undefined where one does that was started with the same. */
-export function whyOfInitialize({ body }: ControlRequest): string | undefined {
+/** Why an `initialize` request needs a child of its own; undefined when a warm child with the same profile does as well. */
+export function findColdInitializeReason({ body }: ControlRequest): string | undefined {
   const { hooks, sdkMcpServers } = body;
   if (!isEmpty(sdkMcpServers)) return CALLERS_SERVERS;
   const early = isJsonObject(hooks)
     ? Object.keys(hooks).filter((event) =>
-      !WITHIN_TURNS.includes(event) && !UNCALLED_EVENTS.includes(event)
+      !TURN_EVENTS.includes(event) && !UNCALLED_EVENTS.includes(event)
     )
     : [];
   return early.length === 0
@@ -241,8 +239,8 @@ export function whyOfInitialize({ body }: ControlRequest): string | undefined {
     : `Claude Code may call the caller's hooks of ${early.join(", ")} before there is a caller`;
 }
 
-/** A text that is the same for the same values, in whatever order they were named. */
-function stableText(value: unknown): string {
+/** JSON in which the order of keys does not matter. */
+function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) => {
     if (typeof each === "number" && !Number.isFinite(each)) return `${each}`;
     if (!isJsonObject(each)) return each;

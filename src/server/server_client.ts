@@ -7,30 +7,29 @@ import { whyForeign } from "../sandbox/places/why_foreign.ts";
 import { type ServerPlaces, serverPlaces } from "./server_places.ts";
 import { z } from "zod/mini";
 
-/** What is asked of a server, beside the path. */
-interface AskOptions {
-  /** What is posted, as it comes. */
+interface RequestOptions {
+  /** The body of a POST request, which is sent as it arrives. Without it the request is a GET. */
   readonly body?: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Asks the server of this user by HTTP, on its socket.
+ * The HTTP client of this user's server, on its socket.
  *
- * By `node:http`, because Deno's own client goes past a socket where NO_PROXY names the host that is asked.
+ * It uses `node:http`, because Deno's own client ignores the socket when NO_PROXY has the requested host.
  */
 export class ServerClient {
   readonly #socketPath: string;
 
-  /** @throws {CliError} when no server is there, or somebody else may be */
+  /** @throws {CliError} when there is no server, or its folder cannot be trusted */
   constructor(env: Environment) {
     const { folder, httpSocket } = serverPlaces(env);
-    requireOwn({ folder, httpSocket });
+    requireTrustedServer({ folder, httpSocket });
     this.#socketPath = httpSocket;
   }
 
-  /** @throws {CliError} when it refuses, with what it says, and when it cannot be asked */
-  async ask(path: string, { body, signal }: AskOptions = {}): Promise<Response> {
+  /** @throws {CliError} when the server does not answer, or answers with a problem, whose text the error has */
+  async request(path: string, { body, signal }: RequestOptions = {}): Promise<Response> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const sent = request({
       socketPath: this.#socketPath,
@@ -45,12 +44,12 @@ export class ServerClient {
     else send(body, sent).catch(reject);
     let answer: Response;
     try {
-      answer = asResponse(await promise);
+      answer = toResponse(await promise);
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw goneError(error);
+      throw noAnswerError(error);
     }
-    if (!answer.ok) throw await refusal(answer);
+    if (!answer.ok) throw await readRefusal(answer);
     return answer;
   }
 }
@@ -64,9 +63,9 @@ async function send(
   to.end();
 }
 
-function asResponse(answer: IncomingMessage): Response {
+function toResponse(answer: IncomingMessage): Response {
   const { statusCode: status = 500, headers } = answer;
-  // An answer without a body may not be given an empty one.
+  // `Response` does not accept a body for status 204.
   if (status === 204) return new Response(null, { status });
   const body = Readable.toWeb(answer) as ReadableStream<Uint8Array<ArrayBuffer>>;
   return new Response(body, {
@@ -75,7 +74,9 @@ function asResponse(answer: IncomingMessage): Response {
   });
 }
 
-function requireOwn({ folder, httpSocket }: Pick<ServerPlaces, "folder" | "httpSocket">): void {
+function requireTrustedServer(
+  { folder, httpSocket }: Pick<ServerPlaces, "folder" | "httpSocket">,
+): void {
   let foreign: string | undefined;
   try {
     foreign = whyForeign(folder);
@@ -93,17 +94,16 @@ function requireOwn({ folder, httpSocket }: Pick<ServerPlaces, "folder" | "httpS
   });
 }
 
-/** The server does not answer, or no longer. */
-export function goneError(cause: unknown): CliError {
+export function noAnswerError(cause: unknown): CliError {
   return new CliError("Cannot ask the server: it does not answer", {
     suggestion: "Start it again: claude-print serve",
     cause,
   });
 }
 
-/** What a problem of RFC 9457 says, in the words of the command line. */
-async function refusal(answer: Response): Promise<CliError> {
-  const { detail, suggestion } = await problemIn(answer);
+/** Converts a problem of RFC 9457 into an error of the command line. */
+async function readRefusal(answer: Response): Promise<CliError> {
+  const { detail, suggestion } = await readProblem(answer);
   return new CliError(
     typeof detail === "string" && detail !== ""
       ? escapeInvisible(detail)
@@ -116,7 +116,7 @@ async function refusal(answer: Response): Promise<CliError> {
   );
 }
 
-async function problemIn(
+async function readProblem(
   answer: Response,
 ): Promise<{ readonly detail?: unknown; readonly suggestion?: unknown }> {
   try {
@@ -139,35 +139,35 @@ const CONVERSATION = z.looseObject({
 
 const CONVERSATIONS = z.looseObject({ conversations: z.array(CONVERSATION) });
 
-/** A conversation as the server tells of it, with whatever else it tells. */
-export type ToldConversation = z.infer<typeof CONVERSATION>;
+/** A conversation in the server's list, with further fields. */
+export type ConversationSummary = z.infer<typeof CONVERSATION>;
 
 /**
- * The conversations that a server holds, the oldest first.
+ * Fetches the server's conversations, the oldest first.
  *
- * @throws {CliError} when it cannot be asked, or tells something else
+ * @throws {CliError} when the server does not answer, or with something else
  */
-export async function toldConversations(
+export async function fetchConversations(
   server: ServerClient,
-): Promise<readonly ToldConversation[]> {
-  const answer = await server.ask("/v1/conversations");
-  const told = CONVERSATIONS.safeParse(await answer.json().catch(() => undefined));
-  if (told.success) return told.data.conversations;
+): Promise<readonly ConversationSummary[]> {
+  const answer = await server.request("/v1/conversations");
+  const parsed = CONVERSATIONS.safeParse(await answer.json().catch(() => undefined));
+  if (parsed.success) return parsed.data.conversations;
   throw new CliError("Cannot understand the server: it is of another version", {
     suggestion: "Start it again with this claude-print",
   });
 }
 
 /**
- * The one conversation whose id begins as is said.
+ * Fetches the only conversation whose id begins with `beginning`.
  *
  * @throws {CliError} when there is none, or more than one
  */
-export async function toldConversation(
+export async function fetchConversation(
   server: ServerClient,
   beginning: string,
-): Promise<ToldConversation> {
-  const all = await toldConversations(server);
+): Promise<ConversationSummary> {
+  const all = await fetchConversations(server);
   const fitting = all.filter(({ id }) => id.startsWith(beginning));
   const [one] = fitting;
   if (one !== undefined && fitting.length === 1) return one;
@@ -182,24 +182,23 @@ export async function toldConversation(
   );
 }
 
-/** An event of a stream as HTML's standard on server-sent events has it. */
+/** A server-sent event of the HTML standard. */
 interface ServerEvent {
-  /** The last id that was told; empty where none was. */
+  /** The last id in the stream; empty before the first one. */
   readonly id: string;
-  /** What kind of event it is. */
   readonly event: string;
   readonly data: string;
 }
 
-/** The longest event that is taken, in UTF-16 units. */
-const LONGEST = 64 * 1024 * 1024;
+/** The longest accepted line of an event, in UTF-16 units. */
+const MAX_LINE = 64 * 1024 * 1024;
 
 /**
- * The events of a stream, as it comes; one that is cut off by its end is none.
+ * Yields the events of a stream. Ignores an event that the end of the stream cuts off.
  *
- * @throws {RangeError} when an event is longer than any that a server of ours tells
+ * @throws {RangeError} for a longer line than our server sends
  */
-export async function* serverEvents(
+export async function* parseServerEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<ServerEvent> {
   let id = "";
@@ -229,7 +228,7 @@ async function* linesOf(
     const [first = "", ...others] = text.split("\n");
     pieces.push(first);
     length += first.length;
-    if (length > LONGEST) throw new RangeError("The server tells an event that is too long");
+    if (length > MAX_LINE) throw new RangeError("The server tells an event that is too long");
     for (const other of others) {
       yield pieces.join("").replace(/\r$/u, "");
       pieces.splice(0, pieces.length, other);

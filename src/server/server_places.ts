@@ -4,39 +4,39 @@ import { fileAt } from "../../ffi/files/at_path.ts";
 import { foldersOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
 
-/** The name of the server's folder among those of runs: none of a run is called so. */
-const IN_RUNS = "serve";
+/** The name of the server's folder in the folder of runs. No run has this name. */
+const FOLDER_NAME = "serve";
 
-/** Where a user's server is found. */
+/** Paths of a user's server. */
 export interface ServerPlaces {
-  /** The folder of all others, which is private. */
+  /** The private folder of all other paths. */
   readonly folder: string;
-  /** The folder of the user's runs, where that folder is in it. */
+  /** The folder of the user's runs, if `folder` is in it. */
   readonly runs?: string;
-  /** The socket on which runs are handed over. */
+  /** The socket on which runs are delegated. */
   readonly runSocket: string;
-  /** The socket on which HTTP is spoken. */
+  /** The socket for HTTP. */
   readonly httpSocket: string;
-  /** What whoever comes by TCP has to know. */
+  /** The file with the token that clients on TCP need. */
   readonly token: string;
-  /** Locked as long as a server lives. */
+  /** Locked while a server runs. */
   readonly lock: string;
 }
 
 /**
- * Where the server of this user is, whether or not there is one: in the user's runtime directory (XDG Base Directory
- * Specification), or else in the folder of the user's runs in `TMPDIR`. Nothing is made, and who may enter is not looked
- * at: see `holdServerFolder` and `whyForeign`.
+ * The paths of this user's server, whether or not it runs: in the user's runtime directory (XDG Base Directory
+ * Specification), or else in the folder of the user's runs in `TMPDIR`. Creates nothing, and does not check whether the
+ * folder can be trusted: see `claimServerFolder` and `whyForeign`.
  *
  * @throws {CliError} when TMPDIR is not UTF-8
  */
 export function serverPlaces(env: Environment): ServerPlaces {
   const runtimeDir = env["XDG_RUNTIME_DIR"] ?? "";
-  if (isOwn(runtimeDir)) return placesIn(`${absoluteDir(runtimeDir)}/claude-print`);
+  if (isPrivateFolder(runtimeDir)) return placesIn(`${absoluteDir(runtimeDir)}/claude-print`);
   const all = foldersOfRuns(places(env)[0]);
-  // A server stays where it is when the usual name is free again.
-  const runs = all.find((each) => fileAt(`${each}/${IN_RUNS}`) !== undefined) ?? all[0];
-  return { ...placesIn(`${runs}/${IN_RUNS}`), runs };
+  // A server may run in another folder than the first one, whose name is free again by now.
+  const runs = all.find((each) => fileAt(`${each}/${FOLDER_NAME}`) !== undefined) ?? all[0];
+  return { ...placesIn(`${runs}/${FOLDER_NAME}`), runs };
 }
 
 function placesIn(folder: string): ServerPlaces {
@@ -49,8 +49,8 @@ function placesIn(folder: string): ServerPlaces {
   };
 }
 
-/** Whether a folder is this user's, so that nobody else can put another one in the place of what is in it. */
-function isOwn(path: string): boolean {
+/** Whether a folder is this user's and no other user can write to it. */
+function isPrivateFolder(path: string): boolean {
   if (!path.startsWith("/")) return false;
   try {
     const { isDirectory, uid, mode } = Deno.statSync(path);
@@ -60,18 +60,18 @@ function isOwn(path: string): boolean {
   }
 }
 
-/** What decides where a server is. */
+/** The variables on which the server's place depends. */
 const VARIABLES = ["XDG_RUNTIME_DIR", "TMPDIR"];
 
-/** Where this user's server is, if it seems to be there: a socket is, which may be a dead one's. */
-export function serverNearby(): ServerPlaces | undefined {
+/** The paths of this user's server if its socket exists, which a killed server may have left. */
+export function findServer(): ServerPlaces | undefined {
   try {
     const named = VARIABLES.map((name) => [name, Deno.env.get(name)] as const);
     const env = Object.fromEntries(named.filter((each): each is [string, string] => !!each[1]));
     const places = serverPlaces(env);
     return Deno.lstatSync(places.runSocket).isSocket ? places : undefined;
   } catch {
-    // Whatever is wrong with TMPDIR is told by a run that needs it.
+    // A run that needs TMPDIR reports what is wrong with it.
     return undefined;
   }
 }

@@ -7,28 +7,27 @@ import { parentOf } from "../sandbox/paths.ts";
 import { wholePath } from "../whole_path.ts";
 import { isUnixListener } from "../../ffi/descriptors/unix_socket.ts";
 
-/** What a server is started with by systemd. */
-export interface UnitOrder {
-  /** This program as a command, a word each. */
+/** How systemd starts a server. */
+export interface UnitOptions {
+  /** The command of this program, in words. */
   readonly program: readonly string[];
   /** Further flags of `serve`. */
   readonly flags: readonly string[];
-  /** Variables that the server is given beside those of systemd. */
+  /** Environment variables in addition to those of systemd. */
   readonly env: Environment;
-  /** What is taken away from the permissions of new files. */
   readonly umask: number;
 }
 
-/** A file of systemd's user manager. */
+/** A unit file of systemd's user manager. */
 interface UnitFile {
   readonly name: string;
   readonly text: string;
 }
 
-/** The name that systemd gives the inherited socket by; see sd_listen_fds_with_names(3). */
+/** The name of the inherited socket; see sd_listen_fds_with_names(3). */
 const SOCKET_NAME = "run";
 
-/** How long a server may take to let its turns end, before systemd ends all of it, in seconds. */
+/** How long a server may take to finish its turns before systemd kills it, in seconds. */
 const DRAIN_SECONDS = 120;
 
 const MARK =
@@ -36,15 +35,15 @@ const MARK =
 const SUM = "# SHA-256 of what follows: ";
 
 /**
- * The units of a server that starts when somebody wants it: a socket, and the service behind it.
+ * Creates the units of a server that systemd starts at the first connection: a socket and its service.
  *
- * The service has no sandbox of systemd's: what a run may do here is what it may do in a shell. SIGTERM goes to the
- * server alone, which then lets its turns end.
+ * The service has no systemd sandbox, because a run may do what it may do in a shell. SIGTERM goes to the server's main
+ * process only, which then finishes its turns.
  */
-export function unitFiles({ program, flags, env, umask }: UnitOrder): readonly UnitFile[] {
-  const command = [...program, "serve", ...flags].map(commandWord).join(" ");
+export function createUnits({ program, flags, env, umask }: UnitOptions): readonly UnitFile[] {
+  const command = [...program, "serve", ...flags].map(quoteCommandWord).join(" ");
   const variables = Object.entries(env).map(([name, value]) =>
-    `Environment=${quoted(`${name}=${value}`)}`
+    `Environment=${quoteWord(`${name}=${value}`)}`
   );
   const socket = `[Unit]
 Description=Socket of claude-print's server
@@ -75,32 +74,32 @@ WantedBy=default.target
 Also=claude-print.socket
 `;
   return [
-    { name: "claude-print.socket", text: marked(socket) },
-    { name: "claude-print.service", text: marked(service) },
+    { name: "claude-print.socket", text: addMark(socket) },
+    { name: "claude-print.service", text: addMark(service) },
   ];
 }
 
-/** Whether a text is that of a unit as it was made here, by whatever version, and nobody has changed it since. */
+/** Whether a text is a unit that any version of this program wrote, unchanged since. */
 export function isOurUnit(text: string): boolean {
   const [mark, sum, ...rest] = text.split("\n");
-  return mark === MARK && sum === `${SUM}${sumOf(rest.join("\n"))}`;
+  return mark === MARK && sum === `${SUM}${checksum(rest.join("\n"))}`;
 }
 
-function marked(text: string): string {
-  return `${MARK}\n${SUM}${sumOf(text)}\n${text}`;
+function addMark(text: string): string {
+  return `${MARK}\n${SUM}${checksum(text)}\n${text}`;
 }
 
-function sumOf(text: string): string {
+function checksum(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** A word of a command line of systemd's, which knows variables beside escapes and specifiers. */
-function commandWord(word: string): string {
-  return quoted(word.replaceAll("$", "$$$$"));
+/** Quotes a word of a command line of systemd, where `$` begins a variable. */
+function quoteCommandWord(word: string): string {
+  return quoteWord(word.replaceAll("$", "$$$$"));
 }
 
-/** A word of a unit, as it is: see systemd.syntax(7) and systemd.unit(5). */
-function quoted(word: string): string {
+/** Quotes a word of a unit; see systemd.syntax(7) and systemd.unit(5). */
+function quoteWord(word: string): string {
   const escaped = word.replace(
     /["\\%]|\p{Cc}/gu,
     (character) =>
@@ -113,17 +112,17 @@ function quoted(word: string): string {
   return `"${escaped}"`;
 }
 
-/** The largest unit that is looked at, in bytes. */
-const LARGEST_UNIT = 1_000_000;
+/** The largest unit that is read, in bytes. */
+const MAX_UNIT_BYTES = 1_000_000;
 
-const DROP_IN = "systemctl --user edit claude-print.service";
+const DROP_IN_COMMAND = "systemctl --user edit claude-print.service";
 
 /**
- * The folder of this user's own units; see systemd.unit(5).
+ * The folder of this user's units; see systemd.unit(5).
  *
- * @throws {CliError} when no home is known
+ * @throws {CliError} when HOME is not set
  */
-export function unitFolder(env: Environment): string {
+export function findUnitFolder(env: Environment): string {
   const { XDG_CONFIG_HOME: config = "", HOME: home = "" } = env;
   if (config.startsWith("/")) return `${config}/systemd/user`;
   if (home.startsWith("/")) return `${home}/.config/systemd/user`;
@@ -133,15 +132,14 @@ export function unitFolder(env: Environment): string {
 }
 
 /**
- * Writes units in the place of those that were written before, if any.
+ * Writes units, and replaces those that were written before.
  *
  * @returns the paths
- * @throws {CliError} when something else is in the place of one, or the folder cannot be written to; nothing is changed
- * then
+ * @throws {CliError} when a path has something else, or cannot be written; nothing is changed then
  */
 export function installUnits(folder: string, units: readonly UnitFile[]): readonly string[] {
   const files = units.map(({ name, text }) => ({ path: `${folder}/${name}`, text }));
-  for (const { path } of files) refuseForeign(path, "install the server");
+  for (const { path } of files) inspectUnit(path, "install the server");
   const unfinished: string[] = [];
   try {
     Deno.mkdirSync(folder, { recursive: true });
@@ -162,17 +160,17 @@ export function installUnits(folder: string, units: readonly UnitFile[]): readon
 }
 
 /**
- * Removes units that were written by `installUnits`, and what `systemctl enable` has made of them.
+ * Removes units that `installUnits` wrote, and the links of `systemctl enable` to them.
  *
- * @returns the paths of those that were there
- * @throws {CliError} when something else is in the place of one, or it cannot be removed
+ * @returns the paths of the removed units
+ * @throws {CliError} when a path has something else, or cannot be removed
  */
 export function uninstallUnits(folder: string, names: readonly string[]): readonly string[] {
   const paths = names.map((name) => `${folder}/${name}`)
-    .filter((path) => refuseForeign(path, "uninstall the server") === "ours");
+    .filter((path) => inspectUnit(path, "uninstall the server") === "ours");
   for (const path of paths) {
     try {
-      for (const link of linksTo(path)) Deno.removeSync(link);
+      for (const link of findLinks(path)) Deno.removeSync(link);
       Deno.removeSync(path);
     } catch (error) {
       throw new CliError(`Cannot uninstall the server: ${(error as Error).message}`, {
@@ -184,15 +182,15 @@ export function uninstallUnits(folder: string, names: readonly string[]): readon
   return paths;
 }
 
-/** Where `systemctl enable` has linked a unit to. */
-function linksTo(path: string): readonly string[] {
+/** The links of `systemctl enable` to a unit. */
+function findLinks(path: string): readonly string[] {
   const folder = parentOf(path);
   return namesIn(folder).filter((name) => name.endsWith(".wants"))
     .map((name) => `${folder}/${name}${path.slice(folder.length)}`)
-    .filter((link) => leadsTo(link, path));
+    .filter((link) => isLinkTo(link, path));
 }
 
-function leadsTo(link: string, path: string): boolean {
+function isLinkTo(link: string, path: string): boolean {
   try {
     return wholePath(Deno.readLinkSync(link), parentOf(link)) === path;
   } catch {
@@ -200,17 +198,18 @@ function leadsTo(link: string, path: string): boolean {
   }
 }
 
-/** What is at a path: a unit that was written here, or nothing. */
-function refuseForeign(path: string, action: string): "ours" | "nothing" {
+/** @throws {CliError} when the path has something else than a unit of this program */
+function inspectUnit(path: string, action: string): "ours" | "nothing" {
   const foreign = (why: string, cause?: unknown) =>
     new CliError(`Cannot ${action}: "${path}" ${why}`, {
-      suggestion: `Move it away; what you want otherwise goes into a file beside it: ${DROP_IN}`,
+      suggestion:
+        `Move it away; what you want otherwise goes into a file beside it: ${DROP_IN_COMMAND}`,
       cause,
     });
   try {
-    // A link of somebody's is not replaced, whatever it leads to.
+    // The user made the link: it is not replaced, whatever it points to.
     if (Deno.lstatSync(path).isSymlink) throw foreign("is a link");
-    const text = new TextDecoder().decode(readRegularFile(path, { limit: LARGEST_UNIT }));
+    const text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_UNIT_BYTES }));
     if (isOurUnit(text)) return "ours";
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
@@ -230,17 +229,17 @@ function removeIfThere(path: string): void {
   }
 }
 
-/** The first descriptor that systemd hands over; see sd_listen_fds(3). */
+/** The first descriptor that systemd passes; see sd_listen_fds(3). */
 const FIRST_FD = 3;
 
 /**
- * The listening socket that systemd has handed this process, by its descriptor; undefined without one.
+ * The descriptor of the listening socket that systemd has passed to this process; undefined without one.
  *
- * What is meant for another process, as it is for a child that has inherited the variables, is not for this one.
+ * `LISTEN_PID` names the process that systemd started: children that inherit the variables ignore them.
  *
- * @throws {CliError} when the descriptor is no such socket
+ * @throws {CliError} when the descriptor is no listening Unix socket
  */
-export function inheritedSocket(
+export function takeInheritedSocket(
   env: Environment,
   { pid, isListener = isUnixListener }: {
     readonly pid: number;

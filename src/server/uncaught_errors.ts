@@ -1,17 +1,15 @@
 /**
- * Keeps the program alive whatever nobody catches, until it is disposed: what goes wrong in one conversation, in a promise or
- * in a timer of its, is no reason to end all others.
- *
- * @param onMistake takes what was thrown
+ * Keeps the program alive after uncaught errors and rejections, until disposed: an error in a promise or timer of one
+ * conversation must not end the others.
  */
-export function surviveMistakes(onMistake: (error: unknown) => void): Disposable {
+export function catchUncaughtErrors(onUncaught: (error: unknown) => void): Disposable {
   const onRejection = (event: PromiseRejectionEvent) => {
     event.preventDefault();
-    onMistake(event.reason);
+    onUncaught(event.reason);
   };
   const onError = (event: ErrorEvent) => {
     event.preventDefault();
-    onMistake(event.error);
+    onUncaught(event.error);
   };
   addEventListener("unhandledrejection", onRejection);
   addEventListener("error", onError);

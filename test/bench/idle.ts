@@ -21,7 +21,7 @@ export async function measureIdle(
   { onRound }: { readonly onRound: (text: string) => void },
 ): Promise<readonly Row[]> {
   const tell = (text: string) => onRound(text);
-  await using pool = new Pool({ warm: WAITING, max: WAITING, idleMs: 3_600_000, tell });
+  await using pool = new Pool({ warm: WAITING, max: WAITING, idleMs: 3_600_000, report: tell });
   await holdInPool(pool, world);
   onRound(`${WAITING} start and wait`);
   const countReady = () => pool.entries.reduce((sum, { ready }) => sum + ready, 0);

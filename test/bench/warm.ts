@@ -24,7 +24,7 @@ export async function measureWarm(
   const theirs: number[] = [];
   const held: { readonly result: number; readonly end: number }[] = [];
   const tell = options.onRound;
-  await using pool = new Pool({ warm: 1, max: 1, idleMs: 3_600_000, tell });
+  await using pool = new Pool({ warm: 1, max: 1, idleMs: 3_600_000, report: tell });
   // One that waits for nobody yet is asked for by the first.
   await holdInPool(pool, world);
   for (let round = 0; round <= options.runs; round++) {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { replay, RunError } from "../../src/library/mod.ts";
 import { NOWHERE } from "../nowhere.ts";
-import { frameQueue } from "../../src/library/run_output.ts";
+import { createFrameQueue } from "../../src/library/run_output.ts";
 import type { Frame } from "../../src/claude/wire/frame.ts";
 
 const CASSETTE = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;
@@ -24,7 +24,7 @@ const frame = (session_id: string): Frame => ({ type: "system", subtype: "init",
 const DONE = { done: true, value: undefined } as const;
 
 Deno.test("queued and awaited frames come in order", async () => {
-  const queue = frameQueue();
+  const queue = createFrameQueue();
   queue.push(frame("1"));
   queue.push(frame("2"));
   assertEquals(await queue.next(), { done: false, value: frame("1") });
@@ -39,14 +39,14 @@ Deno.test("queued and awaited frames come in order", async () => {
 });
 
 Deno.test("the queue ends after the last frame", async () => {
-  const queue = frameQueue();
+  const queue = createFrameQueue();
   queue.push(frame("1"));
   queue.end();
   queue.push(frame("late"));
   assertEquals(await queue.next(), { done: false, value: frame("1") });
   assertEquals(await queue.next(), DONE);
   assertEquals(await queue.next(), DONE);
-  const waited = frameQueue();
+  const waited = createFrameQueue();
   const taken = [waited.next(), waited.next()];
   waited.end();
   assertEquals(await Promise.all(taken), [DONE, DONE]);
@@ -54,13 +54,13 @@ Deno.test("the queue ends after the last frame", async () => {
 
 Deno.test("the queue reports a failure once, last", async () => {
   const failure = { error: new Error("injected") };
-  const queue = frameQueue();
+  const queue = createFrameQueue();
   queue.push(frame("1"));
   queue.end(failure);
   assertEquals(await queue.next(), { done: false, value: frame("1") });
   await assertRejects(() => queue.next(), Error, "injected");
   assertEquals(await queue.next(), DONE);
-  const waited = frameQueue();
+  const waited = createFrameQueue();
   const [first, second] = [waited.next(), waited.next()];
   waited.end(failure);
   await assertRejects(() => first, Error, "injected");
@@ -68,14 +68,14 @@ Deno.test("the queue reports a failure once, last", async () => {
 });
 
 Deno.test("a dropped queue forgets its frames", async () => {
-  const queue = frameQueue();
+  const queue = createFrameQueue();
   queue.push(frame("1"));
   queue.drop();
   queue.push(frame("2"));
   assertEquals(await queue.next(), DONE);
   queue.end({ error: new Error("injected") });
   assertEquals(await queue.next(), DONE);
-  const waited = frameQueue();
+  const waited = createFrameQueue();
   const taken = waited.next();
   waited.drop();
   assertEquals(await taken, DONE);

@@ -4,7 +4,11 @@ import { listenUnix } from "../../ffi/descriptors/unix_socket.ts";
 import { CliError } from "../../src/cli_error.ts";
 import { skipIfLacking } from "../skip_if_lacking.ts";
 import { serverPlaces } from "../../src/server/server_places.ts";
-import { holdServerFolder, inServerFolder, writeToken } from "../../src/server/server_folder.ts";
+import {
+  claimServerFolder,
+  createInServerFolder,
+  writeToken,
+} from "../../src/server/server_folder.ts";
 
 function scene() {
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
@@ -40,10 +44,10 @@ Deno.test("a server's folder is private, exclusive and removed", () => {
   for (const env of [there.env, { ...there.env, XDG_RUNTIME_DIR: there.folder }]) {
     const places = serverPlaces(env);
     {
-      using _held = holdServerFolder(places);
+      using _held = claimServerFolder(places);
       assertEquals((Deno.lstatSync(places.folder).mode ?? 0) & 0o777, 0o700);
       assertMatch(
-        assertThrows(() => holdServerFolder(places), CliError).message,
+        assertThrows(() => claimServerFolder(places), CliError).message,
         /^Cannot start the server: another one is there, in /u,
       );
       // As a server that is killed leaves it: its lock is given back, and its files stay.
@@ -58,7 +62,7 @@ Deno.test("a server's folder is private, exclusive and removed", () => {
     Deno.writeTextFileSync(`${places.token}.part`, "0123ab");
     Deno.writeTextFileSync(places.lock, "");
     {
-      using _held = holdServerFolder(places);
+      using _held = claimServerFolder(places);
       assertEquals(namesIn(places.folder), ["lock"]);
     }
     assertEquals(namesIn(there.folder), []);
@@ -69,12 +73,12 @@ Deno.test("a failed file in the server's folder is reported", () => {
   using there = scene();
   const places = serverPlaces({ ...there.env, XDG_RUNTIME_DIR: there.folder });
   {
-    using _held = holdServerFolder(places);
+    using _held = claimServerFolder(places);
     Deno.mkdirSync(`${places.token}/in the way`, { recursive: true });
     for (
       const make of [() => writeToken(places.token), () => listenUnix(places.token, { backlog: 1 })]
     ) {
-      const { message } = assertThrows(() => inServerFolder<unknown>(places, make), CliError);
+      const { message } = assertThrows(() => createInServerFolder<unknown>(places, make), CliError);
       assertMatch(message, /^Cannot start the server in \/[^ ]*: /u);
     }
     Deno.removeSync(places.token, { recursive: true });
@@ -87,7 +91,7 @@ Deno.test("an untrusted server folder is refused untouched", () => {
   using there = scene();
   const { folder } = there;
   const why = (env: Readonly<Record<string, string>>) => {
-    const error = assertThrows(() => holdServerFolder(serverPlaces(env)), CliError);
+    const error = assertThrows(() => claimServerFolder(serverPlaces(env)), CliError);
     assert(error.suggestion !== undefined);
     return error.message.replaceAll(folder, "");
   };
@@ -130,7 +134,7 @@ Deno.test("foreign files in the server's folder stay", () => {
   Deno.mkdirSync(folder, { mode: 0o700 });
   leaveDead(httpSocket);
   const why = (path: string) => {
-    const error = assertThrows(() => holdServerFolder(places), CliError);
+    const error = assertThrows(() => claimServerFolder(places), CliError);
     assertMatch(error.suggestion ?? "", /^Move it elsewhere or remove it, /u);
     assertEquals(
       error.message.startsWith(`Cannot start the server: ${path} is in the way: `),
@@ -153,7 +157,7 @@ Deno.test("foreign files in the server's folder stay", () => {
   // Nothing was removed as long as something was in the way.
   assertEquals(namesIn(folder).toSorted(), ["http.sock", "run.sock"]);
   {
-    using _held = holdServerFolder(places);
+    using _held = claimServerFolder(places);
     assertEquals(namesIn(folder), ["lock"]);
     // What is put there meanwhile is somebody's.
     Deno.writeTextFileSync(runSocket, "my notes");
@@ -171,7 +175,7 @@ Deno.test(skipIfLacking(Deno.uid() === 0 ? undefined : "root's rights", {
     leaveDead(places.runSocket);
     Deno.chownSync(places.runSocket, 65534, 65534);
     assertMatch(
-      assertThrows(() => holdServerFolder(places), CliError).message,
+      assertThrows(() => claimServerFolder(places), CliError).message,
       /run\.sock is in the way: it is another user's$/u,
     );
     assertEquals(namesIn(places.folder), ["run.sock"]);

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { surviveMistakes } from "../../src/server/uncaught_errors.ts";
+import { catchUncaughtErrors } from "../../src/server/uncaught_errors.ts";
 
 Deno.test("uncaught errors are reported and end nothing", async () => {
   const mistakes: string[] = [];
   const { promise: told, resolve } = Promise.withResolvers<void>();
-  using _ = surviveMistakes((error) => {
+  using _ = catchUncaughtErrors((error) => {
     mistakes.push(error instanceof Error ? error.message : "");
     if (mistakes.length === 3) resolve();
   });

@@ -9,31 +9,30 @@ import { callerEnvironment, type Environment } from "../../sandbox/environment.t
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { requireProc } from "../../sandbox/processes/require_system.ts";
-import { type Profile, PROFILE_SCHEMA, readProfiles, unusable } from "../../server/profiles.ts";
-import { Registry } from "../../server/conversations/registry.ts";
+import { type ConversationProfile, PROFILE_SCHEMA, profileError, readProfiles } from "../../server/profiles.ts";
+import { ConversationRegistry } from "../../server/conversations/conversation_registry.ts";
 import { AgentConversation, agentRoutes } from "../../server/http/agentapi.ts";
 import { PAGE_ROUTE } from "../../server/http/status_page.ts";
 import { BODY_LIMITS } from "../../server/http/request_body.ts";
-import { FileReserve, type HttpServer } from "../../server/http/listen_for_http.ts";
+import { FileReserve, type HttpServer } from "../../server/http/http_server.ts";
 import {
-  guard,
+  createAuthorizer,
   type HttpOptions,
-  type ServeContext,
   serveHttp,
-  showsToken,
+  hasToken,
 } from "../../server/http/serve_http.ts";
 import { ROUTES } from "../../server/http/routes.ts";
 import { serverPlaces } from "../../server/server_places.ts";
 import { Pool } from "../../server/pool/pool.ts";
-import { holdServerFolder, inServerFolder, writeToken } from "../../server/server_folder.ts";
-import { listenForRuns } from "../../server/delegation/delegated_runs.ts";
-import { surviveMistakes } from "../../server/uncaught_errors.ts";
+import { claimServerFolder, createInServerFolder, writeToken } from "../../server/server_folder.ts";
+import { RunListener } from "../../server/delegation/delegated_runs.ts";
+import { catchUncaughtErrors } from "../../server/uncaught_errors.ts";
 import {
-  inheritedSocket,
+  takeInheritedSocket,
   installUnits,
   uninstallUnits,
-  unitFiles,
-  unitFolder,
+  createUnits,
+  findUnitFolder,
 } from "../../server/systemd_units.ts";
 import { listeningError, reportError } from "../report/report_error.ts";
 import { print } from "../report/print.ts";
@@ -71,20 +70,20 @@ export async function serve(options: ServeOptions): Promise<number> {
   const tell = (text: string) => void print(Deno.stderr, `claude-print: ${text}\n`);
   // Of what the system refuses the stack tells nothing, and Deno 2.9.6 panics where it is to tell it while there can be no
   // more open files.
-  const onMistake = (error: unknown) => {
+  const onInternalError = (error: unknown) => {
     if (error instanceof LibcError) tell(error.message);
     else reportError(error);
   };
   const cwd = currentFolder();
-  const inherited = inheritedSocket(env, { pid: Deno.pid });
+  const inherited = takeInheritedSocket(env, { pid: Deno.pid });
   await using undo = new AsyncDisposableStack();
   const places = serverPlaces(env);
-  undo.use(holdServerFolder(places, { inherits: inherited !== undefined }));
+  undo.use(claimServerFolder(places, { inherits: inherited !== undefined }));
   const { path: folder } = undo.use(borrowFolder(env));
   const profiles = options.profiles === undefined
     ? []
     : readProfiles(absolutePath(options.profiles, cwd));
-  const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, tell }));
+  const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, report: tell }));
   for (const { profile, name } of profiles) {
     const { args, text, json } = profile;
     const request = text || json
@@ -95,19 +94,19 @@ export async function serve(options: ServeOptions): Promise<number> {
       }
       : await conversationRequest(args, profile);
     const surroundings = { env: { ...env, ...profile.env }, cwd: profile.cwd ?? cwd };
-    const why = profile.record ? "its start is recorded" : await pool?.keep(request, surroundings);
-    if (why !== undefined) throw unusable(name, why);
+    const why = profile.record ? "its start is recorded" : await pool?.prewarm(request, surroundings);
+    if (why !== undefined) throw profileError(name, why);
   }
   const hold: typeof holdConversation = pool === undefined
     ? holdConversation
     : (request, options) => pool.hold(request, options);
   const registry = undo.use(
-    new Registry({ hold, env, cwd, folder, most: options.conversations }),
+    new ConversationRegistry({ hold, env, cwd, folder, limit: options.conversations }),
   );
   const agent = options.agentArgs === undefined
     ? undefined
     : undo.use(await AgentConversation.open(registry, agentProfile(options.agentArgs)));
-  const handedOver = { total: 0, underWay: 0 };
+  const delegated = { total: 0, running: 0 };
   const shared = {
     routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
     context: {
@@ -116,12 +115,12 @@ export async function serve(options: ServeOptions): Promise<number> {
       pool,
       limits: BODY_LIMITS,
       startedAt: Date.now(),
-      handedOver,
+      delegated,
     },
-    reserve: undo.use(new FileReserve({ runs: () => registry.busy + runs.runs })),
-    onMistake,
+    reserve: undo.use(new FileReserve({ runs: () => registry.activeCount + runs.runCount })),
+    onInternalError,
   };
-  const make = <Made>(one: () => Made) => inServerFolder(places, one);
+  const make = <Made>(one: () => Made) => createInServerFolder(places, one);
   const servers = [
     undo.adopt(make(() => serveHttp({ ...shared, at: { path: places.httpSocket } })), cut),
   ];
@@ -144,17 +143,17 @@ export async function serve(options: ServeOptions): Promise<number> {
   // Claude Code ends nobody else's.
   undo.use(listenToSignals(UNHEARD, () => {}));
   const runs = undo.use(make(() =>
-    listenForRuns({
+    new RunListener({
       at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
       perform: (run) => {
-        handedOver.total++;
-        handedOver.underWay++;
-        return performHanded(run, { hold, tell }).finally(() => handedOver.underWay--);
+        delegated.total++;
+        delegated.running++;
+        return performHanded(run, { hold, tell }).finally(() => delegated.running--);
       },
-      onMistake,
+      onInternalError,
     })
   ));
-  undo.use(surviveMistakes(onMistake));
+  undo.use(catchUncaughtErrors(onInternalError));
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let signals = 0;
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"], (signal) => {
@@ -165,7 +164,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   await first.promise;
   const drain = async () => {
     await Promise.all([registry.drain(), runs.close()]);
-    const closed = Promise.all(servers.map(({ close }) => close()));
+    const closed = Promise.all(servers.map((server) => server.close()));
     // Whoever still reads what was said may do so for a while.
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS))]);
   };
@@ -174,25 +173,25 @@ export async function serve(options: ServeOptions): Promise<number> {
 }
 
 /** Who knows agentapi alone cannot be asked for a permission. */
-function agentProfile(args: readonly string[]): Profile {
+function agentProfile(args: readonly string[]): ConversationProfile {
   return { ...PROFILE_SCHEMA.parse({}), args: [...args], asks: false };
 }
 
 function cut(server: HttpServer): void {
-  server.cut();
+  server.abort();
 }
 
 function listen(
   at: { readonly hostname: string; readonly port: number },
-  { token, ...shared }: Omit<HttpOptions<ServeContext>, "at"> & { readonly token: string },
+  { token, ...shared }: Omit<HttpOptions, "at"> & { readonly token: string },
 ): HttpServer {
   const { hostname, port } = at;
   try {
     return serveHttp({
       ...shared,
       at,
-      refuse: guard({ token, hostname }),
-      isKnown: (request) => showsToken(request, token),
+      refuse: createAuthorizer({ token, hostname }),
+      isAuthenticated: (request) => hasToken(request, token),
     });
   } catch (cause) {
     throw listeningError(cause, {
@@ -233,8 +232,8 @@ export function serveUnit(
   { action, flags }: ServeUnitOptions,
 ): number {
   const env = callerEnvironment();
-  const folder = unitFolder(env);
-  const units = unitFiles({
+  const folder = findUnitFolder(env);
+  const units = createUnits({
     program: thisProgram(),
     flags,
     env: Object.fromEntries(KEPT_VARIABLES.flatMap((name) => entryOf(env, name))),

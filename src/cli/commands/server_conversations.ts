@@ -2,12 +2,12 @@ import { durationInWords } from "../../run/doctor/check_report.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import {
-  goneError,
+  noAnswerError,
   ServerClient,
-  serverEvents,
-  type ToldConversation,
-  toldConversation,
-  toldConversations,
+  parseServerEvents,
+  type ConversationSummary,
+  fetchConversation,
+  fetchConversations,
 } from "../../server/server_client.ts";
 import { print, reportJson, visibleJson } from "../report/print.ts";
 import { CliError } from "../../cli_error.ts";
@@ -26,14 +26,14 @@ const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
  */
 export async function ps({ json }: { readonly json: boolean }): Promise<number> {
   const server = new ServerClient(callerEnvironment());
-  const conversations = await toldConversations(server);
+  const conversations = await fetchConversations(server);
   if (json) print(Deno.stdout, `${reportJson({ conversations })}\n`);
   else if (conversations.length === 0) print(Deno.stdout, "There are no conversations\n");
   else print(Deno.stdout, `${table(conversations, Date.now())}\n`);
   return 0;
 }
 
-function table(conversations: readonly ToldConversation[], now: number): string {
+function table(conversations: readonly ConversationSummary[], now: number): string {
   const length = shortest(conversations.map(({ id }) => id));
   const rows = [HEADINGS, ...conversations.map((each) => cells(each, { length, now }))];
   const widths = HEADINGS.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
@@ -42,7 +42,7 @@ function table(conversations: readonly ToldConversation[], now: number): string 
 }
 
 function cells(
-  { id, state, since, waiting, turns, total_cost_usd: cost, cwd }: ToldConversation,
+  { id, state, since, waiting, turns, total_cost_usd: cost, cwd }: ConversationSummary,
   { length, now }: { readonly length: number; readonly now: number },
 ): readonly string[] {
   return [
@@ -75,26 +75,26 @@ export async function logs(
   { id: beginning, follows }: { readonly id: string; readonly follows: boolean },
 ): Promise<number> {
   const server = new ServerClient(callerEnvironment());
-  const { id, last_event_id: last } = await toldConversation(server, beginning);
+  const { id, last_event_id: last } = await fetchConversation(server, beginning);
   if (last === 0 && !follows) return 0;
   const gone = new AbortController();
-  const { body } = await server.ask(`/v1/conversations/${encodeURIComponent(id)}/events`, {
+  const { body } = await server.request(`/v1/conversations/${encodeURIComponent(id)}/events`, {
     signal: gone.signal,
   });
   try {
     if (body === null) throw new TypeError("There is no body");
-    for await (const event of serverEvents(body)) {
+    for await (const event of parseServerEvents(body)) {
       if (event.event === "end") return 0;
       if (event.event === "problem") throw lostError(event.data);
       if (!print(Deno.stdout, `${visibleJson(event.data)}\n`)) return NOBODY_READS;
       if (!follows && Number(event.id) >= last) return 0;
     }
   } catch (error) {
-    throw error instanceof CliError ? error : goneError(error);
+    throw error instanceof CliError ? error : noAnswerError(error);
   } finally {
     gone.abort();
   }
-  throw goneError(undefined);
+  throw noAnswerError(undefined);
 }
 
 function lostError(data: string): CliError {
@@ -133,7 +133,7 @@ export async function attach(
   { id: beginning, takesOver }: { readonly id: string; readonly takesOver: boolean },
 ): Promise<number> {
   const server = new ServerClient(callerEnvironment());
-  const { id } = await toldConversation(server, beginning);
+  const { id } = await fetchConversation(server, beginning);
   const path = `/v1/conversations/${encodeURIComponent(id)}`;
   const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   if (!isTerminal) {
@@ -189,7 +189,7 @@ async function watch(
     try {
       screen = await screenOf(server, path);
     } catch (error) {
-      if ((await toldConversations(server)).some((each) => each.id === id)) throw error;
+      if ((await fetchConversations(server)).some((each) => each.id === id)) throw error;
       return;
     }
     const text = draw(rowsOf(screen), takesOver);
@@ -208,7 +208,7 @@ async function take(
     readonly over: AbortSignal;
   },
 ): Promise<void> {
-  await server.ask(`${path}/keys`, { body: keys, signal: over });
+  await server.request(`${path}/keys`, { body: keys, signal: over });
 }
 
 /** What the user types, up to the key that leaves. */
@@ -242,7 +242,7 @@ function typing(leaving: readonly number[], over: AbortController): {
 }
 
 async function screenOf(server: ServerClient, path: string): Promise<string> {
-  return await (await server.ask(`${path}/screen`)).text();
+  return await (await server.request(`${path}/screen`)).text();
 }
 
 /** The rows of a screen, in which nothing can drive a terminal; Claude Code's prompt has a no-break space. */

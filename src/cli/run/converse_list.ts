@@ -14,7 +14,7 @@ import {
 } from "./run_list.ts";
 import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
-import { awaitedResults, holdConversation } from "../../library/hold_conversation.ts";
+import { createPendingResults, holdConversation } from "../../library/hold_conversation.ts";
 import type { TurnReport } from "../../run/perform_conversation.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { StoppedError } from "../../run/waits.ts";
@@ -59,7 +59,7 @@ export async function converseList(
   const env = callerEnvironment();
   const tracer = await createTracer(request, { env, tell });
   const caller = new ProgramCaller();
-  const awaited = awaitedResults<TurnReport>();
+  const awaited = createPendingResults<TurnReport>();
   const tellReport = (report: TurnReport) =>
     tellProblem(report, {
       label,
@@ -90,7 +90,7 @@ export async function converseList(
     onReport: (report) => {
       if (report.warning !== undefined && !request.quiet) warn(report.warning);
       told.push(tellReport(report));
-      awaited.answer(report.tickets ?? [], report);
+      awaited.resolve(report.tickets ?? [], report);
     },
     onPrepared: tracer.prepared,
     warn: request.quiet ? () => {} : warn,
@@ -110,7 +110,7 @@ export async function converseList(
     ),
   ]).then((how) => {
     end = how;
-    awaited.fail("error" in how ? how.error : new Error("The conversation is over"));
+    awaited.reject("error" in how ? how.error : new Error("The conversation is over"));
     return how;
   });
 

@@ -6,8 +6,8 @@ import { inTime } from "../../run/waits.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import {
   connectToServer,
-  type HandedOver,
-  handOver,
+  delegateRun,
+  type DelegationResult,
 } from "../../server/delegation/delegate_run.ts";
 import type { ServerPlaces } from "../../server/server_places.ts";
 import { createOutputWriter } from "../../claude/wire/output_writer.ts";
@@ -59,17 +59,17 @@ export async function runThere(
     return await here(undefined, Promise.reject(error));
   }
   const { timeoutMs, drainTimeoutMs, exitTimeoutMs, waitForLimitMs } = request;
-  const handed = handOver({
+  const handed = delegateRun({
     argv,
     env: callerEnvironment(),
     cwd,
     ...(prompt === undefined ? {} : { prompt }),
     ...(isConversation || waitForLimitMs !== undefined
       ? {}
-      : { longestMs: timeoutMs + drainTimeoutMs + exitTimeoutMs + GRACE_MS }),
+      : { deadline: timeoutMs + drainTimeoutMs + exitTimeoutMs + GRACE_MS }),
   }, { server, signals });
   // It may have been the server's already: what is told of a run that is lost goes for it too.
-  const end = await handed.catch((error: unknown): HandedOver => ({
+  const end = await handed.catch((error: unknown): DelegationResult => ({
     kind: "lost",
     why: error instanceof Error ? error.message : `${error}`,
   }));

@@ -2,7 +2,7 @@ import { fdStat } from "../../../ffi/descriptors/fd.ts";
 import { parseArguments } from "../arguments/parse_arguments.ts";
 import { UnsupportedError } from "../../cli_error.ts";
 import type { holdConversation } from "../../library/hold_conversation.ts";
-import { GoneError, type HandedRun } from "../../server/delegation/delegated_runs.ts";
+import { ClientGoneError, type DelegatedRun } from "../../server/delegation/delegated_runs.ts";
 import { Outlets } from "../report/outlets.ts";
 import { reportError } from "../report/report_error.ts";
 import type { Invocation } from "./invocation.ts";
@@ -14,16 +14,27 @@ import { performRequest } from "./run_locally.ts";
  * @param options.hold holds conversations
  * @param options.tell takes a sentence of what goes wrong when nobody waits for it any more
  * @returns its exit code
- * @throws {GoneError} when nobody waits for it any more, and nothing has been done
+ * @throws {ClientGoneError} when nobody waits for it any more, and nothing has been done
  */
 export async function performHanded(
-  run: HandedRun,
+  run: DelegatedRun,
   { hold, tell }: {
     readonly hold: typeof holdConversation;
     readonly tell: (text: string) => void;
   },
 ): Promise<number> {
-  const { argv, env, cwd, prompt, streams, startedAt, signals, terminal, pid, leave } = run;
+  const {
+    argv,
+    env,
+    cwd,
+    prompt,
+    streams,
+    startedAt,
+    signals,
+    terminal,
+    pid,
+    addBackgroundWork,
+  } = run;
   const [stdin, stdout, stderr] = streams;
   const isTerminal = (fd: number) => fdStat(fd).kind === "terminal";
   using outlets = new Outlets({ stdout, stderr });
@@ -50,7 +61,15 @@ export async function performHanded(
       stderr: isTerminal(stderr),
     },
     startedAt,
-    handedOver: { hold, commit, isCommitted: () => isCommitted, terminal, pid, leave, tell },
+    handedOver: {
+      hold,
+      commit,
+      isCommitted: () => isCommitted,
+      terminal,
+      pid,
+      leave: addBackgroundWork,
+      tell,
+    },
   };
   try {
     const command = await parseArguments(argv);
@@ -62,7 +81,7 @@ export async function performHanded(
       readPrompt: () => Promise.resolve(prompt ?? ""),
     });
   } catch (error) {
-    if (error instanceof GoneError) throw error;
+    if (error instanceof ClientGoneError) throw error;
     // The other process, to which nothing has been said, hands it on to the real claude.
     if (error instanceof UnsupportedError) return error.exitCode;
     await commit();

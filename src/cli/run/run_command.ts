@@ -1,7 +1,7 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
-import { serverNearby } from "../../server/server_places.ts";
+import { findServer } from "../../server/server_places.ts";
 import { passesCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { Outlets } from "../report/outlets.ts";
 
@@ -24,7 +24,7 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
     return await runList(request, { argv, outlets });
   }
   using signals = new StopSignals();
-  const places = goesCold(request, argv) ? undefined : serverNearby();
+  const places = goesCold(request, argv) ? undefined : findServer();
   if (places === undefined) {
     const { runHere } = await import("./run_locally.ts");
     return await runHere(request, { outlets, signals });

@@ -3,20 +3,19 @@ import type { ClaudeLimits } from "../../claude/wire/claude_limits.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 
-/** What a conversation waits for. */
+/** A question for the caller that holds up a conversation. */
 export interface OpenQuestion {
   readonly kind: "permission" | "question" | "plan" | "dialog";
-  /** By what it is answered; a dialog is on the screen, and answered there. */
+  /** The id to answer it with. A dialog has none: it is answered in the terminal. */
   readonly requestId?: string;
-  /** What it is about, in a line. */
+  /** Describes it in one line. */
   readonly cause: string;
-  /** The tool that is to be called, and with what. */
+  /** The tool whose call needs the answer, and its input. */
   readonly toolName?: string;
   readonly input?: unknown;
 }
 
-/** What a conversation is at. */
-export type Situation =
+export type Activity =
   | { readonly kind: "starting" }
   | { readonly kind: "idle" }
   | { readonly kind: "working" }
@@ -24,45 +23,42 @@ export type Situation =
   | { readonly kind: "ended"; readonly exitCode: number }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** What is known of a conversation. */
-export interface KnownConversation {
-  readonly activity: Situation;
-  /** Since when it is at that, in milliseconds since the epoch. */
+export interface ConversationState {
+  readonly activity: Activity;
+  /** When the activity began, in milliseconds since the epoch. */
   readonly since: number;
   /** The session of its last turn. */
   readonly sessionId?: string;
   readonly model?: string;
-  /** How many turns have ended. */
+  /** The number of turns that have ended. */
   readonly turns: number;
-  /** In US dollars, as far as it is known. */
+  /** The cost of all children in US dollars, as far as known. */
   readonly costUsd: number;
   readonly rateLimits?: ClaudeLimits["rate_limits"];
   readonly context?: ClaudeLimits["context_window"];
-  /** Messages that have no result yet. */
+  /** The number of messages removeQuestion a result. */
   readonly unanswered: number;
   readonly isReady: boolean;
   readonly isInTurn: boolean;
   readonly questions: readonly OpenQuestion[];
   readonly dialog?: string;
-  readonly end?: Extract<Situation, { readonly kind: "ended" | "failed" }>;
-  /** What earlier Claude Codes have cost, and what the one that lives has. */
-  readonly costs: { readonly before: number; readonly now: number };
+  readonly end?: Extract<Activity, { readonly kind: "ended" | "failed" }>;
+  /** The cost of earlier children and of the current one, in US dollars. */
+  readonly costs: { readonly earlier: number; readonly current: number };
 }
 
-/** What happens to a conversation. */
-export type ConversationNews =
+export type ConversationChange =
   | { readonly kind: "ready" }
   | { readonly kind: "sent" }
-  /** A message has its result, or will never have one. */
+  /** A message got its result, or will never get one. */
   | { readonly kind: "settled" }
   | { readonly kind: "frame"; readonly frame: Frame }
   | { readonly kind: "answered"; readonly requestId: string }
-  /** The screen waits for a person, or does no more. */
+  /** A dialog has appeared in the terminal, or, removeQuestion `about`, is gone. */
   | { readonly kind: "dialog"; readonly about: string | undefined }
-  | Extract<Situation, { readonly kind: "ended" | "failed" }>;
+  | Extract<Activity, { readonly kind: "ended" | "failed" }>;
 
-/** A conversation that has just been opened. */
-export function openedState(at: number): KnownConversation {
+export function initialState(at: number): ConversationState {
   return {
     activity: { kind: "starting" },
     since: at,
@@ -72,24 +68,24 @@ export function openedState(at: number): KnownConversation {
     isReady: false,
     isInTurn: false,
     questions: [],
-    costs: { before: 0, now: 0 },
+    costs: { earlier: 0, current: 0 },
   };
 }
 
-/** What is known after something has happened, at a time in milliseconds since the epoch. */
+/** Applies a change at a time in milliseconds since the epoch. */
 export function advanceState(
-  before: KnownConversation,
-  { at, ...news }: ConversationNews & { readonly at: number },
-): KnownConversation {
-  const next = noted(before, news);
-  const activity = activityOf(next);
-  return isSame(activity, before.activity)
-    ? { ...next, activity: before.activity }
+  state: ConversationState,
+  { at, ...change }: ConversationChange & { readonly at: number },
+): ConversationState {
+  const next = applyChange(state, change);
+  const activity = deriveActivity(next);
+  return isSameActivity(activity, state.activity)
+    ? { ...next, activity: state.activity }
     : { ...next, activity, since: at };
 }
 
-function noted(state: KnownConversation, news: ConversationNews): KnownConversation {
-  switch (news.kind) {
+function applyChange(state: ConversationState, change: ConversationChange): ConversationState {
+  switch (change.kind) {
     case "ready":
       return { ...state, isReady: true };
     case "sent":
@@ -97,20 +93,20 @@ function noted(state: KnownConversation, news: ConversationNews): KnownConversat
     case "settled":
       return { ...state, unanswered: Math.max(0, state.unanswered - 1) };
     case "answered":
-      return without(state, news.requestId);
+      return removeQuestion(state, change.requestId);
     case "dialog": {
       const { dialog: _, ...others } = state;
-      return news.about === undefined ? others : { ...others, dialog: news.about };
+      return change.about === undefined ? others : { ...others, dialog: change.about };
     }
     case "frame":
-      return withFrame(state, news.frame);
+      return applyFrame(state, change.frame);
     case "ended":
     case "failed":
-      return { ...state, end: news, questions: [], unanswered: 0, isInTurn: false };
+      return { ...state, end: change, questions: [], unanswered: 0, isInTurn: false };
   }
 }
 
-function withFrame(state: KnownConversation, frame: Frame): KnownConversation {
+function applyFrame(state: ConversationState, frame: Frame): ConversationState {
   switch (frame.type) {
     case "system":
       return frame.subtype === "init"
@@ -123,25 +119,25 @@ function withFrame(state: KnownConversation, frame: Frame): KnownConversation {
         }
         : state;
     case "control_request":
-      return { ...state, questions: [...state.questions, questionOf(frame)] };
+      return { ...state, questions: [...state.questions, createQuestion(frame)] };
     case "control_cancel_request":
-      return without(state, frame.request_id);
+      return removeQuestion(state, frame.request_id);
     case "result":
-      return withResult(state, frame);
+      return applyResult(state, frame);
     default:
       return state;
   }
 }
 
-function withResult(state: KnownConversation, result: ResultFrame): KnownConversation {
+function applyResult(state: ConversationState, result: ResultFrame): ConversationState {
   const { total_cost_usd: cost, claude_limits: limits } = result;
-  const { before, now } = state.costs;
-  // What a run has cost begins anew with each Claude Code.
+  const { earlier, current } = state.costs;
+  // The cost in a result counts from the start of its child.
   const costs = cost === undefined
     ? state.costs
-    : cost < now
-    ? { before: before + now, now: cost }
-    : { before, now: cost };
+    : cost < current
+    ? { earlier: earlier + current, current: cost }
+    : { earlier, current: cost };
   return {
     ...state,
     isReady: true,
@@ -149,18 +145,18 @@ function withResult(state: KnownConversation, result: ResultFrame): KnownConvers
     questions: [],
     turns: state.turns + 1,
     costs,
-    costUsd: costs.before + costs.now,
+    costUsd: costs.earlier + costs.current,
     sessionId: result.session_id,
     ...(limits?.rate_limits === undefined ? {} : { rateLimits: limits.rate_limits }),
     ...(limits?.context_window === undefined ? {} : { context: limits.context_window }),
   };
 }
 
-function without(state: KnownConversation, requestId: string): KnownConversation {
+function removeQuestion(state: ConversationState, requestId: string): ConversationState {
   return { ...state, questions: state.questions.filter((each) => each.requestId !== requestId) };
 }
 
-function questionOf(
+function createQuestion(
   { request_id: requestId, request }: Extract<Frame, { readonly type: "control_request" }>,
 ): OpenQuestion {
   if (request.subtype !== "can_use_tool") {
@@ -193,7 +189,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function activityOf(state: KnownConversation): Situation {
+function deriveActivity(state: ConversationState): Activity {
   const { end, questions: [question], dialog, isReady, isInTurn, unanswered } = state;
   if (end !== undefined) return end;
   if (question !== undefined) return { kind: "waiting", question };
@@ -202,7 +198,7 @@ function activityOf(state: KnownConversation): Situation {
   return { kind: isInTurn || unanswered > 0 ? "working" : "idle" };
 }
 
-function isSame(one: Situation, other: Situation): boolean {
+function isSameActivity(one: Activity, other: Activity): boolean {
   if (one.kind === "waiting" && other.kind === "waiting") {
     const [a, b] = [one.question, other.question];
     return a.requestId === b.requestId && a.cause === b.cause;

@@ -1,57 +1,56 @@
 import { RegularFile } from "../../../ffi/files/regular_file.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
 
-/** An event of a conversation. */
 export interface LoggedEvent {
   /** Its number, from 1. */
   readonly id: number;
-  /** JSON on one line. */
+  /** One line of JSON. */
   readonly text: string;
 }
 
-/** How much of a log may be there, in bytes. */
+/** Limits of a log, in bytes. */
 export interface EventLogLimits {
   readonly onDisk: number;
-  /** What waits for room on the disk. */
+  /** Events that could not be written yet. */
   readonly inMemory: number;
 }
 
 const LIMITS: EventLogLimits = { onDisk: 1024 * 1024 * 1024, inMemory: 4 * 1024 * 1024 };
 
-/** The place of every so manieth event is remembered. */
+/** The offset of every 64th event is kept in memory, so that a reader can start near any event. */
 const STRIDE = 64;
 
-/** How often it is tried to write what waits for room, in milliseconds. */
+/** How often to try to write pending events, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** Bytes that are read at once. */
-const PIECE = 64 * 1024;
+/** How many bytes are read at once. */
+const READ_BYTES = 64 * 1024;
 
 const LINE_FEED = 0x0a;
 
 /**
- * The events of a conversation, in a file. However many read them and however slowly, each has all of them, none waits for
- * another, and in memory is no more of them than what the readers are at.
+ * The events of a conversation, in a file. Each reader gets all events at its own speed, and needs memory only for the piece
+ * that it reads.
  *
- * What cannot be written, because the disk is full, waits in memory until it can. Once that is too much, the log is at its
- * end: who reads so far is told why.
+ * While the disk is full, events are pending in memory. When they exceed their limit, the log ends: readers get the events
+ * so far, and `problem` has the reason.
  */
 export class EventLog implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
   readonly #limits: EventLogLimits;
   readonly #encoder = new TextEncoder();
-  /** Where event 1, 1 + STRIDE, 1 + 2 STRIDE … begin. */
-  readonly #places: number[] = [];
-  /** Bytes and events that are in the file. */
+  /** Offsets of the events 1, 1 + STRIDE, 1 + 2 STRIDE, … */
+  readonly #offsets: number[] = [];
+  /** The number of bytes and of events in the file. */
   #size = 0;
-  #written = 0;
+  #writtenCount = 0;
   #pending: Uint8Array<ArrayBuffer>[] = [];
-  #owed = 0;
-  #isOver = false;
+  #pendingBytes = 0;
+  #hasEnded = false;
   #problem: string | undefined;
-  #retrying: ReturnType<typeof setInterval> | undefined;
-  /** Readers that are at the end. */
+  #retryTimer: ReturnType<typeof setInterval> | undefined;
+  /** Wake readers that have read all events. */
   readonly #waiting = new Set<() => void>();
 
   /** @throws {Error} when the file cannot be made */
@@ -61,53 +60,53 @@ export class EventLog implements Disposable {
     this.#file = Deno.openSync(path, { append: true, createNew: true, mode: 0o600 });
   }
 
-  /** The number of the last event. */
-  get last(): number {
-    return this.#written + this.#pending.length;
+  /** The number of the last event, 0 without events. */
+  get lastId(): number {
+    return this.#writtenCount + this.#pending.length;
   }
 
-  /** Whether nothing is added any more. */
-  get isOver(): boolean {
-    return this.#isOver;
+  /** Whether no more events can be added. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
-  /** Why events are missing at its end, if some are. */
+  /** Why events are missing at the end, if they are. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Takes an event, unless it is over. */
+  /** Adds an event, unless the log has ended. */
   append(text: string): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     const bytes = this.#encoder.encode(`${text}\n`);
     this.#pending.push(bytes);
-    this.#owed += bytes.length;
+    this.#pendingBytes += bytes.length;
     const problem = this.#write();
-    if (problem !== undefined && this.#owed > this.#limits.inMemory) this.#giveUp(problem);
+    if (problem !== undefined && this.#pendingBytes > this.#limits.inMemory) this.#giveUp(problem);
     else if (problem !== undefined) this.#retry();
-    this.#tell();
+    this.#wakeReaders();
   }
 
-  /** There are no more events. */
+  /** Ends the log. */
   end(): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     const problem = this.#write();
     if (problem === undefined) this.#close();
     else this.#giveUp(problem);
-    this.#tell();
+    this.#wakeReaders();
   }
 
   /**
-   * Reads the events after one, waits for those to come, and ends with the log.
+   * Yields the events after one, waits for further ones, and returns when the log has ended.
    *
    * @param after the number of an event; 0 for all
-   * @param gone who aborts it wants no more
+   * @param gone aborted when the reader wants no more
    */
   async *read(after: number, gone: AbortSignal): AsyncGenerator<LoggedEvent> {
     using file = new RegularFile(this.#path);
     const decoder = new TextDecoder();
-    const block = Math.max(0, Math.min(Math.floor(after / STRIDE), this.#places.length - 1));
-    let at = this.#places[block] ?? 0;
+    const block = Math.max(0, Math.min(Math.floor(after / STRIDE), this.#offsets.length - 1));
+    let at = this.#offsets[block] ?? 0;
     let id = block * STRIDE;
     let rest: Uint8Array<ArrayBuffer> = new Uint8Array();
     let wake = () => {};
@@ -115,7 +114,7 @@ export class EventLog implements Disposable {
     while (!gone.aborted) {
       this.#write();
       while (at < this.#size && !gone.aborted) {
-        const piece = new Uint8Array(Math.min(PIECE, this.#size - at));
+        const piece = new Uint8Array(Math.min(READ_BYTES, this.#size - at));
         const count = file.read(piece, at);
         if (count === 0) throw new Error("The events of the conversation are gone");
         at += count;
@@ -129,7 +128,7 @@ export class EventLog implements Disposable {
         }
         rest = bytes.slice(begin);
       }
-      if (gone.aborted || (this.#isOver && at >= this.#size)) return;
+      if (gone.aborted || (this.#hasEnded && at >= this.#size)) return;
       await new Promise<void>((resolve) => {
         wake = resolve;
         this.#waiting.add(resolve);
@@ -138,7 +137,7 @@ export class EventLog implements Disposable {
     }
   }
 
-  /** Ends it and removes it; whoever is reading it still reads what there is. */
+  /** Ends the log and removes its file. Current readers can still read all of it. */
   [Symbol.dispose](): void {
     this.end();
     try {
@@ -148,9 +147,9 @@ export class EventLog implements Disposable {
     }
   }
 
-  /** Writes what waits; says why it cannot. */
+  /** Writes pending events. Returns the reason when that fails. */
   #write(): string | undefined {
-    while (!this.#isOver) {
+    while (!this.#hasEnded) {
       const [bytes] = this.#pending;
       if (bytes === undefined) return undefined;
       if (this.#size + bytes.length > this.#limits.onDisk) return "it is too long";
@@ -162,52 +161,52 @@ export class EventLog implements Disposable {
         this.#undo();
         return (error as Error).message;
       }
-      if (this.#written % STRIDE === 0) this.#places.push(this.#size);
+      if (this.#writtenCount % STRIDE === 0) this.#offsets.push(this.#size);
       this.#size += bytes.length;
-      this.#written++;
-      this.#owed -= bytes.length;
+      this.#writtenCount++;
+      this.#pendingBytes -= bytes.length;
       this.#pending.shift();
     }
     return undefined;
   }
 
-  /** Whoever reads what is the last thing for a while has it once there is room, whether or not anything follows. */
+  /** Tries again until pending events are written, even when no further event comes. */
   #retry(): void {
-    this.#retrying ??= setInterval(() => {
+    this.#retryTimer ??= setInterval(() => {
       if (this.#write() !== undefined) return;
       this.#stopRetrying();
-      this.#tell();
+      this.#wakeReaders();
     }, RETRY_MS);
   }
 
   #stopRetrying(): void {
-    clearInterval(this.#retrying);
-    this.#retrying = undefined;
+    clearInterval(this.#retryTimer);
+    this.#retryTimer = undefined;
   }
 
-  /** Takes back what is only a part of an event. */
+  /** Removes a partly written event. */
   #undo(): void {
     try {
       this.#file.truncateSync(this.#size);
     } catch {
-      // It is not read: readers stop where whole events end.
+      // Readers stop at #size, before the partly written event.
     }
   }
 
   #giveUp(why: string): void {
     this.#problem = `Cannot keep the conversation's events: ${why}`;
     this.#pending = [];
-    this.#owed = 0;
+    this.#pendingBytes = 0;
     this.#close();
   }
 
   #close(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.#stopRetrying();
     this.#file.close();
   }
 
-  #tell(): void {
+  #wakeReaders(): void {
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }

@@ -1,35 +1,36 @@
 import { closeFd } from "../../../ffi/descriptors/fd.ts";
+import { Poller } from "../../../ffi/descriptors/poll.ts";
+import { connectUnix, peerOf } from "../../../ffi/descriptors/unix_socket.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { LibcUnavailableError } from "../../../ffi/platform.ts";
-import { connectUnix, peerOf } from "../../../ffi/descriptors/unix_socket.ts";
-import { whyForeign } from "../../sandbox/places/why_foreign.ts";
-import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { kill } from "../../../ffi/processes/process.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
-import { readProcessStat } from "../../sandbox/processes/process_stat.ts";
-import type { Environment } from "../../sandbox/environment.ts";
 import { isJsonObject } from "../../json_object.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import { whyForeign } from "../../sandbox/places/why_foreign.ts";
+import { readProcessStat } from "../../sandbox/processes/process_stat.ts";
+import type { ServerPlaces } from "../server_places.ts";
+import { catchUncaughtErrors } from "../uncaught_errors.ts";
 import { LineChannel, programIdentity, type ServerMessage } from "./delegation_channel.ts";
-import { surviveMistakes } from "../uncaught_errors.ts";
 
-/** A server of this user's, to which there is a connection. */
-interface ServerConnection {
+/** A connection to this user's server. */
+export interface ServerConnection {
   readonly fd: number;
-  /** Ends it, where nothing is handed over. */
+  /** Closes a connection on which no run was delegated. */
   readonly close: () => void;
-  /** Its process. */
+  /** The server's process. */
   readonly pid: number;
 }
 
 /**
- * Connects to the server of this user that has a socket in a private folder of theirs.
+ * Connects to the server of this user.
  *
- * @returns why there is none to be used, if there is not
+ * @returns the reason when no server can be used
  */
 export function connectToServer(
-  { folder, runSocket }: { readonly folder: string; readonly runSocket: string },
+  { folder, runSocket }: Pick<ServerPlaces, "folder" | "runSocket">,
 ): ServerConnection | string {
   try {
     const foreign = whyForeign(folder);
@@ -40,184 +41,230 @@ export function connectToServer(
     closeFd(fd);
     return `the server at ${runSocket} is another user's`;
   } catch (error) {
-    const isNone = error instanceof LibcError || error instanceof LibcUnavailableError ||
+    const isUnavailable = error instanceof LibcError || error instanceof LibcUnavailableError ||
       error instanceof RangeError || error instanceof Deno.errors.NotFound;
-    if (!isNone) throw error;
+    if (!isUnavailable) throw error;
     return error.message;
   }
 }
 
 /** A run as a server needs it. */
-interface RunToHandOver {
+export interface RunToDelegate {
   readonly argv: readonly string[];
   readonly env: Environment;
   readonly cwd: string;
-  /** The prompt; absent for a conversation, whose words are on stdin. */
+  /** The prompt; absent for a conversation, which the server reads from stdin. */
   readonly prompt?: string;
-  /** Until when its end is waited for, as `performance.now()` tells time; absent where nothing limits it. */
-  readonly longestMs?: number;
+  /** When to stop waiting for the end of the run, in the time of `performance.now()`; never if absent. */
+  readonly deadline?: number;
 }
 
-/** What became of it. */
-export type HandedOver =
-  /** The server has done nothing for it that anybody could see, and does nothing any more. */
+/** How a delegated run ended. */
+export type DelegationResult =
+  /** The server did nothing that anybody could see, and does nothing any more: the run can be carried out locally. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "exited"; readonly code: number }
-  /** The server has begun it, and cannot go on with it. */
+  /** The server began the run and did not report its end. */
   | {
     readonly kind: "lost";
     readonly why: string;
-    /** The exit code of what it was told by a signal meanwhile. */
+    /** The exit code of the signal that was sent to the server, or of the timeout. */
     readonly code?: number;
   };
 
-/** How long a server is waited for that says nothing, in milliseconds: to take a run, and to be ready for it. */
-const TAKEN_MS = 2000;
-const READY_MS = 10_000;
-/** How often it is looked meanwhile whether it still runs. */
-const LOOKS_MS = 100;
-/** How long a server that was told of a signal may take to end a run. */
-const ENDED_MS = 30_000;
+/** How long the server may take to accept a run, and to be ready to begin it, both since the request, in milliseconds. */
+const ACCEPT_TIMEOUT_MS = 2000;
+const READY_TIMEOUT_MS = 10_000;
+/** How often the server's process is checked until the run begins and after a signal, in milliseconds. */
+const CHECK_INTERVAL_MS = 100;
+/** How long a server may take to end a run after a signal, in milliseconds. */
+const STOP_TIMEOUT_MS = 30_000;
 
-/** A wait that ends so much too late, in milliseconds, was that of a program that was stopped. */
+/** A wait that ends this much too late, in milliseconds, means that this program was stopped. */
 const STOPPED_MS = 2000;
 
-/** Exit codes of a program that SIGQUIT ends, and of a run that took too long, and above which those of signals are. */
-const QUIT = 131;
-const TIMED_OUT = 124;
-const SIGNALLED = 128;
+/** Exit codes: of a program that SIGQUIT ends, of a timeout, and the base of those of signals. */
+const QUIT_CODE = 131;
+const TIMEOUT_CODE = 124;
+const SIGNAL_CODE_BASE = 128;
 
 /**
  * Has a server carry out a run with the stdin, stdout and stderr of this program.
  *
- * Until the server has been told to go nothing of the run is seen by anybody, and it can still be carried out here; from
- * then on it is never.
+ * Until this program sends `go`, nothing of the run is visible and it can still be carried out locally. Afterwards it
+ * never can: a prompt must not reach the API twice.
  *
- * @param options.signals those of this program, of which the server is told
- * @throws what is a mistake of this program; the server ends the run then
+ * @param options.signals the signals of this program, which are forwarded to the server
+ * @throws an error that nothing in this program caught; the server ends the run then
  */
-export async function handOver(
-  run: RunToHandOver,
+export async function delegateRun(
+  run: RunToDelegate,
   { server, signals }: { readonly server: ServerConnection; readonly signals: StopSignals },
-): Promise<HandedOver> {
+): Promise<DelegationResult> {
   using stack = new DisposableStack();
   const channel = stack.use(new LineChannel(server.fd));
   const poller = stack.use(new Poller());
+  const { deadline = Infinity, ...rest } = run;
+  const delegation = new Delegation({ channel, signals, serverPid: server.pid, deadline });
   signals.onArrival = () => {
-    isSignalled = true;
+    delegation.isSignalled = true;
     poller.wake();
   };
   stack.defer(() => signals.onArrival = undefined);
-  let mistake: { readonly thrown: unknown } | undefined;
-  stack.use(surviveMistakes((thrown) => {
-    mistake ??= { thrown };
+  let uncaught: { readonly thrown: unknown } | undefined;
+  stack.use(catchUncaughtErrors((thrown) => {
+    uncaught ??= { thrown };
     poller.wake();
   }));
-  let isQuit = false;
   stack.use(listenToSignals(["SIGQUIT", "SIGWINCH", "SIGTSTP"], (signal) => {
     switch (signal) {
       case "SIGQUIT":
-        isQuit = true;
+        delegation.isQuit = true;
         return poller.wake();
       case "SIGWINCH":
-        return channel.say({ type: "resized" });
+        return channel.send({ type: "resized" });
       case "SIGTSTP":
-        channel.say({ type: "stopped" });
+        channel.send({ type: "stopped" });
         kill(Deno.pid, "SIGSTOP");
-        return channel.say({ type: "continued" });
+        return channel.send({ type: "continued" });
     }
   }));
-  const { longestMs: limit = Infinity, ...rest } = run;
-  let longestMs = limit;
-  channel.say({ type: "hello", program: programIdentity() });
-  channel.say({ type: "run", ...rest, age: performance.now() });
-
-  const begunAt = performance.now();
-  let stage: "sent" | "taken" | "begun" = "sent";
-  let isSignalled = false;
-  let isQuitTold = false;
-  /** What it has been told by signals, and when it was first. */
-  let told: { readonly code: number; readonly at: number } | undefined;
-  const isUnderWay = () => stage === "begun";
+  channel.send({ type: "hello", program: programIdentity() });
+  channel.send({ type: "run", ...rest, age: performance.now() });
   for (;;) {
-    const lookAt = performance.now() + nextLook();
-    const ready = await poller.wait(channel.interests, nextLook());
-    // Whoever was stopped, as by Ctrl-Z, has not waited meanwhile.
-    const lateMs = performance.now() - lookAt;
-    if (lateMs > STOPPED_MS && longestMs !== Infinity) longestMs += lateMs;
-    // What nobody has caught would end the program in the words of the runtime.
-    if (mistake !== undefined) throw mistake.thrown;
-    for (const said of channel.hear(ready)) {
-      const message = messageOf(said);
-      switch (message?.type) {
-        case "taken":
-          if (stage !== "sent") break;
-          stage = "taken";
-          // Not before: what a server does not read keeps its readers waiting as long as that lives.
-          channel.say({ type: "streams" }, { fds: [0, 1, 2] });
-          break;
-        case "ready":
-          channel.say({ type: "go" });
-          stage = "begun";
-          break;
-        case "exit":
-          return isUnderWay()
-            ? { kind: "exited", code: isQuit ? QUIT : message.code }
-            : refused("the server has not begun");
-        case "refused":
-          return isUnderWay() ? { kind: "lost", why: message.reason } : refused(message.reason);
-        case undefined:
-          return isUnderWay()
-            ? { kind: "lost", why: "the server says what this program does not understand" }
-            : refused("the server says what this program does not understand");
-      }
-    }
-    if (!isUnderWay()) {
-      if (isQuit) return { kind: "exited", code: QUIT };
-      // Nothing has been done yet: what a signal does is the same without a server.
-      if (isSignalled) return refused("a signal came before the server had begun");
-      if (channel.isOver) return refused("the server is gone");
-      const stat = readProcessStat(server.pid);
-      if (stat?.stopped) return refused("the server is stopped");
-      const patience = stage === "taken" ? READY_MS : TAKEN_MS;
-      if (performance.now() - begunAt > patience) return refused("the server does not answer");
-      continue;
-    }
-    if (channel.isOver) return { kind: "lost", why: "the server is gone" };
-    for (const signal of signals.take()) {
-      channel.say({ type: "signal", signal });
-      told ??= { code: SIGNALLED + SIGNALS[signal], at: performance.now() };
-    }
-    if (isQuit && !isQuitTold) {
-      isQuitTold = true;
-      channel.say({ type: "signal", signal: "SIGQUIT" });
-      told = { code: QUIT, at: performance.now() };
-    }
-    const isLate = told !== undefined && performance.now() - told.at > ENDED_MS;
-    if (told !== undefined && (isLate || readProcessStat(server.pid)?.stopped)) {
-      return { kind: "lost", why: "the server does not answer", code: told.code };
-    }
-    if (performance.now() > longestMs) {
-      return { kind: "lost", why: "the server does not answer", code: TIMED_OUT };
-    }
-  }
-
-  /** How long nothing is looked at, in milliseconds, if nothing is heard. */
-  function nextLook(): number {
-    if (!isUnderWay()) return LOOKS_MS;
-    if (told !== undefined) return LOOKS_MS;
-    return longestMs === Infinity ? -1 : Math.max(0, longestMs + 1 - performance.now());
+    const checkAt = performance.now() + delegation.nextCheckMs;
+    const ready = await poller.wait(channel.interests, delegation.nextCheckMs);
+    delegation.extendDeadlineAfterStop(performance.now() - checkAt);
+    // Thrown here, because Deno would print an error that nothing catches in its own words.
+    if (uncaught !== undefined) throw uncaught.thrown;
+    const result = delegation.receive(channel.receive(ready)) ?? delegation.check();
+    if (result !== undefined) return result;
   }
 }
 
-function refused(reason: string): HandedOver {
+/** The client's state of one delegated run. */
+class Delegation {
+  /** Whether a signal has arrived that is not forwarded yet. */
+  isSignalled = false;
+  /** Whether SIGQUIT has arrived. */
+  isQuit = false;
+  readonly #channel: LineChannel;
+  readonly #signals: StopSignals;
+  readonly #serverPid: number;
+  readonly #requestedAt = performance.now();
+  #deadline: number;
+  #stage: "requested" | "accepted" | "begun" = "requested";
+  #isQuitSent = false;
+  /** The first signal that was sent to the server, and when; for SIGQUIT the last one. */
+  #stopSent: { readonly code: number; readonly at: number } | undefined;
+
+  constructor({ channel, signals, serverPid, deadline }: {
+    readonly channel: LineChannel;
+    readonly signals: StopSignals;
+    readonly serverPid: number;
+    readonly deadline: number;
+  }) {
+    this.#channel = channel;
+    this.#signals = signals;
+    this.#serverPid = serverPid;
+    this.#deadline = deadline;
+  }
+
+  /** When to call `check` if the server sends nothing, in milliseconds from now; -1 for never. */
+  get nextCheckMs(): number {
+    if (!this.#isBegun || this.#stopSent !== undefined) return CHECK_INTERVAL_MS;
+    return this.#deadline === Infinity ? -1 : Math.max(0, this.#deadline + 1 - performance.now());
+  }
+
+  /** Moves the deadline by the time in which this program was stopped, as by Ctrl-Z. */
+  extendDeadlineAfterStop(lateMs: number): void {
+    if (lateMs > STOPPED_MS && this.#deadline !== Infinity) this.#deadline += lateMs;
+  }
+
+  /** Acts on messages of the server; returns the result once one of them ends the delegation. */
+  receive(messages: readonly unknown[]): DelegationResult | undefined {
+    for (const each of messages) {
+      const message = parseServerMessage(each);
+      switch (message?.type) {
+        case "taken":
+          if (this.#stage !== "requested") break;
+          this.#stage = "accepted";
+          // Sent only now: descriptors that a server never reads stay open, and block their readers, as long as it lives.
+          this.#channel.send({ type: "streams" }, { fds: [0, 1, 2] });
+          break;
+        case "ready":
+          this.#channel.send({ type: "go" });
+          this.#stage = "begun";
+          break;
+        case "exit":
+          return this.#isBegun
+            ? { kind: "exited", code: this.isQuit ? QUIT_CODE : message.code }
+            : refused("the server has not begun");
+        case "refused":
+          return this.#lostOrRefused(message.reason);
+        case undefined:
+          return this.#lostOrRefused("the server says what this program does not understand");
+      }
+    }
+    return undefined;
+  }
+
+  /** Checks signals, deadlines and the server's process; returns the result once one of them ends the delegation. */
+  check(): DelegationResult | undefined {
+    if (!this.#isBegun) return this.#checkBeforeBegin();
+    if (this.#channel.isClosed) return { kind: "lost", why: "the server is gone" };
+    this.#forwardSignals();
+    const now = performance.now();
+    if (this.#stopSent !== undefined) {
+      const { code, at } = this.#stopSent;
+      if (now - at > STOP_TIMEOUT_MS || readProcessStat(this.#serverPid)?.stopped) {
+        return { kind: "lost", why: "the server does not answer", code };
+      }
+    }
+    if (now <= this.#deadline) return undefined;
+    return { kind: "lost", why: "the server does not answer", code: TIMEOUT_CODE };
+  }
+
+  get #isBegun(): boolean {
+    return this.#stage === "begun";
+  }
+
+  #lostOrRefused(reason: string): DelegationResult {
+    return this.#isBegun ? { kind: "lost", why: reason } : refused(reason);
+  }
+
+  #checkBeforeBegin(): DelegationResult | undefined {
+    if (this.isQuit) return { kind: "exited", code: QUIT_CODE };
+    // The local run acts on the signal.
+    if (this.isSignalled) return refused("a signal came before the server had begun");
+    if (this.#channel.isClosed) return refused("the server is gone");
+    if (readProcessStat(this.#serverPid)?.stopped) return refused("the server is stopped");
+    const timeoutMs = this.#stage === "accepted" ? READY_TIMEOUT_MS : ACCEPT_TIMEOUT_MS;
+    return performance.now() - this.#requestedAt > timeoutMs
+      ? refused("the server does not answer")
+      : undefined;
+  }
+
+  #forwardSignals(): void {
+    for (const signal of this.#signals.take()) {
+      this.#channel.send({ type: "signal", signal });
+      this.#stopSent ??= { code: SIGNAL_CODE_BASE + SIGNALS[signal], at: performance.now() };
+    }
+    if (!this.isQuit || this.#isQuitSent) return;
+    this.#isQuitSent = true;
+    this.#channel.send({ type: "signal", signal: "SIGQUIT" });
+    this.#stopSent = { code: QUIT_CODE, at: performance.now() };
+  }
+}
+
+function refused(reason: string): DelegationResult {
   return { kind: "refused", reason };
 }
 
-/** What a server of the same version says; undefined for anything else. */
-function messageOf(said: unknown): ServerMessage | undefined {
-  if (!isJsonObject(said)) return undefined;
-  const { type, reason, code } = said;
+/** Parses a message of a server; undefined for what a server of this version does not send. */
+function parseServerMessage(value: unknown): ServerMessage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { type, reason, code } = value;
   switch (type) {
     case "taken":
     case "ready":

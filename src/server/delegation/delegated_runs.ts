@@ -1,7 +1,4 @@
 import * as z from "zod/mini";
-import { STOP_SIGNALS, type StopSignal } from "../../claude/wire/stop_signal.ts";
-import { StopSignals } from "../../driver/stop_signals.ts";
-import type { UserTerminal } from "../../driver/user_terminal.ts";
 import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import {
@@ -12,42 +9,44 @@ import {
 } from "../../../ffi/descriptors/unix_socket.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
+import { STOP_SIGNALS, type StopSignal } from "../../claude/wire/stop_signal.ts";
+import { terminalSize } from "../../driver/effects/terminal_size.ts";
+import { StopSignals } from "../../driver/stop_signals.ts";
+import type { UserTerminal } from "../../driver/user_terminal.ts";
 import {
   LineChannel,
   processTraits,
   programIdentity,
   type ServerMessage,
 } from "./delegation_channel.ts";
-import { terminalSize } from "../../driver/effects/terminal_size.ts";
 
 const STOP_NAMES = Object.keys(STOP_SIGNALS) as [StopSignal, ...StopSignal[]];
 
-/** The run that a client hands over. */
+/** The run that a client delegates. */
 const RunMessage = z.strictObject({
   type: z.literal("run"),
-  /** Its command line, which it has read without finding anything wrong. */
+  /** The client's command line, which the client has parsed without an error. */
   argv: z.array(z.string()),
   env: z.record(z.string(), z.string()),
   cwd: z.string().check(z.startsWith("/")),
-  /** How long ago it was started, in milliseconds: no time of a calendar, which may be set meanwhile. */
+  /** How long ago the client was started, in milliseconds: no time of day, because the clock may be set meanwhile. */
   age: z.number(),
-  /** The prompt; absent for a conversation, whose words are on fd 0. */
+  /** The prompt; absent for a conversation, whose messages are on the client's stdin. */
   prompt: z.optional(z.string()),
 });
 
-/** What a client says. */
 const ClientMessage = z.discriminatedUnion("type", [
-  /** The first of all: which program it is. */
+  /** The first message. */
   z.object({ type: z.literal("hello"), program: z.string() }),
   RunMessage,
-  /** With it come its fds 0, 1 and 2. */
+  /** Carries the client's descriptors 0, 1 and 2. */
   z.strictObject({ type: z.literal("streams") }),
-  /** It does not carry the run out itself any more, whatever happens. */
+  /** From now on the client does not carry the run out itself. */
   z.strictObject({ type: z.literal("go") }),
   z.strictObject({ type: z.literal("signal"), signal: z.enum([...STOP_NAMES, "SIGQUIT"]) }),
-  /** Its terminal may have another size. */
+  /** The client's terminal may have another size. */
   z.strictObject({ type: z.literal("resized") }),
-  /** It is stopped, as by Ctrl-Z, and goes on. */
+  /** The client is stopped, as by Ctrl-Z, and continued. */
   z.strictObject({ type: z.literal("stopped") }),
   z.strictObject({ type: z.literal("continued") }),
 ]);
@@ -55,144 +54,335 @@ const ClientMessage = z.discriminatedUnion("type", [
 type ClientMessage = z.infer<typeof ClientMessage>;
 type RunMessage = z.infer<typeof RunMessage>;
 
-/** Reads what a client says; undefined for what none of this version would say. */
-function parseClientMessage(said: unknown): ClientMessage | undefined {
-  return z.safeParse(ClientMessage, said).data;
-}
-
-/** A run that another process of this program has handed over. */
-export interface HandedRun extends Omit<RunMessage, "type" | "age"> {
-  /** When it was started, as `performance.now()` tells time here. */
+/** A run that another process of this program has delegated. */
+export interface DelegatedRun extends Omit<RunMessage, "type" | "age"> {
+  /** When the client was started, in the time of this process's `performance.now()`. */
   readonly startedAt: number;
-  /** Its stdin, stdout and stderr, as fds of this process, which are closed once the run is over. */
+  /** The client's stdin, stdout and stderr, as descriptors of this process. They are closed when the run has ended. */
   readonly streams: readonly [stdin: number, stdout: number, stderr: number];
-  /** The process that has handed it over. */
+  /** The client's process. */
   readonly pid: number;
-  /** Aborted once nobody waits for it any more, which `signals` have as a SIGPIPE. */
+  /** Aborted when the client is gone; `signals` get a SIGPIPE then. */
   readonly gone: AbortSignal;
-  /** Aborted once SIGQUIT has ended the other process: nothing is said but what of the run stays. */
+  /** Aborted when SIGQUIT has ended the client: nothing more is printed. */
   readonly quit: AbortSignal;
-  /** What it has been told by signals. */
+  /** Signals that the client forwards. */
   readonly signals: StopSignals;
-  /** Its terminal. */
+  /** The client's terminal. */
   readonly terminal: UserTerminal;
   /**
-   * To be awaited before anything is done that somebody could see: from then on the other process does not carry the run
-   * out itself any more.
+   * Call and await this before the run has any visible effect. It resolves when the client has promised not to carry the
+   * run out itself.
    *
-   * @throws {GoneError} when it does so already, or is gone
+   * @throws {ClientGoneError} when the client is gone, or carries the run out itself already
    */
   readonly commit: () => Promise<void>;
-  /** Takes what of the run goes on when the other process does not wait for it any more. */
-  readonly leave: (rest: Promise<unknown>) => void;
+  /** Adds work that continues after the run's exit code was sent. The listener's `close` waits for it. */
+  readonly addBackgroundWork: (work: Promise<unknown>) => void;
 }
 
-/** Whoever has handed a run over does not wait for it any more. */
-export class GoneError extends Error {
-  override readonly name = "GoneError";
+/** The client does not wait for its run any more. */
+export class ClientGoneError extends Error {
+  override readonly name = "ClientGoneError";
 
   constructor() {
     super("Nobody waits for the run any more");
   }
 }
 
-/** How many clients may wait to be taken: the others go on by themselves at once. */
+/** How many connections may wait to be accepted. A client that finds the queue full runs locally at once. */
 const BACKLOG = 128;
-/** How long no connection is taken where one cannot be had, in milliseconds. */
-const RESTING_MS = 100;
-/** How much of the files that may be open is for connections, and how many there may be: runs need others. */
-const SHARE = 0.5;
-const MOST_CONNECTIONS = 1000;
+/** How long to wait after a connection could not be accepted, in milliseconds. */
+const RETRY_MS = 100;
+/** The part of all files that may be open that connections may use, and the limit of connections: runs need files too. */
+const FILES_SHARE = 0.5;
+const MAX_CONNECTIONS = 1000;
 
-/** Where runs are listened for, and how they are carried out. */
-interface RunListenerOptions
-  extends Pick<RunService, "perform" | "onMistake">, Partial<Pick<RunService, "refusal">> {
-  /** A path at which nothing is, or the fd of a socket that is listened on already. */
+/** How delegated runs are carried out. */
+interface RunService {
+  /** Carries a run out, and returns its exit code. */
+  readonly perform: (run: DelegatedRun) => Promise<number>;
+  /** Called with errors that are bugs of this program. */
+  readonly onInternalError: (error: unknown) => void;
+}
+
+/** Where to listen for delegated runs, and how to carry them out. */
+export interface RunListenerOptions extends RunService {
+  /** A path where nothing exists yet, or the descriptor of a listening socket. */
   readonly at: { readonly path: string } | { readonly fd: number };
 }
 
-/** Somebody who carries out runs that are handed over. */
-interface RunListener extends Disposable {
-  /** How many runs are under way. */
-  readonly runs: number;
-  /** Takes no more of them, and resolves once those that are under way are over. */
-  readonly close: () => Promise<void>;
+/**
+ * Listens for runs that other processes of this program delegate, and carries them out.
+ *
+ * Disposal only stops the listener: runs that have begun continue.
+ */
+export class RunListener implements Disposable {
+  readonly #service: RunService;
+  readonly #listenerFd: number;
+  readonly #poller = new Poller();
+  readonly #closing = new AbortController();
+  readonly #connections = new Set<Promise<void>>();
+  readonly #maxFd = mostOpenFiles() * FILES_SHARE;
+  readonly #accepting: Promise<void>;
+
+  /** @throws {LibcError} when the socket cannot be created */
+  constructor({ at, ...service }: RunListenerOptions) {
+    this.#service = service;
+    this.#listenerFd = "fd" in at ? at.fd : listenUnix(at.path, { backlog: BACKLOG });
+    // systemd may pass a blocking socket.
+    waitForNobody(this.#listenerFd);
+    this.#accepting = this.#acceptAll().catch(service.onInternalError).finally(() => {
+      this.#poller[Symbol.dispose]();
+      closeFd(this.#listenerFd);
+    });
+  }
+
+  /** How many runs have not ended yet. */
+  get runCount(): number {
+    return this.#connections.size;
+  }
+
+  /** Accepts no more runs, and resolves when those that have begun have ended. */
+  async close(): Promise<void> {
+    this[Symbol.dispose]();
+    await this.#accepting;
+    await Promise.all(this.#connections);
+  }
+
+  [Symbol.dispose](): void {
+    this.#closing.abort();
+    this.#poller.wake();
+  }
+
+  async #acceptAll(): Promise<void> {
+    const { signal: closing } = this.#closing;
+    let retryMs = -1;
+    let hasReported = false;
+    while (!closing.aborted) {
+      await this.#poller.wait(retryMs < 0 ? [{ fd: this.#listenerFd, read: true }] : [], retryMs);
+      retryMs = -1;
+      try {
+        while (!closing.aborted) {
+          const fd = acceptUnix(this.#listenerFd);
+          if (fd === undefined) break;
+          this.#serve(fd);
+        }
+        hasReported = false;
+      } catch (error) {
+        // The limit of open files is reached.
+        if (!(error instanceof LibcError)) throw error;
+        if (!hasReported) this.#service.onInternalError(error);
+        hasReported = true;
+        retryMs = RETRY_MS;
+      }
+    }
+  }
+
+  #serve(fd: number): void {
+    // A new descriptor is the lowest free one, so it tells how many are open. The refused client runs locally.
+    if (fd >= this.#maxFd || this.#connections.size >= MAX_CONNECTIONS) return closeFd(fd);
+    const connection = serveConnection(fd, this.#service, this.#closing.signal)
+      .catch(this.#service.onInternalError)
+      .finally(() => this.#connections.delete(connection));
+    this.#connections.add(connection);
+  }
 }
 
 /**
- * Listens for runs that other processes of this program hand over, and carries them out.
+ * Serves a connection to its end: one run at most.
  *
- * Disposed, it takes no more of them; those that are under way go on.
- *
- * @throws {LibcError} when the socket cannot be had
+ * @param fd the connection, which is closed at its end
+ * @param closing aborted when no more runs are accepted
+ * @returns when nothing of the run is left
  */
-export function listenForRuns(options: RunListenerOptions): RunListener {
-  const { at, perform, onMistake, refusal = unlike } = options;
-  const closing = new AbortController();
-  const service: RunService = {
-    program: programIdentity(),
-    refusal,
-    perform,
-    onMistake,
-    closing: closing.signal,
-  };
-  const listener = "fd" in at ? at.fd : listenUnix(at.path, { backlog: BACKLOG });
-  // Whoever hands a socket over need not know that nothing may wait here.
-  waitForNobody(listener);
-  const poller = new Poller();
-  const connections = new Set<Promise<void>>();
-  let isOpen = true;
-  const most = mostOpenFiles() * SHARE;
-  const serve = (fd: number) => {
-    // It is the lowest one that was free, and its client goes on by itself.
-    if (fd >= most || connections.size >= MOST_CONNECTIONS) return closeFd(fd);
-    const connection = serveConnection(fd, service).catch(onMistake)
-      .finally(() => connections.delete(connection));
-    connections.add(connection);
-  };
-  const listen = async () => {
-    let restsMs = -1;
-    let isFull = false;
-    while (isOpen) {
-      // Where there can be no more open files the next one is tried after a rest.
-      await poller.wait(restsMs < 0 ? [{ fd: listener, read: true }] : [], restsMs);
-      restsMs = -1;
-      try {
-        for (let fd = next(); fd !== undefined; fd = next()) serve(fd);
-        isFull = false;
-      } catch (error) {
-        if (!(error instanceof LibcError)) throw error;
-        if (!isFull) onMistake(error);
-        isFull = true;
-        restsMs = RESTING_MS;
-      }
-    }
-  };
-  const next = () => isOpen ? acceptUnix(listener) : undefined;
-  const listening = listen().catch(onMistake).finally(() => {
-    poller[Symbol.dispose]();
-    closeFd(listener);
-  });
-  const stop = () => {
-    isOpen = false;
-    closing.abort();
-    poller.wake();
-  };
-  return {
-    get runs() {
-      return connections.size;
-    },
-    close: async () => {
-      stop();
-      await listening;
-      await Promise.all(connections);
-    },
-    [Symbol.dispose]: stop,
-  };
+async function serveConnection(
+  fd: number,
+  service: RunService,
+  closing: AbortSignal,
+): Promise<void> {
+  const backgroundWork: Promise<unknown>[] = [];
+  const addBackgroundWork = (work: Promise<unknown>) =>
+    void backgroundWork.push(work.catch(service.onInternalError));
+  {
+    using stack = new DisposableStack();
+    const channel = stack.use(new LineChannel(fd));
+    const poller = stack.use(new Poller());
+    const peer = peerOf(fd);
+    if (peer.uid !== Deno.uid()) return;
+    const options = { ...service, addBackgroundWork, channel, poller, clientPid: peer.pid };
+    await stack.use(new RunConnection(options)).serve(closing);
+  }
+  await Promise.all(backgroundWork);
 }
 
-/** Why no child of this process does for one that another process could start, if it does not. */
-function unlike(pid: number): string | undefined {
+/** How many descriptors a client passes: its stdin, stdout and stderr. */
+const STREAM_COUNT = 3;
+
+/** The exit code of a program that SIGQUIT ends, and of a run that failed by a bug of this program. */
+const QUIT_CODE = 131;
+const FAILURE_CODE = 2;
+
+interface RunConnectionOptions extends RunService, Pick<DelegatedRun, "addBackgroundWork"> {
+  readonly channel: LineChannel;
+  readonly poller: Poller;
+  readonly clientPid: number;
+}
+
+/** The server's end of the connection on which a client delegates a run. */
+class RunConnection implements Disposable {
+  readonly #options: RunConnectionOptions;
+  readonly #stack = new DisposableStack();
+  readonly #signals = new StopSignals({ listen: false });
+  readonly #committed = Promise.withResolvers<void>();
+  readonly #gone = new AbortController();
+  readonly #quit = new AbortController();
+  readonly #resizeListeners = new Set<() => void>();
+  #request: { readonly message: RunMessage; readonly receivedAt: number } | undefined;
+  #isGreeted = false;
+  #isReady = false;
+  #running: Promise<void> | undefined;
+  #isDone = false;
+
+  constructor(options: RunConnectionOptions) {
+    this.#options = options;
+    // A run that never calls commit() does not make its rejection an unhandled one.
+    this.#committed.promise.catch(() => {});
+  }
+
+  [Symbol.dispose](): void {
+    this.#stack.dispose();
+  }
+
+  /** Serves the connection until the client is gone, or the run has ended and its exit code is sent. */
+  async serve(closing: AbortSignal): Promise<void> {
+    const { channel, poller } = this.#options;
+    const onClosing = () => {
+      if (this.#running === undefined) this.#refuse("the server ends");
+      poller.wake();
+    };
+    closing.addEventListener("abort", onClosing);
+    this.#stack.defer(() => closing.removeEventListener("abort", onClosing));
+    while (!channel.isClosed && (!this.#isDone || channel.hasUnsent)) {
+      const ready = await poller.wait(channel.interests, -1);
+      for (const message of channel.receive(ready)) {
+        this.#receive(z.safeParse(ClientMessage, message).data);
+      }
+    }
+    if (this.#running === undefined || this.#isDone) return;
+    // The client is gone. The run ends like one whose stdout is closed by its reader.
+    this.#committed.reject(new ClientGoneError());
+    this.#gone.abort();
+    this.#signals.resume();
+    this.#signals.raise("SIGPIPE");
+    await this.#running;
+  }
+
+  #receive(message: ClientMessage | undefined): void {
+    if (this.#isDone) return;
+    if (!this.#isGreeted) {
+      this.#isGreeted = message?.type === "hello";
+      if (message?.type !== "hello" || message.program !== programIdentity()) {
+        this.#refuse("the server is of another version");
+      }
+      return;
+    }
+    switch (message?.type) {
+      case "run":
+        return this.#request === undefined ? this.#accept(message) : undefined;
+      case "streams":
+        return this.#running === undefined ? this.#begin() : undefined;
+      case "go":
+        return this.#isReady ? this.#committed.resolve() : undefined;
+      case "signal":
+        if (message.signal !== "SIGQUIT") return this.#signals.raise(message.signal);
+        // SIGQUIT ends a run without a result.
+        this.#quit.abort();
+        return this.#signals.raise("SIGTERM");
+      case "resized":
+        return this.#resizeListeners.forEach((onResize) => onResize());
+      case "stopped":
+        return this.#signals.pause();
+      case "continued":
+        return this.#signals.resume();
+      case "hello":
+      case undefined:
+        return this.#refuse("the server does not understand it");
+      default:
+        message satisfies never;
+    }
+  }
+
+  #send(message: ServerMessage): void {
+    this.#options.channel.send(message);
+  }
+
+  #refuse(reason: string): void {
+    this.#send({ type: "refused", reason });
+    this.#isDone = true;
+  }
+
+  #accept(message: RunMessage): void {
+    const difference = findDifference(this.#options.clientPid);
+    if (difference !== undefined) return this.#refuse(difference);
+    this.#request = { message, receivedAt: performance.now() };
+    this.#send({ type: "taken" });
+  }
+
+  #begin(): void {
+    if (this.#request === undefined) return;
+    const descriptors = this.#stack.use(new DisposableStack());
+    const fds = descriptors.adopt(this.#options.channel.takeFds(), closeAll);
+    const [stdin, stdout, stderr, ...others] = fds;
+    if (stdin === undefined || stdout === undefined || stderr === undefined || others.length > 0) {
+      return this.#refuse(`a run has ${STREAM_COUNT} streams`);
+    }
+    const run = this.#createRun(this.#request, [stdin, stdout, stderr]);
+    this.#running = this.#options.perform(run).catch((error: unknown) => {
+      if (!(error instanceof ClientGoneError)) this.#options.onInternalError(error);
+      return FAILURE_CODE;
+    }).then((code) => {
+      // Closed before the exit code is sent: readers of the output see its end before the client exits.
+      descriptors.dispose();
+      this.#send({ type: "exit", code: this.#quit.signal.aborted ? QUIT_CODE : code });
+      this.#isDone = true;
+      this.#options.poller.wake();
+    });
+  }
+
+  #createRun(
+    { message, receivedAt }: { readonly message: RunMessage; readonly receivedAt: number },
+    streams: DelegatedRun["streams"],
+  ): DelegatedRun {
+    const { type: _, age, ...rest } = message;
+    return {
+      ...rest,
+      startedAt: receivedAt - age,
+      streams,
+      pid: this.#options.clientPid,
+      signals: this.#signals,
+      gone: this.#gone.signal,
+      quit: this.#quit.signal,
+      terminal: {
+        size: () => terminalSize(streams),
+        listen: (onResize) => {
+          this.#resizeListeners.add(onResize);
+          return { [Symbol.dispose]: () => void this.#resizeListeners.delete(onResize) };
+        },
+      },
+      commit: () => {
+        if (!this.#isReady) this.#send({ type: "ready" });
+        this.#isReady = true;
+        this.#options.poller.wake();
+        return this.#committed.promise;
+      },
+      addBackgroundWork: this.#options.addBackgroundWork,
+    };
+  }
+}
+
+/** Why a child of this process would differ from one that process `pid` starts; undefined when it would not. */
+function findDifference(pid: number): string | undefined {
   try {
     if (processTraits(pid) === processTraits("self")) return undefined;
   } catch (error) {
@@ -200,171 +390,6 @@ function unlike(pid: number): string | undefined {
     return "the server cannot see the program's process";
   }
   return "the server has other limits, rights or namespaces";
-}
-
-/** How runs that are handed over are carried out. */
-interface RunService {
-  /** What the program says of itself, which its clients must say too. */
-  readonly program: string;
-  /** Why no run is taken now, or none of a process, if that is so. */
-  readonly refusal: (pid: number) => string | undefined;
-  /** Carries a run out, and says with what exit code it has ended. */
-  readonly perform: (run: HandedRun) => Promise<number>;
-  /** Aborted once no more runs are taken. */
-  readonly closing: AbortSignal;
-  /** Takes what goes wrong that is nobody's but this program's mistake. */
-  readonly onMistake: (error: unknown) => void;
-}
-
-/** The fds that a client passes: its stdin, stdout and stderr. */
-const STREAMS = 3;
-
-/** Exit code of a program that SIGQUIT ends. */
-const QUIT = 131;
-/** Exit code of a run that failed by a mistake of this program. */
-const FAILED = 2;
-
-/**
- * Serves a connection to its end: one run, if it is one that can be carried out here.
- *
- * @param fd the connection, which is closed at its end
- * @returns once nothing is left of it, nor of the run
- */
-async function serveConnection(fd: number, service: RunService): Promise<void> {
-  const rest: Promise<unknown>[] = [];
-  await speak(fd, { service, leave: (each) => void rest.push(each.catch(service.onMistake)) });
-  await Promise.all(rest);
-}
-
-async function speak(
-  fd: number,
-  { service, leave }: { readonly service: RunService } & Pick<HandedRun, "leave">,
-): Promise<void> {
-  using stack = new DisposableStack();
-  const channel = stack.use(new LineChannel(fd));
-  const poller = stack.use(new Poller());
-  const peer = peerOf(fd);
-  if (peer.uid !== Deno.uid()) return;
-  const say = (message: ServerMessage) => channel.say(message);
-  const signals = new StopSignals({ listen: false });
-  const committed = Promise.withResolvers<void>();
-  // Whoever waits for it hears of it.
-  committed.promise.catch(() => {});
-  const gone = new AbortController();
-  const quit = new AbortController();
-  const resized = new Set<() => void>();
-  let asked: RunMessage | undefined;
-  let askedAt = 0;
-  let isGreeted = false;
-  let isReady = false;
-  let running: Promise<void> | undefined;
-  let isDone = false;
-
-  const refuse = (reason: string) => {
-    say({ type: "refused", reason });
-    isDone = true;
-  };
-  const accept = (message: RunMessage) => {
-    const refusal = service.refusal(peer.pid);
-    if (refusal !== undefined) return refuse(refusal);
-    [asked, askedAt] = [message, performance.now()];
-    say({ type: "taken" });
-  };
-  const begin = (message: RunMessage) => {
-    const held = stack.use(new DisposableStack());
-    const [stdin, stdout, stderr, ...others] = held.adopt(channel.takeFds(), closeAll);
-    if (stdin === undefined || stdout === undefined || stderr === undefined || others.length > 0) {
-      return refuse(`a run has ${STREAMS} streams`);
-    }
-    const { type: _, age, ...rest } = message;
-    const streams = [stdin, stdout, stderr] as const;
-    const run: HandedRun = {
-      ...rest,
-      startedAt: askedAt - age,
-      streams,
-      pid: peer.pid,
-      signals,
-      gone: gone.signal,
-      quit: quit.signal,
-      terminal: {
-        size: () => terminalSize(streams),
-        listen: (onResize) => {
-          resized.add(onResize);
-          return { [Symbol.dispose]: () => void resized.delete(onResize) };
-        },
-      },
-      commit: () => {
-        if (!isReady) say({ type: "ready" });
-        isReady = true;
-        poller.wake();
-        return committed.promise;
-      },
-      leave,
-    };
-    running = service.perform(run).catch((error: unknown) => {
-      if (!(error instanceof GoneError)) service.onMistake(error);
-      return FAILED;
-    }).then((code) => {
-      // Whoever reads them has come to their ends by the time the other process has.
-      held.dispose();
-      say({ type: "exit", code: quit.signal.aborted ? QUIT : code });
-      isDone = true;
-      poller.wake();
-    });
-  };
-  const take = (message: ClientMessage | undefined) => {
-    if (isDone) return;
-    if (!isGreeted) {
-      isGreeted = message?.type === "hello";
-      if (message?.type !== "hello" || message.program !== service.program) {
-        refuse("the server is of another version");
-      }
-      return;
-    }
-    switch (message?.type) {
-      case "run":
-        return asked === undefined ? accept(message) : undefined;
-      case "streams":
-        return asked !== undefined && running === undefined ? begin(asked) : undefined;
-      case "go":
-        return isReady ? committed.resolve() : undefined;
-      case "signal":
-        if (message.signal !== "SIGQUIT") return signals.raise(message.signal);
-        // It ends a run without a result.
-        quit.abort();
-        return signals.raise("SIGTERM");
-      case "resized":
-        return resized.forEach((onResize) => onResize());
-      case "stopped":
-        return signals.pause();
-      case "continued":
-        return signals.resume();
-      case "hello":
-      case undefined:
-        return refuse("the server does not understand it");
-      default:
-        message satisfies never;
-    }
-  };
-
-  const onClosing = () => {
-    if (running === undefined) refuse("the server ends");
-    poller.wake();
-  };
-  service.closing.addEventListener("abort", onClosing);
-  stack.defer(() => service.closing.removeEventListener("abort", onClosing));
-
-  while (!channel.isOver && (!isDone || channel.isOwing)) {
-    const ready = await poller.wait(channel.interests, -1);
-    for (const said of channel.hear(ready)) take(parseClientMessage(said));
-  }
-  if (running === undefined || isDone) return;
-  // Nobody waits for it any more: it is ended as where the reader of its output has gone.
-  committed.reject(new GoneError());
-  gone.abort();
-  signals.resume();
-  signals.raise("SIGPIPE");
-  await running;
 }
 
 function closeAll(fds: readonly number[]): void {

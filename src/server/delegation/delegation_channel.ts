@@ -6,15 +6,16 @@ import { WriteQueue } from "../../../ffi/descriptors/write_queue.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { readProcFile, readProcLink } from "../../../ffi/processes/proc.ts";
 
-/** How much is read at once, and how many bytes a line may have: a prompt, an environment and a command line at their longest. */
+/** How many bytes are read at once. */
 const READ_BYTES = 256 * 1024;
-const LONGEST_LINE = 64 * 1024 * 1024;
+/** The longest line, in UTF-16 units: room for the longest prompt, environment and command line. */
+const MAX_LINE = 64 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 
 /**
- * One end of a connection on which two processes of this program say JSON to each other, a line each, and pass each other
- * what they have open.
+ * One end of the connection between a client, which delegates a run, and the server. Each message is one line of JSON.
+ * The client also passes descriptors.
  */
 export class LineChannel implements Disposable {
   readonly #fd: number;
@@ -22,36 +23,36 @@ export class LineChannel implements Disposable {
   readonly #decoder = new TextDecoder();
   readonly #encoder = new TextEncoder();
   #fds: number[] = [];
-  #unfinished = "";
-  #isOver = false;
+  #incompleteLine = "";
+  #isClosed = false;
 
-  /** @param fd a nonblocking socket, which is the channel's from now on */
+  /** @param fd a nonblocking socket, which the channel closes */
   constructor(fd: number) {
     this.#fd = fd;
   }
 
-  /** Whether the other end is gone, or says what nobody can understand. */
-  get isOver(): boolean {
-    return this.#isOver;
+  /** Whether the other end is gone, or sent something that is not JSON lines. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
-  /** Whether something that was said has not been taken yet. */
-  get isOwing(): boolean {
-    return this.#queue.pending > 0 && !this.#isOver;
+  /** Whether a message is not written to the socket yet. */
+  get hasUnsent(): boolean {
+    return this.#queue.pending > 0 && !this.#isClosed;
   }
 
-  /** What to wait for. */
+  /** What to poll for. */
   get interests(): readonly Interest[] {
-    return this.#isOver ? [] : [{ fd: this.#fd, read: true, write: this.isOwing }];
+    return this.#isClosed ? [] : [{ fd: this.#fd, read: true, write: this.hasUnsent }];
   }
 
-  /** Says something; `fds` go with the first thing that is said. */
-  say(message: unknown, { fds = [] }: { readonly fds?: readonly number[] } = {}): void {
-    if (this.#isOver) return;
+  /** Sends a message. Descriptors `fds` can only go with a message while nothing is queued. */
+  send(message: unknown, { fds = [] }: { readonly fds?: readonly number[] } = {}): void {
+    if (this.#isClosed) return;
     let bytes = this.#encoder.encode(`${JSON.stringify(message)}\n`);
     if (fds.length > 0) {
       const count = sendFds(this.#fd, { bytes: bytes.subarray(0, 1), fds });
-      if (count === "end") return this.#end();
+      if (count === "end") return this.#close();
       if (count === "again") throw new Error("Cannot pass fds: the connection is not new");
       bytes = bytes.subarray(count);
     }
@@ -59,82 +60,82 @@ export class LineChannel implements Disposable {
     this.#flush();
   }
 
-  /** What was said in whole lines, as JSON that was parsed, since the last time. */
-  hear(ready: readonly Ready[]): readonly unknown[] {
+  /** Returns the messages of all lines that have become complete since the last call. */
+  receive(ready: readonly Ready[]): readonly unknown[] {
     const found = ready.find(({ fd }) => fd === this.#fd);
-    if (found === undefined || this.#isOver) return [];
+    if (found === undefined || this.#isClosed) return [];
     if (found.writable) this.#flush();
     if (!(found.readable || found.hangup)) return [];
     const received = receiveFds(this.#fd, { most: READ_BYTES });
     if (received === "again") return [];
     if (received === "end") {
-      this.#end();
+      this.#close();
       return [];
     }
     this.#fds.push(...received.fds);
-    return this.#parsed(received.bytes);
+    return this.#parseLines(received.bytes);
   }
 
-  /** The fds that have come so far, which are now the caller's to close. */
+  /** Returns the descriptors that have arrived so far. The caller closes them. */
   takeFds(): readonly number[] {
     return this.#fds.splice(0);
   }
 
   [Symbol.dispose](): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     for (const fd of this.takeFds()) closeFd(fd);
     closeFd(this.#fd);
   }
 
-  #parsed(bytes: Uint8Array<ArrayBuffer>): readonly unknown[] {
-    const text = this.#unfinished + this.#decoder.decode(bytes, { stream: true });
-    // A long line comes in many pieces, which are not searched again.
+  #parseLines(bytes: Uint8Array<ArrayBuffer>): readonly unknown[] {
+    const text = this.#incompleteLine + this.#decoder.decode(bytes, { stream: true });
+    // A long line arrives in many pieces. Only new pieces are searched.
     if (!bytes.includes(LINE_FEED)) {
-      this.#unfinished = text;
-      if (text.length > LONGEST_LINE) this.#end();
+      this.#incompleteLine = text;
+      if (text.length > MAX_LINE) this.#close();
       return [];
     }
     const lines = text.split("\n");
-    this.#unfinished = lines.pop() ?? "";
+    this.#incompleteLine = lines.pop() ?? "";
     try {
       return lines.map((line): unknown => JSON.parse(line));
     } catch {
-      this.#end();
+      this.#close();
       return [];
     }
   }
 
   #flush(): void {
-    if (this.#queue.flush(this.#fd, sendFd) === "end") this.#end();
+    if (this.#queue.flush(this.#fd, sendFd) === "end") this.#close();
   }
 
-  #end(): void {
-    this.#isOver = true;
+  #close(): void {
+    this.#isClosed = true;
   }
 }
 
-/** What a server says to the client of a run. */
+/** A message of the server to its client. */
 export type ServerMessage =
-  /** It does not carry the run out, and has done nothing for it. */
+  /** The server does not carry the run out, and has done nothing for it. */
   | { readonly type: "refused"; readonly reason: string }
-  /** It has read all that it needs to begin. */
+  /** The server accepts the run, and waits for the client's descriptors. */
   | { readonly type: "taken" }
-  /** Whatever comes next is seen by somebody: it waits for a "go". */
+  /** The next step of the run has visible effects: the server waits for `go`. */
   | { readonly type: "ready" }
-  /** The run is over, and nothing is left of it. */
+  /** The run has ended, and nothing is left of it. */
   | { readonly type: "exit"; readonly code: number };
 
 /**
- * What tells this program from every other version of it: two that say the same of themselves understand each other, and
- * do the same. Of sources that are no release's the version alone would say too little.
+ * Identifies this program and its version. Two processes with the same identity use the same messages and behave the same.
+ *
+ * Includes size and time of the main file, because the version of a development checkout does not change with its sources.
  */
 export function programIdentity(): string {
   const program = Deno.build.standalone ? Deno.execPath() : new URL(Deno.mainModule).pathname;
-  return [deno.version, Deno.version.deno, ...stateOf(program)].join(" ");
+  return [deno.version, Deno.version.deno, ...fileState(program)].join(" ");
 }
 
-/** What of a file is another one as soon as it is; nothing of what is no file. */
-function stateOf(path: string): readonly unknown[] {
+function fileState(path: string): readonly unknown[] {
   try {
     const { size, mtime } = Deno.statSync(path);
     return [size, mtime?.getTime()];
@@ -143,7 +144,7 @@ function stateOf(path: string): readonly unknown[] {
   }
 }
 
-/** Fields of `/proc/PID/status` that a program's children have as well. */
+/** Fields of `/proc/PID/status` that child processes inherit. */
 const STATUS = [
   "Umask",
   "Uid",
@@ -158,12 +159,12 @@ const STATUS = [
   "Cpus_allowed",
 ];
 
-/** Namespaces, and the folder that is the root of all paths. */
+/** Namespaces, and the root folder, as links below `/proc/PID`. */
 const LINKS = ["ns/cgroup", "ns/ipc", "ns/mnt", "ns/net", "ns/pid", "ns/user", "ns/uts", "root"];
 
 /**
- * Limits that somebody sets to hold a run back, by their names in `/proc/PID/limits`, each with the value from which on
- * more makes no difference. Others differ from one session to the next, and bind nothing that a run does.
+ * Limits that can stop a run, by their names in `/proc/PID/limits`. From the given value on, a higher limit makes no
+ * difference. Other limits differ between login sessions and do not affect a run.
  */
 const LIMITS: Readonly<Record<string, number>> = {
   "Max cpu time": Infinity,
@@ -176,31 +177,30 @@ const LIMITS: Readonly<Record<string, number>> = {
   "Max address space": Infinity,
 };
 
-/** How far the nice value is behind the name of the program in `/proc/PID/stat`, in fields. */
-const NICE = 16;
+/** Index of the nice value in the fields of `/proc/PID/stat` that follow the name of the program. */
+const NICE_FIELD = 16;
 
 /**
- * What a process hands down to its children whatever they are told, as a text to compare: its umask, limits, users,
- * capabilities, namespaces, and how nice it is. A child that another process has started is as good as one of its own
- * only where this is the same.
+ * Describes what a process passes to its children: umask, limits, user, capabilities, namespaces, nice value, security
+ * label. A child of the server may only serve a client whose traits are the same text.
  *
- * @throws LibcError when the process is gone or somebody else's
+ * @throws {LibcError} when the process is gone or another user's
  */
 export function processTraits(pid: number | "self"): string {
   const text = (name: string) => new TextDecoder().decode(readProcFile(`/proc/${pid}/${name}`));
   const status = text("status").split("\n");
   const stat = text("stat");
-  const nice = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[NICE];
+  const nice = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[NICE_FIELD];
   return [
     ...STATUS.map((name) => status.find((line) => line.startsWith(`${name}:`)) ?? name),
-    ...limitsIn(text("limits")),
+    ...formatLimits(text("limits")),
     ...LINKS.map((name) => `${name}: ${readProcLink(`/proc/${pid}/${name}`)}`),
     `nice: ${nice}`,
-    `label: ${labelOf(pid)}`,
+    `label: ${securityLabel(pid)}`,
   ].map((line) => line.replaceAll(/\s+/gu, " ").trimEnd()).join("\n");
 }
 
-function limitsIn(text: string): readonly string[] {
+function formatLimits(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const name = line.slice(0, 26).trimEnd();
     const enough = LIMITS[name];
@@ -210,8 +210,8 @@ function limitsIn(text: string): readonly string[] {
   });
 }
 
-/** What a security module has named the process; empty where there is none. */
-function labelOf(pid: number | "self"): string {
+/** The label of a security module such as AppArmor; empty without one. */
+function securityLabel(pid: number | "self"): string {
   try {
     return new TextDecoder().decode(readProcFile(`/proc/${pid}/attr/current`)).replace(/\0/gu, "");
   } catch (error) {

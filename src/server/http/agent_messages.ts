@@ -2,16 +2,16 @@ import { isJsonObject } from "../../json_object.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 import type { ContentBlock } from "../../claude/wire/message_frames.ts";
 
-/** A call of a tool, as it stands beside the message in which it was made. */
+/** A tool call of a message. */
 interface AgentTool {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
-  /** Whether it has come back, and how. */
+  /** `running` until its result arrives. */
   readonly status: "running" | "done" | "failed";
 }
 
-/** How the turn ended in which a message was said. */
+/** How the turn of a message ended. */
 interface AgentTurn {
   /** `success`, or how it failed. */
   readonly subtype: string;
@@ -23,86 +23,86 @@ interface AgentTurn {
   readonly usage?: unknown;
 }
 
-/** What agentapi has no word for; absent where there is nothing to say. */
+/** What agentapi has no field for. */
 interface AgentExtra {
   readonly session_id?: string;
   readonly tools?: readonly AgentTool[];
-  /** Absent while the turn goes on. */
+  /** Absent until the turn ends. */
   readonly turn?: AgentTurn;
 }
 
-/** A message of the conversation, as agentapi tells it. */
+/** A message in the format of agentapi. */
 export interface AgentMessage {
-  /** Its place in the conversation, from 0. */
+  /** Its index in the conversation, from 0. */
   readonly id: number;
   readonly role: "user" | "agent";
   readonly content: string;
-  /** When it began, by RFC 3339. */
+  /** The time of its first frame, in the format of RFC 3339. */
   readonly time: string;
   readonly claude_print?: AgentExtra;
 }
 
-/** A frame of the conversation, and when it came, by RFC 3339. What was sent has to be among its frames. */
-export interface AgentNews {
+/** A frame and its time, in the format of RFC 3339. Messages of the caller have to be replayed as frames. */
+export interface TimedFrame {
   readonly frame: AnyFrame;
   readonly time: string;
 }
 
-/** The messages after some news, and those of them that are new or changed. */
+/** The messages after a frame, and those of them that are new or changed. */
 interface AgentStep {
   readonly messages: readonly AgentMessage[];
   readonly changed: readonly AgentMessage[];
 }
 
 /**
- * What becomes of the messages of a conversation by its news: text, tools and the result of a turn are one message of the
- * agent, which grows until the turn is over.
+ * Applies a frame to the messages. The texts, tool calls and result of a turn are one message of the agent, which grows
+ * until the turn ends.
  */
 export function advanceMessages(
   messages: readonly AgentMessage[],
-  { frame, time }: AgentNews,
+  { frame, time }: TimedFrame,
 ): AgentStep {
-  // What a subagent says is a tool's business.
+  // Frames of subagents belong to a tool call.
   if (typeof frame["parent_tool_use_id"] === "string") return { messages, changed: [] };
   switch (frame.type) {
     case "assistant": {
       const blocks = blocksOf(frame);
       const text = blocks.flatMap((block) => block.type === "text" ? [block.text ?? ""] : [])
         .join("\n\n");
-      const tools = blocks.flatMap(toolOf);
+      const tools = blocks.flatMap(toolCallOf);
       if (text === "" && tools.length === 0) return { messages, changed: [] };
-      return toldByAgent(messages, { frame, time, text, tools });
+      return extendAgentMessage(messages, { frame, time, text, tools });
     }
     case "user": {
       const content = sentText(frame);
       return content === undefined
-        ? withResults(messages, blocksOf(frame))
-        : added(messages, { role: "user", content, time });
+        ? applyToolResults(messages, blocksOf(frame))
+        : appendMessage(messages, { role: "user", content, time });
     }
     case "result": {
-      const spoken = isUnderWay(messages.at(-1));
-      const text = spoken ? "" : resultText(frame);
-      return toldByAgent(messages, { frame, time, text, tools: [], turn: turnOf(frame) });
+      const hasMessage = isUnfinished(messages.at(-1));
+      const text = hasMessage ? "" : resultText(frame);
+      return extendAgentMessage(messages, { frame, time, text, tools: [], turn: turnOf(frame) });
     }
     default:
       return { messages, changed: [] };
   }
 }
 
-function added(
+function appendMessage(
   messages: readonly AgentMessage[],
   message: Omit<AgentMessage, "id">,
 ): AgentStep {
-  const whole = { id: messages.length, ...message };
-  return { messages: [...messages, whole], changed: [whole] };
+  const added = { id: messages.length, ...message };
+  return { messages: [...messages, added], changed: [added] };
 }
 
-/** Whether a message is the agent's, of a turn that is not over. */
-function isUnderWay(message: AgentMessage | undefined): message is AgentMessage {
+/** Whether a message is the agent's and its turn has not ended. */
+function isUnfinished(message: AgentMessage | undefined): message is AgentMessage {
   return message?.role === "agent" && message.claude_print?.turn === undefined;
 }
 
-function toldByAgent(
+function extendAgentMessage(
   messages: readonly AgentMessage[],
   { frame, time, text, tools, turn }: {
     readonly frame: AnyFrame;
@@ -113,7 +113,7 @@ function toldByAgent(
   },
 ): AgentStep {
   const last = messages.at(-1);
-  const before = isUnderWay(last) ? last : undefined;
+  const before = isUnfinished(last) ? last : undefined;
   const all = [...before?.claude_print?.tools ?? [], ...tools];
   const session = frame["session_id"];
   const extra: AgentExtra = {
@@ -123,14 +123,13 @@ function toldByAgent(
   };
   const content = [before?.content ?? "", text].filter((part) => part !== "").join("\n\n");
   if (before === undefined) {
-    return added(messages, { role: "agent", content, time, claude_print: extra });
+    return appendMessage(messages, { role: "agent", content, time, claude_print: extra });
   }
   const changed: AgentMessage = { ...before, content, claude_print: extra };
   return { messages: messages.with(-1, changed), changed: [changed] };
 }
 
-/** Notes the results of tools. */
-function withResults(
+function applyToolResults(
   messages: readonly AgentMessage[],
   blocks: readonly ContentBlock[],
 ): AgentStep {
@@ -139,19 +138,19 @@ function withResults(
       block.type === "tool_result" ? [[block.tool_use_id, block.is_error === true] as const] : []
     ),
   );
-  // A message that was sent meanwhile may stand behind it.
+  // A message of the user may have arrived after it.
   const at = messages.findLastIndex(({ role }) => role === "agent");
   const message = messages[at];
   const { tools = [], ...extra } = message?.claude_print ?? {};
   if (message === undefined || !tools.some(({ id }) => results.has(id))) {
     return { messages, changed: [] };
   }
-  const noted = tools.map((tool): AgentTool => {
+  const updated = tools.map((tool): AgentTool => {
     const hasFailed = results.get(tool.id);
     if (hasFailed === undefined) return tool;
     return { ...tool, status: hasFailed ? "failed" : "done" };
   });
-  const changed: AgentMessage = { ...message, claude_print: { ...extra, tools: noted } };
+  const changed: AgentMessage = { ...message, claude_print: { ...extra, tools: updated } };
   return { messages: messages.with(at, changed), changed: [changed] };
 }
 
@@ -161,7 +160,7 @@ function blocksOf({ message }: AnyFrame): readonly ContentBlock[] {
   return content.filter((block): block is ContentBlock => isJsonObject(block));
 }
 
-/** What somebody has sent, in a frame that repeats it. */
+/** The text of a frame that replays a message of the caller; undefined for other frames. */
 function sentText(frame: AnyFrame): string | undefined {
   if (frame["isReplay"] !== true) return undefined;
   const { content } = frame["message"] as { readonly content?: unknown };
@@ -170,11 +169,11 @@ function sentText(frame: AnyFrame): string | undefined {
     : blocksOf(frame).flatMap((block) => block.type === "text" ? [block.text ?? ""] : []).join(
       "\n",
     );
-  // The output of a command comes in the same way.
+  // The output of a local slash command is replayed in the same way.
   return text.startsWith("<local-command-") ? undefined : text;
 }
 
-function toolOf(block: ContentBlock): readonly AgentTool[] {
+function toolCallOf(block: ContentBlock): readonly AgentTool[] {
   const { type, id, name, input } = block;
   if (type !== "tool_use" || id === undefined || name === undefined) return [];
   return [{ id, name, input, status: "running" }];

@@ -1,71 +1,78 @@
-import type { ConversationNews } from "../conversations/conversation_state.ts";
-import type { HeldConversation } from "../conversations/held_conversation.ts";
-import type { Profile } from "../profiles.ts";
+import type { ConversationChange } from "../conversations/conversation_state.ts";
+import type { ServerConversation } from "../conversations/server_conversation.ts";
+import type { ConversationProfile } from "../profiles.ts";
 import {
-  BusyError,
   type HttpProblem,
+  OccupiedError,
   PROBLEM_TITLES,
   ProblemError,
-  problemOf,
+  toProblem,
 } from "../problems.ts";
-import type { Registry } from "../conversations/registry.ts";
+import type { ConversationRegistry } from "../conversations/conversation_registry.ts";
 import { advanceMessages, type AgentMessage } from "./agent_messages.ts";
 import { z } from "zod/mini";
 import { readBody } from "./request_body.ts";
-import { conversationBody } from "./conversation_routes.ts";
-import type { Route, ServeContext } from "./serve_http.ts";
+import { formatConversation } from "./conversation_routes.ts";
+import type { Route } from "./serve_http.ts";
 
-/** Whether the agent takes a message. */
+/** `stable` when the agent accepts a message. */
 type AgentStatus = "running" | "stable";
 
-/** Something that has changed, as it is now. */
 type AgentEvent =
   | { readonly type: "message_update"; readonly message: AgentMessage }
   | { readonly type: "status_change"; readonly status: AgentStatus };
 
-/** Takes what changes; what it has not taken yet is told as it is once it does. */
-interface Reader {
+/** A client that streams events. It gets the current state of what has changed, so a slow one gets fewer events. */
+interface EventReader {
+  /** Ids of messages that it has not read since they changed. */
   readonly changed: Set<number>;
-  /** The status that it knows. */
+  /** The status that it has read. */
   status: AgentStatus | undefined;
   wake: () => void;
 }
 
 /**
- * The one conversation that clients of agentapi talk to. It is opened anew where it has ended, on the same session, and
- * its messages go on.
+ * The single conversation of the agentapi endpoints. When it has ended, the next message opens a new one on the same
+ * session, and the list of messages continues.
  */
 export class AgentConversation implements Disposable {
-  readonly #registry: Registry;
-  readonly #profile: Profile;
-  readonly #readers = new Set<Reader>();
-  #held: HeldConversation;
+  readonly #registry: ConversationRegistry;
+  readonly #profile: ConversationProfile;
+  readonly #readers = new Set<EventReader>();
+  #conversation: ServerConversation;
   #watch: Disposable;
   #messages: readonly AgentMessage[] = [];
-  #waiting: { readonly uuid: string; readonly taken: () => void } | undefined;
+  #waiting: { readonly uuid: string; readonly resolve: () => void } | undefined;
 
   private constructor(
-    { registry, profile, held }: {
-      readonly registry: Registry;
-      readonly profile: Profile;
-      readonly held: HeldConversation;
+    { registry, profile, conversation }: {
+      readonly registry: ConversationRegistry;
+      readonly profile: ConversationProfile;
+      readonly conversation: ServerConversation;
     },
   ) {
     this.#registry = registry;
     this.#profile = profile;
-    this.#held = held;
-    this.#watch = held.watch((news) => this.#note(news));
+    this.#conversation = conversation;
+    this.#watch = conversation.watch((change) => this.#observe(change));
   }
 
   /** @throws {CliError} when it cannot be opened */
-  static async open(registry: Registry, profile: Profile): Promise<AgentConversation> {
-    const told = { ...profile, replay_user_messages: true };
-    return new AgentConversation({ registry, profile: told, held: await registry.open(told) });
+  static async open(
+    registry: ConversationRegistry,
+    profile: ConversationProfile,
+  ): Promise<AgentConversation> {
+    const withReplay = { ...profile, replay_user_messages: true };
+    return new AgentConversation({
+      registry,
+      profile: withReplay,
+      conversation: await registry.open(withReplay),
+    });
   }
 
-  /** What the server holds for it now. */
-  get held(): HeldConversation {
-    return this.#held;
+  /** The conversation that is open now, or was open last. */
+  get conversation(): ServerConversation {
+    return this.#conversation;
   }
 
   get messages(): readonly AgentMessage[] {
@@ -73,30 +80,31 @@ export class AgentConversation implements Disposable {
   }
 
   get status(): AgentStatus {
-    const { activity } = this.#held.state;
-    // Over, it takes a message too: another one is opened then.
-    return this.#held.isOver || activity.kind === "idle" ? "stable" : "running";
+    const { activity } = this.#conversation.state;
+    // After its end a message is accepted too: it opens a new conversation.
+    return this.#conversation.hasEnded || activity.kind === "idle" ? "stable" : "running";
   }
 
   /**
-   * Sends a message, and resolves when the agent has begun with it.
+   * Sends a message, and resolves when its turn has begun.
    *
    * @returns its id
-   * @throws {CliError} when it is at something else, or the message cannot be sent
+   * @throws {OccupiedError} when the agent is running
+   * @throws {CliError} when the message cannot be sent
    */
   async send(content: string): Promise<string> {
     if (this.status !== "stable" || this.#waiting !== undefined) {
-      throw new BusyError(
+      throw new OccupiedError(
         "Cannot send the message: the agent is running",
         'Send it once GET /status says "stable"',
       );
     }
     const uuid = crypto.randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting = { uuid, taken: resolve };
+    this.#waiting = { uuid, resolve };
     try {
-      if (this.#held.isOver) await this.#reopen();
-      await this.#held.send(content, { uuid, priority: "later" });
+      if (this.#conversation.hasEnded) await this.#reopen();
+      await this.#conversation.send(content, { uuid, priority: "later" });
       await promise;
     } finally {
       this.#waiting = undefined;
@@ -104,10 +112,10 @@ export class AgentConversation implements Disposable {
     return uuid;
   }
 
-  /** The messages and the status, and then what changes; a slow reader is told less often. */
+  /** Yields all messages and the status, and then changes. */
   async *events(gone: AbortSignal): AsyncGenerator<AgentEvent> {
     let { promise, resolve } = Promise.withResolvers<void>();
-    const reader: Reader = {
+    const reader: EventReader = {
       changed: new Set(this.#messages.map(({ id }) => id)),
       status: undefined,
       wake: () => resolve(),
@@ -143,24 +151,24 @@ export class AgentConversation implements Disposable {
   }
 
   async #reopen(): Promise<void> {
-    const { sessionId, end } = this.#held.state;
+    const { sessionId, end } = this.#conversation.state;
     const resume = end?.kind === "ended" ? sessionId : undefined;
-    const held = await this.#registry.open(this.#profile, { resume });
+    const conversation = await this.#registry.open(this.#profile, { resume });
     this.#watch[Symbol.dispose]();
-    this.#held = held;
-    this.#watch = held.watch((news) => this.#note(news));
+    this.#conversation = conversation;
+    this.#watch = conversation.watch((change) => this.#observe(change));
   }
 
-  #note(news: ConversationNews): void {
+  #observe(change: ConversationChange): void {
     const time = new Date().toISOString();
-    if (news.kind === "frame") {
-      const { messages, changed } = advanceMessages(this.#messages, { frame: news.frame, time });
+    if (change.kind === "frame") {
+      const { messages, changed } = advanceMessages(this.#messages, { frame: change.frame, time });
       this.#messages = messages;
       for (const { id } of changed) for (const { changed } of this.#readers) changed.add(id);
     }
-    const isTaken = news.kind === "frame" &&
-      (news.frame["uuid"] === this.#waiting?.uuid || news.frame.type === "result");
-    if (isTaken || this.#held.isOver) this.#waiting?.taken();
+    const hasBegun = change.kind === "frame" &&
+      (change.frame["uuid"] === this.#waiting?.uuid || change.frame.type === "result");
+    if (hasBegun || this.#conversation.hasEnded) this.#waiting?.resolve();
     for (const { wake } of this.#readers) wake();
   }
 }
@@ -171,20 +179,20 @@ const MESSAGE = z.strictObject({
   $schema: z.optional(z.string()),
 });
 
-/** How agentapi calls Claude Code. */
+/** agentapi's name for Claude Code. */
 const AGENT_TYPE = "claude";
 
 /**
- * The endpoints of agentapi, about one conversation. Whatever they say more than those is in a field of its own,
- * `claude_print`.
+ * Creates the endpoints of agentapi, https://github.com/coder/agentapi, for one conversation. What agentapi does not have is
+ * in the field `claude_print`.
  */
-export function agentRoutes(agent: AgentConversation): readonly Route<ServeContext>[] {
+export function agentRoutes(agent: AgentConversation): readonly Route[] {
   const status = () => ({
     agent_type: AGENT_TYPE,
     status: agent.status,
-    claude_print: conversationBody(agent.held),
+    claude_print: formatConversation(agent.conversation),
   });
-  const routes: readonly Route<ServeContext>[] = [
+  const routes: readonly Route[] = [
     { method: "GET", path: "/status", handle: () => Response.json(status()) },
     {
       method: "GET",
@@ -212,9 +220,9 @@ export function agentRoutes(agent: AgentConversation): readonly Route<ServeConte
       try {
         return await route.handle(call);
       } catch (error) {
-        const problem = problemOf(error);
+        const problem = toProblem(error);
         if (problem.status === 500) throw error;
-        return problemAsTold(problem);
+        return agentapiProblem(problem);
       }
     },
   }));
@@ -246,22 +254,22 @@ export function agentRoutes(agent: AgentConversation): readonly Route<ServeConte
   }
 }
 
-/** @throws {ProblemError} when nothing can be typed */
-function typeRaw({ held }: AgentConversation, keys: string): void {
-  if (held.isOver || held.terminal === undefined || held.isTakenOver) {
+/** @throws {ProblemError} when there is no child, or a person types in its terminal */
+function typeRaw({ conversation }: AgentConversation, keys: string): void {
+  if (conversation.hasEnded || conversation.terminal === undefined || conversation.isTakenOver) {
     throw new ProblemError({
       status: 409,
-      detail: held.isTakenOver
+      detail: conversation.isTakenOver
         ? "Cannot type in the terminal: somebody else types in it"
         : "Cannot type in the terminal: there is no Claude Code in it now",
       suggestion: 'Send a message of type "user" first',
     });
   }
-  held.terminal.type(new TextEncoder().encode(keys));
+  conversation.terminal.type(new TextEncoder().encode(keys));
 }
 
-/** A problem in the members that agentapi has for one. */
-function problemAsTold({ status, detail, suggestion, headers = {} }: HttpProblem): Response {
+/** A problem with the members that agentapi defines. */
+function agentapiProblem({ status, detail, suggestion, headers = {} }: HttpProblem): Response {
   const body = {
     type: "about:blank",
     title: PROBLEM_TITLES[status],

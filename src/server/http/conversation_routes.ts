@@ -1,54 +1,52 @@
 import { z } from "zod/mini";
-import type { HeldConversation } from "../conversations/held_conversation.ts";
+import type { ServerConversation } from "../conversations/server_conversation.ts";
 import { PROFILE_SCHEMA } from "../profiles.ts";
 import { readBody } from "./request_body.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { OpenQuestion } from "../conversations/conversation_state.ts";
-import { problemBody, ProblemError, problemOf } from "../problems.ts";
-import type { Call, ServeContext } from "./serve_http.ts";
+import { problemBody, ProblemError, toProblem } from "../problems.ts";
+import type { Call } from "./serve_http.ts";
 
-const OPENING = z.strictObject({
+const OPEN_BODY = z.strictObject({
   profile: z._default(PROFILE_SCHEMA, PROFILE_SCHEMA.parse({})),
   resume: z.optional(z.string().check(z.minLength(1), z.maxLength(1000))),
 });
 
-/** Opens a conversation. */
-export async function createConversation(call: Call<ServeContext>): Promise<Response> {
-  const { profile, resume } = await readBody(OPENING, call);
-  const held = await call.context.registry.open(profile, { resume });
-  return Response.json(conversationBody(held), {
+export async function createConversation(call: Call): Promise<Response> {
+  const { profile, resume } = await readBody(OPEN_BODY, call);
+  const conversation = await call.context.registry.open(profile, { resume });
+  return Response.json(formatConversation(conversation), {
     status: 201,
-    headers: { location: `/v1/conversations/${held.id}` },
+    headers: { location: `/v1/conversations/${conversation.id}` },
   });
 }
 
-/** All conversations, the oldest first. */
-export function listConversations({ context: { registry } }: Call<ServeContext>): Response {
-  return Response.json({ conversations: registry.list().map(conversationBody) });
+/** Lists all conversations, the oldest first. */
+export function listConversations({ context: { registry } }: Call): Response {
+  return Response.json({ conversations: registry.list().map(formatConversation) });
 }
 
-/** One conversation. */
-export function showConversation(call: Call<ServeContext>): Response {
-  return Response.json(conversationBody(heldConversation(call)));
+export function showConversation(call: Call): Response {
+  return Response.json(formatConversation(requireConversation(call)));
 }
 
-/** Ends a conversation, whatever it does, and forgets it. */
-export async function removeConversation(call: Call<ServeContext>): Promise<Response> {
-  await call.context.registry.remove(heldConversation(call));
+/** Ends a conversation at once, even in a turn, and forgets it. */
+export async function removeConversation(call: Call): Promise<Response> {
+  await call.context.registry.remove(requireConversation(call));
   return new Response(null, { status: 204 });
 }
 
 /**
- * The conversation that a path names.
+ * Finds the conversation that a path names.
  *
  * @throws {ProblemError} when there is none
  */
-export function heldConversation(
-  { context: { registry }, params }: Pick<Call<ServeContext>, "context" | "params">,
-): HeldConversation {
+export function requireConversation(
+  { context: { registry }, params }: Pick<Call, "context" | "params">,
+): ServerConversation {
   const { id = "" } = params;
-  const held = registry.get(id);
-  if (held !== undefined) return held;
+  const conversation = registry.get(id);
+  if (conversation !== undefined) return conversation;
   throw new ProblemError({
     status: 404,
     detail: `Cannot find the conversation ${JSON.stringify(id.slice(0, 100))}`,
@@ -56,7 +54,7 @@ export function heldConversation(
   });
 }
 
-const MESSAGE = z.strictObject({
+const MESSAGE_BODY = z.strictObject({
   content: z.union([
     z.string(),
     z.array(z.looseObject({ type: z.string() })).check(z.minLength(1), z.maxLength(1000)),
@@ -65,29 +63,29 @@ const MESSAGE = z.strictObject({
   uuid: z.optional(z.uuid()),
 });
 
-/** Sends a message, which waits for the turn under way or ends it. */
-export async function sendMessage(call: Call<ServeContext>): Promise<Response> {
-  const held = heldConversation(call);
-  const { content, when, uuid = crypto.randomUUID() } = await readBody(MESSAGE, call);
-  notWhenOver(held);
-  const { last } = held.log;
-  await held.send(content, { uuid, priority: when === "interrupt" ? "now" : "later" });
-  // Whoever reads on behind this event misses nothing of what becomes of the message.
-  return Response.json({ uuid, last_event_id: last }, { status: 202 });
+/** Sends a message, which waits for the running turn or interrupts it. */
+export async function sendMessage(call: Call): Promise<Response> {
+  const conversation = requireConversation(call);
+  const { content, when, uuid = crypto.randomUUID() } = await readBody(MESSAGE_BODY, call);
+  requireNotEnded(conversation);
+  const { lastId } = conversation.log;
+  await conversation.send(content, { uuid, priority: when === "interrupt" ? "now" : "later" });
+  // A client that reads the events after this one misses nothing of the message's turn.
+  return Response.json({ uuid, last_event_id: lastId }, { status: 202 });
 }
 
-/** Stops the turn under way, if there is one. */
-export async function interruptTurn(call: Call<ServeContext>): Promise<Response> {
-  const held = heldConversation(call);
-  notWhenOver(held);
-  await held.interrupt();
+/** Stops the running turn, if there is one. */
+export async function interruptTurn(call: Call): Promise<Response> {
+  const conversation = requireConversation(call);
+  requireNotEnded(conversation);
+  await conversation.interrupt();
   return new Response(null, { status: 204 });
 }
 
 const requestId = z.string().check(z.maxLength(1000));
 const json = z.record(z.string(), z.unknown());
 
-const ANSWER = z.union([
+const ANSWER_BODY = z.union([
   z.strictObject({
     request_id: requestId,
     behavior: z.literal("allow"),
@@ -100,20 +98,22 @@ const ANSWER = z.union([
     message: z._default(z.string(), "The user does not want this"),
     interrupt: z._default(z.boolean(), false),
   }),
-  /** Of questions: the answers by the questions' words. */
+  /** Answers to the model's questions, by the text of each question. */
   z.strictObject({ request_id: requestId, answers: z.record(z.string(), z.string()) }),
 ]);
 
-type Answer = z.infer<typeof ANSWER>;
+type Answer = z.infer<typeof ANSWER_BODY>;
 
-/** Answers what Claude Code asks: for a permission, a question of the model's, or about a plan. */
-export async function answerQuestion(call: Call<ServeContext>): Promise<Response> {
-  const held = heldConversation(call);
-  const answer = await readBody(ANSWER, call);
-  notWhenOver(held);
-  const question = held.state.questions.find((each) => each.requestId === answer.request_id);
-  const response = question && decision(answer, question);
-  if (response === undefined || !held.answer(answer.request_id, response)) {
+/** Answers a permission request, a question of the model, or a plan. */
+export async function answerQuestion(call: Call): Promise<Response> {
+  const conversation = requireConversation(call);
+  const answer = await readBody(ANSWER_BODY, call);
+  requireNotEnded(conversation);
+  const question = conversation.state.questions.find((each) =>
+    each.requestId === answer.request_id
+  );
+  const response = question && toControlResponse(answer, question);
+  if (response === undefined || !conversation.answer(answer.request_id, response)) {
     throw new ProblemError({
       status: 409,
       detail: `Cannot answer ${JSON.stringify(answer.request_id.slice(0, 100))}: ${
@@ -125,8 +125,8 @@ export async function answerQuestion(call: Call<ServeContext>): Promise<Response
   return new Response(null, { status: 204 });
 }
 
-/** What the control protocol of the Agent SDKs calls it. */
-function decision(answer: Answer, { kind, input }: OpenQuestion): unknown {
+/** The response in the control protocol of the Agent SDKs; undefined for answers to something that is no question. */
+function toControlResponse(answer: Answer, { kind, input }: OpenQuestion): unknown {
   if ("answers" in answer) {
     if (kind !== "question" || !isJsonObject(input)) return undefined;
     return { behavior: "allow", updatedInput: { ...input, answers: answer.answers } };
@@ -143,14 +143,10 @@ function decision(answer: Answer, { kind, input }: OpenQuestion): unknown {
   };
 }
 
-/**
- * Refuses what only a conversation that goes on can take.
- *
- * @throws {ProblemError} when it is over, with what it ended by
- */
-export function notWhenOver({ state: { end } }: HeldConversation): void {
+/** @throws {ProblemError} when the conversation has ended, with the reason of its end */
+export function requireNotEnded({ state: { end } }: ServerConversation): void {
   if (end === undefined) return;
-  const why = end.kind === "failed" ? problemOf(end.error).detail : "it has been ended";
+  const why = end.kind === "failed" ? toProblem(end.error).detail : "it has been ended";
   throw new ProblemError({
     status: 409,
     detail: `Cannot go on with the conversation: ${why}`,
@@ -159,18 +155,18 @@ export function notWhenOver({ state: { end } }: HeldConversation): void {
   });
 }
 
-/** A conversation as it stands in answers. Values of variables are secrets, and not told again. */
-export function conversationBody(
-  { id, profile, openedAt, state, log, cassette, isTakenOver }: HeldConversation,
+/** The JSON of a conversation. It has no values of environment variables, because they may be secrets. */
+export function formatConversation(
+  { id, profile, openedAt, state, log, cassette, isTakenOver }: ServerConversation,
 ): Readonly<Record<string, unknown>> {
   const { activity } = state;
   return {
     id,
     state: activity.kind,
     since: new Date(state.since).toISOString(),
-    ...(activity.kind === "waiting" ? { waiting: waitingBody(activity.question) } : {}),
+    ...(activity.kind === "waiting" ? { waiting: formatQuestion(activity.question) } : {}),
     ...(activity.kind === "ended" ? { exit_code: activity.exitCode } : {}),
-    ...(activity.kind === "failed" ? { problem: problemBody(problemOf(activity.error)) } : {}),
+    ...(activity.kind === "failed" ? { problem: problemBody(toProblem(activity.error)) } : {}),
     opened_at: new Date(openedAt).toISOString(),
     session_id: state.sessionId ?? null,
     model: state.model ?? null,
@@ -180,7 +176,7 @@ export function conversationBody(
     taken_over: isTakenOver,
     rate_limits: state.rateLimits ?? null,
     context_window: state.context ?? null,
-    last_event_id: log.last,
+    last_event_id: log.lastId,
     ...(log.problem === undefined ? {} : { events_problem: log.problem }),
     recorded: cassette !== undefined,
     cwd: profile.cwd,
@@ -193,7 +189,7 @@ export function conversationBody(
   };
 }
 
-function waitingBody(
+function formatQuestion(
   { kind, requestId, cause, toolName, input }: OpenQuestion,
 ): Readonly<Record<string, unknown>> {
   return {

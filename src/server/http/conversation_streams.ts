@@ -1,40 +1,40 @@
-import { heldConversation, notWhenOver } from "./conversation_routes.ts";
+import { requireConversation, requireNotEnded } from "./conversation_routes.ts";
 import { renderScreen } from "../../driver/effects/render_screen.ts";
 import { drawScreen } from "../../recording/picture/draw_screen.ts";
 import type { EventLog } from "../conversations/event_log.ts";
 import { ProblemError } from "../problems.ts";
-import type { Call, ServeContext } from "./serve_http.ts";
+import type { Call } from "./serve_http.ts";
 import { RegularFile } from "../../../ffi/files/regular_file.ts";
 
-/** How often a stream says that it is there while nothing happens, in milliseconds. */
+/** How often a stream without events sends a comment, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
 
 /**
- * The frames of a conversation as server-sent events, from its first one, or from behind that which `Last-Event-ID`
- * names. At the end of the conversation comes an event `end`; who asks again then gets 204, at which an `EventSource`
- * asks no more.
+ * Streams the frames of a conversation as server-sent events: all, or those after `Last-Event-ID`.
+ *
+ * After the last frame comes an event `end`. A client that asks again gets 204, at which an `EventSource` stops.
  */
-export function streamEvents(call: Call<ServeContext>): Response {
-  const { log } = heldConversation(call);
-  const after = firstOf(call);
-  if (after > log.last) {
+export function streamEvents(call: Call): Response {
+  const { log } = requireConversation(call);
+  const after = readLastEventId(call);
+  if (after > log.lastId) {
     throw new ProblemError({
       status: 409,
-      detail: `Cannot go on behind event ${after}: the last one is ${log.last}`,
+      detail: `Cannot go on behind event ${after}: the last one is ${log.lastId}`,
       suggestion: "Leave Last-Event-ID out to read from the first event",
     });
   }
-  if (after > 0 && after === log.last && log.isOver) return new Response(null, { status: 204 });
+  if (after > 0 && after === log.lastId && log.hasEnded) return new Response(null, { status: 204 });
   const gone = new AbortController();
   call.gone.addEventListener("abort", () => gone.abort(), { once: true });
   const texts = serverSentEvents(log, { after, gone: gone.signal });
   const encoder = new TextEncoder();
-  // One piece is made when the reader has taken the one before: a slow one holds up nobody, and nothing in memory.
+  // With highWaterMark 0 an event is read from the log when the client has taken the last one. A slow client needs no memory.
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       const { done, value } = await texts.next();
       if (done === true) {
-        // Nothing is waited for any more.
+        // Ends the heartbeat.
         gone.abort();
         controller.close();
       } else controller.enqueue(encoder.encode(value));
@@ -49,7 +49,6 @@ export function streamEvents(call: Call<ServeContext>): Response {
   });
 }
 
-/** The pieces of a stream of events. */
 async function* serverSentEvents(
   log: EventLog,
   { after, gone }: { readonly after: number; readonly gone: AbortSignal },
@@ -89,21 +88,21 @@ function heartbeat(gone: AbortSignal): Promise<undefined> {
   });
 }
 
-/** The number of the event behind which the reader goes on. */
-function firstOf({ request, url }: Call<ServeContext>): number {
-  const said = request.headers.get("last-event-id") ?? url.searchParams.get("last_event_id") ?? "0";
-  if (/^\d{1,15}$/u.test(said)) return Number(said);
+function readLastEventId({ request, url }: Call): number {
+  const named = request.headers.get("last-event-id") ?? url.searchParams.get("last_event_id") ??
+    "0";
+  if (/^\d{1,15}$/u.test(named)) return Number(named);
   throw new ProblemError({
     status: 400,
-    detail: `Cannot go on behind event ${JSON.stringify(said.slice(0, 100))}: it is no number`,
+    detail: `Cannot go on behind event ${JSON.stringify(named.slice(0, 100))}: it is no number`,
     suggestion: "Give as Last-Event-ID the id of the last event that was read",
   });
 }
 
-/** What Claude Code's terminal shows: as text, or as a picture for who asks for `?format=svg` or accepts nothing else. */
-export async function showScreen(call: Call<ServeContext>): Promise<Response> {
-  const { terminal } = heldConversation(call);
-  const format = formatOf(call);
+/** Shows the child's screen: as text, or as SVG for `?format=svg` or a request that prefers SVG. */
+export async function showScreen(call: Call): Promise<Response> {
+  const { terminal } = requireConversation(call);
+  const format = readScreenFormat(call);
   if (terminal === undefined) {
     throw new ProblemError({
       status: 409,
@@ -124,7 +123,7 @@ export async function showScreen(call: Call<ServeContext>): Promise<Response> {
   });
 }
 
-function formatOf({ request, url }: Call<ServeContext>): "text" | "svg" {
+function readScreenFormat({ request, url }: Call): "text" | "svg" {
   const named = url.searchParams.get("format");
   if (named === "text" || named === "svg") return named;
   if (named === null) {
@@ -138,14 +137,14 @@ function formatOf({ request, url }: Call<ServeContext>): "text" | "svg" {
 }
 
 /**
- * Types in a conversation's terminal what comes in the body, as it comes: the conversation is taken over as long as the
- * request lasts, and handed back by its end, whatever ends it.
+ * Types the body into the child's terminal as it arrives. Until the request ends, for whatever reason, the conversation is
+ * taken over and refuses messages.
  */
-export async function typeKeys(call: Call<ServeContext>): Promise<Response> {
-  const held = heldConversation(call);
+export async function typeKeys(call: Call): Promise<Response> {
+  const conversation = requireConversation(call);
   const { request, gone } = call;
   const type = request.headers.get("content-type");
-  // A page of the web can send anything else without being asked first.
+  // A web page can send any other type to this server without a preflight request.
   if (type !== "application/octet-stream") {
     throw new ProblemError({
       status: 415,
@@ -153,8 +152,8 @@ export async function typeKeys(call: Call<ServeContext>): Promise<Response> {
       suggestion: "Send the header Content-Type: application/octet-stream",
     });
   }
-  notWhenOver(held);
-  using _taken = held.takeOver();
+  requireNotEnded(conversation);
+  using _taken = conversation.takeOver();
   const reader = request.body?.getReader();
   const cancel = () => void reader?.cancel().catch(() => {});
   gone.addEventListener("abort", cancel, { once: true });
@@ -162,18 +161,18 @@ export async function typeKeys(call: Call<ServeContext>): Promise<Response> {
     for (;;) {
       const { done, value } = await reader?.read() ?? { done: true as const, value: undefined };
       if (done) break;
-      notWhenOver(held);
-      if (held.terminal === undefined) {
+      requireNotEnded(conversation);
+      if (conversation.terminal === undefined) {
         throw new ProblemError({
           status: 409,
           detail: "Cannot type in the conversation: its Claude Code has not been started yet",
           suggestion: "Send a message first, or wait a moment",
         });
       }
-      held.terminal.type(value);
+      conversation.terminal.type(value);
     }
   } catch (error) {
-    // Whoever was cut off reads no answer.
+    // The client is gone and reads no answer.
     if (error instanceof ProblemError) throw error;
   } finally {
     gone.removeEventListener("abort", cancel);
@@ -181,9 +180,9 @@ export async function typeKeys(call: Call<ServeContext>): Promise<Response> {
   return new Response(null, { status: 204 });
 }
 
-/** The recording of a conversation, as far as it is, as a tar archive with the folder in it. */
-export function showCassette(call: Call<ServeContext>): Response {
-  const { id, cassette } = heldConversation(call);
+/** Sends the cassette of a conversation, as far as it is recorded, as a tar archive. */
+export function showCassette(call: Call): Response {
+  const { id, cassette } = requireConversation(call);
   if (cassette === undefined) {
     throw new ProblemError({
       status: 409,
@@ -191,7 +190,7 @@ export function showCassette(call: Call<ServeContext>): Response {
       suggestion: 'Open one with "record": true in its profile',
     });
   }
-  const pieces = tarOf(cassette, `${id}.cassette`);
+  const pieces = createTar(cassette, `${id}.cassette`);
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {
       const { done, value } = pieces.next();
@@ -208,36 +207,36 @@ export function showCassette(call: Call<ServeContext>): Response {
   });
 }
 
-const BLOCK = 512;
-const PIECE = 64 * 1024;
+const BLOCK_BYTES = 512;
+const PIECE_BYTES = 64 * 1024;
 
 /**
- * A folder as a tar archive (POSIX ustar), in pieces. A file that grows meanwhile is in it as long as it was when it came to
- * it; what is neither a file nor a folder is left out, and so is what is gone by then.
+ * Creates a tar archive (POSIX ustar) of a folder, in pieces. A file that grows meanwhile has the size that it had when the
+ * archive reached it. Anything but files and folders is left out, and so are files that are gone by then.
  *
- * @param name what the folder is called in it
+ * @param name the folder's name in the archive
  */
-function* tarOf(folder: string, name: string): Generator<Uint8Array, undefined> {
-  yield* folderIn(folder, name);
-  yield new Uint8Array(2 * BLOCK);
+function* createTar(folder: string, name: string): Generator<Uint8Array, undefined> {
+  yield* tarFolder(folder, name);
+  yield new Uint8Array(2 * BLOCK_BYTES);
 }
 
-function* folderIn(path: string, name: string): Generator<Uint8Array> {
+function* tarFolder(path: string, name: string): Generator<Uint8Array> {
   let entries: readonly Deno.DirEntry[];
   try {
     entries = [...Deno.readDirSync(path)].toSorted((a, b) => a.name < b.name ? -1 : 1);
   } catch {
     return;
   }
-  yield header({ name: `${name}/`, size: 0, type: "5", mode: "0000700" });
+  yield tarHeader({ name: `${name}/`, size: 0, type: "5", mode: "0000700" });
   for (const entry of entries) {
     const inner = { path: `${path}/${entry.name}`, name: `${name}/${entry.name}` };
-    if (entry.isDirectory) yield* folderIn(inner.path, inner.name);
-    else if (entry.isFile) yield* fileIn(inner.path, inner.name);
+    if (entry.isDirectory) yield* tarFolder(inner.path, inner.name);
+    else if (entry.isFile) yield* tarFile(inner.path, inner.name);
   }
 }
 
-function* fileIn(path: string, name: string): Generator<Uint8Array> {
+function* tarFile(path: string, name: string): Generator<Uint8Array> {
   let opened: RegularFile;
   try {
     opened = new RegularFile(path);
@@ -246,18 +245,18 @@ function* fileIn(path: string, name: string): Generator<Uint8Array> {
   }
   using file = opened;
   const { size } = file;
-  yield header({ name, size, type: "0", mode: "0000600" });
+  yield tarHeader({ name, size, type: "0", mode: "0000600" });
   for (let at = 0; at < size;) {
-    const piece = new Uint8Array(Math.min(PIECE, size - at));
+    const piece = new Uint8Array(Math.min(PIECE_BYTES, size - at));
     const count = file.read(piece, at);
-    // Of one that was cut meanwhile zeros stand for the rest: its length has been said.
+    // A file that was truncated meanwhile is filled with zeros, because its header has the size already.
     at += count === 0 ? piece.length : count;
     yield count === 0 ? piece : piece.subarray(0, count);
   }
-  yield new Uint8Array((BLOCK - size % BLOCK) % BLOCK);
+  yield new Uint8Array((BLOCK_BYTES - size % BLOCK_BYTES) % BLOCK_BYTES);
 }
 
-/** The fields of a ustar header: where each stands, and how long it is. */
+/** Offset and length of the fields of a ustar header. */
 const FIELDS = {
   name: [0, 100],
   mode: [100, 8],
@@ -270,7 +269,7 @@ const FIELDS = {
   magic: [257, 8],
 } as const;
 
-function header(
+function tarHeader(
   { name, size, type, mode }: {
     readonly name: string;
     readonly size: number;
@@ -278,7 +277,7 @@ function header(
     readonly mode: string;
   },
 ): Uint8Array {
-  const block = new Uint8Array(BLOCK);
+  const block = new Uint8Array(BLOCK_BYTES);
   const encoder = new TextEncoder();
   const set = (field: keyof typeof FIELDS, text: string) => {
     const [at, length] = FIELDS[field];

@@ -5,41 +5,39 @@ import { ProblemError } from "../problems.ts";
 import { closestString } from "@std/text/closest-string";
 import { FLAGS } from "../../cli/arguments/flags.ts";
 
-/** How much of bodies is taken. */
+/** Limits for the bodies of requests. */
 export interface BodyLimits {
   /** The largest body, in bytes. */
   readonly bytes: number;
-  /** How much of all bodies there may be in memory, in bytes. */
-  readonly bytesOfAll: number;
+  /** How many bytes of all bodies may be in memory at once. */
+  readonly totalBytes: number;
   /** How long a body may take to arrive, in milliseconds. */
   readonly arrivalMs: number;
 }
 
-/** Room for the longest prompt, each character of it escaped, for images, and for flags. */
-const LARGEST = 2 * MAX_PROMPT_BYTES + 16_000_000;
+/** Room for the longest prompt with each character escaped, and for images and flags. */
+const MAX_BODY_BYTES = 2 * MAX_PROMPT_BYTES + 16_000_000;
 
-/** Limits for programs of this user. */
 export const BODY_LIMITS: BodyLimits = {
-  bytes: LARGEST,
-  bytesOfAll: 4 * LARGEST,
+  bytes: MAX_BODY_BYTES,
+  totalBytes: 4 * MAX_BODY_BYTES,
   arrivalMs: 60_000,
 };
 
-/** What of the bodies of all requests is in memory. */
-let held = 0;
+/** How many bytes of all bodies are in memory. */
+let bytesInMemory = 0;
 
-/** How the body of a request is read. */
 interface BodyOptions {
   readonly request: Request;
-  /** Aborted once nobody waits for the answer any more. */
+  /** Aborted when the client is gone. */
   readonly gone: AbortSignal;
   readonly context: { readonly limits: BodyLimits };
 }
 
 /**
- * Reads a body that a schema describes.
+ * Reads a JSON body and checks it with a schema.
  *
- * @throws {ProblemError} when it is no JSON, something else, too large, or does not arrive
+ * @throws {ProblemError} when it is not JSON, does not match the schema, is too large, or does not arrive
  */
 export async function readBody<Body>(
   schema: z.ZodMiniType<Body>,
@@ -52,26 +50,26 @@ export async function readBody<Body>(
   const path = issue?.path.map(String) ?? [];
   const place = path.length === 0 ? "it" : path.join(".");
   if (issue?.code === "unrecognized_keys") {
-    throw unknownKey(issue.keys, { place, known: keysAt(schema, path) });
+    throw unknownKeyError(issue.keys, { place, known: keysAt(schema, path) });
   }
   throw new ProblemError({
     status: 422,
-    detail: `Cannot read the body: ${place} ${faultOf(issue)}`,
+    detail: `Cannot read the body: ${place} ${describeIssue(issue)}`,
     suggestion: "What it may hold is in the OpenAPI file: GET /openapi.json",
   });
 }
 
-/** What is wrong first; of a value that may have one of several shapes, an unknown key in the only shape that is near. */
+/** The first issue. For a union, prefers the unknown key in the option that matches otherwise. */
 function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   const [issue] = issues;
   if (issue?.code !== "invalid_union") return issue;
-  const near = issue.errors.find((each) =>
+  const nearest = issue.errors.find((each) =>
     each.length > 0 && each.every(({ code }) => code === "unrecognized_keys")
   );
-  return near?.[0] ?? issue;
+  return nearest?.[0] ?? issue;
 }
 
-/** The keys that a schema knows at a path. */
+/** The keys that a schema allows at a path. */
 function keysAt(schema: z.core.$ZodType, path: readonly string[]): readonly string[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === "default" || def.type === "optional") return keysAt(def.innerType, path);
@@ -85,8 +83,8 @@ function keysAt(schema: z.core.$ZodType, path: readonly string[]): readonly stri
   return inner === undefined ? [] : keysAt(inner, rest);
 }
 
-/** What is wrong with a value, as the rest of a sentence. */
-function faultOf(issue: z.core.$ZodIssue | undefined): string {
+/** Describes an issue as the end of a sentence. */
+function describeIssue(issue: z.core.$ZodIssue | undefined): string {
   switch (issue?.code) {
     case "invalid_type":
       return `is not of type ${issue.expected}`;
@@ -102,13 +100,13 @@ function faultOf(issue: z.core.$ZodIssue | undefined): string {
 }
 
 /**
- * Reads a body that is JSON, as its text.
+ * Reads the text of a JSON body.
  *
- * @throws {ProblemError} when it is none, nested too deeply, too large, or does not arrive
+ * @throws {ProblemError} when it is not JSON, is nested too deeply or too large, or does not arrive
  */
 export async function readJson(options: BodyOptions): Promise<string> {
   const type = options.request.headers.get("content-type");
-  // A page of the web can send anything else without being asked first.
+  // A web page can send any other type to this server without a preflight request.
   if (type === null || !/^application\/json\s*(?:;|$)/iu.test(type)) {
     throw new ProblemError({
       status: 415,
@@ -126,11 +124,11 @@ export async function readJson(options: BodyOptions): Promise<string> {
   return text;
 }
 
-/** @throws {ProblemError} when it is no UTF-8, too large, or does not arrive */
+/** @throws {ProblemError} when the body is not UTF-8, is too large, or does not arrive */
 async function readText({ request, gone, context }: BodyOptions): Promise<string> {
   const { limits } = context;
-  const said = Number(request.headers.get("content-length") ?? "0");
-  if (said > limits.bytes) throw tooLarge(limits);
+  const announced = Number(request.headers.get("content-length") ?? "0");
+  if (announced > limits.bytes) throw tooLarge(limits);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   const late = AbortSignal.any([gone, AbortSignal.timeout(limits.arrivalMs)]);
@@ -145,9 +143,9 @@ async function readText({ request, gone, context }: BodyOptions): Promise<string
       }
       if (done) break;
       size += value.length;
-      held += value.length;
+      bytesInMemory += value.length;
       if (size > limits.bytes) throw tooLarge(limits);
-      if (held > limits.bytesOfAll) {
+      if (bytesInMemory > limits.totalBytes) {
         throw new ProblemError({
           status: 503,
           detail: "Cannot read the body: too many of others are being read",
@@ -163,7 +161,7 @@ async function readText({ request, gone, context }: BodyOptions): Promise<string
     if (error instanceof ProblemError) throw error;
     throw unreadable(error instanceof TypeError ? "it is no UTF-8" : "it was cut off");
   } finally {
-    held -= size;
+    bytesInMemory -= size;
     late.removeEventListener("abort", cancel);
   }
 }
@@ -180,13 +178,13 @@ function tooLarge({ bytes }: BodyLimits): ProblemError {
 }
 
 /**
- * The problem of a body with keys that it may not have, which says how to give what was meant.
+ * The error for a body with unknown keys. Suggests how to give what was meant.
  *
- * @param keys of which there is at least one
- * @param options.place what the keys are in, such as "profile"
- * @param options.known the keys that may be there
+ * @param keys at least one
+ * @param options.place what has the keys, such as "profile"
+ * @param options.known the keys that are allowed there
  */
-export function unknownKey(
+export function unknownKeyError(
   keys: readonly string[],
   { place, known }: { readonly place: string; readonly known: readonly string[] },
 ): ProblemError {
@@ -196,12 +194,12 @@ export function unknownKey(
     detail: `Cannot read the body: ${place} takes no ${
       keys.map((each) => JSON.stringify(each)).join(", ")
     }`,
-    suggestion: `${remedy(key, known)} All bodies are in the OpenAPI file: GET /openapi.json`,
+    suggestion: `${suggestKey(key, known)} All bodies are in the OpenAPI file: GET /openapi.json`,
   });
 }
 
-function remedy(key: string, known: readonly string[]): string {
-  const flag = flagNamed(key);
+function suggestKey(key: string, known: readonly string[]): string {
+  const flag = findFlagOfKey(key);
   if (key === "cwd" && known.includes("prompt")) return "Give the folder in the URL: ?cwd=/path.";
   if (flag !== undefined && known.includes("args")) {
     return `Give it as a flag: "args": ["${flag}", …].`;
@@ -213,8 +211,8 @@ function remedy(key: string, known: readonly string[]): string {
   return `Did you mean ${JSON.stringify(closestString(key, known))}?`;
 }
 
-/** The flag that a key is the name of, such as `maxTurns` and `max_turns`. */
-function flagNamed(key: string): string | undefined {
+/** The flag of a key such as `maxTurns` or `max_turns`. */
+function findFlagOfKey(key: string): string | undefined {
   const name = `--${key.replace(/[A-Z]/gu, "-$&").replaceAll("_", "-").toLowerCase()}`;
   return FLAGS.find((flag) => [flag.name, ...flag.aliases].includes(name))?.name;
 }

@@ -1,125 +1,136 @@
-import { type HttpServer, listenForHttp, type ListeningOptions } from "./listen_for_http.ts";
-import { type HttpProblem, problemOf, problemResponse } from "../problems.ts";
-import type { Registry } from "../conversations/registry.ts";
-import type { BodyLimits } from "./request_body.ts";
-import type { Pool } from "../pool/pool.ts";
 import { isLoopback } from "../../recording/relay/relay_server.ts";
+import type { ConversationRegistry } from "../conversations/conversation_registry.ts";
+import type { Pool } from "../pool/pool.ts";
+import { problemResponse, toProblem } from "../problems.ts";
+import { HttpServer, type ListeningOptions } from "./http_server.ts";
+import type { BodyLimits } from "./request_body.ts";
 
-/** Where a server listens, and what it answers. */
-export interface HttpOptions<Context> extends Pick<ListeningOptions, "at" | "reserve" | "isKnown"> {
-  readonly routes: readonly Route<Context>[];
-  readonly context: Context;
-  /** Says why a request is not answered, where it is not. */
-  readonly refuse?: (request: Request, route: Route<Context> | undefined) => Response | undefined;
-  /** Takes what is a mistake of this program. */
-  readonly onMistake: (error: unknown) => void;
+/** What routes answer from. */
+export interface ServeContext {
+  readonly version: string;
+  readonly registry: ConversationRegistry;
+  /** The pool of warm children, if there is one. */
+  readonly pool?: Pick<Pool, "entries" | "counts"> | undefined;
+  readonly limits: BodyLimits;
+  /** When the server was started, in milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** How many runs were delegated to this server, and how many of them have not ended yet. */
+  readonly delegated: { readonly total: number; readonly running: number };
 }
 
-/** Most requests that are answered at once; one whose answer has begun is none of them. */
-const MOST_AT_ONCE = 512;
-
-/**
- * Listens and answers by a table of routes.
- *
- * @throws {Deno.errors.AddrInUse} and its relatives when the address cannot be had
- */
-export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
-  const { routes, context, refuse = () => undefined, onMistake } = options;
-  let answering = 0;
-  const answer = async (request: Request, gone: AbortSignal): Promise<Response> => {
-    try {
-      const url = URL.parse(request.url);
-      if (url === null) {
-        return problemResponse({ status: 400, detail: "Cannot answer to a name that is none" });
-      }
-      const match = matchRoute(routes, { method: request.method, path: url.pathname });
-      const refusal = refuse(request, match.kind === "route" ? match.route : undefined);
-      if (refusal !== undefined) return refusal;
-      switch (match.kind) {
-        case "none":
-          return problemResponse({
-            status: 404,
-            detail: `Cannot answer ${request.method} ${url.pathname}: there is no such path`,
-            suggestion: "The paths are in the OpenAPI file: GET /openapi.json",
-          });
-        case "method":
-          return problemResponse({
-            status: 405,
-            detail: `Cannot answer ${request.method} ${url.pathname}: it takes ${
-              match.allowed.join(", ")
-            }`,
-            headers: { allow: match.allowed.join(", ") },
-          });
-        case "route": {
-          const call: Call<Context> = { context, request, url, params: match.params, gone };
-          return await match.route.handle(call);
-        }
-      }
-    } catch (error) {
-      const problem = problemOf(error);
-      if (problem.status === 500) onMistake(error);
-      return problemResponse(problem);
-    }
-  };
-  const handler = async (request: Request, gone: AbortSignal): Promise<Response> => {
-    if (answering >= MOST_AT_ONCE) {
-      return problemResponse({
-        status: 503,
-        detail: `Cannot answer the request: ${MOST_AT_ONCE} are being answered already`,
-        headers: { "retry-after": "1" },
-      });
-    }
-    answering++;
-    try {
-      return await answer(request, gone);
-    } finally {
-      answering--;
-    }
-  };
-  return listenForHttp({ ...options, handler });
-}
-
-/** What a request asks of a server with `Context`. */
-export interface Call<Context> {
-  readonly context: Context;
+/** A request to a route. */
+export interface Call {
+  readonly context: ServeContext;
   readonly request: Request;
   readonly url: URL;
-  /** What stands in the path where a route has a name in braces. */
+  /** The parts of the path at the names in braces of the route. */
   readonly params: Readonly<Record<string, string>>;
-  /** Aborted once nobody waits for the answer any more. */
+  /** Aborted when the client is gone. */
   readonly gone: AbortSignal;
 }
 
-/** A row of the table of what a server answers. */
-export interface Route<Context> {
+/** A row of the table of routes. */
+export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   /** Such as `/v1/conversations/{id}`. */
   readonly path: string;
-  /** Whether it is answered to whoever does not know the token. */
-  readonly isOpen?: boolean;
+  /** Whether it needs no token. */
+  readonly isPublic?: boolean;
   /** @throws {CliError} and {@linkcode ProblemError}, which are answered as problems */
-  readonly handle: (call: Call<Context>) => Response | Promise<Response>;
+  readonly handle: (call: Call) => Response | Promise<Response>;
 }
 
-/** What of the table answers a request. */
-type RouteMatch<Context> =
+/** Where a server listens, and what it answers. */
+export interface HttpOptions
+  extends Pick<ListeningOptions, "at" | "reserve" | "isAuthenticated" | "onInternalError"> {
+  readonly routes: readonly Route[];
+  readonly context: ServeContext;
+  /** Returns a refusal for a request that is not answered. */
+  readonly refuse?: (request: Request, route: Route | undefined) => Response | undefined;
+}
+
+/** Most requests that wait for the beginning of their answers at the same time. */
+const MAX_WAITING = 512;
+
+/**
+ * Listens for HTTP and answers by a table of routes.
+ *
+ * @throws {Deno.errors.AddrInUse} and its relatives when the address cannot be used
+ */
+export function serveHttp(options: HttpOptions): HttpServer {
+  let waiting = 0;
+  const handler = async (request: Request, gone: AbortSignal): Promise<Response> => {
+    if (waiting >= MAX_WAITING) {
+      return problemResponse({
+        status: 503,
+        detail: `Cannot answer the request: ${MAX_WAITING} are being answered already`,
+        headers: { "retry-after": "1" },
+      });
+    }
+    waiting++;
+    try {
+      return await answer(request, gone, options);
+    } catch (error) {
+      const problem = toProblem(error);
+      if (problem.status === 500) options.onInternalError(error);
+      return problemResponse(problem);
+    } finally {
+      waiting--;
+    }
+  };
+  return new HttpServer({ ...options, handler });
+}
+
+async function answer(
+  request: Request,
+  gone: AbortSignal,
+  { routes, context, refuse }: Pick<HttpOptions, "routes" | "context" | "refuse">,
+): Promise<Response> {
+  const url = URL.parse(request.url);
+  if (url === null) {
+    return problemResponse({ status: 400, detail: "Cannot answer to a name that is none" });
+  }
+  const match = matchRoute(routes, { method: request.method, path: url.pathname });
+  const refusal = refuse?.(request, match.kind === "route" ? match.route : undefined);
+  if (refusal !== undefined) return refusal;
+  const failure = `Cannot answer ${request.method} ${url.pathname}`;
+  switch (match.kind) {
+    case "none":
+      return problemResponse({
+        status: 404,
+        detail: `${failure}: there is no such path`,
+        suggestion: "The paths are in the OpenAPI file: GET /openapi.json",
+      });
+    case "method": {
+      const allowed = match.allowed.join(", ");
+      return problemResponse({
+        status: 405,
+        detail: `${failure}: it takes ${allowed}`,
+        headers: { allow: allowed },
+      });
+    }
+    case "route":
+      return await match.route.handle({ context, request, url, params: match.params, gone });
+  }
+}
+
+type RouteMatch =
   | {
     readonly kind: "route";
-    readonly route: Route<Context>;
+    readonly route: Route;
     readonly params: Readonly<Record<string, string>>;
   }
-  /** The path is there, but not for that method. */
+  /** The path exists, but not with that method. */
   | { readonly kind: "method"; readonly allowed: readonly string[] }
   | { readonly kind: "none" };
 
-/** Finds the row for a method and a path. */
-function matchRoute<Context>(
-  routes: readonly Route<Context>[],
+function matchRoute(
+  routes: readonly Route[],
   { method, path }: { readonly method: string; readonly path: string },
-): RouteMatch<Context> {
+): RouteMatch {
   const allowed: string[] = [];
   for (const route of routes) {
-    const params = paramsOf(route.path, path);
+    const params = matchPath(route.path, path);
     if (params === undefined) continue;
     if (route.method === method) return { kind: "route", route, params };
     allowed.push(route.method);
@@ -127,61 +138,47 @@ function matchRoute<Context>(
   return allowed.length === 0 ? { kind: "none" } : { kind: "method", allowed };
 }
 
-function paramsOf(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
+/** The parts of a path at the names in braces of a pattern; undefined when it does not match. */
+function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
   const names = pattern.split("/");
-  const words = path.split("/");
-  if (names.length !== words.length) return undefined;
+  const parts = path.split("/");
+  if (names.length !== parts.length) return undefined;
   const params: [string, string][] = [];
   for (const [at, name] of names.entries()) {
-    const word = words[at] ?? "";
-    if (name.startsWith("{") && word !== "") params.push([name.slice(1, -1), word]);
-    else if (name !== word) return undefined;
+    const part = parts[at] ?? "";
+    if (name.startsWith("{") && part !== "") params.push([name.slice(1, -1), part]);
+    else if (name !== part) return undefined;
   }
   return Object.fromEntries(params);
 }
 
-/** What the answers of a server are made of. */
-export interface ServeContext {
-  readonly version: string;
-  readonly registry: Registry;
-  /** The children that wait, where some do. */
-  readonly pool?: Pick<Pool, "entries" | "counts"> | undefined;
-  readonly limits: BodyLimits;
-  /** When the server was started, in milliseconds since the epoch. */
-  readonly startedAt: number;
-  /** How many runs other processes of this program have handed over, and how many of them are not over yet. */
-  readonly handedOver: { readonly total: number; readonly underWay: number };
-}
-
-/** How a server on TCP knows whom it may answer. */
-interface GuardOptions {
+/** What a server on TCP checks requests against. */
+export interface AuthorizerOptions {
   readonly token: string;
   /** The address on which it listens. */
   readonly hostname: string;
 }
 
 /**
- * Refuses whoever does not know the token, and pages of the web, whatever they know: a browser sends what it remembers
- * along with their requests, and takes any name to this machine if its owner says so.
+ * Creates a check that refuses requests without the token, and requests of web pages even with it. A browser adds
+ * remembered passwords to such requests, and the owner of a domain can point it at this machine.
  */
-export function guard(
-  options: GuardOptions,
-): (request: Request, route: Pick<Route<never>, "isOpen"> | undefined) => Response | undefined {
-  const { token, hostname } = options;
-  const refuse = (problem: HttpProblem) => problemResponse(problem);
+export function createAuthorizer(
+  { token, hostname }: AuthorizerOptions,
+): (request: Request, route: Pick<Route, "isPublic"> | undefined) => Response | undefined {
   return (request, route) => {
     const url = new URL(request.url);
     if (isLoopback(hostname) && !isLoopback(url.hostname)) {
-      return refuse({
+      return problemResponse({
         status: 403,
         detail: `Cannot answer to the name ${url.hostname}: this server is 127.0.0.1 or localhost`,
       });
     }
-    if (isFromElsewhere(request, url)) {
-      return refuse({ status: 403, detail: "Cannot answer a page of the web" });
+    if (isCrossOrigin(request, url)) {
+      return problemResponse({ status: 403, detail: "Cannot answer a page of the web" });
     }
-    if (route?.isOpen === true || showsToken(request, token)) return undefined;
-    return refuse({
+    if (route?.isPublic === true || hasToken(request, token)) return undefined;
+    return problemResponse({
       status: 401,
       detail: "Cannot answer: the token is missing, or another one",
       suggestion:
@@ -191,33 +188,29 @@ export function guard(
   };
 }
 
-/** Whether a browser sends it for a page that did not come from here. */
-function isFromElsewhere({ headers, method }: Request, { origin }: URL): boolean {
+/** Whether a browser sends the request for a page of another origin. */
+function isCrossOrigin({ headers, method }: Request, { origin }: URL): boolean {
   const from = headers.get("origin");
   if (from !== null && from !== origin) return true;
-  const isTyped = method === "GET" && headers.get("sec-fetch-mode") === "navigate";
-  return ["cross-site", "same-site"].includes(headers.get("sec-fetch-site") ?? "") && !isTyped;
+  const isNavigation = method === "GET" && headers.get("sec-fetch-mode") === "navigate";
+  const site = headers.get("sec-fetch-site") ?? "";
+  return ["cross-site", "same-site"].includes(site) && !isNavigation;
 }
 
-/** Whether a request shows the token. */
-export function showsToken(request: Request, token: string): boolean {
-  return isSame(tokenIn(request), token);
-}
-
-/** A bearer's token, or the password of anybody. */
-function tokenIn({ headers }: Request): string {
+/** Whether a request has the token, as a bearer token or as the password of any user name. */
+export function hasToken({ headers }: Request, token: string): boolean {
   const [, scheme = "", given = ""] =
     /^(bearer|basic) +([\w+/=.~-]+) *$/iu.exec(headers.get("authorization") ?? "") ?? [];
-  if (scheme.toLowerCase() === "bearer") return given;
+  if (scheme.toLowerCase() === "bearer") return equalsInConstantTime(given, token);
   try {
-    return atob(given).replace(/^[^:]*:/u, "");
+    return equalsInConstantTime(atob(given).replace(/^[^:]*:/u, ""), token);
   } catch {
-    return "";
+    return false;
   }
 }
 
-/** Compares in a time that does not tell how much is the same. */
-function isSame(given: string, token: string): boolean {
+/** Compares with a token in a time that does not depend on how much is equal. */
+function equalsInConstantTime(given: string, token: string): boolean {
   let difference = given.length ^ token.length;
   for (let at = 0; at < token.length; at++) {
     difference |= token.charCodeAt(at) ^ (given.charCodeAt(at) || 0);

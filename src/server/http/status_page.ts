@@ -1,38 +1,35 @@
 import { createHash } from "node:crypto";
-import type { Route, ServeContext } from "./serve_http.ts";
+import type { Route } from "./serve_http.ts";
 
-/**
- * What the page does: it asks for the conversations every second, and for the screen of the one that was chosen twice a
- * second, while somebody looks at it.
- */
+/** Fetches the conversations every second and the chosen one's screen twice a second, while the page is visible. */
 const PAGE_SCRIPT = String.raw`
 "use strict";
 const byId = (id) => document.getElementById(id);
 const LIST_MS = 1000;
 const SCREEN_MS = 500;
-const named = () => {
+const idInAddress = () => {
   try {
     return decodeURIComponent(location.hash.slice(1));
   } catch {
     return "";
   }
 };
-let chosen = named();
+let chosen = idInAddress();
 
-/* Not relative: what stands before the host in the address of the page is no part of it. */
-const ask = async (path) => {
+/* An absolute URL: the address of the page may have a user name, with which fetch refuses a relative one. */
+const get = async (path) => {
   const answer = await fetch(new URL(path, location.origin), { cache: "no-store" });
   if (answer.status === 404) return undefined;
   if (!answer.ok) throw new Error("The server answers " + answer.status);
   return answer;
 };
 
-const told = (problem) => {
+const showProblem = (problem) => {
   byId("problem").textContent = problem;
   byId("problem").hidden = problem === "";
 };
 
-const forHowLong = (since) => {
+const elapsedTime = (since) => {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(since)) / 1000));
   if (!Number.isFinite(seconds)) return "";
   if (seconds < 60) return seconds + " s";
@@ -47,17 +44,17 @@ const stateOf = ({ state, waiting }) => waiting ? state + ": " + waiting.cause :
 const cell = (row, at, text) => {
   const cells = row.children;
   if (cells.length <= at) {
-    const made = document.createElement("td");
-    if (at === 3 || at === 4) made.className = "number";
-    row.append(made);
+    const added = document.createElement("td");
+    if (at === 3 || at === 4) added.className = "number";
+    row.append(added);
   }
   if (at > 0 && cells[at].textContent !== text) cells[at].textContent = text;
   return cells[at];
 };
 
 const rowOf = (id) => {
-  const there = [...byId("conversations").children].find((row) => row.dataset.id === id);
-  if (there) return there;
+  const existing = [...byId("conversations").children].find((row) => row.dataset.id === id);
+  if (existing) return existing;
   const row = document.createElement("tr");
   row.dataset.id = id;
   row.tabIndex = -1;
@@ -76,55 +73,55 @@ const choose = (id) => {
   for (const row of byId("conversations").children) {
     row.setAttribute("aria-selected", String(row.dataset.id === id));
   }
-  look();
+  updateScreen();
 };
 
-const show = (conversations) => {
+const showList = (conversations) => {
   byId("count").textContent = "(" + conversations.length + ")";
   const ids = new Set(conversations.map(({ id }) => id));
   for (const row of [...byId("conversations").children]) {
     if (!ids.has(row.dataset.id)) row.remove();
   }
-  for (const one of conversations) {
-    const row = rowOf(one.id);
-    row.setAttribute("aria-selected", String(one.id === chosen));
-    cell(row, 1, stateOf(one));
-    cell(row, 2, forHowLong(one.since));
-    cell(row, 3, String(one.turns ?? ""));
-    cell(row, 4, costOf(one.total_cost_usd));
-    cell(row, 5, one.cwd ?? "");
+  for (const conversation of conversations) {
+    const row = rowOf(conversation.id);
+    row.setAttribute("aria-selected", String(conversation.id === chosen));
+    cell(row, 1, stateOf(conversation));
+    cell(row, 2, elapsedTime(conversation.since));
+    cell(row, 3, String(conversation.turns ?? ""));
+    cell(row, 4, costOf(conversation.total_cost_usd));
+    cell(row, 5, conversation.cwd ?? "");
   }
   byId("one").hidden = !ids.has(chosen);
   byId("title").textContent = chosen;
 };
 
-const look = async () => {
+const updateScreen = async () => {
   if (chosen === "" || document.hidden) return;
   const id = chosen;
-  const answer = await ask("/v1/conversations/" + encodeURIComponent(id) + "/screen");
+  const answer = await get("/v1/conversations/" + encodeURIComponent(id) + "/screen");
   const text = await answer?.text() ?? "";
   if (id === chosen && byId("screen").textContent !== text) byId("screen").textContent = text;
 };
 
-const list = async () => {
+const updateList = async () => {
   if (document.hidden) return;
-  const answer = await ask("/v1/conversations");
-  show((await answer.json()).conversations);
+  const answer = await get("/v1/conversations");
+  showList((await answer.json()).conversations);
 };
 
-const again = async (what, ms) => {
+const repeat = async (action, ms) => {
   try {
-    await what();
-    if (what === list) told("");
+    await action();
+    if (action === updateList) showProblem("");
   } catch (error) {
-    told(String(error.message));
+    showProblem(String(error.message));
   }
-  setTimeout(again, ms, what, ms);
+  setTimeout(repeat, ms, action, ms);
 };
 
-addEventListener("hashchange", () => choose(named()));
-again(list, LIST_MS);
-again(look, SCREEN_MS);
+addEventListener("hashchange", () => choose(idInAddress()));
+repeat(updateList, LIST_MS);
+repeat(updateScreen, SCREEN_MS);
 `;
 
 const STYLE = `
@@ -144,10 +141,10 @@ button { font: inherit; background: none; border: 0; padding: 0; color: LinkText
 `;
 
 /**
- * The page at `/`: the conversations, their state, their cost and the screen of one of them.
+ * The page at `/`: the conversations, their state and cost, and the screen of one of them.
  *
- * It is one file that asks for nothing but what this server answers. Whatever a conversation says is put into it as
- * text, and a browser that knows trusted types does not even let its script do otherwise.
+ * It is one file that loads only from this server. Text of conversations is inserted as text; the trusted types of its
+ * content security policy forbid anything else.
  */
 export const PAGE = `<!doctype html>
 <html lang="en">
@@ -176,13 +173,12 @@ export const PAGE = `<!doctype html>
 </html>
 `;
 
-/** What the page is sent with: what it may load, run, and be put into. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": [
     "default-src 'none'",
-    `script-src ${hashOf(PAGE_SCRIPT)}`,
-    `style-src ${hashOf(STYLE)}`,
+    `script-src ${cspHash(PAGE_SCRIPT)}`,
+    `style-src ${cspHash(STYLE)}`,
     "img-src data:",
     "connect-src 'self'",
     "base-uri 'none'",
@@ -198,12 +194,12 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-function hashOf(text: string): string {
+function cspHash(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** The page for a browser, which is there only where a token is asked for. */
-export const PAGE_ROUTE: Route<ServeContext> = {
+/** Serves the page. Only servers on TCP have this route, where a token is required. */
+export const PAGE_ROUTE: Route = {
   method: "GET",
   path: "/",
   handle: () => new Response(PAGE, { headers: PAGE_HEADERS }),

@@ -1,83 +1,84 @@
 import type { ChildProfile } from "../profiles.ts";
 
-/** How many children wait, and for how long. */
-export interface Supply {
-  /** How many children of each profile in use wait; 0 for none. */
+/** How many warm children there may be, and for how long. */
+export interface PoolLimits {
+  /** Warm children of each profile in use; 0 for none. */
   readonly warm: number;
-  /** How many children of all profiles wait at most. */
+  /** Most warm children of all profiles. */
   readonly max: number;
-  /** How long a profile is in use after it was asked for last, in milliseconds. */
+  /** How long a profile is in use after its last request, in milliseconds. */
   readonly idleMs: number;
 }
 
-/** A profile in use. Times are in milliseconds on one clock. */
-export interface Known {
+/** A profile in use. Times are those of `performance.now()`. */
+export interface KnownProfile {
   readonly profile: ChildProfile;
-  /** How often it was asked for, and when last. */
-  readonly asks: number;
-  readonly askedAt: number;
-  /** How many of its children in a row were no good, or were outdated before anybody asked, and until when there is no other one. */
+  /** The number of requests, and the time of the last one. */
+  readonly requests: number;
+  readonly requestedAt: number;
+  /** How many of its children failed in a row. */
   readonly failures: number;
+  /** How many of its children became outdated since the last request. */
   readonly outdated: number;
+  /** No child is started before this time. */
   readonly pausedUntil: number;
 }
 
-/** How long the pause is after a first child that was no good, and the longest one, in milliseconds. */
+/** The pause after the first failed child, which doubles with each further one, and the longest pause, in milliseconds. */
 const FIRST_PAUSE_MS = 2000;
-const LONGEST_PAUSE_MS = 10 * 60_000;
+const MAX_PAUSE_MS = 10 * 60_000;
 
-/** Which profiles are asked for, and what children there should be because of it. */
+/** Tracks which profiles are requested, and decides which warm children to start and end. */
 export class Demand {
-  readonly #supply: Supply;
-  readonly #known = new Map<string, Known>();
-  /** Digests of those that are in use for good. */
-  readonly #kept = new Set<string>();
+  readonly #limits: PoolLimits;
+  readonly #byDigest = new Map<string, KnownProfile>();
+  /** Digests of profiles that stay in use without requests. */
+  readonly #pinned = new Set<string>();
 
-  constructor(supply: Supply) {
-    this.#supply = supply;
+  constructor(limits: PoolLimits) {
+    this.#limits = limits;
   }
 
-  /** The profiles in use, those first that were asked for last. */
-  get known(): readonly Known[] {
-    return [...this.#known.values()].sort((one, other) => other.askedAt - one.askedAt);
+  /** The profiles in use, the last requested one first. */
+  get profiles(): readonly KnownProfile[] {
+    return [...this.#byDigest.values()].sort((one, other) => other.requestedAt - one.requestedAt);
   }
 
-  /** Somebody asks for a profile. */
-  ask(profile: ChildProfile, now: number): void {
+  recordRequest(profile: ChildProfile, now: number): void {
     const { digest } = profile;
-    const { asks = 0, failures = 0, pausedUntil = 0 } = this.#known.get(digest) ?? {};
-    this.#known.set(digest, {
+    const { requests = 0, failures = 0, pausedUntil = 0 } = this.#byDigest.get(digest) ?? {};
+    this.#byDigest.set(digest, {
       profile,
-      asks: asks + 1,
-      askedAt: now,
+      requests: requests + 1,
+      requestedAt: now,
       failures,
       outdated: 0,
       pausedUntil: failures === 0 ? 0 : pausedUntil,
     });
   }
 
-  /** A profile is in use for good, whether or not anybody asks for it. */
-  keep(profile: ChildProfile, now: number): void {
-    this.#kept.add(profile.digest);
-    this.ask(profile, now);
+  /** Keeps a profile in use, also without requests. */
+  pin(profile: ChildProfile, now: number): void {
+    this.#pinned.add(profile.digest);
+    this.recordRequest(profile, now);
   }
 
-  /** A child has held a conversation, or can. */
-  succeeded(digest: string): void {
-    const known = this.#known.get(digest);
-    if (known !== undefined) this.#known.set(digest, { ...known, failures: 0, pausedUntil: 0 });
+  /** A child of the profile was taken for a conversation. */
+  recordSuccess(digest: string): void {
+    const known = this.#byDigest.get(digest);
+    if (known !== undefined) this.#byDigest.set(digest, { ...known, failures: 0, pausedUntil: 0 });
   }
 
   /**
-   * A child was no good: the next one has to wait, longer with each of them in a row.
+   * A child of the profile failed. Each failure in a row doubles the pause before the next start.
    *
-   * @returns whether it is the first in a row, of which somebody should hear
+   * @returns whether it is the first in a row, which should be reported
    */
-  failed(digest: string, now: number): boolean {
-    const known = this.#known.get(digest);
+  recordFailure(digest: string, now: number): boolean {
+    const known = this.#byDigest.get(digest);
     if (known === undefined) return true;
     const { failures } = known;
-    this.#known.set(digest, {
+    this.#byDigest.set(digest, {
       ...known,
       failures: failures + 1,
       pausedUntil: now + pauseMs(failures),
@@ -85,64 +86,66 @@ export class Demand {
     return failures === 0;
   }
 
-  /** A child was outdated before anybody asked: where files change all the time, no child is started for each change. */
-  outdated(digest: string, now: number): void {
-    const known = this.#known.get(digest);
+  /** A child became outdated without a request. The pause avoids a start for each change of files that change often. */
+  recordOutdated(digest: string, now: number): void {
+    const known = this.#byDigest.get(digest);
     if (known === undefined) return;
     const { outdated, pausedUntil } = known;
-    this.#known.set(digest, {
+    this.#byDigest.set(digest, {
       ...known,
       outdated: outdated + 1,
       pausedUntil: Math.max(pausedUntil, now + pauseMs(outdated)),
     });
   }
 
-  /** Forgets profiles that nobody has asked for any more, and says which. */
-  forget(now: number): readonly string[] {
-    const unused = this.known.filter(({ askedAt, profile: { digest } }) =>
-      now - askedAt >= this.#supply.idleMs && !this.#kept.has(digest)
+  /** Removes profiles without requests for `idleMs`, and returns their digests. */
+  removeUnused(now: number): readonly string[] {
+    const unused = this.profiles.filter(({ requestedAt, profile: { digest } }) =>
+      now - requestedAt >= this.#limits.idleMs && !this.#pinned.has(digest)
     );
-    for (const { profile: { digest } } of unused) this.#known.delete(digest);
+    for (const { profile: { digest } } of unused) this.#byDigest.delete(digest);
     return unused.map(({ profile: { digest } }) => digest);
   }
 
   /**
-   * What to do next: of which profile to start a child, and which one's child has to go for it.
+   * Decides which child to start next, and which profile has to give up a child for it.
    *
-   * What was asked for once gets a child only where there is room: who asks for something else each time would drive out
-   * what others ask for again and again.
+   * A profile that was requested once gets a child only if there is room. Otherwise a caller with a new profile each time
+   * would evict those that are requested again and again.
    *
-   * @param waiting how many children of each profile wait, by its digest
+   * @param waiting the number of warm children of each profile, by its digest
    */
-  next(
+  planNext(
     waiting: ReadonlyMap<string, number>,
     now: number,
-  ): { readonly start: ChildProfile; readonly letGo?: string } | undefined {
-    const { warm, max } = this.#supply;
+  ): { readonly start: ChildProfile; readonly evict?: string } | undefined {
+    const { warm, max } = this.#limits;
     const count = [...waiting.values()].reduce((sum, each) => sum + each, 0);
-    const has = (known: Known) => waiting.get(known.profile.digest) ?? 0;
-    for (const known of this.known) {
+    const has = (known: KnownProfile) => waiting.get(known.profile.digest) ?? 0;
+    for (const known of this.profiles) {
       if (known.pausedUntil > now || has(known) >= warm) continue;
       if (count < max) return { start: known.profile };
-      if (known.asks < 2 || max === 0) continue;
-      const oldest = this.known.findLast((each) => each.askedAt < known.askedAt && has(each) > 0);
-      if (oldest !== undefined) return { start: known.profile, letGo: oldest.profile.digest };
+      if (known.requests < 2 || max === 0) continue;
+      const oldest = this.profiles.findLast((each) =>
+        each.requestedAt < known.requestedAt && has(each) > 0
+      );
+      if (oldest !== undefined) return { start: known.profile, evict: oldest.profile.digest };
     }
     return undefined;
   }
 
-  /** When something has to be looked at again, though nothing happens; infinity for never. */
-  dueAt(now: number): number {
+  /** When to plan again without any event; infinity for never. */
+  nextCheckAt(now: number): number {
     return Math.min(
-      ...this.known.flatMap(({ profile: { digest }, askedAt, pausedUntil }) => [
-        this.#kept.has(digest) ? Infinity : askedAt + this.#supply.idleMs,
+      ...this.profiles.flatMap(({ profile: { digest }, requestedAt, pausedUntil }) => [
+        this.#pinned.has(digest) ? Infinity : requestedAt + this.#limits.idleMs,
         pausedUntil > now ? pausedUntil : Infinity,
       ]),
     );
   }
 }
 
-/** How long the pause is after so many others. */
+/** The pause after `before` earlier ones, in milliseconds. */
 function pauseMs(before: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** before, LONGEST_PAUSE_MS);
+  return Math.min(FIRST_PAUSE_MS * 2 ** before, MAX_PAUSE_MS);
 }

@@ -1,65 +1,70 @@
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
 import { awaitWords } from "../../run/perform_conversation.ts";
-import { Demand, type Supply } from "./demand.ts";
-import { type ChildProfile, profileOf, whyCold, whyOfInitialize } from "../profiles.ts";
-import { Spare } from "./warm_child.ts";
+import { Demand, type PoolLimits } from "./demand.ts";
+import {
+  type ChildProfile,
+  createChildProfile,
+  findColdInitializeReason,
+  findColdStartReason,
+} from "../profiles.ts";
+import { WarmChild } from "./warm_child.ts";
 
-/** What a pool is told beside how many children are to wait. */
-export interface PoolOptions extends Supply {
-  /** Takes a sentence of what whoever runs the pool should know. */
-  readonly tell: (text: string) => void;
-  /** How often children that wait are looked at, in milliseconds; another time than a few seconds for tests. */
-  readonly lookMs?: number;
-  /** How long a child that can take a message goes on by itself, in milliseconds; until then its start has after-effects. */
-  readonly awakeMs?: number;
-  /** What holds a conversation; another one than `holdConversation` for tests. */
+export interface PoolOptions extends PoolLimits {
+  /** Takes a line for the person who runs the server. */
+  readonly report: (text: string) => void;
+  /** How often to check whether warm children are outdated, in milliseconds. */
+  readonly checkIntervalMs?: number;
+  /** How long a ready child runs before it is stopped, in milliseconds: its start has after-effects. */
+  readonly sleepAfterMs?: number;
+  /** Carries a conversation out; tests replace `holdConversation`. */
   readonly hold?: typeof holdConversation;
 }
 
-/** How many children of a profile wait. */
+/** A profile in use. */
 export interface PoolEntry {
   readonly profile: ChildProfile;
+  /** The number of warm children. */
   readonly waiting: number;
   /** How many of them can take a message now. */
   readonly ready: number;
 }
 
 /** How long somebody waits for a child that has been started already, in milliseconds: their own would take as long. */
-const PATIENCE_MS = 3000;
+const READY_TIMEOUT_MS = 3000;
 
-/** How long a child goes on by itself, in milliseconds. */
-const AWAKE_MS = 10_000;
+/** Default of `sleepAfterMs`. */
+const SLEEP_AFTER_MS = 10_000;
 
-/** How often children that wait are looked at, in milliseconds, and every how many times git is asked too. */
-const LOOK_MS = 5000;
-const THOROUGH = 12;
+/** Default of `checkIntervalMs`. Every 12th check also runs git. */
+const CHECK_INTERVAL_MS = 5000;
+const THOROUGH_EVERY = 12;
 
-/** For so long after a run has begun no child is started beside it, in milliseconds: a start takes a second of CPU time. */
-const BUSY_MS = 10_000;
+/** No warm child is started until this long after the start of a run, in milliseconds. A start takes 1 s of CPU time. */
+const QUIET_MS = 10_000;
 
 /**
- * Children that are started and wait, so that whoever asks for what they were started with need not wait for a start.
+ * Warm children, so that a run with a known profile does not wait for a start.
  *
- * Each of them holds one conversation and is then replaced: nothing of one gets into another. Others are started when
- * runs have ended, one after the other.
+ * Each warm child serves one conversation and is then replaced, so nothing of one conversation reaches another. Children are
+ * started one at a time, when runs have ended.
  */
 export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #hold: typeof holdConversation;
   readonly #demand: Demand;
-  readonly #spares = new Set<Spare>();
-  /** Those that somebody is about to have. */
-  readonly #promised = new Set<Spare>();
-  /** Called when a child is ready, or is none any more. */
-  readonly #changed = new Set<() => void>();
-  /** When each run that goes on has begun. */
+  readonly #children = new Set<WarmChild>();
+  /** Children that a conversation is about to take. */
+  readonly #reserved = new Set<WarmChild>();
+  /** Called when a child becomes ready or ends. */
+  readonly #childListeners = new Set<() => void>();
+  /** The start times of the running runs. */
   readonly #runs = new Map<symbol, number>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #looking: ReturnType<typeof setTimeout> | undefined;
-  #looks = 0;
+  #fillTimer: ReturnType<typeof setTimeout> | undefined;
+  #checkTimer: ReturnType<typeof setTimeout> | undefined;
+  #checkCount = 0;
   #counts = { waited: 0, started: 0 };
-  #isOver = false;
+  #isClosed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -67,10 +72,10 @@ export class Pool implements AsyncDisposable {
     this.#demand = new Demand(options);
   }
 
-  /** The profiles in use, and how many children of each wait. */
+  /** The profiles in use. */
   get entries(): readonly PoolEntry[] {
-    return this.#demand.known.map(({ profile }) => {
-      const waiting = this.#waitingOf(profile.digest);
+    return this.#demand.profiles.map(({ profile }) => {
+      const waiting = this.#availableChildren(profile.digest);
       return {
         profile,
         waiting: waiting.length,
@@ -79,39 +84,40 @@ export class Pool implements AsyncDisposable {
     });
   }
 
-  /** How many conversations have got a child that had waited, and how many one that was started for them. */
+  /** How many conversations got a warm child (`waited`), and how many a new one (`started`). */
   get counts(): { readonly waited: number; readonly started: number } {
     return this.#counts;
   }
 
   /**
-   * Holds a conversation as `holdConversation` does, with a child that has waited for it if there is one that fits.
+   * Carries out a conversation as `holdConversation` does, with a warm child if one fits.
    *
-   * @throws {CliError} as that does
+   * @throws {CliError} as `holdConversation` does
    */
   async hold(request: RunRequest, options: HoldOptions): Promise<number> {
-    const cold = whyCold(request, options);
+    const cold = findColdStartReason(request, options);
     if (cold === undefined) {
-      // A child is given to who has something to say, which can be said at once.
+      // A child is reserved only when the first message is there.
       options.onReady?.();
       await awaitWords(options.caller, options);
       if (options.caller.isOver) return 0;
     }
     const { initialize } = options.caller;
-    const why = cold ?? (initialize === undefined ? undefined : whyOfInitialize(initialize));
+    const why = cold ??
+      (initialize === undefined ? undefined : findColdInitializeReason(initialize));
     if (why !== undefined) options.trace(`starts cold: ${why}`);
-    if (why !== undefined || this.#options.warm === 0 || this.#isOver) {
+    if (why !== undefined || this.#options.warm === 0 || this.#isClosed) {
       return await this.#run(() => this.#start(request, options));
     }
-    const profile = await profileOf(request, { ...options, initialize: initialize?.body });
+    const profile = await createChildProfile(request, { ...options, initialize: initialize?.body });
     const name = nameOf(profile);
-    this.#demand.ask(profile, performance.now());
+    this.#demand.recordRequest(profile, performance.now());
     return await this.#run(async () => {
       for (;;) {
-        const spare = await this.#find(profile.digest);
-        if (spare === undefined) break;
+        const child = await this.#reserve(profile.digest);
+        if (child === undefined) break;
         options.trace(`profile ${name}: a child has waited`);
-        const served = await spare.serve(request, options);
+        const served = await child.serve(request, options);
         if (served.kind === "served") return served.exitCode;
       }
       options.trace(`profile ${name}: no child waits`);
@@ -125,28 +131,28 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Has children wait for a request from now on, whether or not anybody makes it.
+   * Keeps warm children for a request, also while nobody makes it.
    *
-   * @returns why none can, if none can
+   * @returns the reason when a warm child cannot serve the request
    */
-  async keep(
+  async prewarm(
     request: RunRequest,
     surroundings: Pick<HoldOptions, "env" | "cwd">,
   ): Promise<string | undefined> {
-    const why = whyCold(request);
+    const why = findColdStartReason(request);
     if (why !== undefined) return why;
-    this.#demand.keep(await profileOf(request, surroundings), performance.now());
+    this.#demand.pin(await createChildProfile(request, surroundings), performance.now());
     this.#fill();
     return undefined;
   }
 
-  /** Ends all children that wait; conversations go on. */
+  /** Ends the warm children. Conversations continue. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    clearTimeout(this.#looking);
+    this.#isClosed = true;
+    clearTimeout(this.#fillTimer);
+    clearTimeout(this.#checkTimer);
     await Promise.all(
-      [...this.#spares].filter(({ isWaiting }) => isWaiting).map((each) => each.end()),
+      [...this.#children].filter(({ isWaiting }) => isWaiting).map((each) => each.end()),
     );
   }
 
@@ -161,123 +167,120 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** A child that can take a message and has read nothing that is another by now. */
-  async #find(digest: string): Promise<Spare | undefined> {
+  /** Reserves a warm child that is ready and up to date; undefined when there is none. */
+  async #reserve(digest: string): Promise<WarmChild | undefined> {
     for (;;) {
-      const free = this.#waitingOf(digest);
-      const spare = free.find(({ isReady }) => isReady) ?? free[0];
-      if (spare === undefined) return undefined;
-      this.#promised.add(spare);
-      spare.wake();
-      await this.#untilReady(spare);
-      if (spare.isReady && await spare.isUpToDate()) return spare;
-      // Too slow for one it may hang, and is none for the next.
-      void spare.end();
+      const free = this.#availableChildren(digest);
+      const child = free.find(({ isReady }) => isReady) ?? free[0];
+      if (child === undefined) return undefined;
+      this.#reserved.add(child);
+      child.wake();
+      await this.#waitUntilReady(child);
+      if (child.isReady && await child.isUpToDate()) return child;
+      // A child that is not ready in time may hang.
+      void child.end();
     }
   }
 
-  /** Waits for a child that has been started already. */
-  async #untilReady(spare: Spare): Promise<void> {
-    const until = performance.now() + PATIENCE_MS;
-    while (spare.isWaiting && !spare.isReady && performance.now() < until) {
+  async #waitUntilReady(child: WarmChild): Promise<void> {
+    const until = performance.now() + READY_TIMEOUT_MS;
+    while (child.isWaiting && !child.isReady && performance.now() < until) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#changed.add(resolve);
+      this.#childListeners.add(resolve);
       const timer = setTimeout(resolve, until - performance.now());
       await promise;
       clearTimeout(timer);
-      this.#changed.delete(resolve);
+      this.#childListeners.delete(resolve);
     }
   }
 
-  /** Children that wait and that nobody is about to have. */
-  #waitingOf(digest: string): readonly Spare[] {
-    return [...this.#spares].filter((spare) =>
-      spare.profile.digest === digest && spare.isWaiting && !this.#promised.has(spare)
+  /** The warm children of a profile that are not reserved. */
+  #availableChildren(digest: string): readonly WarmChild[] {
+    return [...this.#children].filter((child) =>
+      child.profile.digest === digest && child.isWaiting && !this.#reserved.has(child)
     );
   }
 
-  /** Lets go what nobody wants any more, and starts the next child that is missing. */
+  /** Ends children of profiles that are not in use any more, and starts the next missing one. */
   #fill(): void {
-    clearTimeout(this.#timer);
-    if (this.#isOver) return;
+    clearTimeout(this.#fillTimer);
+    if (this.#isClosed) return;
     const now = performance.now();
-    for (const digest of this.#demand.forget(now)) {
-      for (const spare of this.#waitingOf(digest)) void spare.end();
+    for (const digest of this.#demand.removeUnused(now)) {
+      for (const child of this.#availableChildren(digest)) void child.end();
     }
-    const quietAt = Math.max(0, ...this.#runs.values().map((begunAt) => begunAt + BUSY_MS));
-    const isStarting = [...this.#spares].some((each) => each.isWaiting && !each.isReady);
+    const quietAt = Math.max(0, ...this.#runs.values().map((begunAt) => begunAt + QUIET_MS));
+    const isStarting = [...this.#children].some((each) => each.isWaiting && !each.isReady);
     if (quietAt <= now && !isStarting) {
-      const counts = this.#demand.known.map(({ profile: { digest } }) =>
-        [digest, this.#waitingOf(digest).length] as const
+      const counts = this.#demand.profiles.map(({ profile: { digest } }) =>
+        [digest, this.#availableChildren(digest).length] as const
       );
-      const next = this.#demand.next(new Map(counts), now);
-      const [spare] = next?.letGo === undefined ? [] : this.#waitingOf(next.letGo);
-      void spare?.end();
-      if (next !== undefined) this.#startAhead(next.start);
+      const next = this.#demand.planNext(new Map(counts), now);
+      const [child] = next?.evict === undefined ? [] : this.#availableChildren(next.evict);
+      void child?.end();
+      if (next !== undefined) this.#startChild(next.start);
     }
-    const dueAt = Math.min(quietAt > now ? quietAt : Infinity, this.#demand.dueAt(now));
+    const dueAt = Math.min(quietAt > now ? quietAt : Infinity, this.#demand.nextCheckAt(now));
     if (dueAt === Infinity) return;
     const timer = setTimeout(() => this.#fill(), Math.min(dueAt - now + 1, 0x7fffffff));
     Deno.unrefTimer(timer);
-    this.#timer = timer;
+    this.#fillTimer = timer;
   }
 
-  /** Looks every now and then whether children that wait have read what is another by now, as long as there are any. */
-  #lookLater(): void {
-    if (this.#isOver || this.#looking !== undefined || this.#spares.size === 0) return;
+  /** Schedules the next check for outdated children, as long as there are warm children. */
+  #scheduleCheck(): void {
+    if (this.#isClosed || this.#checkTimer !== undefined || this.#children.size === 0) return;
     const timer = setTimeout(async () => {
-      await this.#look();
-      this.#looking = undefined;
-      this.#lookLater();
-    }, this.#options.lookMs ?? LOOK_MS);
+      await this.#check();
+      this.#checkTimer = undefined;
+      this.#scheduleCheck();
+    }, this.#options.checkIntervalMs ?? CHECK_INTERVAL_MS);
     Deno.unrefTimer(timer);
-    this.#looking = timer;
+    this.#checkTimer = timer;
   }
 
-  async #look(): Promise<void> {
-    const isThorough = ++this.#looks % THOROUGH === 0;
-    for (const spare of this.#spares) {
-      const isFree = () => spare.isReady && !this.#promised.has(spare);
-      if (!isFree() || !(isThorough || spare.hasStirred)) continue;
-      if (await spare.isUpToDate() || !isFree()) continue;
-      this.#demand.outdated(spare.profile.digest, performance.now());
-      void spare.end();
+  async #check(): Promise<void> {
+    const isThorough = ++this.#checkCount % THOROUGH_EVERY === 0;
+    for (const child of this.#children) {
+      const isFree = () => child.isReady && !this.#reserved.has(child);
+      if (!isFree() || !(isThorough || child.mayBeOutdated)) continue;
+      if (await child.isUpToDate() || !isFree()) continue;
+      this.#demand.recordOutdated(child.profile.digest, performance.now());
+      void child.end();
     }
   }
 
-  #startAhead(profile: ChildProfile): void {
+  #startChild(profile: ChildProfile): void {
     const { digest, cwd } = profile;
-    const goOn = () => {
-      for (const wake of [...this.#changed]) wake();
+    const notify = () => {
+      for (const listener of [...this.#childListeners]) listener();
       this.#fill();
     };
-    const spare: Spare = new Spare(profile, {
+    const child: WarmChild = new WarmChild(profile, {
       hold: this.#hold,
-      awakeMs: this.#options.awakeMs ?? AWAKE_MS,
-      onReady: goOn,
+      sleepAfterMs: this.#options.sleepAfterMs ?? SLEEP_AFTER_MS,
+      onReady: notify,
       onTaken: () => {
         this.#counts.waited++;
-        this.#demand.succeeded(digest);
+        this.#demand.recordSuccess(digest);
       },
-      onOver: (problem) => {
-        this.#spares.delete(spare);
-        this.#promised.delete(spare);
-        if (problem !== undefined && this.#demand.failed(digest, performance.now())) {
-          this.#options.tell(
-            `A Claude Code that waited in ${cwd} is no good (profile ${
-              nameOf(profile)
-            }): ${problem}`,
+      onEnded: (problem) => {
+        this.#children.delete(child);
+        this.#reserved.delete(child);
+        if (problem !== undefined && this.#demand.recordFailure(digest, performance.now())) {
+          this.#options.report(
+            `A warm Claude Code in ${cwd} failed (profile ${nameOf(profile)}): ${problem}`,
           );
         }
-        goOn();
+        notify();
       },
     });
-    this.#spares.add(spare);
-    this.#lookLater();
+    this.#children.add(child);
+    this.#scheduleCheck();
   }
 }
 
-/** As much of a digest as tells it from others. */
+/** The start of a digest, which identifies a profile in traces. */
 function nameOf({ digest }: ChildProfile): string {
   return digest.slice(0, 16);
 }

@@ -11,71 +11,70 @@ import { Teardown } from "../../run/teardown.ts";
 import type { Outlet } from "../../../ffi/descriptors/outlet.ts";
 import type { ShownTerminal } from "../../driver/child_terminal.ts";
 import type { Input } from "../../conversation/control/input.ts";
-import { type ChildProfile, termsOf } from "../profiles.ts";
+import { type ChildProfile, createLateTerms } from "../profiles.ts";
 
-/** How a spare went for somebody who was to have it. */
-type Served =
-  /** It held the conversation to its end. */
+/** The result of using a warm child. */
+type ServeResult =
+  /** It served the conversation to its end. */
   | { readonly kind: "served"; readonly exitCode: number }
-  /** It was gone before it was told a word: whoever was to have it has said nothing yet. */
+  /** It ended before it took the first message, so another child can serve the conversation. */
   | { readonly kind: "gone" };
 
-/** What becomes of a spare that nobody has taken. */
-interface SpareOptions {
+interface WarmChildOptions {
   readonly hold: typeof holdConversation;
-  /** How long a child that can take a message goes on by itself before it is stopped, in milliseconds. */
-  readonly awakeMs: number;
-  /** Called once it can take a message. */
+  /** How long a ready child runs before it is stopped with SIGSTOP, in milliseconds. */
+  readonly sleepAfterMs: number;
+  /** Called when it can take a message. */
   readonly onReady: () => void;
-  /** Called once it has been told somebody's first words. */
+  /** Called when its owner's first message is about to reach it. */
   readonly onTaken: () => void;
-  /** Called once when it has ended, with the reason if nobody wanted it to. */
-  readonly onOver: (problem: string | undefined) => void;
+  /** Called when it has ended, with the reason if it was not told to end. */
+  readonly onEnded: (problem: string | undefined) => void;
 }
 
 /**
- * A child that was started and waits for somebody to say something: one conversation, for whoever comes.
+ * A started child that waits for the first message of one conversation.
  *
- * Whoever takes it puts in a caller of their own, and everything that hears of the conversation. What was said before is
- * kept for them, and told when their first words go in. Until then the child belongs to the pool: what is left of it is
- * brought home and removed by a teardown of its own.
+ * The caller that takes it becomes its owner when its first message goes in. What happened before is buffered and forwarded
+ * to the owner then. A child without an owner belongs to the pool, with a teardown of its own.
  */
-export class Spare {
+export class WarmChild {
   readonly profile: ChildProfile;
   readonly #caller: LateCaller;
   readonly #signals = new LateSignals({ listen: false });
   readonly #outlets: Outlet[] = [];
   readonly #startedAt = performance.now();
-  /** What is to be told whoever takes it, in order. */
-  readonly #before: ((to: HoldOptions) => void)[] = [];
+  /** Calls for the future owner, in order. */
+  readonly #buffered: ((owner: HoldOptions) => void)[] = [];
   readonly #ended: Promise<number>;
-  readonly #options: SpareOptions;
+  readonly #options: WarmChildOptions;
   #teardown: Teardown | undefined = new Teardown({ warn: (text) => void (this.#problem ??= text) });
   #prepared: PreparedRun | undefined;
   #surroundings: Surroundings | undefined;
-  /** Who has it, once it has been told their first words. */
+  /** The caller that has taken it, from its first message on. */
   #owner: HoldOptions | undefined;
   #terms: LateTerms | undefined;
   #child: Pick<Child, "signal"> | undefined;
-  /** Stops the child after a while, and whether it is stopped. */
-  #falling: ReturnType<typeof setTimeout> | undefined;
-  #sleeps = false;
-  /** Tells the session that the terminal of whoever has it may have another size, and who tells that. */
+  /** Stops the child after `sleepAfterMs`. */
+  #sleepTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the child is stopped. */
+  #isSleeping = false;
+  /** The session's listener for another size of the terminal, and its registration with the owner's terminal. */
   #onResize: (() => void) | undefined;
-  #resizes: Disposable | undefined;
+  #resizeListening: Disposable | undefined;
   #problem: string | undefined;
-  /** Whether it was told to go before anybody had it. */
+  /** Whether the pool has ended it. */
   #isDismissed = false;
   #status: Input | undefined;
-  /** What can be seen of its terminal. */
-  #shown: ShownTerminal | undefined;
-  #seen = { reachable: false, idle: false, foretold: true };
-  #state: "starting" | "ready" | "taken" | "over" = "starting";
+  #shownTerminal: ShownTerminal | undefined;
+  /** What it needs before it can take a message. */
+  #readiness = { reachable: false, idle: false, initialized: true };
+  #state: "starting" | "ready" | "taken" | "ended" = "starting";
 
-  constructor(profile: ChildProfile, options: SpareOptions) {
+  constructor(profile: ChildProfile, options: WarmChildOptions) {
     this.profile = profile;
     this.#caller = new LateCaller(profile);
-    this.#seen = { ...this.#seen, foretold: profile.initialize === undefined };
+    this.#readiness = { ...this.#readiness, initialized: profile.initialize === undefined };
     this.#options = options;
     this.#ended = this.#hold();
     this.#ended.catch(() => {});
@@ -86,32 +85,31 @@ export class Spare {
     return this.#state === "ready";
   }
 
-  /** Whether somebody may still have it. */
+  /** Whether it has not been taken and has not ended. */
   get isWaiting(): boolean {
     return this.#state === "starting" || this.#state === "ready";
   }
 
-  /** Whether the child has read nothing that is another by now. */
+  /** Whether everything that the child has read at its start is unchanged. */
   async isUpToDate(): Promise<boolean> {
     return await this.#surroundings?.isUpToDate().catch(() => false) ?? false;
   }
 
-  /** Whether it may have read what is another by now: that costs next to nothing to ask. */
-  get hasStirred(): boolean {
+  /** Whether something that the child has read may have changed. A cheap check. */
+  get mayBeOutdated(): boolean {
     return this.#surroundings?.hasStirred() ?? false;
   }
 
   /**
-   * Gives it to somebody who has said something.
+   * Serves the conversation of a caller that has a message.
    *
-   * @returns how their conversation went
-   * @throws whatever ends the conversation, once it has their words
+   * @throws an error that ends the conversation after its first message
    */
-  async serve(request: RunRequest, options: HoldOptions): Promise<Served> {
+  async serve(request: RunRequest, options: HoldOptions): Promise<ServeResult> {
     if (this.#state !== "ready") return { kind: "gone" };
     this.wake();
     this.#state = "taken";
-    this.#caller.bind(options.caller, () => this.#handOut(request, options));
+    this.#caller.bind(options.caller, () => this.#assign(request, options));
     try {
       const exitCode = await this.#ended;
       return this.#owner === undefined ? { kind: "gone" } : { kind: "served", exitCode };
@@ -123,21 +121,21 @@ export class Spare {
     }
   }
 
-  /** Has a child go on that was stopped while it waited. */
+  /** Continues a child that was stopped while it waited. */
   wake(): void {
-    clearTimeout(this.#falling);
-    if (this.#sleeps) this.#child?.signal("SIGCONT");
-    this.#sleeps = false;
+    clearTimeout(this.#sleepTimer);
+    if (this.#isSleeping) this.#child?.signal("SIGCONT");
+    this.#isSleeping = false;
   }
 
-  /** Ends a child that nobody has taken; resolves when nothing is left of it. */
+  /** Ends it unless it has an owner. Resolves when nothing is left of it. */
   async end(): Promise<void> {
     if (this.#owner === undefined && !this.#isDismissed) {
       this.#isDismissed = true;
       const isIdle = this.#state === "ready";
       this.wake();
-      this.#over();
-      // One that is still starting, or hangs, does not go by itself.
+      this.#finish();
+      // A child that is still starting, or hangs, does not end when its caller closes.
       if (!isIdle) this.#signals.raise("SIGTERM");
     }
     await this.#ended.catch(() => {});
@@ -153,7 +151,7 @@ export class Spare {
         warm: true,
         watch: async (order) => {
           this.#surroundings = await watchSurroundings(order);
-          // It is looked at before the child is given to anybody.
+          // The pool checks isUpToDate() before it assigns the child.
           return { isUpToDate: () => Promise.resolve(true) };
         },
         terms: () => this.#terms,
@@ -161,56 +159,11 @@ export class Spare {
           const { outlivesFailures = false } = this.#owner ?? {};
           return typeof outlivesFailures === "function" ? outlivesFailures() : outlivesFailures;
         },
-        teardown: {
-          own: (run) => (this.#owner?.teardown ?? this.#teardown)?.own(run),
-          keep: (save) => this.#owner?.teardown.keep(save),
-          childEnded: () => (this.#owner?.teardown ?? this.#teardown)?.childEnded(),
-          run: () => (this.#owner?.teardown ?? this.#teardown)?.run(),
-        },
+        teardown: this.#createTeardown(),
         signals: this.#signals,
-        terminal: {
-          size: () => (this.#owner?.terminal ?? OWN_TERMINAL).size(),
-          listen: (onResize) => {
-            this.#onResize = onResize;
-            this.#listenToTerminal();
-            return { [Symbol.dispose]: () => this.#resizes?.[Symbol.dispose]() };
-          },
-        },
+        terminal: this.#createTerminal(),
         outlets: this.#outlets,
-        emit: (frame) => this.#tell((to) => to.emit?.(frame)),
-        onReport: async (report) => {
-          if (this.#owner === undefined) this.#problem ??= report.problem?.message;
-          await this.#owner?.onReport(report);
-        },
-        onChild: (child) => {
-          this.#child = child;
-          this.#owner?.onChild?.(child);
-        },
-        onInput: (input) => this.#observe(input),
-        onTerminal: (terminal) => {
-          this.#shown = terminal;
-          this.#owner?.onTerminal?.(terminal);
-        },
-        onWhole: (say) => this.#owner?.onWhole?.(say),
-        onReady: () => this.#owner?.onReady?.(),
-        onWaiting: (about) => this.#owner?.onWaiting?.(about),
-        onPrepared: (prepared) => {
-          this.#prepared = prepared;
-          this.#owner?.onPrepared?.(prepared);
-        },
-        onChildEnded: () => {
-          // Words that it has not been told are left to whoever said them.
-          if (this.#owner !== undefined) return this.#owner.onChildEnded?.();
-          this.#problem ??= "it has ended";
-          this.#over();
-        },
-        warn: (text) => this.#tell((to) => to.warn(text)),
-        trace: (text) => {
-          const at = Math.round(performance.now() - this.#startedAt);
-          if (this.#owner !== undefined) this.#owner.trace(text);
-          else this.#before.push((to) => to.trace(`${at} ms after a start ahead: ${text}`));
-        },
-        onLogLine: (line) => this.#tell((to) => to.onLogLine?.(line)),
+        ...this.#createListeners(),
       });
     } catch (error) {
       if (this.#owner === undefined) {
@@ -218,45 +171,110 @@ export class Spare {
       }
       throw error;
     } finally {
-      this.#over();
+      this.#finish();
       this.#teardown?.[Symbol.dispose]();
-      this.#options.onOver(this.#isDismissed ? undefined : this.#problem);
+      this.#options.onEnded(this.#isDismissed ? undefined : this.#problem);
     }
   }
 
-  #tell(deed: (to: HoldOptions) => void): void {
-    if (this.#owner === undefined) this.#before.push(deed);
-    else deed(this.#owner);
+  /** The owner's teardown, and until there is an owner the child's own. */
+  #createTeardown(): HoldOptions["teardown"] {
+    const current = () => this.#owner?.teardown ?? this.#teardown;
+    return {
+      own: (run) => current()?.own(run),
+      keep: (save) => this.#owner?.teardown.keep(save),
+      childEnded: () => current()?.childEnded(),
+      run: () => current()?.run(),
+    };
+  }
+
+  /** The owner's terminal, and until there is an owner one of the default size. */
+  #createTerminal(): NonNullable<HoldOptions["terminal"]> {
+    return {
+      size: () => (this.#owner?.terminal ?? OWN_TERMINAL).size(),
+      listen: (onResize) => {
+        this.#onResize = onResize;
+        this.#listenToTerminal();
+        return { [Symbol.dispose]: () => this.#resizeListening?.[Symbol.dispose]() };
+      },
+    };
+  }
+
+  /** Forwards events to the owner, and buffers or acts on them until there is one. */
+  #createListeners() {
+    return {
+      emit: (frame) => this.#forward((owner) => owner.emit?.(frame)),
+      onReport: async (report) => {
+        if (this.#owner === undefined) this.#problem ??= report.problem?.message;
+        await this.#owner?.onReport(report);
+      },
+      onChild: (child) => {
+        this.#child = child;
+        this.#owner?.onChild?.(child);
+      },
+      onInput: (input) => this.#observe(input),
+      onTerminal: (terminal) => {
+        this.#shownTerminal = terminal;
+        this.#owner?.onTerminal?.(terminal);
+      },
+      onWhole: (say) => this.#owner?.onWhole?.(say),
+      onReady: () => this.#owner?.onReady?.(),
+      onWaiting: (about) => this.#owner?.onWaiting?.(about),
+      onPrepared: (prepared) => {
+        this.#prepared = prepared;
+        this.#owner?.onPrepared?.(prepared);
+      },
+      onChildEnded: () => {
+        // Messages that have not reached the child stay with their caller.
+        if (this.#owner !== undefined) return this.#owner.onChildEnded?.();
+        this.#problem ??= "it has ended";
+        this.#finish();
+      },
+      warn: (text) => this.#forward((owner) => owner.warn(text)),
+      trace: (text) => {
+        const at = Math.round(performance.now() - this.#startedAt);
+        if (this.#owner !== undefined) this.#owner.trace(text);
+        else this.#buffered.push((owner) => owner.trace(`${at} ms after its early start: ${text}`));
+      },
+      onLogLine: (line) => this.#forward((owner) => owner.onLogLine?.(line)),
+    } satisfies Partial<HoldOptions>;
+  }
+
+  #forward(call: (owner: HoldOptions) => void): void {
+    if (this.#owner === undefined) this.#buffered.push(call);
+    else call(this.#owner);
   }
 
   #observe(input: Input): void {
     if (this.#owner !== undefined) return this.#owner.onInput?.(input);
     if (input.type === "status") this.#status = input;
     if (this.#state !== "starting") return;
-    if (input.type === "reachable") this.#seen = { ...this.#seen, reachable: true };
-    if (input.type === "status") this.#seen = { ...this.#seen, idle: input.status === "idle" };
-    if (input.type === "consulted") this.#seen = { ...this.#seen, foretold: true };
-    if (!this.#seen.reachable || !this.#seen.idle || !this.#seen.foretold) return;
+    if (input.type === "reachable") this.#readiness = { ...this.#readiness, reachable: true };
+    if (input.type === "status") {
+      this.#readiness = { ...this.#readiness, idle: input.status === "idle" };
+    }
+    if (input.type === "consulted") this.#readiness = { ...this.#readiness, initialized: true };
+    if (!this.#readiness.reachable || !this.#readiness.idle || !this.#readiness.initialized) return;
     this.#state = "ready";
-    const falling = setTimeout(() => this.#sleep(), this.#options.awakeMs);
-    Deno.unrefTimer(falling);
-    this.#falling = falling;
+    const timer = setTimeout(() => this.#sleep(), this.#options.sleepAfterMs);
+    Deno.unrefTimer(timer);
+    this.#sleepTimer = timer;
     this.#options.onReady();
   }
 
   /**
-   * Stops the child, which looks around several times a second even when there is nothing to do. One with MCP servers
-   * has connections that have to be kept.
+   * Stops the child, which uses the CPU several times a second even when it is idle. A child with MCP servers continues,
+   * because its connections have to be kept alive.
    */
   #sleep(): void {
     if (this.#prepared?.conversation.session.mcpServers !== undefined) return;
-    this.#sleeps = true;
+    this.#isSleeping = true;
     this.#child?.signal("SIGSTOP");
   }
 
-  /** The child is about to be told somebody's first words: from now on it is theirs. */
-  #handOut(request: RunRequest, options: HoldOptions): void {
-    this.#terms = termsOf(request, options.caller.initialize);
+  /** Makes a caller the owner. Called when its first message is about to reach the child. */
+  #assign(request: RunRequest, options: HoldOptions): void {
+    this.#terms = createLateTerms(request, options.caller.initialize);
     this.#owner = options;
     this.#options.onTaken();
     this.#teardown?.passTo(options.teardown);
@@ -270,30 +288,30 @@ export class Spare {
     this.#signals.owner = options.signals;
     this.#listenToTerminal();
     if (this.#prepared !== undefined) options.onPrepared?.(this.#prepared);
-    if (this.#shown !== undefined) options.onTerminal?.(this.#shown);
+    if (this.#shownTerminal !== undefined) options.onTerminal?.(this.#shownTerminal);
     if (this.#status !== undefined) options.onInput?.(this.#status);
     options.onReady?.();
-    for (const deed of this.#before.splice(0)) deed(options);
+    for (const call of this.#buffered.splice(0)) call(options);
     forward();
   }
 
-  /** The child's terminal gets the size of that of whoever has it, if there is one, and keeps it. */
+  /** Keeps the child's terminal at the size of the owner's terminal, if there is one. */
   #listenToTerminal(): void {
     const onResize = this.#onResize;
     const terminal = this.#owner?.terminal;
     if (onResize === undefined || terminal === undefined) return;
-    this.#resizes = terminal.listen(onResize);
+    this.#resizeListening = terminal.listen(onResize);
     onResize();
   }
 
-  #over(): void {
-    this.#state = "over";
-    clearTimeout(this.#falling);
+  #finish(): void {
+    this.#state = "ended";
+    clearTimeout(this.#sleepTimer);
     if (this.#owner === undefined) this.#caller.vacate();
   }
 }
 
-/** Signals that are raised by hand; whether a run stands still is up to whoever has it. */
+/** Signals that the pool or the owner raises. The owner decides whether the run is paused. */
 class LateSignals extends StopSignals {
   owner: StopSignals | undefined;
 

@@ -195,7 +195,7 @@ Deno.test("an interrupting message stops a running command", async () => {
 Deno.test("a pooled conversation starts its child late", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
   {
-    await using pool = new Pool({ warm: 1, max: 2, idleMs: 60_000, tell: () => {} });
+    await using pool = new Pool({ warm: 1, max: 2, idleMs: 60_000, report: () => {} });
     await using server = await serveInProcess(claude, {
       hold: (request, options) => pool.hold(request, options),
     });
@@ -319,12 +319,12 @@ Deno.test("a run ends when its request is gone", async () => {
       signal: gone.signal,
     });
     await claude.untilNoted("prompt");
-    assertEquals(server.registry.busy, 1);
+    assertEquals(server.registry.activeCount, 1);
     await run;
     gone.abort();
     await (await run).text().then(() => assert(false), () => {});
     await server.registry.drain();
-    assertEquals(server.registry.busy, 0);
+    assertEquals(server.registry.activeCount, 0);
   }
   assertEquals(await leftovers(claude.home), []);
 });

@@ -129,14 +129,14 @@ async function dyingServer(
     using behind = new LineChannel(
       connectUnix(`${server.env.XDG_RUNTIME_DIR}/claude-print/run.sock`),
     );
-    while (!isOver() && !client.isOver && !behind.isOver) {
+    while (!isOver() && !client.isClosed && !behind.isClosed) {
       const ready = await poller.wait([...client.interests, ...behind.interests], -1);
       for (const [from, to] of [[client, behind], [behind, client]] as const) {
-        for (const message of from.hear(ready)) {
+        for (const message of from.receive(ready)) {
           const type = isJsonObject(message) ? `${message["type"]}` : "";
           if (type === step) return server.kill("SIGKILL");
           const fds = from.takeFds();
-          to.say(message, { fds });
+          to.send(message, { fds });
           for (const each of fds) closeFd(each);
           if (type === "exit" && step === "end") return server.kill("SIGKILL");
         }

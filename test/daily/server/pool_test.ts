@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Pool, type PoolOptions } from "../../../src/server/pool/pool.ts";
 import { libraryRequest } from "../../../src/library/library_request.ts";
-import { whyCold, whyOfInitialize } from "../../../src/server/profiles.ts";
+import { findColdInitializeReason, findColdStartReason } from "../../../src/server/profiles.ts";
 import type { ProgramCaller } from "../../../src/driver/inputs/caller/program_caller.ts";
 import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import { messageLine } from "../../../src/claude/wire/caller_line.ts";
@@ -23,7 +23,7 @@ function poolOf(
     warm: 1,
     max: 4,
     idleMs: 60_000,
-    tell: (text) => void told.push(text),
+    report: (text) => void told.push(text),
     ...options,
   });
   return { pool, told };
@@ -140,14 +140,15 @@ Deno.test("an equal initialize gets a warm child", async () => {
 });
 
 Deno.test("a child with an open question is not shared", async () => {
-  const why = (body: JsonObject) => whyOfInitialize({ id: "1", subtype: "initialize", body });
+  const why = (body: JsonObject) =>
+    findColdInitializeReason({ id: "1", subtype: "initialize", body });
   const hooksOf = (event: string) => ({ hooks: { [event]: [{ hookCallbackIds: ["hook_0"] }] } });
   assertEquals(why({ ...hooksOf("Stop"), sdkMcpServers: [], agents: {} }), undefined);
   assertStringIncludes(why(hooksOf("Notification")) ?? "", "hooks of Notification");
   assertStringIncludes(why({ sdkMcpServers: ["own"] }) ?? "", "MCP servers");
   const server = '{"mcpServers": {"own": {"type": "sdk", "name": "own"}}}';
   const request = await libraryRequest(["--mcp-config", server], { caller: "converse()" });
-  assertStringIncludes(whyCold(request) ?? "", "MCP servers");
+  assertStringIncludes(findColdStartReason(request) ?? "", "MCP servers");
 });
 
 Deno.test("dead and outdated warm children are replaced", async () => {
@@ -197,7 +198,7 @@ Deno.test("a changed claude script outdates its warm children", async () => {
 
 Deno.test("a child that read changed files is replaced", async () => {
   await using claude = await StandIn.set(ECHO);
-  const { pool, told } = poolOf({ lookMs: 20 });
+  const { pool, told } = poolOf({ checkIntervalMs: 20 });
   await using _ = pool;
   await runInPool(pool, claude);
   await untilReady(pool);
@@ -224,9 +225,12 @@ Deno.test("an unknown dialog pauses a profile", async () => {
     const request = await libraryRequest(["--claude-binary", claude.binary], {
       caller: "converse()",
     });
-    await pool.keep(request, { env: claude.home.env, cwd: claude.home.project });
+    await pool.prewarm(request, { env: claude.home.env, cwd: claude.home.project });
     await until(() => told.length > 0, "it is told of");
-    assertStringIncludes(told.join(), `waited in ${claude.home.project} is no good (profile `);
+    assertStringIncludes(
+      told.join(),
+      `A warm Claude Code in ${claude.home.project} failed (profile `,
+    );
     assertEquals([told.length, (await pids(claude)).length], [1, 1]);
   }
   assertEquals(await leftovers(claude.home), []);

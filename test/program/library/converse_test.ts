@@ -212,7 +212,7 @@ Deno.test("a warm conversation asks, answers and shows its terminal", async () =
     },
   });
   await ready.promise;
-  const answer = await conversation.ask("set_model", { model: "haiku" });
+  const answer = await conversation.sendRequest("set_model", { model: "haiku" });
   assertEquals(answer?.subtype, "success");
   assertEquals(shown.length > 0, true);
   const outcomes: unknown[] = [];

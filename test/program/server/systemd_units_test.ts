@@ -1,19 +1,19 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import {
-  inheritedSocket,
+  createUnits,
+  findUnitFolder,
   installUnits,
   isOurUnit,
+  takeInheritedSocket,
   uninstallUnits,
-  unitFiles,
-  unitFolder,
-  type UnitOrder,
+  type UnitOptions,
 } from "../../../src/server/systemd_units.ts";
 import { missingTool } from "../../missing_tool.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
-const UNITS = unitFiles({ program: ["/bin/true"], flags: [], env: {}, umask: 0o22 });
+const UNITS = createUnits({ program: ["/bin/true"], flags: [], env: {}, umask: 0o22 });
 const NAMES = UNITS.map(({ name }) => name);
 
 /** Has a folder for units that is not there yet. */
@@ -29,7 +29,7 @@ Deno.test("units are installed, replaced and removed", async () => {
   await inFolder((folder) => {
     const paths = NAMES.map((name) => `${folder}/${name}`);
     assertEquals(installUnits(folder, UNITS), paths);
-    const others = unitFiles({ program: ["/bin/false"], flags: [], env: {}, umask: 0 });
+    const others = createUnits({ program: ["/bin/false"], flags: [], env: {}, umask: 0 });
     assertEquals(installUnits(folder, others), paths);
     assertEquals(paths.map((path) => Deno.readTextFileSync(path)), others.map(({ text }) => text));
     assertEquals(names(folder), NAMES.toSorted());
@@ -95,23 +95,23 @@ Deno.test("a unit folder that cannot be made is reported", async () => {
 });
 
 Deno.test("units go where systemd looks for this user's", () => {
-  assertEquals(unitFolder({ XDG_CONFIG_HOME: "/c", HOME: "/h" }), "/c/systemd/user");
+  assertEquals(findUnitFolder({ XDG_CONFIG_HOME: "/c", HOME: "/h" }), "/c/systemd/user");
   assertEquals(
-    unitFolder({ XDG_CONFIG_HOME: "not/absolute", HOME: "/h" }),
+    findUnitFolder({ XDG_CONFIG_HOME: "not/absolute", HOME: "/h" }),
     "/h/.config/systemd/user",
   );
-  assertThrows(() => unitFolder({}), CliError, "HOME is not set");
+  assertThrows(() => findUnitFolder({}), CliError, "HOME is not set");
 });
 
-const ORDER: UnitOrder = {
+const ORDER: UnitOptions = {
   program: ["/bin/true"],
   flags: ["--warm", "2"],
   env: { PATH: "/usr/bin:/bin" },
   umask: 0o22,
 };
 
-function textOf(name: string, order: Partial<UnitOrder> = {}): string {
-  return unitFiles({ ...ORDER, ...order }).find((unit) => unit.name === name)?.text ?? "";
+function textOf(name: string, order: Partial<UnitOptions> = {}): string {
+  return createUnits({ ...ORDER, ...order }).find((unit) => unit.name === name)?.text ?? "";
 }
 
 Deno.test("the service is started as it was asked for", () => {
@@ -145,7 +145,7 @@ Deno.test("the socket is this user's alone, in the runtime directory", () => {
 });
 
 Deno.test("a changed unit is not ours", () => {
-  for (const { text } of unitFiles(ORDER)) {
+  for (const { text } of createUnits(ORDER)) {
     assert(isOurUnit(text));
     assert(!isOurUnit(`${text}# mine\n`));
     assert(!isOurUnit(text.replace("[Install]", "[install]")));
@@ -157,7 +157,7 @@ Deno.test("a changed unit is not ours", () => {
 Deno.test("a socket is inherited by pid and name", () => {
   const env = { LISTEN_PID: "7", LISTEN_FDS: "2", LISTEN_FDNAMES: "other:run" };
   const inherited = (changed: Readonly<Record<string, string>>, isListener = true) =>
-    inheritedSocket({ ...env, ...changed }, { pid: 7, isListener: () => isListener });
+    takeInheritedSocket({ ...env, ...changed }, { pid: 7, isListener: () => isListener });
   assertEquals(inherited({}), 4);
   for (
     const other of [
@@ -169,7 +169,7 @@ Deno.test("a socket is inherited by pid and name", () => {
   ) {
     assertEquals(inherited(other), undefined);
   }
-  assertEquals(inheritedSocket({}, { pid: 7 }), undefined);
+  assertEquals(takeInheritedSocket({}, { pid: 7 }), undefined);
   const { message, suggestion } = assertThrows(() => inherited({}, false), CliError);
   assertEquals(
     message,
@@ -185,7 +185,7 @@ Deno.test(skipIfLacking(missingTool("systemd-analyze"), {
     const folder = temp.path;
     const paths: string[] = [];
     const awkward = { env: { PATH: '/a "b"/50%:/$c', X: "a\\b\nc" }, flags: ["--x=$a%h'"] };
-    for (const { name, text } of unitFiles({ ...ORDER, ...awkward })) {
+    for (const { name, text } of createUnits({ ...ORDER, ...awkward })) {
       // The manual page is not there before the program is installed.
       await Deno.writeTextFile(`${folder}/${name}`, text.replace(/^Documentation=.*\n/mu, ""));
       paths.push(`${folder}/${name}`);

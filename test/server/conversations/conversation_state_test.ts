@@ -1,22 +1,22 @@
 import { assertEquals } from "@std/assert";
 import {
   advanceState,
-  type ConversationNews,
-  type KnownConversation,
-  openedState,
+  type ConversationChange,
+  type ConversationState,
+  initialState,
 } from "../../../src/server/conversations/conversation_state.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
-import { serverEvents } from "../../../src/server/server_client.ts";
+import { parseServerEvents } from "../../../src/server/server_client.ts";
 
 /** What is known after some news, a second after each other. */
-function after(...news: readonly ConversationNews[]): KnownConversation {
+function after(...news: readonly ConversationChange[]): ConversationState {
   return news.reduce(
     (state, one, index) => advanceState(state, { at: 1000 * (index + 1), ...one }),
-    openedState(0),
+    initialState(0),
   );
 }
 
-const frame = (fields: unknown): ConversationNews => ({ kind: "frame", frame: fields as Frame });
+const frame = (fields: unknown): ConversationChange => ({ kind: "frame", frame: fields as Frame });
 const INIT = frame({ type: "system", subtype: "init", session_id: "s", model: "haiku" });
 const result = (cost?: number) =>
   frame({
@@ -30,7 +30,7 @@ const asks = (request_id: string, tool_name: string, more: object = {}) =>
     request_id,
     request: { subtype: "can_use_tool", tool_name, input: {}, ...more },
   });
-const told = ({ activity, since }: KnownConversation) => [activity.kind, since];
+const told = ({ activity, since }: ConversationState) => [activity.kind, since];
 
 Deno.test("the state of a conversation and its time", () => {
   assertEquals(told(after()), ["starting", 0]);
@@ -52,7 +52,7 @@ Deno.test("the state of a conversation and its time", () => {
 });
 
 Deno.test("a waiting conversation names its question", () => {
-  const question = (...news: readonly ConversationNews[]) => {
+  const question = (...news: readonly ConversationChange[]) => {
     const { activity } = after(INIT, ...news);
     return activity.kind === "waiting" ? [activity.question.kind, activity.question.cause] : [];
   };
@@ -98,7 +98,7 @@ async function eventsIn(text: string, size: number) {
     { length: Math.ceil(bytes.length / size) },
     (_, at) => bytes.slice(at * size, (at + 1) * size),
   );
-  return await Array.fromAsync(serverEvents(ReadableStream.from(pieces)));
+  return await Array.fromAsync(parseServerEvents(ReadableStream.from(pieces)));
 }
 
 Deno.test("events are taken from a stream, wherever it is cut", async () => {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import {
   advanceMessages,
   type AgentMessage,
-  type AgentNews,
+  type TimedFrame,
 } from "../../../src/server/http/agent_messages.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
 import type { ContentBlock } from "../../../src/claude/wire/message_frames.ts";
@@ -10,7 +10,7 @@ import type { ContentBlock } from "../../../src/claude/wire/message_frames.ts";
 const TIME = "2026-01-02T03:04:05.000Z";
 const SESSION = { session_id: "s" };
 
-const frame = (one: AnyFrame): AgentNews => ({ frame: one, time: TIME });
+const frame = (one: AnyFrame): TimedFrame => ({ frame: one, time: TIME });
 const sent = (content: string | readonly ContentBlock[]) =>
   frame({
     type: "user",
@@ -39,7 +39,7 @@ const text = (words: string): ContentBlock => ({ type: "text", text: words });
 const tool = (id: string): ContentBlock => ({ type: "tool_use", id, name: "Bash", input: {} });
 
 /** What has become of the messages, and the ids that were told as changed, news by news. */
-function play(news: readonly AgentNews[]) {
+function play(news: readonly TimedFrame[]) {
   let messages: readonly AgentMessage[] = [];
   const changed: (readonly number[])[] = [];
   for (const each of news) {

@@ -1,11 +1,11 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { guard } from "../../../src/server/http/serve_http.ts";
-import { unknownKey } from "../../../src/server/http/request_body.ts";
+import { createAuthorizer } from "../../../src/server/http/serve_http.ts";
+import { unknownKeyError } from "../../../src/server/http/request_body.ts";
 import {
   FileReserve,
-  listenForHttp,
+  HttpServer,
   type ListeningOptions,
-} from "../../../src/server/http/listen_for_http.ts";
+} from "../../../src/server/http/http_server.ts";
 
 const TOKEN = "0123456789abcdef";
 const AT = "http://127.0.0.1:80";
@@ -19,12 +19,12 @@ function status(
     Record<string, unknown>
   >,
 ): number {
-  const refuse = guard({ token: TOKEN, hostname: `${hostname}` });
+  const refuse = createAuthorizer({ token: TOKEN, hostname: `${hostname}` });
   const request = new Request(`${url}/`, {
     method: `${method}`,
     headers: headers as Record<string, string>,
   });
-  return refuse(request, { isOpen: isOpen === true })?.status ?? 200;
+  return refuse(request, { isPublic: isOpen === true })?.status ?? 200;
 }
 
 Deno.test("TCP needs the token and refuses web pages", () => {
@@ -78,7 +78,7 @@ for (
   ] as const
 ) {
   Deno.test(`an unknown key "${key}" is named with its remedy`, () => {
-    const { problem } = unknownKey([key], { place: "it", known });
+    const { problem } = unknownKeyError([key], { place: "it", known });
     assertEquals(problem.detail, `Cannot read the body: it takes no "${key}"`);
     assertStringIncludes(problem.suggestion ?? "", remedy);
   });
@@ -91,18 +91,18 @@ const HALF_BODY = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n
 function listen(handler: ListeningOptions["handler"]) {
   const reserve = new FileReserve({ runs: () => 0 });
   const mistakes: unknown[] = [];
-  const server = listenForHttp({
+  const server = new HttpServer({
     at: { hostname: "127.0.0.1", port: 0 },
     handler,
-    isKnown: ({ headers }) => headers.has("known"),
+    isAuthenticated: ({ headers }) => headers.has("known"),
     reserve,
-    onMistake: (error) => mistakes.push(error),
+    onInternalError: (error) => mistakes.push(error),
   });
   return {
     server,
     connect: () => Deno.connect({ port: server.port ?? 0 }),
     [Symbol.dispose]: () => {
-      server.cut();
+      server.abort();
       reserve[Symbol.dispose]();
       assertEquals(mistakes, []);
     },

@@ -60,7 +60,7 @@ Deno.test("readers end when aborted or with the log", async () => {
   there.log.end();
   assertEquals((await staying).done, true);
   there.log.append("too late");
-  assertEquals([there.log.last, await there.texts()], [0, []]);
+  assertEquals([there.log.lastId, await there.texts()], [0, []]);
 });
 
 Deno.test("a full log waits, then ends with its reason", async () => {
@@ -68,9 +68,9 @@ Deno.test("a full log waits, then ends with its reason", async () => {
   const { log } = there;
   for (const text of ["123456789", "123456789"]) log.append(text);
   log.append("waits");
-  assertEquals([log.last, log.isOver], [3, false]);
+  assertEquals([log.lastId, log.hasEnded], [3, false]);
   log.append("too much");
-  assertEquals([log.last, log.isOver], [2, true]);
+  assertEquals([log.lastId, log.hasEnded], [2, true]);
   assertEquals(log.problem, "Cannot keep the conversation's events: it is too long");
   assertEquals(await there.texts(), ["123456789", "123456789"]);
 });

@@ -10,14 +10,14 @@ const append = (times: number) => {
 };
 Deno.writeTextFileSync(`${folder}/filler`, "x".repeat(40_000));
 append(60);
-const crowded = { last: log.last, size: Deno.statSync(`${folder}/events`).size < 30_000 };
+const crowded = { last: log.lastId, size: Deno.statSync(`${folder}/events`).size < 30_000 };
 // Nothing follows what waits for room; who reads it has it all the same.
 const waiting = log.read(59, new AbortController().signal).next();
 await new Promise((resolve) => setTimeout(resolve));
 Deno.removeSync(`${folder}/filler`);
 const { id: waited } = (await waiting).value;
 append(20);
-const whole = { waited, last: log.last, isOver: log.isOver };
+const whole = { waited, last: log.lastId, isOver: log.hasEnded };
 append(500);
 const ids: number[] = [];
 for await (const { id, text } of log.read(0, new AbortController().signal)) {
@@ -26,7 +26,7 @@ for await (const { id, text } of log.read(0, new AbortController().signal)) {
 }
 const { problem } = log;
 log[Symbol.dispose]();
-const isWhole = ids.every((id, at) => id === at + 1) && ids.length === log.last;
+const isWhole = ids.every((id, at) => id === at + 1) && ids.length === log.lastId;
 await Deno.stdout.write(
   new TextEncoder().encode(JSON.stringify({ crowded, whole, problem, isWhole })),
 );

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { StopSignals } from "../../../../src/driver/stop_signals.ts";
-import { connectToServer, handOver } from "../../../../src/server/delegation/delegate_run.ts";
+import { connectToServer, delegateRun } from "../../../../src/server/delegation/delegate_run.ts";
 import { isJsonObject } from "../../../../src/json_object.ts";
 import { StandIn, until } from "../../stand_in.ts";
 import { runSocket } from "./run_socket.ts";
@@ -21,11 +21,11 @@ async function fakeServer({ says, goes }: Plan) {
   const heard: string[] = [];
   const left = [...says];
   const socket = await runSocket(async (client, { poller, isOver }) => {
-    while (!isOver() && !client.isOver && (left.length > 0 || !goes)) {
-      for (const said of client.hear(await poller.wait(client.interests, -1))) {
+    while (!isOver() && !client.isClosed && (left.length > 0 || !goes)) {
+      for (const said of client.receive(await poller.wait(client.interests, -1))) {
         const type = isJsonObject(said) ? `${said["type"]}` : "";
         heard.push(type);
-        while (left[0]?.[0] === type) client.say(left.shift()?.[1]);
+        while (left[0]?.[0] === type) client.send(left.shift()?.[1]);
       }
     }
   });
@@ -107,7 +107,7 @@ Deno.test("an internal error ends the wait, not the program", async () => {
   const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
   const connection = connectToServer({ folder, runSocket: `${folder}/run.sock` });
   if (typeof connection === "string") throw new Error(connection);
-  const handed = handOver({ argv: [], env: {}, cwd: "/", prompt: "hello" }, {
+  const handed = delegateRun({ argv: [], env: {}, cwd: "/", prompt: "hello" }, {
     server: connection,
     signals: new StopSignals({ listen: false }),
   });

@@ -72,7 +72,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
     turns: [[{ text: "I ask.", tools: [tool] }, { text: "Done" }]],
   });
   const limits = { ...BODY_LIMITS, bytes: 20_000, bytesOfAll: 40_000 };
-  await using server = await serveInProcess(claude, { limits, most: 2 });
+  await using server = await serveInProcess(claude, { limits, limit: 2 });
   const file = heldToFile(server.ask);
   const { ask } = server;
   const ours = { args: ["--claude-binary", claude.binary] };
@@ -171,7 +171,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
   // One that fails, of which everything is known and nothing can be had.
   const nowhere = { args: ["--claude-binary", "/nowhere"] };
   const failed = `${all}/${(await file.ask("post", all, { profile: nowhere })).body.id}`;
-  await server.registry.get(failed.slice(all.length + 1))?.over;
+  await server.registry.get(failed.slice(all.length + 1))?.ended;
   const { body } = await file.ask("get", failed);
   assertEquals([body.state, body.problem.detail], [
     "failed",
@@ -220,7 +220,7 @@ Deno.test("every answer matches the OpenAPI file", async () => {
     behavior: "allow",
   });
   await closing;
-  assertEquals((await stream(`${held.log.last}`, short)).status, 204);
+  assertEquals((await stream(`${held.log.lastId}`, short)).status, 204);
   await file.ask("delete", short);
 
   // There is no room for what is said.

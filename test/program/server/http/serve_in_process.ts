@@ -1,14 +1,13 @@
 import type { ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import { holdConversation } from "../../../../src/library/hold_conversation.ts";
-import { Registry, type RegistryOptions } from "../../../../src/server/conversations/registry.ts";
-import { BODY_LIMITS, type BodyLimits } from "../../../../src/server/http/request_body.ts";
-import { FileReserve } from "../../../../src/server/http/listen_for_http.ts";
-import { ROUTES } from "../../../../src/server/http/routes.ts";
 import {
-  type Route,
-  type ServeContext,
-  serveHttp,
-} from "../../../../src/server/http/serve_http.ts";
+  ConversationRegistry,
+  type RegistryOptions,
+} from "../../../../src/server/conversations/conversation_registry.ts";
+import { BODY_LIMITS, type BodyLimits } from "../../../../src/server/http/request_body.ts";
+import { FileReserve } from "../../../../src/server/http/http_server.ts";
+import { ROUTES } from "../../../../src/server/http/routes.ts";
+import { type Route, serveHttp } from "../../../../src/server/http/serve_http.ts";
 import { socketClient } from "./socket_client.ts";
 
 /** A server in the test's own process, on a socket, with a Claude Code and a home that exist for the test. */
@@ -18,19 +17,19 @@ export async function serveInProcess(
     readonly limits?: BodyLimits;
     /** Further rows of what it answers. */
     readonly routes?: (
-      registry: Registry,
-    ) => readonly Route<ServeContext>[] | Promise<readonly Route<ServeContext>[]>;
+      registry: ConversationRegistry,
+    ) => readonly Route[] | Promise<readonly Route[]>;
   } = {},
 ) {
   const folder = await Deno.makeTempDir();
   const socket = `${folder}/http.sock`;
   const mistakes: unknown[] = [];
-  const registry = new Registry({
+  const registry = new ConversationRegistry({
     hold: holdConversation,
     env: claude.home.env,
     cwd: claude.home.project,
     folder,
-    most: 4,
+    limit: 4,
     ...options,
   });
   const reserve = new FileReserve({ runs: () => 0 });
@@ -42,10 +41,10 @@ export async function serveInProcess(
       registry,
       limits,
       startedAt: 0,
-      handedOver: { total: 0, underWay: 0 },
+      delegated: { total: 0, running: 0 },
     },
     reserve,
-    onMistake: (error) => mistakes.push(error),
+    onInternalError: (error) => mistakes.push(error),
   });
   const client = socketClient(socket);
   return {
@@ -60,7 +59,7 @@ export async function serveInProcess(
     },
     async [Symbol.asyncDispose]() {
       await registry[Symbol.asyncDispose]();
-      server.cut();
+      server.abort();
       reserve[Symbol.dispose]();
       client[Symbol.dispose]();
       await Deno.remove(folder, { recursive: true });

@@ -116,8 +116,8 @@ Deno.test("an idle day replaces kept children at midnight only", async () => {
   };
   const told: string[] = [];
   await using pool = new Pool({
-    ...{ warm: 1, max: 4, idleMs: 15 * MINUTE, lookMs: LOOK, hold },
-    tell: (text) => void told.push(text),
+    ...{ warm: 1, max: 4, idleMs: 15 * MINUTE, checkIntervalMs: LOOK, hold },
+    report: (text) => void told.push(text),
   });
   const waiting = () => pool.entries.reduce((sum, each) => sum + each.waiting, 0);
   const isQuiet = () => starting === 0 && (waiting() === 0 || clock.waits.includes(LOOK));
@@ -137,7 +137,7 @@ Deno.test("an idle day replaces kept children at midnight only", async () => {
   ]);
 
   const request = await libraryRequest(["--claude-binary", binary], { caller: "converse()" });
-  await pool.keep(request, { env, cwd });
+  await pool.prewarm(request, { env, cwd });
   await settled();
   await clock.pass(24 * HOUR, settled);
   const [day, midnight] = [24 * 60, (24 + 6) * 60];

@@ -4,40 +4,38 @@ import { libraryRequest } from "../../library/library_request.ts";
 import { openConversation, type TurnResult } from "../../library/open_conversation.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { EventLogLimits } from "./event_log.ts";
-import { HeldConversation } from "./held_conversation.ts";
-import type { Profile } from "../profiles.ts";
-import { BusyError, NoSpaceError } from "../problems.ts";
+import { ServerConversation } from "./server_conversation.ts";
+import type { ConversationProfile } from "../profiles.ts";
+import { DrainingError, FullError, NoSpaceError } from "../problems.ts";
 
-/** How conversations are held. */
 export interface RegistryOptions {
-  /** Who holds them. */
+  /** Carries conversations out, with a warm child or a new one. */
   readonly hold: typeof holdConversation;
   readonly env: Environment;
-  /** The working directory of who names none. */
+  /** The default working directory. */
   readonly cwd: string;
   /** A private folder for events and cassettes. */
   readonly folder: string;
-  /** How much of a conversation's events is kept; much by default. */
   readonly eventLimits?: EventLogLimits;
-  /** How many conversations and runs there may be at once. */
-  readonly most: number;
+  /** Most conversations and runs at once. */
+  readonly limit: number;
 }
 
-/** How often what is asked of a server has come about. */
-export interface RegistryCounts {
+/** Counts since the start of the server. */
+interface RegistryCounts {
   readonly opened: number;
   readonly runs: number;
   readonly refused: number;
-  /** Turns and US dollars of conversations that are gone, and of runs. */
+  /** Turns, and their cost in US dollars. */
   readonly turns: number;
   readonly costUsd: number;
 }
 
-/** The conversations that a server holds for other programs. */
-export class Registry implements AsyncDisposable {
+/** The conversations and runs of a server. */
+export class ConversationRegistry implements AsyncDisposable {
   readonly #options: RegistryOptions;
-  readonly #held = new Map<string, HeldConversation>();
-  /** Runs under way, and when each of them is over. */
+  readonly #conversations = new Map<string, ServerConversation>();
+  /** Running runs, each with a promise of its end. */
   readonly #runs = new Map<AsyncDisposable, Promise<void>>();
   #counts: RegistryCounts = { opened: 0, runs: 0, refused: 0, turns: 0, costUsd: 0 };
   #isDraining = false;
@@ -46,51 +44,49 @@ export class Registry implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** How many there may be. */
-  get most(): number {
-    return this.#options.most;
+  /** Most conversations and runs at once. */
+  get limit(): number {
+    return this.#options.limit;
   }
 
-  /** How many there are now, those that are over left out. */
-  get busy(): number {
-    return this.#runs.size + this.list().filter(({ isOver }) => !isOver).length;
+  /** How many conversations and runs have not ended. */
+  get activeCount(): number {
+    return this.#runs.size + this.list().filter(({ hasEnded: isOver }) => !isOver).length;
   }
 
-  /** What has come about since the start, with the conversations that are there. */
   get counts(): RegistryCounts {
-    return this.list().reduce((sum, { state }) => plus(sum, state), this.#counts);
+    return this.list().reduce((sum, { state }) => addCounts(sum, state), this.#counts);
   }
 
-  /** All conversations, the oldest first, those that are over among them. */
-  list(): readonly HeldConversation[] {
-    return [...this.#held.values()];
+  /** All conversations, also those that have ended, the oldest first. */
+  list(): readonly ServerConversation[] {
+    return [...this.#conversations.values()];
   }
 
-  /** The conversation of an id. */
-  get(id: string): HeldConversation | undefined {
-    return this.#held.get(id);
+  get(id: string): ServerConversation | undefined {
+    return this.#conversations.get(id);
   }
 
   /**
-   * Opens a conversation: Claude Code is started, and waits for the first message.
+   * Opens a conversation. Its child starts at once and waits for the first message.
    *
-   * @param options.resume the session that it goes on with
-   * @throws {BusyError} when there are as many as there may be
+   * @param options.resume the session to continue
+   * @throws {FullError} at the limit, and {@linkcode DrainingError} when the server is about to end
    * @throws {CliError} when the profile cannot be honoured
    */
   async open(
-    profile: Profile,
+    profile: ConversationProfile,
     { resume }: { readonly resume?: string | undefined } = {},
-  ): Promise<HeldConversation> {
+  ): Promise<ServerConversation> {
     const args = [...profile.args, ...(resume === undefined ? [] : [`--resume=${resume}`])];
     const { folder, hold, env } = this.#options;
     await checkArguments(args);
     const cwd = this.#admit(profile.cwd);
     const id = crypto.randomUUID();
     const cassette = profile.record ? `${folder}/${id}.cassette` : undefined;
-    let held: HeldConversation;
+    let conversation: ServerConversation;
     try {
-      held = new HeldConversation({
+      conversation = new ServerConversation({
         id,
         profile: { ...profile, cwd },
         cassette,
@@ -110,23 +106,23 @@ export class Registry implements AsyncDisposable {
       const why = (cause as Error).message;
       throw new NoSpaceError(`Cannot keep the conversation's events: ${why}`, cause);
     }
-    this.#held.set(id, held);
+    this.#conversations.set(id, conversation);
     this.#counts = { ...this.#counts, opened: this.#counts.opened + 1 };
-    this.#forgetOldest();
-    return held;
+    this.#removeOldest();
+    return conversation;
   }
 
   /**
    * Runs one prompt.
    *
-   * @param options.gone whoever aborts it waits for no result
-   * @param options.onBegun called once there is a Claude Code for it
-   * @throws {BusyError} when there are as many as there may be
+   * @param options.gone ends the run when it is aborted
+   * @param options.onBegun called when there is a child
+   * @throws {FullError} at the limit, and {@linkcode DrainingError} when the server is about to end
    * @throws {CliError} when it cannot be run
    */
   async run(
     prompt: string,
-    { args, cwd: named, gone, onBegun }: {
+    { args, cwd: requestedCwd, gone, onBegun }: {
       readonly args: readonly string[];
       readonly cwd: string | undefined;
       readonly gone: AbortSignal;
@@ -135,14 +131,14 @@ export class Registry implements AsyncDisposable {
   ): Promise<TurnResult> {
     const { hold, env } = this.#options;
     await checkArguments(args);
-    const cwd = this.#admit(named);
+    const cwd = this.#admit(requestedCwd);
     const conversation = openConversation({
       ...{ hold, args, cwd, env },
       signal: gone,
       onTerminal: onBegun,
     });
-    const over = Promise.withResolvers<void>();
-    this.#runs.set(conversation, over.promise);
+    const ended = Promise.withResolvers<void>();
+    this.#runs.set(conversation, ended.promise);
     try {
       const result = await conversation.send(prompt).result;
       const cost = result.frame.total_cost_usd ?? 0;
@@ -155,64 +151,70 @@ export class Registry implements AsyncDisposable {
       };
       return result;
     } finally {
-      // The answer does not wait for what Claude Code does at its end.
+      // The result does not wait for the end of the child.
       conversation[Symbol.asyncDispose]().finally(() => {
         this.#runs.delete(conversation);
-        over.resolve();
+        ended.resolve();
       });
     }
   }
 
   /** Ends a conversation and forgets it. */
-  async remove(held: HeldConversation): Promise<void> {
-    if (!this.#held.delete(held.id)) return;
-    this.#counts = plus(this.#counts, held.state);
-    await held[Symbol.asyncDispose]();
+  async remove(conversation: ServerConversation): Promise<void> {
+    if (!this.#conversations.delete(conversation.id)) return;
+    this.#counts = addCounts(this.#counts, conversation.state);
+    await conversation[Symbol.asyncDispose]();
   }
 
-  /** Takes nothing new, and resolves when all that was asked has been answered. */
+  /** Accepts nothing new, and resolves when all messages and runs have their results. */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    await Promise.all([...this.#runs.values(), ...this.list().map((held) => held.close())]);
+    await Promise.all([
+      ...this.#runs.values(),
+      ...this.list().map((conversation) => conversation.close()),
+    ]);
   }
 
-  /** Ends all, whatever they do. */
+  /** Ends all conversations and runs at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDraining = true;
     const runs = [...this.#runs.keys()].map((run) => run[Symbol.asyncDispose]());
-    await Promise.all([...runs, ...this.list().map((held) => this.remove(held))]);
+    await Promise.all([...runs, ...this.list().map((conversation) => this.remove(conversation))]);
   }
 
-  /** The working directory of something that is begun before anybody else is heard, if there is room for it. */
+  /**
+   * Checks that one more conversation or run is allowed, and returns its working directory. Start it before any `await`, or
+   * another one may take its place.
+   */
   #admit(cwd = this.#options.cwd): string {
     checkFolder(cwd);
-    if (!this.#isDraining && this.busy < this.#options.most) return cwd;
+    if (!this.#isDraining && this.activeCount < this.#options.limit) return cwd;
     this.#counts = { ...this.#counts, refused: this.#counts.refused + 1 };
     throw this.#isDraining
-      ? new BusyError("Cannot begin anything: the server is about to end", "Ask its successor")
-      : new BusyError(
-        `Cannot begin anything: there are ${this.#options.most} conversations and runs already`,
+      ? new DrainingError("Cannot begin anything: the server is about to end", "Ask its successor")
+      : new FullError(
+        `Cannot begin anything: there are ${this.#options.limit} conversations and runs already`,
         "Try again later, or DELETE a conversation",
       );
   }
 
-  /** Of conversations that are over no more are kept than there may be of others. */
-  #forgetOldest(): void {
-    const over = this.list().filter(({ isOver }) => isOver);
-    for (const held of over.slice(0, Math.max(0, over.length - this.#options.most))) {
-      void this.remove(held);
+  /** Removes the oldest ended conversations until at most `limit` of them are left. */
+  #removeOldest(): void {
+    const ended = this.list().filter(({ hasEnded: isOver }) => isOver);
+    for (const conversation of ended.slice(0, Math.max(0, ended.length - this.#options.limit))) {
+      void this.remove(conversation);
     }
   }
 }
 
-function plus(
+function addCounts(
   counts: RegistryCounts,
   { turns, costUsd }: { readonly turns: number; readonly costUsd: number },
 ): RegistryCounts {
   return { ...counts, turns: counts.turns + turns, costUsd: counts.costUsd + costUsd };
 }
 
-/** @throws {CliError} for what no run takes */
+/** @throws {CliError} for arguments that a run does not accept */
 async function checkArguments(args: readonly string[]): Promise<void> {
   const broken = args.find((each) => each.includes("\0"));
   if (broken !== undefined) {
@@ -223,7 +225,7 @@ async function checkArguments(args: readonly string[]): Promise<void> {
   await libraryRequest(args, { caller: "converse()" });
 }
 
-/** @throws {CliError} when nobody can work there */
+/** @throws {CliError} when it is no folder that this user can enter */
 function checkFolder(cwd: string): void {
   let why = cwd.startsWith("/") ? "it is no folder" : "it is no path from the root";
   try {

@@ -8,48 +8,46 @@ import type { ContentBlock } from "../../claude/wire/message_frames.ts";
 import { jsonLine } from "../../claude/wire/json_text.ts";
 import {
   advanceState,
-  type ConversationNews,
-  type KnownConversation,
-  openedState,
+  type ConversationChange,
+  type ConversationState,
+  initialState,
 } from "./conversation_state.ts";
 import { EventLog, type EventLogLimits } from "./event_log.ts";
-import type { Profile } from "../profiles.ts";
-import { BusyError, NoSpaceError } from "../problems.ts";
+import type { ConversationProfile } from "../profiles.ts";
+import { FullError, NoSpaceError, OccupiedError } from "../problems.ts";
 
-/** Most messages that wait for their results. */
-const MOST_WAITING = 100;
+/** Most messages of a conversation without a result. */
+const MAX_UNANSWERED = 100;
 
-/** How a conversation is held. */
-export interface HeldOptions {
+interface ServerConversationOptions {
   readonly id: string;
-  readonly profile: Profile;
-  /** What it is opened with. */
+  readonly profile: ConversationProfile;
   readonly open: OpenOptions;
-  /** Where its events are kept. */
+  /** The file for its events. */
   readonly eventsPath: string;
   readonly eventLimits?: EventLogLimits | undefined;
   /** The folder of its cassette, if it is recorded. */
   readonly cassette?: string | undefined;
 }
 
-/** A conversation that is held for other programs, with all that has been said in it. */
-export class HeldConversation implements AsyncDisposable {
+/** A conversation that the server keeps for its clients, with its state and all its frames. */
+export class ServerConversation implements AsyncDisposable {
   readonly id: string;
-  readonly profile: Profile;
+  readonly profile: ConversationProfile;
   /** When it was opened, in milliseconds since the epoch. */
   readonly openedAt = Date.now();
   /** The folder of its cassette, if it is recorded. */
   readonly cassette: string | undefined;
-  /** Its frames, one an event. */
+  /** Its frames, one event each. */
   readonly log: EventLog;
   readonly #conversation: OpenConversation;
-  readonly #over: Promise<void>;
-  #state = openedState(this.openedAt);
+  readonly #ended: Promise<void>;
+  #state = initialState(this.openedAt);
   #terminal: ShownTerminal | undefined;
-  readonly #watchers = new Set<(news: ConversationNews) => void>();
+  readonly #watchers = new Set<(change: ConversationChange) => void>();
   #isTakenOver = false;
 
-  constructor({ id, profile, open, eventsPath, eventLimits, cassette }: HeldOptions) {
+  constructor({ id, profile, open, eventsPath, eventLimits, cassette }: ServerConversationOptions) {
     this.id = id;
     this.profile = profile;
     this.cassette = cassette;
@@ -57,51 +55,50 @@ export class HeldConversation implements AsyncDisposable {
     this.#conversation = openConversation({
       ...open,
       onTerminal: (terminal) => this.#terminal = terminal,
-      onReady: () => this.#note({ kind: "ready" }),
-      onWaiting: (about) => this.#note({ kind: "dialog", about }),
+      onReady: () => this.#apply({ kind: "ready" }),
+      onWaiting: (about) => this.#apply({ kind: "dialog", about }),
     });
-    this.#over = this.#follow();
+    this.#ended = this.#follow();
   }
 
-  /** What is known of it. */
-  get state(): KnownConversation {
+  get state(): ConversationState {
     return this.#state;
   }
 
-  /** What can be seen of the terminal of the last Claude Code, if there was one. */
+  /** The terminal of the last child, if there was one. */
   get terminal(): ShownTerminal | undefined {
     return this.#terminal;
   }
 
-  /** Whether nothing can be said any more. */
-  get isOver(): boolean {
+  /** Whether it accepts no more messages. */
+  get hasEnded(): boolean {
     return this.#state.end !== undefined;
   }
 
-  /** Resolves when nothing can be said any more. */
-  get over(): Promise<void> {
-    return this.#over;
+  /** Resolves when it accepts no more messages. */
+  get ended(): Promise<void> {
+    return this.#ended;
   }
 
-  /** Tells of whatever happens, once it is a part of what is known, until it is disposed. */
-  watch(watcher: (news: ConversationNews) => void): Disposable {
+  /** Calls `watcher` with each change, after the state has it, until disposed. */
+  watch(watcher: (change: ConversationChange) => void): Disposable {
     this.#watchers.add(watcher);
     return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
   }
 
-  /** Whether a person types in it. */
+  /** Whether a person types in its terminal. */
   get isTakenOver(): boolean {
     return this.#isTakenOver;
   }
 
   /**
-   * Lets a person type in its terminal, and nobody send messages, until it is disposed.
+   * Lets a person type in the terminal. Messages are refused until the result is disposed.
    *
-   * @throws {BusyError} when somebody does already
+   * @throws {OccupiedError} when a person types already
    */
   takeOver(): Disposable {
     if (this.#isTakenOver) {
-      throw new BusyError(
+      throw new OccupiedError(
         "Cannot take over the conversation: somebody types in it already",
         "Wait until it is handed back, or only watch",
       );
@@ -111,10 +108,14 @@ export class HeldConversation implements AsyncDisposable {
   }
 
   /**
-   * Sends a message. One for now stops the turn under way, a running command included, which its priority alone lets end.
+   * Sends a message. With priority `now` it interrupts the running turn first: by itself, the priority would wait for a
+   * running command.
    *
-   * @param options.uuid an id of the caller's own; one that was sent before is not sent again
-   * @throws {CliError} when it cannot be sent, or when there is no room for what comes of it
+   * @param options.uuid the caller's own id; a message with an id that was sent before is not sent again
+   * @throws {NoSpaceError} when the disk has no room for events
+   * @throws {OccupiedError} when a person types in the terminal
+   * @throws {FullError} when too many messages have no result
+   * @throws {CliError} when it cannot be sent
    */
   async send(
     content: string | readonly ContentBlock[],
@@ -123,54 +124,54 @@ export class HeldConversation implements AsyncDisposable {
     const { problem } = this.log;
     if (problem !== undefined) throw new NoSpaceError(problem);
     if (this.#isTakenOver) {
-      throw new BusyError(
+      throw new OccupiedError(
         "Cannot send the message: somebody types in the conversation",
         "Send it once the conversation is handed back",
       );
     }
-    if (this.#state.unanswered >= MOST_WAITING) {
-      throw new BusyError(
-        `Cannot send the message: ${MOST_WAITING} wait to be answered already`,
+    if (this.#state.unanswered >= MAX_UNANSWERED) {
+      throw new FullError(
+        `Cannot send the message: ${MAX_UNANSWERED} wait to be answered already`,
         "Send it when one of them is answered",
       );
     }
     if (priority === "now" && this.#state.unanswered > 0) await this.interrupt();
     const { result } = this.#conversation.send(content, { uuid, priority });
-    this.#note({ kind: "sent" });
-    // The frames of its turn, which were given before, are known first: else it would seem to be idle in between.
-    const settled = () => void setTimeout(() => this.#note({ kind: "settled" }));
+    this.#apply({ kind: "sent" });
+    // Deferred until the frames of the turn are applied: otherwise the conversation would be idle for a moment.
+    const settled = () => void setTimeout(() => this.#apply({ kind: "settled" }));
     result.then(settled, settled);
-    // What is wrong with a message is known at once, and what comes of it is told by frames.
+    // An invalid message is rejected at once. Any later result is in the frames.
     await Promise.race([result, Promise.resolve()]);
   }
 
-  /** Stops the turn under way. */
+  /** Stops the running turn. */
   async interrupt(): Promise<void> {
     await this.#conversation.interrupt();
   }
 
   /**
-   * Answers what is asked.
+   * Answers a question.
    *
-   * @returns false if nobody asks that (any more)
+   * @returns false when the question is not open
    */
   answer(requestId: string, response: unknown): boolean {
     if (!this.#state.questions.some((each) => each.requestId === requestId)) return false;
     this.#conversation.answer({ id: requestId, response });
-    this.#note({ kind: "answered", requestId });
+    this.#apply({ kind: "answered", requestId });
     return true;
   }
 
-  /** Lets what was sent be answered, then ends it. */
+  /** Ends it when all messages have their results. */
   async close(): Promise<void> {
     await this.#conversation.close().catch(() => {});
-    await this.#over;
+    await this.#ended;
   }
 
-  /** Ends it, whatever it does, and forgets what was said. */
+  /** Ends it at once, and removes its events and its cassette. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#conversation[Symbol.asyncDispose]();
-    await this.#over;
+    await this.#ended;
     this.log[Symbol.dispose]();
     if (this.cassette !== undefined) {
       await Deno.remove(this.cassette, { recursive: true }).catch(() => {});
@@ -181,18 +182,18 @@ export class HeldConversation implements AsyncDisposable {
     try {
       for await (const frame of this.#conversation) {
         this.log.append(jsonLine(frame));
-        this.#note({ kind: "frame", frame });
+        this.#apply({ kind: "frame", frame });
       }
       const { exitCode } = await this.#conversation.close();
-      this.#note({ kind: "ended", exitCode });
+      this.#apply({ kind: "ended", exitCode });
     } catch (error) {
-      this.#note({ kind: "failed", error });
+      this.#apply({ kind: "failed", error });
     }
     this.log.end();
   }
 
-  #note(news: ConversationNews): void {
-    this.#state = advanceState(this.#state, { at: Date.now(), ...news });
-    for (const watcher of this.#watchers) watcher(news);
+  #apply(change: ConversationChange): void {
+    this.#state = advanceState(this.#state, { at: Date.now(), ...change });
+    for (const watcher of this.#watchers) watcher(change);
   }
 }
