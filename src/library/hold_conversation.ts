@@ -8,70 +8,48 @@ import type { Teardown } from "../run/teardown.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { absolutePath } from "../sandbox/paths.ts";
 
-/** What a conversation needs beside its request. */
+/** Options of a conversation, in addition to its request. */
 export interface HoldOptions
   extends Omit<ConversationNeeds, "onEffect" | "onPrepared" | "onChildEnded"> {
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;
-  /** Leaves nothing behind of each child, and of the last one however it ends. */
+  /** Removes what each child leaves, and what the last one leaves however it ends. */
   readonly teardown: Pick<Teardown, "own" | "keep" | "childEnded" | "run">;
-  /** Takes a run whose folder is there, before its child is started; what it throws ends the conversation. */
+  /** Called before a child is started. An error that it throws ends the conversation. */
   readonly onPrepared?: (prepared: PreparedRun) => void;
-  /** Called when a child waits for something to be said. */
+  /** Called when a child waits for a message. */
   readonly onReady?: () => void;
-  /** Takes for what the screen waits, and undefined when it does no more. */
+  /** Called when a dialog waits in the terminal, and with undefined when it is gone. */
   readonly onWaiting?: (about: string | undefined) => void;
   /** Called when nothing is left of a child. */
   readonly onChildEnded?: () => void;
-  /** What it goes on with, where that is a recorded conversation: the transcript of the session that is resumed. */
+  /** A recorded conversation to continue: the transcript of its session, with further files such as those of subagents. */
   readonly fork?: {
     readonly history: string;
-    /** Files beside it, as of subagents. */
     readonly besides?: NonNullable<RunOrder["besideHistory"]>;
     readonly from: ForkOrigin;
   };
 }
 
 /**
- * Holds a conversation as it was asked for, with what is recorded and torn down around it.
+ * Carries a conversation out, records it and tears its children down.
  *
- * Each child has a recording of its own: the second one in a folder `2` of the first one's, and so on.
+ * Each child has a cassette of its own: the first one in the folder for the recording, the second one in that folder's
+ * folder `2`, and so on.
  *
- * @returns the exit code, which is that of the last turn
- * @throws {CliError} when there is no login, a child cannot be had, or there is no place for one or for the recording
+ * @returns the exit code of the last turn
+ * @throws {CliError} when there is no login, a child cannot be started, or a folder cannot be created
  */
 export async function holdConversation(
   request: RunRequest,
   options: HoldOptions,
 ): Promise<number> {
-  // What is of the caller's surroundings is not the child's.
-  const { env, cwd, teardown, onPrepared, onReady, onWaiting, onChildEnded, fork, ...watching } =
+  const { env, cwd, teardown, onPrepared, onReady, onWaiting, onChildEnded, fork, ...needs } =
     options;
-  const { warn } = watching;
-  const { record } = request;
-  /** Of the next child, which has no recording yet. */
-  let claimed: RunRecorder | undefined;
-  let claimNext = () => {};
-  let recorder: RunRecorder | undefined;
-  /** Lines of the caller that the next child takes. */
-  const heard: string[] = [];
-  if (record !== undefined) {
-    const { recordRun } = await import("./record_run.ts");
-    const folder = absolutePath(record, cwd);
-    let children = 0;
-    claimNext = () => {
-      children++;
-      const own = children === 1 ? folder : `${folder}/${children}`;
-      const forkedFrom = children === 1 ? fork?.from : undefined;
-      claimed = recordRun(own, { env, request, forkedFrom });
-      teardown.keep(claimed.save);
-    };
-    claimNext();
-    watching.caller.onLine = (line) =>
-      recorder === undefined ? void heard.push(line) : recorder.callerLine(line);
-  }
-  const told = new Set<string>();
+  const recorder = await createRecorder(request, options);
+  if (recorder !== undefined) needs.caller.onLine = (line) => recorder.recordLine(line);
+  const warned = new Set<string>();
   return await converse({
     ...conversationOrder(request, { env, cwd }),
     ...(fork === undefined || fork.history === "" ? {} : {
@@ -79,36 +57,89 @@ export async function holdConversation(
       besideHistory: fork.besides ?? [],
     }),
   }, {
-    ...watching,
+    ...needs,
     onInput: (input) => {
       if (input.type === "status") {
         if (input.status === "idle") onReady?.();
         onWaiting?.(input.status === "waiting" ? input.waitingFor ?? "a dialog" : undefined);
       }
-      recorder?.input(input);
-      watching.onInput?.(input);
+      recorder?.current?.input(input);
+      needs.onInput?.(input);
     },
-    onEffect: (effect) => recorder?.effect(effect),
+    onEffect: (effect) => recorder?.current?.effect(effect),
     onPrepared: (prepared) => {
       teardown.own(prepared);
       onPrepared?.(prepared);
       for (const warning of earlyWarnings(prepared)) {
-        // Of a Claude Code that follows another one only what is new is told.
-        if (!told.has(warning)) warn(warning);
-        told.add(warning);
+        // A later child repeats the warnings of the first one.
+        if (!warned.has(warning)) needs.warn(warning);
+        warned.add(warning);
       }
-      if (claimed === undefined) claimNext();
-      claimed?.begin(prepared);
-      [recorder, claimed] = [claimed, undefined];
-      for (const line of heard.splice(0)) recorder?.callerLine(line);
+      recorder?.begin(prepared);
     },
     onChildEnded: () => {
       teardown.childEnded();
       teardown.run();
-      recorder = undefined;
+      recorder?.end();
       onChildEnded?.();
     },
   });
+}
+
+/** Creates the recorder of a conversation that is to be recorded, and claims the folder for the first cassette. */
+async function createRecorder(
+  request: RunRequest,
+  { env, cwd, teardown, fork }: HoldOptions,
+): Promise<ConversationRecorder | undefined> {
+  if (request.record === undefined) return undefined;
+  const folder = absolutePath(request.record, cwd);
+  // Loaded late: few conversations are recorded.
+  const { recordRun } = await import("./record_run.ts");
+  return new ConversationRecorder((count) => {
+    const recorder = count === 1
+      ? recordRun(folder, { env, request, forkedFrom: fork?.from })
+      : recordRun(`${folder}/${count}`, { env, request });
+    teardown.keep(recorder.save);
+    return recorder;
+  });
+}
+
+/** Records the children of a conversation, one after the other. */
+class ConversationRecorder {
+  readonly #claim: (count: number) => RunRecorder;
+  #count = 1;
+  /** The recorder of the next child. */
+  #next: RunRecorder | undefined;
+  #current: RunRecorder | undefined;
+  /** Lines of the caller that the next child gets. */
+  readonly #lines: string[] = [];
+
+  /** @param claim claims the folder for the cassette of a child, which are counted from 1 */
+  constructor(claim: (count: number) => RunRecorder) {
+    this.#claim = claim;
+    this.#next = claim(1);
+  }
+
+  /** The recorder of the current child. */
+  get current(): RunRecorder | undefined {
+    return this.#current;
+  }
+
+  recordLine(line: string): void {
+    if (this.#current === undefined) this.#lines.push(line);
+    else this.#current.callerLine(line);
+  }
+
+  begin(prepared: PreparedRun): void {
+    const recorder = this.#next ?? this.#claim(++this.#count);
+    recorder.begin(prepared);
+    [this.#current, this.#next] = [recorder, undefined];
+    for (const line of this.#lines.splice(0)) recorder.callerLine(line);
+  }
+
+  end(): void {
+    this.#current = undefined;
+  }
 }
 
 /** The order of the first child of a conversation. */
@@ -127,17 +158,16 @@ export function conversationOrder(
   };
 }
 
-/** Messages that wait for the result of the turn that answers them, by their tickets. */
+/** Messages without a result, by their tickets. */
 interface PendingResults<Result> {
-  /** What becomes of a message that is about to be sent. */
+  /** Returns the result of a message that is about to be sent. */
   readonly expect: (ticket: string) => Promise<Result>;
-  /** Hands a result to the messages that its turn answers. */
+  /** Resolves the messages that a turn answers. */
   readonly resolve: (tickets: readonly string[], result: Result) => void;
-  /** Tells all that still wait why they do so in vain. */
+  /** Rejects all messages that have no result. */
   readonly reject: (error: unknown) => void;
 }
 
-/** No messages yet. */
 export function createPendingResults<Result>(): PendingResults<Result> {
   const waiting = new Map<string, PromiseWithResolvers<Result>>();
   return {

@@ -4,7 +4,7 @@ import { CliError } from "../cli_error.ts";
 import { currentFolder } from "../run/facts/this_process.ts";
 import { absolutePath } from "../sandbox/paths.ts";
 
-/** The function that a program calls, and how it is told what to send. */
+/** The functions of the library, and how each gets its prompts. */
 const PROMPTS = {
   "run()": "the prompt is the first parameter of run()",
   "converse()": "messages are sent with send()",
@@ -12,7 +12,7 @@ const PROMPTS = {
 
 const TERMINAL = "a library leaves the terminal to its program";
 
-/** Flags that say how a program reads and writes. */
+/** Flags that only have a meaning for the program, each with the reason. */
 function unsupportedFlags(caller: keyof typeof PROMPTS): ReadonlyMap<string, string> {
   const frames = `${caller} gives frames and results, and prints nothing`;
   const prompt = PROMPTS[caller];
@@ -38,9 +38,9 @@ function unsupportedFlags(caller: keyof typeof PROMPTS): ReadonlyMap<string, str
 }
 
 /**
- * The run that flags ask for, as on the program's command line.
+ * Parses the flags of a run, as on the program's command line.
  *
- * @throws {CliError} for flags that the program refuses as well, and for arguments that only mean something to a program
+ * @throws {CliError} for flags that the program refuses, and for arguments that only have a meaning for the program
  */
 export async function libraryRequest(
   args: readonly string[],
@@ -66,9 +66,30 @@ export async function libraryRequest(
 }
 
 /**
- * The working directory that a program names, as a path from the root.
+ * Parses the flags of a conversation.
  *
- * @throws {CliError} when there is none to work in
+ * @param options.asks whether the caller answers permission requests, questions and plans, unless a prompt tool does
+ * @throws {CliError} as `libraryRequest` does
+ */
+export async function conversationRequest(
+  args: readonly string[],
+  { asks = false, replays = false }: {
+    readonly asks?: boolean | undefined;
+    readonly replays?: boolean | undefined;
+  },
+): Promise<RunRequest> {
+  const request = await libraryRequest(args, { caller: "converse()" });
+  return {
+    ...request,
+    asksCaller: asks && request.promptTool === undefined,
+    replayMessages: replays,
+  };
+}
+
+/**
+ * The working directory as an absolute path; that of this process by default.
+ *
+ * @throws {CliError} when this process has no working directory
  */
 export function resolveFolder(cwd: string | undefined): string {
   if (cwd?.startsWith("/")) return cwd;

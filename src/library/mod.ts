@@ -1,6 +1,6 @@
 /**
- * Runs prompts through the interactive Claude Code from a program in Deno, holds conversations with it, records them, and
- * replays what was recorded.
+ * Runs prompts through the interactive Claude Code from a program in Deno, carries conversations out, records them, and
+ * replays recordings.
  *
  * It needs what the program `claude-print` needs: x86_64 Linux with glibc, Claude Code on PATH, a login, and the
  * permissions of `deno run -A`.

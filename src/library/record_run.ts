@@ -20,29 +20,29 @@ import type { ConversationEffect } from "../conversation/output/conversation.ts"
 import type { Input } from "../conversation/control/input.ts";
 import { absolutePath } from "../sandbox/paths.ts";
 
-/** The largest file of settings that is looked at, in bytes. */
-const MAX_SETTINGS = 16_000_000;
+/** The largest file of settings that is read, in bytes. */
+const MAX_SETTINGS_BYTES = 16_000_000;
 
-/** Records one run as a cassette. */
+/** Records one child as a cassette. */
 export interface RunRecorder {
-  /** Begins with a run that is about to be started. */
+  /** Begins the recording, before the child is started. */
   readonly begin: (prepared: PreparedRun) => void;
-  /** Takes a line that the caller of a conversation wrote. */
+  /** Records a line of the caller's stdin. */
   readonly callerLine: (line: string) => void;
   readonly input: (input: Input) => void;
   readonly effect: (effect: ConversationEffect) => void;
   /**
-   * Ends the recording; without a run that was started, nothing is left of it.
+   * Ends the recording. Removes the folder if the recording has not begun.
    *
-   * @returns a sentence when not all of it could be written
+   * @returns the reason when not all of it could be written
    */
   readonly save: () => string | undefined;
 }
 
 /**
- * Takes the folder for the cassette of a run that is yet to be prepared: from then on no other run records there.
+ * Claims the folder for the cassette of a run. No other run can record there from then on.
  *
- * @throws {CliError} when the folder holds something, another run records there, or there is no place for it
+ * @throws {CliError} when the folder is not empty, another run records there, or it cannot be created
  */
 export function recordRun(
   folder: string,
@@ -59,7 +59,7 @@ export function recordRun(
       | "disallowedTools"
       | "betas"
     >;
-    /** Where the conversation comes from, if it goes on with a recorded one. */
+    /** The recorded conversation that it continues, if any. */
     readonly forkedFrom?: ForkOrigin | undefined;
   },
 ): RunRecorder {
@@ -72,7 +72,7 @@ export function recordRun(
         env: { ...withSecrets(options.env), RUN_SECRET: prepared.sandbox.secret },
         args: [
           ...options.request.forwarded,
-          ...settingsOf(prepared, options.request)
+          ...collectSettings(prepared, options.request)
             .map((settings) => `--settings=${settings}`),
         ],
       });
@@ -80,14 +80,14 @@ export function recordRun(
       writer = writeCassette(claimed, {
         version: deno.version,
         platform: `${os}-${arch}`,
-        flags: flagsToRecord(flagsOf(options.request, prepared.options)).map(redactor.text),
+        flags: flagsToRecord(collectFlags(options.request, prepared.options)).map(redactor.text),
         forkedFrom: options.forkedFrom,
       });
-      const { addSecrets: taken } = writer;
+      const { addSecrets } = writer;
       prepared.relay?.hide({
         redact: redactor.text,
         openFrom: redactor.openFrom,
-        taken: (secrets) => taken(API_FOLDER, secrets),
+        taken: (secrets) => addSecrets(API_FOLDER, secrets),
       });
       recording = new Recorder({
         conversation: prepared.conversation,
@@ -109,7 +109,7 @@ export function recordRun(
         else claimed.release();
         return undefined;
       } catch (error) {
-        // Whatever it is, the run still has to be torn down.
+        // The run still has to be torn down.
         return error instanceof CliError
           ? error.message
           : `Cannot write the recording: ${(error as Error).message}`;
@@ -118,8 +118,8 @@ export function recordRun(
   };
 }
 
-/** What the run was given that Claude Code is told, each flag once for each value, system prompts as texts. */
-function flagsOf(
+/** The flags of Claude Code that the run was given, one for each value, with the texts of system prompts. */
+function collectFlags(
   { forwarded, permissionMode, disallowedTools, betas, settings }: Pick<
     RunRequest,
     "forwarded" | "permissionMode" | "disallowedTools" | "betas" | "settings"
@@ -130,7 +130,7 @@ function flagsOf(
     ...inlineSystemPrompts(forwarded, {
       systemPrompt: initialized?.systemPrompt,
       appendSystemPrompt: initialized?.appendSystemPrompt,
-      read: (path) => textOf(absolutePath(path, cwd)) || undefined,
+      read: (path) => readText(absolutePath(path, cwd)) || undefined,
     }),
     ...(permissionMode === undefined ? [] : [`--permission-mode=${permissionMode}`]),
     ...disallowedTools.map((tools) => `--disallowedTools=${tools}`),
@@ -139,14 +139,14 @@ function flagsOf(
   ];
 }
 
-/** All settings that may hold secrets as variables and headers, as JSON: a tool may show them. */
-function settingsOf(
+/** All settings that may have secrets in variables and headers, as JSON. A tool may show them, so they are redacted. */
+function collectSettings(
   { options: { cwd, mcpConfigs }, userConfig, projectRoot, settings }: PreparedRun,
   request: Pick<RunRequest, "settings">,
 ): readonly string[] {
   const given = [request.settings ?? "", ...mcpConfigs].map((value) =>
-    jsonIn(
-      /^\s*[{[]/u.test(value) ? value : textOf(absolutePath(value, cwd)),
+    parseJsonc(
+      /^\s*[{[]/u.test(value) ? value : readText(absolutePath(value, cwd)),
     )
   );
   const found = [
@@ -159,16 +159,16 @@ function settingsOf(
     .map((each) => JSON.stringify(each));
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
-    return new TextDecoder().decode(readRegularFile(path, { limit: MAX_SETTINGS }));
+    return new TextDecoder().decode(readRegularFile(path, { limit: MAX_SETTINGS_BYTES }));
   } catch {
     return "";
   }
 }
 
-/** The JSON, with comments or without, in a text. */
-function jsonIn(text: string): unknown {
+/** Parses JSON with comments; undefined for a text that is none. */
+function parseJsonc(text: string): unknown {
   try {
     return parse(text);
   } catch {

@@ -4,14 +4,14 @@ import type { Frame } from "../claude/wire/frame.ts";
 import type { ResultFrame } from "../claude/wire/result_frame.ts";
 
 /**
- * Holds a conversation as {@linkcode converse} does, and records it as it goes: `replay()` and `claude-print cassette`
- * read the recording, whatever ends your program.
+ * Starts a conversation as {@linkcode converse} does, and records it as it happens: `replay()` and `claude-print cassette`
+ * can read the recording however your program ends.
  *
  * A run of one prompt is recorded by {@linkcode run} with `args: ["--record", folder]`.
  *
- * @param folder a folder that does not exist yet, or an empty one; from the working directory of the conversation
+ * @param folder a new or empty folder; a relative path begins at the working directory of the conversation
  * @param options as those of a conversation
- * @returns the conversation, in which nothing has been said
+ * @returns the conversation, without a message yet
  *
  * @example A recording, and what is in it
  * ```ts
@@ -32,29 +32,29 @@ export function record(folder: string, options: RunOptions = {}): Conversation {
 export interface ReplayedFrame {
   /** Milliseconds since Claude Code was started. */
   readonly at: number;
-  /** The frame as the recorded run gave it. */
+  /** The frame as the recorded run emitted it. */
   readonly frame: Frame;
 }
 
-/** A recorded run, and what becomes of it today. */
+/** A recorded run, compared with what this version does. */
 export interface Replay {
   /** All frames of the recorded run, in order. */
   readonly frames: readonly ReplayedFrame[];
-  /** The last result among them; absent when the recorded run gave none. */
+  /** The last result among them; absent when the recorded run has none. */
   readonly result?: ResultFrame;
-  /** How the run ends with this version: `answered`, `failed`, `timeout`, …; absent when the recording stops before. */
+  /** How the run ends with this version: `answered`, `failed`, `timeout`, …; absent when the recording stops before its end. */
   readonly ending?: string;
-  /** Where this version acts otherwise than the recorded one did: a sentence each, empty when it does the same. */
+  /** Where this version acts differently, a sentence each; empty when it does the same. */
   readonly differences: readonly string[];
 }
 
 /**
- * Goes through a recorded run again, without waiting, Claude Code, a login or the network: what the run was told is
- * told to the code of this version, and what that does is compared with what was recorded.
+ * Replays a recorded run without waiting, Claude Code, a login or the network: gives its inputs to this version, and
+ * compares what this version does with the recording.
  *
- * @param folder what was given to {@linkcode record}, or to `--record`
- * @returns the frames of the recorded run, and what is different with this version
- * @throws {RunError} when the folder holds no recording, or a damaged one
+ * @param folder the folder that {@linkcode record} or `--record` got
+ * @returns the frames of the recorded run, and the differences of this version
+ * @throws {RunError} when the folder has no recording, or a damaged one
  *
  * @example A recording as a test of an upgrade
  * ```ts
@@ -66,8 +66,8 @@ export interface Replay {
  * ```
  */
 export async function replay(folder: string): Promise<Replay> {
-  // Loaded here: a program that only runs prompts does not need it.
-  const [{ openForReplay: openForReplay }, { replayCassette }] = await Promise.all([
+  // Loaded late: a program that only runs prompts does not replay.
+  const [{ openForReplay }, { replayCassette }] = await Promise.all([
     import("../recording/cassette/read/open_cassette.ts"),
     import("../recording/cassette/replay_cassette.ts"),
   ]);
@@ -79,7 +79,7 @@ export async function replay(folder: string): Promise<Replay> {
   }
   const { frames, result, ending, differences } = replayed;
   return {
-    // Whatever is on a tape was a frame of a run.
+    // A cassette has only frames that a run emitted.
     frames: frames.map(({ at, frame }) => ({ at, frame: frame as Frame })),
     ...(result === undefined ? {} : { result }),
     ...(ending === undefined ? {} : { ending: ending.kind }),

@@ -21,14 +21,13 @@ import type { Frame } from "../claude/wire/frame.ts";
 /**
  * Sends one prompt through the interactive Claude Code, as the program `claude-print` does.
  *
- * It starts at once, and several may be under way at the same time. The process that it is called in is left alone: no
- * signal, uncaught error or rejection is listened for, nothing is printed, the working directory and the environment
- * stay as they are. `Deno.exit` ends what runs and removes every private folder. What ends the process without
- * asking it, such as SIGINT without a listener or SIGKILL, leaves the end of Claude Code to a small guard process, and
- * the folder to the next run.
+ * It starts at once, and several can run at the same time. Your process is left alone: the library listens to no signals,
+ * uncaught errors or rejections, prints nothing, and changes neither the working directory nor the environment. `Deno.exit`
+ * ends Claude Code and removes its private folder. If your process is killed, as by SIGKILL or a SIGINT without a listener, a
+ * small guard process ends Claude Code, and the next run removes the folder.
  *
- * @param prompt the text, which reaches the model as it is or not at all
- * @returns the run under way
+ * @param prompt the text, which reaches the model byte for byte or not at all
+ * @returns the run
  *
  * @example The answer
  * ```ts
@@ -51,7 +50,7 @@ import type { Frame } from "../claude/wire/frame.ts";
  * }
  * ```
  *
- * @example Until something better is known
+ * @example The text so far, after two seconds
  * ```ts
  * import { run } from "jsr:@claude-print/cli/library";
  *
@@ -64,11 +63,11 @@ import type { Frame } from "../claude/wire/frame.ts";
 export function run(prompt: string, options: RunOptions = {}): Run {
   const frames = createFrameQueue();
   const signals = new StopSignals({ listen: false });
-  let stopped = false;
-  // A second signal would kill the child, and with it the end of the transcript.
+  let isStopped = false;
+  // A second signal would kill the child before the end of its transcript is written.
   const stop = (signal: "SIGINT" | "SIGPIPE") => {
-    if (!stopped) signals.raise(signal);
-    stopped = true;
+    if (!isStopped) signals.raise(signal);
+    isStopped = true;
   };
   const perform = async () => {
     const onAbort = () => stop("SIGINT");
@@ -79,20 +78,20 @@ export function run(prompt: string, options: RunOptions = {}): Run {
         ...options,
         signals,
         emit: frames.push,
-        isUnwanted: () => stopped,
+        isStopped: () => isStopped,
       });
       frames.end();
       return result;
-    } catch (error) {
-      const told = asRunError(error);
-      frames.end({ error: told });
-      throw told;
+    } catch (thrown) {
+      const error = asRunError(thrown);
+      frames.end({ error });
+      throw error;
     } finally {
       options.signal?.removeEventListener("abort", onAbort);
     }
   };
   const result = perform();
-  // Iterating reports an error as well; a caller who does neither gets no unhandled rejection.
+  // Iterating reports an error too. A caller that does neither must not get an unhandled rejection.
   const ended = result.then(() => {}, () => {});
   const end = async () => {
     frames.drop();
@@ -113,14 +112,14 @@ export function run(prompt: string, options: RunOptions = {}): Run {
   };
 }
 
-/** From the prompt to the result, with nothing left behind. */
+/** Prepares a run, carries it out, and removes what it leaves. */
 async function carryOut(
   prompt: string,
   options: RunOptions & {
     readonly signals: StopSignals;
     readonly emit: (frame: Frame) => void;
-    /** Whether the run has been given up before it began. */
-    readonly isUnwanted: () => boolean;
+    /** Whether the run was ended. */
+    readonly isStopped: () => boolean;
   },
 ): Promise<RunResult> {
   const { args = [], signals, emit } = options;
@@ -131,8 +130,8 @@ async function carryOut(
   const env = options.env ?? callerEnvironment();
   const cwd = resolveFolder(options.cwd);
   const altered = await checkDelivery({ prompt, inject: request.inject });
-  const untidied: string[] = [];
-  using teardown = new Teardown({ warn: (text) => untidied.push(text) });
+  const teardownWarnings: string[] = [];
+  using teardown = new Teardown({ warn: (text) => teardownWarnings.push(text) });
   const recorder = request.record === undefined
     ? undefined
     : recordRun(absolutePath(request.record, cwd), { env, request });
@@ -149,7 +148,7 @@ async function carryOut(
     altered,
   });
   teardown.own(prepared);
-  if (options.isUnwanted()) {
+  if (options.isStopped()) {
     throw options.signal?.reason ??
       new DOMException("The run was ended before it began", "AbortError");
   }
@@ -170,7 +169,7 @@ async function carryOut(
   const warnings = [
     ...earlyWarnings(prepared),
     ...(report.warning === undefined ? [] : [report.warning]),
-    ...untidied,
+    ...teardownWarnings,
   ];
   return createRunResult(report, { warnings, env, request });
 }

@@ -8,30 +8,30 @@ import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { asCliError, CliError } from "../cli_error.ts";
 
-/** What a run can be told beside its prompt. */
+/** Options of a run. */
 export interface RunOptions {
   /**
    * Flags, exactly as on the command line of `claude-print`: `["--model", "haiku", "--allowedTools", "Bash"]`.
    *
-   * What says how a program reads and writes is refused by name: `--output-format`, `--input-file`, `--show` and
-   * their like, and a prompt.
+   * Flags for the input and output of a program are refused with an error that names them: `--output-format`,
+   * `--input-file`, `--show` and similar ones. So is a prompt.
    */
   readonly args?: readonly string[];
-  /** The working directory; that of the process by default. Relative paths in `args` begin here. */
+  /** The working directory, where relative paths in `args` begin; that of the process by default. */
   readonly cwd?: string;
   /**
-   * The whole environment: where `claude` is looked for (`PATH`), the login (`HOME`, `CLAUDE_CONFIG_DIR`,
-   * `ANTHROPIC_API_KEY`), the place for the private folder (`TMPDIR`). That of the process by default.
+   * The complete environment; that of the process by default. It determines which `claude` is found (`PATH`), the login
+   * (`HOME`, `CLAUDE_CONFIG_DIR`, `ANTHROPIC_API_KEY`), and the place of the private folder (`TMPDIR`).
    */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Ends the run when it is aborted, as Ctrl-C would: the turn is stopped as a person stops it, and the result has the
-   * text so far. A signal that is aborted before Claude Code was started makes `result` reject with its reason.
+   * Ends the run when it is aborted, as Ctrl-C would: Escape stops the turn, and the result has the text so far. If it is
+   * aborted before Claude Code has started, `result` rejects with its reason.
    */
   readonly signal?: AbortSignal;
 }
 
-/** A failure in words. */
+/** The description of a failure. */
 export interface RunProblem {
   /** What failed and why, in one line. */
   readonly message: string;
@@ -39,49 +39,49 @@ export interface RunProblem {
   readonly suggestion?: string;
 }
 
-/** What became of a run that was started. */
+/** The result of a run that was started. */
 export interface RunResult {
-  /** The answer; of a run that failed what there is of it, which may be nothing: "". */
+  /** The answer. If the run failed, the text so far, which may be empty. */
   readonly text: string;
   /**
-   * What the program would exit with: 0 for an answer, 1 if the assistant or the API failed, 2 if this library or its
-   * surroundings did, 124 for a timeout, 130 when `signal` was aborted, 141 when nobody wanted the rest.
+   * The exit code that the program would have: 0 for an answer, 1 if the assistant or the API failed, 2 if this library or
+   * its environment failed, 124 for a timeout, 130 when `signal` was aborted, 141 when the iteration was left early.
    */
   readonly exitCode: number;
   /** The last frame of the last turn, as `--output-format json` prints it. */
   readonly frame: ResultFrame;
   /** Why the exit code is not 0. */
   readonly problem?: RunProblem;
-  /** What the terminal of Claude Code showed last, where that explains a failure: rows of visible text. */
+  /** The last screen of Claude Code's terminal if it explains a failure: rows of visible text. */
   readonly screen?: readonly string[];
-  /** What is worth knowing though the run did not fail of it, a sentence each. */
+  /** Warnings, a sentence each. */
   readonly warnings: readonly string[];
 }
 
 /**
- * A run under way.
+ * A run that was started.
  *
- * Iterating over it gives the frames that `--output-format stream-json` prints, as they happen; those that nobody has
- * asked for yet wait. Each frame is given once, however many iterate. Leaving the loop early ends the run, and goes
- * on when nothing of it is left. So does the end of the scope with `await using`.
+ * Iterating yields the frames that `--output-format stream-json` prints, as they happen. Frames that nobody has read yet
+ * wait. Each frame is yielded once, also to several iterations. Leaving the loop early ends the run, and waits until nothing
+ * of it is left. So does the end of the scope with `await using`.
  *
- * A run goes its way whether or not anybody iterates or awaits its result.
+ * A run continues whether or not its frames are read or its result is awaited.
  */
 export interface Run extends AsyncIterable<Frame>, AsyncDisposable {
   /**
-   * What became of the run, once nothing of it is left: no process, no folder.
+   * The result. It resolves when nothing of the run is left: no process, no folder.
    *
-   * Failures of Claude Code, of the API and of this library are results. It rejects only when there was no run, with
-   * a {@linkcode RunError} that says what to do, or with the reason of `signal`; and so does the iteration.
+   * Failures of Claude Code, of the API and of this library are results. It rejects only when the run did not start: with a
+   * {@linkcode RunError} that says what to do, or with the reason of `signal`. The iteration fails in the same way.
    */
   readonly result: Promise<RunResult>;
   /** The frames, each of them once. */
   [Symbol.asyncIterator](): AsyncIterator<Frame, undefined>;
-  /** Ends the run, if it has not ended, and resolves when nothing of it is left. */
+  /** Ends the run, if it has not isEnded, and resolves when nothing of it is left. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What a program is told of a run or a turn, without the secrets that a screen may show. */
+/** Creates the result of a run or a turn. Secrets on its screen are redacted. */
 export function createRunResult(
   report: Omit<RunReport, "unprinted">,
   { warnings, env, request }: {
@@ -107,10 +107,10 @@ export function createRunResult(
 }
 
 /**
- * What kept a run from starting: a flag or a prompt that cannot be honoured, no Claude Code, no login, no folder to
- * work in; or a recording from being replayed.
+ * Why a run did not start: a flag or a prompt that is not supported, no Claude Code, no login, no folder. Or why a recording
+ * cannot be replayed.
  *
- * @example Tell what to do about it
+ * @example Print what to do about it
  * ```ts
  * import { run, RunError } from "jsr:@claude-print/cli/library";
  *
@@ -124,18 +124,18 @@ export function createRunResult(
  * ```
  */
 export class RunError extends Error {
-  /** The class by its name. */
+  /** The name of the class. */
   override readonly name = "RunError";
-  /** The exit code that the program `claude-print` ends with for the same reason. */
+  /** The exit code of the program `claude-print` for the same error. */
   readonly exitCode: number;
   /** What to do about it, in one line. */
   readonly suggestion: string | undefined;
 
   /**
-   * Makes an error; only {@linkcode run} has reason to.
+   * Creates an error. Only this library needs to.
    *
-   * @param message names what failed and why, in one line
-   * @param options.cause the error that gave rise to it
+   * @param message what failed and why, in one line
+   * @param options.cause the original error
    */
   constructor(
     message: string,
@@ -151,7 +151,7 @@ export class RunError extends Error {
   }
 }
 
-/** The error that a caller gets: what a user can act on becomes a `RunError`, anything else is passed on as it is. */
+/** Converts an error that a user can act on into a `RunError`. Returns any other error unchanged. */
 export function asRunError(thrown: unknown): unknown {
   if (thrown instanceof RunError) return thrown;
   const error = asCliError(thrown);
@@ -160,49 +160,47 @@ export function asRunError(thrown: unknown): unknown {
   return new RunError(message, { exitCode, suggestion, cause: error });
 }
 
-/** Frames on their way from a run to whoever asks for them, in order; none waits for the other. */
+/** A queue of frames between a run and the iterations over it. */
 interface FrameQueue {
-  /** Takes a frame. */
   readonly push: (frame: Frame) => void;
-  /** Takes word that there are no more frames; what went wrong is told once, after the last of them. */
+  /** Ends the queue. A failure is reported once, after the last frame. */
   readonly end: (failure?: { readonly error: unknown }) => void;
-  /** Forgets the frames that nobody has asked for yet, and those to come. */
+  /** Discards the frames that are not read yet, and all later ones. */
   readonly drop: () => void;
-  /** The next frame, as soon as there is one. */
+  /** Waits for the next frame. */
   readonly next: () => Promise<IteratorResult<Frame, undefined>>;
 }
 
-type Taker = PromiseWithResolvers<IteratorResult<Frame, undefined>>;
+type Reader = PromiseWithResolvers<IteratorResult<Frame, undefined>>;
 
 const DONE = { done: true, value: undefined } as const;
 
-/** An empty queue. */
 export function createFrameQueue(): FrameQueue {
   let frames: Frame[] = [];
-  const takers: Taker[] = [];
+  const readers: Reader[] = [];
   let failure: { readonly error: unknown } | undefined;
-  let ended = false;
-  let dropped = false;
+  let isEnded = false;
+  let isDropped = false;
   return {
     push: (frame) => {
-      if (ended || dropped) return;
-      const taker = takers.shift();
-      if (taker === undefined) frames.push(frame);
-      else taker.resolve({ done: false, value: frame });
+      if (isEnded || isDropped) return;
+      const reader = readers.shift();
+      if (reader === undefined) frames.push(frame);
+      else reader.resolve({ done: false, value: frame });
     },
     end: (reason) => {
-      ended = true;
-      const [first, ...others] = takers.splice(0);
-      if (first === undefined) failure = dropped ? undefined : reason;
+      isEnded = true;
+      const [first, ...others] = readers.splice(0);
+      if (first === undefined) failure = isDropped ? undefined : reason;
       else if (reason === undefined) first.resolve(DONE);
       else first.reject(reason.error);
-      for (const taker of others) taker.resolve(DONE);
+      for (const reader of others) reader.resolve(DONE);
     },
     drop: () => {
-      dropped = true;
+      isDropped = true;
       frames = [];
       failure = undefined;
-      for (const taker of takers.splice(0)) taker.resolve(DONE);
+      for (const reader of readers.splice(0)) reader.resolve(DONE);
     },
     next: async () => {
       const frame = frames.shift();
@@ -212,10 +210,10 @@ export function createFrameQueue(): FrameQueue {
         failure = undefined;
         throw error;
       }
-      if (ended || dropped) return DONE;
-      const taker: Taker = Promise.withResolvers();
-      takers.push(taker);
-      return await taker.promise;
+      if (isEnded || isDropped) return DONE;
+      const reader: Reader = Promise.withResolvers();
+      readers.push(reader);
+      return await reader.promise;
     },
   };
 }

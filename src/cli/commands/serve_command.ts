@@ -3,7 +3,7 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import type { ServeOptions, ServeUnitOptions } from "../arguments/parsed_arguments.ts";
 import { holdConversation } from "../../library/hold_conversation.ts";
-import { conversationRequest } from "../../library/open_conversation.ts";
+import { conversationRequest } from "../../library/library_request.ts";
 import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
