@@ -9,7 +9,12 @@ import { callerEnvironment, type Environment } from "../../sandbox/environment.t
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { requireProc } from "../../sandbox/processes/require_system.ts";
-import { type ConversationProfile, PROFILE_SCHEMA, profileError, readProfiles } from "../../server/profiles.ts";
+import {
+  type ConversationProfile,
+  PROFILE_SCHEMA,
+  profileError,
+  readProfiles,
+} from "../../server/server_profiles.ts";
 import { ConversationRegistry } from "../../server/conversations/conversation_registry.ts";
 import { AgentConversation, agentRoutes } from "../../server/http/agentapi.ts";
 import { PAGE_ROUTE } from "../../server/http/status_page.ts";
@@ -17,22 +22,22 @@ import { BODY_LIMITS } from "../../server/http/request_body.ts";
 import { FileReserve, type HttpServer } from "../../server/http/http_server.ts";
 import {
   createAuthorizer,
+  hasToken,
   type HttpOptions,
   serveHttp,
-  hasToken,
 } from "../../server/http/serve_http.ts";
 import { ROUTES } from "../../server/http/routes.ts";
 import { serverPlaces } from "../../server/server_places.ts";
 import { Pool } from "../../server/pool/pool.ts";
 import { claimServerFolder, createInServerFolder, writeToken } from "../../server/server_folder.ts";
-import { RunListener } from "../../server/delegation/delegated_runs.ts";
+import { RunListener } from "../../server/delegation/delegation_server.ts";
 import { catchUncaughtErrors } from "../../server/uncaught_errors.ts";
 import {
-  takeInheritedSocket,
-  installUnits,
-  uninstallUnits,
   createUnits,
   findUnitFolder,
+  installUnits,
+  takeInheritedSocket,
+  uninstallUnits,
 } from "../../server/systemd_units.ts";
 import { listeningError, reportError } from "../report/report_error.ts";
 import { print } from "../report/print.ts";
@@ -94,7 +99,9 @@ export async function serve(options: ServeOptions): Promise<number> {
       }
       : await conversationRequest(args, profile);
     const surroundings = { env: { ...env, ...profile.env }, cwd: profile.cwd ?? cwd };
-    const why = profile.record ? "its start is recorded" : await pool?.prewarm(request, surroundings);
+    const why = profile.record
+      ? "its start is recorded"
+      : await pool?.prewarm(request, surroundings);
     if (why !== undefined) throw profileError(name, why);
   }
   const hold: typeof holdConversation = pool === undefined

@@ -2,12 +2,12 @@ import { durationInWords } from "../../run/doctor/check_report.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import {
-  noAnswerError,
-  ServerClient,
-  parseServerEvents,
   type ConversationSummary,
   fetchConversation,
   fetchConversations,
+  noAnswerError,
+  parseServerEvents,
+  ServerClient,
 } from "../../server/server_client.ts";
 import { print, reportJson, visibleJson } from "../report/print.ts";
 import { CliError } from "../../cli_error.ts";

@@ -8,7 +8,7 @@ import {
   connectToServer,
   delegateRun,
   type DelegationResult,
-} from "../../server/delegation/delegate_run.ts";
+} from "../../server/delegation/delegation_client.ts";
 import type { ServerPlaces } from "../../server/server_places.ts";
 import { createOutputWriter } from "../../claude/wire/output_writer.ts";
 import type { Invocation } from "./invocation.ts";

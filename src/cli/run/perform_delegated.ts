@@ -2,7 +2,7 @@ import { fdStat } from "../../../ffi/descriptors/fd.ts";
 import { parseArguments } from "../arguments/parse_arguments.ts";
 import { UnsupportedError } from "../../cli_error.ts";
 import type { holdConversation } from "../../library/hold_conversation.ts";
-import { ClientGoneError, type DelegatedRun } from "../../server/delegation/delegated_runs.ts";
+import { ClientGoneError, type DelegatedRun } from "../../server/delegation/delegation_server.ts";
 import { Outlets } from "../report/outlets.ts";
 import { reportError } from "../report/report_error.ts";
 import type { Invocation } from "./invocation.ts";

@@ -5,7 +5,7 @@ import { openConversation, type TurnResult } from "../../library/open_conversati
 import type { Environment } from "../../sandbox/environment.ts";
 import type { EventLogLimits } from "./event_log.ts";
 import { ServerConversation } from "./server_conversation.ts";
-import type { ConversationProfile } from "../profiles.ts";
+import type { ConversationProfile } from "../server_profiles.ts";
 import { DrainingError, FullError, NoSpaceError } from "../problems.ts";
 
 export interface RegistryOptions {

@@ -13,7 +13,7 @@ import {
   initialState,
 } from "./conversation_state.ts";
 import { EventLog, type EventLogLimits } from "./event_log.ts";
-import type { ConversationProfile } from "../profiles.ts";
+import type { ConversationProfile } from "../server_profiles.ts";
 import { FullError, NoSpaceError, OccupiedError } from "../problems.ts";
 
 /** Most messages of a conversation without a result. */

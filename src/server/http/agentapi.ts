@@ -1,6 +1,6 @@
 import type { ConversationChange } from "../conversations/conversation_state.ts";
 import type { ServerConversation } from "../conversations/server_conversation.ts";
-import type { ConversationProfile } from "../profiles.ts";
+import type { ConversationProfile } from "../server_profiles.ts";
 import {
   type HttpProblem,
   OccupiedError,

@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
 import type { ServerConversation } from "../conversations/server_conversation.ts";
-import { PROFILE_SCHEMA } from "../profiles.ts";
+import { PROFILE_SCHEMA } from "../server_profiles.ts";
 import { readBody } from "./request_body.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { OpenQuestion } from "../conversations/conversation_state.ts";

@@ -1,4 +1,4 @@
-import type { ChildProfile } from "../profiles.ts";
+import type { ChildProfile } from "../server_profiles.ts";
 
 /** How many warm children there may be, and for how long. */
 export interface PoolLimits {

@@ -7,7 +7,7 @@ import {
   createChildProfile,
   findColdInitializeReason,
   findColdStartReason,
-} from "../profiles.ts";
+} from "../server_profiles.ts";
 import { WarmChild } from "./warm_child.ts";
 
 export interface PoolOptions extends PoolLimits {

@@ -11,7 +11,7 @@ import { Teardown } from "../../run/teardown.ts";
 import type { Outlet } from "../../../ffi/descriptors/outlet.ts";
 import type { ShownTerminal } from "../../driver/child_terminal.ts";
 import type { Input } from "../../conversation/control/input.ts";
-import { type ChildProfile, createLateTerms } from "../profiles.ts";
+import { type ChildProfile, createLateTerms } from "../server_profiles.ts";
 
 /** The result of using a warm child. */
 type ServeResult =

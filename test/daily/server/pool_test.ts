@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Pool, type PoolOptions } from "../../../src/server/pool/pool.ts";
 import { libraryRequest } from "../../../src/library/library_request.ts";
-import { findColdInitializeReason, findColdStartReason } from "../../../src/server/profiles.ts";
+import {
+  findColdInitializeReason,
+  findColdStartReason,
+} from "../../../src/server/server_profiles.ts";
 import type { ProgramCaller } from "../../../src/driver/inputs/caller/program_caller.ts";
 import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import { messageLine } from "../../../src/claude/wire/caller_line.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Demand } from "../../../src/server/pool/demand.ts";
-import { type ChildProfile, readProfiles } from "../../../src/server/profiles.ts";
+import { type ChildProfile, readProfiles } from "../../../src/server/server_profiles.ts";
 import { CliError } from "../../../src/cli_error.ts";
 
 const profile = (digest: string) => ({ digest }) as ChildProfile;

@@ -1,6 +1,9 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { StopSignals } from "../../../../src/driver/stop_signals.ts";
-import { connectToServer, delegateRun } from "../../../../src/server/delegation/delegate_run.ts";
+import {
+  connectToServer,
+  delegateRun,
+} from "../../../../src/server/delegation/delegation_client.ts";
 import { isJsonObject } from "../../../../src/json_object.ts";
 import { StandIn, until } from "../../stand_in.ts";
 import { runSocket } from "./run_socket.ts";

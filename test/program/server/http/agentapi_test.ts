@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Ajv } from "ajv";
 import { AgentConversation, agentRoutes } from "../../../../src/server/http/agentapi.ts";
-import { PROFILE_SCHEMA } from "../../../../src/server/profiles.ts";
+import { PROFILE_SCHEMA } from "../../../../src/server/server_profiles.ts";
 import type { Scenario } from "../../../../fixtures/mock/scenario.ts";
 import { StandIn } from "../../stand_in.ts";
 import { eventsOf, type SentEvent, serveInProcess } from "./serve_in_process.ts";

@@ -107,7 +107,7 @@ interface RunService {
 }
 
 /** Where to listen for delegated runs, and how to carry them out. */
-export interface RunListenerOptions extends RunService {
+interface RunListenerOptions extends RunService {
   /** A path where nothing exists yet, or the descriptor of a listening socket. */
   readonly at: { readonly path: string } | { readonly fd: number };
 }

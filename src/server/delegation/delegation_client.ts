@@ -16,7 +16,7 @@ import { catchUncaughtErrors } from "../uncaught_errors.ts";
 import { LineChannel, programIdentity, type ServerMessage } from "./delegation_channel.ts";
 
 /** A connection to this user's server. */
-export interface ServerConnection {
+interface ServerConnection {
   readonly fd: number;
   /** Closes a connection on which no run was delegated. */
   readonly close: () => void;
@@ -49,7 +49,7 @@ export function connectToServer(
 }
 
 /** A run as a server needs it. */
-export interface RunToDelegate {
+interface RunToDelegate {
   readonly argv: readonly string[];
   readonly env: Environment;
   readonly cwd: string;
