@@ -21,29 +21,28 @@ import {
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { readMeta } from "../cassette/read/read_meta.ts";
 
-/** The files of a recording. */
 interface RecordingFiles {
   readonly cast?: string | undefined;
   readonly tape?: string | undefined;
   /** The folder of its exchanges. */
   readonly api?: string | undefined;
-  /** The version of Claude Code, where a file beside these says it. */
+  /** The version of Claude Code, if `meta.json` says it. */
   readonly version?: string | undefined;
 }
 
-/** What of a recording was looked at. */
+/** What was in a recording. */
 interface Examined {
   readonly version: string | undefined;
   readonly frames: number;
   readonly events: number;
-  /** Answers of the model. */
+  /** Responses of the model. */
   readonly answers: number;
 }
 
 /**
- * Looks at all that is in a recording, however large it is.
+ * Examines the files of one recording, line by line.
  *
- * @param options.onFrame takes each frame with its line
+ * @param options.onFrame receives each frame and its line
  * @throws {CliError} when a file cannot be read at all
  */
 function examineRecording(
@@ -54,7 +53,7 @@ function examineRecording(
     readonly onFrame?: (frame: JsonObject, line: number) => void;
   },
 ): Examined {
-  // The cast is first: it says earlier which version of Claude Code it is.
+  // The cast is first, because it names the version of Claude Code at its beginning.
   const examiner = createExaminer({ known, version });
   const events = cast === undefined ? 0 : examineCast(cast, { examiner, findings });
   const frames = tape === undefined ? 0 : examineTape(tape, { examiner, findings, onFrame });
@@ -110,14 +109,14 @@ function examineCast(path: string, { examiner, findings }: Looking): number {
   return events;
 }
 
-/** Goes through the lines of a file. What is wrong with one is found, and the next one is read. */
+/** Reads the lines of a file. A damaged line becomes a finding, and the next one is read. */
 function forEachLine(
   path: string,
   { findings, part }: { readonly findings: Findings; readonly part: string },
   take: (line: ParsedLine) => void,
 ): void {
   const damaged = (error: CliError, line: number): void => {
-    // Beside the place, which is told anyway, an error of a line says what is wrong behind the last colon.
+    // The message begins with the place, which is reported anyway.
     const what = error.message.slice(error.message.indexOf(`${path}: `) + path.length + 2);
     findings.add({ check: "frame rejected", where: `line of the ${part}`, what }, {
       place: { path, line },
@@ -135,15 +134,15 @@ function forEachLine(
   }
 }
 
-/** A request of the model itself. */
+/** A request to the model. */
 const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
-/** How Claude Code says in a request which version it is. */
+/** The version of Claude Code in the system prompt of a request. */
 const VERSION = /\bcc_version=(\d+\.\d+\.\d+)/u;
 
 /**
- * Looks at what the model said in the exchanges of a folder.
+ * Examines the responses in a folder of exchanges.
  *
- * @returns how many answers were looked at
+ * @returns how many responses were examined
  * @throws {CliError} when an exchange cannot be read
  */
 function examineApi(
@@ -178,8 +177,8 @@ const UNREADABLE = {
 } as const;
 
 /**
- * The events of an answer, or the one object that it is; nothing in the place of one that cannot be read. Errors are no
- * answers, and where an answer breaks off, its last line is none.
+ * Returns the events of a response, or its only object; undefined for one that is not JSON. Errors of the API are
+ * skipped, and so is the last, incomplete line of a response that broke off.
  */
 function answersIn(
   { status, whole, ...response }: Exchange["response"],
@@ -197,28 +196,28 @@ function answersIn(
   return whole || values.at(-1) !== undefined ? values : values.slice(0, -1);
 }
 
-/** Most characters of a version that is told. */
+/** Most characters of a version that are shown. */
 const LONGEST_VERSION = 40;
 
-/** What was looked at. */
+/** What was in all recordings. */
 interface Checked {
-  /** Cassettes and tapes in which there was something. */
+  /** Cassettes and tapes that were not empty. */
   readonly recordings: number;
   readonly frames: number;
-  /** Events of terminals. */
+  /** Events of casts. */
   readonly events: number;
-  /** Answers of the model. */
+  /** Responses of the model. */
   readonly answers: number;
-  /** Cassettes and tapes in which there was nothing. */
+  /** Cassettes and tapes in which nothing was found to examine. */
   readonly empty: readonly string[];
-  /** How many recordings there are of each version of Claude Code; of an unknown one by "". */
+  /** How many recordings there are of each version of Claude Code; "" if unknown. */
   readonly versions: ReadonlyMap<string, number>;
 }
 
-/** Who else looks at frames. */
+/** Receives each frame, to be compared with an SDK. */
 export type OnFrame = (frame: JsonObject, place: Place) => void;
 
-/** Looks at all that is in cassettes and tapes. */
+/** Examines cassettes and tapes. */
 export function examineRecordings(
   cassettes: readonly FoundCassette[],
   { known, findings, onFrame = () => {} }: {
@@ -258,7 +257,7 @@ export function examineRecordings(
   return { recordings, frames, events, answers, empty, versions };
 }
 
-/** Where the parts of a cassette are; nothing of one that is not of a known format. */
+/** Returns the files of a cassette; undefined if its format is unknown. */
 function filesOf({ kind, path }: FoundCassette, findings: Findings) {
   if (kind === "tape") return { tape: path };
   const meta = `${path}/${META_FILE}`;
@@ -271,7 +270,7 @@ function filesOf({ kind, path }: FoundCassette, findings: Findings) {
   };
 }
 
-/** What is read, or nothing: then it is found why. */
+/** Returns what is read. An error becomes a finding. */
 function readOrReport<Value>(
   path: string,
   findings: Findings,

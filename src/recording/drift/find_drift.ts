@@ -24,28 +24,27 @@ import { readChoices } from "../../conversation/terminal/choices.ts";
 import type { Dialog } from "../../conversation/terminal/dialogs.ts";
 import { recogniseDialog } from "../../conversation/terminal/recognise_dialog.ts";
 
-/** An event of a cast. */
 interface CastEventLike {
   readonly at: number;
   readonly code: string;
   readonly data: string;
 }
 
-/** Looks at one recording, piece by piece, for what is not as it is known. */
+/** Compares one recording, piece by piece, with what is known of Claude Code. */
 export interface Examiner {
-  /** What the caller read. */
+  /** Checks a frame that the caller read. */
   readonly frame: (frame: JsonObject) => readonly Drift[];
-  /** What is on the cast. */
+  /** Checks an event of the cast. */
   readonly event: (event: CastEventLike) => readonly Drift[];
-  /** What the API said: an event of a stream, or an answer that came in one. */
+  /** Checks what the API sent: an event of a stream, or a complete message. */
   readonly api: (said: JsonObject) => readonly Drift[];
   /** The version of Claude Code, once it is known. */
   readonly version: () => string | undefined;
-  /** Takes the version of Claude Code from where it is told, unless it is known already. */
+  /** Sets the version of Claude Code, unless it is known already. */
   readonly learn: (version: unknown) => void;
 }
 
-/** @param options.version the version of Claude Code; absent where the recording has yet to say it */
+/** @param options.version the version of Claude Code; absent if the recording will name it */
 export function createExaminer(
   { known, version: said, onPiece = () => {} }: {
     readonly known: KnownClaude;
@@ -135,17 +134,17 @@ export function createExaminer(
   return { frame, event, api, version: () => version, learn };
 }
 
-/** Rows and columns of it may be missing: what is read is its lines and where the cursor is. */
+/** The number of rows and columns may be missing: only the lines and the cursor are read. */
 function isScreen(value: unknown): value is Screen {
   return isJsonObject(value) && Array.isArray(value.lines) &&
     value.lines.every((line) => typeof line === "string") && isJsonObject(value.cursor) &&
     typeof value.cursor.row === "number" && typeof value.cursor.col === "number";
 }
 
-/** Lines that mean something to a run. */
+/** Transcript lines that a run parses. */
 const PARSED_LINES: readonly unknown[] = ["user", "assistant", "system", "attachment"];
 
-/** Whether a line of a transcript is of a known type and cannot be read as one. */
+/** Reports a transcript line of a known type that cannot be parsed. */
 function checkLine(line: JsonObject): readonly Drift[] {
   if (!PARSED_LINES.includes(line.type) || readEntry(line)?.type !== "other") return [];
   return [{
@@ -155,7 +154,7 @@ function checkLine(line: JsonObject): readonly Drift[] {
   }];
 }
 
-/** What it is called if a piece of a sort has a name that nobody knows. */
+/** The check that reports an unknown name, by the sort of the piece. */
 const CHECK_OF_SORT: Readonly<Record<PieceSort, DriftCheck | undefined>> = {
   frame: "type unknown",
   line: "type unknown",
@@ -166,20 +165,20 @@ const CHECK_OF_SORT: Readonly<Record<PieceSort, DriftCheck | undefined>> = {
   part: undefined,
 };
 
-/** Whether a piece is of a type that no recording has. */
+/** Reports a piece whose type is in no recording. */
 function checkType(piece: Piece, known: KnownClaude): readonly Drift[] {
   const check = CHECK_OF_SORT[piece.sort];
   if (check === undefined || known.shapes.has(shapeKey(piece))) return [];
   return [{ check, where: piece.sort, what: piece.name }];
 }
 
-/** Which fields of a piece no recording has, and which it lacks that it always has had. */
+/** Reports fields that are in no recording, and missing fields that all recordings have. */
 function checkFields(
   piece: Piece,
   { known, version }: { readonly known: KnownClaude; readonly version: string | undefined },
 ): readonly Drift[] {
   const ever = known.shapes.get(shapeKey(piece))?.ever;
-  // Of what is known by its name alone nothing can be said: of some attachments recordings keep no more.
+  // Only the name of such a piece is known: recordings omit the fields of some attachments.
   if (ever === undefined || [...ever].every((field) => field === "type")) return [];
   const isAttached = piece.sort === "line" && piece.name.startsWith("attachment/");
   const isNew = (field: string) =>
@@ -199,7 +198,7 @@ const block = z.looseObject({ type: z.string() });
 const session = { session_id: z.string() };
 const parent = { parent_tool_use_id: z.exactOptional(z.nullable(z.string())) };
 
-/** What whoever reads frames relies on, by their type. */
+/** The fields that programs rely on, by the type of a frame. */
 const SCHEMAS: Readonly<Record<string, z.ZodMiniType>> = {
   system: z.looseObject({ subtype: z.string(), ...session }),
   assistant: z.looseObject({
@@ -232,7 +231,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodMiniType>> = {
   rate_limit_event: z.looseObject({ rate_limit_info: z.looseObject({}), ...session }),
   control_response: z.looseObject({
     response: z.discriminatedUnion("subtype", [
-      // It has the id of its request, whatever that is.
+      // It has the id of its request, which may have any type.
       z.looseObject({ subtype: z.literal("success") }),
       z.looseObject({ subtype: z.literal("error"), error: z.string() }),
     ]),
@@ -249,7 +248,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodMiniType>> = {
   }),
 };
 
-/** Whether a frame is of a known type and does not look as one of these has to. */
+/** Reports a frame of a known type that does not match its schema. */
 export function checkFrame(frame: JsonObject): readonly Drift[] {
   const { type } = frame;
   const schema = typeof type === "string" && Object.hasOwn(SCHEMAS, type)
@@ -261,21 +260,20 @@ export function checkFrame(frame: JsonObject): readonly Drift[] {
   return [{ check: "frame rejected", where: `frame ${kindOf(frame)}`, what }];
 }
 
-/** How long a screen that asks has to stand until it counts: a run waits as long for one that it knows. */
+/** How long an unknown dialog has to stay on the screen. A run waits as long for a known one. */
 const STANDS_MS = 3000;
 
-/** What has been seen on the screen so far. */
+/** What was on the screen so far. */
 interface DialogState {
-  /** What the child says that it is at; undefined before it has said anything. */
+  /** The status file of the child; undefined before its first status. */
   readonly status: string | undefined;
-  /** What asks, and since when; absent where nothing does that is unknown. */
+  /** The unknown dialog on the screen, and since when it is there. */
   readonly asking?: { readonly words: string; readonly since: number; readonly told: boolean };
 }
 
-/** Nothing has been seen yet. */
 const NO_DIALOG: DialogState = { status: undefined };
 
-/** A screen as a person would see it: one that waits for a choice, is known or stands too short a time. */
+/** Reports a dialog that is unknown and has been on the screen for some time. */
 function checkScreen(
   seen: DialogState,
   { screen, at }: { readonly screen: Screen; readonly at: number },
@@ -293,7 +291,7 @@ function checkScreen(
   };
 }
 
-/** A dialog has ended the run: whether this program would not know it today either. */
+/** Reports the dialog that ended a run, if it is still unknown. */
 function checkFinalScreen(seen: DialogState, screen: Screen): readonly Drift[] {
   if (isBlank(screen)) return [];
   const words = recogniseDialog(screen, { when: whenOf(seen.status) }) === undefined
@@ -303,7 +301,7 @@ function checkFinalScreen(seen: DialogState, screen: Screen): readonly Drift[] {
   return words === undefined || isTold ? [] : [unknown(words)];
 }
 
-/** The choices of a dialog that is not known. */
+/** Returns the choices of an unknown dialog. */
 function unknownWords(screen: Screen, status: string | undefined): string | undefined {
   const choices = readChoices(screen);
   if (choices.length === 0) return undefined;
@@ -323,12 +321,13 @@ function unknown(words: string): Drift {
   return { check: "dialog unknown", where: "screen", what: words };
 }
 
-/** Sizes and places that a window is asked for (XTWINOPS). */
+/** Queries for sizes and positions of the window (XTWINOPS). */
 const WINDOW_REPORT = /^(?:1[1345689]|2[01])(?:;|$)/u;
 
 /**
- * What a sequence asks of the terminal, as in `CSI > 0 q`, if it asks for an answer: device attributes, status and
- * modes, the terminal's version, its keyboard protocol and sizes, and colours, settings and pictures by their strings.
+ * Returns the query in a control sequence, such as `CSI >0q`; undefined if the terminal need not answer. Queries are
+ * device attributes, status and modes, the terminal's version, keyboard protocol and sizes, and strings for colours,
+ * settings and pictures.
  */
 function probeIn(token: TerminalToken): string | undefined {
   switch (token.kind) {
@@ -379,7 +378,7 @@ function stringProbe(
   return undefined;
 }
 
-/** Whether the terminal is asked something that no recording has. */
+/** Reports a query to the terminal that is in no recording. */
 function checkProbe(token: TerminalToken, known: KnownClaude): readonly Drift[] {
   const probe = probeIn(token);
   return probe === undefined || known.probes.has(probe)

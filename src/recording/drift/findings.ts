@@ -1,14 +1,14 @@
-/** How many different findings are told apart: a person reads no more, and a file may hold any number. */
+/** Most different findings. A person reads no more, and a hostile file may cause any number. */
 const MOST = 1000;
-/** Most characters of a name that is told. */
+/** Most characters of a name that are shown. */
 const LONGEST = 200;
 
-/** Counts what is found: the same thing is told once. */
+/** Counts findings, and merges equal ones. */
 export class Findings {
   readonly #all = new Map<string, Finding>();
   #left = 0;
 
-  /** @param options.by who does not know it; this program, if absent */
+  /** @param options.by what does not know it; this program by default */
   add(
     found: Drift,
     { place, by = THIS_PROGRAM, count = 1 }: {
@@ -30,17 +30,17 @@ export class Findings {
     }
   }
 
-  /** Counts what somebody else has not told apart. */
+  /** Counts findings that an SDK's check has not listed. */
   leave(count: number): void {
     this.#left += count;
   }
 
-  /** How many more there were than are told apart. */
+  /** How many findings are not listed. */
   get left(): number {
     return this.#left;
   }
 
-  /** All of them, by who does not know them, by check and by name. */
+  /** Returns all findings: those of this program first, then by check and name. */
   sorted(): readonly Finding[] {
     return [...this.#all.values()].toSorted((one, other) =>
       Number(one.by !== THIS_PROGRAM) - Number(other.by !== THIS_PROGRAM) ||
@@ -60,7 +60,7 @@ function short(text: string): string {
   return characters.length <= LONGEST ? text : `${characters.slice(0, LONGEST).join("")}…`;
 }
 
-/** What is looked for. */
+/** The checks, in the order of a report. */
 export const DRIFT_CHECKS = [
   "frame rejected",
   "type unknown",
@@ -73,33 +73,32 @@ export const DRIFT_CHECKS = [
   "answered otherwise",
 ] as const;
 
-/** One of these. */
 export type DriftCheck = (typeof DRIFT_CHECKS)[number];
 
 /** A line of a file. */
 export interface Place {
   readonly path: string;
-  /** From 1 on; 0 for the file as a whole. */
+  /** From 1; 0 for the whole file. */
   readonly line: number;
 }
 
-/** Something that is not as it is known. */
+/** Something that differs from what is known of Claude Code. */
 export interface Drift {
   readonly check: DriftCheck;
   /** In what it was found, such as `frame system/init`. */
   readonly where: string;
-  /** What it is: a field, a type, a reason. */
+  /** A field, a type or a reason. */
   readonly what: string;
 }
 
-/** The same thing, as often as it was found. */
+/** A difference, and how often it was found. */
 export interface Finding extends Drift {
-  /** Who does not know it: this program, or an Agent SDK with its version. */
+  /** What does not know it: this program, or an Agent SDK with its version. */
   readonly by: string;
   readonly count: number;
   /** Where it was found first. */
   readonly first: Place;
 }
 
-/** Who knows what this program knows. */
+/** The value of `by` for checks of this program. */
 const THIS_PROGRAM = "claude-print";

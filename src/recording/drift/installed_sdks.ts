@@ -5,7 +5,7 @@ import { upFrom } from "../../sandbox/paths.ts";
 import { wholePath } from "../../whole_path.ts";
 import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
 
-/** An Agent SDK: the interpreter of one for Python, or the declarations of one for TypeScript. */
+/** An Agent SDK: for Python its interpreter, for TypeScript its declarations. */
 export type InstalledSdk =
   | { readonly kind: "python"; readonly python: string; readonly isNamed: boolean }
   | { readonly kind: "typescript"; readonly name: string; readonly declarations: string };
@@ -16,8 +16,7 @@ const DECLARATIONS = "sdk.d.ts";
 const LARGEST = 8_000_000;
 
 /**
- * The SDK at a path that somebody named: a `python3`, the folder of a virtual environment, or that of the package from
- * npm.
+ * Returns the SDK at a path: a `python3`, a virtual environment, or the folder of the npm package.
  *
  * @throws {CliError} for anything else
  */
@@ -30,7 +29,7 @@ export function sdkAt(path: string): InstalledSdk {
   if (fileAt(venv)?.isFile === true) {
     return { kind: "python", python: venv, isNamed: true };
   }
-  // A link leads out of its virtual environment: the interpreter has to be started by it.
+  // The link is not resolved: an interpreter finds its virtual environment by the path it is started with.
   if (fileAt(named)?.isFile === true) {
     return { kind: "python", python: named, isNamed: true };
   }
@@ -39,7 +38,7 @@ export function sdkAt(path: string): InstalledSdk {
   });
 }
 
-/** The SDKs of the virtual environment or PATH, and of the folder with its `node_modules`; where there are any. */
+/** Finds the SDK of the virtual environment or PATH, and the one in `node_modules` of a folder or of one above it. */
 export function findSdks(
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
 ): readonly InstalledSdk[] {

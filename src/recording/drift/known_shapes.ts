@@ -5,37 +5,36 @@ import type { Piece } from "./pieces.ts";
 
 let known: KnownClaude | undefined;
 
-/** What the recordings of this project have of Claude Code. */
 export function knownShapes(): KnownClaude {
   known ??= readKnown(file as KnownFile);
   return known;
 }
 
-/** What the recordings of this project have of Claude Code. */
+/** What the recordings of this project show of Claude Code. */
 export interface KnownClaude {
-  /** The newest version that was recorded. */
+  /** The newest recorded version. */
   readonly version: string;
-  /** Questions to the terminal, as `unknownProbe()` calls them. */
+  /** Queries to the terminal, as `checkProbe()` names them. */
   readonly probes: ReadonlySet<string>;
-  /** Pieces by sort and name. */
+  /** The fields of pieces, by sort and name. */
   readonly shapes: ReadonlyMap<string, KnownShape>;
-  /** The fields that any line of a transcript has had: recordings do not keep all of those around attachments. */
+  /** The fields of all transcript lines. Recordings omit some of them for attachments. */
   readonly fieldsOfLines: ReadonlySet<string>;
 }
 
-/** The fields of a piece in all recordings. */
+/** The fields of a piece. */
 interface KnownShape {
-  /** The fields that any recording has. */
+  /** In at least one recording. */
   readonly ever: ReadonlySet<string>;
-  /** The fields that each recording of the newest version has, if there are three or more. */
+  /** In each recording of the newest version, if there are three or more. */
   readonly newest: ReadonlySet<string>;
-  /** The fields of `newest` that each recording of an older version has as well. */
+  /** In each recording of every version. */
   readonly always: ReadonlySet<string>;
 }
 
 /**
- * The content of `known_shapes.json`. The fields of a piece are one text: `field` is in each piece, `field!` in each piece of
- * the newest version, `field?` in some.
+ * The content of `known_shapes.json`. The fields of a piece are one text: `field` is in each piece, `field!` in each
+ * piece of the newest version, `field?` in some.
  */
 export interface KnownFile {
   readonly version: string;
@@ -43,12 +42,10 @@ export interface KnownFile {
   readonly shapes: Readonly<Record<string, string>>;
 }
 
-/** By what a piece is found. */
 export function shapeKey({ sort, name }: Pick<Piece, "sort" | "name">): string {
   return `${sort} ${name}`;
 }
 
-/** Reads the content of `known_shapes.json`. */
 export function readKnown({ version, probes, shapes: texts }: KnownFile): KnownClaude {
   const shapes = new Map(Object.entries(texts).map(([key, text]) => [key, readShape(text)]));
   const lines = [...shapes].filter(([key]) => key.startsWith("line "));
@@ -67,7 +64,10 @@ function readShape(text: string): KnownShape {
   return { ever: without(/^$/u), newest: without(/\?$/u), always: without(/[?!]$/u) };
 }
 
-/** Returns the fields that a piece must have: those of the newest recorded version, or for an older version those of all. */
+/**
+ * Returns the fields that a piece must have: those of the newest recorded version, or for an older version those of
+ * all.
+ */
 export function requiredFields(
   known: KnownClaude,
   piece: Piece,
@@ -77,7 +77,7 @@ export function requiredFields(
   return known.shapes.get(shapeKey(piece))?.[isNew ? "newest" : "always"] ?? new Set();
 }
 
-/** Whether this program prints a field of a frame itself: what it knows of a version may be ahead of what was recorded. */
+/** True if this program itself prints a field: its profiles may be newer than the recordings. */
 export function isPrintedField(piece: Piece, field: string): boolean {
   const object = printedObject(piece);
   return object !== undefined && isKnownKey(object, field);

@@ -1,40 +1,39 @@
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** What sort of thing a piece is: each is known by names of its own. */
+/** The sort of a piece. Each sort has names of its own. */
 export type PieceSort =
   /** A line of stream-json, by type and subtype. */
   | "frame"
-  /** A line of a transcript, by type and subtype, or by what is attached. */
+  /** A transcript line, by type and subtype, or by the type of its attachment. */
   | "line"
-  /** What a hook is given, by its event. */
+  /** The payload of a hook, by its event. */
   | "hook"
   /** A block of a message, by its type. */
   | "block"
-  /** An event of the API's stream, by its type and that of its delta. */
+  /** An event of the API's stream, by its type and the type of its delta. */
   | "event"
-  /** What the child says in its status file. */
+  /** The status in the child's status file. */
   | "status"
-  /** An object that stands in one of these: it has no name that could be new. */
+  /** An object within one of these. Its name is fixed. */
   | "part";
 
-/** An object whose fields can be looked at. */
+/** An object whose fields are checked. */
 export interface Piece {
   readonly sort: PieceSort;
-  /** What it is called among those of its sort, such as `system/init`. */
+  /** Its name within its sort, such as `system/init`. */
   readonly name: string;
-  /** The names of its fields. */
   readonly fields: readonly string[];
 }
 
-/** Deeper than anything stands in a frame that is looked at. */
+/** Deeper than any block in a real frame. */
 const DEEPEST = 8;
 
-/** An answer of the API that came in one, and what stands in it. */
+/** Returns the pieces of a complete message of the API. */
 export function piecesOfAnswer(answer: JsonObject): readonly Piece[] {
   return piecesOfMessage("assistant", answer);
 }
 
-/** A frame and what stands in it. */
+/** Returns a frame and the objects in it. */
 export function piecesOfFrame(frame: JsonObject): readonly Piece[] {
   const { type } = frame;
   const kind = kindOf(frame);
@@ -67,14 +66,14 @@ export function piecesOfFrame(frame: JsonObject): readonly Piece[] {
   return parts;
 }
 
-/** What a frame is called: its type, and the subtype that says which one of them it is. */
+/** Returns the name of a frame: its type and subtype, or the subtype of its request. */
 export function kindOf(frame: JsonObject): string {
   const { type, subtype, request } = frame;
   if (type === "control_request" && isJsonObject(request)) return named(type, request.subtype);
   return named(type, subtype);
 }
 
-/** A line of a transcript and what stands in it. */
+/** Returns a transcript line and the objects in it. */
 export function piecesOfLine(line: JsonObject): readonly Piece[] {
   const { type, subtype, attachment } = line;
   const name = type === "attachment" && isJsonObject(attachment)
@@ -86,12 +85,11 @@ export function piecesOfLine(line: JsonObject): readonly Piece[] {
   return pieces;
 }
 
-/** What a hook is given. */
 export function pieceOfHook(event: string, payload: JsonObject): Piece {
   return { sort: "hook", name: event, fields: Object.keys(payload) };
 }
 
-/** An event of the API's stream and what stands in it. */
+/** Returns an event of the API's stream and the objects in it. */
 export function piecesOfEvent(event: unknown): readonly Piece[] {
   if (!isJsonObject(event)) return [];
   const { type, delta, content_block: block } = event;

@@ -5,7 +5,7 @@ import { type Drift, DRIFT_CHECKS, type DriftCheck, type Place } from "./finding
 
 /** What the Agent SDK for Python does not know. */
 interface PythonVerdict {
-  /** Such as `claude-agent-sdk 0.2.189`. */
+  /** Such as `claude-agent-sdk 0.2.189 (Python)`. */
   readonly name: string;
   readonly found: readonly (Drift & { readonly count: number; readonly place: Place })[];
   readonly left: number;
@@ -28,14 +28,14 @@ const answerSchema = z.union([
 ]);
 
 /**
- * Has the Agent SDK for Python parse the frames of tapes, in its own interpreter. That one takes no modules from the folder
- * it is started in, nor from where the environment says.
+ * Has the Agent SDK for Python parse the frames of tapes in its own interpreter. The interpreter is isolated: it
+ * imports nothing from its working directory or from `PYTHONPATH`.
  *
  * @param python the interpreter
  * @param options.tapes absolute paths of regular files
- * @param options.signal ends the interpreter once it is aborted
- * @param options.limitMs how long it may take, in milliseconds; by default the longer, the larger the tapes are
- * @returns nothing where the interpreter has no SDK
+ * @param options.signal ends the interpreter
+ * @param options.limitMs a time limit in milliseconds; by default it grows with the size of the tapes
+ * @returns undefined if the interpreter has no SDK
  * @throws {CliError} when it cannot be started or does not answer in time
  */
 export async function pythonVerdict(
@@ -79,7 +79,7 @@ export async function pythonVerdict(
   };
 }
 
-/** How long an interpreter may take to start and load the SDK, in milliseconds, and for each megabyte of tapes besides. */
+/** The time limit in milliseconds: to start and load the SDK, and for each megabyte of tapes. */
 const START_MS = 60_000;
 const MEGABYTE_MS = 1000;
 
@@ -104,9 +104,9 @@ function jsonIn(text: string): unknown {
 }
 
 /**
- * What the interpreter is given in which the Agent SDK for Python is: it reads the paths of tapes from stdin as JSON, has
- * the SDK parse each frame, and prints one JSON object. Frames of the control protocol do not get as far as its parser, and
- * `command_lifecycle` is for programs of Claude Code's own: the parser passes it over.
+ * The program for the interpreter. It reads the paths of tapes as JSON from stdin, has the SDK parse each frame, and
+ * prints one JSON object. It skips frames that the SDK's parser never sees: the control protocol, and
+ * `command_lifecycle`, which the parser ignores.
  */
 const PYTHON_PROGRAM = String.raw`
 import json, sys

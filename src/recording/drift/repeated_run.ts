@@ -4,28 +4,28 @@ import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
 import type { Drift } from "./findings.ts";
 import { kindOf } from "./pieces.ts";
 
-/** What was said in a recorded run, so that it can be said again. */
+/** The prompts of a recorded run, to be sent again. */
 export interface RecordedPrompts {
-  /** One for a plain run. */
+  /** One for a run that is not a conversation. */
   readonly prompts: readonly string[];
   readonly isConversation: boolean;
   readonly model?: string;
   readonly maxTurns?: number;
-  /** Whether its caller signed in with a key. */
+  /** True if the caller used an API key. */
   readonly hasKey: boolean;
 }
 
-/** A cassette without the events of its cast. */
+/** A cassette whose cast is open, with its events read on demand. */
 type OpenedCassette = Omit<Cassette, "cast"> & { readonly cast: CastReader };
 
-/** How a turn may have ended that would end like that again. */
+/** Results that a repeated run reaches too. */
 const REPEATABLE: readonly unknown[] = ["success", "error_max_turns"];
-/** Tools that ask nobody and change nothing. */
+/** Tools that ask for no permission and change nothing. */
 const HARMLESS: readonly unknown[] = ["ToolSearch"];
 
 /**
- * What was said in a run, or why it cannot be said again by itself: a signal or a limit had a part in it, or it would
- * carry out calls of tools that are not allowed.
+ * Returns the prompts of a recorded run, or why the run cannot be repeated: a signal or a limit ended it, or it would
+ * call tools that are not allowed.
  *
  * @param options.allowed the tools that may run
  */
@@ -58,7 +58,7 @@ export function repeatablePrompts(
   };
 }
 
-/** The model that was asked: as it says at the beginning, or else as the first answer has it. */
+/** Returns the model of a run: as the init frame names it, or else the first answer. */
 function modelOf(frames: readonly JsonObject[]): string | undefined {
   const init = frames.find(({ type, subtype }) => type === "system" && subtype === "init");
   const answers = frames.flatMap(({ type, message }) =>
@@ -82,14 +82,14 @@ function firstPrompt(cast: CastReader): Prompts {
   return { why: "its prompt is not recorded as a text" };
 }
 
-/** What the caller of a conversation said. */
+/** Returns the prompts of a conversation's caller. */
 function callerPrompts(lines: readonly string[]): Prompts {
   const prompts: string[] = [];
   for (const line of lines) {
     const said = jsonObjectIn(line);
     if (said === undefined) return { why: "a line of its caller cannot be read" };
     const { type, request, message } = said;
-    // What is settled before the first prompt is not said again.
+    // A repeated run initialises by itself.
     if (type === "control_request" && isJsonObject(request) && request.subtype === "initialize") {
       continue;
     }
@@ -128,22 +128,22 @@ function toolsCalled(frame: JsonObject): readonly string[] {
   );
 }
 
-/** What a Claude Code has done when the prompts of a cassette were said to it again. */
+/** What Claude Code did with the prompts of a cassette. */
 export interface RepeatedRun {
   readonly frames: readonly JsonObject[];
-  /** The bodies of the requests to the model, in their order. */
+  /** The bodies of the requests to the model, in order. */
   readonly requests: readonly JsonObject[];
   /** Of the run, or of the last turn of a conversation. */
   readonly exitCode: number;
   /** Why the exit code is not 0. */
   readonly failure?: string;
-  /** Why there was no run, if there was none: it has no frames then. */
+  /** Why the run did not take place. There are no frames then. */
   readonly problem?: string;
-  /** What of its requests is not recorded, if something is not. */
+  /** The first request that the cassette could not answer, if any. */
   readonly missed?: string;
 }
 
-/** What a run does differently from the recorded one, with the same prompts and the same answers of the API. */
+/** Returns how a run differs from the recorded one, with equal prompts and responses of the API. */
 export function compareWithRecording(
   recorded: readonly JsonObject[],
   { frames, problem, missed }: Pick<RepeatedRun, "frames" | "problem" | "missed">,
@@ -155,7 +155,7 @@ export function compareWithRecording(
   ];
 }
 
-/** What one Claude Code does differently from another one, with the same prompts and the same answers of the API. */
+/** Returns how two versions of Claude Code differ, with equal prompts and responses of the API. */
 export function compareRuns(before: RepeatedRun, now: RepeatedRun): readonly Drift[] {
   const why = now.failure === undefined ? "" : `: ${now.failure}`;
   return [
@@ -168,8 +168,8 @@ export function compareRuns(before: RepeatedRun, now: RepeatedRun): readonly Dri
 }
 
 /**
- * What of a request is not compared: ids that are other ones in each run, and texts and schemas, which nearly each version
- * words anew.
+ * Fields of a request that are not compared: ids differ in each run, and nearly each version changes texts and
+ * schemas.
  */
 const NOT_COMPARED = ["metadata", "diagnostics", "system", "messages", "tools"];
 
@@ -208,7 +208,7 @@ function toolNames({ tools }: JsonObject): readonly string[] {
     : [];
 }
 
-/** Who speaks in the messages of a request, and in what kinds of blocks: `user (text, text), assistant (tool_use)`. */
+/** Describes the messages of a request by role and blocks: `user (text, text), assistant (tool_use)`. */
 function messageKinds({ messages }: JsonObject): string {
   if (!Array.isArray(messages)) return "none";
   return messages.filter(isJsonObject).map(({ role, content }) => {
@@ -221,13 +221,13 @@ function blockKind({ type, is_error: isError }: JsonObject): string {
   return isError === true ? `${asText(type)} with an error` : asText(type);
 }
 
-/** Kinds of frame that come by what the caller wants, by who asks, or by chance. */
+/** Frames that depend on options, on the caller or on timing. */
 const VARIABLE_FRAMES = [
   /^(?:stream_event|rate_limit_event|control_|keep_alive|transcript_mirror|command_lifecycle)/u,
   /^system\/(?:hook_|api_retry|status|thinking_tokens|session_state_changed|shell_output_delta|notification)/u,
 ];
 
-/** What of a result is the same in each run. */
+/** Fields of a result that are equal in each run. */
 const STABLE_FIELDS = ["subtype", "is_error", "num_turns", "stop_reason", "result"];
 
 function compareFrames(

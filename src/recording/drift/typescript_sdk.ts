@@ -3,14 +3,14 @@ import type { Drift } from "./findings.ts";
 import { type KnownClaude, shapeKey } from "./known_shapes.ts";
 import { kindOf } from "./pieces.ts";
 
-/** What the Agent SDK for TypeScript calls all that Claude Code prints, and its own part of that. */
+/** The type of everything that Claude Code prints, and the part of it that older SDKs declare. */
 const ROOTS = ["StdoutMessage", "SDKMessage"];
-/** What Claude Code asks, as a part of that. */
+/** The type of requests that Claude Code sends to the caller. */
 const QUESTIONS = "SDKControlRequestInner";
-/** What this program adds to frames, which no SDK knows of. */
+/** Fields that this program adds to frames. No SDK knows them. */
 const OWN_FIELDS = ["claude_version", "claude_limits"];
 const OWN_FRAMES = [
-  // Claude Code prints it too, for programs of its own: their SDKs pass it over.
+  // Claude Code prints it for programs of its own, and the SDKs skip it.
   "command_lifecycle",
   "system/shell_output_delta",
   ...[
@@ -29,10 +29,10 @@ const OWN_FRAMES = [
 ];
 
 /**
- * How frames are held against declarations; nothing where these do not say what Claude Code prints.
+ * Creates a check of frames against the declarations of an SDK; undefined if these do not say what Claude Code
+ * prints.
  *
- * Not all that Claude Code prints is declared: of fields that are not, those are told that this program does not know
- * either.
+ * SDKs do not declare every field. An undeclared field is only reported if it is in no recording either.
  */
 export function createDeclarationCheck(
   declarations: Declarations,
@@ -63,14 +63,14 @@ export function createDeclarationCheck(
   };
 }
 
-/** What of an object is not declared. */
+/** Reports what is not declared in an object. */
 function compareWithDeclared(
   value: JsonObject,
   { objects, where, what, ever }: {
     readonly objects: readonly DeclaredObject[];
     readonly where: string;
     readonly what: string;
-    /** Fields that are known though they are not declared. */
+    /** Known fields, declared or not. */
     readonly ever: ReadonlySet<unknown>;
   },
 ): readonly Drift[] {
@@ -97,35 +97,35 @@ function compareWithDeclared(
   ];
 }
 
-/** Whether an object may have that value: only texts that are declared one by one are held against it. */
+/** True if a field may have a value. Only types that are literal texts are compared. */
 function allows({ fields }: DeclaredObject, name: string, value: unknown): boolean {
   const literals = literalsIn(fields.get(name)?.type ?? "");
   return literals.length === 0 || (typeof value === "string" && literals.includes(value));
 }
 
-/** An object as declarations describe it. */
+/** An object type. */
 interface DeclaredObject {
-  /** Its fields, and whether each may be missing. */
+  /** Its fields by name. */
   readonly fields: ReadonlyMap<string, { readonly optional: boolean; readonly type: string }>;
-  /** Whether it may have other fields: a part of it is declared elsewhere. */
+  /** True if it may have more fields, because a part of its type is declared in another file. */
   readonly open: boolean;
 }
 
-/** What a file of TypeScript's declarations says of types that are objects, or one of several. */
+/** The object types in a file of declarations. */
 interface Declarations {
-  /** The objects that a type may be; none for a type that is not declared there. */
+  /** Returns the alternatives of a type; none if it is not declared. */
   readonly objects: (name: string) => readonly DeclaredObject[];
-  /** The texts in a constant list. */
+  /** Returns the texts in a constant list. */
   readonly list: (name: string) => readonly string[];
 }
 
-/** How often types may be named in one another, and how many objects one may be. */
+/** How deep type names are resolved, and how many alternatives a type may have. */
 const DEEPEST = 12;
 const MOST_OBJECTS = 2000;
 
 /**
- * Reads declarations of TypeScript as far as objects go: names, unions, intersections, and literal objects with their
- * fields. Whatever else a type is, its fields are not known.
+ * Parses TypeScript declarations as far as object types need it: names, unions, intersections and object literals.
+ * The fields of any other type are unknown.
  */
 export function readDeclarations(text: string): Declarations {
   const source = withoutComments(text);
@@ -169,7 +169,7 @@ export function readDeclarations(text: string): Declarations {
   };
 }
 
-/** The texts that a type may be, as in `'a' | 'b'`. */
+/** Returns the texts of a literal type, such as `'a' | 'b'`. */
 export function literalsIn(type: string, separator = "|"): readonly string[] {
   return splitAt(type, separator).flatMap((part) =>
     /^(?:'([^'\\]*)'|"([^"\\]*)")$/u.exec(part.trim())?.slice(1).filter((text) =>
@@ -178,7 +178,7 @@ export function literalsIn(type: string, separator = "|"): readonly string[] {
   );
 }
 
-/** An object that is each of the others as well; what is not known of it leaves it open. */
+/** Intersects an object with the alternatives of another type. If that type is unknown, the object is open. */
 function joined(
   one: DeclaredObject,
   others: readonly DeclaredObject[],
@@ -203,7 +203,7 @@ function fieldsIn(body: string): DeclaredObject["fields"] {
   return fields;
 }
 
-/** The parts of a text between separators that stand in no brackets and no text. */
+/** Splits a text at separators outside brackets and strings. */
 function splitAt(text: string, separator: string): readonly string[] {
   const parts: string[] = [];
   let from = 0;
@@ -215,7 +215,7 @@ function splitAt(text: string, separator: string): readonly string[] {
   return parts;
 }
 
-/** What stands before the first such character outside of brackets and texts, or all that follows. */
+/** Returns the text up to a character outside brackets and strings, or all of it. */
 function partUntil(text: string, from: number, end: string): string {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -232,7 +232,7 @@ function partUntil(text: string, from: number, end: string): string {
   return text.slice(from);
 }
 
-/** Where a text ends that begins there. */
+/** Returns where the string ends that begins at a position. */
 function endOfText(text: string, from: number): number {
   const quote = text[from];
   for (let at = from + 1; at < text.length; at++) {

@@ -9,13 +9,16 @@ import {
 } from "./blank_text.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** Levels of a JSON value that are gone through. */
+/** The deepest level of a JSON value that is visited. */
 const MOST_DEPTH = 1000;
 
 /**
- * Creates what makes prompts or answers in JSON values say nothing any more, such as frames, lines of a transcript, inputs
- * of a cast and bodies of the API: letters and digits are an x. Slash commands keep their names, and what Claude Code
- * says in the user's or the model's place stays, by which a program knows it. Where nothing changes, it is the same value.
+ * Creates a function that blanks prompts or answers in JSON values: frames, transcript lines, inputs of a cast,
+ * bodies of the API.
+ *
+ * It replaces letters and digits by `x`. Names of slash commands stay, and so do texts that Claude Code writes in the
+ * place of the user or the model, because programs recognise them. A value without changes is returned as the same
+ * object.
  */
 export function createMessageBlanker(
   parts: BlankedParts,
@@ -29,22 +32,23 @@ export function createMessageBlanker(
   };
 }
 
-/** What is known of what is blanked. */
 export interface MessageBlankerOptions {
-  /** The calls of subagents that are known before; others are learned. */
+  /** Calls that are known already; the blanker adds others. A new registry by default. */
   readonly subagents?: SubagentCalls | undefined;
-  /** What is another in each run of what the model is told of itself, and stays; a global pattern. */
+  /** A global pattern of parts of the system prompt that differ in each run. They stay. */
   readonly varying?: RegExp | undefined;
 }
 
-/** Whose words are blanked, what Claude Code has said in the model's place so far, and whom the model has asked. */
+/**
+ * The parts to blank, and what the blanker has learned so far. `synthetic` holds texts that Claude Code wrote in the
+ * model's place.
+ */
 interface BlankingContext extends BlankedParts {
   readonly synthetic: Set<string>;
   readonly subagents: SubagentCalls;
   readonly varying: RegExp | undefined;
 }
 
-/** More is not remembered. */
 const MAX_SYNTHETIC = 1000;
 
 function blankValue(value: unknown, parts: BlankingContext, depth: number): unknown {
@@ -66,7 +70,11 @@ function blankValue(value: unknown, parts: BlankingContext, depth: number): unkn
   return isSame ? value : Object.fromEntries(entries);
 }
 
-/** @param inside blanks what stands in it and is nobody's words by itself */
+/**
+ * Returns the fields of an object that change because it is, or holds, a prompt or an answer.
+ *
+ * @param inside blanks a value that is neither itself, but may contain some
+ */
 function messageChanges(
   fields: JsonObject,
   { prompts, answers, synthetic: own, varying }: BlankingContext,
@@ -143,7 +151,7 @@ function blankMessage(
   };
 }
 
-/** Of the content of a message its texts, in blocks or alone; of what tools were given and gave, what subagents say. */
+/** Blanks the texts and thoughts of a message. Other blocks, such as tool calls, are visited like any value. */
 function blankContent(
   content: unknown,
   blank: (value: unknown) => unknown,
@@ -161,7 +169,7 @@ function blankContent(
   );
 }
 
-/** A kind of subagent that the caller describes. */
+/** Blanks the description of a subagent that the caller defines. */
 function blankAgent(agent: unknown): unknown {
   return mapFields(
     agent,
@@ -178,7 +186,7 @@ function mapFields(value: unknown, change: (held: unknown, name: string) => unkn
     : value;
 }
 
-/** A block of an answer, or a piece of one. */
+/** Blanks a block of an answer, or a delta of one. */
 function blankBlock(block: unknown): unknown {
   if (!isJsonObject(block)) return block;
   return {
@@ -188,7 +196,7 @@ function blankBlock(block: unknown): unknown {
   };
 }
 
-/** What Claude Code says of a failure in the model's place. */
+/** How Claude Code reports an API error in the model's place. */
 const API_ERROR =
   /^(?:(?:Please run \/login · |Failed to authenticate\. )?API Error\b|Not logged in · )/u;
 
@@ -199,21 +207,21 @@ function textsIn(content: unknown): readonly string[] {
   );
 }
 
-/** The line with which Claude Code says to the API what it is. */
+/** The line of the system prompt in which Claude Code identifies itself to the API. */
 const BILLING = /^x-anthropic-billing-header:/u;
 const NOTHING = /(?!)/gu;
 
 /**
- * What the model is told of itself, which may be the user's words: a text, texts, or blocks of them.
+ * Blanks a system prompt, which may be the user's: a text, a list of texts, or blocks.
  *
- * @param varying what is another in each run, and stays so that it can be known for that
+ * @param varying a global pattern of parts that differ in each run, and stay so that masks still find them
  */
 function blankSystem(system: unknown, varying: RegExp = NOTHING): unknown {
   if (typeof system === "string") {
     return BILLING.test(system) ? system : blankBetween(system, varying);
   }
   if (Array.isArray(system)) return system.map((part) => blankSystem(part, varying));
-  // Of a preset of the SDKs, what is appended to it.
+  // A preset of the SDKs is an object; the user's part is in `append`.
   const named = isJsonObject(system) ? ["text", "append"].filter((name) => name in system) : [];
   return named.length === 0 ? system : {
     ...system as JsonObject,
@@ -223,15 +231,14 @@ function blankSystem(system: unknown, varying: RegExp = NOTHING): unknown {
   };
 }
 
-/** What is made of fields of an object. */
 type Changes = Readonly<Record<string, unknown>>;
 
-/** JsonObject in which there may be what a subagent is for, in a few words. */
+/** Fields that may hold the label of a subagent, a few words on its task. */
 const LABELS = ["description", "task_description", "summary"];
 
 /**
- * What becomes of an object where it tells what a subagent is asked or reports: in calls, in their results, and in what
- * Claude Code says of tasks.
+ * Returns the fields of an object that change because it holds a subagent's task or report: a call, its result, or a
+ * frame about a task.
  */
 function subagentChanges(
   fields: JsonObject,
@@ -250,7 +257,7 @@ function promptChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
     changes[call.field] = blankCallInput(call.tool, call.input);
   }
   const { updatedInput: given, agentId, task_type: kind, prompt, message } = fields;
-  // What the caller wants a tool to be given does not say which tool it is.
+  // `updatedInput` does not name its tool.
   if (isJsonObject(given) && typeof given["prompt"] === "string" && "description" in given) {
     changes["updatedInput"] = blankCallInput("Agent", given);
   }
@@ -275,7 +282,7 @@ function promptChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
   return changes;
 }
 
-/** The same label where Claude Code says what became of the subagent. */
+/** The label in a sentence on how the subagent ended. */
 const NAMED = /(?<=^Agent ")[^]*(?=" [\w ]+)/u;
 
 function reportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Changes {
@@ -301,7 +308,7 @@ function reportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Ch
   return changes;
 }
 
-/** The texts of a result, in blocks or alone. */
+/** Changes the texts of a tool result: a string, or text blocks. */
 function mapTexts(content: unknown, blank: (text: string) => string): unknown {
   if (typeof content === "string") return blank(content);
   if (!Array.isArray(content)) return content;
@@ -312,17 +319,17 @@ function mapTexts(content: unknown, blank: (text: string) => string): unknown {
   );
 }
 
-/** What Claude Code itself says around the report of a subagent in the result of its call (2.1.330). */
+/** What Claude Code writes around the report of a subagent in the result of its call (2.1.330). */
 const AROUND =
   /^\s*<tools-used-before-summary>[\w, -]*<\/tools-used-before-summary>|^\[Subagent hand-back\]$|^agentId: \w+ \((?:use SendMessage with to: '\w+'(?:, summary: '<5-10 word recap>')? to continue this agent|for resuming to continue this agent's work if needed)\)$|^<usage>(?:\n?\w+: \d+)*\n?<\/usage>$/gmu;
-/** It goes on in the background, and nothing is reported yet. */
+/** The subagent runs in the background, and there is no report yet. */
 const LAUNCHED = /^Async agent launched successfully\b/u;
-/** A skill that a subagent has carried out, and what it says. */
+/** The introduction of a report by a skill that ran in a subagent. */
 const FORKED = /^Skill "[^"\n]*" completed \(forked execution\)\.\s+Result:\n/u;
-/** What a subagent in the background has written so far, as the tool tells it that looks. */
+/** What a background subagent has written so far, in the result of `TaskOutput`. */
 const OUTPUT = /(?<=<output>)[^]*(?=<\/output>)/u;
 
-/** The result of a call, in which the report of a subagent says nothing any more. */
+/** Blanks the report of a subagent in the result of a call. */
 function blankReport(text: string, tool: string): string {
   switch (tool) {
     case "Agent":
@@ -339,25 +346,24 @@ function blankReport(text: string, tool: string): string {
   }
 }
 
-/** The calls of subagents in a recording, and what each is called: by these their words are known where no call is near. */
+/** The calls of subagents in a recording. Frames that are far from a call are recognised by its id or label. */
 export interface SubagentCalls {
-  /** Takes a JSON value in which there may be some. */
+  /** Adds the calls in a JSON value. */
   readonly learn: (value: unknown) => void;
-  /** The tools that were called, by the ids of the calls: those whose results hold what subagents say. */
+  /** Tools whose results hold reports of subagents, by the ids of their calls. */
   readonly tools: ReadonlyMap<string, string>;
-  /** What subagents are for in a few words, as the model has said when it called them. */
+  /** The labels that the model gave to subagents. */
   readonly labels: ReadonlySet<string>;
 }
 
-/** Tools that begin a subagent. */
+/** Tools that start a subagent. */
 const STARTING: ReadonlySet<unknown> = new Set(["Agent", "Task"]);
-/** Tools whose results hold what a subagent says. */
+/** Tools whose results hold the report of a subagent. */
 const REPORTING: ReadonlySet<unknown> = new Set([
   ...STARTING,
   ...["Skill", "TaskOutput", "AgentOutputTool"],
 ]);
 
-/** More of a kind is not remembered. */
 const MAX_CALLS = 10_000;
 
 export function createSubagentCalls(): SubagentCalls {
@@ -379,16 +385,15 @@ export function createSubagentCalls(): SubagentCalls {
   return { learn: (value) => learn(value, 0), tools, labels };
 }
 
-/** A call of a tool, as an answer, a hook or a question to the caller has it. */
+/** A tool call in an answer, a hook payload or a permission request. */
 interface ToolCall {
   readonly tool: string;
-  /** The field with what the tool is given. */
   readonly field: "input" | "tool_input";
   readonly input: unknown;
   readonly id?: string;
 }
 
-/** The call that an object is, if it is one. */
+/** Returns the tool call that an object is, if it is one. */
 function toolCallIn(fields: Readonly<Record<string, unknown>>): ToolCall | undefined {
   const { type, name, id, tool_name: named, tool_use_id: usedBy } = fields;
   const tool = type === "tool_use" ? name : named;

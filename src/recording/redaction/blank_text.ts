@@ -1,23 +1,22 @@
 import { isJsonObject } from "../../json_object.ts";
 
-/** Whose words are blanked. */
+/** Whose texts are blanked. */
 export interface BlankedParts {
-  /** What the user, or the program in the user's place, wrote, and what subagents were asked. */
+  /** Texts of the user or the calling program, and the tasks of subagents. */
   readonly prompts: boolean;
-  /** What the model wrote: texts and thoughts, and what subagents report, not the calls of other tools. */
+  /** Texts and thoughts of the model, and the reports of subagents; not the calls of other tools. */
   readonly answers: boolean;
 }
 
-/** Letters and digits, which a blanked text has others for. */
 const WRITTEN = /[\p{L}\p{N}]/gu;
-/** Letters that take two cells of a terminal. */
+/** Letters that are two cells wide on a terminal. */
 const WIDE = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\uff01-\uff60]/u;
 
 /**
- * A text that says nothing any more and takes as much room, in characters, UTF-16 units and cells of a terminal: letters
- * and digits are an x; blanks, punctuation and lines are where they were.
+ * Replaces letters and digits by `x`. Blanks, punctuation and line ends stay.
  *
- * It makes of each part of a text what it makes of it in the whole, however the text is cut.
+ * The result has as many characters, UTF-16 units and terminal cells, so that screens and offsets stay valid. A text
+ * that is cut into pieces can be blanked piece by piece.
  */
 export function blankText(text: string): string {
   return text.replace(
@@ -27,10 +26,10 @@ export function blankText(text: string): string {
 }
 
 /**
- * A text that says nothing any more but what a pattern finds in it.
+ * Blanks a text except for the matches of a pattern.
  *
  * @param kept a global pattern
- * @param keep what becomes of what is found: nothing by default
+ * @param keep changes each match; by default it stays as it is
  */
 export function blankBetween(
   text: string,
@@ -47,16 +46,16 @@ export function blankBetween(
 }
 
 /**
- * What a program knows a prompt by: a slash command, a tag, the name of a command in one, that the
- * structured answer is missing, that it was interrupted, that something in the background has ended.
+ * Parts of a prompt that programs recognise: a slash command, tags and command names, the reminder that the
+ * structured answer is missing, the note of an interruption, and the notification that a background task has ended.
  */
 const KEPT_IN_PROMPTS =
   /^\s*\/[\w:.-]+|^(?:Stop hook feedback:\n)?\[structured-output-enforce\][^]*|<command-name>[^<]*<\/command-name>|<task-notification>(?:[^]*<\/result>)?[^]*?<\/task-notification>|<\/?[a-z][\w-]*>|\[Request interrupted by user[\w ]*\]/gu;
 
 /**
- * A prompt that says nothing any more, but for what a program knows it by; as long as it was.
+ * Blanks a prompt except for the parts that programs recognise. Its length stays the same.
  *
- * @param options.answers whether the report of a subagent in it, if there is one, says nothing either
+ * @param options.answers whether to blank the report of a subagent in it too
  */
 export function blankPrompt(text: string, { answers }: { readonly answers: boolean }): string {
   return blankBetween(
@@ -67,18 +66,15 @@ export function blankPrompt(text: string, { answers }: { readonly answers: boole
 }
 
 const BEGIN = "<task-notification>";
-/** What a subagent was for, as Claude Code tells the model how it ended. */
+/** The label of a subagent in the notification of its end. */
 const LABEL = /(?<=<summary>Agent ")[^]*?(?=" [\w ]+[^<]*<\/summary>)/u;
 
-/**
- * A text in which Claude Code tells the model that a subagent has ended: what that was for, and what it reports, say
- * nothing any more. Any other text stays.
- */
+/** Blanks the label and the report in a notification that a subagent has ended. Any other text stays. */
 export function blankNotification(text: string, { prompts, answers }: BlankedParts): string {
   if (!text.includes(BEGIN)) return text;
   const labelled = prompts ? text.replace(LABEL, blankText) : text;
   if (!answers) return labelled;
-  // The report may hold such tags itself.
+  // The report may contain result tags itself, so the last one counts.
   const begin = labelled.indexOf("<result>", labelled.indexOf(BEGIN)) + "<result>".length;
   const end = labelled.lastIndexOf("</result>");
   return begin < "<result>".length || end < begin
@@ -86,7 +82,7 @@ export function blankNotification(text: string, { prompts, answers }: BlankedPar
     : labelled.slice(0, begin) + blankText(labelled.slice(begin, end)) + labelled.slice(end);
 }
 
-/** What a tool is given that somebody is told: prompts, and what it is about in a few words. */
+/** Fields of tool inputs that are addressed to a subagent: its task, and a label of a few words. */
 const SUBAGENT_FIELDS: Readonly<
   Record<string, Readonly<Record<string, (text: string) => string>>>
 > = {
@@ -99,12 +95,12 @@ function blankSubagentPrompt(text: string): string {
   return blankPrompt(text, { answers: true });
 }
 
-/** Whether what a tool is given is said to a subagent. */
+/** True if the input of a tool is addressed to a subagent. */
 export function isSubagentTool(tool: string): boolean {
   return Object.hasOwn(SUBAGENT_FIELDS, tool);
 }
 
-/** What a tool is given, without what a subagent is told. */
+/** Blanks the texts to a subagent in the input of a tool. */
 export function blankCallInput(tool: string, input: unknown): unknown {
   if (!isJsonObject(input)) return input;
   const said = SUBAGENT_FIELDS[tool] ?? {};
@@ -116,7 +112,7 @@ export function blankCallInput(tool: string, input: unknown): unknown {
   );
 }
 
-/** The same of what a tool is given as a text of JSON, or the beginning of one: it stays as long as it is. */
+/** Blanks the same texts in an input that is JSON text, complete or cut off. Its length stays the same. */
 export function blankCallJson(tool: string, json: string): string {
   const said = SUBAGENT_FIELDS[tool] ?? {};
   let depth = 0;
@@ -150,13 +146,13 @@ function endOfString(json: string, start: number): number {
   return Math.min(at, json.length);
 }
 
-/** An escape of JSON, or one that was cut short, or a unit that stands for itself. */
+/** One unit of a JSON string: an escape, an escape that is cut off, or a plain UTF-16 unit. */
 const UNIT = /\\u[\da-f]{4}|\\u[\da-f]{0,3}$|\\[^]?|[^]/gi;
 const ESCAPED: Readonly<Record<string, string>> = {
   ...{ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" },
 };
 
-/** What the inside of a string in JSON says, and how each unit of it is written. */
+/** Decodes the inside of a JSON string, and returns how each unit of the text is written. */
 function decodeJsonString(
   inside: string,
 ): { readonly text: string; readonly units: readonly string[] } {
@@ -170,7 +166,7 @@ function decodeJsonString(
   return { text, units };
 }
 
-/** The inside of a string with what a function of the same length makes of what it says. */
+/** Changes the text of a JSON string by a function that keeps its length. */
 function refillJsonString(inside: string, blank: (text: string) => string): string {
   const { text, units } = decodeJsonString(inside);
   const filled = blank(text);

@@ -8,18 +8,17 @@ import {
 } from "./text_reader.ts";
 import { WordAutomaton } from "./word_automaton.ts";
 
-/** What gives a secret away, and how the secret is found from there. */
+/** A character sequence that reveals a secret, and how to find the secret from there. */
 interface Mark {
-  /** The characters it is known by. */
   readonly mark: string;
-  /** Whether its letters may be of either case. */
+  /** True if upper and lower case are equal. */
   readonly anyCase?: true;
-  /** Whether it has to be the beginning of a word. */
+  /** True if the mark only counts at the beginning of a word. */
   readonly atWordStart: boolean;
   readonly find: (at: MarkPlace) => void;
 }
 
-/** A mark in a text: from `start` to `end`. */
+/** Where a mark was found in a text. */
 interface MarkPlace {
   readonly reader: TextReader;
   readonly cuts: Cuts;
@@ -29,7 +28,7 @@ interface MarkPlace {
   readonly end: number;
 }
 
-/** A mark and as many more characters of a kind, on one row or several. */
+/** A token: the mark, followed by a minimum of characters of one kind. It may continue in the next rows. */
 function tokenMark(
   mark: string,
   { kind, least }: { readonly kind: CharacterKind; readonly least: number },
@@ -44,7 +43,7 @@ function tokenMark(
   };
 }
 
-/** The name of a JSON field that says its text is a secret. */
+/** A JSON field whose name says that its text is a secret. */
 function fieldMark(name: string): Mark {
   return {
     mark: `${name}"`,
@@ -64,7 +63,7 @@ function fieldMark(name: string): Mark {
   };
 }
 
-/** Where the value begins behind a name that ends at a place, if one is set: `name: "value`, `name=value`. */
+/** Returns where the value after a name begins, as in `name: "value` and `name=value`; undefined if there is none. */
 function valueStart(reader: TextReader, nameEnd: number): number | undefined {
   const quoted = /["']/u.test(reader.text[nameEnd] ?? "") ? nameEnd + 1 : nameEnd;
   const sign = reader.runEnd("space", quoted);
@@ -73,7 +72,7 @@ function valueStart(reader: TextReader, nameEnd: number): number | undefined {
   return /["']/u.test(reader.text[value] ?? "") ? value + 1 : value;
 }
 
-/** Cuts a run at a place if it is long enough. */
+/** Cuts a run of characters if it is long enough. */
 function cutRun(
   { reader, cuts }: MarkPlace,
   { kind, from, least }: {
@@ -87,7 +86,7 @@ function cutRun(
   if (end - from >= least) cuts.add(from, end);
 }
 
-/** AWS: 16 characters and no more. */
+/** An access key of AWS: exactly 16 characters after the mark. */
 function awsKeyMark(mark: string): Mark {
   return {
     mark,
@@ -102,8 +101,8 @@ function awsKeyMark(mark: string): Mark {
 }
 
 /**
- * Secrets that give themselves away: Anthropic, GitHub, GitLab, Slack, npm, Stripe, Google and AWS tokens, JSON Web
- * Tokens, headers, fields of JSON, passwords in URLs, private keys.
+ * Secrets that are recognised by their shape: tokens of Anthropic, GitHub, GitLab, Slack, npm, Stripe, Google and
+ * AWS, JSON Web Tokens, headers, JSON fields, passwords in URLs, and private keys.
  */
 const MARKS: readonly Mark[] = [
   tokenMark("sk-ant-", { kind: "token", least: 8 }),
@@ -156,7 +155,7 @@ const MARKS: readonly Mark[] = [
     },
   },
   {
-    // The word after "bearer" in prose is shorter than 16 characters, or has no digit.
+    // In prose, the word after "bearer" is shorter than 16 characters or has no digit.
     mark: "bearer",
     anyCase: true,
     atWordStart: true,
@@ -184,27 +183,27 @@ const MARKS: readonly Mark[] = [
 
 /** The secrets in a text. */
 interface FoundSecrets {
-  /** In order; none overlaps another. */
+  /** In order, without overlaps. */
   readonly spans: readonly TextSpan[];
   /**
-   * Where something begins of which only what follows the text can tell whether it is a secret, and how far it goes;
-   * `Infinity` where there is none. The first few characters of a secret are not taken for its beginning.
+   * The first place where something begins that the text does not show completely: more text may make it a secret, or
+   * a longer one. `Infinity` if there is none. Known secrets and marks count from their fourth character on.
    */
   readonly openFrom: number;
-  /** How much was looked at to find them, in characters: in proportion to the text, whatever it holds. */
+  /** How many characters were looked at. It grows linearly with the text; tests check this. */
   readonly steps: number;
 }
 
 /**
- * Creates what finds secrets in a text: those that are known, and those that give themselves away by their shape.
+ * Creates a function that finds secrets in a text: known ones, and those that a mark reveals.
  *
- * The text is read from left to right: a mark, such as `sk-ant-`, is found on the way, and around it runs of characters
- * are looked at. No expression searches it that begins anew at every character, as quadratic time begins.
+ * The text is read once from left to right. At each mark, such as `sk-ant-`, the reader looks at the runs of
+ * characters around it. Regular expressions over the whole text would take quadratic time on hostile input.
  *
- * A known secret, or a token at the end of a row, is found although it goes on in the next, since screens wrap. What
- * stands right behind a secret is seen as if the secret were not there.
+ * Screens wrap lines, so a known secret or a token is also found when it continues in the next row. Characters that
+ * follow a secret directly are read as if the secret were absent.
  *
- * @param known secrets, 8 characters or longer
+ * @param known secrets of 8 characters or more
  */
 export function createSecretFinder(known: readonly string[]): (text: string) => FoundSecrets {
   const searches = knownSearches(known);
@@ -219,7 +218,7 @@ export function createSecretFinder(known: readonly string[]): (text: string) => 
 
 const AUTOMATON = new WordAutomaton(MARKS.map(({ mark }) => mark.toLowerCase()));
 
-/** Finds the secrets that give themselves away by a mark, and adds them to the cuts. */
+/** Finds the secrets that a mark reveals, and adds them to the cuts. */
 function findMarked(reader: TextReader, cuts: Cuts): void {
   const { text } = reader;
   const rows = new WrappedTokens(reader);
@@ -247,18 +246,18 @@ function findMarked(reader: TextReader, cuts: Cuts): void {
   reader.steps += AUTOMATON.steps;
 }
 
-/** Looks for some secrets in a text and adds those it finds to the cuts. */
+/** Finds known secrets and adds them to the cuts. */
 type Search = (reader: TextReader, cuts: Cuts) => void;
 
-/** What a screen puts between the parts of a text, and how JSON spells the ends of rows. */
+/** Characters that a screen puts between parts of a text, and the backslash of a line end in JSON. */
 const LAYOUT = /[\s│|\\]/u;
 
-/** Fewer visible characters are too likely a word of their own. */
+/** A secret with fewer visible characters could be an ordinary word. */
 const SHORTEST_VISIBLE = 8;
 
 /**
- * Searches for known secrets. One that holds blanks itself may be wrapped at one of them, which is then not drawn: it
- * is looked for as it stands, and by its visible characters alone if these are enough.
+ * Creates the searches for known secrets. A screen may wrap a secret at one of its blanks and not draw that blank.
+ * Such a secret is searched as it is, and by its visible characters if there are enough.
  */
 function knownSearches(known: readonly string[]): readonly Search[] {
   const withoutBlanks = known.filter((secret) => !LAYOUT.test(secret));
@@ -274,17 +273,17 @@ function knownSearches(known: readonly string[]): readonly Search[] {
   ].filter((search) => search !== undefined);
 }
 
-/** A shorter beginning of a secret gives nothing of it away. */
+/** A shorter prefix reveals nothing of a secret. */
 const SHORTEST_PREFIX = 4;
 
-/** @param options.skip where to go on if what stands at a place is not looked at */
+/** @param options.skip returns where to continue if the character at a place is layout */
 function wordSearch(
   words: readonly string[],
   { skip }: { readonly skip: (reader: TextReader, at: number) => number | undefined },
 ): Search | undefined {
   if (words.length === 0) return undefined;
   const automaton = new WordAutomaton(words);
-  // Where the units that may belong to a word were found.
+  // A ring of the places of the last matched characters. It leads from the end of a word back to its start.
   const places = new Int32Array(words.reduce((most, { length }) => Math.max(most, length), 0));
   return (reader, cuts) => {
     automaton.steps = 0;
@@ -296,7 +295,7 @@ function wordSearch(
       cuts.leaveOpen(places[(count - depth) % places.length] as number);
     };
     for (let at = 0; at < reader.text.length;) {
-      // Outside of a word the text is skipped up to the next unit that one of them begins with.
+      // Layout is skipped inside a word only.
       if (state !== 0) {
         reader.hasReachedEnd = false;
         const next = skip(reader, at);
@@ -304,7 +303,7 @@ function wordSearch(
           at = next;
           continue;
         }
-        // What follows may be the rest of the row's end.
+        // The text ends within a possible line end, so the word may continue.
         if (reader.hasReachedEnd) leaveOpen();
       }
       state = automaton.next(state, reader.text.charCodeAt(at));
@@ -322,14 +321,14 @@ function wordSearch(
   };
 }
 
-/** A text is gone through as it stands and as it is drawn. */
+/** A text is inspected as it was written and as it is drawn. */
 const MAX_ENTRIES = 2;
-/** A longer text is not kept, in UTF-16 units. */
+/** The longest text that is remembered, in UTF-16 units. */
 const MAX_CACHED_LENGTH = 1024 * 1024;
 
 /**
- * A function of a text that gives the same answer again where it is asked again for one of the last texts: what is
- * scrubbed piece by piece is asked for what is in it, and then for what is left open at its end.
+ * Remembers the results for the last two texts. A stream redactor asks for the secrets of a text, and right after
+ * that for the open end of the same text.
  */
 export function memoizeLast<Answer>(answer: (text: string) => Answer): (text: string) => Answer {
   let known: readonly { readonly text: string; readonly answer: Answer }[] = [];

@@ -1,30 +1,32 @@
 import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
 import { type KnownTraces, projectPaths } from "./known_traces.ts";
 
-/** A part of a text that tells of a machine, or of who sits at it. */
+/** A part of a text that identifies a machine or its user. */
 export interface Trace {
   readonly start: number;
   readonly end: number;
   readonly kind: "path" | "slug" | "user" | "host" | "word" | "email" | "id";
 }
 
-/** Finds traces in texts. */
 interface TraceFinder {
-  /** In order; none overlaps another. */
+  /** Returns the traces in order, without overlaps. */
   readonly find: (text: string) => readonly Trace[];
-  /** Where something begins that may be one, or go on as one, with what follows the text; `Infinity` where nothing does. */
+  /**
+   * Returns where something begins that may be a trace, or a longer one, once more text follows; `Infinity` if
+   * nothing does.
+   */
   readonly openFrom: (text: string) => number;
 }
 
-/** Folders below which are those of users, or of what they work on. */
+/** Folders that contain folders of users or of projects. */
 export const ROOTS: readonly string[] = [
   ...["home", "Users", "root", "tmp", "private", "var/folders", "var/tmp", "mnt", "media"],
   ...["Volumes", "srv", "opt", "work", "workspace", "workspaces"],
 ];
 
-/** What ends a path in any text. */
+/** Characters that end a path in any text. */
 const PATH_ENDS = String.raw`\s"'\x60\\<>()[\]{},;:|*?!$&=#%^~…`;
-/** What a path begins behind: `src/home` is none, and `https://host/home` neither. */
+/** What may stand before a path. The `/home` of `src/home` and `https://host/home` is none. */
 const PATH_START = String.raw`(?:(?<![\w.~*/)\]}-])|(?<=file://)|(?<=(?:^|\s)-[A-Za-z]))`;
 const WINDOWS = /\b[A-Za-z]:(?:\\{1,4}|\/)Users(?:\\{1,4}|\/)[^\s"'`<>|:*?]+/gu;
 const ACCOUNT = new RegExp(
@@ -33,16 +35,16 @@ const ACCOUNT = new RegExp(
     String.raw`[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?![\da-f])`,
   "giu",
 );
-/** What looks like an address and is a file or the version of a package. */
+/** File names and package versions that look like a domain. */
 const FILE_NAME =
   /\.(?:png|jpe?g|gif|webp|svg|pdf|[cm]?[jt]sx?|json|md|txt|css|html?|ya?ml|lock)$/iu;
-/** Whose addresses name nobody. */
+/** Domains whose addresses identify nobody. */
 const EXAMPLE_DOMAIN = /(?:^|\.)(?:example\.(?:com|org|net)|anthropic\.com)$/iu;
 
-/** Longer runs without a blank are not waited for. */
+/** A run without blanks that is longer than this is not kept back for more text. */
 const LONGEST_RUN = 4096;
 
-/** Creates what finds traces: what is known, and what can be told by its shape. */
+/** Creates a finder of known traces, and of traces that are recognised by their shape. */
 export function createTraceFinder(known: KnownTraces): TraceFinder {
   const folders = [...new Set([...projectPaths(known), ...known.homes])];
   const slugs = folders.filter((path) => path.startsWith("/")).map(projectSlug).filter((slug) =>
@@ -93,7 +95,7 @@ export function createTraceFinder(known: KnownTraces): TraceFinder {
   return { find, openFrom };
 }
 
-/** Whether a character, if there is one, may be one of a path, a name or an address. */
+/** True if a character may belong to a path, a name or an address. */
 function isRunCharacter(character: string | undefined): boolean {
   return character !== undefined && !/[\s"'`<>()[\]{},;|]/u.test(character);
 }
@@ -102,16 +104,16 @@ function longestFirst(names: readonly string[]): string {
   return names.toSorted((one, other) => other.length - one.length).map(RegExp.escape).join("|");
 }
 
-/** Names that stand as words of their own. */
+/** Matches names that are not part of a longer word. */
 function wordOf(names: readonly string[]): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_])(?:${longestFirst(names)})(?![\\p{L}\\p{N}_])`, "gu");
 }
 
-/** Longest part of an address on either side of its sign. */
+/** Limits of an email address, on each side of the sign. */
 const LONGEST_NAME = 64;
 const LONGEST_DOMAIN = 255;
 
-/** Around each sign so much is looked at and no more, whatever the text holds. */
+/** Looks at a bounded number of characters around each `@`, so that hostile input takes linear time. */
 function emailsIn(text: string): readonly Trace[] {
   const found: Trace[] = [];
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
@@ -121,21 +123,21 @@ function emailsIn(text: string): readonly Trace[] {
       .exec(text.slice(at + 1, at + 1 + LONGEST_DOMAIN)) ?? [];
     if (name === undefined || domain === undefined) continue;
     if (name === "git" || FILE_NAME.test(domain) || EXAMPLE_DOMAIN.test(domain)) continue;
-    // It has been blanked, and says nothing more.
+    // The address was blanked before.
     if (!/[^x.@_%+-]/u.test(name + domain)) continue;
     found.push({ start: at - name.length, end: at + 1 + domain.length, kind: "email" });
   }
   return found;
 }
 
-/** The traces that begin first, and of those that begin at one place the longest. */
+/** Drops overlaps: the trace that begins first wins, and of two that begin together the longer one. */
 function withoutOverlaps(found: readonly Trace[]): readonly Trace[] {
   const kept: Trace[] = [];
   let end = 0;
   for (const trace of found.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     if (trace.start < end) {
       if (trace.end <= end) continue;
-      // What is found only behind another one is not lost for it.
+      // Only the part after the first trace is left of this one.
       kept.push({ ...trace, start: end });
     } else kept.push(trace);
     end = trace.end;

@@ -1,18 +1,21 @@
-/** What is known of the machine that a recording was made on, and of who sat at it. */
+/** What is known of the machine on which a recording was made, and of its user. */
 export interface KnownTraces {
-  /** Folders of projects, absolute. */
+  /** Absolute paths of project folders. */
   readonly projects: readonly string[];
-  /** Home folders, absolute. */
+  /** Absolute paths of home folders. */
   readonly homes: readonly string[];
-  /** Names of users, as in the path of a home folder. */
+  /** User names, as in the path of a home folder. */
   readonly users: readonly string[];
-  /** Names of machines. */
+  /** Host names. */
   readonly hosts: readonly string[];
-  /** Names of people, and whatever else is to be found as it stands. */
+  /** Names of people, and any other texts to remove. */
   readonly words: readonly string[];
 }
 
-/** Projects by all the paths by which they are named: that of nobody is among them, and those in a home folder begin with `~` too. */
+/**
+ * Returns all paths of projects, the neutral one included. A project in a home folder has a second path that begins
+ * with `~`.
+ */
 export function projectPaths({ projects, homes }: KnownTraces): readonly string[] {
   return [...projects, NEUTRAL_TRACES.project].flatMap((path) => {
     const home = homes.find((home) => path.startsWith(`${home}/`)) ??
@@ -21,7 +24,7 @@ export function projectPaths({ projects, homes }: KnownTraces): readonly string[
   });
 }
 
-/** The home folder and the project of nobody, which stand for those of somebody. */
+/** The neutral values that stand for a real home folder, project and user. */
 export const NEUTRAL_TRACES = {
   home: "/home/user",
   project: "/home/user/project",
@@ -29,9 +32,9 @@ export const NEUTRAL_TRACES = {
 } as const;
 
 /**
- * What is known of the machine that this program runs on, and of its user.
+ * Returns what is known of the machine on which this program runs, and of its user.
  *
- * @param options.cwd the folder that is worked in, where that is known
+ * @param options.cwd the working directory, if it is known
  */
 export function ownTraces(
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd?: string },
@@ -54,24 +57,23 @@ function ownHost(): readonly string[] {
   }
 }
 
-/** Collects what a recording says of the machine it was made on, and of who sat at it. */
+/** Collects what a recording says of its machine and user. */
 export interface TraceCollector {
-  /** Takes a text of it. */
+  /** Searches a text. */
   readonly text: (text: string) => void;
-  /** Takes a JSON value: all texts in it, and folders by the names of their fields. */
+  /** Searches a JSON value: its texts, and folders in fields such as `cwd`. */
   readonly value: (value: unknown) => void;
-  /** What was learned so far. */
+  /** Returns what was learned so far. */
   readonly known: () => KnownTraces;
 }
 
-/** Names that are nobody's: a word of this kind is in other places than where it names a user or a machine. */
+/** Words that identify nobody as a user or host name, or that occur in any text. */
 const COMMON_WORDS = new Set(
   ("user users root admin administrator runner node ubuntu debian fedora centos vscode codespace " +
     "codespaces app home test tester guest nobody deno claude docker vagrant ec2-user circleci " +
     "jenkins gitlab git name username you your me dev developer build builder ci shared public " +
     "localhost host linux local myuser someone project work system assistant tool type text " +
-    // What names people and machines, and is a word in any text: what Claude Code says is the same everywhere only
-    // if these stay.
+    // Names that are also ordinary words. Replacing them would change texts of Claude Code that programs recognise.
     "will mark max bill grant rob pat art may june april august rose hope faith joy grace drew chase " +
     "chip cliff dean don duke earl frank gene guy jack jay josh lance miles nick norm peg ray rich " +
     "rusty sandy skip stew sue van ward wade page chance case cash clay dale dawn fern gale glen heath " +
@@ -83,25 +85,25 @@ const COMMON_WORDS = new Set(
     "gateway router mail backup storage media cache demo prod production staging")
     .split(" "),
 );
-/** A shorter name is too likely a word of its own. */
+/** A shorter name could be an ordinary word. */
 const SHORTEST_NAME = 3;
-/** More of a kind is no recording of one machine. */
+/** A recording of one machine has fewer names of a kind. */
 const MAX_NAMES = 500;
 
 const HOME = /\/(?:home|Users)\/([\p{L}\p{N}][\p{L}\p{N}._-]{0,63})/gu;
 const WORKING_DIRECTORY = /working directory[^/\n]{0,12}(\/[^\s"'`<>]+)/giu;
 const GIT_USER = /(?<=Git user: )[^\n"\\<]{2,80}/gu;
-/** Whoever is logged in somewhere, as a prompt of a shell says it. */
+/** A shell prompt, such as `user@host:`. */
 const LOGIN = /(?<![\w.+-])([\w.-]{3,32})@([A-Za-z][\w-]{2,62})(?=[:\s~\])]|$)/gu;
 
-/** Fields that name a folder. */
+/** Fields that name a project folder. */
 const PROJECT_FIELDS = new Set(["cwd", "originalCwd", "project_dir", "projectDir", "project"]);
 const HOME_FIELDS = new Set(["home", "HOME"]);
 
 /**
- * Begins to collect.
+ * Creates a collector.
  *
- * @param start what is known before, as of the machine that this program runs on
+ * @param start what is known before, such as the traces of this machine
  */
 export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector {
   const projects = new Set<string>();
@@ -119,7 +121,7 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
   };
   const addFolder = (set: Set<string>, path: string) => {
     const plain = path.replace(/[/.,;:)]+$/u, "");
-    // The root, and what is no path of a system that has one, are no folder of anybody's.
+    // The root and relative paths identify nobody.
     if (/^\/[^/\s]/u.test(plain) && !plain.includes("\n") && plain.length < 1000) add(set, plain);
   };
   const text = (given: string) => {
@@ -170,7 +172,7 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
         for (const host of logins.get(user) ?? []) if (isIdentifying(host)) add(hosts, host);
       }
       return {
-        // In a home folder itself nothing is the project's own.
+        // Everything in a home folder would count as the project's own.
         projects: [...projects].filter((path) => !homes.has(path) && !isHome(path)),
         homes: [...homes],
         users: [...users],

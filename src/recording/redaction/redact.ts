@@ -3,37 +3,38 @@ import { REDACTED } from "./redact_pieces.ts";
 import { Buffer } from "node:buffer";
 import { createSecretFinder } from "./find_secrets.ts";
 
-/** Names of variables and of JSON fields that say their value is a secret. */
+/** Names of variables and JSON fields whose value is a secret. */
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTHORIZATION|COOKIE/iu;
-/** A shorter value is too likely a word of its own. */
+/** A shorter value could be an ordinary word. */
 const SHORTEST_SECRET = 8;
 
-/** Arguments whose value may be JSON text with secrets in it. */
+/** Arguments whose JSON value may contain secrets. */
 const JSON_ARGUMENT = /^(--(?:settings|mcp-config|agents)=)(\s*[{[].*)$/su;
 
-/** Takes secrets out of texts that are shown or kept. */
+/** Removes secrets from texts that are shown or stored. */
 export interface Redactor {
-  /** The text without secrets; each leaves the word `[redacted]`. What is no secret stays as it is. */
+  /** Replaces each secret by `[redacted]`. Everything else stays. */
   readonly text: (text: string) => string;
   /**
-   * Where something begins that may be a secret with what follows the text; `Infinity` where there is none. A secret of
-   * which less has come than gives it away is not waited for.
+   * Returns where something begins that may be a secret, or a longer one, once more text follows; `Infinity` if
+   * nothing does. The first characters of a secret, which reveal nothing, do not count.
    */
   readonly openFrom: (text: string) => number;
-  /** A command line without secrets, nor the values of `env` and `headers` in JSON given as an argument. */
+  /** Returns a command line without secrets. In JSON arguments, the values of `env` and `headers` are replaced too. */
   readonly commandLine: (args: readonly string[]) => string;
 }
 
 /**
- * Knows the secrets of an environment and of a command line, and those that can be told by their shape:
- * Claude, GitHub, AWS and other tokens, JSON Web Tokens, private keys, authorization headers, passwords in URLs.
+ * Creates a redactor that knows the secrets of an environment and a command line, and recognises others by their
+ * shape: tokens of Claude, GitHub, AWS and others, JSON Web Tokens, private keys, authorization headers, passwords in
+ * URLs.
  *
- * A known secret is found in base64, URLs and hexadecimal digits, too, and any secret across the end of a row, since
- * screens wrap.
+ * A known secret is also found in base64, URL and hexadecimal encoding. Screens wrap lines, so any secret is also
+ * found across the end of a row.
  *
- * @param options.env variables whose name says KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL hold secrets, if they are
- *   at least 8 characters long
- * @param options.args arguments whose JSON may hold variables and headers of that kind
+ * @param options.env variables are secrets if their name contains KEY, TOKEN, SECRET, PASSWORD or the like and their
+ *   value has 8 characters or more
+ * @param options.args arguments whose JSON may contain variables and headers of that kind
  */
 export function createRedactor(options: {
   readonly env: Readonly<Record<string, string>>;
@@ -53,7 +54,7 @@ export function createRedactor(options: {
     }
     return kept + part.slice(from);
   };
-  // What has been taken out before is neither part of a secret nor of its name.
+  // Text that was redacted before is neither part of a secret nor of its name.
   const text = (whole: string) => whole.split(REDACTED).map(redactPart).join(REDACTED);
   return {
     text,
@@ -65,20 +66,23 @@ export function createRedactor(options: {
   };
 }
 
-/** Where a text goes on behind what has been taken out of it last. */
+/** Returns where the text after the last `[redacted]` begins. */
 function startOfLastPart(whole: string): number {
   const last = whole.lastIndexOf(REDACTED);
   return last === -1 ? 0 : last + REDACTED.length;
 }
 
-/** The strings whose name says that they are secrets. */
+/** Returns the strings whose name says that they are secrets. */
 function secretValues(variables: JsonObject): readonly string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
     typeof value === "string" && SECRET_NAME.test(name) ? [value] : []
   );
 }
 
-/** The objects of variables and of headers anywhere in a JSON value, however deep: a project may have written it. */
+/**
+ * Returns the `env` and `headers` objects at any depth. A loop instead of a recursion, because a project may nest its
+ * JSON deeply.
+ */
 function variablesIn(value: unknown): readonly JsonObject[] {
   const variables: JsonObject[] = [];
   const left = [value];
@@ -97,12 +101,12 @@ function isVariables(key: string, value: unknown): value is JsonObject {
   return (key === "env" || key === "headers") && isJsonObject(value);
 }
 
-/** The values of `Name: value` lines. */
+/** Returns the values of `Name: value` lines. */
 function headerValues(lines: string): readonly string[] {
   return lines.split("\n").map((line) => line.slice(line.indexOf(":") + 1).trim());
 }
 
-/** An argument whose JSON text says no more than the names of variables and headers. */
+/** Replaces the values of variables and headers in a JSON argument. */
 function hideJsonValues(argument: string): string {
   const [, flag, json] = JSON_ARGUMENT.exec(argument) ?? [];
   const value = parseJson(json);
@@ -131,7 +135,7 @@ function parseJson(text: string | undefined): unknown {
   }
 }
 
-/** Characters that encoders of URLs leave as they are: by RFC 3986, of forms, of JavaScript, and the latter of whole URLs. */
+/** Characters that URL encoders do not escape: RFC 3986, HTML forms, `encodeURIComponent` and `encodeURI`. */
 const URL_SAFE = [
   ...[/[\w.~-]/u, /[\w.~/-]/u],
   /[\w.*-]/u,
@@ -140,9 +144,10 @@ const URL_SAFE = [
 ];
 
 /**
- * All spellings in which a secret is looked for: as it is, in JSON, in URLs, in hexadecimal digits, and in base64. What
- * base64 makes of a secret follows from its place among other bytes, as in `user:secret`: each of the three spellings
- * has the characters that hold nothing but bits of the secret.
+ * Returns all spellings of a secret: plain, in JSON, in URLs, in hexadecimal digits and in base64.
+ *
+ * The base64 of a secret depends on how many bytes precede it, as in `user:secret`. There are three alignments; each
+ * spelling keeps only the characters that encode nothing but bits of the secret.
  */
 function spellings(secret: string): ReadonlySet<string> {
   const bytes = Buffer.from(secret);

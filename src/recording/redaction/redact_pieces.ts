@@ -1,15 +1,15 @@
-/** Takes the secrets out of a text; each leaves the word `[redacted]`, and what is no secret stays as it is. */
+/** Replaces each secret in a text by `[redacted]`. Everything else stays. */
 export type Redact = (text: string) => string;
 
-/** What stands where a secret stood. */
+/** What replaces a secret. */
 export const REDACTED = "[redacted]";
 
 /**
- * Redacts a text that was cut into pieces, so that a secret is found across a cut too. What stands for it is in the
- * piece in which it began.
+ * Redacts a text that is cut into pieces, so that a secret across a cut is found too. The replacement is in the piece
+ * in which the secret began.
  *
- * @param options.written how many of the pieces are written down already, and can change no more: what stands for a
- * secret that began in them is in the first one behind them
+ * @param options.written how many pieces are already written and cannot change; the replacement of a secret that
+ *   began in them is in the first piece after them
  * @returns as many pieces
  */
 export function redactPieces(
@@ -21,7 +21,7 @@ export function redactPieces(
   const redacted = redact(whole);
   if (redacted === whole) return pieces;
   const gaps = redactedGaps(whole, redacted);
-  // A redactor that does more than to take out cannot be followed to the cuts.
+  // The redactor changed more than secrets, so the cuts cannot be mapped.
   if (gaps === undefined) {
     return pieces.map((_, index) => index === written ? written === 0 ? redacted : REDACTED : "");
   }
@@ -39,16 +39,16 @@ export function redactPieces(
   });
 }
 
-/** A part of a text that a redacted text does not have any more. */
+/** A part of a text that was replaced by `[redacted]`. */
 export interface RedactedGap {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The parts of a text that were taken out of it, in order.
+ * Returns the parts of a text that were redacted, in order.
  *
- * @returns nothing when the other text is not this one with words `[redacted]` in it
+ * @returns undefined if the second text is not the first one with `[redacted]` in it
  */
 export function redactedGaps(whole: string, redacted: string): readonly RedactedGap[] | undefined {
   const kept = redacted.split(REDACTED);
@@ -65,12 +65,12 @@ export function redactedGaps(whole: string, redacted: string): readonly Redacted
 }
 
 /**
- * Where a part of a text is, from a place on; -1 for nowhere. As `indexOf`, which takes the product of both lengths on
- * texts that repeat themselves, but no longer than both together (Knuth, Morris and Pratt).
+ * Returns where a part occurs in a text, or -1. `indexOf` takes the product of both lengths on repetitive texts; this
+ * takes their sum (Knuth, Morris and Pratt).
  */
 function indexFrom(text: string, part: string, from: number): number {
   if (part === "") return from;
-  // Of each beginning of the part, how much of its end is a beginning of the part too.
+  // For each prefix of the part, the length of its longest end that is also a prefix.
   const borders = new Int32Array(part.length + 1);
   const borderWith = (unit: number, length: number): number => {
     let border = length;
@@ -89,8 +89,8 @@ function indexFrom(text: string, part: string, from: number): number {
 }
 
 /**
- * Where places in a text, one behind the other, are once its gaps are redacted; one inside a gap is behind what stands
- * for it if it is `marked`, and before that if not.
+ * Creates a function that maps ascending positions of a text to positions of the redacted text. A position inside a
+ * gap maps to the end of its replacement if it is `marked`, and else to the start.
  */
 function createPositionMap(
   gaps: readonly RedactedGap[],
@@ -100,7 +100,7 @@ function createPositionMap(
   return (place, { marked }) => {
     for (;; index++) {
       const gap = gaps[index];
-      // A piece that ends where a secret begins does not hold it.
+      // A piece that ends where a secret begins does not contain it.
       if (gap === undefined || gap.start >= place) return place + shift;
       if (place < gap.end) return gap.start + shift + (marked ? REDACTED.length : 0);
       shift += REDACTED.length - (gap.end - gap.start);
@@ -108,22 +108,22 @@ function createPositionMap(
   };
 }
 
-/** Levels of a value that are kept: what a recording is read with takes some more. */
+/** The deepest level of a value that is kept; readers of recordings accept a few more. */
 const MOST_DEPTH = 400;
 const TOO_DEEP = "[nested too deeply]";
 
 /**
- * Creates what redacts JSON values: every string in them, every name of a field, and whatever text a field holds whose
- * name says that it is a secret.
+ * Creates a function that redacts JSON values: each string, each field name, and the whole text of a field whose name
+ * says that it is a secret.
  *
- * @param options.deep what becomes of a value that is nested more deeply than a recording keeps
+ * @param options.deep replaces a value that is nested more deeply than a recording keeps
  */
 export function createValueRedactor(
   redact: Redact,
   { deep = () => TOO_DEEP }: { readonly deep?: ((value: object) => unknown) | undefined } = {},
 ): <Value>(value: Value) => Value {
   const secretNames = new Map<string, boolean>();
-  /** Whether a redactor that sees this name with any value takes the value out. */
+  /** True if the redactor removes any value of a field with this name. */
   const isSecret = (name: string): boolean => {
     const known = secretNames.get(name);
     if (known !== undefined) return known;
@@ -149,16 +149,15 @@ export function createValueRedactor(
   return <Value>(value: Value) => redacted(value, 0) as Value;
 }
 
-/** Takes something out of whatever holds texts. */
+/** Changes texts wherever they are: in strings, JSON values and pieces of a stream. */
 export interface TextScrubber {
   readonly text: (text: string) => string;
-  /** A JSON value. */
   readonly value: <Value>(value: Value) => Value;
   /**
-   * A text that was cut into pieces: as many pieces of what it becomes.
+   * Changes a text that is cut into pieces, and returns as many pieces.
    *
-   * @param options.isAnswer whether it is what the model says or thinks
-   * @param options.tool the tool that is given it, as JSON
+   * @param options.isAnswer true if the model wrote it, as text or thought
+   * @param options.tool the tool whose JSON input it is
    */
   readonly pieces: (
     pieces: readonly string[],
@@ -166,7 +165,7 @@ export interface TextScrubber {
   ) => readonly string[];
 }
 
-/** One after the other. */
+/** Applies scrubbers one after the other. */
 export function chainScrubbers(...scrubs: readonly TextScrubber[]): TextScrubber {
   return {
     text: (text) => scrubs.reduce((rest, scrub) => scrub.text(rest), text),
@@ -177,9 +176,9 @@ export function chainScrubbers(...scrubs: readonly TextScrubber[]): TextScrubber
 }
 
 /**
- * Takes secrets out of whatever holds texts.
+ * Creates a scrubber that removes secrets.
  *
- * @param options.deep what becomes of a value that is nested more deeply than a recording keeps
+ * @param options.deep replaces a value that is nested more deeply than a recording keeps
  */
 export function createSecretScrubber(
   redact: Redact,
@@ -192,7 +191,7 @@ export function createSecretScrubber(
   };
 }
 
-/** A text, cut at the places where another one of the same length was. */
+/** Cuts a text at the places where a text of the same length was cut. */
 export function cutAtSamePlaces(text: string, pieces: readonly string[]): readonly string[] {
   let from = 0;
   return pieces.map(({ length }) => text.slice(from, from += length));

@@ -1,28 +1,29 @@
-/** How much text that is written down already is looked at with what comes behind it: more than any mark has. */
+/** How many written characters are inspected again together with new text; more than any mark has. */
 const CONTEXT = 512;
-/** Most text that waits for what follows it, in characters: more than any private key has, however it is drawn. */
+/** Most characters that wait for what follows them; more than a private key has on any screen. */
 export const MAX_PENDING_TEXT = 64 * 1024;
-/** So much text is looked at again with each piece, however small; longer text once a quarter of it is new. */
+/** A shorter text is inspected again with each piece, a longer one when a quarter of it is new. */
 const SHORT_TEXT = 1024;
-/** So many pieces are gathered at most, though they are very small. */
+/** Most pieces that are gathered before they are inspected, however short they are. */
 const MAX_GATHERED = 512;
 
-/** A piece of a text, and what is written down of it once that is known. */
+/** A piece of a text; `redacted` is undefined as long as its final form is unknown. */
 export interface StreamPiece {
   readonly redacted: string | undefined;
-  /** Makes it known, whatever follows. */
+  /** Decides the final form now, whatever follows. */
   readonly settle: () => void;
 }
 
 /**
- * Creates what redacts a text of which one piece comes after the other, as `redactPieces()` does with all of them.
+ * Creates a function that redacts a text piece by piece, with the result that `redactPieces()` has for all pieces
+ * together.
  *
- * A piece is held back while what follows may show that it holds the beginning of a secret. One that waits for too much
- * text does so no longer; then what is left of the secret is taken out of what follows.
+ * A piece waits as long as it may end with the beginning of a secret. If too much text waits, the pieces are settled,
+ * and the rest of the secret is removed from the text that follows.
  *
- * @param options.redact redacts pieces, of which the first `written` can change no more
- * @param options.openFrom where in a text something begins that may be a secret with what follows
- * @param options.gather how much text may wait for more of it although it is known, so that less is looked at again
+ * @param options.redact redacts pieces, of which the first `written` cannot change
+ * @param options.openFrom returns where in a text something begins that may be a secret once more text follows
+ * @param options.gather how many characters may wait for more of them, so that less text is inspected twice
  * @returns takes the next piece
  */
 export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
@@ -53,7 +54,7 @@ export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
     }
     pending.splice(0, known);
     pendingLength -= end - written.length;
-    // What may be the beginning of a secret stays, so that the rest of it is known for one.
+    // The beginning of a possible secret stays in the context, so that the rest of it is recognised.
     written = whole.slice(Math.max(end - MAX_PENDING_TEXT, Math.min(open, end - CONTEXT), 0), end);
   };
   return (text) => {
@@ -71,7 +72,7 @@ export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
         return piece.redacted;
       },
       settle: () => {
-        // What is not waited for for its own sake is known, and what comes behind may still be waited for.
+        // The first inspection settles pieces that waited for `gather` only, and lets later pieces wait on.
         if (piece.redacted === undefined) inspect({ settles: false });
         if (piece.redacted === undefined) inspect({ settles: true });
       },
@@ -79,22 +80,22 @@ export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
   };
 }
 
-/** Most items that wait for the first of them. */
+/** Most items that wait for the first one. */
 const MAX_ITEMS = 2000;
 
-/** Items that go out in the order in which they were added, each as soon as it and all before it are known. */
+/** Emits items in the order in which they were added, each as soon as its text and all texts before it are known. */
 export interface OrderedQueue<Item> {
   readonly add: (item: Item) => void;
-  /** Adds an item that is made once it is known what is written down of a text; it may be none. */
+  /** Adds an item that is made from the final form of a piece; `make` may return none. */
   readonly addPending: (
     piece: StreamPiece,
     make: (redacted: string) => Item | undefined,
   ) => void;
-  /** Lets all items go. */
+  /** Emits all items. */
   readonly end: () => void;
 }
 
-/** @param take takes each item that goes out */
+/** @param take receives each item */
 export function createOrderedQueue<Item>(take: (item: Item) => void): OrderedQueue<Item> {
   let waiting: {
     readonly piece?: StreamPiece;

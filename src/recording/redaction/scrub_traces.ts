@@ -3,25 +3,25 @@ import { type KnownTraces, NEUTRAL_TRACES, projectPaths } from "./known_traces.t
 import { blankText } from "./blank_text.ts";
 import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
 
-/** Takes traces of a machine and of who sits at it out of texts. */
+/** Replaces traces of a machine and its user in texts. */
 export interface TraceScrubber {
   readonly text: (text: string) => string;
-  /** A JSON value, with the names of its fields and what some of these say to be somebody's. */
+  /** Changes a JSON value, its field names, and fields that identify an account. */
   readonly value: <Value>(value: Value) => Value;
-  /** A text that was cut into pieces, as many pieces of what it becomes, cut at the same places. */
+  /** Changes a text that is cut into pieces. The result is cut at the same places. */
   readonly pieces: (pieces: readonly string[]) => readonly string[];
-  /** As of `TraceFinder`. */
+  /** See `TraceFinder`. */
   readonly openFrom: (text: string) => number;
-  /** Its traces, and what stands for each. */
+  /** Returns the traces of a text and their replacements. */
   readonly replacements: (text: string) => readonly (Trace & { readonly fill: string })[];
 }
 
-/** Fields that tell whose account it is, by numbers and by names; a `display_name` is that of a tool. */
+/** Fields that identify an account by an id or a name. `display_name` is not among them: tools have one. */
 const ID_FIELD = /^(?:account|organization|user|device)_?(?:uu)?id$/iu;
 const NAME_FIELD = /^(?:organization_?name|displayname|full_?name|hostname)$/iu;
 const ID_VALUE = /^[\da-f-]{32,64}$/iu;
 
-/** Creates what takes traces out of texts, and puts what `fill` says in their place. */
+/** Creates a scrubber that replaces traces by what `fill` returns. */
 export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubber {
   const { find, openFrom } = createTraceFinder(known);
   const filled = (text: string) =>
@@ -53,7 +53,7 @@ export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubb
       const parts = pieces.map(() => "");
       let index = 0;
       let end = pieces[0]?.length ?? 0;
-      /** Adds what stands for the text between two places, to the pieces that these are in. */
+      /** Adds the replacement of a range to the pieces which the range covers. */
       const add = (from: number, to: number, text: string) => {
         let rest = text;
         for (let at = from;;) {
@@ -82,14 +82,13 @@ export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubb
   };
 }
 
-/** Levels of a JSON value that are gone through: what a recording is read with takes no more. */
+/** The deepest level of a JSON value that is visited; readers of recordings accept no more. */
 const MOST_DEPTH = 1000;
 
 /**
- * A JSON value with other texts: of each string and each name of a field what a function makes of it. Where nothing
- * changes, it is the same value.
+ * Changes the strings and field names of a JSON value. A value without changes is returned as the same object.
  *
- * @param change takes a text and, of one that is the value of a field, the field's name
+ * @param change takes a text, and the name of its field if it is the value of one
  */
 function mapTexts<Value>(value: Value, change: Change): Value {
   return mapped(value, change, { depth: 0 }) as Value;
@@ -114,7 +113,7 @@ function mapped(
     const other = mapped(item, change, { field: name, depth: depth + 1 });
     const plain = change(name);
     let key = plain;
-    // Two names that have become one are told apart: no field is lost.
+    // Two names that became equal are numbered, so that no field is lost.
     for (let number = 2; fields.has(key); number++) key = `${plain}-${number}`;
     fields.set(key, other);
     if (key !== name || other !== item) isSame = false;
@@ -122,10 +121,10 @@ function mapped(
   return isSame ? value : Object.fromEntries(fields);
 }
 
-/** What stands in the place of a trace. */
+/** Returns the replacement of a trace. */
 type Fill = (text: string, kind: Trace["kind"]) => string;
 
-/** Names in paths that tell nothing, and by some of which a program knows what is there. */
+/** Names in paths that identify nobody, and some of which programs recognise. */
 const KEPT_NAMES = new Set(
   (". .. .claude .claude.json .config .local .cache bin lib share node_modules src claude " +
     "projects memory tmp tasks todos plans plugins skills commands agents subagents tool-results " +
@@ -135,8 +134,8 @@ const KEPT_NAMES = new Set(
 const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[ab][\da-z]{8,16}|\d+)(?=$|\.)/iu;
 
 /**
- * Fills with as many characters as there were, so that what was drawn keeps its place and what was cut its length. Of a
- * project's own files the names stay.
+ * Creates a function that replaces a trace by one of the same length, so that screens keep their layout. The names of
+ * a project's own files stay.
  */
 export function fillSameLength(known: KnownTraces): Fill {
   const projects = longestFirst(projectPaths(known));
@@ -153,8 +152,8 @@ export function fillSameLength(known: KnownTraces): Fill {
 }
 
 /**
- * Fills with what is the same of any machine: the project is that of nobody, `/home/user/project`, and so are the home
- * folder, the user and the rest. Of a project's own files the names stay.
+ * Creates a function that replaces a trace by a neutral value, such as `/home/user/project`. Recordings of two
+ * machines become equal. The names of a project's own files stay.
  */
 export function fillNeutral(known: KnownTraces): Fill {
   const projects = longestFirst(projectPaths(known));
@@ -223,7 +222,7 @@ function isSlugBelow(slug: string, folder: string): boolean {
 
 const ROOT = new RegExp(`^/(?:${ROOTS.join("|")})(?=$|/)|^[A-Za-z]:(?:\\\\+|/)Users`, "u");
 
-/** A path whose names say nothing but where such a folder is. */
+/** Blanks the names of a path below its root folder. */
 function blankPath(path: string, slug: (name: string) => string = blankText): string {
   const [root = ""] = ROOT.exec(path) ?? [];
   return root + blankNames(path.slice(root.length), slug);
@@ -236,7 +235,7 @@ function blankNames(path: string, slug: (name: string) => string): string {
   });
 }
 
-/** Fills as another one does, and notes the kind of each trace that is not as it fills it. */
+/** Reports the kind of each trace that a fill function changes. */
 export function reportFilled(fill: Fill, note: ((kind: Trace["kind"]) => void) | undefined): Fill {
   if (note === undefined) return fill;
   return (text, kind) => {

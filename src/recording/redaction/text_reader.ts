@@ -1,4 +1,4 @@
-/** Kinds of characters that runs of a text are made of. */
+/** Kinds of characters. */
 const KINDS = {
   word: /^\w$/u,
   token: /^[\w-]$/u,
@@ -8,7 +8,7 @@ const KINDS = {
   base64: /^[\w+/]$/u,
   padded: /^[\w+/=]$/u,
   capital: /^[A-Z ]$/u,
-  /** What a terminal, or a frame around a text, puts beside a word that is too long for a row. */
+  /** What a terminal, or a frame around a text, draws next to a word that is wrapped. */
   blank: /^[ \t│|]$/u,
   backslash: /^\\$/u,
   space: /^\s$/u,
@@ -18,10 +18,9 @@ const KINDS = {
   address: /^[^\s/:@]$/u,
 } as const;
 
-/** A kind of characters. */
 export type CharacterKind = keyof typeof KINDS;
 
-/** Of each kind, which ASCII characters are of it. */
+/** For each kind, which ASCII characters belong to it. */
 const ASCII = Object.fromEntries(
   Object.entries(KINDS).map(([kind, pattern]) => [
     kind,
@@ -32,19 +31,22 @@ const ASCII = Object.fromEntries(
 interface Run {
   readonly start: number;
   readonly end: number;
-  /** Where its last digit is; -1 for none. */
+  /** The position of its last digit; -1 for none. */
   readonly lastDigit: number;
 }
 
-/** Enough that what is read before and after a place is still known when the next place is looked at. */
+/** Enough to still know the runs before and after a mark at the next mark. */
 const MAX_RUNS = 4;
 
-/** Reads a text in runs of characters of a kind, no run more than a few times however often it is asked for. */
+/**
+ * Reads a text in runs of characters of one kind. It remembers the last runs, so that repeated questions take
+ * constant time.
+ */
 export class TextReader {
   readonly text: string;
-  /** Characters that were looked at, and answers that were given, so far. */
+  /** How many characters were looked at and questions answered; a measure of the time. */
   steps = 0;
-  /** Whether the end of the text was looked at since this was last set: what follows could have been another answer. */
+  /** True if the end of the text was reached since the caller last reset it: more text could change the answer. */
   hasReachedEnd = false;
   readonly #runs = new Map<CharacterKind, Run[]>();
 
@@ -52,7 +54,7 @@ export class TextReader {
     this.text = text;
   }
 
-  /** Whether the character at a place is of a kind; there is none outside the text. */
+  /** True if the character at a position is of a kind; false outside the text. */
   is(kind: CharacterKind, at: number): boolean {
     this.steps++;
     const code = this.text.charCodeAt(at);
@@ -61,29 +63,29 @@ export class TextReader {
     return !Number.isNaN(code) && KINDS[kind].test(this.text.charAt(at));
   }
 
-  /** Where the run of a kind ends that begins at a place, or goes on there. */
+  /** Returns where the run of a kind ends that contains a position. */
   runEnd(kind: CharacterKind, at: number): number {
     return this.#runAt(kind, at).end;
   }
 
-  /** Whether there is a digit between a place and the end of the run there. */
+  /** True if there is a digit between a position and the end of its run. */
   hasDigit(kind: CharacterKind, at: number): boolean {
     return this.#runAt(kind, at).lastDigit >= at;
   }
 
   /**
-   * Where a word continues that a row was too short for: after blanks and frames, one end of a row, and blanks and
-   * frames again; undefined where no row ends. JSON may spell the end of a row, as `\\n`, also JSON within JSON.
+   * Returns where a wrapped word continues in the next row: after blanks and frames, one line end, and blanks and
+   * frames again. Undefined if no row ends here. In JSON a line end is `\\n`, with more backslashes in nested JSON.
    */
   nextRow(at: number): number | undefined {
     const end = this.runEnd("blank", at);
-    const lineFeed = this.#behind("\r", "r", end) ?? end;
-    const row = this.#behind("\n", "n", lineFeed);
+    const lineFeed = this.#afterCharacter("\r", "r", end) ?? end;
+    const row = this.#afterCharacter("\n", "n", lineFeed);
     return row === undefined ? undefined : this.runEnd("blank", row);
   }
 
-  /** The place after a character, or after backslashes and the letter by which JSON spells the character. */
-  #behind(character: string, letter: string, at: number): number | undefined {
+  /** Returns the position after a character, or after its escape in JSON. */
+  #afterCharacter(character: string, letter: string, at: number): number | undefined {
     if (this.text[at] === character) return at + 1;
     const spelled = this.runEnd("backslash", at);
     return spelled > at && this.text[spelled] === letter ? spelled + 1 : undefined;
@@ -111,8 +113,8 @@ export class TextReader {
 }
 
 /**
- * The rows of tokens that are too long for one: a token goes on in the next row where that begins with 16 or more of
- * its characters, a digit among them.
+ * Tokens that are longer than a row. A token continues in the next row if that begins with 16 or more of its
+ * characters, one of them a digit.
  */
 export class WrappedTokens {
   readonly #reader: TextReader;
@@ -123,9 +125,9 @@ export class WrappedTokens {
     this.#reader = reader;
   }
 
-  /** Where a token ends that has come as far as a place. */
+  /** Returns where a token ends that fills its row up to a position. */
   endOfWrapped(place: number): number {
-    // A place in the rows that were walked over last is the end of one of them, or stands in the middle of it.
+    // The last walk covered this position. It is the end of a row, or in the middle of one.
     if (place >= this.#from && place <= this.#to) {
       return this.#reader.is("token", place) ? place : this.#to;
     }
@@ -143,13 +145,12 @@ export class WrappedTokens {
   }
 }
 
-/** A part of a text. */
 export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** Parts of a text that are to be taken out of it. */
+/** The parts of a text to remove. */
 export class Cuts {
   readonly #spans: TextSpan[] = [];
   readonly #starts = new Set<number>();
@@ -162,12 +163,12 @@ export class Cuts {
     this.#ends.add(end);
   }
 
-  /** Notes that what begins at a place may be, or go on as, a secret: the text has ended too early to tell. */
+  /** Notes that more text may make what begins here a secret, or a longer one. */
   leaveOpen(start: number): void {
     this.#openFrom = Math.min(this.#openFrom, start);
   }
 
-  /** The first place that was left open; `Infinity` where none was. */
+  /** The first open position; `Infinity` if there is none. */
   get openFrom(): number {
     return this.#openFrom;
   }
@@ -193,7 +194,7 @@ export class Cuts {
   }
 }
 
-/** Private keys, from their first line to their last; without a last one as far as there are lines of a key. */
+/** Finds private keys from their first line to their last. A key without a last line ends with its lines of base64. */
 export class PrivateKeys {
   readonly #reader: TextReader;
   readonly #cuts: Cuts;
@@ -224,7 +225,7 @@ export class PrivateKeys {
     }
   }
 
-  /** Where a line ends that has come as far as `BEGIN `, if it is a private key's. */
+  /** Returns where the line of a private key ends, if `BEGIN ` or `END ` before a position starts one. */
   #lineEnd(place: number): number | undefined {
     const end = this.#reader.runEnd("capital", place);
     const isKey = this.#reader.text.slice(Math.max(place, end - 11), end) === "PRIVATE KEY" &&

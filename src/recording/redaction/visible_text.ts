@@ -1,33 +1,35 @@
 import type { Redactor } from "./redact.ts";
 
-/** A picture that is only drawn as one with the selector behind it: there that is no secret. */
+/** A picture that needs the variation selector after it to be drawn as one. That selector is harmless. */
 const SELECTED_PICTURE = String.raw`(?<=\p{Extended_Pictographic})\ufe0f`;
 
 /**
- * Characters that nobody sees, or that look like a blank, and of which two texts may differ though they look alike, or
- * look otherwise than they are: controls, format characters with the marks that turn the direction of text, fillers,
- * selectors, tags, blanks that are none, halves of surrogate pairs, and what is no character.
+ * Characters that are invisible or look like a blank. They can make two different texts look equal, or one text look
+ * different: controls, format characters such as direction marks, fillers, selectors, tags, unusual blanks, lone
+ * surrogates and noncharacters.
  */
 const INVISIBLE = String.raw`(?! |${SELECTED_PICTURE})` +
   String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}` +
-  // A blank of Braille and of music, a filler, and what stands for an object that a text cannot hold.
+  // Blanks of Braille and musical notation, a filler, and the object replacement character.
   String.raw`\u2800\u{1d159}\u{16fe4}\ufffc]`;
 
 let expression: RegExp | undefined;
 
-/** Finds each of them: made once somebody looks for some, because V8 takes 0.6 ms for it. */
+/** Matches each of them. Compiled on first use, because V8 takes 0.6 ms for it. */
 export function invisibleCharacters(): RegExp {
   return expression ??= new RegExp(INVISIBLE, "gu");
 }
 
-/** Marks that one character bears in any script; a row of more would be drawn over the rows around it. */
+/**
+ * Combining marks after the eighth, which is more than any script uses. Longer stacks cover the rows above and below.
+ */
 const MARKS = /(\p{M}{8})(\p{M}+)/gu;
 
 /**
- * A text in which all that nobody sees is named, as `<U+001B>`, so that it can neither drive a terminal nor hide, and
- * in which marks do not pile up.
+ * Writes invisible characters as `<U+001B>`, so that a text cannot control a terminal or hide anything. Stacks of
+ * combining marks are cut.
  *
- * @param options.keep characters that stay as they are nonetheless
+ * @param options.keep characters that stay
  */
 export function escapeInvisible(
   text: string,
@@ -45,12 +47,12 @@ function nameOf(character: string): string {
   return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
 }
 
-/** Characters that take a cell of a screen and show nothing in it. */
+/** Characters that fill a cell of a screen and show nothing. */
 const BLANKS = /[\p{Zs}\u115f\u2800\u3164\uffa0]/gu;
 
 /**
- * A screen as it can be shown to somebody: what the child drew must not reach another terminal as anything but visible
- * text, and tells no keys or tokens.
+ * Returns a screen that is safe to show: without control characters, empty rows and secrets. What the child drew must
+ * not reach another terminal as anything but visible text.
  */
 export function visibleScreen(
   screen: readonly string[],

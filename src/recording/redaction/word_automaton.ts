@@ -1,28 +1,28 @@
 /** How many UTF-16 code units there are, and how many of them are ASCII. */
 const UNITS = 0x10000;
 const ASCII = 128;
-/** States for which every transition by ASCII is laid down in advance: 16 MB of them at most. */
+/** With more states than this there is no transition table; it would need more than 16 MB. */
 const LAID_DOWN = 32 * 1024;
 
 /**
- * Knows some words and finds all of them in a text that it is given unit by unit (Aho and Corasick): it takes no longer
- * for many words than for one, however much they and the text look alike.
+ * Finds all of some words in a text that is given unit by unit (Aho and Corasick). The time does not depend on the
+ * number of words, nor on how similar words and text are.
  *
- * A state is a number; 0 is the beginning.
+ * A state is a number; 0 is the initial state.
  */
 export class WordAutomaton {
-  /** How often a transition was looked at; for a text, at most twice a unit. */
+  /** How many transitions were looked at: at most two for each unit of a text. */
   steps = 0;
   readonly #next = new Map<number, number>();
-  /** Of each state, the one that knows as much as possible of what came last, but less than all. */
+  /** For each state, the state of the longest proper end of its prefix. */
   readonly #fallback: number[] = [0];
-  /** Whether there is nothing but ASCII in the words: then any other unit leads to the beginning. */
+  /** True if all words are ASCII: then any other unit leads to the initial state. */
   readonly #isAscii: boolean;
-  /** Of each state, the next one for each ASCII character; empty where that would be too much. */
+  /** For each state and ASCII character, the next state; empty if the table would be too large. */
   readonly #ascii: Int32Array;
-  /** Of each state, the index of the longest word that ends there; -1 for none. */
+  /** For each state, the index of the longest word that ends there; -1 for none. */
   readonly #ending: number[] = [-1];
-  /** Of each state, how many units of a word have come. */
+  /** For each state, the length of its prefix. */
   readonly #depth: number[] = [0];
 
   constructor(words: readonly string[]) {
@@ -36,7 +36,7 @@ export class WordAutomaton {
         const unit = word.charCodeAt(depth);
         const isLaidDown = unit < ASCII && table.length > 0;
         const known = isLaidDown ? table[from * ASCII + unit] : this.#next.get(from * UNITS + unit);
-        // Nothing leads to the beginning yet.
+        // No transition leads to the initial state yet, so 0 means none.
         const state = known || this.#ending.push(-1) - 1;
         if (state !== known) {
           this.#depth[state] = depth + 1;
@@ -48,7 +48,7 @@ export class WordAutomaton {
       }
       this.#ending[from] = index;
     }
-    // What a state falls back to is less deep, so all of it is known.
+    // A fallback is less deep, so it is complete already.
     for (const { state, from, unit } of added.flat()) {
       const fallback = from === 0 ? 0 : this.next(this.#fallback[from] as number, unit);
       this.#fallback[state] = fallback;
@@ -61,7 +61,7 @@ export class WordAutomaton {
     this.steps = 0;
   }
 
-  /** The state after one more UTF-16 code unit. */
+  /** Returns the state after one more UTF-16 code unit. */
   next(state: number, unit: number): number {
     if (unit < ASCII && this.#ascii.length > 0) {
       this.steps++;
@@ -83,12 +83,12 @@ export class WordAutomaton {
     }
   }
 
-  /** How many units of the beginning of a word, as many as possible, have come last in a state. */
+  /** Returns the length of the longest prefix of a word that the text ends with. */
   depthOf(state: number): number {
     return this.#depth[state] as number;
   }
 
-  /** The index of the longest word that ends in a state; -1 for none. */
+  /** Returns the index of the longest word that ends in a state; -1 for none. */
   wordAt(state: number): number {
     return this.#ending[state] as number;
   }

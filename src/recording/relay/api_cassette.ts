@@ -38,76 +38,74 @@ import { forwardedHeaders } from "./pass_on.ts";
 
 /** How requests are answered from a folder of exchanges. */
 export interface ApiCassetteOptions extends SecretRedaction {
-  /** The folder of the exchanges. */
   readonly folder: string;
   readonly match: Match;
-  /** Places of JSON bodies that do not count, as JSON pointers; not with `exact`. */
+  /** JSON pointers to parts of bodies that are ignored; not with `exact`. */
   readonly ignored: readonly string[];
-  /** Asks the upstream what is not recorded, and records it; absent where nobody is asked. */
+  /** Asks the upstream for what is not recorded, and records the answer. If absent, such a request gets an error. */
   readonly record?: RelayAnswer;
-  /** How much faster than they came answers are given; 0 for at once. */
+  /** Factor by which answers are faster than they were recorded; 0 for no delay. */
   readonly speed: number;
   readonly faults: Faults;
-  /** Whether the bodies of requests are nobody else's: then their memory is given back as soon as they are answered. */
+  /** True if nothing else uses the bodies of requests. Their memory is then freed once they are answered. */
   readonly hasBodies?: boolean;
-  /** Does what takes long of that which is recorded. */
+  /** Does long work on recorded answers. */
   readonly slices?: SlicedWorker;
-  /** What is known of whoever makes the requests: it is taken out of them where it was of those that are recorded. */
+  /** What is known of the caller. It is removed from requests if the recorded ones were scrubbed of traces. */
   readonly known?: Partial<KnownTraces>;
-  /** When they were asked that count, in milliseconds since the epoch; all of them count by default. */
+  /** Only exchanges of this time count, in milliseconds since the epoch; all by default. */
   readonly asked?: { readonly from: number; readonly until: number };
-  /** Takes a sentence on what went wrong. */
+  /** Reports a failure in one sentence. */
   readonly tell: (line: string) => void;
 }
 
-/** What has happened so far, in numbers of requests. */
+/** Counts since the cassette was opened, in requests. */
 export interface ApiCassetteStats {
   readonly requests: number;
-  /** Those that a recorded exchange has answered. */
+  /** Answered by a recorded exchange. */
   readonly hits: number;
-  /** Those to which nothing is recorded, and nobody was asked. */
+  /** Not recorded, and answered by an error. */
   readonly misses: number;
   readonly recorded: number;
-  /** Exchanges that could not be written. */
+  /** Answered by the upstream, but not written because of an error. */
   readonly unwritten: number;
-  /** Those that were passed on, and of which nothing is recorded: nothing came, or nothing yet. */
+  /** Sent to the upstream, and without an answer so far. */
   readonly unanswered: number;
-  /** Those that have gone wrong on purpose. */
+  /** Answered by a fault of `--inject`. */
   readonly injected: number;
-  /** Exchanges that are known. */
+  /** How many exchanges the cassette has. */
   readonly exchanges: number;
 }
 
-/** Answers requests to the Messages API. */
 export interface ApiCassette {
   readonly answer: RelayAnswer;
   readonly stats: () => ApiCassetteStats;
-  /** Waits until all that was asked of the upstream so far is answered, and written down. */
+  /** Waits until the upstream has answered all requests, and the answers are written. */
   readonly settled: () => Promise<void>;
 }
 
-/** A request as it came, and what it is without secrets. */
+/** A request as it came, and as it is compared. */
 interface CleanedRequest {
   readonly body: Uint8Array;
   readonly made: ExchangeRequest;
 }
 
-/** A request of the model itself, which faults count. */
+/** A request to the model. Only these count for faults. */
 const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
 
-/** How many bytes of requests without secrets are kept, and of answers that have been played. */
+/** Sizes of two caches in bytes: normalised requests, and answers that were replayed. */
 const MAX_REQUEST_CACHE = 16 * 1024 * 1024;
 const MAX_RESPONSE_CACHE = 32 * 1024 * 1024;
-/** What is reckoned for each object beside its bytes. */
+/** Estimated size of an object in addition to its bytes. */
 const OBJECT_OVERHEAD = 200;
 
-/** Says to clients of the API not to ask again: the answer stays the same. */
+/** Tells clients of the API not to repeat the request: the answer would be the same. */
 const NO_RETRY = { "x-should-retry": "false" };
 
 /**
- * Answers requests from recorded exchanges, and records what is missing if it may.
+ * Opens a folder of exchanges. Requests are answered from it, and recorded if that fails and `record` is given.
  *
- * @throws {CliError} when an exchange of the folder cannot be read, or the folder is missing and not to be recorded
+ * @throws {CliError} when an exchange cannot be read, or the folder is missing and nothing is to be recorded
  */
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   const { folder, record, redact, tell, slices = createSlicedWorker() } = options;
@@ -120,9 +118,9 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       suggestion: "Name a cassette with a folder api, or record one with --on-miss record",
     });
   }
-  /** Takes out of requests what was taken out of those that are recorded, if something was. */
+  /** Removes from requests what was removed from the recorded ones; undefined if they were not scrubbed. */
   let scrubber: ExchangeScrubber | undefined;
-  /** A request without secrets, and without what was taken out of those that are recorded. */
+  /** Returns a request without secrets, scrubbed like the recorded ones. */
   const normalizeRequest = (request: ExchangeRequest): ExchangeRequest => {
     const made = redactRequest(request, redact);
     scrubber?.learn({ request: made });
@@ -145,7 +143,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
             const exchange = readExchange(`${folder}/${name}`);
             return { ...exchange, request: normalizeRequest(exchange.request) };
           } catch {
-            // What is there of it by now comes near to nothing.
+            // The file was changed or removed, so it is not the nearest exchange.
             return undefined;
           }
         },
@@ -153,7 +151,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     );
   let finder = findAll();
   if (parts.size > 0) {
-    // What all of them are rid of is known now.
+    // The first pass has found what the recorded requests were scrubbed of.
     scrubber = createExchangeScrubber({ parts: [...parts], known: options.known ?? {} });
     finder = findAll();
   }
@@ -164,12 +162,15 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   let asked = 0;
   let forwarded = 0;
 
-  /** A request as those that are recorded. Of one that has just been made the same is given again, for which nothing is computed. */
+  /**
+   * Normalises a request. A request that was made just before returns the same object, for which the finder has
+   * computed everything.
+   */
   const clean = (
     request: RelayedRequest,
   ): { readonly made: ExchangeRequest; readonly isRepeated: boolean } => {
     const { method, path, body } = request;
-    // What it is known by takes much longer than to see that it is the same.
+    // Comparing two bodies is much faster than normalising one.
     const key = `${crc32(body)} ${method} ${path}`;
     const known = cleaned.get(key);
     if (known !== undefined && Buffer.compare(known.body, body) === 0) {
@@ -183,7 +184,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     return { made, isRepeated: false };
   };
 
-  /** What is to be played. What has just been played is not read again. */
+  /** Reads a response. Recent ones are cached. */
   const readAgain = (name: string): Exchange["response"] => {
     const known = played.get(name);
     if (known !== undefined) return known;
@@ -196,7 +197,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     return value;
   };
 
-  /** What goes wrong with a request on purpose. */
+  /** Returns the fault of `--inject` that this request meets. */
   const faultFor = ({ method, path }: RelayedRequest): Fault | undefined =>
     method === "POST" && MODEL_REQUEST.test(path) ? options.faults.get(++asked) : undefined;
 
@@ -252,7 +253,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     try {
       response = readAgain(name);
     } catch (error) {
-      // It was read before, and is broken or gone by now.
+      // The file could be read when the cassette was opened, and was changed or removed since.
       counts.misses++;
       const { message } = error as Error;
       tell(message);
@@ -276,13 +277,13 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     const conversation = request.headers.get(SESSION_HEADER) ?? undefined;
     const { made, isRepeated } = clean(request);
     const known = finder.identify({ request: made, conversation });
-    // A request that was not answered well is not one that is known, as long as somebody can be asked.
+    // While recording, a failed answer is not replayed: the upstream is asked again.
     const usable = ({ status, whole }: KnownExchange) =>
       record === undefined || (whole && status < 400);
     for (;;) {
       const found = finder.take(known, { usable });
       if (found !== undefined) {
-        // Else all that is in memory would be gone through for it again and again.
+        // Freeing the body by hand spares the garbage collector many passes over a large heap.
         if (isRepeated && options.hasBodies === true) request.body.buffer.transfer(0);
         return play(found, { method: request.method, speed: options.speed, waiting });
       }
@@ -309,16 +310,16 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   };
 }
 
-/** Makes the folder of a cassette that is recorded, so that it can be played whatever is asked. */
+/** Creates the folder of a cassette that is recorded, so that it exists even if no request comes. */
 function makeFolder(folder: string): void {
   try {
     Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch {
-    // The first exchange that cannot be written says why.
+    // Writing the first exchange fails with a reason.
   }
 }
 
-/** Why there is no answer, and how there would be one. */
+/** Says why a request has no answer, and how to get one. */
 function missMessage(
   { method, path }: ExchangeRequest,
   nearest: Nearest | undefined,
@@ -337,24 +338,24 @@ function missMessage(
   } was recorded and ${asked ?? "nothing"} is asked; ${how}`;
 }
 
-/** How an exchange is played. */
+/** How a response is replayed. */
 interface ReplayOptions {
   readonly method: string;
-  /** How much faster than it came; 0 for at once. */
+  /** Factor by which it is faster than it was recorded; 0 for no delay. */
   readonly speed: number;
   readonly waiting: Waiting;
 }
 
-/** What is made of an answer once, however often it is given: to make it anew would be most of the work. */
+/** What is computed once for each recorded response; it takes most of the time of a replay. */
 interface ReplayedResponse {
   readonly head: { readonly status: number; readonly headers: [string, string][] };
-  /** The body of one that comes at once. */
+  /** The joined body, if it is sent at once. */
   body?: Uint8Array<ArrayBuffer>;
 }
 
 const replayedResponses = new WeakMap<Exchange["response"], ReplayedResponse>();
 
-/** Answers with the bytes that were recorded, at once or with their pacing, and breaks off where they do. */
+/** Replays recorded bytes, at once or in their recorded rhythm. An answer that broke off breaks off again. */
 function replayResponse(
   response: Exchange["response"],
   { method, speed, waiting }: ReplayOptions,
@@ -384,13 +385,13 @@ function replayResponse(
   );
 }
 
-/** What was written by hand may say how long it is. */
+/** Drops headers of the connection: a file that was edited by hand may have a wrong length. */
 function responseHead({ status, headers }: Exchange["response"]): ReplayedResponse["head"] {
   const passed = forwardedHeaders(new Headers(headers.map(([...pair]) => pair)));
   return { status, headers: [...passed] };
 }
 
-/** Waits so many milliseconds, or until nobody waits any more. */
+/** Waits some milliseconds, or until the client is gone. */
 async function sleep(ms: number, { signal: gone }: Waiting): Promise<void> {
   if (ms <= 0 || gone.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -12,30 +12,30 @@ import {
   type StreamPiece,
 } from "../redaction/redact_stream.ts";
 
-/** A line of a stream of the Messages API's events, with its end. */
+/** A line of an event stream of the Messages API, with its line end. */
 export interface EventLine {
   readonly text: string;
-  /** What stands before its data, and behind it; absent for a line without any. */
+  /** The text before and after the data; absent for a line without JSON data. */
   readonly around?: readonly [before: string, behind: string];
   readonly value?: unknown;
-  /** What its data was as JSON. */
+  /** The data as `JSON.stringify` writes it. */
   readonly json?: string;
 }
 
-/** What a line tells of a text that comes in pieces. */
+/** What a line says about a text that is streamed in deltas. */
 type TextPiece =
   | {
     readonly kind: "piece";
-    /** The number of the block that it belongs to. */
+    /** The index of the content block. */
     readonly block: string;
-    /** The field in which the text comes. */
+    /** The field of the delta that holds the text. */
     readonly field: (typeof DELTA_FIELDS)[number];
     readonly text: string;
   }
   | {
     readonly kind: "begin";
     readonly block: string;
-    /** The tool that is called, where the text is what it is given. */
+    /** The tool that is called, if the text is its input. */
     readonly tool: string | undefined;
   }
   | { readonly kind: "end"; readonly block: string };
@@ -70,9 +70,10 @@ export function textPieceIn({ value }: EventLine): TextPiece | undefined {
 }
 
 /**
- * A line with its data scrubbed; where nothing is taken out of it, as it was.
+ * Scrubs the data of a line. A line without changes stays byte for byte.
  *
- * @param options.piece what becomes of the piece of a text in it: by itself it may look like what the whole is not
+ * @param options.piece the scrubbed delta of the line, if it has one. The delta is not scrubbed by itself, because it
+ *   is only a part of a text
  */
 export function scrubEventLine(
   { text, around, value, json }: EventLine,
@@ -100,15 +101,15 @@ function withText(value: JsonObject, text: string): JsonObject {
     : { ...value, delta: { ...Object(value["delta"]), [field]: text } };
 }
 
-/** Cuts what has become of a text where the text was cut as it came. */
+/** Cuts a changed text at the places where the original was cut. */
 interface ChunkCutter {
-  /** Takes when a piece came, and how many bytes it has. */
+  /** Adds a piece of the original. */
   readonly piece: (piece: { readonly ms: number; readonly size: number }) => void;
-  /** Takes the next part of the text, of pieces that have come, as it was and as it is. */
+  /** Adds the next part of the text, before and after the change. Its pieces were added before. */
   readonly part: (before: Bytes, after: Bytes) => void;
 }
 
-/** @param take takes each piece once all of its text is known */
+/** @param take receives each piece once all of its text is known */
 export function createChunkCutter(take: (chunk: Chunk) => void): ChunkCutter {
   const coming: { readonly ms: number; left: number }[] = [];
   let made: Bytes[] = [];
@@ -125,7 +126,7 @@ export function createChunkCutter(take: (chunk: Chunk) => void): ChunkCutter {
         const [piece] = coming;
         if (piece === undefined) throw new Error("There is more text than has come");
         const taken = Math.min(piece.left, size);
-        // All that has become of a part is there by its end.
+        // The last piece of a part takes the rest of the changed text.
         const cut = taken === size ? rest.length : Math.min(taken, rest.length);
         if (cut > 0) made.push(rest.subarray(0, cut));
         rest = rest.subarray(cut);
@@ -133,28 +134,28 @@ export function createChunkCutter(take: (chunk: Chunk) => void): ChunkCutter {
         piece.left -= taken;
         if (piece.left === 0) end(piece.ms);
       }
-      // Of pieces of nothing nothing becomes.
+      // Empty pieces stay empty.
       for (let [piece] = coming; piece?.left === 0; [piece] = coming) end(piece.ms);
     },
   };
 }
 
-/** Takes a stream of events. */
+/** Redacts a stream of events. */
 export interface EventRedactor {
   /** Takes bytes, which may be cut anywhere. */
   readonly push: (bytes: Uint8Array) => void;
-  /** Nothing more comes: what waits goes out. */
+  /** Emits what still waits. */
   readonly end: () => void;
 }
 
 /**
- * Takes the secrets out of a stream of the Messages API's events while it comes: of a text that is told in deltas a piece
- * waits, with what comes behind it, as long as it may end with the beginning of a secret.
+ * Creates a redactor for an event stream of the Messages API that is still arriving. A delta waits, with all lines
+ * after it, as long as its text may end with the beginning of a secret.
  *
- * @param options.openFrom where in a text something begins that may be a secret with what follows
- * @param options.take takes each line, with its end, once it is known: as it was and as it is
- * @param options.waits how much of a text waits for more of it in any case, in characters: of a secret that begins in
- * there so much is known by then that all of it is taken out
+ * @param options.openFrom returns where in a text something begins that may be a secret once more text follows
+ * @param options.take receives each line with its line end, before and after redaction
+ * @param options.waits how many characters of a text wait in any case. By then a secret that begins in them is known
+ *   completely
  */
 export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
   readonly redact: (text: string) => string;
@@ -170,13 +171,13 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
       openFrom: waits === 0 ? openFrom : (text) => Math.min(openFrom(text), text.length - waits),
       gather: waits * GATHERED,
     });
-  /** By the number of a block, and the field in which its text comes. */
+  /** By the index of a block, and the field of its deltas. */
   const blocks = new Map<string, Map<string, ReturnType<typeof beginText>>>();
   const last = new Map<string, StreamPiece[]>();
   let begun: Bytes[] = [];
   const add = (bytes: Bytes) => {
     const text = decodeText(bytes);
-    // In what is no text nothing would be found.
+    // Secrets are only found in valid UTF-8.
     if (text === undefined) return queue.add([bytes, bytes]);
     const changed = (after: string) =>
       [bytes, after === text ? bytes : encoder.encode(after)] as const;
@@ -213,7 +214,7 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
       for (let at = 0; at < all.length; at++) {
         const byte = all[at];
         if (byte !== FEED && byte !== RETURN) continue;
-        // A carriage return at the end may be one half of a line's end.
+        // The line feed of a `\r\n` may be in the next bytes.
         if (byte === RETURN && at === all.length - 1) break;
         if (byte === RETURN && all[at + 1] === FEED) at++;
         add(all.subarray(from, at + 1));
@@ -230,7 +231,7 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
 }
 
 const encoder = new TextEncoder();
-/** So many times as much of a text as waits is looked at together. */
+/** A text is inspected when this many times `waits` characters are new. */
 const GATHERED = 16;
 const FEED = 10;
 const RETURN = 13;

@@ -1,17 +1,17 @@
-/** An event of a stream of the type `text/event-stream`. */
+/** An event of the media type `text/event-stream`. */
 export interface ServerSentEvent {
-  /** Its name; `message` where it has none. */
+  /** `message` if it has no name. */
   readonly name: string;
   readonly data: string;
 }
 
-/** Most characters of an event that is not complete: more is no stream of events. */
+/** Most characters of an incomplete event; a longer one is dropped. */
 const MAX_PENDING = 64 * 1024 * 1024;
 
 /**
- * Reads a stream of events, in the format of the HTML standard, from bytes that may be cut anywhere.
+ * Creates a parser for an event stream, as the HTML standard defines it. The bytes may be cut anywhere.
  *
- * @returns takes bytes and gives the events that they complete
+ * @returns takes bytes and returns the events that they complete
  */
 export function eventReader(): (bytes: Uint8Array) => readonly ServerSentEvent[] {
   const decoder = new TextDecoder();
@@ -37,7 +37,7 @@ export function eventReader(): (bytes: Uint8Array) => readonly ServerSentEvent[]
       size += value.length;
     };
     let text = decoder.decode(bytes, { stream: true });
-    // The line feed of a pair of which the carriage return has ended the line already.
+    // The carriage return before this line feed has ended the line already.
     if (isAfterReturn && text !== "") {
       if (text.startsWith("\n")) text = text.slice(1);
       isAfterReturn = false;

@@ -2,17 +2,17 @@ import { z } from "zod/mini";
 import { CliError } from "../../cli_error.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
 
-/** Bytes that own their memory. */
+/** Bytes that are not in shared memory, as `fetch` and files take them. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A piece of an answer as it came. */
+/** A piece of a response body as it arrived. */
 export interface Chunk {
-  /** How long after the request it came, in milliseconds. */
+  /** When it arrived, in milliseconds after the request. */
   readonly ms: number;
   readonly bytes: Bytes;
 }
 
-/** A recorded request without its headers, which hold keys and noise. */
+/** A recorded request. Headers are not recorded: they contain keys. */
 export interface ExchangeRequest {
   readonly method: string;
   /** Path and query below the base URL. */
@@ -20,38 +20,39 @@ export interface ExchangeRequest {
   readonly body: Bytes;
 }
 
-/** A request to the API and what was answered. */
+/** A request to the API and its response. */
 export interface Exchange {
   /** When the request came, in milliseconds since the epoch. */
   readonly at: number;
-  /** The session that made the request, where it says. */
+  /** The session that made the request, if it said so. */
   readonly conversation?: string;
   readonly request: ExchangeRequest;
   readonly response: {
     readonly status: number;
     readonly headers: readonly (readonly [string, string])[];
     readonly chunks: readonly Chunk[];
-    /** Whether the answer came to its end; otherwise it breaks off where the last piece ends. */
+    /** False if the response broke off after the last piece. */
     readonly whole: boolean;
   };
-  /** What was taken out of it besides secrets; absent where nothing was. */
+  /** What was removed from the exchange in addition to secrets; absent if nothing was. */
   readonly scrubbed?: readonly ScrubbedPart[];
 }
 
-/** What tells of a machine and of who sits at it, what the user wrote, what the model wrote. */
+/** Traces of the machine and its user, texts of the user, texts of the model. */
 export type ScrubbedPart = (typeof SCRUBBED_PARTS)[number];
 
 const SCRUBBED_PARTS = ["traces", "prompts", "answers"] as const;
 
-/** All pieces of an answer together. */
 export function joinChunks(chunks: readonly Chunk[]): Bytes {
   return joinedBytes(chunks.map(({ bytes }) => bytes));
 }
 
-/** The format of an exchange's file. */
+/** The version of the file format. */
 const FORMAT = 1;
 
-/** Bytes as they are written down: as JSON where that gives the same bytes, as text where they are some, else base64. */
+/**
+ * Bytes in a file: as JSON if that gives the same bytes again, else as text if they are valid UTF-8, else as base64.
+ */
 const contentShape = z.union([
   z.object({ json: z.unknown() }),
   z.object({ text: z.string() }),
@@ -73,19 +74,19 @@ const exchangeShape = z.object({
   }),
 });
 
-/** An exchange as the text of a file, ended by a line feed. */
+/** Returns an exchange as the text of a file. */
 export function encodeExchange(exchange: Exchange): string {
   return [...encodePieces(exchange)].join("");
 }
 
-/** That text piece by piece, for exchanges of which it is long. */
+/** Returns the same text in pieces, because an exchange may be long. */
 export function* encodePieces(exchange: Exchange): Generator<string, void> {
   const { chunks, ...response } = exchange.response;
   const around = encodeFile(
     { ...exchange, response: { ...response, chunks: [] } },
     (file) => JSON.stringify(file, null, 1),
   );
-  // In a string there is no such word, and whatever else bears it stands before.
+  // JSON strings cannot contain this unescaped text, and the only other field that may have it comes before.
   const at = around.lastIndexOf(NO_CHUNKS) + NO_CHUNKS.length - 1;
   yield around.slice(0, at);
   for (const [index, chunk] of chunks.entries()) {
@@ -97,7 +98,7 @@ export function* encodePieces(exchange: Exchange): Generator<string, void> {
 
 const NO_CHUNKS = '"chunks": []';
 
-/** What is made of an exchange: with its request as JSON, or as text where that is nested more deeply than can be written. */
+/** Writes a file. A request that is nested too deeply for `JSON.stringify` is written as text instead of JSON. */
 function encodeFile(
   exchange: Exchange,
   write: (file: ReturnType<typeof fileOf>) => string,
@@ -135,25 +136,24 @@ function chunkOf({ ms, bytes }: Chunk): { readonly ms: number; readonly body: Co
 }
 
 /**
- * Reads the text of an exchange's file.
+ * Parses the text of an exchange's file.
  *
- * @param path names it in the error
- * @throws {CliError} for anything that is no exchange
+ * @param path names the file in errors
+ * @throws {CliError} for anything else
  */
 export function parseExchange(text: string, path: string): Exchange {
   return exchangeOf(jsonIn(text, path), path);
 }
 
 /**
- * Reads a file of an exchange that was being written when its writer was killed: what there is of it, as one that has
- * broken off.
+ * Parses the file of an exchange whose writer was killed. The result is an exchange that broke off.
  *
- * @param path names it in the error
- * @returns nothing where not even its head is there
- * @throws {CliError} for anything that is no such file
+ * @param path names the file in errors
+ * @returns undefined if not even the head is complete
+ * @throws {CliError} for anything else
  */
 export function parseUnfinished(text: string, path: string): Exchange | undefined {
-  // A line that has no end yet is not whole.
+  // A last line without a line end is incomplete.
   const [head, ...chunks] = text.split("\n").slice(0, -1);
   if (head === undefined) return undefined;
   const value = jsonIn(head, path);
@@ -165,7 +165,7 @@ export function parseUnfinished(text: string, path: string): Exchange | undefine
   );
 }
 
-/** The first line of such a file: all of the exchange but what is answered. */
+/** Returns the first line of an unfinished exchange: everything but the body of the response. */
 export function encodeHead(exchange: Exchange): string {
   const head = encodeFile(
     exchange,
@@ -175,7 +175,7 @@ export function encodeHead(exchange: Exchange): string {
   return `${head}\n`;
 }
 
-/** A further line of it: a piece of the answer. */
+/** Returns a further line of an unfinished exchange: a piece of the response. */
 export function encodeChunk(chunk: Chunk): string {
   return `${JSON.stringify(chunkOf(chunk))}\n`;
 }
@@ -193,7 +193,7 @@ function exchangeOf(value: unknown, path: string): Exchange {
     try {
       return bytesOf(content);
     } catch (cause) {
-      // What can be parsed is not yet what can be written again.
+      // `JSON.parse` accepts deeper values than `JSON.stringify`.
       throw brokenExchange(path, { why: "it is nested too deeply", cause });
     }
   };

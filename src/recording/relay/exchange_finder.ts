@@ -11,13 +11,13 @@ import {
   normalizedBody,
 } from "./match_requests.ts";
 
-/** Values by their keys, of which those that were needed last are kept. */
+/** A cache that drops the least recently used values. */
 export class LruCache<Value> {
   readonly #values = new Map<string, { readonly value: Value; readonly weight: number }>();
   readonly #most: number;
   #weight = 0;
 
-  /** @param most how much all of them may weigh together; one that weighs more by itself is not kept */
+  /** @param most the sum of weights that is kept; a value that weighs more is not stored */
   constructor(most: number) {
     this.#most = most;
   }
@@ -47,79 +47,79 @@ export class LruCache<Value> {
   }
 }
 
-/** A request as it is looked for. */
+/** A request to find. */
 interface AskedRequest {
-  /** Without secrets, as those that are recorded. */
+  /** Redacted and scrubbed like the recorded requests. */
   readonly request: ExchangeRequest;
-  /** The session that makes it, where it says. */
+  /** The session that makes the request, if it says so. */
   readonly conversation: string | undefined;
 }
 
-/** A request that has been looked at. */
+/** A request with its key and the state of its conversation. */
 export interface IdentifiedRequest {
-  /** What the request is known by. */
   readonly key: string;
   readonly request: ExchangeRequest;
   readonly state: ConversationState;
 }
 
-/** What comes nearest to a request that is not recorded. */
+/** The recorded exchange that is most similar to a request. */
 export interface Nearest {
   /** The name of its file. */
   readonly name: string;
-  /** Undefined where they are the same, and all that is recorded of it has been taken. */
+  /** Undefined if the requests are equal and all recorded responses were used. */
   readonly difference: NearestDifference | undefined;
 }
 
-/** Where two requests of the same method differ first: in their bodies, or else in their paths. */
+/** The first difference of two requests of the same method: in their bodies, or else in their paths. */
 interface NearestDifference extends Difference {
   readonly part: "body" | "path";
 }
 
-/** How many conversations are remembered, with what each has taken. */
+/** How many conversations are remembered. */
 const MOST_CONVERSATIONS = 10_000;
-/** How many exchanges, the latest, are compared with a request that is not recorded. */
+/** How many exchanges are compared with a request that is not recorded. The newest are compared. */
 const MOST_COMPARED = 500;
-/** How many requests of them are kept to be compared again, in UTF-16 units. */
+/** Size of the cache of requests that were compared, in UTF-16 units. */
 const MOST_KEPT = 16 * 1024 * 1024;
-/** How much of them is read for that, in bytes: the files hold what was answered, too. */
+/** How many bytes of exchanges are read for one comparison; the files contain responses too. */
 const MOST_READ = 64 * 1024 * 1024;
 
-/** What a conversation has asked. */
+/** What a live conversation has asked. */
 interface ConversationState {
-  /** How many exchanges it has taken of each key. */
+  /** How many exchanges it has taken, by key. */
   readonly taken: Map<string, number>;
-  /** The recorded conversation in whose place it is, by `sequence`. */
+  /** With `sequence`, the recorded conversation that it repeats. */
   readonly recordedAs: string;
 }
 
-/** What is remembered of an exchange: what was said is in its file. */
+/** What is kept in memory of an exchange. The rest is read from its file. */
 export interface KnownExchange extends Pick<Exchange, "at"> {
   /** The name of its file. */
   readonly name: string;
   readonly conversation: string;
   readonly status: number;
   readonly whole: boolean;
-  /** Its method and path without a query. */
+  /** Method and path without the query. */
   readonly target: string;
-  /** What its request is known by. */
+  /** The key of its request. */
   readonly key: string;
-  /** What its request is by which a conversation is known that begins with it; empty where that does not matter. */
+  /** With `sequence`, a digest of the request, which identifies a conversation that begins with it; else empty. */
   readonly beginning: string;
 }
 
-/** How exchanges are found. */
 interface FinderOptions {
   readonly match: Match;
-  /** Places of JSON bodies that do not count, as JSON pointers. */
+  /** JSON pointers to parts of bodies that are ignored. */
   readonly ignored: readonly string[];
-  /** Whether what is not found will be added: then a new conversation takes the place of none that is taken already. */
+  /**
+   * True if missing exchanges will be recorded. A new conversation then never repeats a recorded one that is in use.
+   */
   readonly grows?: boolean;
-  /** Reads again what is in the file of that name; undefined where it cannot be. */
+  /** Reads an exchange again by the name of its file; undefined if it cannot be read. */
   readonly read: (name: string) => Exchange | undefined;
 }
 
-/** Finds what is recorded of a request, and remembers of that no more than it has to. */
+/** Finds the recorded exchange for a request. It keeps only keys in memory. */
 export class ExchangeFinder {
   readonly #match: Match;
   readonly #ignored: readonly string[];
@@ -128,19 +128,19 @@ export class ExchangeFinder {
   #size = 0;
   /** By method and path. */
   readonly #byTarget = new Map<string, KnownExchange[]>();
-  /** Of each key what was answered to the conversation that asked last. */
+  /** For each key, the exchanges of the conversation that asked last. */
   readonly #byKey = new Map<string, KnownExchange[]>();
-  /** What was compared of them last, by the names of their files. */
+  /** Bodies that were compared, by the names of their files. */
   readonly #texts = new LruCache<string>(MOST_KEPT);
   readonly #computed = new WeakMap<ExchangeRequest, string>();
   readonly #takers = new Map<string, ConversationState>();
-  /** The first request of each recorded conversation, normalized, in the order of their beginnings. */
+  /** The first request of each recorded conversation, normalised, in recorded order. */
   readonly #beginnings = new Map<string, string>();
-  /** The conversations that begin with a request, and in how many takers' places each recorded one is. */
+  /** Recorded conversations by their first request, and how many live conversations repeat each. */
   readonly #begunWith = new Map<string, string[]>();
   readonly #held = new Map<string, number>();
 
-  /** @param exchanges gone through once, whatever their order */
+  /** @param exchanges in any order; the constructor iterates once */
   constructor(
     exchanges: Iterable<FiledExchange>,
     { match, ignored, grows = false, read }: FinderOptions,
@@ -158,7 +158,7 @@ export class ExchangeFinder {
     return this.#size;
   }
 
-  /** Adds what has just been recorded, after all else. */
+  /** Adds an exchange that was just recorded. */
   add(filed: FiledExchange): void {
     this.#add(this.#known(filed));
   }
@@ -172,7 +172,7 @@ export class ExchangeFinder {
       pushTo(this.#begunWith, [beginning, conversation]);
     }
     const known = this.#byKey.get(key);
-    // What another conversation was answered before it does not count any more: it may have been a failure.
+    // Responses to an earlier conversation are dropped: that one may have failed, and was recorded again.
     if (known?.[0]?.conversation === conversation) known.push(exchange);
     else this.#byKey.set(key, [exchange]);
   }
@@ -193,17 +193,17 @@ export class ExchangeFinder {
     };
   }
 
-  /** Finds out by what a request is known, and who makes it. */
+  /** Computes the key of a request, and finds the state of its conversation. */
   identify({ request, conversation = "" }: AskedRequest): IdentifiedRequest {
     const taker = this.#takerOf(conversation, request);
     return { request, state: taker, key: this.#keyIn(taker.recordedAs, request) };
   }
 
   /**
-   * Takes what is recorded of a request. Where that is several exchanges, as of one that was made again, each conversation
-   * takes one after the other, and the last again and again.
+   * Takes the recorded exchange of a request. If a request was recorded several times, as after a retry, each
+   * conversation takes one after the other, and then the last one again.
    *
-   * @param options.usable whether an exchange may be taken
+   * @param options.usable returns whether an exchange may be taken
    */
   take(
     identified: IdentifiedRequest,
@@ -222,15 +222,18 @@ export class ExchangeFinder {
     return last !== undefined && this.#match !== "sequence" && usable(last) ? last : undefined;
   }
 
-  /** Counts an exchange as taken by the conversation that it was recorded of. */
+  /** Counts an exchange as taken, because the conversation has just recorded it. */
   count({ key, state: { taken } }: IdentifiedRequest): void {
     taken.set(key, (taken.get(key) ?? 0) + 1);
   }
 
-  /** What is recorded that comes nearest: of the same method and path, the one with which most is in common at the beginning. */
+  /**
+   * Returns the most similar recorded request: of the same method and path, the one with the longest common
+   * beginning.
+   */
   nearest({ key, request }: IdentifiedRequest): Nearest | undefined {
     const given = this.#match === "sequence" ? this.#byKey.get(key)?.at(-1) : undefined;
-    // What is said does not count there: the conversation goes on longer than the one that is recorded.
+    // With `sequence` the bodies do not matter: this conversation is longer than the recorded one.
     if (given !== undefined) return { name: given.name, difference: undefined };
     const text = this.#compared(request);
     const target = targetOf(request);
@@ -248,7 +251,7 @@ export class ExchangeFinder {
         this.#texts.set(name, { value: other, weight: other.length });
       }
       const common = commonLength(other, text);
-      // Of those that have as much in common it is the first.
+      // Of several with the same common length, the oldest wins.
       if (best === undefined || common >= best.common) best = { name, text: other, common };
     }
     if (best === undefined) return undefined;
@@ -261,7 +264,7 @@ export class ExchangeFinder {
     };
   }
 
-  /** How the path of a request differs from that of a recorded one. */
+  /** Returns how the path of a request differs from a recorded one. */
   #otherPath(name: string, { path: asked }: ExchangeRequest): NearestDifference | undefined {
     const recorded = this.#read(name)?.request.path ?? asked;
     const isSame = this.#match === "exact"
@@ -284,13 +287,16 @@ export class ExchangeFinder {
     return taker;
   }
 
-  /** The recorded conversation that begins as another one does, else the first in whose place nobody is. */
+  /**
+   * Returns the recorded conversation to repeat: one that begins in the same way, or else the first that no other
+   * conversation repeats.
+   */
   #placeOf(conversation: string, request: ExchangeRequest): string {
     if (this.#match !== "sequence" || this.#beginnings.has(conversation)) return conversation;
     const text = this.#beginning(request);
     const alike = this.#begunWith.get(text) ?? [];
     const isFree = (place: string) => !this.#held.has(place);
-    // No more than all that are held are passed over.
+    // This loop passes over at most as many conversations as are in use.
     const place = alike.find(isFree) ?? alike[0] ?? this.#beginnings.keys().find(isFree);
     return place ?? (this.#grows ? conversation : this.#beginnings.keys().next().value) ??
       conversation;
@@ -316,7 +322,7 @@ export class ExchangeFinder {
     }
   }
 
-  /** What is computed of a request, unless it was of the same one before. */
+  /** Computes a value once for each request object. */
   #once(request: ExchangeRequest, compute: () => string): string {
     const known = this.#computed.get(request);
     if (known !== undefined) return known;
@@ -362,7 +368,10 @@ function pathOnly(path: string): string {
   return path.split("?")[0] ?? path;
 }
 
-/** The model of a request: what Claude Code asks another one meanwhile has no fixed place between the others. */
+/**
+ * Returns the model of a request. Requests of Claude Code to a small model run at the same time as others, so each
+ * model has an order of its own.
+ */
 function modelIn(body: Uint8Array): string {
   return /"model":"([^"]*)"/u.exec(new TextDecoder().decode(body))?.[1] ?? "";
 }

@@ -4,25 +4,24 @@ import { CliError } from "../../cli_error.ts";
 import { encodePieces, type Exchange, parseExchange, parseUnfinished } from "./exchange.ts";
 import { entryAt, fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 
-/** An exchange and the name of its file. */
 export interface FiledExchange {
   readonly name: string;
   readonly exchange: Exchange;
 }
 
-/** The largest file of an exchange that is read, and so that is written, in bytes. */
+/** The largest file that is read or written, in bytes. */
 export const MAX_FILE = 256 * 1024 * 1024;
 
-/** What the file of an exchange is called; others are none of ours. */
+/** The name of an exchange's file. Other files are ignored. */
 const FILE = /^[\da-f]{16}-\d+\.json$/u;
-/** What that of one is called as long as it is under way. */
+/** The name of the file of an exchange that is not finished. */
 const UNFINISHED = /^[\da-f]{16}-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.part$/u;
 
 /**
- * Reads all exchanges of a folder, one after the other, by their names; there are none where there is no folder. Of one
- * whose writer was killed there is what had come of it, as one that has broken off.
+ * Reads all exchanges of a folder by their names; none if the folder does not exist. An exchange whose writer was
+ * killed is read as far as it was written.
  *
- * @throws {CliError} when one cannot be read: a broken file is no miss
+ * @throws {CliError} when an exchange cannot be read; a broken file is an error and not a miss
  */
 export function* readExchanges(folder: string): Generator<FiledExchange> {
   let names: readonly string[];
@@ -51,16 +50,16 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
   }
   for (const name of parts) {
     const exchange = readNamed(`${folder}/${name}`, parseUnfinished);
-    // Its writer may have been killed once all of it was written.
+    // The writer may have been killed after it wrote the complete file.
     const isLeft = exchange === undefined || whole.has(`${name.slice(0, KEY)} ${exchange.at}`);
     if (!isLeft) yield { name, exchange };
   }
 }
 
-/** How much of its key is in the name of an exchange's file. */
+/** How many digits of the key are in the name of a file. */
 const KEY = 16;
 
-/** Reads one that is there by its name, whatever that is. */
+/** Reads a file that the folder lists. Anything unreadable there is an error. */
 function readNamed<Read>(path: string, parse: (text: string, path: string) => Read): Read {
   try {
     return parse(textOf(path), path);
@@ -79,7 +78,7 @@ function readNamed<Read>(path: string, parse: (text: string, path: string) => Re
  * Reads one exchange.
  *
  * @throws {CliError} when it is none
- * @throws {UnfitFileError} when something else than a file is there
+ * @throws {UnfitFileError} when it is not a regular file, or too large
  * @throws {Deno.errors.NotFound} when nothing is there
  */
 export function readExchange(path: string): Exchange {
@@ -96,9 +95,10 @@ function textOf(path: string): string {
 const decoder = new TextDecoder();
 
 /**
- * Adds an exchange to a folder: a file of its own, there as a whole or not at all, whoever else adds some at the time.
+ * Adds an exchange to a folder. Its file appears complete or not at all, even if several programs write at the same
+ * time.
  *
- * @param options.key what the request is known by, in hexadecimal digits
+ * @param options.key the key of the request, in hexadecimal digits
  * @returns the name of the file
  * @throws {CliError} when it cannot be written
  */
@@ -110,9 +110,9 @@ export function addExchange(
 }
 
 /**
- * Does the same a little at a time.
+ * Does the same in steps.
  *
- * @returns yields how many bytes it has written
+ * @returns yields how many bytes each step has written
  */
 export function* addExchangeInSteps(
   folder: string,
@@ -140,7 +140,7 @@ export function* addExchangeInSteps(
     const nameOf = (number: number) => `${key.slice(0, KEY)}-${number}.json`;
     for (;;) {
       const name = nameOf(freeNumber((number) => isThere(`${folder}/${nameOf(number)}`)));
-      // Somebody may have been quicker.
+      // Another writer may have taken the name.
       if (linkIfFree(part.path, `${folder}/${name}`)) return name;
     }
   } catch (cause) {
@@ -150,10 +150,10 @@ export function* addExchangeInSteps(
 
 const encoder = new TextEncoder();
 
-/** So many characters are written at once. */
+/** How many characters are written in one step. */
 const STEP = 64 * 1024;
 
-/** A number that is not taken, mostly the first: there may be very many exchanges of one key. */
+/** Returns the lowest free number by binary search. Mostly it is 0, but there may be very many exchanges of one key. */
 function freeNumber(isTaken: (number: number) => boolean): number {
   let high = 0;
   let low = -1;
@@ -179,7 +179,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Why an exchange could not be written. */
+/** The error for an exchange that could not be written. */
 export function writeError(cause: unknown): CliError {
   return new CliError(`Cannot write the exchange: ${(cause as Error).message}`, {
     suggestion: "Give it a folder of yours on a disk with room",
@@ -187,23 +187,22 @@ export function writeError(cause: unknown): CliError {
   });
 }
 
-/** A file that is being written, and has no name of its own yet. */
+/** A file that is being written and has a temporary name. */
 export interface TempFile extends Disposable {
   readonly path: string;
   readonly file: Deno.FsFile;
-  /** Closes the file: from then on it counts as one that nobody writes any more. */
+  /** Closes the file and so releases its lock. */
   readonly close: () => void;
 }
 
-/** What such a file is called. */
 const TEMP_NAME = /^\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/u;
 
 /**
- * Makes a file for something that is to be there as a whole or not at all. It is locked as long as somebody writes it, and
- * removed when it is disposed of.
+ * Creates a file that is to appear complete or not at all: write it, then link it to its name. It is locked while it
+ * is written, and removed on disposal.
  *
- * @param options.mode its permissions, less those that the umask takes; 0600 by default
- * @throws {Error} when it cannot be made
+ * @param options.mode its permissions before the umask; 0600 by default
+ * @throws {Error} when it cannot be created
  */
 export function createTempFile(
   folder: string,
@@ -213,7 +212,7 @@ export function createTempFile(
     const path = `${folder}/.${crypto.randomUUID()}`;
     const file = Deno.openSync(path, { write: true, createNew: true, mode });
     lock(file);
-    // Before it was locked, somebody may have taken it for one that nobody writes any more.
+    // Another program may have removed the file as stale before it was locked.
     if (file.statSync().nlink === 0) {
       file.close();
       continue;
@@ -243,16 +242,16 @@ function removeIfThere(path: string): void {
   }
 }
 
-/** Where files cannot be locked, nobody removes one of another program's. */
+/** Locks a file. Where files cannot be locked, no program removes stale ones either. */
 function lock(file: Deno.FsFile): void {
   try {
     file.lockSync(true);
   } catch {
-    // It is written all the same.
+    // It is written without a lock.
   }
 }
 
-/** Removes what programs have left that were killed while they wrote; what is being written stays. */
+/** Removes temporary files whose writer was killed. A file that is being written is locked and stays. */
 export function removeStaleTempFiles(folder: string): void {
   for (const name of namesIn(folder).filter((name) => TEMP_NAME.test(name))) {
     const path = `${folder}/${name}`;
@@ -261,12 +260,12 @@ export function removeStaleTempFiles(folder: string): void {
       using file = Deno.openSync(path, { read: true, write: true });
       if (file.tryLockSync(true)) Deno.removeSync(path);
     } catch {
-      // It is gone by now, somebody else's, or cannot be locked.
+      // It is gone, belongs to another user, or cannot be locked.
     }
   }
 }
 
-/** Gives a file another name; false where something has that already. */
+/** Links a file to a name. Returns false if the name is taken. */
 export function linkIfFree(from: string, to: string): boolean {
   try {
     Deno.linkSync(from, to);
@@ -277,7 +276,7 @@ export function linkIfFree(from: string, to: string): boolean {
   }
 }
 
-/** Does at once all of some work that can be done a little at a time. */
+/** Runs a generator of steps to its end. */
 export function runToEnd<Made>(steps: Iterator<number, Made>): Made {
   for (;;) {
     const step = steps.next();
@@ -285,13 +284,10 @@ export function runToEnd<Made>(steps: Iterator<number, Made>): Made {
   }
 }
 
-/** The cassette of a further Claude Code, in the folder of the first one of its conversation. */
+/** A cassette of a later child in a conversation: a numbered folder in the cassette of the first child. */
 const LATER_CHILD = /^(.*)\/([2-9]|[1-9]\d+)$/u;
 
-/**
- * The folder in which the exchanges of a cassette are: its own, unless it is that of a further Claude Code in a
- * conversation, whose exchanges are with those of the first one.
- */
+/** Returns the folder of a cassette's exchanges. A later child of a conversation uses the folder of the first child. */
 export function apiFolder(cassette: string): string {
   const own = `${cassette}/api`;
   if (fileAt(own)?.isDirectory === true) return own;
@@ -299,12 +295,15 @@ export function apiFolder(cassette: string): string {
   return first === undefined ? own : `${first}/api`;
 }
 
-/** Which Claude Code of a conversation a cassette is of, and that of the first one; nothing where it may be that itself. */
+/**
+ * Returns the number of a later child, and the cassette of the first child; undefined if the cassette is not of a
+ * later child.
+ */
 export function laterChildOf(
   cassette: string,
 ): { readonly first: string; readonly number: number } | undefined {
   const [, first, number] = LATER_CHILD.exec(realPath(cassette) ?? "") ?? [];
-  // A folder of that name may be below any folder `api`.
+  // A numbered folder alone is not enough: any folder may contain one.
   const isFurther = first !== undefined && fileAt(`${first}/api`)?.isDirectory === true &&
     ["child.cast", "tape.jsonl"].some((part) => entryAt(`${first}/${part}`)?.isFile === true);
   return isFurther ? { first, number: Number(number) } : undefined;

@@ -1,12 +1,12 @@
 import { CliError } from "../../cli_error.ts";
 
-/** Something that goes wrong on purpose. */
+/** A failure that the user asked for. */
 export type Fault =
   | { readonly kind: "status"; readonly status: number }
   | { readonly kind: "reset" }
   | { readonly kind: "stall"; readonly ms: number };
 
-/** Faults by the number of the request of the model that meets them, from 1. */
+/** Faults by the number of the model request that meets them, from 1. */
 export type Faults = ReadonlyMap<number, Fault>;
 
 const HOW = "Write it as 529@2,reset@3,stall=5s@4: what happens, and to which request of the model";
@@ -14,7 +14,7 @@ const HOW = "Write it as 529@2,reset@3,stall=5s@4: what happens, and to which re
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
 /**
- * Reads which requests of the model go wrong, and how, such as `529@2,reset@3,stall=5s@4`.
+ * Parses the value of `--inject`, such as `529@2,reset@3,stall=5s@4`.
  *
  * @throws {CliError} for anything else
  */
@@ -41,7 +41,7 @@ function faultOf(what: string): Fault | undefined {
   return /^[45]\d\d$/u.test(what) ? { kind: "status", status: Number(what) } : undefined;
 }
 
-/** The types of the API's errors, by status. */
+/** Error types of the API, by status. */
 const ERROR_TYPES: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
   401: "authentication_error",
@@ -53,7 +53,7 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
   529: "overloaded_error",
 };
 
-/** An error in the form of the Messages API's. */
+/** Returns an error in the format of the Messages API. */
 export function errorAnswer(
   status: number,
   { message, headers = {} }: {

@@ -2,18 +2,18 @@ import { createHash } from "node:crypto";
 import { isJsonObject } from "../../json_object.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 
-/** Which requests are taken for one. */
+/** When two requests count as equal. */
 export type Match = "exact" | "normalized" | "sequence";
 
-/** The key of a request: SHA-256 of its method, path and body, in hexadecimal digits. */
+/** Returns the key of a request: the SHA-256 of its method, path and body, in hexadecimal digits. */
 export function keyOf({ method, path, body }: ExchangeRequest): string {
   return createHash("sha256").update(`${method} ${path}\n`).update(body).digest("hex");
 }
 
 /**
- * The body of a request as a text without what is another in each run.
+ * Returns the body of a request without values that differ in each run.
  *
- * @param ignored places of the JSON that do not count, as JSON pointers (RFC 6901); nor does what holds nothing else
+ * @param ignored JSON pointers (RFC 6901) to values that are removed, together with objects that become empty
  */
 export function normalizedBody(body: Uint8Array, ignored: readonly string[]): string {
   const text = new TextDecoder().decode(body);
@@ -30,13 +30,13 @@ function removePointers(text: string, pointers: readonly string[]): string {
   }
 }
 
-/** The names in a JSON pointer. */
+/** Splits a JSON pointer. */
 function namesOf(pointer: string): readonly string[] {
   return pointer.split("/").slice(1)
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Removes a place, and each object that then holds nothing: where the place is absent, so may be what would hold it. */
+/** Removes a value, and each object that becomes empty: a request without the value lacks the object too. */
 function remove(holder: unknown, [name, ...names]: readonly string[]): void {
   if (typeof holder !== "object" || holder === null) return;
   if (name === undefined || !Object.hasOwn(holder, name)) return;
@@ -47,25 +47,28 @@ function remove(holder: unknown, [name, ...names]: readonly string[]): void {
   if (names.length === 0 || isNothing) delete fields[name];
 }
 
-/** Names a place in JSON as a pointer. */
+/** Returns a JSON pointer. */
 function pointerOf(names: readonly string[]): string {
   return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** What is another in each run of Claude Code though it asks the same. */
+/** Something that differs in each run of Claude Code, though the request is the same. */
 interface Mask {
   readonly what: string;
   readonly pattern: RegExp;
   readonly replacement: string;
 }
 
-/** Where a word begins, in JSON too, where a line feed ends in a letter. */
+/** The start of a word. In JSON it may follow an escape such as `\n`, which ends in a letter. */
 const WORD_START = String.raw`(?:\b|(?<=\\[bfnrt]))`;
 
-/** A hexadecimal digit; V8 takes twice as long where it is to look past their case by itself. */
+/** A hexadecimal digit. With the `i` flag, V8 takes twice as long. */
 const HEX = String.raw`[\da-fA-F]`;
 
-/** Characters with which a word begins: V8 finds them four times as fast where it is asked for them first. */
+/**
+ * Matches the first characters of a word. V8 finds them four times as fast if they come before the check for the
+ * start of the word.
+ */
 function startingWith(begin: string): string {
   return `${begin}(?<=${WORD_START}${begin})`;
 }
@@ -78,7 +81,7 @@ const DATE_IN_WORDS = new RegExp(
 );
 const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"'`\\<>()[\]{},;:|]+/gu;
 
-/** All that `--match normalized` looks past, in this order. */
+/** What `--match normalized` ignores, in this order. */
 export const MASKS: readonly Mask[] = [
   {
     what: "the line with which Claude Code says what it is",
@@ -149,13 +152,13 @@ export const MASKS: readonly Mask[] = [
   },
 ];
 
-/** What of these is of another length in another run, and can be told without what stands beside it. */
+/** Masks whose matches differ in length, and that need no context to be recognised. */
 export const VARIABLE_LENGTH = new RegExp(
   [DATE_IN_WORDS, TEMPORARY].map(({ source }) => `(?:${source})`).join("|"),
   "gu",
 );
 
-/** A text without what is another in each run. */
+/** Replaces everything that differs in each run. */
 export function maskVarying(text: string): string {
   return MASKS.reduce(
     (rest, { pattern: words, replacement: stands }) => rest.replace(words, stands),
@@ -163,23 +166,23 @@ export function maskVarying(text: string): string {
   );
 }
 
-/** Where two texts of JSON differ first. */
+/** The first difference between two JSON texts. */
 export interface Difference {
-  /** The place as a JSON pointer; empty for the whole, as for what is no JSON. */
+  /** A JSON pointer; empty for the whole text, or if it is not JSON. */
   readonly pointer: string;
-  /** What stands there on either side, in short; undefined for nothing. */
+  /** The values on both sides, shortened; undefined for none. */
   readonly recorded: string | undefined;
   readonly asked: string | undefined;
 }
 
-/** Most characters of a value that are told, and how many of them stand ahead of where two texts part. */
+/** Most characters of a value that are shown, and how many of them are before the difference. */
 const MAX_SHOWN = 120;
 const CONTEXT = 30;
 
-/** How deep a place may be that is named. */
+/** The deepest level that is compared field by field. */
 const DEEPEST = 100;
 
-/** The first place where two texts differ, in the order of the one that was recorded; undefined where they do not. */
+/** Returns the first difference of two texts, in the order of the recorded one; undefined if they are equal. */
 export function firstDifference(recorded: string, asked: string): Difference | undefined {
   if (recorded === asked) return undefined;
   const left: Pair[] = [{ names: [], one: parsed(recorded), other: parsed(asked) }];
@@ -196,7 +199,7 @@ export function firstDifference(recorded: string, asked: string): Difference | u
       left.push({ names: [...names, key], one: at(one, key), other: at(other, key) });
     }
   }
-  // The order of keys, or white space.
+  // Only white space or the order of keys differs.
   return { pointer: "", ...shortValues(recorded, asked) };
 }
 
@@ -244,7 +247,7 @@ function cut(text: string | undefined, from: number): string | undefined {
   return `${from > 0 ? "…" : ""}${part}${from + MAX_SHOWN < text.length ? "…" : ""}`;
 }
 
-/** How many characters two texts have in common at their beginning. */
+/** Returns the length of the common beginning of two texts. */
 export function commonLength(one: string, other: string): number {
   const most = Math.min(one.length, other.length);
   let length = 0;

@@ -1,16 +1,15 @@
 import { brokenAnswer, type RelayAnswer } from "./relay_server.ts";
 
-/** To whom requests are passed on. */
 export interface PassOnOptions {
   /** The base URL of the upstream. */
   readonly upstream: URL;
-  /** How that is reached. */
+  /** See `upstreamClient()`. */
   readonly client: Deno.HttpClient;
-  /** Takes a sentence on why the upstream has not answered; whoever asked sees no more than that nothing comes. */
+  /** Reports why the upstream has not answered. The client only sees that the connection breaks off. */
   readonly tell?: ((line: string) => void) | undefined;
 }
 
-/** Headers that are about one connection, RFC 9110 7.6.1, or follow from the body. */
+/** Headers of one connection (RFC 9110, 7.6.1), and the length of the body. */
 const CONNECTION_HEADERS = [
   "connection",
   "content-length",
@@ -26,15 +25,19 @@ const CONNECTION_HEADERS = [
   "upgrade",
 ];
 
-/** Statuses that have no body. */
+/** Statuses of responses without a body. */
 const BODILESS = [101, 204, 205, 304];
 
 /**
- * Passes requests on to an upstream as they are, logins included, of which nothing is kept or written down here. Answers
- * come back as the upstream gives them, byte for byte and at once: it is asked not to compress, because `fetch` would
- * undo that, and what it compresses all the same stays so. Redirections are followed here, as Claude Code would without
- * the relay (2.1.330; both keep `authorization` from another origin): what they name is no path of the relay. An
- * upstream that cannot be reached, or breaks off, is a connection that breaks off.
+ * Creates a function that passes requests on to an upstream, credentials included. It stores nothing.
+ *
+ * The response is passed on byte for byte as it arrives. The upstream is asked not to compress, because `fetch` would
+ * decompress; a response that is compressed anyway stays so.
+ *
+ * Redirections are followed here, as Claude Code 2.1.330 does without a relay; both drop `authorization` for another
+ * origin. A redirection cannot go to the client, because its target is not a path of the relay.
+ *
+ * If the upstream cannot be reached or breaks off, the connection to the client breaks off.
  */
 export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
   const base = upstream.pathname.replace(/\/$/u, "");
@@ -65,7 +68,7 @@ export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
   };
 }
 
-/** What `fetch` says behind the URL, in which there may be what is nobody's business. */
+/** Returns what `fetch` says after the URL. The URL may contain secrets. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   const text = cause instanceof Error ? cause.message : message;
@@ -73,7 +76,7 @@ function reasonOf(error: unknown): string {
     "it does not answer";
 }
 
-/** The headers of a message but for those of its connection. */
+/** Returns the headers of a message without those of its connection. */
 export function forwardedHeaders(
   headers: Headers,
   more: Readonly<Record<string, string>> = {},
@@ -85,12 +88,12 @@ export function forwardedHeaders(
   return passed;
 }
 
-/** The variables that say how the network is reached, as Claude Code reads them. */
+/** Environment variables on how to reach the network. */
 type NetworkVariables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy through which Claude Code reaches an address, by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, of which those
- * in small letters come first; undefined for none.
+ * Returns the proxy for an address, by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` as Claude Code reads them: lower
+ * case wins. Undefined for none.
  */
 export function proxyFor(address: URL, env: NetworkVariables): string | undefined {
   const proxy = env["https_proxy"] || env["HTTPS_PROXY"] || env["http_proxy"] || env["HTTP_PROXY"];
@@ -109,7 +112,7 @@ function isExempt({ hostname, port, protocol }: URL, exempt: string): boolean {
   });
 }
 
-/** Where a system keeps the certificates that it trusts: Debian's place, Red Hat's, and openSUSE's. */
+/** Certificate bundles of Debian, Red Hat and openSUSE. */
 const SYSTEM_BUNDLES = [
   "/etc/ssl/certs/ca-certificates.crt",
   "/etc/pki/tls/certs/ca-bundle.crt",
@@ -117,28 +120,28 @@ const SYSTEM_BUNDLES = [
 ];
 
 /**
- * Makes the client with which an upstream is reached: through the proxy of the variables, and with the certificates that
- * Claude Code trusts: the usual ones, the system's, and those of `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. Who the
- * upstream is, is always verified.
+ * Creates the HTTP client for an upstream. It uses the proxy of the environment and trusts the certificates that
+ * Claude Code trusts: the built-in ones, those of the system, `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. Certificates
+ * are always verified.
  */
 export function upstreamClient(
   upstream: URL,
   { env, read }: {
     readonly env: NetworkVariables;
-    /** The text of a file; undefined where it cannot be read. */
+    /** Returns the text of a file; undefined if it cannot be read. */
     readonly read: (path: string) => string | undefined;
   },
 ): Deno.HttpClient {
   const proxy = proxyFor(upstream, env);
   return Deno.createHttpClient({
-    // Requests at the same time are to break off one by one.
+    // HTTP/2 would share one connection, and one broken request would break the others.
     http2: false,
     ...(upstream.protocol === "https:" ? { caCerts: certificatesOf(env, read) } : {}),
     proxy: proxy === undefined ? direct(upstream) : proxyOptions(proxy),
   });
 }
 
-/** No proxy, not even one that this program's own environment names: Deno would take that. */
+/** Makes Deno connect directly. Without this it would use the proxy of this program's own environment. */
 function direct({ hostname, port, protocol }: URL): Deno.Proxy {
   return {
     transport: "tcp",

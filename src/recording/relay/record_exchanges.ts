@@ -18,20 +18,18 @@ import type { SlicedWorker } from "./sliced_work.ts";
 import { CliError } from "../../cli_error.ts";
 import { isEventStream, scrubChunks } from "./scrub_exchange.ts";
 
-/** Where exchanges are recorded, and what is kept out of them. */
 export interface RecordingOptions extends SecretRedaction {
   readonly folder: string;
   readonly slices: SlicedWorker;
-  /** Takes how many secrets were taken out of an exchange. */
+  /** Receives how many secrets were removed from an exchange. */
   readonly taken: (secrets: number) => void;
-  /** Takes a sentence on what could not be written; the asker is answered all the same. */
+  /** Reports what could not be written. The client gets its answer anyway. */
   readonly tell: (line: string) => void;
 }
 
 /**
- * Writes each exchange into a folder, without secrets: a stream of events as it comes, so that whatever ends this program
- * leaves as much of it, and all as a whole once they are over. It answers nothing by itself: also what was asked before
- * goes on to whoever answers.
+ * Records each exchange in a folder, without secrets. Streams of events are also written while they arrive, so that
+ * little is lost if this program is killed. Each request goes to the upstream, even one that is recorded.
  */
 export function recordExchanges(answer: RelayAnswer, options: RecordingOptions): RelayAnswer {
   const { folder, redact, taken, tell } = options;
@@ -62,7 +60,7 @@ export function recordExchanges(answer: RelayAnswer, options: RecordingOptions):
   });
 }
 
-/** Writes down what comes of an exchange, as long as it is under way. Where that cannot be, it is told once it is over. */
+/** Writes an exchange while it arrives. Failures are ignored here: writing the complete exchange reports them. */
 function createUnfinishedWriter(
   { folder, redact, openFrom }: SecretRedaction & { readonly folder: string },
 ) {
@@ -75,7 +73,7 @@ function createUnfinishedWriter(
       try {
         begun = createUnfinishedFile(folder, { exchange, key: keyOf(exchange.request) });
       } catch {
-        // Nothing of it is there until it is over.
+        // The exchange is written when it is complete.
       }
     },
     follow: ({ ms, bytes }: Chunk) => {
@@ -93,20 +91,19 @@ function createUnfinishedWriter(
   };
 }
 
-/** The file of an exchange that is under way: whoever reads it finds one that has broken off. */
+/** The file of an exchange that is not complete. Readers see an exchange that broke off. */
 interface UnfinishedFile {
-  /** Adds what has come of the answer, as long as the file can be read again. */
+  /** Adds a piece of the response, as long as the file stays readable. */
   readonly add: (chunk: Chunk) => void;
-  /** Nothing more comes. */
   readonly close: () => void;
-  /** The exchange is written as a whole. */
+  /** Removes the file, because the complete exchange is written. */
   readonly remove: () => void;
 }
 
 /**
- * Begins to write an exchange while it is under way.
+ * Creates the file of an exchange that is not complete.
  *
- * @param options.exchange as much of it as is known
+ * @param options.exchange as much as is known
  * @throws {CliError} when it cannot be written
  */
 export function createUnfinishedFile(
@@ -130,7 +127,7 @@ export function createUnfinishedFile(
     attempt(() => {
       const bytes = new TextEncoder().encode(text);
       left -= bytes.length;
-      // What comes behind a piece that is left out is left out as well.
+      // After the first piece that does not fit, no later piece is written.
       if (left < 0) return;
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
     });
@@ -142,24 +139,24 @@ export function createUnfinishedFile(
   };
 }
 
-/** The header in which Claude Code says which session asks. */
+/** The header in which Claude Code names its session. */
 export const SESSION_HEADER = "x-claude-code-session-id";
 
-/** Headers of an answer that are about its moment alone, or the client's own. */
+/** Response headers that are not recorded: they belong to the moment or to the account. */
 const DROPPED_HEADERS = ["set-cookie", "date", "anthropic-organization-id"];
 
-/** Most bytes of an answer that are recorded: it is held until it is over. */
+/** The largest response that is recorded, in bytes; it is in memory until it is complete. */
 const MAX_ANSWER = 192 * 1024 * 1024;
 
-/** Who knows secrets. */
+/** How secrets are found. */
 export interface SecretRedaction {
-  /** Takes the secrets out of a text. */
+  /** Removes the secrets from a text. */
   readonly redact: (text: string) => string;
-  /** Where in a text something begins that may be a secret with what follows. */
+  /** Returns where in a text something begins that may be a secret once more text follows. */
   readonly openFrom: (text: string) => number;
 }
 
-/** A request without secrets, and without its headers. */
+/** Returns a request without headers and secrets. */
 export function redactRequest(
   { method, path, body }: ExchangeRequest,
   redact: (text: string) => string,
@@ -167,7 +164,7 @@ export function redactRequest(
   return { method, path: redact(path), body: redacted(body, redact) };
 }
 
-/** Bytes without secrets; what is no text has none that could be found. */
+/** Redacts bytes. Secrets are only found in valid UTF-8. */
 function redacted(
   bytes: Bytes,
   redact: (text: string) => string,
@@ -179,12 +176,12 @@ function redacted(
 }
 
 /**
- * Records what is answered to a request, once it is over. From a stream of events secrets are taken out as it comes, from
- * what else is answered at its end; whoever is answered waits for neither.
+ * Creates a watcher that records a response. An event stream is redacted as it arrives, any other response when it is
+ * complete. The client waits for neither.
  *
- * @param options.keep takes the exchange, if there was an answer, a little at a time
- * @param options.lose takes why there is none, though there was an answer
- * @param options.end called after that, in any case
+ * @param options.keep stores the exchange in steps, if there was a response
+ * @param options.lose receives the reason if a response is not stored
+ * @param options.end called after either, in any case
  */
 export function recordAnswer(
   { request, conversation }: Pick<Exchange, "request"> & {
@@ -194,13 +191,13 @@ export function recordAnswer(
     & SecretRedaction
     & {
       readonly slices: SlicedWorker;
-      /** Takes the exchange as it begins to be answered. */
+      /** Receives the exchange when the response begins. */
       readonly begin?: (exchange: Exchange) => void;
-      /** Takes each piece of a stream of events, with the secrets in it. */
+      /** Receives each piece of an event stream, not redacted. */
       readonly follow?: (chunk: Chunk) => void;
       readonly keep: (exchange: Exchange) => Iterable<number>;
       readonly lose: (why: CliError) => void;
-      /** Most bytes of the answer. */
+      /** The largest response, in bytes. */
       readonly most?: number;
       readonly end: () => void;
     },
@@ -219,7 +216,7 @@ export function recordAnswer(
   return {
     onHead: ({ status, headers }) => {
       head = { status, headers: [...headers].filter(([name]) => !DROPPED_HEADERS.includes(name)) };
-      // In what is compressed no secret would be found.
+      // No secret would be found in compressed data.
       if (isEventStream(head.headers) && !headers.has("content-encoding")) {
         events = createEventRedactor({
           redact,
@@ -264,7 +261,7 @@ export function recordAnswer(
           if (isLost()) {
             throw failure ?? writeError(new Error(`its answer has more than ${most} bytes`));
           }
-          // An upstream that said nothing has not answered.
+          // Without a head there was no response.
           if (head !== undefined) {
             events?.end();
             const kept = events === undefined
@@ -276,7 +273,7 @@ export function recordAnswer(
             yield* keep({ ...exchange, response: { ...head, chunks: kept, whole } });
           }
         } catch (error) {
-          // Nobody else would catch it: who was answered is long gone.
+          // The client got its response, so no caller is left to catch this error.
           lose(error instanceof CliError ? error : writeError(error));
         }
         end();
@@ -285,8 +282,8 @@ export function recordAnswer(
   };
 }
 
-/** More than a secret has of which what follows it is not waited for, in characters. */
+/** How many characters of a text wait in any case; more than a secret needs to be recognised. */
 const WAITS = 256;
 
-/** So many bytes of a stream of events are looked at in one step. */
+/** How many bytes of an event stream are processed in one step. */
 const STEP = 8 * 1024;

@@ -1,7 +1,7 @@
 import { errorAnswer } from "./faults.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
 
-/** A request as it came, before it goes on. */
+/** A request to the relay, with its whole body. */
 export interface RelayedRequest {
   readonly method: string;
   /** Path and query below the relay's base URL. */
@@ -10,25 +10,24 @@ export interface RelayedRequest {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** Whether anybody waits for an answer. */
+/** The client of a request. */
 export interface Waiting {
-  /** Aborted once nobody does any more. It is made when it is asked for: an answer that is there at once needs none. */
+  /** Aborted when the client is gone. Created on first use, because a replayed answer does not need it. */
   readonly signal: AbortSignal;
 }
 
-/** What a relay answers to a request. */
+/** Answers a request. */
 export type RelayAnswer = (request: RelayedRequest, waiting: Waiting) => Promise<Response>;
 
-/** How a relay is made. */
 interface RelayOptions {
   readonly answer: RelayAnswer;
-  /** The address on which it listens; 127.0.0.1 by default. */
+  /** The address to listen on; 127.0.0.1 by default. */
   readonly hostname?: string;
-  /** A free one by default. */
+  /** A free port by default. */
   readonly port?: number;
   /**
-   * False for a URL without a secret. Then every user of the machine is answered, but no page of the web, and no other
-   * host name than those of loopback.
+   * False for a URL without a secret. Every user of the machine can then use the relay, but web pages and other host
+   * names than localhost are refused.
    */
   readonly hasSecret?: boolean;
   readonly bodies?: RequestBodies;
@@ -36,11 +35,14 @@ interface RelayOptions {
 
 /** A server in front of the Messages API. */
 export interface Relay extends Disposable {
-  /** Its base URL, the secret included. */
+  /** Its base URL, including the secret. */
   readonly url: string;
 }
 
-/** Who has asked. A class, as V8 makes a kind of its own for every object that is written down with a getter in it. */
+/**
+ * A client whose signal is created on first use. A class, because V8 creates a hidden class for each object literal
+ * with a getter.
+ */
 class LazySignal<Info> implements Waiting {
   readonly #info: Info;
   readonly #watch: (info: Info) => AbortSignal;
@@ -56,13 +58,13 @@ class LazySignal<Info> implements Waiting {
   }
 }
 
-/** How long it waits before it listens again, in milliseconds. */
+/** How long the relay waits before it listens again, in milliseconds. */
 const RETRY_MS = 100;
 
 /**
- * Starts a relay. Disposing of it cuts whatever is under way.
+ * Starts a relay. Disposal breaks off all requests.
  *
- * @throws {Deno.errors.AddrInUse} and its relatives when the address cannot be had
+ * @throws {Deno.errors.AddrInUse} or a similar error when the address cannot be used
  */
 export function startRelay(
   { answer, hostname = "127.0.0.1", port = 0, hasSecret = true, bodies = new RequestBodies() }:
@@ -86,7 +88,7 @@ export function startRelay(
         port,
         signal: stopped.signal,
         onListen: () => {},
-        // What the client has given up is nobody's problem.
+        // The client is gone, so the response does not matter.
         onError: () => brokenAnswer(),
       },
       async (request, info) => {
@@ -105,7 +107,7 @@ export function startRelay(
         return await answer({ method, path, headers, body }, new LazySignal(info, watch));
       },
     );
-    // It gives up where it cannot take a connection, as with too many files open.
+    // Deno stops serving when it cannot accept a connection, as with too many open files.
     server.finished.catch(() => serveAgain(server.addr.port));
     return server;
   };
@@ -131,7 +133,7 @@ export function startRelay(
   };
 }
 
-/** Whether a name or an address is one that nobody reaches from another machine. */
+/** True if a host name or address is not reachable from another machine. */
 export function isLoopback(hostname: string): boolean {
   return /^(?:127(?:\.\d{1,3}){3}|\[?::1\]?|localhost)$/u.test(hostname);
 }
@@ -140,8 +142,8 @@ const NO_PAGES = "Cannot answer a page of the web, nor to another name than loca
 const NO_SECRET = "Cannot answer: the secret in the relay's URL is missing, or another one";
 
 /**
- * Refuses a request without reading its body. Where there is one the connection is closed after the message: Deno 2.9.6
- * would keep it for as long as the rest of the body is missing.
+ * Refuses a request without reading its body. If there is a body, the connection is closed after the message: Deno
+ * 2.9.6 would keep it open until the rest of the body arrives.
  */
 function refuse(
   { body }: Request,
@@ -163,12 +165,12 @@ function refuse(
   );
 }
 
-/** Answers that break off before they have begun. */
+/** Responses that break off before the first byte. */
 const broken = new WeakSet<Response>();
 
 /**
- * An answer that breaks off before it has begun. Claude Code takes one of this status for a connection that failed, and
- * any other for an answer (2.1.330).
+ * Returns a response that breaks off before the first byte. Claude Code 2.1.330 treats it as a failed connection only
+ * if its status is 200.
  */
 export function brokenAnswer(): Response {
   const answer = new Response(
@@ -179,18 +181,18 @@ export function brokenAnswer(): Response {
   return answer;
 }
 
-/** Whether an answer is such a one, of which nobody has said a word. */
+/** True for a response of `brokenAnswer()`: the upstream has not answered. */
 function isBroken(answer: Response): boolean {
   return broken.has(answer);
 }
 
-/** How much of request bodies is read. */
+/** Limits of request bodies. */
 interface BodyLimits {
   /** The largest body, in bytes. */
   readonly bytes: number;
-  /** All bodies that are in memory at the same time, in bytes. */
+  /** All bodies in memory at the same time, in bytes. */
   readonly bytesOfAll: number;
-  /** How long the next bytes of a body may take to arrive, in milliseconds. */
+  /** How long the next bytes of a body may take, in milliseconds. */
   readonly idleMs: number;
 }
 
@@ -199,7 +201,7 @@ const MB = 1024 * 1024;
 /** The Messages API itself accepts 32 MB. */
 const LIMITS: BodyLimits = { bytes: 128 * MB, bytesOfAll: 256 * MB, idleMs: 30_000 };
 
-/** Reads the bodies of requests, and counts the bytes that they take in memory. */
+/** Reads request bodies and counts the bytes that they take in memory. */
 export class RequestBodies {
   readonly #limits: BodyLimits;
   #held = 0;
@@ -211,7 +213,7 @@ export class RequestBodies {
   /**
    * Reads a body. Its bytes count until {@link release} is called.
    *
-   * @returns the body, or the error that the client gets in place of an answer
+   * @returns the body, or the error for the client
    * @throws when the client breaks off
    */
   async read(request: Request): Promise<Uint8Array<ArrayBuffer> | Response> {
@@ -244,7 +246,7 @@ export class RequestBodies {
           refusal = refused(503, `other requests take the ${bytesOfAll / MB} MB that bodies may`);
         }
         if (refusal !== undefined) {
-          // The rest is read, but not kept: a client that still writes would not see the error.
+          // The rest is read and dropped: a client that is still writing would not read the error.
           drop();
           continue;
         }
@@ -261,7 +263,7 @@ export class RequestBodies {
     return refused(408, `none of it has arrived for ${idleMs / 1000} s`);
   }
 
-  /** Stops counting bytes that are no longer needed. */
+  /** Stops counting bytes. */
   release(bytes: number): void {
     this.#held -= bytes;
   }
@@ -271,19 +273,19 @@ function refused(status: number, why: string): Response {
   return errorAnswer(status, { message: `Cannot read the body of the request: ${why}` });
 }
 
-/** Whoever looks on while a request is answered. What is passed on does not wait for it. */
+/** Observes a response on its way to the client. The response does not wait for it. */
 export interface ExchangeWatcher {
   readonly onHead?: (head: { readonly status: number; readonly headers: Headers }) => void;
-  /** Takes bytes of the answer as they come, encoded as its head says; they are good only until it returns. */
+  /** Receives bytes of the body, still compressed. The buffer is only valid during the call. */
   readonly onBytes?: (bytes: Uint8Array) => void;
-  /** Nothing more comes: all has, or the answer broke off, on whichever side. */
+  /** Called once: `whole` is false if either side broke off. */
   readonly onEnd?: (end: { readonly whole: boolean }) => void;
 }
 
 /**
- * Lets somebody look on at what is answered.
+ * Lets watchers observe responses.
  *
- * @param watch called for every request; without an answer nobody looks on
+ * @param watch called for each request; returns undefined if nothing observes it
  */
 export function watchAnswers(
   answer: RelayAnswer,
@@ -312,7 +314,7 @@ export function watchAnswers(
   };
 }
 
-/** A body that passes on another one piece by piece, and its end in whichever way. */
+/** Passes a body on and reports its bytes and its end. */
 function watchedBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   { watcher, end }: {

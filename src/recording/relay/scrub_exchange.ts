@@ -29,18 +29,17 @@ import {
   textPieceIn,
 } from "./event_lines.ts";
 
-/** Scrubs exchanges so that those of one machine, once scrubbed, are those of any other. */
+/** Scrubs exchanges so that recordings of two machines become equal. */
 export interface ExchangeScrubber {
-  /** Learns from an exchange, or a request, of whom it tells. */
+  /** Learns traces from an exchange or a request. */
   readonly learn: (exchange: LearnedFrom) => void;
   readonly request: (request: ExchangeRequest) => ExchangeRequest;
-  /** An exchange, and what was taken out of it. */
+  /** Scrubs an exchange, and notes in it what was removed. */
   readonly exchange: (exchange: Exchange) => Exchange;
-  /** The same a little at a time; yields how much it has looked at. */
+  /** Does the same in steps; yields how many characters each step has looked at. */
   readonly inSteps: (exchange: Exchange) => Generator<number, Exchange>;
 }
 
-/** An exchange, or a request alone. */
 interface LearnedFrom {
   readonly request: ExchangeRequest;
   readonly response?: Exchange["response"];
@@ -49,18 +48,18 @@ interface LearnedFrom {
 /**
  * Creates a scrubber of exchanges.
  *
- * @param options.parts what is taken out
- * @param options.known what is known of whoever makes the requests
- * @param options.secrets takes secrets out besides; by default they are taken for gone
+ * @param options.parts what to remove
+ * @param options.known what is known of the caller
+ * @param options.secrets removes secrets too; absent if the exchanges have none
  */
 export function createExchangeScrubber(
   { parts, known, collector = collectTraces(known), secrets, note }: {
     readonly parts: readonly ScrubbedPart[];
     readonly known: Partial<KnownTraces>;
-    /** Who learns; a new one by default. */
+    /** Learns traces; a new collector by default. */
     readonly collector?: TraceCollector;
     readonly secrets?: TextScrubber;
-    /** Takes the kind of each trace that is taken out. */
+    /** Receives the kind of each trace that is removed. */
     readonly note?: (kind: Trace["kind"]) => void;
   },
 ): ExchangeScrubber {
@@ -117,7 +116,7 @@ function learnFromBody(
   }
 }
 
-/** Blanks prompts or answers where a JSON value says that it holds some; what a text alone is, nobody knows. */
+/** Blanks prompts or answers in JSON values and deltas. A plain text does not say what it is, so it stays. */
 function createMessageScrubber(
   parts: BlankedParts,
   options: MessageBlankerOptions = {},
@@ -134,7 +133,7 @@ function createMessageScrubber(
   };
 }
 
-/** Scrubs a request: its path, and its body as JSON or as a text. What is no text stays as it is. */
+/** Scrubs the path and the body of a request. Bytes that are not UTF-8 stay. */
 function scrubRequest(
   { method, path, body }: ExchangeRequest,
   scrub: TextScrubber,
@@ -143,10 +142,10 @@ function scrubRequest(
 }
 
 /**
- * Scrubs an answer: its headers, and its body piece by piece, cut where it was. What was compressed is so no more: in
- * there nobody would find anything.
+ * Scrubs the headers and the body of a response. The pieces of the body stay the same ones. A compressed body is
+ * decompressed, because nothing is found in compressed data.
  *
- * @returns yields how much it has looked at
+ * @returns yields how many characters each step has looked at
  */
 function* scrubResponse(
   response: Exchange["response"],
@@ -155,7 +154,7 @@ function* scrubResponse(
   const { headers, chunks } = response;
   const plain = decompress({ headers, chunks });
   const scrubbed = yield* scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub });
-  // Where nothing is in it, it stays as it came.
+  // A body without changes keeps its compression.
   const kept = scrubbed === plain.chunks ? { headers, chunks } : { ...plain, chunks: scrubbed };
   return {
     ...response,
@@ -164,7 +163,7 @@ function* scrubResponse(
   };
 }
 
-/** A header that says whose account it is does so by its name, as a field of JSON does. */
+/** A header that identifies an account. It is scrubbed like a JSON field of that name. */
 const ACCOUNT_HEADER = /(?:account|organization|user|device)-(?:uu)?id$/iu;
 
 function scrubHeader(
@@ -177,7 +176,7 @@ function scrubHeader(
   return scrubbed;
 }
 
-/** The pieces of an answer as they are without compression: where there was some, a single one. */
+/** Decompresses a response. The result is a single piece if it was compressed, and else the same pieces. */
 export function decompress(
   { headers, chunks }: Pick<Exchange["response"], "headers" | "chunks">,
 ): Pick<Exchange["response"], "headers" | "chunks"> {
@@ -191,7 +190,7 @@ export function decompress(
   } catch {
     bytes = new Uint8Array();
   }
-  // It is not what its header says: whoever reads it finds nothing in it either.
+  // The body is not what its header says, so clients cannot read it either.
   if (bytes.length === 0) return { headers, chunks };
   return {
     headers: headers.filter(([name]) => !/^content-(?:encoding|length)$/iu.test(name)),
@@ -199,9 +198,9 @@ export function decompress(
   };
 }
 
-/** Most bytes that are made of a compressed answer. */
+/** The largest body after decompression. */
 const MOST = { maxOutputLength: 256 * 1024 * 1024 };
-/** An answer that has broken off is expanded as far as it came. */
+/** A response that broke off is decompressed as far as it goes. */
 const PART = { ...MOST, finishFlush: constants.Z_SYNC_FLUSH };
 const PART_OF_BROTLI = { ...MOST, finishFlush: constants.BROTLI_OPERATION_FLUSH };
 
@@ -219,9 +218,9 @@ export function isEventStream(headers: Exchange["response"]["headers"]): boolean
 }
 
 /**
- * The pieces of a body, scrubbed and cut where they were; those of what is no text stay as they are.
+ * Scrubs the pieces of a body. The result is cut at the same places. Bytes that are not UTF-8 stay.
  *
- * @returns yields how much it has looked at
+ * @returns yields how many bytes each step has looked at
  */
 export function* scrubChunks(
   chunks: readonly Chunk[],
@@ -259,25 +258,25 @@ function scrubText(text: string, scrub: TextScrubber): string {
     const scrubbed = JSON.stringify(scrub.value(value));
     return scrubbed === JSON.stringify(value) ? text : scrubbed;
   } catch {
-    // It is no JSON, or nested so deeply that nothing can be made of it.
+    // It is not JSON, or nested too deeply for `JSON.stringify`.
     return scrub.text(text);
   }
 }
 
-/** A piece of a text of the model's in a line. */
+/** A delta of a text. */
 interface Piece {
   readonly line: EventLine;
   readonly text: string;
 }
 
-/** A line as it was and as it is, with its end. */
+/** A line with its line end, before and after scrubbing. */
 type ScrubbedLine = readonly [before: string, after: string];
 
 /**
- * Scrubs a stream of the Messages API's events. What is told in deltas is put together, scrubbed, and cut again at the same
- * places; other data is scrubbed event by event, and what has not changed stays byte for byte.
+ * Scrubs an event stream of the Messages API. Deltas of one text are joined, scrubbed, and cut at the same places.
+ * Other data is scrubbed line by line. Lines without changes stay byte for byte.
  *
- * @returns the lines; yields how many characters it has looked at
+ * @returns the lines; yields how many characters each step has looked at
  */
 export function* scrubEventStream(
   text: string,
@@ -288,11 +287,11 @@ export function* scrubEventStream(
     lines.push(parseEventLine(line));
     yield line.length;
   }
-  /** What becomes of the pieces of texts. */
+  /** The scrubbed deltas by their lines. */
   const scrubbed = new Map<EventLine, string>();
-  // By the number of a block, and the field in which its text comes.
+  // By the index of a block, and the field of its deltas.
   const blocks = new Map<string, Map<string, Piece[]>>();
-  /** The tools that are called, by the numbers of the blocks. */
+  /** The called tools by the index of their block. */
   const tools = new Map<string, string | undefined>();
   const finish = function* (block: string) {
     for (const [field, pieces] of blocks.get(block) ?? []) {

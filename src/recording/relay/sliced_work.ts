@@ -1,29 +1,28 @@
-/** Work on what has come, which may be more than can be done at once. */
+/** A queue of work. */
 export interface SlicedWork {
   /**
-   * Adds what is to be done behind all that was added before.
+   * Adds work to the end of the queue.
    *
-   * @param steps does a little with each step, and yields how many bytes that took
+   * @param steps does a little in each step, and yields how many bytes it has processed
    */
   readonly add: (steps: Iterator<number, void>) => void;
 }
 
-/** Works in slices, between which others are served. */
+/** Works in short slices, so that requests are served in between. */
 export interface SlicedWorker {
-  /** Begins work: the first of it is done at once, as almost all answers are short. */
+  /** Creates a queue. Its first bytes are processed at once, because almost all responses are short. */
   readonly begin: () => SlicedWork;
-  /** Waits until nothing is left of what was added. */
+  /** Waits until all queues are empty. */
   readonly settled: () => Promise<void>;
-  /** Does whatever is left now, and from now on all at once: it is about to be over. */
+  /** Does all remaining work now, and later work at once: the program is about to exit. */
   readonly finish: () => void;
 }
 
-/** How much of some work is done as it is added, in bytes. */
+/** How many bytes of a queue are processed at once. */
 const AT_ONCE = 128 * 1024;
-/** How much is done in one slice, in bytes: some 20 ms where it is a stream of events without end. */
+/** How many bytes are processed in one slice; some 20 ms for an event stream. */
 const SLICE = 32 * 1024;
 
-/** Creates what works in slices. */
 export function createSlicedWorker(): SlicedWorker {
   const unfinished = new Set<{ readonly goOn: (most: number) => void }>();
   let isOver = false;

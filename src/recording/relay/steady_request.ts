@@ -1,23 +1,23 @@
 import { isJsonObject } from "../../json_object.ts";
 import type { RelayedRequest } from "./relay_server.ts";
 
-/** What a request says instead of what is another in each run. */
+/** Fixed values that replace what differs in each run. */
 const DATE = "2026-01-01";
 const MONTH = "January 2026";
 const DEVICE = "0".repeat(64);
 const SESSION = "00000000-0000-4000-8000-000000000000";
 
-/** Dates of today as Claude Code tells them the model (2.1.330). */
+/** Dates as Claude Code 2.1.330 writes them. */
 const TODAY = /(?<=\bToday's date is (?:now )?|\bThe UTC date is now )\d{4}-\d\d-\d\d/gu;
 const THIS_MONTH = /(?<=\bThe current month is )[A-Z][a-z]+ \d{4}/gu;
 
-/** How texts of Claude Code's own begin that stand beside a prompt, in a message of the user's. */
+/** The beginning of texts that Claude Code adds to a message of the user. */
 const CONTEXT =
   /^<system-reminder>\n(?:As you answer the user's questions, you can use the following context:|The date has changed\.)/u;
 
 /**
- * A request of Claude Code without what it cannot be told to leave out: today's date, this month, the device and the
- * session become the same in each run. What the user and the model have said stays as it is.
+ * Makes requests of two runs equal: replaces today's date, the month, the device and the session, which Claude Code
+ * cannot be told to omit. Texts of the user and the model stay.
  */
 export function stabilizeRequest(request: RelayedRequest): RelayedRequest {
   if (request.method !== "POST") return request;
@@ -34,13 +34,13 @@ export function stabilizeRequest(request: RelayedRequest): RelayedRequest {
       metadata: (metadata) => changeFields(metadata, { user_id: stabilizeUser }),
     }));
   } catch {
-    // It is no JSON, or too deep: nothing that Claude Code has written.
+    // It is not JSON, or nested too deeply for one of Claude Code.
     return request;
   }
   return steady === text ? request : { ...request, body: new TextEncoder().encode(steady) };
 }
 
-/** What is said by Claude Code itself: the words of the system, and what it puts beside a prompt. */
+/** Changes texts of Claude Code in a message: those of the system, and those next to a prompt. */
 function stabilizeMessage(message: unknown): unknown {
   if (!isJsonObject(message)) return message;
   if (message["role"] === "system") return changeFields(message, { content: stabilizeTexts });
@@ -54,7 +54,7 @@ function stabilizeMessage(message: unknown): unknown {
   });
 }
 
-/** A text, or blocks of it. */
+/** Changes a text, or text blocks. */
 function stabilizeTexts(text: unknown): unknown {
   return Array.isArray(text)
     ? text.map((block) => changeFields(block, { text: stabilizeText }))
@@ -65,7 +65,7 @@ function stabilizeText(text: unknown): unknown {
   return typeof text === "string" ? text.replace(TODAY, DATE).replace(THIS_MONTH, MONTH) : text;
 }
 
-/** Whom Claude Code says it works for: a JSON text. */
+/** Changes the JSON text in which Claude Code identifies the device and the session. */
 function stabilizeUser(user: unknown): unknown {
   if (typeof user !== "string") return user;
   const value: unknown = JSON.parse(user);
@@ -74,7 +74,7 @@ function stabilizeUser(user: unknown): unknown {
   );
 }
 
-/** An object with other values for some of the keys that it has. */
+/** Changes some fields of an object, if it has them. */
 function changeFields(
   value: unknown,
   changes: Readonly<Record<string, (value: unknown) => unknown>>,
