@@ -70,10 +70,12 @@ function hasOneResultPerTurn(
     caller.sent.filter(({ way, uuid, ticket = "" }) =>
       way === undefined && !left.includes(ticket) && !caller.cancelled.has(uuid)
     ).length;
-  const isSignaled = steps.some(({ input }) => input.type === "signal");
-  const begun = child.turns.filter((turn) => !isSignaled || turn.end !== undefined);
-  const turns = begun.length + commands;
-  return results === turns ? undefined : `there are ${results} results of ${turns} turns`;
+  const turns = child.turns.length + commands;
+  const isCutOff = child.turns.at(-1)?.end === undefined &&
+    steps.some(({ input }) => input.type === "signal");
+  return results === turns || (isCutOff && results === turns - 1)
+    ? undefined
+    : `there are ${results} results of ${turns} turns`;
 }
 
 /** A session is introduced before anything is said of it. */
