@@ -32,7 +32,10 @@ export function overTurn(
     readonly followed?: boolean;
   } = {},
 ): Step {
-  const { state, effects: withdrawn } = andThen(withdraw(before), refuseWithdrawn);
+  const { state, effects: withdrawn } = andThen(
+    withdraw(before, { keepsPrompts: before.phase === "settling" }),
+    refuseWithdrawn,
+  );
   const awaitsWakeup = !followed && isFollowedByWakeup(state, ending);
   if (isLast(state) && !followed && !awaitsWakeup) {
     const last = end(state, ending);

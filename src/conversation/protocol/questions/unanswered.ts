@@ -4,6 +4,7 @@ import { decide, unanswerable } from "./deciding.ts";
 import { NOBODY_ASKED } from "./elicitation.ts";
 import { unheard } from "./hook_callbacks.ts";
 import { isAskedElsewhere } from "./prompt_tool.ts";
+import type { Question } from "./question.ts";
 import { isHook } from "./told_calls.ts";
 import type { Effect } from "../../control/effect.ts";
 import type { SessionState } from "../../control/session_state.ts";
@@ -47,14 +48,23 @@ export function onCallerGone(before: SessionState): Step {
 /**
  * Withdraws all questions to the caller, asked or not yet. The hooks behind them get no answer here: Claude Code must
  * first learn that the turn is stopped, then `refuseWithdrawn` answers.
+ *
+ * @param options.keepsPrompts whether the caller's hooks of a prompt are kept: that is the next turn's
  */
-export function withdraw(state: SessionState): Step {
+export function withdraw(
+  state: SessionState,
+  { keepsPrompts = false }: { readonly keepsPrompts?: boolean } = {},
+): Step {
+  const isKept = (each: Question | SessionState["waiting"][number]) =>
+    keepsPrompts && "callback" in each && each.callback?.event === "UserPromptSubmit";
   const effects: Effect[] = [];
   const withdrawn = [...state.withdrawn];
   // The child itself tells a server of the caller which request it gives up.
-  const asked = new Map([...state.asked].filter(([, { kind }]) => kind === "server"));
+  const asked = new Map(
+    [...state.asked].filter(([, question]) => question.kind === "server" || isKept(question)),
+  );
   for (const [id, question] of state.asked) {
-    if (question.kind === "server") continue;
+    if (question.kind === "server" || isKept(question)) continue;
     // A prompt tool is a program of its own and gets no message of the control protocol.
     const isTool = question.kind === "permission" && state.options.caller?.promptTool !== undefined;
     if (!isTool) effects.push({ type: "withdraw", id });
@@ -62,6 +72,7 @@ export function withdraw(state: SessionState): Step {
     withdrawn.push(question.hookId);
   }
   for (const waiting of state.waiting) {
+    if (isKept(waiting)) continue;
     if (isHook(waiting)) withdrawn.push(waiting.hookId);
     else {
       effects.push(
@@ -69,5 +80,5 @@ export function withdraw(state: SessionState): Step {
       );
     }
   }
-  return act({ ...state, asked, waiting: [], withdrawn }, effects);
+  return act({ ...state, asked, waiting: state.waiting.filter(isKept), withdrawn }, effects);
 }

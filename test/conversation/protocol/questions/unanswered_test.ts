@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../../src/json_object.ts";
 import type { Answer } from "../../../../src/conversation/control/effect.ts";
-import { call, INTERRUPTED, PROMPT } from "../../control/lines.ts";
+import { call, INTERRUPTED, PROMPT, answer } from "../../control/lines.ts";
 import {
   callback,
   callbackHook,
@@ -12,7 +12,7 @@ import {
   reply,
   request,
 } from "../../control/caller_inputs.ts";
-import { exit, type Given, hook, IDLE, READ, signal } from "../../control/inputs.ts";
+import { exit, type Given, hook, IDLE, READ, signal, stop, submit } from "../../control/inputs.ts";
 import { type Simulation, working } from "../../control/simulation.ts";
 
 const SERVER = "calc";
@@ -124,6 +124,15 @@ Deno.test("interrupt presses Escape and vetoes after the turn", () => {
     session.wait(5000);
     assertEquals(session.of("answer").at(-1), { type: "answer", id: "5", veto: true }, kind);
   }
+});
+
+Deno.test("caller is still asked about the next turn's prompt", () => {
+  const session = working({ caller: caller({ callbacks: [callback("UserPromptSubmit")] }) });
+  session.receive(PROMPT, message("two"), answer("go!"), stop("go!"));
+  session.receive(callbackHook("UserPromptSubmit", { prompt: "two" }), submit("two"));
+  assertEquals([session.turns, session.answered], [["answered, unrecorded"], []]);
+  session.receive(reply({}));
+  assertEquals(session.replies, [{}]);
 });
 
 Deno.test("caller is not asked about a turn that is being stopped", () => {
