@@ -48,7 +48,7 @@ export interface TurnRecord {
   readonly prompts: string[];
   /** The last words of the assistant. */
   text: string;
-  end?: "answered" | "failed" | "interrupted" | "halted";
+  end?: "answered" | "failed" | "interrupted" | "halted" | "blocked";
   /** Whether a Stop hook has had the assistant go on. */
   isContinued?: true;
 }

@@ -100,10 +100,16 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
     child.setStatus("busy");
     yield* child.waitForStart();
     // For the ends of tasks too: 2.1.332 calls the hook with the notification, before it writes that down.
-    for (const prompt of record.prompts) yield* child.callHook("UserPromptSubmit", { prompt });
+    let isBlocked = false;
+    for (const prompt of record.prompts) {
+      const answer = yield* child.callHook("UserPromptSubmit", { prompt });
+      // The caller's own "block" is not followed yet.
+      isBlocked ||= record.kind === "prompt" && answer?.veto === true;
+    }
     child.writeLines(
       Array.from({ length: noted }, () => lines.note(queueFields("dequeue", world.clock))),
     );
+    if (isBlocked) return block();
     if (record.kind === "wakeup") line({ type: "system", subtype: "scheduled_task_fire" });
     const origin = record.kind === "task" ? "task-notification" : "human";
     for (const prompt of record.prompts) {
@@ -117,6 +123,15 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
     isWritten = true;
     yield world.takes("turnStart");
     record.end = yield* makeRequests(main);
+  }
+
+  /** Ends the turn without a request (`fixtures/recordings/sdk/typescript/every-hook-and-some-that-decide`). */
+  function block(): void {
+    record.end = "blocked";
+    line({
+      ...{ type: "system", subtype: "informational", level: "warning", preventContinuation: true },
+      content: "UserPromptSubmit operation blocked by hook:\nNo.",
+    });
   }
 
   /** Makes requests until the model has nothing more to do. */
