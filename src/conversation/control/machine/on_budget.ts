@@ -17,12 +17,13 @@ export function onToolUse(
   state: SessionState,
   { id, payload }: { readonly id: string; readonly payload: HookPayload },
 ): Step {
-  if (isOverspent(state)) return stopSpending({ ...state, unpaid: [...state.unpaid, id] });
   const agent = agentOf(payload);
+  const unpaid = [...state.unpaid, { id, agent }];
+  if (isOverspent(state)) return stopSpending({ ...state, unpaid });
   if (state.paidAgents.has(agent)) return act(state, [{ type: "answer", id }]);
   return act({
     ...state,
-    unpaid: [...state.unpaid, id],
+    unpaid,
     paidAgents: new Set([...state.paidAgents, agent]),
   }, [deadline("budget", PRICE_MS)]);
 }
@@ -55,23 +56,25 @@ export function onPaid(state: SessionState): Step {
   if (isOverspent(state)) return stopSpending(state);
   return act({ ...state, unpaid: [] }, [
     deadline("budget"),
-    ...state.unpaid.map((id): Effect => ({ type: "answer", id })),
+    ...state.unpaid.map(({ id }): Effect => ({ type: "answer", id })),
   ]);
 }
 
 /**
  * Ends the turn under way without the tools that wait; where the child has to live on, they are refused. A subagent's
- * tools may wait after the turn's end, and any while the turn is stopped for another reason: that reason stands.
+ * tools may wait after the turn's end, and any while the turn is stopped for another reason: that reason stands. A turn
+ * goes on where nothing but subagents in the background is refused a tool.
  */
 function stopSpending(before: SessionState): Step {
   const state: SessionState = { ...before, unpaid: [] };
   if (state.phase === "working" && isLast(state)) return overTurn(state, { kind: "budget" });
-  const next: SessionState = state.phase === "working"
+  const isTurns = before.unpaid.some(({ agent }) => !state.childQueue.running.has(agent));
+  const next: SessionState = state.phase === "working" && isTurns
     ? { ...state, phase: "settling", limited: "budget", priced: true }
     : state;
   return act(next, [
     deadline("budget"),
-    ...before.unpaid.map((id): Effect => ({ type: "answer", id, reply: OVERSPENT })),
+    ...before.unpaid.map(({ id }): Effect => ({ type: "answer", id, reply: OVERSPENT })),
   ]);
 }
 

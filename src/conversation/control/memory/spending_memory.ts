@@ -6,8 +6,8 @@ export interface SpendingMemory {
   readonly spentUsd: number;
   /** How long it has spent in requests to the API, in milliseconds, as far as the child has told. */
   readonly apiDurationMs: number;
-  /** PreToolUse hooks that wait for the price of the answer that calls their tools. */
-  readonly unpaid: readonly string[];
+  /** PreToolUse hooks that wait for the price of the answer that calls their tools, and the agents of those. */
+  readonly unpaid: readonly { readonly id: string; readonly agent: string }[];
   /** The agents, by id, the main one's being empty, whose last answer has been paid or is waited for. */
   readonly paidAgents: ReadonlySet<string>;
 }

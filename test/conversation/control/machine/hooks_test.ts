@@ -254,6 +254,17 @@ Deno.test("no request follows tools beyond a conversation's budget", () => {
   }
 });
 
+Deno.test("turn goes on after a background subagent's last tool", () => {
+  const session = begun({ conversation: true });
+  const launched = { isAsync: true, status: "async_launched", agentId: "s1" };
+  const content = [{ type: "tool_result", tool_use_id: "t1", content: "" }];
+  session.receive(userLine(content, { toolUseResult: launched }));
+  session.receive(tool("a", { agent_id: "s1" }), cost(1.5));
+  assertEquals([answers(session), session.state.phase], [[["a", OVERSPENT]], "working"]);
+  session.receive(tool("b"));
+  assertEquals([answers(session).at(-1), session.state.phase], [["b", OVERSPENT], "settling"]);
+});
+
 Deno.test("budget takes back neither a signal nor a turn's end", () => {
   const refused = [["a", OVERSPENT]];
   const session = begun({ conversation: true });
