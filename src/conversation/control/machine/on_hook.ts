@@ -3,8 +3,9 @@ import { decided, veto } from "../../protocol/answering.ts";
 import { askWhenTold, onElicitation } from "../../protocol/questions/asking.ts";
 import { callOf } from "../../protocol/questions/told_calls.ts";
 import { unchosenSkill } from "../../protocol/chosen_skills.ts";
-import type { CallbackHook } from "../../protocol/caller_options.ts";
+import { type CallbackHook } from "../../protocol/caller_options.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../../protocol/structured_output.ts";
+import { isWritten } from "../turn/aborting.ts";
 import { began } from "../turn/beginning.ts";
 import type { Answer } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../turn/child_queue.ts";
@@ -200,7 +201,10 @@ function onCallback(
   if (hookId === undefined) return stay(state);
   const callback = state.options.caller?.callbacks[place];
   if (callback === undefined) return act(state, [veto(hookId)]);
-  if (mayAsk(state)) {
+  // Hooks of a turn's own prompt have ended before that is written: the child goes on with what it has in its queue.
+  const isOfNext = callback.event === "UserPromptSubmit" && state.phase === "aborting" &&
+    isWritten(state);
+  if (mayAsk(state) || isOfNext) {
     return askWhenTold(withSubagent(state, { callback, payload }), {
       asking: { hookId, payload, callback },
       at,

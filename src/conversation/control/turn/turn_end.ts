@@ -33,7 +33,7 @@ export function overTurn(
   } = {},
 ): Step {
   const { state, effects: withdrawn } = andThen(
-    withdraw(before, { keepsPrompts: before.phase === "settling" }),
+    withdraw(before, { keepsPrompts: before.phase === "settling" || isWritten(before) }),
     refuseWithdrawn,
   );
   const awaitsWakeup = !followed && isFollowedByWakeup(state, ending);

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../../src/json_object.ts";
-import type { Answer } from "../../../../src/conversation/control/effect.ts";
-import { call, INTERRUPTED, PROMPT, answer } from "../../control/lines.ts";
+import { type Answer } from "../../../../src/conversation/control/effect.ts";
+import { call, INTERRUPTED, PROMPT, answer, line } from "../../control/lines.ts";
 import {
   callback,
   callbackHook,
@@ -16,6 +16,7 @@ import { exit, type Given, hook, IDLE, READ, signal, stop, submit } from "../../
 import { type Simulation, working } from "../../control/simulation.ts";
 
 const SERVER = "calc";
+const REQUESTED = line({ type: "api-request", querySource: "repl_main_thread" });
 const CALL = { tool_name: "Bash", tool_input: {}, tool_use_id: "toolu_1", cwd: "/w" };
 
 /** What the child asks by a question of each kind. */
@@ -127,12 +128,18 @@ Deno.test("interrupt presses Escape and vetoes after the turn", () => {
 });
 
 Deno.test("caller is still asked about the next turn's prompt", () => {
-  const session = working({ caller: caller({ callbacks: [callback("UserPromptSubmit")] }) });
-  session.receive(PROMPT, message("two"), answer("go!"), stop("go!"));
-  session.receive(callbackHook("UserPromptSubmit", { prompt: "two" }), submit("two"));
-  assertEquals([session.turns, session.answered], [["answered, unrecorded"], []]);
-  session.receive(reply({}));
-  assertEquals(session.replies, [{}]);
+  const rows = [
+    ["answered, unrecorded", [answer("go!"), stop("go!")]],
+    ["aborted, unrecorded", [control("interrupt")]],
+  ] as const;
+  for (const [turn, end] of rows) {
+    const session = working({ caller: caller({ callbacks: [callback("UserPromptSubmit")] }) });
+    session.receive(REQUESTED, PROMPT, message("two"), ...end);
+    session.receive(callbackHook("UserPromptSubmit", { prompt: "two" }), submit("two"));
+    assertEquals([session.turns, session.answered], [[turn], []]);
+    session.receive(reply({}));
+    assertEquals(session.replies, [{}]);
+  }
 });
 
 Deno.test("caller is not asked about a turn that is being stopped", () => {
