@@ -56,7 +56,8 @@ export function overTurn(
     shaken: isNext && state.escapes > 0,
     ...(isNext ? { phase: "entered", entersAgain: false } : { phase: "resting" }),
   };
-  const over = isLast(state) ? stay(after) : handToChild(after);
+  // Before all its lines are there, the child has gone on with another one, which comes first.
+  const over = isLast(state) || !recorded ? stay(after) : handToChild(after);
   const { deliveryTimeoutMs, timeoutMs, conversation } = state.options;
   return act(over.state, [
     ...withdrawn,

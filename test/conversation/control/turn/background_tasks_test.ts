@@ -278,6 +278,18 @@ Deno.test("closed conversation has the turn that a task end starts", () => {
   assertEquals(vain.exit()?.kind, "closed");
 });
 
+Deno.test("command waits for the turn that a task end starts", () => {
+  const session = rested();
+  session.receive(message("one"), submit("one"), BUSY, userLine("one"), LAUNCHED, ENQUEUED);
+  session.receive(settledMessage("/x", { kind: "local", text: "Done.", version: VERSION }));
+  // The child has not written its answer yet.
+  session.receive(stop("done"), submit(notification()));
+  assertEquals(session.turns, ["answered, unrecorded"]);
+  session.receive(answer("done"), COMPLETED, NOTIFIED, answer("again"), COMPLETED);
+  session.receive(stop("again", STOPPED_AT + 1000), COST, IDLE);
+  assertEquals(session.turns, ["answered, unrecorded", "answered", "settled"]);
+});
+
 Deno.test("message sent at a task end gets the next turn", () => {
   const prompts = [submit(notification()), NOTIFIED];
   for (const first of [prompts, prompts.toReversed()]) {
