@@ -7,6 +7,7 @@ import {
 } from "../../../claude/transcript/task_notification.ts";
 import { AGENTS } from "../../protocol/questions/allowed_calls.ts";
 import type { SubagentLine } from "../input.ts";
+import { isTextOf } from "../message.ts";
 import { type ChildQueue, EMPTY_QUEUE } from "../memory/child_memory.ts";
 import type { SessionState } from "../session_state.ts";
 
@@ -39,7 +40,7 @@ function operated(state: SessionState, line: JsonObject): ChildQueue {
     return {
       ...queue,
       length: queue.length + 1,
-      noticed: queue.noticed || isNotification(content),
+      noticed: queue.noticed || isNotification(content) || isWakeup(state, content),
       running: queue.running.difference(ended),
       over: queue.over.union(ended),
       woken: queue.woken.difference(ended),
@@ -60,6 +61,12 @@ function operated(state: SessionState, line: JsonObject): ChildQueue {
       ? Date.parse(asText(timestamp))
       : queue.leftAt,
   };
+}
+
+/** Whether a text that the child puts into its queue wakes the model, whose time has come while a turn is under way. */
+function isWakeup({ wakeup, sent, taken }: SessionState, text: unknown): boolean {
+  return wakeup !== undefined && typeof text === "string" &&
+    ![...sent, ...taken].some((prompt) => isTextOf(prompt, text));
 }
 
 /** Whether a call of a subagent has no result yet. */

@@ -113,6 +113,16 @@ Deno.test("model can be woken again and again", () => {
   assertEquals(seen(session), { ...WAITS, turns: ["answered", "answered", "answered"] });
 });
 
+Deno.test("wake-up that waits in the child's queue has its turn", () => {
+  const operation = (operation: string, fields: object = {}) =>
+    line({ type: "queue-operation", operation, ...fields });
+  const session = told(begun(), SCHEDULED, operation("enqueue", { content: "Wake up" }));
+  told(session, answer("first"), stop("first"), ...OVER);
+  assertEquals(session.signals, []);
+  told(session, submit("Wake up"), operation("dequeue"), BUSY, WOKEN, answer("woken"));
+  assertEquals(seen(told(session, stop("woken"), ...OVER, EXIT)), ENDED);
+});
+
 Deno.test("run does not wait where nothing wakes the model", () => {
   const ended = { ...ENDED, turns: [], ending: undefined };
   const sessions = [
