@@ -3,7 +3,7 @@ import { decided, veto } from "../../protocol/answering.ts";
 import { askWhenTold, onElicitation } from "../../protocol/questions/asking.ts";
 import { callOf } from "../../protocol/questions/told_calls.ts";
 import { unchosenSkill } from "../../protocol/chosen_skills.ts";
-import { type CallbackHook } from "../../protocol/caller_options.ts";
+import type { CallbackHook } from "../../protocol/caller_options.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../../protocol/structured_output.ts";
 import { isWritten } from "../turn/aborting.ts";
 import { began } from "../turn/beginning.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../../src/json_object.ts";
-import { type Answer } from "../../../../src/conversation/control/effect.ts";
-import { call, INTERRUPTED, PROMPT, answer, line } from "../../control/lines.ts";
+import type { Answer } from "../../../../src/conversation/control/effect.ts";
+import { answer, call, INTERRUPTED, line, PROMPT } from "../../control/lines.ts";
 import {
   callback,
   callbackHook,
