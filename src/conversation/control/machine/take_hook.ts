@@ -168,7 +168,7 @@ function takePrompt(before: SessionState, text: unknown): Step {
     (before.escapes > 0 || isWritten(before));
   const over = settledEnding(before) ?? (isStopped ? { kind: "aborted" } as const : undefined);
   if (over === undefined) return prompted(taken);
-  const ended = overTurn(before, over, { recorded: false });
+  const ended = overTurn(before, over, { recorded: before.summed });
   const next = prompted(take(ended.state, text) ?? ended.state);
   return act(next.state, [...ended.effects, ...next.effects]);
 }

@@ -140,6 +140,12 @@ Deno.test("child's own next turn waits for the cost", () => {
   assertEquals(phaseAndTurns(session), ["resting", "answered, unrecorded", "answered"]);
 });
 
+Deno.test("turn whose last line is read waits for no more", () => {
+  const session = begun();
+  session.receive(message("two"), ...lines("one"), stop("one!"), COMPLETED, submit("two"));
+  assertEquals(phaseAndTurns(session), ["working", "answered"]);
+});
+
 Deno.test("patient messages are delivered together before Stop is answered", () => {
   const session = begun();
   for (const text of ["two", "three"]) session.receive(message(text, { ...LATER, ticket: text }));
