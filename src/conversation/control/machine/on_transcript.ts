@@ -62,7 +62,8 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     const next = onTranscript(begun.state, line);
     return act(next.state, [...begun.effects, ...next.effects]);
   }
-  const isLate = known.late && (!entry.prompt || asked?.isLate === true);
+  const isLate = known.late &&
+    (!entry.prompt || asked?.isLate === true || (isNotice && awaitsLine(known)));
   const taken = named(asked?.state ?? known, { given, line });
   const id = lineId(line);
   const state = onRecord({
@@ -75,6 +76,11 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   }, { line, entry });
   const next = goOn(state, { before, line, entry });
   return act(next.state, [...namesOf(line, given), ...next.effects]);
+}
+
+/** Whether the turn is that of a message whose line is still to be read. */
+function awaitsLine({ taken, unwritten }: SessionState): boolean {
+  return taken.some((prompt) => prompt.command === undefined && unwritten.includes(prompt));
 }
 
 /** What is done because of a line that is on record. */

@@ -146,6 +146,18 @@ Deno.test("turn whose last line is read waits for no more", () => {
   assertEquals(phaseAndTurns(session), ["working", "answered"]);
 });
 
+Deno.test("late line of a task's end is not the next prompt", () => {
+  const notification = "<task-notification>\n<task-id>b</task-id>\n</task-notification>";
+  const session = afterTurn();
+  session.receive(message("two"), submit(notification), stop("again!"));
+  session.receive(submit("two"), stop("two!"), IDLE, COST);
+  session.receive(...lines(notification), answer("again!"), COMPLETED);
+  const before = ["answered", "answered, unrecorded"];
+  assertEquals(phaseAndTurns(session), ["settling", ...before]);
+  session.receive(...lines("two"), COMPLETED);
+  assertEquals(phaseAndTurns(session), ["resting", ...before, "answered"]);
+});
+
 Deno.test("patient messages are delivered together before Stop is answered", () => {
   const session = begun();
   for (const text of ["two", "three"]) session.receive(message(text, { ...LATER, ticket: text }));
