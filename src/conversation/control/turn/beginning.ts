@@ -45,8 +45,8 @@ export function isSubmitted(state: SessionState): boolean {
 }
 
 /** Whether a turn that begins now is that of a prompt which has waited for its time: nobody has handed one over. */
-function wakesItself({ phase, wakeup, woken }: SessionState): boolean {
-  return phase === "resting" && (wakeup !== undefined || woken);
+function wakesItself({ phase, wakeup, woken, noticed }: SessionState): boolean {
+  return phase === "resting" && !noticed && (wakeup !== undefined || woken);
 }
 
 /** A paste is looked for in what the terminal shows, and now and then on the whole screen. */

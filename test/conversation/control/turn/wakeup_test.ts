@@ -70,6 +70,19 @@ Deno.test("run waits for the woken model and ends after it", () => {
   assertEquals(seen(told(session, ...OVER, EXIT)), ENDED);
 });
 
+Deno.test("model is woken right after the turn of a task's end", () => {
+  const content = "<task-notification>\n<task-id>b</task-id>\n</task-notification>";
+  const queue = (operation: string) =>
+    line({ type: "queue-operation", operation, content, timestamp: "2026-01-01T00:00:10.000Z" });
+  const session = told(begun(), SCHEDULED, queue("enqueue"), ...FIRST, queue("dequeue"));
+  session.receive(userLine(content));
+  told(session, answer("second"), stop("second", ONCE), COMPLETED, WOKEN);
+  assertEquals([...session.turns, session.state.phase], [
+    ...["answered, unrecorded", "answered, unrecorded"],
+    "working",
+  ]);
+});
+
 Deno.test("early hooks of the woken turn start no other", () => {
   for (const early of [[stop("woken")], [submit("Wake up"), stop("woken")]]) {
     const session = asleep();
