@@ -26,9 +26,9 @@ async function main(argv: readonly string[]): Promise<number> {
     await execIfSubcommand(argv);
     command = await parseArguments(argv);
   } catch (error) {
-    await handOn(error, argv);
-    const { reportMisuse } = await import("./cli/report/report_failure.ts");
-    return reportMisuse(error, argv);
+    await execClaudeIfShimmed(error, argv);
+    const { reportUsageError } = await import("./cli/report/report_failure.ts");
+    return reportUsageError(error, argv);
   }
   try {
     switch (command.kind) {
@@ -113,16 +113,16 @@ async function main(argv: readonly string[]): Promise<number> {
         return command satisfies never;
     }
   } catch (error) {
-    await handOn(error, argv);
+    await execClaudeIfShimmed(error, argv);
     return reportError(error);
   }
 }
 
 /** Becomes the real claude, if the shim has sent a command line here and something of it is unsupported. */
-async function handOn(error: unknown, argv: readonly string[]): Promise<void> {
+async function execClaudeIfShimmed(error: unknown, argv: readonly string[]): Promise<void> {
   if (argv[0] !== "--shim-for" || !(error instanceof UnsupportedError)) return;
-  const { becomeClaude } = await import("./cli/commands/real_claude.ts");
-  becomeClaude(argv, error);
+  const { execClaude } = await import("./cli/commands/real_claude.ts");
+  execClaude(argv, error);
 }
 
 /**
@@ -142,7 +142,7 @@ async function execIfSubcommand(argv: readonly string[]): Promise<void> {
  * Has Deno load what it makes `process` of only for those who want more of it than its title, as Node's HTTP client
  * does: @xterm/headless merely asks whether there is one, and the modules of Node's would cost 40 ms of CPU time.
  */
-function deferProcess(): void {
+function deferNodeProcess(): void {
   const own = Object.getOwnPropertyDescriptor(globalThis, "process") ?? {};
   const get = (_: unknown, name: string | symbol) => {
     if (name === "title") return "claude-print";
@@ -157,6 +157,6 @@ function deferProcess(): void {
 }
 
 if (import.meta.main) {
-  deferProcess();
+  deferNodeProcess();
   Deno.exit(await main(Deno.args));
 }

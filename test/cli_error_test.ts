@@ -1,9 +1,9 @@
 import { assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
 import { UnfitFileError } from "../ffi/files/regular_file.ts";
-import { asCliError, CliError } from "../src/cli_error.ts";
+import { CliError, toCliError } from "../src/cli_error.ts";
 
 function told(message: string): CliError {
-  const error = asCliError(new Deno.errors.NotCapable(message));
+  const error = toCliError(new Deno.errors.NotCapable(message));
   assertInstanceOf(error, CliError);
   return error;
 }
@@ -26,18 +26,18 @@ Deno.test("asCliError() says what is lacking, without the compiler's flags", () 
 
 Deno.test("asCliError() knows the errors of libc's room by their suggestions", () => {
   const cause = new UnfitFileError("/a", { reason: "it is no regular file" });
-  const error = asCliError(cause);
+  const error = toCliError(cause);
   assertInstanceOf(error, CliError);
   assertEquals(
     [error.message, error.suggestion, error.exitCode, error.cause],
     [cause.message, cause.suggestion, 2, cause],
   );
-  assertEquals(asCliError(error), error);
+  assertEquals(toCliError(error), error);
 });
 
 Deno.test("asCliError() leaves other errors alone", () => {
   const error = new Deno.errors.PermissionDenied("no");
-  assertEquals(asCliError(error), error);
+  assertEquals(toCliError(error), error);
 });
 
 Deno.test("CliError has an exit code and suggests ulimit", () => {
@@ -48,5 +48,5 @@ Deno.test("CliError has an exit code and suggests ulimit", () => {
   assertEquals(suggestionOf("Cannot read it: Too many open files (os error 24)"), allowMore);
   assertEquals(suggestionOf("Cannot read 'Too many open files': it is a folder"), "Wait");
   assertEquals(new CliError("Cannot start").exitCode, 2);
-  assertEquals(new CliError("Cannot start", { isUnbegun: true }).exitCode, 1);
+  assertEquals(new CliError("Cannot start", { failedBeforeStart: true }).exitCode, 1);
 });

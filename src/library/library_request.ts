@@ -48,7 +48,7 @@ export async function libraryRequest(
 ): Promise<RunRequest> {
   const command = await parseArguments(args, {
     meaningless: unsupportedFlags(caller),
-    givesFrames: true,
+    deliversFrames: true,
   });
   if (command.kind !== "run") {
     throw new CliError(`Cannot start a run: "args" ask for ${command.kind}`, {

@@ -6,7 +6,7 @@ import { visibleScreen } from "../recording/redaction/visible_text.ts";
 import type { RunReport } from "../run/perform_run.ts";
 import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
-import { asCliError, CliError } from "../cli_error.ts";
+import { CliError, toCliError } from "../cli_error.ts";
 
 /** Options of a run. */
 export interface RunOptions {
@@ -154,7 +154,7 @@ export class RunError extends Error {
 /** Converts an error that a user can act on into a `RunError`. Returns any other error unchanged. */
 export function asRunError(thrown: unknown): unknown {
   if (thrown instanceof RunError) return thrown;
-  const error = asCliError(thrown);
+  const error = toCliError(thrown);
   if (!(error instanceof CliError)) return error;
   const { message, exitCode, suggestion } = error;
   return new RunError(message, { exitCode, suggestion, cause: error });

@@ -94,7 +94,7 @@ export async function rewindAlone(
       suggestion: AGAIN,
     });
   }
-  const refusal = new CliError(why, { suggestion: remedyFor(why), isUnbegun: true });
+  const refusal = new CliError(why, { suggestion: remedyFor(why), failedBeforeStart: true });
   const { knownVersion } = await import("../claude/program/known_version.ts");
   refusal.claudeVersion = await knownVersion(binary, env, { cwd });
   throw refusal;

@@ -63,7 +63,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     return await prepared(order, facts);
   } catch (error) {
     // What is told of such a run has the fields of the version.
-    if (error instanceof CliError && error.isUnbegun) {
+    if (error instanceof CliError && error.failedBeforeStart) {
       error.claudeVersion = await versionOf(order, facts);
     }
     throw error;
@@ -290,7 +290,7 @@ function refuseKnownSession(sessionId: string, configDir: string): void {
   if (!isKnownSession(sessionId, configDir)) return;
   throw new CliError(`Error: Session ID ${sessionId} is already in use.`, {
     suggestion: `Give another --session-id, or go on with it: --resume ${sessionId}`,
-    isUnbegun: true,
+    failedBeforeStart: true,
   });
 }
 

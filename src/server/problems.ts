@@ -1,4 +1,4 @@
-import { asCliError, CliError } from "../cli_error.ts";
+import { CliError, toCliError } from "../cli_error.ts";
 import { RunError } from "../library/run_output.ts";
 import { escapeInvisible } from "../recording/redaction/visible_text.ts";
 
@@ -104,7 +104,7 @@ export function toProblem(
   { status = 422 }: { readonly status?: ProblemStatus } = {},
 ): HttpProblem {
   if (thrown instanceof ProblemError) return thrown.problem;
-  const error = thrown instanceof RunError ? thrown : asCliError(thrown);
+  const error = thrown instanceof RunError ? thrown : toCliError(thrown);
   if (!(error instanceof CliError || error instanceof RunError)) {
     return { status: 500, detail: "Cannot answer the request: claude-print has made a mistake" };
   }

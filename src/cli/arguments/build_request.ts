@@ -1,31 +1,31 @@
+import { usageError } from "./flags.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 import type { OutputFormat } from "../../claude/wire/output_writer.ts";
 import { type Formats, refuseContradictions } from "./contradictions.ts";
-import type { PermissionMode, Resumption, RunRequest, TakenPrompt } from "./run_request.ts";
-import { READING, type Tokens, type Use } from "./tokenize.ts";
+import type { MisplacedPrompt, PermissionMode, Resumption, RunRequest } from "./run_request.ts";
+import type { Tokens, Use } from "./tokenize.ts";
 
 const DEFAULT_SECONDS = {
   "--timeout": 3600,
   "--start-timeout": 120,
   "--delivery-timeout": 300,
   "--drain-timeout": 10,
-  // Claude Code gives itself 5 s to end, whatever hinders it: then its cost is known all the same.
+  // Claude Code ends within 5 s in any case. Its cost is known only then.
   "--exit-timeout": 6,
 };
 
 /** The longest delay that timers take, in milliseconds. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** What was typed, by the names of flags. */
-interface Typed {
-  /** All values of a flag, which are empty where it has none. */
+/** The flags of a command line, by name. */
+interface FlagValues {
+  /** Returns all values of a flag; "" for a use without a value. */
   readonly all: (name: string) => readonly string[];
-  /** The last of them. */
   readonly last: (name: string) => string | undefined;
   readonly given: (name: string) => boolean;
 }
 
-function typedIn(uses: readonly Use[]): Typed {
+function flagValues(uses: readonly Use[]): FlagValues {
   const all = (name: string) =>
     uses.filter(({ flag }) => flag.name === name).map(({ value }) => value ?? "");
   return {
@@ -36,33 +36,34 @@ function typedIn(uses: readonly Use[]): Typed {
 }
 
 /**
- * Turns tokens without mistakes into a request.
+ * Builds the request of a run from tokens without mistakes.
  *
- * @param options.givesFrames whether all frames are given to the caller, whatever the format
- * @throws {CliError} for values that a flag does not take, and for flags that do not go together
+ * @param options.deliversFrames whether the caller gets all frames, whatever the format
+ * @throws {CliError} for an invalid value, and for flags that contradict each other
  */
-export function requestOf(
+export function buildRequest(
   { uses, operands }: Tokens,
-  { givesFrames = false }: { readonly givesFrames?: boolean } = {},
+  { deliversFrames = false }: { readonly deliversFrames?: boolean } = {},
 ): RunRequest {
-  const typed = typedIn(uses);
-  const { all, last, given } = typed;
-  const formats = formatsOf(typed, givesFrames);
+  const flags = flagValues(uses);
+  const { all, last, given } = flags;
+  const formats = readFormats(flags, deliversFrames);
   refuseContradictions(formats);
   const { jsonl, oneSession, outputFormat, verbose, inputFormat } = formats;
-  const isRead = givesFrames || outputFormat === "stream-json";
-  const session = sessionOf(typed);
+  const isRead = deliversFrames || outputFormat === "stream-json";
+  const session = readSession(flags);
   if (jsonl && !oneSession && session.sessionId !== undefined) {
-    throw new CliError(`${READING}: --jsonl with --session-id gives every run the same id`, {
-      suggestion: 'Leave --session-id out, or give each line its own in "args"',
-    });
+    throw usageError(
+      "--jsonl with --session-id gives every run the same id",
+      'Leave --session-id out, or give each line its own in "args"',
+    );
   }
   const settingSources = last("--setting-sources");
   if (settingSources !== undefined) checkSettingSources(settingSources);
   return {
     ...present("promptArgument", operands[0]),
     ignoredArguments: operands.slice(1),
-    ...present("takenPrompt", operands.length > 0 ? undefined : takenPrompt(uses)),
+    ...present("misplacedPrompt", operands.length > 0 ? undefined : findMisplacedPrompt(uses)),
     ...present("inputFile", formats.inputFile),
     jsonl,
     oneSession,
@@ -72,40 +73,40 @@ export function requestOf(
     partialMessages: formats.partialMessages,
     subagentText: formats.subagentText,
     hookEvents: given("--include-hook-events"),
-    // As by claude -p, in other formats it is without effect.
+    // In other formats it has no effect, as in claude -p.
     sessionMirror: given("--session-mirror") && isRead,
     inheritHooks: given("--inherit-hooks"),
     authStatus: given("--enable-auth-status"),
     ...present(
       "waitForLimitMs",
-      formats.waitsForLimit ? longestWait(last("--wait-for-limit")) : undefined,
+      formats.waitsForLimit ? readLongestWait(last("--wait-for-limit")) : undefined,
     ),
     streamText: formats.streamText,
     ...present("shellOutput", formats.shellOutput),
     exactStream: formats.exactStream,
-    ...present("apiCassette", apiCassetteOf(typed)),
+    ...present("apiCassette", readApiCassette(flags)),
     deterministic: given("--deterministic"),
-    ...permissionsOf(typed),
+    ...readPermissions(flags),
     outputFormat,
     verbose,
-    // A cassette of the API is recorded and played in any format: the thoughts have to be in it.
+    // A cassette of the API can be replayed in any format: it must contain the thinking.
     ...(isRead || (outputFormat === "json" && verbose) || given("--api-cassette") ||
         given("--record")
       ? {}
       : { omitsThinking: true as const }),
     persistSession: formats.persistSession,
     trace: given("--trace"),
-    ...limitsOf(typed),
+    ...readTimeouts(flags),
     quiet: given("--quiet"),
     cold: given("--cold"),
     show: given("--show"),
-    ...present("maxTurns", maxTurns(last("--max-turns"))),
+    ...present("maxTurns", readMaxTurns(last("--max-turns"))),
     ...present("jsonSchema", last("--json-schema") || undefined),
-    ...present("maxBudgetUsd", maxBudgetUsd(last("--max-budget-usd"))),
+    ...present("maxBudgetUsd", readMaxBudgetUsd(last("--max-budget-usd"))),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
     ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
-    ...(given("--shim-for") ? { handsOn: true as const } : {}),
-    // Claude Code takes an empty value for none at all, here and for an id.
+    ...(given("--shim-for") ? { isShimmed: true as const } : {}),
+    // Claude Code treats an empty value as none, for settings and for ids.
     ...present("settings", last("--settings") || undefined),
     ...present("settingSources", settingSources),
     ...present("projectConfigRoot", last("--project-config-root")),
@@ -113,7 +114,7 @@ export function requestOf(
     mcpConfigs: all("--mcp-config"),
     strictMcpConfig: given("--strict-mcp-config"),
     ...session,
-    ...rewindingOf(last("--rewind-files"), {
+    ...readRewind(last("--rewind-files"), {
       named: last("--resume"),
       promptArgument: operands[0],
       readsMessages: inputFormat === "stream-json",
@@ -124,16 +125,16 @@ export function requestOf(
     ...present("debugFile", last("--debug-file")),
     debugToStderr: given("--debug-to-stderr"),
     betas: all("--betas"),
-    ...present("taskBudget", taskBudget(last("--task-budget"))),
-    forwarded: forwardedOf(uses),
-    ...present("ineffective", ineffectiveOf(uses)),
+    ...present("taskBudget", readTaskBudget(last("--task-budget"))),
+    forwarded: forwardedArguments(uses),
+    ...present("ineffective", ineffectiveWarnings(uses)),
   };
 }
 
-function formatsOf({ last, given }: Typed, givesFrames: boolean): Formats {
+function readFormats({ last, given }: FlagValues, deliversFrames: boolean): Formats {
   const jsonl = given("--jsonl");
   return {
-    givesFrames,
+    deliversFrames: deliversFrames,
     jsonl,
     oneSession: given("--one-session"),
     outputFormat: choice<OutputFormat>(last("--output-format"), jsonl ? "json" : "text"),
@@ -157,11 +158,11 @@ function formatsOf({ last, given }: Typed, givesFrames: boolean): Formats {
   };
 }
 
-/** The session that a run has, or goes on with. */
-function sessionOf(
-  { last, given }: Typed,
+/** Reads which session a run has or continues. */
+function readSession(
+  { last, given }: FlagValues,
 ): Pick<RunRequest, "sessionId" | "resume" | "resumption" | "forkSession"> {
-  const resuming = resumptionOf({
+  const resuming = readResumption({
     latest: given("--continue"),
     ...present("named", last("--resume")),
     ...present("upTo", last("--resume-session-at") || undefined),
@@ -186,9 +187,9 @@ function sessionOf(
   return { ...present("sessionId", sessionId), ...resuming, forkSession };
 }
 
-/** What tools may do, and who decides on it. */
-function permissionsOf(
-  { all, last, given }: Typed,
+/** Reads which tools may run, and who is asked. */
+function readPermissions(
+  { all, last, given }: FlagValues,
 ): Pick<
   RunRequest,
   | "asksCaller"
@@ -198,7 +199,7 @@ function permissionsOf(
   | "disallowedTools"
   | "dangerouslySkipPermissions"
 > {
-  // To `claude -p` an empty name is none (2.1.330).
+  // `claude -p` 2.1.330 ignores an empty name.
   const promptTool = last("--permission-prompt-tool") || undefined;
   const asks = last("--permission-prompts") !== "none";
   const mode = last("--permission-mode");
@@ -217,9 +218,8 @@ function permissionsOf(
   };
 }
 
-/** How long each stage may take. */
-function limitsOf(
-  { last }: Typed,
+function readTimeouts(
+  { last }: FlagValues,
 ): Pick<
   RunRequest,
   | "timeoutMs"
@@ -230,7 +230,7 @@ function limitsOf(
   | "exitTimeoutMs"
 > {
   const limit = (flag: keyof typeof DEFAULT_SECONDS) =>
-    milliseconds(flag, last(flag) ?? DEFAULT_SECONDS[flag]);
+    readMilliseconds(flag, last(flag) ?? DEFAULT_SECONDS[flag]);
   const idle = last("--idle-timeout");
   return {
     timeoutMs: limit("--timeout"),
@@ -238,23 +238,23 @@ function limitsOf(
     deliveryTimeoutMs: limit("--delivery-timeout"),
     ...present(
       "idleTimeoutMs",
-      idle === undefined ? undefined : milliseconds("--idle-timeout", idle),
+      idle === undefined ? undefined : readMilliseconds("--idle-timeout", idle),
     ),
     drainTimeoutMs: limit("--drain-timeout"),
     exitTimeoutMs: limit("--exit-timeout"),
   };
 }
 
-/** From what the API's answers come, if not from the API. */
-function apiCassetteOf(
-  { last, given }: Typed,
+function readApiCassette(
+  { last, given }: FlagValues,
 ): RunRequest["apiCassette"] {
   const folder = last("--api-cassette");
   const alone = ["--on-miss", "--allow-upstream"].find(given);
   if (folder === undefined && alone !== undefined) {
-    throw new CliError(`${READING}: ${alone} needs --api-cassette`, {
-      suggestion: `Add --api-cassette and a folder, or leave ${alone} out`,
-    });
+    throw usageError(
+      `${alone} needs --api-cassette`,
+      `Add --api-cassette and a folder, or leave ${alone} out`,
+    );
   }
   return folder === undefined ? undefined : {
     folder,
@@ -263,7 +263,7 @@ function apiCassetteOf(
   };
 }
 
-/** `{ [name]: value }`, or nothing where there is no value. */
+/** Returns `{ [name]: value }`, or `{}` for an undefined value. */
 function present<Name extends string, Value>(
   name: Name,
   value: Value | undefined,
@@ -271,21 +271,21 @@ function present<Name extends string, Value>(
   return value === undefined ? {} : { [name]: value } as { readonly [key in Name]: Value };
 }
 
-/** A value that was already checked against the choices of its flag. */
+/** Types a value that was already checked against the choices of its flag. */
 function choice<Value extends string>(value: string | undefined, fallback: Value): Value {
   return value === undefined ? fallback : value as Value;
 }
 
-/** The last value with white space in it of a flag that takes all that follows it, as a prompt behind it would be. */
-function takenPrompt(uses: readonly Use[]): TakenPrompt | undefined {
+/** Finds the last value of a variadic flag that contains several words: a prompt after the flag ends up there. */
+function findMisplacedPrompt(uses: readonly Use[]): MisplacedPrompt | undefined {
   const taken = uses.findLast(({ flag, value }) =>
     flag.value === "variadic" && /\S\s+\S/u.test(value ?? "")
   );
   return taken?.value === undefined ? undefined : { flag: taken.flag.name, text: taken.value };
 }
 
-/** Claude Code's own flags, one token for each value, without those that are merged. */
-function forwardedOf(uses: readonly Use[]): readonly string[] {
+/** Returns the flags for Claude Code, one argument for each value, without those that are merged. */
+function forwardedArguments(uses: readonly Use[]): readonly string[] {
   return uses
     .filter(({ flag }, index) =>
       flag.repeatable || uses.findLastIndex((other) => other.flag === flag) === index
@@ -296,7 +296,7 @@ function forwardedOf(uses: readonly Use[]): readonly string[] {
     .map(({ flag, value }) => value === undefined ? flag.name : `${flag.name}=${value}`);
 }
 
-function ineffectiveOf(uses: readonly Use[]): readonly string[] | undefined {
+function ineffectiveWarnings(uses: readonly Use[]): readonly string[] | undefined {
   const warnings = uses.flatMap(({ flag }) =>
     flag.class === "ineffective" ? `${flag.name} has no effect: ${flag.reason}` : []
   );
@@ -308,58 +308,61 @@ function checkSettingSources(value: string): void {
   const wrong = value.split(",").map((one) => one.trim())
     .find((one) => one !== "" && !known.includes(one));
   if (wrong === undefined) return;
-  throw new CliError(`${READING}: --setting-sources does not take "${wrong}"`, {
-    suggestion: `Use any of ${known.join(",")}`,
-  });
+  throw usageError(`--setting-sources does not take "${wrong}"`, `Use any of ${known.join(",")}`);
 }
 
-/** Any number, as `claude -p` takes it; 0 is no limit. */
-function maxTurns(value: string | undefined): number | undefined {
+/** Accepts any number, as `claude -p` does; 0 means no limit. */
+function readMaxTurns(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const turns = Number(value);
   if (!Number.isNaN(turns)) return turns === 0 || turns === Infinity ? undefined : turns;
-  throw new CliError(`${READING}: --max-turns does not take "${value}"`, {
-    suggestion: "Use a number of requests to the model, 0 for no limit",
-  });
+  throw usageError(
+    `--max-turns does not take "${value}"`,
+    "Use a number of requests to the model, 0 for no limit",
+  );
 }
 
-/** Claude Code 2.1.330 refuse everything else. */
-function maxBudgetUsd(value: string | undefined): number | undefined {
+/** Accepts numbers above 0, as Claude Code 2.1.330 does. */
+function readMaxBudgetUsd(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const usd = Number(value);
   if (usd > 0) return usd === Infinity ? undefined : usd;
-  throw new CliError(`${READING}: --max-budget-usd does not take "${value}"`, {
-    suggestion: "Use a number of US dollars above 0, for example 0.50",
-  });
+  throw usageError(
+    `--max-budget-usd does not take "${value}"`,
+    "Use a number of US dollars above 0, for example 0.50",
+  );
 }
 
-/** The longest wait for a limit, in milliseconds; without a value as long as it takes. */
-function longestWait(seconds: string | undefined): number {
+/** Reads the longest wait for a limit, in milliseconds; Infinity without a value. */
+function readLongestWait(seconds: string | undefined): number {
   if (seconds === undefined || seconds === "") return Infinity;
   const value = /^(?:\d+\.?\d*|\.\d+)$/.test(seconds) ? Number(seconds) * 1000 : NaN;
   if (value > 0) return value;
-  throw new CliError(`${READING}: --wait-for-limit does not take "${seconds}"`, {
-    suggestion: "Use --wait-for-limit=SECONDS, or --wait-for-limit alone for as long as it takes",
-  });
+  throw usageError(
+    `--wait-for-limit does not take "${seconds}"`,
+    "Use --wait-for-limit=SECONDS, or --wait-for-limit alone for as long as it takes",
+  );
 }
 
-/** Claude Code 2.1.330 refuse everything else. */
-function taskBudget(value: string | undefined): number | undefined {
+/** Accepts whole numbers above 0, as Claude Code 2.1.330 does. */
+function readTaskBudget(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const tokens = Number(value);
   if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
-  throw new CliError(`${READING}: --task-budget does not take "${value}"`, {
-    suggestion: "Use a whole number of tokens, 1 or more",
-  });
+  throw usageError(
+    `--task-budget does not take "${value}"`,
+    "Use a whole number of tokens, 1 or more",
+  );
 }
 
-function milliseconds(flag: string, seconds: string | number): number {
+function readMilliseconds(flag: string, seconds: string | number): number {
   const text = String(seconds);
   const value = /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Math.round(Number(text) * 1000) : NaN;
-  if (value >= 1 && value <= LONGEST_TIMEOUT_MS) return value;
-  throw new CliError(`${READING}: ${flag} does not take "${text}"`, {
-    suggestion: `Use seconds, from 0.001 to ${Math.floor(LONGEST_TIMEOUT_MS / 1000)}`,
-  });
+  if (value >= 1 && value <= MAX_TIMEOUT_MS) return value;
+  throw usageError(
+    `${flag} does not take "${text}"`,
+    `Use seconds, from 0.001 to ${Math.floor(MAX_TIMEOUT_MS / 1000)}`,
+  );
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -367,13 +370,12 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const USE_SESSION_ID = "Use --resume <id>, with the session_id of an earlier json result";
 
 /**
- * Which session a run goes on with: an id alone is resumed as it is, all else has to be looked up.
+ * Reads which session a run continues. An id alone needs no lookup. With `--continue`, the other flags count only if there is
+ * no latest session, as in `claude -p`.
  *
- * Beside `--continue` the rest counts only when there is no latest session, as for `claude -p`.
- *
- * @throws {CliError} for what can never lead to a session
+ * @throws {CliError} for flags that can never name a session
  */
-function resumptionOf(
+function readResumption(
   { latest, named: given, upTo, dropsTurn }: Resumption,
 ): Pick<RunRequest, "resume" | "resumption"> {
   const named = given?.trim();
@@ -399,18 +401,19 @@ function resumptionOf(
 
 function checkTurn(turn: string, { upTo }: { readonly upTo: string | undefined }): void {
   if (upTo === undefined) {
-    throw new CliError(
-      `${READING}: --resume-drops-turn needs --resume-session-at`,
-      { suggestion: "Add --resume-session-at <message>, or leave it out" },
+    throw usageError(
+      "--resume-drops-turn needs --resume-session-at",
+      "Add --resume-session-at <message>, or leave it out",
     );
   }
   if (UUID.test(turn)) return;
-  throw new CliError(`${READING}: --resume-drops-turn "${turn}" is not a UUID`, {
-    suggestion: "Use the uuid of the prompt that began the turn",
-  });
+  throw usageError(
+    `--resume-drops-turn "${turn}" is not a UUID`,
+    "Use the uuid of the prompt that began the turn",
+  );
 }
 
-/** `claude -p` also takes a transcript's path and an address: neither names a session that is the user's. */
+/** `claude -p` also accepts the path of a transcript and a URL. Neither is a session in the user's history. */
 function checkName(named: string): void {
   const what = /\.jsonl$/iu.test(named)
     ? "a file"
@@ -424,30 +427,30 @@ function checkName(named: string): void {
   );
 }
 
-/** How `claude -p` refuses a prompt beside `--rewind-files`. */
-export const REWIND_WITH_PROMPT =
-  "Error: --rewind-files is a standalone operation and cannot be used with a prompt";
-
-/** What to do instead. */
-export const REWIND_ALONE =
-  "Restore files by a run of its own, without a prompt, and go on after it";
+/** The error for `--rewind-files` with a prompt, in the words of `claude -p`. */
+export function rewindWithPromptError(): CliError {
+  return new CliError(
+    "Error: --rewind-files is a standalone operation and cannot be used with a prompt",
+    { suggestion: "Restore files by a run of its own, without a prompt, and go on after it" },
+  );
+}
 
 /**
- * Which message files are to be restored before, if that is all that is asked for.
+ * Reads `--rewind-files`: the message before which files are restored.
  *
- * @throws {CliError} for what `claude -p` refuses beside it, and for lists, of which each line is a prompt
+ * @throws {CliError} for flags that `claude -p` refuses with it, and for lists, whose lines are prompts
  */
-function rewindingOf(
+function readRewind(
   message: string | undefined,
   { named, promptArgument, readsMessages, jsonl }: {
-    /** The session, as `--resume` names it. */
+    /** The value of `--resume`. */
     readonly named: string | undefined;
     readonly promptArgument: string | undefined;
     readonly readsMessages: boolean;
     readonly jsonl: boolean;
   },
 ): Pick<RunRequest, "rewindsTo"> {
-  // As to `claude -p`, an empty one is none.
+  // `claude -p` ignores an empty value too.
   if (message === undefined || message === "") return {};
   if (named === undefined) {
     throw new CliError("Error: --rewind-files requires --resume", {
@@ -455,7 +458,7 @@ function rewindingOf(
     });
   }
   if (readsMessages || jsonl || (promptArgument ?? "") !== "") {
-    throw new CliError(REWIND_WITH_PROMPT, { suggestion: REWIND_ALONE });
+    throw rewindWithPromptError();
   }
   return { rewindsTo: message };
 }

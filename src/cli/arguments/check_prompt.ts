@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import type { TakenPrompt } from "./run_request.ts";
+import type { MisplacedPrompt } from "./run_request.ts";
 
 /**
  * The longest prompt that Claude Code takes from stdin, in UTF-16 code units: 10 MiB worth in
@@ -17,7 +17,7 @@ const GIVE_PROMPT = 'Type claude-print "your prompt", or pipe the prompt in';
  *
  * @param taken a value of a flag of many values that may have been meant as the prompt, if there is one
  */
-export function noPrompt(taken?: TakenPrompt): CliError {
+export function noPromptError(taken?: MisplacedPrompt): CliError {
   return new CliError(
     "Error: Input must be provided either through stdin or as a prompt argument when using --print",
     {
@@ -65,12 +65,12 @@ export function checkPrompt(text: string): CliError | undefined {
       suggestion: "Cut texts between characters, not inside them, or use toWellFormed()",
     });
   }
-  if (text.length > MAX_PROMPT_LENGTH) return promptTooLong();
+  if (text.length > MAX_PROMPT_LENGTH) return promptTooLongError();
   return undefined;
 }
 
 /** The error for a prompt above {@linkcode MAX_PROMPT_LENGTH}. */
-export function promptTooLong(): CliError {
+export function promptTooLongError(): CliError {
   return new CliError("Cannot send the prompt: it is longer than the 10 MiB Claude Code reads", {
     suggestion: "Put the material into a file and name that file in the prompt",
   });
@@ -85,7 +85,7 @@ const REPLACEMENT = "\uFFFD";
  * @throws {CliError} for a NUL byte and for bytes that are not UTF-8, with the offset of the first
  */
 export function decodePrompt(bytes: Uint8Array, source: string): string {
-  const invalid = invalidOffset(bytes);
+  const invalid = firstInvalidByte(bytes);
   const nul = bytes.indexOf(0);
   if (nul !== -1 && (invalid === undefined || nul < invalid)) {
     throw new CliError(`Cannot send ${source}: it holds a NUL byte at byte offset ${nul}`, {
@@ -105,7 +105,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 /** Where the first sequence that is not UTF-8 begins, in bytes. */
-function invalidOffset(bytes: Uint8Array): number | undefined {
+function firstInvalidByte(bytes: Uint8Array): number | undefined {
   // Up to the first replacement character that the bytes themselves do not hold, text and bytes agree.
   const text = decode(bytes);
   const encoder = new TextEncoder();
@@ -137,7 +137,7 @@ const LINE_EXAMPLE = 'Write "the prompt" or {"prompt": "the prompt", "args": ["-
  *
  * @throws {CliError} when it is not JSON
  */
-export function parseListInput(line: string): unknown {
+export function parseListLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch (cause) {

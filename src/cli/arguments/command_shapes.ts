@@ -1,7 +1,6 @@
-import { READING } from "./tokenize.ts";
-import { CliError } from "../../cli_error.ts";
+import { usageError } from "./flags.ts";
 
-/** The commands beside a run; each is one only as the very first argument. */
+/** The commands besides a run. Each is one only as the very first argument. */
 export const COMMAND_NAMES = [
   "doctor",
   "sweep",
@@ -19,65 +18,62 @@ export const COMMAND_NAMES = [
   "man",
 ] as const;
 
-/** A command of the program's own. */
 export type CommandName = (typeof COMMAND_NAMES)[number];
 
-/** What a command takes: flags, and operands. */
+/** The flags and operands of a command. */
 export interface CommandShape {
-  /** What it does, in a few words that begin with a verb. */
+  /** A few words that begin with a verb. */
   readonly summary: string;
   readonly flags: readonly CommandFlag[];
-  /** The only words allowed as the first operand. */
-  readonly first?: { readonly name: string; readonly choices: readonly string[] };
-  /** The operands after each of those words, or of a command that has none, by "". */
+  /** The words of which the first operand must be one, such as `install`. */
+  readonly action?: { readonly name: string; readonly choices: readonly string[] };
+  /** The operands after each of those words; of a command without them, under "". */
   readonly operands?: Readonly<Record<string, Operands>>;
 }
 
-/** The operands behind a command or its first word. */
+/** The operands after a command or its first word. */
 export interface Operands {
-  /** What each is, as an error says it. */
+  /** What each operand is, for errors. */
   readonly name: string;
   readonly placeholder: string;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   /** What may follow "--", such as `flags of claude -p`; absent where nothing may. */
   readonly rest?: string;
 }
 
-/** A flag of a command. */
 export interface CommandFlag {
   readonly name: string;
   /** What stands for the value in the help text, such as `<path>`; empty for a switch. */
   readonly placeholder: string;
   readonly help: string;
-  /** The first words that it goes with; all, if absent. */
-  readonly goesWith?: readonly string[];
+  /** The first words that accept the flag; absent for all. */
+  readonly actions?: readonly string[];
 }
 
 function flag(spelling: string, help: string, goesWith?: readonly string[]): CommandFlag {
   const [name = "", placeholder = ""] = spelling.split(" ");
-  return { name, placeholder, help, ...(goesWith === undefined ? {} : { goesWith }) };
+  return { name, placeholder, help, ...(goesWith === undefined ? {} : { actions: goesWith }) };
 }
 
 const CONVERSATION: Operands = {
   name: "the id of a conversation",
   placeholder: "id",
-  least: 1,
-  most: 1,
+  min: 1,
+  max: 1,
 };
-const FOLDER: Operands = { name: "a folder", placeholder: "folder", least: 1, most: 1 };
+const FOLDER: Operands = { name: "a folder", placeholder: "folder", min: 1, max: 1 };
 const CASSETTE: Operands = { ...FOLDER, name: "the folder of a cassette" };
 
-/** What plays a cassette as the program that it was recorded of. */
+/** The actions of `cassette` that behave as the recorded program. */
 const AS_PROGRAM = ["program", "replay"];
 const CASSETTES: Operands = {
   name: "a cassette, a tape or a folder of them",
   placeholder: "path",
-  least: 1,
-  most: 1000,
+  min: 1,
+  max: 1000,
 };
 
-/** What each command takes. */
 export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   doctor: {
     summary: "Look for what could keep a run from working",
@@ -105,8 +101,8 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   shim: {
     summary: 'Send the "claude -p" of other programs through claude-print',
     flags: [],
-    first: { name: "an action", choices: ["install", "remove", "status"] },
-    operands: { install: FOLDER, remove: FOLDER, status: { ...FOLDER, least: 0 } },
+    action: { name: "an action", choices: ["install", "remove", "status"] },
+    operands: { install: FOLDER, remove: FOLDER, status: { ...FOLDER, min: 0 } },
   },
   cassette: {
     summary: "Replay, draw, fork, compare, scrub or check what was recorded",
@@ -128,7 +124,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--name <words>", "With scrub: another name (repeatable)", ["scrub"]),
       flag("--input-name <file>", "The tape in each folder, as input.jsonl", ["scrub", "lint"]),
     ],
-    first: {
+    action: {
       name: "an action",
       choices: ["replay", "program", "svg", "info", "diff", "fork", "scrub", "lint"],
     },
@@ -137,7 +133,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       program: CASSETTE,
       svg: CASSETTE,
       info: CASSETTE,
-      diff: { ...FOLDER, name: "the folders of two cassettes", least: 2, most: 2 },
+      diff: { ...FOLDER, name: "the folders of two cassettes", min: 2, max: 2 },
       fork: { ...CASSETTE, rest: "flags of claude -p" },
       scrub: CASSETTES,
       lint: CASSETTES,
@@ -184,7 +180,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--keep", "Keep downloaded versions in the cache"),
       flag("--json", "One JSON object instead of lines"),
     ],
-    operands: { "": { ...CASSETTES, name: "a cassette or a folder of them", least: 0 } },
+    operands: { "": { ...CASSETTES, name: "a cassette or a folder of them", min: 0 } },
   },
   serve: {
     summary: "Hold conversations for other programs",
@@ -204,8 +200,8 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       "": {
         name: "nothing",
         placeholder: "",
-        least: 0,
-        most: 0,
+        min: 0,
+        max: 0,
         rest: "flags of claude -p",
       },
     },
@@ -227,150 +223,155 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   completion: {
     summary: "Print the completions of the command line for a shell",
     flags: [],
-    first: { name: "a shell", choices: ["bash", "zsh", "fish"] },
+    action: { name: "a shell", choices: ["bash", "zsh", "fish"] },
   },
   man: { summary: "Print the manual page", flags: [] },
 };
 
-/** The command lines of a command, such as `claude-print shim status [folder]`. */
+/** Returns the command lines of a command, such as `claude-print shim status [folder]`. */
 export function commandUsage(command: CommandName): readonly string[] {
-  const { flags, first, operands = {} } = COMMAND_SHAPES[command];
+  const { flags, action: first, operands = {} } = COMMAND_SHAPES[command];
   return (first?.choices ?? [""]).map((word) =>
     [
       `claude-print ${command}`,
       ...(word === "" ? [] : [word]),
-      ...(flags.some((one) => goesWith(one, word)) ? ["[flags]"] : []),
-      ...usageOf(operands[word]),
+      ...(flags.some((one) => flagFits(one, word)) ? ["[flags]"] : []),
+      ...operandUsage(operands[word]),
     ].join(" ")
   );
 }
 
-/** Whether a flag goes with the first word. */
-export function goesWith({ goesWith }: CommandFlag, word: string): boolean {
-  return goesWith?.includes(word) ?? true;
+export function flagFits({ actions }: CommandFlag, word: string): boolean {
+  return actions?.includes(word) ?? true;
 }
 
-function usageOf(operands: Operands | undefined): readonly string[] {
+function operandUsage(operands: Operands | undefined): readonly string[] {
   if (operands === undefined) return [];
-  const { placeholder, least, most, rest } = operands;
-  const written = least === 0
-    ? `[${placeholder}]`
-    : Array(least).fill(`<${placeholder}>`).join(" ");
+  const { placeholder, min, max, rest } = operands;
+  const written = min === 0 ? `[${placeholder}]` : Array(min).fill(`<${placeholder}>`).join(" ");
   return [
-    ...(most === 0 ? [] : [most > Math.max(least, 1) ? `${written}...` : written]),
+    ...(max === 0 ? [] : [max > Math.max(min, 1) ? `${written}...` : written]),
     ...(rest === undefined ? [] : [`[-- ${rest}]`]),
   ];
 }
 
-/** Whether an argument, as the very first, names a command. */
 export function isCommandName(argument: string | undefined): argument is CommandName {
   return COMMAND_NAMES.some((name) => name === argument);
 }
 
-/** A command's arguments, told apart. */
-export interface Given {
+/** The arguments of a command. */
+export interface CommandArguments {
   readonly switches: ReadonlySet<string>;
-  /** The values of each flag that has some, in their order. */
+  /** The values of each flag that takes one, in their order. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
-  /** What stands behind "--", if that stands there. */
+  /** The arguments after "--"; undefined without "--". */
   readonly rest: readonly string[] | undefined;
 }
 
-/** The value of a flag; that which was given last, if there are several. */
+/** Returns the last value of a flag. */
 export type LastValue = (name: string) => string | undefined;
 
 /**
- * Tells the arguments of a command apart, and checks them against its shape.
+ * Splits the arguments of a command, and checks them against its shape.
  *
- * @throws {CliError} for anything the command does not take, and for what it misses
+ * @throws {CliError} for an argument that the command does not accept, and for a missing one
  */
-export function readGiven(command: CommandName, argv: readonly string[]): Given | "help" {
-  const { flags, first, operands: shapes = {} } = COMMAND_SHAPES[command];
+export function readCommandArguments(
+  command: CommandName,
+  argv: readonly string[],
+): CommandArguments | "help" {
+  const { flags, action, operands: shapes = {} } = COMMAND_SHAPES[command];
   const switches = new Set<string>();
   const values = new Map<string, string[]>();
   const operands: string[] = [];
   const args = [...argv];
-  const wordOf = () => first === undefined ? "" : operands[0] ?? "";
-  const mayTake = () => {
-    if (first !== undefined && operands.length === 0) return true;
-    const taken = operands.length - (first === undefined ? 0 : 1);
-    return taken < (shapes[wordOf()]?.most ?? 0);
-  };
-  const given: CommandFlag[] = [];
+  const shape = () => shapes[action === undefined ? "" : operands[0] ?? ""];
+  const maxOperands = () =>
+    action === undefined ? shape()?.max ?? 0 : 1 + (operands.length === 0 ? 0 : shape()?.max ?? 0);
+  const used: CommandFlag[] = [];
   let rest: readonly string[] | undefined;
   for (let argument = args.shift(); argument !== undefined; argument = args.shift()) {
     if (argument === "--help" || argument === "-h") return "help";
-    if (argument === "--" && shapes[wordOf()]?.rest !== undefined) {
+    if (argument === "--" && shape()?.rest !== undefined) {
       rest = args;
       break;
     }
     const name = argument.replace(/=.*$/su, "");
-    const flag = flags.find((one) => one.name === name);
-    if (flag !== undefined) given.push(flag);
+    const flag = flags.find((each) => each.name === name);
+    if (flag !== undefined) used.push(flag);
     if (flag?.placeholder === "" && name === argument) {
       switches.add(argument);
     } else if (flag !== undefined && flag.placeholder !== "") {
       const value = argument.includes("=") ? argument.slice(name.length + 1) : args.shift();
       if (value === undefined) {
-        throw new CliError(`${READING}: ${name} needs a value`, {
-          suggestion: `Type ${name} ${flag.placeholder}`,
-        });
+        throw usageError(`${name} needs a value`, `Type ${name} ${flag.placeholder}`);
       }
       values.set(name, [...values.get(name) ?? [], value]);
-    } else if (!argument.startsWith("-") && mayTake()) {
+    } else if (!argument.startsWith("-") && operands.length < maxOperands()) {
       operands.push(argument);
     } else {
-      throw new CliError(`${READING}: ${command} does not take "${argument}"`, {
-        suggestion:
-          `"claude-print ${command} --help" lists what it takes; a prompt goes after "--"`,
-      });
+      throw usageError(
+        `${command} does not take "${argument}"`,
+        `"claude-print ${command} --help" lists what it takes; a prompt goes after "--"`,
+      );
     }
   }
-  const suggestion = `"claude-print ${command} --help" says how`;
-  const [word] = operands;
-  if (first !== undefined && (word === undefined || !first.choices.includes(word))) {
-    throw new CliError(
-      `${READING}: ${command} ${
-        word === undefined ? `needs ${first.name}` : `does not take "${word}"`
-      }`,
-      { suggestion: `Use one of ${first.choices.join(", ")}; ${suggestion}` },
-    );
-  }
-  const alien = given.find((flag) => !goesWith(flag, wordOf()));
-  if (alien !== undefined) {
-    throw new CliError(`${READING}: ${command} ${wordOf()} does not take "${alien.name}"`, {
-      suggestion: `Leave it out: only ${command} ${alien.goesWith?.join(", ")} has it`,
-    });
-  }
-  const shape = shapes[wordOf()];
-  if (shape !== undefined && operands.length - (first === undefined ? 0 : 1) < shape.least) {
-    throw new CliError(
-      `${READING}: ${[command, ...operands.slice(0, 1)].join(" ")} needs ${shape.name}`,
-      { suggestion },
-    );
-  }
+  checkOperands(command, operands, used);
   return { switches, values, operands, rest };
 }
 
-/** The value of a flag that is one of some words. */
-export function oneOf<Word extends string>(
+/** Checks the action and the number of operands, and that each flag belongs to the action. */
+function checkOperands(
+  command: CommandName,
+  operands: readonly string[],
+  used: readonly CommandFlag[],
+): void {
+  const { action, operands: shapes = {} } = COMMAND_SHAPES[command];
+  const suggestion = `"claude-print ${command} --help" says how`;
+  const [word = ""] = action === undefined ? [] : operands;
+  if (action !== undefined && !action.choices.includes(word)) {
+    throw usageError(
+      `${command} ${operands.length === 0 ? `needs ${action.name}` : `does not take "${word}"`}`,
+      `Use one of ${action.choices.join(", ")}; ${suggestion}`,
+    );
+  }
+  const wrong = used.find((flag) => !flagFits(flag, word));
+  if (wrong !== undefined) {
+    throw usageError(
+      `${command} ${word} does not take "${wrong.name}"`,
+      `Leave it out: only ${command} ${wrong.actions?.join(", ")} has it`,
+    );
+  }
+  const shape = shapes[word];
+  if (shape !== undefined && operands.length - (action === undefined ? 0 : 1) < shape.min) {
+    throw usageError(
+      `${[command, ...operands.slice(0, 1)].join(" ")} needs ${shape.name}`,
+      suggestion,
+    );
+  }
+}
+
+export function readChoice<Word extends string>(
   name: string,
   value: string,
   words: readonly Word[],
 ): Word {
   const word = words.find((each) => each === value);
   if (word !== undefined) return word;
-  throw new CliError(`${READING}: ${name} does not take "${value}"`, {
-    suggestion: `Use one of ${words.join(", ")}`,
-  });
+  throw usageError(`${name} does not take "${value}"`, `Use one of ${words.join(", ")}`);
 }
 
-/** The value of a flag that is a number from 0 on. */
-export function numberIn(name: string, value: string, { most }: { readonly most: number }): number {
+/** Reads a number from 0 to `max`. */
+export function readNumber(
+  name: string,
+  value: string,
+  { max }: { readonly max: number },
+): number {
   const number = /^\d+(?:\.\d+)?$/u.test(value) ? Number(value) : NaN;
-  if (number <= most) return number;
-  throw new CliError(`${READING}: ${name} "${value}" is no number from 0 to ${most}`, {
-    suggestion: `Write it as ${name} 1, or leave it out`,
-  });
+  if (number <= max) return number;
+  throw usageError(
+    `${name} "${value}" is no number from 0 to ${max}`,
+    `Write it as ${name} 1, or leave it out`,
+  );
 }

@@ -1,4 +1,4 @@
-import { type CliError, UnsupportedError } from "../../cli_error.ts";
+import { CliError, UnsupportedError } from "../../cli_error.ts";
 
 /**
  * Whether a flag takes a value, as Claude Code's own parser (Commander) understands it.
@@ -377,4 +377,9 @@ export function refusalError(what: string, reason: string): CliError {
   return new UnsupportedError(`Cannot honour ${what}: ${reason}`, {
     suggestion: "Leave it out",
   });
+}
+
+/** The error for a command line that means nothing. */
+export function usageError(problem: string, suggestion: string): CliError {
+  return new CliError(`Cannot read the command line: ${problem}`, { suggestion });
 }

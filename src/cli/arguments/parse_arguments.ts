@@ -1,26 +1,26 @@
 import { isCommandName } from "./command_shapes.ts";
-import { FLAGS, refusalError } from "./flags.ts";
+import { FLAGS, refusalError, usageError } from "./flags.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";
-import { requestOf } from "./build_request.ts";
-import { READING, tokenize, type Tokens } from "./tokenize.ts";
+import { buildRequest } from "./build_request.ts";
+import { tokenize, type Tokens } from "./tokenize.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 
 const ALL_FLAGS = '"claude-print --help" lists all flags';
 
 /**
- * Reads a command line (without the program's own name) by the rules of `claude -p`, measured on
- * Claude Code 2.1.330.
+ * Parses a command line (without the program's name) by the rules of `claude -p`, measured on Claude Code 2.1.330.
  *
- * `--flag value` and `--flag=value` are the same; a required value may look like a flag, an optional
- * one may not; a variadic flag takes every argument up to one that looks like a flag; `-pc` is
- * `-p -c`; `--` ends the flags; of several uses of a flag that counts once, the last wins; of
- * several prompts, the first. Help and version win over any mistake in the rest of the line.
+ * - `--flag value` and `--flag=value` are the same. `-pc` is `-p -c`. `--` ends the flags.
+ * - A required value may look like a flag, an optional one may not.
+ * - A variadic flag takes every argument up to one that looks like a flag.
+ * - The last use of a flag that counts once wins, and the first of several prompts.
+ * - Help and version win over any mistake in the rest of the line.
  *
- * A command of `claude-print`'s own is one only as the very first argument: `-p doctor` is a prompt.
+ * A command of `claude-print` is one only as the very first argument: `-p doctor` is a prompt.
  *
- * @param options.more flags that a line of a list adds: they count as if typed last
- * @param options.meaningless names of flags that mean nothing to the caller, each with the reason
- * @param options.givesFrames whether the caller is given all frames, whatever the format
+ * @param options.more flags that a line of a list adds, as if they were typed last
+ * @param options.meaningless names of flags that the caller cannot honour, each with the reason
+ * @param options.deliversFrames whether the caller gets all frames, whatever the format
  * @throws {CliError} for an unknown or a refused flag, and for a missing, wrong or contradictory value
  */
 export async function parseArguments(
@@ -28,7 +28,7 @@ export async function parseArguments(
   options: {
     readonly more?: readonly string[];
     readonly meaningless?: ReadonlyMap<string, string>;
-    readonly givesFrames?: boolean;
+    readonly deliversFrames?: boolean;
   } = {},
 ): Promise<ParsedArguments> {
   const [first, ...rest] = argv;
@@ -36,7 +36,7 @@ export async function parseArguments(
     const { parseCommand } = await import("./parse_command.ts");
     return parseCommand(first, rest);
   }
-  const tokens = withMore(tokenize(argv), options.more);
+  const tokens = addLineFlags(tokenize(argv), options.more);
   switch (tokens.information) {
     case "help":
       return { kind: "help" };
@@ -59,23 +59,23 @@ export async function parseArguments(
   }
   if (tokens.problem instanceof CliError) throw tokens.problem;
   if (tokens.problem !== undefined) throw await unknownFlagError(tokens.problem.unknownFlag);
-  return { kind: "run", request: requestOf(tokens, options) };
+  return { kind: "run", request: buildRequest(tokens, options) };
 }
 
-/** The flags that a line of a list does not decide: the list does. */
-const OF_THE_LIST: readonly string[] = [
+/** Flags that hold for a list and cannot differ from line to line. */
+const LIST_FLAGS: readonly string[] = [
   "--jsonl",
   "--one-session",
   "--input-file",
   "--output-format",
 ];
 
-/** Adds the flags of a line to those of its list, of which it takes all but what makes it one. */
-function withMore(list: Tokens, more: readonly string[] | undefined): Tokens {
+/** Adds the flags of a line to those of its list, without `--jsonl`. */
+function addLineFlags(list: Tokens, more: readonly string[] | undefined): Tokens {
   if (more === undefined) return list;
   const line = tokenize(more);
   const [operand] = line.operands;
-  const wrong = line.uses.find(({ flag }) => OF_THE_LIST.includes(flag.name))?.flag.name ??
+  const wrong = line.uses.find(({ flag }) => LIST_FLAGS.includes(flag.name))?.flag.name ??
     (operand === undefined ? undefined : JSON.stringify(operand));
   const problem = wrong === undefined ? undefined : new CliError(
     `Cannot read the line: its "args" cannot take ${wrong}`,
@@ -90,13 +90,14 @@ function withMore(list: Tokens, more: readonly string[] | undefined): Tokens {
   };
 }
 
-/** Names an unknown flag and the known one nearest to it. */
+/** The error for an unknown flag, which suggests the nearest known one. */
 async function unknownFlagError(argument: string): Promise<CliError> {
   const flag = argument.replace(/=.*$/s, "");
   if (/\s/.test(flag)) {
-    return new CliError(`${READING}: a prompt that begins with a dash looks like a flag`, {
-      suggestion: 'Put "--" before the prompt, after all flags',
-    });
+    return usageError(
+      "a prompt that begins with a dash looks like a flag",
+      'Put "--" before the prompt, after all flags',
+    );
   }
   const names = FLAGS.filter((row) => !row.hidden || row.class !== "refused")
     .flatMap((row) => [row.name, ...row.aliases])
@@ -104,7 +105,7 @@ async function unknownFlagError(argument: string): Promise<CliError> {
   const nearest = flag.length < 3
     ? undefined
     : (await import("@std/text/closest-string")).closestString(flag, names);
-  return new UnsupportedError(`${READING}: unknown flag ${flag}`, {
+  return new UnsupportedError(`Cannot read the command line: unknown flag ${flag}`, {
     suggestion: nearest === undefined ? ALL_FLAGS : `Did you mean ${nearest}? ${ALL_FLAGS}`,
   });
 }
@@ -129,9 +130,10 @@ export async function refuseInvalidUtf8(argv: readonly string[]): Promise<void> 
       (each.length !== bytes.length || each.some((byte, at) => byte !== bytes[at]))
     );
     if (changed === undefined) continue;
-    throw new CliError(`${READING}: argument ${index + 1} is not UTF-8`, {
-      suggestion: "Convert it with iconv -t UTF-8, or give a file a name that is UTF-8",
-    });
+    throw usageError(
+      `argument ${index + 1} is not UTF-8`,
+      "Convert it with iconv -t UTF-8, or give a file a name that is UTF-8",
+    );
   }
 }
 

@@ -1,10 +1,11 @@
+import { usageError } from "./flags.ts";
 import {
+  type CommandArguments,
   type CommandName,
-  type Given,
   type LastValue,
-  numberIn,
-  oneOf,
-  readGiven,
+  readChoice,
+  readCommandArguments,
+  readNumber,
 } from "./command_shapes.ts";
 import type {
   BisectOptions,
@@ -17,11 +18,9 @@ import type {
   Shell,
   ShimOptions,
 } from "./parsed_arguments.ts";
-import { READING } from "./tokenize.ts";
-import { CliError } from "../../cli_error.ts";
 
 /** What stands between tools, for Claude Code as well; in the parentheses of a rule it is the rule's own. */
-const BETWEEN_TOOLS = /[\s,]+(?![^(]*\))/u;
+const TOOL_SEPARATOR = /[\s,]+(?![^(]*\))/u;
 
 /**
  * Reads the rest of a command line whose first argument names a command.
@@ -29,7 +28,7 @@ const BETWEEN_TOOLS = /[\s,]+(?![^(]*\))/u;
  * @throws {CliError} for anything the command does not take, and for what it misses
  */
 export function parseCommand(command: CommandName, argv: readonly string[]): ParsedArguments {
-  const given = readGiven(command, argv);
+  const given = readCommandArguments(command, argv);
   if (given === "help") return { kind: "help", command };
   const { switches, values, operands: [first, second] } = given;
   const json = switches.has("--json");
@@ -75,16 +74,15 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       const inputName = last("--input-name");
       const sdks = switches.has("--no-sdk") ? [] : values.get("--sdk");
       const against = last("--against");
-      const allowedTools = allowedToolsIn(values);
+      const allowedTools = readAllowedTools(values);
       if (against === undefined && allowedTools.length > 0) {
-        throw new CliError(`${READING}: --allowedTools needs --against`, {
-          suggestion: "Nothing runs without it: leave --allowedTools out",
-        });
+        throw usageError(
+          "--allowedTools needs --against",
+          "Nothing runs without it: leave --allowedTools out",
+        );
       }
       if (switches.has("--no-sdk") && values.has("--sdk")) {
-        throw new CliError(`${READING}: --sdk and --no-sdk were both given`, {
-          suggestion: "Leave one of them out",
-        });
+        throw usageError("--sdk and --no-sdk were both given", "Leave one of them out");
       }
       return {
         kind: "drift",
@@ -104,24 +102,21 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
     case "serve": {
       const [unit, other] = UNIT_FLAGS.filter((name) => switches.has(name));
       if (other !== undefined) {
-        throw new CliError(`${READING}: ${unit} and ${other} were both given`, {
-          suggestion: "Leave one of them out",
-        });
+        throw usageError(`${unit} and ${other} were both given`, "Leave one of them out");
       }
       const { rest } = given;
       if (rest !== undefined && !switches.has("--agentapi")) {
-        throw new CliError(`${READING}: what stands behind "--" goes with --agentapi`, {
-          suggestion: "Give conversations over HTTP their flags in their profile",
-        });
+        throw usageError(
+          `what stands behind "--" goes with --agentapi`,
+          "Give conversations over HTTP their flags in their profile",
+        );
       }
       const agent = switches.has("--agentapi") ? { agentArgs: rest ?? [] } : {};
       const options = { ...serveOptions(last), ...agent };
       if (unit === undefined) return { kind: "serve", options };
       const flags = argv.filter((argument) => argument !== unit);
       if (unit === "--uninstall" && flags.length > 0) {
-        throw new CliError(`${READING}: --uninstall goes with nothing else`, {
-          suggestion: "Leave the other flags out",
-        });
+        throw usageError("--uninstall goes with nothing else", "Leave the other flags out");
       }
       const action = unit === "--install" ? "install" : "uninstall";
       return { kind: "serve", options, unit: { action, flags } };
@@ -139,37 +134,38 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
   }
 }
 
-function allowedToolsIn(values: Given["values"]): readonly string[] {
+function readAllowedTools(values: CommandArguments["values"]): readonly string[] {
   return (values.get("--allowedTools") ?? [])
-    .flatMap((tools) => tools.split(BETWEEN_TOOLS)).filter((tool) => tool !== "");
+    .flatMap((tools) => tools.split(TOOL_SEPARATOR)).filter((tool) => tool !== "");
 }
 
 function bisectOptions(
-  { switches, values, operands, last }: Given & { readonly last: LastValue },
+  { switches, values, operands, last }: CommandArguments & { readonly last: LastValue },
 ): BisectOptions {
   const version = (flag: string) => {
     const value = last(flag);
     if (value === undefined || /^\d+\.\d+\.\d+$/u.test(value)) return value;
-    throw new CliError(`${READING}: ${flag} "${value}" is no version`, {
-      suggestion: `Write it as ${flag} 2.1.330`,
-    });
+    throw usageError(`${flag} "${value}" is no version`, `Write it as ${flag} 2.1.330`);
   };
   const [good, bad, run] = [version("--good"), version("--bad"), last("--run")];
-  const allowedTools = allowedToolsIn(values);
+  const allowedTools = readAllowedTools(values);
   if (good === undefined) {
-    throw new CliError(`${READING}: bisect needs --good and a version`, {
-      suggestion: "Name the newest version of which you know that all was well",
-    });
+    throw usageError(
+      "bisect needs --good and a version",
+      "Name the newest version of which you know that all was well",
+    );
   }
   if (run?.trim() === "" || (run === undefined) === (operands.length === 0)) {
-    throw new CliError(`${READING}: bisect needs either a cassette or --run and a command`, {
-      suggestion: '"claude-print bisect --help" says how',
-    });
+    throw usageError(
+      "bisect needs either a cassette or --run and a command",
+      '"claude-print bisect --help" says how',
+    );
   }
   if (run !== undefined && allowedTools.length > 0) {
-    throw new CliError(`${READING}: --allowedTools goes with cassettes alone`, {
-      suggestion: "Leave it out, and have the command of --run allow tools",
-    });
+    throw usageError(
+      "--allowedTools goes with cassettes alone",
+      "Leave it out, and have the command of --run allow tools",
+    );
   }
   return {
     paths: operands,
@@ -183,25 +179,26 @@ function bisectOptions(
 }
 
 function serveOptions(last: LastValue): ServeOptions {
-  const whole = (name: string, { none, most }: { readonly none: string; readonly most: number }) =>
-    Math.floor(numberIn(name, last(name) ?? none, { most }));
+  const whole = (name: string, { none, max }: { readonly none: string; readonly max: number }) =>
+    Math.floor(readNumber(name, last(name) ?? none, { max }));
   const hostname = last("--bind");
   if (hostname !== undefined && last("--port") === undefined) {
-    throw new CliError(`${READING}: --bind needs --port`, {
-      suggestion: "Write it as --port 8080 --bind 192.0.2.1, or leave it out",
-    });
+    throw usageError(
+      "--bind needs --port",
+      "Write it as --port 8080 --bind 192.0.2.1, or leave it out",
+    );
   }
   const profiles = last("--profiles");
   return {
     ...(profiles === undefined ? {} : { profiles }),
-    warm: whole("--warm", { none: "1", most: 100 }),
-    max: whole("--max", { none: "4", most: 1000 }),
-    idleMs: 1000 * numberIn("--idle", last("--idle") ?? "900", { most: 1_000_000 }),
-    conversations: whole("--conversations", { none: "64", most: 10_000 }),
+    warm: whole("--warm", { none: "1", max: 100 }),
+    max: whole("--max", { none: "4", max: 1000 }),
+    idleMs: 1000 * readNumber("--idle", last("--idle") ?? "900", { max: 1_000_000 }),
+    conversations: whole("--conversations", { none: "64", max: 10_000 }),
     ...(last("--port") === undefined ? {} : {
       tcp: {
         hostname: hostname ?? "127.0.0.1",
-        port: whole("--port", { none: "0", most: 65_535 }),
+        port: whole("--port", { none: "0", max: 65_535 }),
       },
     }),
   };
@@ -210,46 +207,49 @@ function serveOptions(last: LastValue): ServeOptions {
 const UNIT_FLAGS = ["--install", "--uninstall"];
 
 function relayOptions(
-  { switches, values, last }: Pick<Given, "switches" | "values"> & { readonly last: LastValue },
+  { switches, values, last }: Pick<CommandArguments, "switches" | "values"> & {
+    readonly last: LastValue;
+  },
 ): RelayCommandOptions {
   const cache = last("--cache");
   if (cache === undefined || cache === "") {
-    throw new CliError(`${READING}: relay needs --cache and a folder`, {
-      suggestion: "Name a cassette, or a new folder: claude-print relay --cache recorded",
-    });
+    throw usageError(
+      "relay needs --cache and a folder",
+      "Name a cassette, or a new folder: claude-print relay --cache recorded",
+    );
   }
   const ignored = values.get("--ignore") ?? [];
   const pointer = ignored.find((each) => !/^(?:\/(?:[^~]|~[01])*)+$/u.test(each));
   if (pointer !== undefined) {
-    throw new CliError(`${READING}: --ignore "${pointer}" is no JSON pointer`, {
-      suggestion: "Write it as /metadata/user_id or /messages/0",
-    });
+    throw usageError(
+      `--ignore "${pointer}" is no JSON pointer`,
+      "Write it as /metadata/user_id or /messages/0",
+    );
   }
-  const match = oneOf("--match", last("--match") ?? "normalized", MATCHES);
+  const match = readChoice("--match", last("--match") ?? "normalized", MATCHES);
   if (match !== "normalized" && ignored.length > 0) {
-    throw new CliError(`${READING}: --ignore goes with --match normalized alone`, {
-      suggestion: "Leave one of them out",
-    });
+    throw usageError("--ignore goes with --match normalized alone", "Leave one of them out");
   }
   const upstream = last("--upstream");
   if (upstream !== undefined && !/^https?:$/u.test(URL.parse(upstream)?.protocol ?? "")) {
-    throw new CliError(`${READING}: --upstream "${upstream}" is no URL of the web`, {
-      suggestion: "Write it as https://api.anthropic.com",
-    });
+    throw usageError(
+      `--upstream "${upstream}" is no URL of the web`,
+      "Write it as https://api.anthropic.com",
+    );
   }
   const faults = last("--inject");
   return {
     cache,
     match,
     ignored,
-    onMiss: oneOf("--on-miss", last("--on-miss") ?? "fail", ["fail", "record"]),
+    onMiss: readChoice("--on-miss", last("--on-miss") ?? "fail", ["fail", "record"]),
     offline: switches.has("--offline"),
     allowUpstream: switches.has("--allow-upstream"),
     ...(upstream === undefined ? {} : { upstream }),
-    speed: numberIn("--speed", last("--speed") ?? "0", { most: 1_000_000 }),
+    speed: readNumber("--speed", last("--speed") ?? "0", { max: 1_000_000 }),
     ...(faults === undefined ? {} : { faults }),
     hostname: last("--bind") ?? "127.0.0.1",
-    port: Math.floor(numberIn("--port", last("--port") ?? "0", { most: 65_535 })),
+    port: Math.floor(readNumber("--port", last("--port") ?? "0", { max: 65_535 })),
     hasSecret: !switches.has("--no-secret"),
     stats: switches.has("--stats"),
   };
@@ -258,21 +258,22 @@ function relayOptions(
 const MATCHES = ["normalized", "exact", "sequence"] as const;
 
 /** Where cassettes are looked for, and by what names. */
-function foundBy(
-  { operands, last }: Pick<Given, "operands"> & { readonly last: LastValue },
+function readPaths(
+  { operands, last }: Pick<CommandArguments, "operands"> & { readonly last: LastValue },
 ): { readonly paths: readonly string[]; readonly inputName?: string } {
   const inputName = last("--input-name");
   if (inputName !== undefined && !/^[^/]+$/u.test(inputName)) {
-    throw new CliError(`${READING}: --input-name "${inputName}" is no name of a file`, {
-      suggestion: "Write it as --input-name input.jsonl",
-    });
+    throw usageError(
+      `--input-name "${inputName}" is no name of a file`,
+      "Write it as --input-name input.jsonl",
+    );
   }
   return { paths: operands.slice(1), ...(inputName === undefined ? {} : { inputName }) };
 }
 
 /** What is asked of a cassette. */
 function cassetteOptions(
-  given: Given & { readonly last: LastValue },
+  given: CommandArguments & { readonly last: LastValue },
 ): CassetteOptions {
   const { operands, switches, values, rest, last } = given;
   const [action, dir = "", other = ""] = operands;
@@ -286,19 +287,21 @@ function cassetteOptions(
       const split = last("--split");
       const [alien] = [...values.keys()].filter((name) => name !== "--split");
       if (rest === undefined && alien !== undefined) {
-        throw new CliError(`${READING}: ${alien} goes with a replay as the program`, {
-          suggestion: 'Type "--" behind the folder, and behind that what a caller gives claude',
-        });
+        throw usageError(
+          `${alien} goes with a replay as the program`,
+          'Type "--" behind the folder, and behind that what a caller gives claude',
+        );
       }
       if (rest !== undefined && split !== undefined) {
-        throw new CliError(`${READING}: --split does not go with a replay as the program`, {
-          suggestion: 'Leave it out, or "--" and what is behind it',
-        });
+        throw usageError(
+          "--split does not go with a replay as the program",
+          'Leave it out, or "--" and what is behind it',
+        );
       }
       return {
         action: as,
         dir,
-        ...(split === undefined ? {} : { split: pieceSize(split) }),
+        ...(split === undefined ? {} : { split: readPieceSize(split) }),
         ...(rest === undefined ? {} : { asProgram: { ...programReplayOptions(last), args: rest } }),
       };
     }
@@ -311,37 +314,35 @@ function cassetteOptions(
     case "scrub":
       return {
         action: as,
-        ...foundBy(given),
+        ...readPaths(given),
         prompts: switches.has("--prompts"),
         answers: switches.has("--answers"),
         names: values.get("--name") ?? [],
-        ...outGiven(last("--out")),
+        ...readOut(last("--out")),
       };
     case "lint":
-      return { action: as, ...foundBy(given) };
+      return { action: as, ...readPaths(given) };
     default:
       return as satisfies never;
   }
 }
 
-function outGiven(out: string | undefined): { readonly out?: string } {
+function readOut(out: string | undefined): { readonly out?: string } {
   if (out !== "") return out === undefined ? {} : { out };
-  throw new CliError(`${READING}: --out needs the name of a folder`, {
-    suggestion: "Write it as --out shared",
-  });
+  throw usageError("--out needs the name of a folder", "Write it as --out shared");
 }
 
 function forkOptions(
   dir: string,
-  { values, last, rest }: Given & { readonly last: LastValue },
+  { values, last, rest }: CommandArguments & { readonly last: LastValue },
 ): ForkOptions {
   const at = last("--at") ?? "";
   if (!/^\d{1,9}$/u.test(at)) {
-    throw new CliError(
+    throw usageError(
       at === ""
-        ? `${READING}: cassette fork needs --at and the last turn that stays`
-        : `${READING}: --at "${at}" is no number of a turn`,
-      { suggestion: "Write it as --at 2 to go on behind the second turn, --at 0 to begin anew" },
+        ? `cassette fork needs --at and the last turn that stays`
+        : `--at "${at}" is no number of a turn`,
+      "Write it as --at 2 to go on behind the second turn, --at 0 to begin anew",
     );
   }
   const [model, apiCassette, record] = ["--model", "--api-cassette", "--record"].map(last);
@@ -359,21 +360,21 @@ function forkOptions(
 /** The largest pieces of output, in bytes: so much is held in memory. */
 const LARGEST_PIECE = 1_000_000;
 
-function pieceSize(split: string): number {
+function readPieceSize(split: string): number {
   const size = /^\d+$/u.test(split) ? Number(split) : NaN;
   if (size >= 1 && size <= LARGEST_PIECE) return size;
-  throw new CliError(
-    `${READING}: --split "${split}" is no number of bytes from 1 to ${LARGEST_PIECE}`,
-    { suggestion: "Write it as --split 1, or leave it out" },
+  throw usageError(
+    `--split "${split}" is no number of bytes from 1 to ${LARGEST_PIECE}`,
+    "Write it as --split 1, or leave it out",
   );
 }
 
 function programReplayOptions(last: LastValue): ProgramReplayOptions {
   const report = last("--report");
   return {
-    mode: oneOf("--mode", last("--mode") ?? "verify", ["inert", "stub", "verify"]),
-    speed: numberIn("--speed", last("--speed") ?? "0", { most: 1_000_000 }),
-    patienceMs: 1000 * numberIn("--patience", last("--patience") ?? "30", { most: 1_000_000 }),
+    mode: readChoice("--mode", last("--mode") ?? "verify", ["inert", "stub", "verify"]),
+    speed: readNumber("--speed", last("--speed") ?? "0", { max: 1_000_000 }),
+    patienceMs: 1000 * readNumber("--patience", last("--patience") ?? "30", { max: 1_000_000 }),
     ...(report === undefined ? {} : { report }),
   };
 }

@@ -2,8 +2,8 @@ import {
   checkPrompt,
   decodePrompt,
   MAX_PROMPT_BYTES,
-  noPrompt,
-  promptTooLong,
+  noPromptError,
+  promptTooLongError,
 } from "./check_prompt.ts";
 import type { RunRequest } from "./run_request.ts";
 import { CliError } from "../../cli_error.ts";
@@ -58,7 +58,7 @@ type FirstChunk =
 export async function readPrompt(
   request: Pick<
     RunRequest,
-    "promptArgument" | "ignoredArguments" | "takenPrompt" | "inputFile" | "rewindsTo"
+    "promptArgument" | "ignoredArguments" | "misplacedPrompt" | "inputFile" | "rewindsTo"
   >,
   io: PromptIo,
 ): Promise<string> {
@@ -71,39 +71,39 @@ export async function readPrompt(
   }
   const { promptArgument: argument = "" } = request;
   const text = request.inputFile === undefined
-    ? await fromArgumentAndStdin(argument, io)
-    : await fromInputFile(request.inputFile, { argument, io });
+    ? await readArgumentAndStdin(argument, io)
+    : await readInputFile(request.inputFile, { argument, io });
   // Where files are restored there is to be none.
   if (request.rewindsTo !== undefined) return text;
-  const problem = text.trim() === "" ? noPrompt(request.takenPrompt) : checkPrompt(text);
+  const problem = text.trim() === "" ? noPromptError(request.misplacedPrompt) : checkPrompt(text);
   if (problem !== undefined) throw problem;
   return text;
 }
 
-async function fromArgumentAndStdin(argument: string, io: PromptIo): Promise<string> {
+async function readArgumentAndStdin(argument: string, io: PromptIo): Promise<string> {
   if (io.stdinIsTerminal) return argument;
-  const atOnce = nonBlockingStdin(io);
-  if (atOnce !== undefined) return joinPrompt(argument, textOfStdin(atOnce));
+  const atOnce = readStdinAtOnce(io);
+  if (atOnce !== undefined) return joinPrompt(argument, decodeStdin(atOnce));
   const reader = io.stdin.getReader();
   try {
-    const first = await firstChunk(reader, { patienceMs: STDIN_PATIENCE_MS, io });
-    const piped = first.kind === "bytes" ? await restOf(reader, { first: first.bytes, io }) : "";
-    if (first.kind === "silence") warnOfSilence(io);
+    const first = await readFirstChunk(reader, { patienceMs: STDIN_PATIENCE_MS, io });
+    const piped = first.kind === "bytes" ? await readRest(reader, { first: first.bytes, io }) : "";
+    if (first.kind === "silence") warnAboutSilence(io);
     if (first.kind === "failure") {
-      if (argument === "") throw unreadableStdin(first.error);
+      if (argument === "") throw stdinError(first.error);
       io.warn("Stdin cannot be read, going on with the argument alone");
     }
     return joinPrompt(argument, piped);
   } finally {
-    await letGo(reader);
+    await cancelReader(reader);
   }
 }
 
-function nonBlockingStdin(io: PromptIo): Uint8Array | undefined {
+function readStdinAtOnce(io: PromptIo): Uint8Array | undefined {
   try {
     return io.stdinAtOnce?.();
   } catch (error) {
-    throw unreadableStdin(error);
+    throw stdinError(error);
   }
 }
 
@@ -120,58 +120,58 @@ export function pipedPart(
   return argument === "" ? prompt : prompt.slice(argument.length + 1);
 }
 
-async function fromInputFile(
+async function readInputFile(
   path: string,
   { argument, io }: { readonly argument: string; readonly io: PromptIo },
 ): Promise<string> {
-  if (argument !== "") throw twoSources("an argument");
-  if (path === "-") return await allOfStdin(io);
+  if (argument !== "") throw twoSourcesError("an argument");
+  if (path === "-") return await readAllOfStdin(io);
   const reading = io.readFile(path).catch((error: unknown) => {
     throw inputFileError(path, error);
   });
   const bytes = await io.inTime(reading, `--input-file "${path}" had not ended`);
-  const atOnce = io.stdinIsTerminal ? undefined : nonBlockingStdin(io);
-  if (atOnce !== undefined && atOnce.length > 0) throw twoSources("text on stdin");
+  const atOnce = io.stdinIsTerminal ? undefined : readStdinAtOnce(io);
+  if (atOnce !== undefined && atOnce.length > 0) throw twoSourcesError("text on stdin");
   if (!io.stdinIsTerminal && atOnce === undefined) {
     const reader = io.stdin.getReader();
     try {
-      const first = await firstChunk(reader, { patienceMs: STDIN_PATIENCE_MS, io });
-      if (first.kind === "bytes") throw twoSources("text on stdin");
-      if (first.kind === "silence") warnOfSilence(io);
+      const first = await readFirstChunk(reader, { patienceMs: STDIN_PATIENCE_MS, io });
+      if (first.kind === "bytes") throw twoSourcesError("text on stdin");
+      if (first.kind === "silence") warnAboutSilence(io);
     } finally {
-      await letGo(reader);
+      await cancelReader(reader);
     }
   }
-  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLong();
+  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLongError();
   return decodePrompt(bytes, `"${path}"`);
 }
 
-async function allOfStdin(io: PromptIo): Promise<string> {
+async function readAllOfStdin(io: PromptIo): Promise<string> {
   const reader = io.stdin.getReader();
   try {
-    const first = await firstChunk(reader, { patienceMs: undefined, io });
+    const first = await readFirstChunk(reader, { patienceMs: undefined, io });
     switch (first.kind) {
       case "bytes":
-        return await restOf(reader, { first: first.bytes, io });
+        return await readRest(reader, { first: first.bytes, io });
       case "failure":
-        throw unreadableStdin(first.error);
+        throw stdinError(first.error);
       case "end":
       case "silence":
         return "";
     }
   } finally {
-    await letGo(reader);
+    await cancelReader(reader);
   }
 }
 
 /** Ends a read that is still waiting, which would keep the program from ending. */
-async function letGo(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+async function cancelReader(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   await reader.cancel().catch(() => {});
   reader.releaseLock();
 }
 
 /** The first bytes that come in, unless stdin ends, fails, or stays silent for too long. */
-function firstChunk(
+function readFirstChunk(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { patienceMs, io }: { readonly patienceMs: number | undefined; readonly io: PromptIo },
 ): Promise<FirstChunk> {
@@ -179,14 +179,14 @@ function firstChunk(
     const stopTimer = patienceMs === undefined
       ? () => {}
       : io.startTimer(patienceMs, () => resolve({ kind: "silence" }));
-    nextChunk(reader).then(resolve, (error: unknown) => resolve({ kind: "failure", error }))
+    readChunk(reader).then(resolve, (error: unknown) => resolve({ kind: "failure", error }))
       .finally(stopTimer);
   });
   return io.inTime(first, STDIN_OPEN);
 }
 
 /** The next chunk that is not empty. */
-async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Chunk> {
+async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Chunk> {
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return { kind: "end" };
@@ -195,16 +195,16 @@ async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
 }
 
 /** Text of stdin, given its first bytes. */
-async function restOf(
+async function readRest(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { first, io }: { readonly first: Uint8Array; readonly io: PromptIo },
 ): Promise<string> {
   const chunks = [first];
   let length = first.length;
   for (;;) {
-    if (length > MAX_PROMPT_BYTES) throw promptTooLong();
-    const next = nextChunk(reader).catch((error: unknown) => {
-      throw unreadableStdin(error);
+    if (length > MAX_PROMPT_BYTES) throw promptTooLongError();
+    const next = readChunk(reader).catch((error: unknown) => {
+      throw stdinError(error);
     });
     const chunk = await io.inTime(next, STDIN_OPEN);
     if (chunk.kind === "end") break;
@@ -217,22 +217,22 @@ async function restOf(
     bytes.set(chunk, offset);
     offset += chunk.length;
   }
-  return textOfStdin(bytes);
+  return decodeStdin(bytes);
 }
 
-function textOfStdin(bytes: Uint8Array): string {
-  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLong();
+function decodeStdin(bytes: Uint8Array): string {
+  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLongError();
   return decodePrompt(bytes, "stdin");
 }
 
-function warnOfSilence(io: PromptIo): void {
+function warnAboutSilence(io: PromptIo): void {
   io.warn(
     "Nothing came in on stdin within 3 s, going on without it; " +
       "redirect stdin from /dev/null to skip the wait, or use --input-file - to wait longer",
   );
 }
 
-function twoSources(other: string): CliError {
+function twoSourcesError(other: string): CliError {
   return new CliError(`Cannot choose a prompt: there are both --input-file and ${other}`, {
     suggestion: other === "an argument"
       ? "Give one of the two"
@@ -240,8 +240,8 @@ function twoSources(other: string): CliError {
   });
 }
 
-function unreadableStdin(cause: unknown): CliError {
-  return new CliError(`Cannot read the prompt from stdin: ${reason(cause)}`, {
+function stdinError(cause: unknown): CliError {
+  return new CliError(`Cannot read the prompt from stdin: ${describeError(cause)}`, {
     suggestion: 'Type claude-print "your prompt", or pipe the prompt in',
     cause,
   });
@@ -249,14 +249,14 @@ function unreadableStdin(cause: unknown): CliError {
 
 /** Why a file named by `--input-file` cannot be read. */
 export function inputFileError(path: string, cause: unknown): CliError {
-  return new CliError(`Cannot read --input-file "${path}": ${reason(cause)}`, {
+  return new CliError(`Cannot read --input-file "${path}": ${describeError(cause)}`, {
     suggestion: "Name a text file that you may read, or - for stdin",
     cause,
   });
 }
 
 /** An operating system's error in a few words. */
-function reason(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file";
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
   if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
@@ -310,11 +310,11 @@ function stdinAtOnce(): Uint8Array | undefined {
     return undefined;
   }
   if (kind === "null device") return new Uint8Array();
-  return kind === "file" ? restOfStdin() : undefined;
+  return kind === "file" ? readFileStdin() : undefined;
 }
 
 /** Reads a stdin that never blocks to its end, or until it is too long for any prompt. */
-function restOfStdin(): Uint8Array {
+function readFileStdin(): Uint8Array {
   let bytes = new Uint8Array(64 * 1024);
   let size = 0;
   for (;;) {

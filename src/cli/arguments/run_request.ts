@@ -22,7 +22,7 @@ export type Resumption = {
 };
 
 /** A value of a flag that takes many, which reads like a prompt. */
-export type TakenPrompt = { readonly flag: string; readonly text: string };
+export type MisplacedPrompt = { readonly flag: string; readonly text: string };
 
 /** One run as the user asked for it on the command line. A field that was not given is absent. */
 export type RunRequest = {
@@ -33,7 +33,7 @@ export type RunRequest = {
   /** Further arguments. `claude -p` uses the first and drops these. */
   readonly ignoredArguments: readonly string[];
   /** Where there is no argument: what a flag has taken that may have been meant as one. */
-  readonly takenPrompt?: TakenPrompt;
+  readonly misplacedPrompt?: MisplacedPrompt;
   /** `--input-file`; `-` means stdin. */
   readonly inputFile?: string;
   /** Whether stdin, or the input file, is a list of prompts, a run each. */
@@ -115,7 +115,7 @@ export type RunRequest = {
   readonly inject: "stdin" | "paste";
   readonly claudeBinary?: string;
   /** Whether the real claude takes over what is refused: the shim has sent the run here. */
-  readonly handsOn?: true;
+  readonly isShimmed?: true;
 
   /** A file name or JSON text; the last one given, as in Claude Code. */
   readonly settings?: string;

@@ -1,13 +1,13 @@
-import { findFlag, type Flag, refusalError } from "./flags.ts";
-import { CliError } from "../../cli_error.ts";
+import { findFlag, type Flag, refusalError, usageError } from "./flags.ts";
+import type { CliError } from "../../cli_error.ts";
 
 /** One use of a flag. `value` is undefined for a switch and for an optional value left out. */
 export type Use = { readonly flag: Flag; readonly value: string | undefined };
 
-/** What is wrong with a command line. An unknown flag still lacks its suggestion. */
+/** A mistake in a command line. For an unknown flag the error is created later, with a suggestion. */
 export type Mistake = CliError | { readonly unknownFlag: string };
 
-/** A command line, taken apart; the first mistake in it is kept. */
+/** A command line split into flags and operands, and the first mistake in it. */
 export type Tokens = {
   readonly uses: readonly Use[];
   readonly operands: readonly string[];
@@ -15,17 +15,14 @@ export type Tokens = {
   readonly problem: Mistake | undefined;
 };
 
-/** How an error of the command line begins. */
-export const READING = "Cannot read the command line";
-
-/** Whether Commander takes an argument for a flag: it begins with a dash and is not a lone dash. */
+/** Commander takes an argument for a flag if it begins with a dash and is not a lone dash. */
 function looksLikeFlag(argument: string): boolean {
   return argument.length > 1 && argument.startsWith("-");
 }
 
-/** Splits a command line into uses of flags and operands; remembers the first mistake. */
+/** Splits a command line into uses of flags and operands. */
 export function tokenize(argv: readonly string[]): Tokens {
-  // The next one stands last: taking the first of many moves all others.
+  // Reversed: pop() takes the next argument; shift() would move all others.
   const rest = argv.toReversed();
   const uses: Use[] = [];
   const operands: string[] = [];
@@ -83,9 +80,7 @@ export function tokenize(argv: readonly string[]): Tokens {
       : undefined;
     if (assigned !== undefined) {
       if (assigned.value === "none" && assigned.class !== "refused") {
-        problem ??= new CliError(`${READING}: ${assigned.name} takes no value`, {
-          suggestion: `Type ${assigned.name} alone`,
-        });
+        problem ??= usageError(`${assigned.name} takes no value`, `Type ${assigned.name} alone`);
       }
       use(assigned, { value: argument.slice(equals + 1), spelling: assigned.name });
       continue;
@@ -96,21 +91,20 @@ export function tokenize(argv: readonly string[]): Tokens {
   return { uses, operands, information, problem };
 }
 
-/** What is wrong with one use of a flag, looked at alone. */
+/** Returns the mistake in one use of a flag, regardless of other flags. */
 function problemWith(flag: Flag, value: string | undefined): CliError | undefined {
   if (flag.class === "refused") return refusalError(flag.name, flag.reason);
   if (value === undefined) {
     if (flag.value === "none" || flag.value === "optional" || flag.value === "attached") {
       return undefined;
     }
-    return new CliError(`${READING}: ${flag.name} needs a value`, {
-      suggestion: `Type ${flag.name} ${flag.placeholder}`,
-    });
+    return usageError(`${flag.name} needs a value`, `Type ${flag.name} ${flag.placeholder}`);
   }
   if (flag.choices !== undefined && !flag.choices.includes(value)) {
-    return new CliError(`${READING}: ${flag.name} does not take "${value}"`, {
-      suggestion: `Use one of ${flag.choices.join(", ")}`,
-    });
+    return usageError(
+      `${flag.name} does not take "${value}"`,
+      `Use one of ${flag.choices.join(", ")}`,
+    );
   }
   return undefined;
 }

@@ -10,8 +10,8 @@ import { flagsForFork, type ForkFlags } from "../../recording/cassette/recorded_
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
-import { delivered, Outlets } from "../report/outlets.ts";
-import { converseAloud } from "../run/print_conversation.ts";
+import { awaitDelivery, Outlets } from "../report/outlets.ts";
+import { printConversation } from "../run/print_conversation.ts";
 import { ownInvocation } from "../run/invocation.ts";
 import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
@@ -32,7 +32,7 @@ import { tokenize } from "../arguments/tokenize.ts";
 export async function forkConversation(options: ForkOptions): Promise<number> {
   const { dir, at } = options;
   const { meta, children } = openConversation(dir);
-  const { request: wanted, ...flags } = await forkRequest(options, meta);
+  const { request: wanted, ...flags } = await buildForkRequest(options, meta);
   const sessionId = crypto.randomUUID();
   const recorded = children.map((child, index) => {
     if ("cast" in child && child.cast.header.claude_print.output !== undefined) {
@@ -44,22 +44,22 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
     });
   });
   const { text: history, subagentFiles, prompts } = rebuildTranscript(recorded, { at, sessionId });
-  const lines = promptLines(options.prompts.length > 0 ? options.prompts : prompts);
+  const lines = createPromptLines(options.prompts.length > 0 ? options.prompts : prompts);
   if (lines.length === 0) {
     throw new CliError(`Cannot fork at turn ${at}: nothing was said after it`, {
       suggestion: "Add --prompt and what is to be said, or fork at an earlier turn",
     });
   }
-  const request = history === "" ? wanted : resuming(wanted, sessionId);
+  const request = history === "" ? wanted : withResume(wanted, sessionId);
   const name = Deno.realPathSync(dir).split("/").at(-1) ?? "";
   const from: ForkOrigin = {
     cassette: name,
     ...(meta?.when === undefined ? {} : { when: meta.when }),
-    ...sessionOf(recorded),
+    ...recordedSession(recorded),
     turn: at,
   };
 
-  tellFlags({ ...flags, name });
+  reportFlags({ ...flags, name });
   using outlets = new Outlets();
   // To the end of the program: writing beyond the limit of a file's size fails as on a full disk, and does not kill.
   listenToSignals(["SIGXFSZ"], () => {});
@@ -80,7 +80,7 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
     caller.say(line);
   };
   sayNext();
-  const exitCode = await converseAloud(request, {
+  const exitCode = await printConversation(request, {
     caller,
     writer: createOutputWriter(request.outputFormat, {
       verbose: request.verbose,
@@ -95,7 +95,7 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
       else caller.close();
     },
   });
-  return await delivered(exitCode, {
+  return await awaitDelivery(exitCode, {
     outlets,
     until: performance.now() + request.timeoutMs,
     signals,
@@ -103,11 +103,12 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
 }
 
 /** How much of a flag is told, in characters. */
-const MOST_TOLD = 60;
+const MAX_FLAG_LENGTH = 60;
 
 /** Says which flags of the recorded run hold for the fork too, and which do not. */
-function tellFlags({ taken, dropped, name }: ForkFlags & { readonly name: string }): void {
-  const short = (flag: string) => flag.length > MOST_TOLD ? `${flag.slice(0, MOST_TOLD)}…` : flag;
+function reportFlags({ taken, dropped, name }: ForkFlags & { readonly name: string }): void {
+  const short = (flag: string) =>
+    flag.length > MAX_FLAG_LENGTH ? `${flag.slice(0, MAX_FLAG_LENGTH)}…` : flag;
   const tell = (message: string) =>
     print(Deno.stderr, problemText({ message: escapeInvisible(message) }));
   if (taken.length > 0) tell(`As in ${name}: ${taken.map(short).join(", ")}`);
@@ -115,12 +116,12 @@ function tellFlags({ taken, dropped, name }: ForkFlags & { readonly name: string
   tell(`Not as in ${name}, unless you give them behind "--": ${dropped.join(", ")}`);
 }
 
-function resuming(request: RunRequest, resume: string): RunRequest {
+function withResume(request: RunRequest, resume: string): RunRequest {
   return { ...request, resume, forwarded: [...request.forwarded, `--resume=${resume}`] };
 }
 
 /** The session of a recorded conversation, as its results tell it. */
-function sessionOf(recorded: readonly RecordedTurns[]): Pick<ForkOrigin, "session_id"> {
+function recordedSession(recorded: readonly RecordedTurns[]): Pick<ForkOrigin, "session_id"> {
   const [turn] = recorded.flatMap(({ turns }) => turns);
   const id = turn?.result["session_id"];
   return typeof id === "string" ? { session_id: id } : {};
@@ -131,7 +132,7 @@ function sessionOf(recorded: readonly RecordedTurns[]): Pick<ForkOrigin, "sessio
  *
  * @throws {CliError} for one that cannot be sent
  */
-export function promptLines(
+export function createPromptLines(
   prompts: readonly (string | Message)[],
 ): readonly ReturnType<typeof messageLine>[] {
   return prompts.map((prompt, index) => {
@@ -147,28 +148,28 @@ export function promptLines(
   });
 }
 
-const PROMPT = "a fork says what --prompt says, or what was recorded";
-const SESSION = "a fork goes on in a session of its own";
-const WHOLE = "a fork prints answers as they are whole";
+const PROMPT_REASON = "a fork says what --prompt says, or what was recorded";
+const SESSION_REASON = "a fork goes on in a session of its own";
+const STREAM_REASON = "a fork prints answers as they are whole";
 
 /** Flags of runs that mean nothing to a fork, and why. */
 const MEANINGLESS: ReadonlyMap<string, string> = new Map([
-  ["--input-file", PROMPT],
-  ["--input-format", PROMPT],
-  ["--jsonl", PROMPT],
-  ["--one-session", PROMPT],
-  ["--replay-user-messages", PROMPT],
-  ["--inject", PROMPT],
+  ["--input-file", PROMPT_REASON],
+  ["--input-format", PROMPT_REASON],
+  ["--jsonl", PROMPT_REASON],
+  ["--one-session", PROMPT_REASON],
+  ["--replay-user-messages", PROMPT_REASON],
+  ["--inject", PROMPT_REASON],
   ["--permission-prompt-tool", "nobody is there who could be asked"],
-  ["--resume", SESSION],
-  ["--continue", SESSION],
-  ["--fork-session", SESSION],
-  ["--resume-session-at", SESSION],
-  ["--resume-drops-turn", SESSION],
-  ["--session-id", SESSION],
-  ["--rewind-files", SESSION],
-  ["--stream-text", WHOLE],
-  ["--show", WHOLE],
+  ["--resume", SESSION_REASON],
+  ["--continue", SESSION_REASON],
+  ["--fork-session", SESSION_REASON],
+  ["--resume-session-at", SESSION_REASON],
+  ["--resume-drops-turn", SESSION_REASON],
+  ["--session-id", SESSION_REASON],
+  ["--rewind-files", SESSION_REASON],
+  ["--stream-text", STREAM_REASON],
+  ["--show", STREAM_REASON],
   ["--wait-for-limit", "a fork is a conversation, which waits for no limit"],
 ]);
 
@@ -184,7 +185,7 @@ interface ForkedRun extends ForkFlags {
  * @param meta what the cassette says of itself
  * @throws {CliError} for flags that a run refuses as well, and for those that mean nothing to a fork
  */
-export async function forkRequest(
+export async function buildForkRequest(
   { model, apiCassette, record, flags }: Omit<ForkOptions, "dir" | "at" | "prompts">,
   meta?: Pick<CassetteMeta, "flags" | "blanked">,
 ): Promise<ForkedRun> {

@@ -3,7 +3,7 @@ import {
   surveyCassette,
 } from "../../recording/cassette/read/survey_cassette.ts";
 import { laterChildOf } from "../../recording/relay/exchange_folder.ts";
-import { count, print, printLines, reportJson } from "../report/print.ts";
+import { count, print, printLines, stringifyVisibly } from "../report/print.ts";
 import type { ForkOrigin } from "../../recording/cassette/cassette_format.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { CliError } from "../../cli_error.ts";
@@ -23,7 +23,7 @@ import { problemText } from "../report/report_error.ts";
 /** Prints what is inside a cassette, in lines or as one JSON object. */
 export function printInfo({ dir, json }: { readonly dir: string; readonly json: boolean }): number {
   const survey = surveyCassette(dir);
-  printLines(`${json ? reportJson(survey) : cassetteInfo(survey, laterChildOf(dir))}\n`);
+  printLines(`${json ? stringifyVisibly(survey) : formatInfo(survey, laterChildOf(dir))}\n`);
   return 0;
 }
 
@@ -35,7 +35,7 @@ type Row = readonly [name: string, value: string | undefined];
  *
  * @param of which Claude Code of a conversation it is of, if not of the first one
  */
-export function cassetteInfo(
+export function formatInfo(
   { meta, parts, ...survey }: CassetteSurvey,
   of?: { readonly first: string; readonly number: number },
 ): string {
@@ -55,7 +55,7 @@ export function cassetteInfo(
     : "the recording stops before its end";
   const scrubbed = Object.entries(meta.scrubbed ?? {})
     .map(([name, secrets]) => `${count(secrets, "secret")} in ${name}`);
-  const taken = [...scrubbed, ...(meta.blanked ?? []).map((what) => WORDS_OF[what] ?? what)];
+  const taken = [...scrubbed, ...(meta.blanked ?? []).map((what) => BLANKED_NAMES[what] ?? what)];
   const ways = [
     ...(cast === undefined ? [] : ["as the world"]),
     ...(tape === undefined ? [] : ["as the program"]),
@@ -73,7 +73,7 @@ export function cassetteInfo(
       ],
       ["made by", made.join(", ")],
       ["recorded", `${meta.when ?? "at an unknown time"}, for ${(durationMs / 1000).toFixed(3)} s`],
-      ...forkedFrom(meta.forked_from),
+      ...forkRows(meta.forked_from),
     ),
     ["child.cast", cast && `${count(cast.events, "event")}, ${cast.bytes} bytes`],
     [
@@ -82,7 +82,7 @@ export function cassetteInfo(
         `${tape.bytes} bytes`,
     ],
     ["meta.json", file && `${file.bytes} bytes`],
-    ["api", api === undefined ? of && `that of ${of.first}` : exchangesOf(api)],
+    ["api", api === undefined ? of && `that of ${of.first}` : describeExchanges(api)],
     ...ofRun(
       ["frames", Object.entries(frames).map(([kind, number]) => `${number} ${kind}`).join(", ")],
       ["ended", `${count(turns, "turn")}, ${end}`],
@@ -98,14 +98,14 @@ export function cassetteInfo(
     .join("\n");
 }
 
-function exchangesOf(
+function describeExchanges(
   { exchanges, broken }: NonNullable<CassetteSurvey["parts"]["api"]>,
 ): string {
   const all = count(exchanges, "exchange");
   return broken === undefined ? all : `${all}, ${broken} of them broken off with the run`;
 }
 
-function forkedFrom(origin: ForkOrigin | undefined): readonly Row[] {
+function forkRows(origin: ForkOrigin | undefined): readonly Row[] {
   if (origin === undefined) return [];
   const { cassette, when, turn } = origin;
   const recorded = when === undefined ? "" : `, recorded ${when}`;
@@ -113,7 +113,7 @@ function forkedFrom(origin: ForkOrigin | undefined): readonly Row[] {
 }
 
 /** What `cassette scrub` takes out besides secrets. */
-const WORDS_OF: Readonly<Record<string, string>> = {
+const BLANKED_NAMES: Readonly<Record<string, string>> = {
   traces: "names and paths of the machine",
 };
 
@@ -127,29 +127,29 @@ const BY_TAPE = "Compared by their tapes, on which the prompt of a run of one pr
 export function printDifference(
   { dir, other, json }: { readonly dir: string; readonly other: string; readonly json: boolean },
 ): number {
-  const casts = [castsOf(dir), castsOf(other)];
+  const casts = [readCasts(dir), readCasts(other)];
   const byTape = casts.includes(undefined);
   const [one, another] = byTape
-    ? [tapeStepsOf(dir), tapeStepsOf(other)]
+    ? [readTapeSteps(dir), readTapeSteps(other)]
     : casts.map((each = []) => conversationSteps(each));
   const comparison: ConversationComparison = compareConversations(one ?? [], another ?? []);
   const text = json
-    ? reportJson({ same: comparison.parting === undefined, ...comparison })
-    : conversationDifference(comparison, [dir, other]);
+    ? stringifyVisibly({ same: comparison.parting === undefined, ...comparison })
+    : formatDifference(comparison, [dir, other]);
   printLines(`${text}\n`);
   if (byTape) print(Deno.stderr, problemText({ message: BY_TAPE }));
   return comparison.parting === undefined ? 0 : 1;
 }
 
 /** What each Claude Code of a conversation had part in; undefined where that cannot be told of all of them. */
-function castsOf(folder: string): readonly RecordedTurns[] | undefined {
+function readCasts(folder: string): readonly RecordedTurns[] | undefined {
   const { children } = openConversation(folder);
   const casts = children.flatMap((child) => "cast" in child ? [readTurns(child.cast)] : []);
   return casts.length === children.length ? casts : undefined;
 }
 
 /** What tapes tell of a conversation, which is the same of two of which one has no cast. */
-function tapeStepsOf(folder: string): readonly RecordedStep[] {
+function readTapeSteps(folder: string): readonly RecordedStep[] {
   const { children } = openConversation(folder, { byTape: true });
   const tapes = children.flatMap((child) => "tape" in child ? [child.tape] : []);
   if (tapes.length === children.length) return stepsOnTape(tapes.flat());
@@ -159,7 +159,7 @@ function tapeStepsOf(folder: string): readonly RecordedStep[] {
 }
 
 /** Most characters of a step that are told. */
-const MOST = 200;
+const MAX_STEP_LENGTH = 200;
 
 /** What is told of either conversation. */
 type Sides = readonly [one: string, other: string];
@@ -169,7 +169,7 @@ type Sides = readonly [one: string, other: string];
  *
  * @param names what they are called
  */
-export function conversationDifference(
+export function formatDifference(
   { common, turns, models, parting }: ConversationComparison,
   names: Sides,
 ): string {
@@ -178,9 +178,9 @@ export function conversationDifference(
   const spoken = models.map((each) => each.join(", ") || "none") as [string, string];
   const lines = parting === undefined ? [`Both conversations are the same, for ${shared}`] : [
     `The conversations are the same for ${shared}, and part in turn ${parting.turn}${
-      placeOf(parting)
+      describePlace(parting)
     }:`,
-    ...both(sidesOf(parting)),
+    ...both(describeSides(parting)),
     `Turns in all: ${turns.join(" and ")}`,
   ];
   const spokenBy = ["Their models, which do not count:", ...both(spoken)];
@@ -189,13 +189,13 @@ export function conversationDifference(
 }
 
 /** At what, where both have a step of the same kind. */
-function placeOf({ one, other, difference }: FirstDifference): string {
+function describePlace({ one, other, difference }: FirstDifference): string {
   if (one === undefined || one.kind !== other?.kind) return "";
   const { pointer = "" } = difference ?? {};
-  return `, at ${NAMES[one.kind]}${pointer === "" ? "" : ` (${pointer})`}`;
+  return `, at ${STEP_NAMES[one.kind]}${pointer === "" ? "" : ` (${pointer})`}`;
 }
 
-const NAMES: Readonly<Record<StepContent["kind"], string>> = {
+const STEP_NAMES: Readonly<Record<StepContent["kind"], string>> = {
   prompt: "a prompt",
   thinking: "what is thought",
   answer: "an answer",
@@ -207,16 +207,18 @@ const NAMES: Readonly<Record<StepContent["kind"], string>> = {
 };
 
 /** What either has there: what differs of steps of one kind, else the steps. */
-function sidesOf({ one, other, difference }: FirstDifference): Sides {
+function describeSides({ one, other, difference }: FirstDifference): Sides {
   return one !== undefined && one.kind === other?.kind && difference !== undefined
     ? [difference.one ?? "nothing", difference.other ?? "nothing"]
-    : [told(one), told(other)];
+    : [describeStep(one), describeStep(other)];
 }
 
-function told(step: StepContent | undefined): string {
+function describeStep(step: StepContent | undefined): string {
   if (step === undefined) return "is over";
   const { kind, ...rest } = step;
   const text = JSON.stringify(rest);
-  const shown = text === "{}" ? "" : `, ${text.slice(0, MOST)}${text.length > MOST ? "…" : ""}`;
-  return `${NAMES[kind]}${shown}`;
+  const shown = text === "{}"
+    ? ""
+    : `, ${text.slice(0, MAX_STEP_LENGTH)}${text.length > MAX_STEP_LENGTH ? "…" : ""}`;
+  return `${STEP_NAMES[kind]}${shown}`;
 }

@@ -6,13 +6,13 @@ import type {
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 
 /** What a play has to do with the world. */
-export interface PlayWorld {
+export interface PlayCaller {
   /** Lines that the caller writes, and undefined at the end of its input. */
-  readonly next: () => Promise<string | undefined>;
+  readonly nextLine: () => Promise<string | undefined>;
   /** Says a frame; it may be kept for a while. */
-  readonly say: (frame: AnyFrame) => void;
+  readonly print: (frame: AnyFrame) => void;
   /** How many bytes or so are kept of what was said. */
-  readonly kept: () => number;
+  readonly pendingSize: () => number;
   /** Sends what is kept on its way; false when nobody reads any more. */
   readonly flush: () => Promise<boolean>;
   /** Waits so many milliseconds. */
@@ -31,12 +31,12 @@ export interface PlayEnding {
 }
 
 /** What is said at once is written in pieces of about so many bytes. */
-const MOST_KEPT = 64 * 1024;
+const MAX_PENDING_SIZE = 64 * 1024;
 /** So many differences are told, each in so many UTF-16 units: a caller may write without an end. */
-const MOST_TOLD = 10_000;
-const LONGEST_TOLD = 1000;
+const MAX_DIFFERENCES = 10_000;
+const MAX_DIFFERENCE_LENGTH = 1000;
 /** The longest pause that a timer knows, in milliseconds. */
-const LONGEST_PAUSE = 2 ** 31 - 1;
+const MAX_PAUSE_MS = 2 ** 31 - 1;
 
 /**
  * Plays a program to whoever calls it.
@@ -47,7 +47,7 @@ const LONGEST_PAUSE = 2 ** 31 - 1;
 export async function playToCaller(
   player: Player,
   { caller, speed, patienceMs }: {
-    readonly caller: PlayWorld;
+    readonly caller: PlayCaller;
     readonly speed: number;
     readonly patienceMs: number;
   },
@@ -62,25 +62,26 @@ export async function playToCaller(
   });
   let input: PlayInput | undefined = { type: "start" };
   let line: Promise<PlayInput> | undefined;
-  const orStopped = unless(caller.stopped);
+  const orStopped = createStoppableWait(caller.stopped);
   const isRead = async () => await orStopped(caller.flush()) === true;
   while (input !== undefined) {
     for (const effect of player.receive(input)) {
       switch (effect.type) {
         case "divergence":
-          if (divergences.length < MOST_TOLD) divergences.push(inShort(effect.what));
-          else untold++;
+          if (divergences.length < MAX_DIFFERENCES) {
+            divergences.push(shortenDifference(effect.what));
+          } else untold++;
           break;
         case "uncompared":
-          if (uncompared.length < MOST_TOLD) uncompared.push(inShort(effect.what));
+          if (uncompared.length < MAX_DIFFERENCES) uncompared.push(shortenDifference(effect.what));
           break;
         case "emit": {
-          const pauseMs = speed === 0 ? 0 : Math.min(effect.pauseMs / speed, LONGEST_PAUSE);
-          if (pauseMs > 0 || caller.kept() > MOST_KEPT) {
+          const pauseMs = speed === 0 ? 0 : Math.min(effect.pauseMs / speed, MAX_PAUSE_MS);
+          if (pauseMs > 0 || caller.pendingSize() > MAX_PENDING_SIZE) {
             if (!await isRead()) return ending();
             if (pauseMs > 0) await orStopped(caller.pause(pauseMs));
           }
-          caller.say(effect.frame);
+          caller.print(effect.frame);
           break;
         }
         case "end":
@@ -88,7 +89,7 @@ export async function playToCaller(
       }
     }
     if (!await isRead()) return ending();
-    line ??= caller.next().then((text) =>
+    line ??= caller.nextLine().then((text) =>
       text === undefined ? { type: "closed" } : { type: "line", line: text }
     );
     using patience = patienceMs > 0 && player.isCallerDue ? startPatience(patienceMs) : undefined;
@@ -102,22 +103,22 @@ export async function playToCaller(
   if (player.awaited?.kind !== "stop") return ending();
   // What was recorded ended like this: the rest of it is said.
   for (const effect of player.receive({ type: "stopped" })) {
-    if (effect.type === "emit") caller.say(effect.frame);
+    if (effect.type === "emit") caller.print(effect.frame);
   }
   await caller.flush();
   return ending();
 }
 
 /** What is told names what the caller or the tape has written, however long that is. */
-function inShort(what: string): string {
-  return what.length > LONGEST_TOLD ? `${what.slice(0, LONGEST_TOLD)}…` : what;
+function shortenDifference(what: string): string {
+  return what.length > MAX_DIFFERENCE_LENGTH ? `${what.slice(0, MAX_DIFFERENCE_LENGTH)}…` : what;
 }
 
 /**
  * Creates what waits for a promise or until something else is, then for nothing. `Promise.race()` leaves behind in the one
  * that is not settled whatever it has ever raced with.
  */
-function unless(
+function createStoppableWait(
   stopped: Promise<unknown>,
 ): <Value>(wait: Promise<Value>) => Promise<Value | undefined> {
   let isStopped = false;

@@ -14,7 +14,7 @@ import { ownTraces } from "../../recording/redaction/known_traces.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
-import { print, unwritable } from "../report/print.ts";
+import { outputError, print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { playToCaller } from "./play_to_caller.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
@@ -54,7 +54,7 @@ const SIGNALLED = 128;
  * @throws {CliError} when the tape cannot be read, or there is something on it that cannot be replayed
  */
 export async function replayAsProgram(options: ProgramReplay): Promise<number> {
-  const flags = programFlags(options.args);
+  const flags = parseProgramFlags(options.args);
   const { tape, ...known } = readProgram(options.dir);
   const plain = !flags.isConversation;
   const env = callerEnvironment();
@@ -65,7 +65,7 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   });
   const program = recordedProgram(tape, { ...known, redaction, mode: options.mode, plain });
   if (flags.version) {
-    print(Deno.stdout, `${escapeInvisible(versionOf(program, known.path))} (Claude Code)\n`);
+    print(Deno.stdout, `${escapeInvisible(requireVersion(program, known.path))} (Claude Code)\n`);
     return 0;
   }
   // One of an earlier run must not be taken for that of this one.
@@ -78,15 +78,15 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
     stop(name);
   }));
   if (!program.knowsPrompts) {
-    tell({ message: "There are no prompts on the tape: what the caller says is not compared" });
+    notify({ message: "There are no prompts on the tape: what the caller says is not compared" });
   }
-  const speaker = createSpeaker(flags);
+  const speaker = createFramePrinter(flags);
   const { sessionId } = flags;
   const ending = await playToCaller(
     new Player(program, sessionId === undefined ? {} : { sessionId }),
     {
       caller: {
-        next: flags.isConversation ? linesOfStdin() : promptAlone(flags),
+        nextLine: flags.isConversation ? readStdinLines() : readPromptAsLine(flags),
         ...speaker,
         pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
         stopped,
@@ -101,8 +101,8 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   listening.dispose();
   if (isRead && ending.end?.stderr !== undefined) print(Deno.stderr, ending.end.stderr);
   const { divergences, uncompared } = ending;
-  tellDivergences(divergences, known.path);
-  tellUncompared(uncompared);
+  reportDivergences(divergences, known.path);
+  reportUncompared(uncompared);
   const report = {
     tape: known.path,
     divergences,
@@ -114,7 +114,7 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   return isRead ? ending.end?.code ?? 0 : ABANDONED;
 }
 
-function versionOf({ version }: RecordedProgram, path: string): string {
+function requireVersion({ version }: RecordedProgram, path: string): string {
   if (version !== undefined) return version;
   throw new CliError(`Cannot tell the version: ${path} does not say of which it is`, {
     suggestion: "Record it again with this claude-print, whose cassettes do",
@@ -124,7 +124,7 @@ function versionOf({ version }: RecordedProgram, path: string): string {
 type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 /** The prompt of a run as a line of its caller, and the end of its input. */
-function promptAlone(
+function readPromptAsLine(
   { promptArgument, inputFile }: ProgramFlags,
 ): () => Promise<string | undefined> {
   let isRead = false;
@@ -135,13 +135,13 @@ function promptAlone(
       ...(promptArgument === undefined ? {} : { promptArgument }),
       ...(inputFile === undefined ? {} : { inputFile }),
       ignoredArguments: [],
-    }, denoPromptIo({ inTime: (wait) => wait, warn: (message) => tell({ message }) }));
+    }, denoPromptIo({ inTime: (wait) => wait, warn: (message) => notify({ message }) }));
     return JSON.stringify({ type: "user", message: { role: "user", content } });
   };
 }
 
 /** Says on stderr what the caller did otherwise. */
-function tellDivergences(divergences: readonly string[], tape: string): void {
+function reportDivergences(divergences: readonly string[], tape: string): void {
   if (divergences.length === 0) return;
   const count = divergences.length === 1 ? "one difference" : `${divergences.length} differences`;
   const lines = divergences.map((each) => `  ${escapeInvisible(each)}\n`).join("");
@@ -149,8 +149,8 @@ function tellDivergences(divergences: readonly string[], tape: string): void {
 }
 
 /** Says on stderr what nobody may take for the same, though it is not known to differ. */
-function tellUncompared(uncompared: readonly string[]): void {
-  for (const what of uncompared) tell({ message: `Warning: ${escapeInvisible(what)}` });
+function reportUncompared(uncompared: readonly string[]): void {
+  for (const what of uncompared) notify({ message: `Warning: ${escapeInvisible(what)}` });
 }
 
 function writeReport(path: string | undefined, text: string): void {
@@ -165,18 +165,18 @@ function writeReport(path: string | undefined, text: string): void {
   }
 }
 
-function tell(problem: { readonly message: string }): void {
+function notify(problem: { readonly message: string }): void {
   print(Deno.stderr, problemText(problem));
 }
 
 /** What says the frames of a recorded program on stdout. */
-interface Speaker {
+interface FramePrinter {
   /** Says one; it is kept until the next flush. */
-  readonly say: (frame: AnyFrame) => void;
+  readonly print: (frame: AnyFrame) => void;
   /** Says what its format keeps for the end. */
   readonly end: () => void;
   /** How much text is kept. */
-  readonly kept: () => number;
+  readonly pendingSize: () => number;
   /** Writes what is kept; false when nobody reads any more. */
   readonly flush: () => Promise<boolean>;
 }
@@ -185,11 +185,11 @@ interface Speaker {
 const RETRY_MS = 5;
 
 /** Says frames in the format that the caller has asked for, at the pace at which they are read. */
-function createSpeaker({ format, verbose }: ProgramFlags): Speaker {
+function createFramePrinter({ format, verbose }: ProgramFlags): FramePrinter {
   let text = "";
   const writer = createOutputWriter(format, { verbose, write: (more) => text += more });
   return {
-    say: (frame) => {
+    print: (frame) => {
       try {
         // Whatever is on a tape was a frame of a run.
         writer.frame(frame as Frame);
@@ -201,7 +201,7 @@ function createSpeaker({ format, verbose }: ProgramFlags): Speaker {
       }
     },
     end: writer.end,
-    kept: () => text.length,
+    pendingSize: () => text.length,
     flush: async () => {
       const bytes = new TextEncoder().encode(text);
       text = "";
@@ -216,7 +216,7 @@ async function writeAll(bytes: Uint8Array): Promise<boolean> {
       rest = rest.subarray(await Deno.stdout.write(rest));
     } catch (error) {
       if (error instanceof Deno.errors.BrokenPipe) return false;
-      if (!(error instanceof Deno.errors.WouldBlock)) throw unwritable(error);
+      if (!(error instanceof Deno.errors.WouldBlock)) throw outputError(error);
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }
@@ -241,7 +241,7 @@ interface ProgramFlags {
  * Reads the command line that a caller gives `claude`, as far as a replay heeds it. Flags that this program does not know
  * or would refuse were given to the recorded one, and change nothing.
  */
-function programFlags(args: readonly string[]): ProgramFlags {
+function parseProgramFlags(args: readonly string[]): ProgramFlags {
   const { uses, operands: [promptArgument], information } = tokenize(args);
   const valueOf = (name: string) => uses.findLast(({ flag }) => flag.name === name)?.value;
   const has = (name: string) => uses.some(({ flag }) => flag.name === name);
@@ -266,7 +266,7 @@ function programFlags(args: readonly string[]): ProgramFlags {
 }
 
 /** Text that is kept until somebody asks for it, in UTF-16 units; while it is more, nothing is read. */
-const MOST_KEPT = 64 * 1024 * 1024;
+const MAX_BUFFERED_LENGTH = 64 * 1024 * 1024;
 
 /**
  * The lines of stdin, one a call, and nothing at its end; a last one without its end counts. It is read as fast as it
@@ -274,8 +274,8 @@ const MOST_KEPT = 64 * 1024 * 1024;
  *
  * @returns what gives the next line, and throws a `CliError` for one that is too long
  */
-export function linesOfStdin(
-  { readable = Deno.stdin.readable, longest = LONGEST_LINE, mostKept = MOST_KEPT }: {
+export function readStdinLines(
+  { readable = Deno.stdin.readable, longest = LONGEST_LINE, mostKept = MAX_BUFFERED_LENGTH }: {
     readonly readable?: ReadableStream<Uint8Array>;
     readonly longest?: number;
     readonly mostKept?: number;
@@ -294,7 +294,7 @@ export function linesOfStdin(
       count += more.length;
       for (const line of more) lines.add(line);
       wakeCaller();
-      if (splitter.pending() > longest) throw tooLong(count + 1, longest);
+      if (splitter.pending() > longest) throw lineTooLongError(count + 1, longest);
       while (lines.length > mostKept) await new Promise<void>((resolve) => wakeReader = resolve);
     }
     const last = splitter.remainder();
@@ -321,7 +321,7 @@ export function linesOfStdin(
   };
 }
 
-function tooLong(line: number, longest: number): CliError {
+function lineTooLongError(line: number, longest: number): CliError {
   return new CliError(
     `Cannot read line ${line} of stdin: it is longer than any run writes, ${longest} bytes and more`,
     { suggestion: "End each message with a newline, and send what is larger in parts" },

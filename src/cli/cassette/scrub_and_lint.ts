@@ -17,7 +17,7 @@ import { lintCassette, type Way } from "../../recording/lint/lint_cassette.ts";
  * @param options.to what is to be done with them
  * @throws {CliError} when there is none, or it cannot be told what is one
  */
-function cassettesAt(
+function findCassettesOrFail(
   { paths, inputName }: {
     readonly paths: readonly string[];
     readonly inputName?: string | undefined;
@@ -46,7 +46,7 @@ export function scrubCassettes(
     { readonly action: "scrub" }
   >,
 ): number {
-  const found = cassettesAt({ paths, inputName }, { to: "scrub" });
+  const found = findCassettesOrFail({ paths, inputName }, { to: "scrub" });
   const env = callerEnvironment();
   const options = {
     said: { prompts, answers },
@@ -54,7 +54,7 @@ export function scrubCassettes(
     known: { ...ownTraces({ env }), words: names },
   };
   const tell = (name: string, report: ScrubReport) =>
-    printLines(`${escapeInvisible(`${name}: ${inWords(report)}`)}\n`);
+    printLines(`${escapeInvisible(`${name}: ${describeChanges(report)}`)}\n`);
   if (out === undefined) {
     for (const one of found) tell(one.name, scrubCassette(one, options));
     return 0;
@@ -62,22 +62,22 @@ export function scrubCassettes(
   const named = inputName === undefined ? {} : { inputName };
   const { reports, leftOut } = scrubInto(out, { ...options, paths, ...named });
   for (const [name, report] of reports) tell(name, report);
-  if (leftOut.length > 0) print(Deno.stderr, problemText({ message: notCopied(leftOut) }));
+  if (leftOut.length > 0) print(Deno.stderr, problemText({ message: describeNotCopied(leftOut) }));
   return 0;
 }
 
 /** Of so many files each is named. */
-const MOST_NAMED = 5;
+const MAX_NAMED_FILES = 5;
 
-function notCopied(files: readonly string[]): string {
-  const more = files.length - MOST_NAMED;
-  const names = files.slice(0, MOST_NAMED).map((name) => escapeInvisible(name)).join(", ");
+function describeNotCopied(files: readonly string[]): string {
+  const more = files.length - MAX_NAMED_FILES;
+  const names = files.slice(0, MAX_NAMED_FILES).map((name) => escapeInvisible(name)).join(", ");
   return `Not copied, because they are no parts of cassettes: ${names}${
     more > 0 ? ` and ${more} more` : ""
   }`;
 }
 
-function inWords(report: ScrubReport): string {
+function describeChanges(report: ScrubReport): string {
   const changed = Object.entries(report).filter(([, count]) => count > 0).map(([name, count]) => {
     const noun = name === "api" ? "exchange" : "line";
     return `${count} ${noun}${count === 1 ? "" : "s"} of ${name}`;
@@ -85,7 +85,7 @@ function inWords(report: ScrubReport): string {
   return changed.length === 0 ? "nothing to take out" : `changed ${changed.join(", ")}`;
 }
 
-const WAYS: Readonly<Record<Way, string>> = {
+const WAY_NAMES: Readonly<Record<Way, string>> = {
   world: "as the world",
   program: "as the program",
   api: "as the API",
@@ -100,14 +100,14 @@ const WAYS: Readonly<Record<Way, string>> = {
 export function lintCassettes(
   { paths, inputName }: Extract<CassetteOptions, { readonly action: "lint" }>,
 ): number {
-  const found = cassettesAt({ paths, inputName }, { to: "check", exitCode: 1 });
+  const found = findCassettesOrFail({ paths, inputName }, { to: "check", exitCode: 1 });
   const env = callerEnvironment();
   const options = { redactor: createRedactor({ env }), known: ownTraces({ env }) };
   let wrong = 0;
   for (const one of found) {
     const { replays, problems } = lintCassette(one, options);
     if (problems.length > 0) wrong++;
-    const ways = replays.map((way) => WAYS[way]);
+    const ways = replays.map((way) => WAY_NAMES[way]);
     const head = ways.length === 0
       ? `${one.name} does not replay`
       : `${one.name} replays ${ways.join(", ")}`;

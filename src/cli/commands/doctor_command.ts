@@ -2,8 +2,8 @@ import deno from "../../../deno.json" with { type: "json" };
 import { libcInventory } from "../../../ffi/libc.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
 import type { DoctorOptions } from "../arguments/parsed_arguments.ts";
-import { delivered, Outlets } from "../report/outlets.ts";
-import { reportJson } from "../report/print.ts";
+import { awaitDelivery, Outlets } from "../report/outlets.ts";
+import { stringifyVisibly } from "../report/print.ts";
 import {
   apiCheck,
   claudeCheck,
@@ -51,7 +51,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
     columns: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
   });
   const checks: Check[] = [];
-  for (const pending of examine(options, { env, stop: stop.signal })) {
+  for (const pending of startChecks(options, { env, stop: stop.signal })) {
     const check = await pending;
     checks.push(check);
     if (!options.json) outlets.print(redactor.text(renderCheck(check, style)));
@@ -59,18 +59,18 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   const [signal] = signals.take();
   const ok = signal === undefined && checks.every((check) => check.ok);
   if (options.json) {
-    const report = reportJson({ ok, version: deno.version, checks });
+    const report = stringifyVisibly({ ok, version: deno.version, checks });
     outlets.print(`${redactor.text(report)}\n`);
   }
   const exitCode = signal !== undefined ? 128 + SIGNALS[signal] : ok ? 0 : 2;
-  return await delivered(exitCode, { outlets, until: Infinity, signals });
+  return await awaitDelivery(exitCode, { outlets, until: Infinity, signals });
 }
 
 /**
  * Begins every check, and gives them in their order. Those that do not need each other are made at once, each with
  * a limit of its own; the run comes when all others are done.
  */
-function examine(options: DoctorOptions, { env, stop }: {
+function startChecks(options: DoctorOptions, { env, stop }: {
   readonly env: Readonly<Record<string, string>>;
   /** Aborted when the program is asked to stop. */
   readonly stop: AbortSignal;

@@ -64,7 +64,7 @@ export async function learn(
   });
   try {
     const { learnProfile } = await import("../../recording/learn/learn_profile.ts");
-    return await keepProfile(binary, { env, signal: stop.signal, measure: learnProfile });
+    return await learnAndCompare(binary, { env, signal: stop.signal, measure: learnProfile });
   } catch (error) {
     if (stop.signal.aborted) return exitCode;
     throw error;
@@ -76,7 +76,7 @@ export async function learn(
  *
  * @returns the exit code: 2 if the version lacks what this program needs
  */
-export async function keepProfile(
+export async function learnAndCompare(
   binary: string,
   {
     env,

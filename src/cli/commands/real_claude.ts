@@ -46,7 +46,7 @@ export function isSubcommand(args: readonly string[], version: string | undefine
  * @param argv `--shim-for`, the real claude, and what it was called with
  * @throws LibcError when it cannot be started
  */
-export function becomeClaude(argv: readonly string[], { message, stdin }: UnsupportedError): never {
+export function execClaude(argv: readonly string[], { message, stdin }: UnsupportedError): never {
   const [, claude = "", ...args] = argv;
   restoreCredentials();
   print(Deno.stderr, `claude-print: Warning: ${message}; handed on to ${claude}\n`);
@@ -68,7 +68,7 @@ export async function versionText(options: {
 }): Promise<string> {
   const own = `claude-print ${deno.version}\n`;
   try {
-    const claude = await claudeLine(options);
+    const claude = await claudeVersionLine(options);
     return options.short ? claude : `${claude}${own}`;
   } catch (error) {
     if (options.short) throw error;
@@ -76,7 +76,7 @@ export async function versionText(options: {
   }
 }
 
-async function claudeLine(
+async function claudeVersionLine(
   { claudeBinary }: { readonly claudeBinary?: string },
 ): Promise<string> {
   const env = Deno.env.toObject();

@@ -12,7 +12,7 @@ import { recordingAnswer } from "../../run/api_relay.ts";
 import { FIRST_PARTY } from "../../run/plan/api_variables.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { Outlets } from "../report/outlets.ts";
-import { listeningError } from "../report/report_error.ts";
+import { listenError } from "../report/report_error.ts";
 import { print } from "../report/print.ts";
 
 /**
@@ -25,7 +25,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
   const env = callerEnvironment();
   using undo = new DisposableStack();
   const isRecording = options.onMiss === "record" && !options.offline;
-  const { tell } = undo.use(tellUnhindered());
+  const { tell } = undo.use(createStderrLog());
   const record = isRecording
     ? undo.use(recordingAnswer({
       upstream: new URL(options.upstream ?? FIRST_PARTY),
@@ -73,12 +73,12 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
 const NO_SECRET = "warning: with --no-secret every user of this machine can read what is recorded";
 
 /** A stderr that nobody reads is told nothing more once it owes so many bytes. */
-const MOST_UNTOLD = 1024 * 1024;
+const MAX_PENDING_BYTES = 1024 * 1024;
 /** How long one that takes nothing now is left alone, in milliseconds. */
 const RETRY_MS = 20;
 
 /** Creates what tells lines on stderr, and keeps nobody waiting for an answer where that is not read. */
-function tellUnhindered(): Disposable & { readonly tell: (line: string) => void } {
+function createStderrLog(): Disposable & { readonly tell: (line: string) => void } {
   const outlets = new Outlets();
   const { stderr } = outlets;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -88,8 +88,8 @@ function tellUnhindered(): Disposable & { readonly tell: (line: string) => void 
   };
   return {
     tell: (line) => {
-      if (stderr !== undefined && stderr.pending > MOST_UNTOLD) return;
-      outlets.tell(`claude-print: ${line}\n`);
+      if (stderr !== undefined && stderr.pending > MAX_PENDING_BYTES) return;
+      outlets.notify(`claude-print: ${line}\n`);
       if (timer === undefined) goOn();
     },
     [Symbol.dispose]: () => {
@@ -113,7 +113,7 @@ function listen(
   try {
     return startRelay({ answer, hostname, port, hasSecret });
   } catch (cause) {
-    throw listeningError(cause, {
+    throw listenError(cause, {
       hostname,
       port,
       suggestion: "Leave --port out for a free one, and give --bind an address of this machine",

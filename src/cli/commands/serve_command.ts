@@ -39,17 +39,17 @@ import {
   takeInheritedSocket,
   uninstallUnits,
 } from "../../server/systemd_units.ts";
-import { listeningError, reportError } from "../report/report_error.ts";
+import { listenError, reportError } from "../report/report_error.ts";
 import { print } from "../report/print.ts";
-import { performHanded } from "../run/perform_delegated.ts";
+import { performDelegated } from "../run/perform_delegated.ts";
 import { CliError } from "../../cli_error.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 
 /** How long the last answers may take to be read, in milliseconds. */
-const LAST_WORDS_MS = 10_000;
+const CLOSE_MS = 10_000;
 
 /** Signals that would end a program which does not listen to them, and that nobody sends to a server. */
-const UNHEARD = [
+const IGNORED_SIGNALS = [
   "SIGXFSZ",
   "SIGUSR1",
   "SIGUSR2",
@@ -112,7 +112,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   );
   const agent = options.agentArgs === undefined
     ? undefined
-    : undo.use(await AgentConversation.open(registry, agentProfile(options.agentArgs)));
+    : undo.use(await AgentConversation.open(registry, createAgentProfile(options.agentArgs)));
   const delegated = { total: 0, running: 0 };
   const shared = {
     routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
@@ -148,14 +148,14 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
   // A run beyond the limit of a file's size fails as on a full disk, and what a tool sends to whoever has started its
   // Claude Code ends nobody else's.
-  undo.use(listenToSignals(UNHEARD, () => {}));
+  undo.use(listenToSignals(IGNORED_SIGNALS, () => {}));
   const runs = undo.use(make(() =>
     new RunListener({
       at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
       perform: (run) => {
         delegated.total++;
         delegated.running++;
-        return performHanded(run, { hold, tell }).finally(() => delegated.running--);
+        return performDelegated(run, { hold, log: tell }).finally(() => delegated.running--);
       },
       onInternalError,
     })
@@ -173,14 +173,14 @@ export async function serve(options: ServeOptions): Promise<number> {
     await Promise.all([registry.drain(), runs.close()]);
     const closed = Promise.all(servers.map((server) => server.close()));
     // Whoever still reads what was said may do so for a while.
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS))]);
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
   };
   await Promise.race([drain(), second.promise]);
   return 0;
 }
 
 /** Who knows agentapi alone cannot be asked for a permission. */
-function agentProfile(args: readonly string[]): ConversationProfile {
+function createAgentProfile(args: readonly string[]): ConversationProfile {
   return { ...PROFILE_SCHEMA.parse({}), args: [...args], asks: false };
 }
 
@@ -201,7 +201,7 @@ function listen(
       isAuthenticated: (request) => hasToken(request, token),
     });
   } catch (cause) {
-    throw listeningError(cause, {
+    throw listenError(cause, {
       hostname,
       port,
       suggestion: "Give --port 0 for a free one, and --bind an address of this machine",
@@ -243,13 +243,13 @@ export function serveUnit(
   const units = createUnits({
     program: thisProgram(),
     flags,
-    env: Object.fromEntries(KEPT_VARIABLES.flatMap((name) => entryOf(env, name))),
+    env: Object.fromEntries(KEPT_VARIABLES.flatMap((name) => variableEntry(env, name))),
     umask: Deno.umask(),
   });
   if (action === "uninstall") {
     const removed = uninstallUnits(folder, units.map(({ name }) => name));
-    if (removed.length === 0) say(`There is nothing to remove in ${folder}`);
-    else say(...removed.map((path) => `Removed ${path}`), UNINSTALLED);
+    if (removed.length === 0) printLinesVisibly(`There is nothing to remove in ${folder}`);
+    else printLinesVisibly(...removed.map((path) => `Removed ${path}`), UNINSTALLED);
     return 0;
   }
   if (!(env["XDG_RUNTIME_DIR"] ?? "").startsWith("/")) {
@@ -257,15 +257,15 @@ export function serveUnit(
       suggestion: "Log in as yourself, not by su or sudo: systemd has no place for a socket here",
     });
   }
-  say(...installUnits(folder, units).map((path) => `Installed ${path}`), INSTALLED);
+  printLinesVisibly(...installUnits(folder, units).map((path) => `Installed ${path}`), INSTALLED);
   return 0;
 }
 
-function entryOf(env: Environment, name: string): readonly (readonly [string, string])[] {
+function variableEntry(env: Environment, name: string): readonly (readonly [string, string])[] {
   const value = env[name];
   return value === undefined ? [] : [[name, value]];
 }
 
-function say(...lines: readonly string[]): void {
+function printLinesVisibly(...lines: readonly string[]): void {
   print(Deno.stdout, `${escapeInvisible(lines.join("\n").trimEnd(), { keep: "\n" })}\n`);
 }

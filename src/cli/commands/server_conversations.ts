@@ -9,7 +9,7 @@ import {
   parseServerEvents,
   ServerClient,
 } from "../../server/server_client.ts";
-import { print, reportJson, visibleJson } from "../report/print.ts";
+import { escapeJson, print, stringifyVisibly } from "../report/print.ts";
 import { CliError } from "../../cli_error.ts";
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 
@@ -27,21 +27,21 @@ const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
 export async function ps({ json }: { readonly json: boolean }): Promise<number> {
   const server = new ServerClient(callerEnvironment());
   const conversations = await fetchConversations(server);
-  if (json) print(Deno.stdout, `${reportJson({ conversations })}\n`);
+  if (json) print(Deno.stdout, `${stringifyVisibly({ conversations })}\n`);
   else if (conversations.length === 0) print(Deno.stdout, "There are no conversations\n");
-  else print(Deno.stdout, `${table(conversations, Date.now())}\n`);
+  else print(Deno.stdout, `${formatTable(conversations, Date.now())}\n`);
   return 0;
 }
 
-function table(conversations: readonly ConversationSummary[], now: number): string {
-  const length = shortest(conversations.map(({ id }) => id));
-  const rows = [HEADINGS, ...conversations.map((each) => cells(each, { length, now }))];
+function formatTable(conversations: readonly ConversationSummary[], now: number): string {
+  const length = shortestUniqueLength(conversations.map(({ id }) => id));
+  const rows = [HEADINGS, ...conversations.map((each) => formatRow(each, { length, now }))];
   const widths = HEADINGS.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
   return rows.map((row) => row.map((text, at) => text.padEnd(widths[at] ?? 0)).join("  ").trimEnd())
     .join("\n");
 }
 
-function cells(
+function formatRow(
   { id, state, since, waiting, turns, total_cost_usd: cost, cwd }: ConversationSummary,
   { length, now }: { readonly length: number; readonly now: number },
 ): readonly string[] {
@@ -56,7 +56,7 @@ function cells(
 }
 
 /** How many characters of each id tell it from all others. */
-function shortest(ids: readonly string[]): number {
+function shortestUniqueLength(ids: readonly string[]): number {
   for (let length = SHORT_ID;; length++) {
     const cut = new Set(ids.map((id) => id.slice(0, length)));
     if (cut.size === new Set(ids).size) return length;
@@ -85,8 +85,8 @@ export async function logs(
     if (body === null) throw new TypeError("There is no body");
     for await (const event of parseServerEvents(body)) {
       if (event.event === "end") return 0;
-      if (event.event === "problem") throw lostError(event.data);
-      if (!print(Deno.stdout, `${visibleJson(event.data)}\n`)) return NOBODY_READS;
+      if (event.event === "problem") throw lostFramesError(event.data);
+      if (!print(Deno.stdout, `${escapeJson(event.data)}\n`)) return NOBODY_READS;
       if (!follows && Number(event.id) >= last) return 0;
     }
   } catch (error) {
@@ -97,7 +97,7 @@ export async function logs(
   throw noAnswerError(undefined);
 }
 
-function lostError(data: string): CliError {
+function lostFramesError(data: string): CliError {
   const [, detail = "the server has lost them"] = /"detail":"((?:[^"\\]|\\.)*)"/u.exec(data) ?? [];
   return new CliError(`Cannot print all frames: ${detail}`, {
     suggestion: "Make room on the disk of the server's TMPDIR",
@@ -105,7 +105,7 @@ function lostError(data: string): CliError {
 }
 
 /** How often the screen is looked at, in milliseconds. */
-const LOOK_MS = 150;
+const POLL_MS = 150;
 
 /** How long the server may take to say that it has the conversation back, in milliseconds. */
 const HAND_BACK_MS = 2000;
@@ -142,20 +142,20 @@ export async function attach(
         suggestion: "Run it in a terminal, or leave --take-over out",
       });
     }
-    print(Deno.stdout, `${rowsOf(await screenOf(server, path)).join("\n")}\n`);
+    print(Deno.stdout, `${screenRows(await fetchScreen(server, path)).join("\n")}\n`);
     return 0;
   }
   const over = new AbortController();
   const stopped = Promise.withResolvers<void>();
   using _signals = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stopped.resolve());
-  const typed = typing(takesOver ? LEAVES_TYPING : LEAVES_WATCHING, over);
+  const typed = readKeys(takesOver ? LEAVES_TYPING : LEAVES_WATCHING, over);
   Deno.stdin.setRaw(true);
   print(Deno.stdout, ENTER);
   let isGone = false;
   try {
     await Promise.race([
-      watch(server, { id, path, takesOver, over: over.signal }).then(() => isGone = true),
-      takesOver ? take(server, { path, keys: typed.keys, over: over.signal }) : typed.left,
+      showScreen(server, { id, path, takesOver, over: over.signal }).then(() => isGone = true),
+      takesOver ? sendKeys(server, { path, keys: typed.keys, over: over.signal }) : typed.left,
       // A server that no longer answers holds nobody.
       typed.left.then(() => delay(HAND_BACK_MS)),
       stopped.promise,
@@ -174,7 +174,7 @@ function delay(ms: number): Promise<void> {
 }
 
 /** Draws the screen again and again, until the conversation is no longer there. */
-async function watch(
+async function showScreen(
   server: ServerClient,
   { id, path, takesOver, over }: {
     readonly id: string;
@@ -187,20 +187,20 @@ async function watch(
   while (!over.aborted) {
     let screen: string;
     try {
-      screen = await screenOf(server, path);
+      screen = await fetchScreen(server, path);
     } catch (error) {
       if ((await fetchConversations(server)).some((each) => each.id === id)) throw error;
       return;
     }
-    const text = draw(rowsOf(screen), takesOver);
+    const text = renderScreen(screenRows(screen), takesOver);
     if (text !== drawn) print(Deno.stdout, text);
     drawn = text;
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
 }
 
 /** Holds the conversation, and types in it, as long as the request lasts. */
-async function take(
+async function sendKeys(
   server: ServerClient,
   { path, keys, over }: {
     readonly path: string;
@@ -212,7 +212,7 @@ async function take(
 }
 
 /** What the user types, up to the key that leaves. */
-function typing(leaving: readonly number[], over: AbortController): {
+function readKeys(leaving: readonly number[], over: AbortController): {
   readonly keys: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly left: Promise<void>;
 } {
@@ -241,18 +241,18 @@ function typing(leaving: readonly number[], over: AbortController): {
   return { keys, left };
 }
 
-async function screenOf(server: ServerClient, path: string): Promise<string> {
+async function fetchScreen(server: ServerClient, path: string): Promise<string> {
   return await (await server.request(`${path}/screen`)).text();
 }
 
 /** The rows of a screen, in which nothing can drive a terminal; Claude Code's prompt has a no-break space. */
-function rowsOf(text: string): readonly string[] {
+function screenRows(text: string): readonly string[] {
   const plain = text.replaceAll("\u{a0}", " ");
   return plain.trimEnd().split("\n").map((row) => escapeInvisible(row.trimEnd()));
 }
 
 /** The last rows, as many as there is room for, and how to leave. */
-function draw(rows: readonly string[], takesOver: boolean): string {
+function renderScreen(rows: readonly string[], takesOver: boolean): string {
   const { rows: height } = Deno.consoleSize();
   const hint = takesOver ? "You have taken over: Ctrl-] hands back" : "Watching: q leaves";
   const shown = rows.slice(-Math.max(1, height - 1));

@@ -29,7 +29,7 @@ export function shim(options: ShimOptions): number {
 }
 
 /** Tells a person one line, in which names of folders are nothing but that. */
-function say(line: string): void {
+function printLine(line: string): void {
   print(Deno.stdout, `${escapeInvisible(line)}\n`);
 }
 
@@ -45,7 +45,7 @@ function install(path: string): number {
     });
   }
   const unfinished = `${path}.${crypto.randomUUID()}`;
-  attempt("install the shim", () => {
+  tryOnDisk("install the shim", () => {
     Deno.mkdirSync(folderOf(path), { recursive: true });
     try {
       Deno.writeTextFileSync(unfinished, shimScript({ claudePrint: thisProgram() }));
@@ -57,9 +57,9 @@ function install(path: string): number {
       throw error;
     }
   });
-  say(`Installed ${path}`);
-  const { problem } = inspect(path);
-  if (problem !== undefined) say(problem);
+  printLine(`Installed ${path}`);
+  const { problem } = findProblem(path);
+  if (problem !== undefined) printLine(problem);
   return 0;
 }
 
@@ -74,8 +74,8 @@ function remove(path: string): number {
       suggestion: '"claude-print shim status" says where on PATH there is one',
     });
   }
-  attempt("remove the shim", () => Deno.removeSync(path));
-  say(`Removed ${path}`);
+  tryOnDisk("remove the shim", () => Deno.removeSync(path));
+  printLine(`Removed ${path}`);
   return 0;
 }
 
@@ -87,18 +87,18 @@ function status(dir: string | undefined): number {
     : shimPath(dir);
   if (path === undefined || entryAt(path) === undefined || !isShim(path)) {
     const where = path === undefined ? "on PATH" : `at ${path}`;
-    say(`There is no shim ${where}; install one: claude-print shim install <folder>`);
+    printLine(`There is no shim ${where}; install one: claude-print shim install <folder>`);
     return 2;
   }
-  const { problem, claude } = inspect(path);
-  say(`shim    ${path}`);
-  say(`claude  ${claude ?? "not found"}`);
-  say(`state   ${problem ?? "on: claude -p goes through claude-print"}`);
+  const { problem, claude } = findProblem(path);
+  printLine(`shim    ${path}`);
+  printLine(`claude  ${claude ?? "not found"}`);
+  printLine(`state   ${problem ?? "on: claude -p goes through claude-print"}`);
   return problem === undefined ? 0 : 2;
 }
 
 /** Which claude a shim hands on to, and what keeps it from its work, in one sentence. */
-function inspect(path: string): { readonly claude?: string; readonly problem?: string } {
+function findProblem(path: string): { readonly claude?: string; readonly problem?: string } {
   const env = callerEnvironment();
   let claude: string;
   try {
@@ -157,7 +157,7 @@ function removeIfThere(path: string): void {
   }
 }
 
-function attempt(action: string, act: () => void): void {
+function tryOnDisk(action: string, act: () => void): void {
   try {
     act();
   } catch (error) {
@@ -269,13 +269,13 @@ if [ -z "$1" ]; then
   exit 127
 fi
 if [ "\${CLAUDE_PRINT_SHIM-}" != off ] && (shift && is_print_mode "$@"); then
-  exec ${options.claudePrint.map(quoted).join(" ")} --shim-for "$@"
+  exec ${options.claudePrint.map(quoteIfNeeded).join(" ")} --shim-for "$@"
 fi
 exec "$@"
 `;
 }
 
 /** A word as sh takes it literally. */
-function quoted(word: string): string {
+function quoteIfNeeded(word: string): string {
   return /^[\w./:@%+=-]+$/u.test(word) ? word : shellQuote(word);
 }

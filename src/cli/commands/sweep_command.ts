@@ -1,5 +1,5 @@
 import type { SweepRequest } from "../arguments/parsed_arguments.ts";
-import { count, print, reportJson } from "../report/print.ts";
+import { count, print, stringifyVisibly } from "../report/print.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { sweep, type SweepVerdict, type SweptFolder } from "../../sandbox/folder/sweep.ts";
@@ -19,11 +19,11 @@ export function sweepCommand({ dryRun, json }: SweepRequest): number {
   requireProc();
   const all = places(env);
   const swept = sweep({ places: all, userConfigDir: locateUserConfig(env).dir, dryRun });
-  print(Deno.stdout, `${json ? reportJson(swept) : report(swept, all)}\n`);
+  print(Deno.stdout, `${json ? stringifyVisibly(swept) : formatSweep(swept, all)}\n`);
   return swept.some(({ verdict }) => verdict === "kept") ? 2 : 0;
 }
 
-function report(swept: readonly SweptFolder[], all: readonly string[]): string {
+function formatSweep(swept: readonly SweptFolder[], all: readonly string[]): string {
   if (swept.length === 0) return escapeInvisible(`No run has left anything in ${all.join(", ")}`);
   const lines = swept.map(({ path, verdict, reason, rescued }) => {
     const more = rescued === 0 ? "" : `, ${count(rescued, "file")} of its transcript rescued`;

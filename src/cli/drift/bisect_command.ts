@@ -13,7 +13,7 @@ import { CliError } from "../../cli_error.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
-import { print, printLines, reportJson, visible } from "../report/print.ts";
+import { makeVisible, print, printLines, stringifyVisibly } from "../report/print.ts";
 import {
   type Difference,
   examineByCassettes,
@@ -43,17 +43,17 @@ export async function bisect(options: BisectOptions): Promise<number> {
       stop.abort();
     });
     try {
-      report = await search(options, { env, signal: stop.signal });
+      report = await findFirstBad(options, { env, signal: stop.signal });
     } catch (error) {
       if (!stop.signal.aborted) throw error;
       return exitCode;
     }
   }
-  printBisectReport(report, { json: options.json, env });
+  printReport(report, { json: options.json, env });
   return report.found ? 0 : 1;
 }
 
-async function search(
+async function findFirstBad(
   options: BisectOptions,
   { env, signal }: { readonly env: Environment; readonly signal: AbortSignal },
 ): Promise<BisectReport> {
@@ -244,21 +244,21 @@ type BisectReport =
   });
 
 /** Prints the report for a person, or as one JSON object. */
-function printBisectReport(
+function printReport(
   report: BisectReport,
   { json, env }: { readonly json: boolean; readonly env: Environment },
 ): void {
   const { text: redact } = createRedactor({ env });
-  printLines(redact(`${json ? reportJson(report) : visible(bisectText(report))}\n`));
+  printLines(redact(`${json ? stringifyVisibly(report) : makeVisible(formatReport(report))}\n`));
 }
 
 /** The report in lines for a person. */
-function bisectText(report: BisectReport): string {
+function formatReport(report: BisectReport): string {
   const { good, bad, versions, cassettes, tested } = report;
   const judged = tested.filter(({ verdict }) => verdict !== "skipped")
     .map(({ version, verdict }) => `${version} ${verdict}`);
   return [
-    ...(report.found ? foundLines(report) : [`${bad} does the same as ${good}.`]),
+    ...(report.found ? formatFound(report) : [`${bad} does the same as ${good}.`]),
     "",
     `Examined ${judged.length} of ${versions} versions: ${judged.join(", ")}`,
     ...tested.flatMap(({ version, why }) =>
@@ -268,7 +268,7 @@ function bisectText(report: BisectReport): string {
   ].join("\n");
 }
 
-function foundLines(
+function formatFound(
   { first, lastGood, undecided, differences }: Extract<BisectReport, { readonly found: true }>,
 ): readonly string[] {
   return [

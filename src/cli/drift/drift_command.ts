@@ -9,9 +9,9 @@ import { findSdks, type InstalledSdk, sdkAt } from "../../recording/drift/instal
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
-import { claudeAgainst, runAgain } from "./run_again.ts";
+import { findComparedClaude, runAgain } from "./run_again.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
-import { count, print, printLines, reportJson } from "../report/print.ts";
+import { count, print, printLines, stringifyVisibly } from "../report/print.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { TAPE_FILE } from "../../recording/cassette/cassette_format.ts";
 import { CliError } from "../../cli_error.ts";
@@ -34,14 +34,14 @@ export async function drift(options: DriftOptions): Promise<number> {
     });
   using undo = new DisposableStack();
   try {
-    return await look(options, { signal: stop.signal, listen, undo });
+    return await checkForDrift(options, { signal: stop.signal, listen, undo });
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     return exitCode;
   }
 }
 
-async function look(
+async function checkForDrift(
   options: DriftOptions,
   { signal, listen, undo }: {
     readonly signal: AbortSignal;
@@ -56,12 +56,12 @@ async function look(
   const known = knownShapes();
   const findings = new Findings();
   const named = findCassettes(options.paths, inputName === undefined ? {} : { inputName });
-  const sdks = askSdks(options.sdks?.map(sdkAt) ?? findSdks({ env, cwd }), { known, findings });
+  const sdks = prepareSdks(options.sdks?.map(sdkAt) ?? findSdks({ env, cwd }), { known, findings });
   // Where it only reads, a signal ends the program at once.
   if (against !== undefined) undo.use(listen());
   const again = against === undefined
     ? undefined
-    : await runThemAgain(named, { against, allowed, env, cwd, findings, signal, undo });
+    : await compareWithClaude(named, { against, allowed, env, cwd, findings, signal, undo });
   const cassettes = [...named, ...again?.cassettes ?? []];
   const { versions, ...checked } = examineRecordings(cassettes, {
     known,
@@ -81,12 +81,12 @@ async function look(
   const ok = report.findings.length === 0 && (options.allowEmpty || !isEmptyReport(report));
   // Whoever does not read on holds up the program, which then hears of no signal itself: it is to end by one.
   undo.dispose();
-  sayDrift({ ...report, ok }, { json: options.json, env });
+  printDrift({ ...report, ok }, { json: options.json, env });
   return ok ? 0 : 1;
 }
 
 /** What another Claude Code does: the recordings of it, which are gone once all is said. */
-async function runThemAgain(
+async function compareWithClaude(
   cassettes: readonly FoundCassette[],
   { against, undo, ...options }: {
     readonly against: string;
@@ -99,7 +99,7 @@ async function runThemAgain(
   },
 ) {
   const folder = undo.use(borrowFolder(options.env)).path;
-  const claude = undo.use(await claudeAgainst(against, options));
+  const claude = undo.use(await findComparedClaude(against, options));
   const { recorded, skipped } = await runAgain(cassettes, { ...options, folder, claude });
   return {
     told: { version: claude.version, again: recorded.size, skipped },
@@ -116,13 +116,13 @@ async function runThemAgain(
 }
 
 /** Tells a person or a machine, and GitHub where it runs this. */
-function sayDrift(
+function printDrift(
   report: DriftReport & { readonly ok: boolean },
   { json, env }: { readonly json: boolean; readonly env: Environment },
 ): void {
   const { text: redact } = createRedactor({ env });
   const isGithub = env["GITHUB_ACTIONS"] === "true";
-  const told = json ? `${reportJson(report)}\n` : driftTable(report);
+  const told = json ? `${stringifyVisibly(report)}\n` : driftTable(report);
   printLines(redact(told));
   if (!isGithub) return;
   if (!report.ok) {
@@ -139,9 +139,9 @@ function sayDrift(
   }
 }
 
-const HEAD = ["by", "check", "in", "what", "times", "first"] as const;
+const HEADINGS = ["by", "check", "in", "what", "times", "first"] as const;
 /** Most characters of a cell: the JSON has all of it. */
-const WIDEST = 60;
+const MAX_CELL_WIDTH = 60;
 
 /** What came of a look for drift, as lines for a person. */
 export function driftTable(report: DriftReport): string {
@@ -152,11 +152,15 @@ export function driftTable(report: DriftReport): string {
       finding.where,
       finding.what,
       String(finding.count),
-      placeWords(finding),
-    ].map((text, column) => column === HEAD.length - 1 ? escapeInvisible(text) : cell(text))
+      formatPlace(finding),
+    ].map((text, column) =>
+      column === HEADINGS.length - 1 ? escapeInvisible(text) : shortenCell(text)
+    )
   );
-  const table = [HEAD, ...rows];
-  const widths = HEAD.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const table = [HEADINGS, ...rows];
+  const widths = HEADINGS.map((_, column) =>
+    Math.max(...table.map((row) => row[column]?.length ?? 0))
+  );
   const lines = table.map((row) =>
     row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ").trimEnd()
   );
@@ -164,37 +168,39 @@ export function driftTable(report: DriftReport): string {
   const skipped = (report.against?.skipped ?? [])
     .map(({ path, why }) => escapeInvisible(`Not run again: ${path}: ${why}`));
   const empty = report.empty.map((path) => escapeInvisible(`Nothing to check in ${path}`));
-  return [...shown, ...empty, ...skipped, escapeInvisible(reportWords(report))]
+  return [...shown, ...empty, ...skipped, escapeInvisible(summarize(report))]
     .map((line) => `${line}\n`).join("");
 }
 
-function cell(text: string): string {
+function shortenCell(text: string): string {
   const seen = escapeInvisible(text);
-  return seen.length <= WIDEST ? seen : `${seen.slice(0, WIDEST - 1)}…`;
+  return seen.length <= MAX_CELL_WIDTH ? seen : `${seen.slice(0, MAX_CELL_WIDTH - 1)}…`;
 }
 
 /** GitHub shows no more of a step. */
-const MOST_ANNOTATIONS = 10;
+const MAX_ANNOTATIONS = 10;
 /** Rows of a summary: with names of the longest it stays below what GitHub takes. */
-const MOST_ROWS = 200;
+const MAX_ROWS = 200;
 
 /** The findings as annotations of GitHub Actions, a line each. */
 export function githubAnnotations(report: DriftReport): readonly string[] {
   const { findings } = report;
   if (isEmptyReport(report) && findings.length === 0) {
-    return [`::error title=drift::${data(reportWords(report))}`];
+    return [`::error title=drift::${annotationValue(summarize(report))}`];
   }
-  return findings.slice(0, MOST_ANNOTATIONS).map((finding) => {
+  return findings.slice(0, MAX_ANNOTATIONS).map((finding) => {
     const { by, check, where, what, count, first } = finding;
     const line = first.line === 0 ? "" : `,line=${first.line}`;
-    const title = property(`drift: ${check}`);
+    const title = annotationProperty(`drift: ${check}`);
     const words = `${by}: ${check} in ${where}: ${what} (${count} times)`;
-    return `::error file=${property(first.path)}${line},title=${title}::${data(words)}`;
+    return `::error file=${annotationProperty(first.path)}${line},title=${title}::${
+      annotationValue(words)
+    }`;
   });
 }
 
 /** The value of a workflow command: nothing in it ends the line or begins another command. */
-function data(text: string): string {
+function annotationValue(text: string): string {
   return escapeInvisible(text).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll(
     "\n",
     "%0A",
@@ -202,18 +208,18 @@ function data(text: string): string {
     .replaceAll("##[", "## [");
 }
 
-function property(text: string): string {
-  return data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+function annotationProperty(text: string): string {
+  return annotationValue(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
 /** The same as a table in Markdown, for the summary of a step and for an issue. */
 export function markdownReport(report: DriftReport): string {
   const { findings } = report;
-  const shown = findings.slice(0, MOST_ROWS);
-  const rows = shown.map((finding) => `| ${cellsOf(finding).map(code).join(" | ")} |`);
+  const shown = findings.slice(0, MAX_ROWS);
+  const rows = shown.map((finding) => `| ${cellsOf(finding).map(markdownCode).join(" | ")} |`);
   const more = findings.length - shown.length;
   return [
-    `${escaped(reportWords(report))}.`,
+    `${escapeMarkdown(summarize(report))}.`,
     "",
     ...(rows.length === 0 ? [] : [
       "| by | check | in | what | times | first |",
@@ -227,15 +233,15 @@ export function markdownReport(report: DriftReport): string {
 
 function cellsOf(finding: Finding): readonly string[] {
   const { by, check, where, what, count } = finding;
-  return [by, check, where, what, String(count), placeWords(finding)];
+  return [by, check, where, what, String(count), formatPlace(finding)];
 }
 
 /** A text that is shown as it is: it makes no markup, and calls nobody. */
-function code(text: string): string {
-  return `<code>${escaped(text)}</code>`;
+function markdownCode(text: string): string {
+  return `<code>${escapeMarkdown(text)}</code>`;
 }
 
-function escaped(text: string): string {
+function escapeMarkdown(text: string): string {
   return escapeInvisible(text).replace(
     /[^\p{L}\p{N}\p{M} ]/gu,
     (character) => `&#${character.codePointAt(0)};`,
@@ -267,7 +273,7 @@ export interface DriftReport {
   readonly left: number;
 }
 
-function checkedWords(
+function summarizeChecks(
   { recordings, frames, events, answers, versions, ...rest }: DriftReport,
 ): string {
   const { sdks, against } = rest;
@@ -291,14 +297,14 @@ function isEmptyReport({ recordings, against }: DriftReport): boolean {
 }
 
 /** What came of it, in a sentence without its end. */
-function reportWords(report: DriftReport): string {
+function summarize(report: DriftReport): string {
   const isNothing = report.recordings === 0;
   if (isNothing && report.findings.length === 0) return "Nothing was found to check";
-  const checked = isNothing ? "Nothing could be checked" : checkedWords(report);
-  return `${checked}: ${verdictWords(report)}`;
+  const checked = isNothing ? "Nothing could be checked" : summarizeChecks(report);
+  return `${checked}: ${summarizeFindings(report)}`;
 }
 
-function verdictWords(report: DriftReport): string {
+function summarizeFindings(report: DriftReport): string {
   const { findings, left } = report;
   if (findings.length === 0) {
     return isEmptyReport(report) ? "nothing could be run again" : "no drift";
@@ -308,12 +314,12 @@ function verdictWords(report: DriftReport): string {
 }
 
 /** What an SDK's or this program's finding is about, in one text. */
-function placeWords({ first: { path, line } }: Finding): string {
+function formatPlace({ first: { path, line } }: Finding): string {
   return line === 0 ? path : `${path}:${line}`;
 }
 
 /** Agent SDKs that are asked what they make of frames. */
-interface AskedSdks {
+interface SdkChecks {
   /** Takes each frame that is looked at. */
   readonly onFrame: OnFrame;
   /** Waits for those that look for themselves, and gives the names of all. */
@@ -324,10 +330,10 @@ interface AskedSdks {
 }
 
 /** @throws {CliError} when one that was named cannot be asked */
-export function askSdks(
+export function prepareSdks(
   sdks: readonly InstalledSdk[],
   { known, findings }: { readonly known: KnownClaude; readonly findings: Findings },
-): AskedSdks {
+): SdkChecks {
   const checks = sdks.flatMap((sdk) => {
     if (sdk.kind !== "typescript") return [];
     const check = createDeclarationCheck(readDeclarations(sdk.declarations), known);
@@ -343,7 +349,7 @@ export function askSdks(
       const names = checks.map(({ by }) => by);
       for (const sdk of sdks) {
         if (sdk.kind !== "python") continue;
-        const name = await askPython(sdk, { cassettes, findings, signal });
+        const name = await askPythonSdk(sdk, { cassettes, findings, signal });
         if (name !== undefined) names.push(name);
       }
       return names;
@@ -352,7 +358,7 @@ export function askSdks(
 }
 
 /** Gives the SDK's name; nothing where the interpreter was only found and has none. */
-async function askPython(
+async function askPythonSdk(
   { python, isNamed }: Extract<InstalledSdk, { readonly kind: "python" }>,
   { cassettes, findings, signal }: {
     readonly cassettes: readonly FoundCassette[];
@@ -362,7 +368,7 @@ async function askPython(
 ): Promise<string | undefined> {
   const tapes = new Map(cassettes.flatMap(({ kind, path }) => {
     const tape = kind === "tape" ? path : `${path}/${TAPE_FILE}`;
-    const real = regularFile(tape);
+    const real = realPathOfFile(tape);
     return real === undefined ? [] : [[real, tape]];
   }));
   const verdict = await pythonVerdict(python, { tapes: [...tapes.keys()], signal });
@@ -381,7 +387,7 @@ async function askPython(
 }
 
 /** The path of a file without links; nothing for what an interpreter would wait for. */
-function regularFile(path: string): string | undefined {
+function realPathOfFile(path: string): string | undefined {
   try {
     return Deno.statSync(path).isFile ? Deno.realPathSync(path) : undefined;
   } catch {

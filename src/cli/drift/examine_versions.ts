@@ -1,4 +1,4 @@
-import { type AgainOptions, type ClaudeAgainst, runCassetteAgain } from "./run_again.ts";
+import { type AgainOptions, type ComparedClaude, runCassetteAgain } from "./run_again.ts";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import { CliError } from "../../cli_error.ts";
@@ -25,24 +25,24 @@ export interface Examiner {
    *
    * @throws {CliError} when it is not good
    */
-  readonly learnGood: (claude: ClaudeAgainst) => Promise<void>;
+  readonly learnGood: (claude: ComparedClaude) => Promise<void>;
   /**
    * What another version does differently; nothing for a good one.
    *
    * @throws {SkippedError} when the version cannot be examined
    */
-  readonly differences: (claude: ClaudeAgainst) => Promise<readonly Difference[]>;
+  readonly differences: (claude: ComparedClaude) => Promise<readonly Difference[]>;
 }
 
 /** A version that cannot be examined; the message says why. */
 export class SkippedError extends Error {}
 
 /** The exit code with which a command says that a version cannot be examined, as for `git bisect run`. */
-const SKIP = 125;
+const SKIP_CODE = 125;
 /** The highest exit code that says that a version is bad; what is above it says that the command failed. */
-const MOST_BAD = 127;
+const MAX_BAD_CODE = 127;
 /** How long a command may take to end after SIGTERM, in milliseconds. */
-const PATIENCE_MS = 2000;
+const TERMINATION_MS = 2000;
 
 /** Examines versions by a command of the shell: exit code 0 for good, 125 for skip, any other up to 127 for bad. */
 export function examineByCommand(
@@ -59,7 +59,7 @@ export function examineByCommand(
       env: { DISABLE_AUTOUPDATER: "1", ...env, CLAUDE_BINARY: binary },
       ...{ cwd, signal },
     });
-    if (code <= MOST_BAD) return code;
+    if (code <= MAX_BAD_CODE) return code;
     throw new CliError(
       `Cannot bisect: the command of --run ended with exit code ${code} for ${version}`,
       { suggestion: "Have it exit with 0 for good, 1 to 127 for bad, or 125 to skip a version" },
@@ -77,7 +77,9 @@ export function examineByCommand(
     },
     differences: async ({ binary, version }) => {
       const code = await run(binary, version);
-      if (code === SKIP) throw new SkippedError(`the command ended with exit code ${SKIP}`);
+      if (code === SKIP_CODE) {
+        throw new SkippedError(`the command ended with exit code ${SKIP_CODE}`);
+      }
       return code === 0 ? [] : [{ where: "exit code", what: `${code} instead of 0` }];
     },
   };
@@ -111,7 +113,7 @@ async function runCommand(
   let timer: ReturnType<typeof setTimeout> | undefined;
   const end = () => {
     killGroup(child.pid, "SIGTERM");
-    timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), PATIENCE_MS);
+    timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), TERMINATION_MS);
   };
   signal.addEventListener("abort", end);
   try {
@@ -125,8 +127,8 @@ async function runCommand(
 }
 
 /** Least time that a turn may take, in seconds, and how many times longer than with the good version. */
-const LEAST_S = 60;
-const TIMES_LONGER = 5;
+const MIN_TURN_S = 60;
+const TIMEOUT_FACTOR = 5;
 
 /** What the good version does with a cassette. */
 interface Reference {
@@ -149,7 +151,7 @@ export function examineByCassettes(
   const skipped: { path: string; why: string }[] = [];
   let runs = 0;
   let timeoutS: number | undefined;
-  const again = async (cassette: FoundCassette, claude: ClaudeAgainst) => {
+  const again = async (cassette: FoundCassette, claude: ComparedClaude) => {
     const home = `${folder}/${runs++}`;
     try {
       const limit = timeoutS === undefined ? {} : { timeoutS };
@@ -161,7 +163,7 @@ export function examineByCassettes(
   /** Says why a cassette is of no use, if it is not. */
   const learn = async (
     cassette: FoundCassette,
-    claude: ClaudeAgainst,
+    claude: ComparedClaude,
   ): Promise<string | undefined> => {
     const pair: RepeatedRun[] = [];
     while (pair.length < 2) {
@@ -181,8 +183,11 @@ export function examineByCassettes(
         const why = await learn(cassette, claude);
         if (why !== undefined) skipped.push({ path: cassette.path, why });
       }
-      if (references.length === 0) throw nothingRunsAgain(skipped);
-      timeoutS = Math.max(LEAST_S, Math.ceil((performance.now() - start) / 1000 * TIMES_LONGER));
+      if (references.length === 0) throw noUsableCassetteError(skipped);
+      timeoutS = Math.max(
+        MIN_TURN_S,
+        Math.ceil((performance.now() - start) / 1000 * TIMEOUT_FACTOR),
+      );
     },
     differences: async (claude) => {
       const found: Difference[] = [];
@@ -202,18 +207,18 @@ export function examineByCassettes(
 }
 
 /** Exit codes of a run that came to its end: an answer, or a failure of the assistant. */
-const ENDED: readonly number[] = [0, 1];
+const COMPLETED_CODES: readonly number[] = [0, 1];
 
 /** Why nothing can be compared with a run of the good version, if nothing can. */
 function whyNotGood(
   { exitCode, problem, failure = `exit code ${exitCode}`, missed }: RepeatedRun,
-  { version }: ClaudeAgainst,
+  { version }: ComparedClaude,
 ): string | undefined {
-  const why = problem ?? missed ?? (ENDED.includes(exitCode) ? undefined : failure);
+  const why = problem ?? missed ?? (COMPLETED_CODES.includes(exitCode) ? undefined : failure);
   return why === undefined ? undefined : `${version} cannot run it again: ${why}`;
 }
 
-function nothingRunsAgain(skipped: Examiner["skipped"]): CliError {
+function noUsableCassetteError(skipped: Examiner["skipped"]): CliError {
   const [first] = skipped;
   const why = first === undefined ? "there is none" : `${first.path}: ${first.why}`;
   return new CliError(`Cannot bisect: no cassette can be run again: ${why}`, {

@@ -26,7 +26,7 @@ import { fetchRelease, isVersion } from "../../claude/program/releases.ts";
 
 /** How a cassette is run again. */
 export interface AgainOptions {
-  readonly claude: ClaudeAgainst;
+  readonly claude: ComparedClaude;
   /** The tools that may run. */
   readonly allowed: readonly string[];
   readonly env: Environment;
@@ -44,9 +44,9 @@ export interface RunAgain {
 }
 
 /** Where no request gets to: nothing listens there. */
-const NOWHERE = "http://127.0.0.1:1";
+const CLOSED_PORT_URL = "http://127.0.0.1:1";
 /** The relay asks for no key, but Claude Code for a login. */
-const NO_KEY = "no-key-is-needed-offline";
+const PLACEHOLDER_KEY = "no-key-is-needed-offline";
 /** How long a turn may take, in seconds: all that it asks is answered at once. */
 const TIMEOUT_S = 300;
 /** A request of the model itself. */
@@ -115,7 +115,7 @@ export async function runCassetteAgain(
     cassette = openCassette(path);
     api = openApiCassette({
       folder: apiFolder(path),
-      asked: askedWhile(path, cassette),
+      asked: recordedTimeSpan(path, cassette),
       match: "sequence",
       ignored: [],
       speed: 0,
@@ -146,7 +146,7 @@ export async function runCassetteAgain(
   await Deno.mkdir(`${home}/project`, { recursive: true });
   const frames = framesOn(cassette.tape).map(({ frame }) => frame);
   try {
-    const ended = await say(talk, { ...options, target, url: relay.url });
+    const ended = await repeatPrompts(talk, { ...options, target, url: relay.url });
     signal.throwIfAborted();
     const now = framesOn(openCassette(target).tape).map(({ frame }) => frame);
     const lacking = misses === 0 ? {} : { missed: missed ?? `${misses} requests are not recorded` };
@@ -162,7 +162,7 @@ export async function runCassetteAgain(
  * When the Claude Code of a cassette asked: the exchanges of all that a conversation has had are in one folder, and
  * each begins where the one before has ended.
  */
-function askedWhile(path: string, { cast }: Pick<ReturnType<typeof openCassette>, "cast">) {
+function recordedTimeSpan(path: string, { cast }: Pick<ReturnType<typeof openCassette>, "cast">) {
   const startOf = ({ header }: typeof cast) => header.claude_print.conversation.frames.startedAt;
   const further = laterChildOf(path);
   const next = further === undefined ? `${path}/2` : `${further.first}/${further.number + 1}`;
@@ -177,7 +177,7 @@ function askedWhile(path: string, { cast }: Pick<ReturnType<typeof openCassette>
 }
 
 /** Says what was said, records it, and returns how the run or the last turn ended. */
-async function say(
+async function repeatPrompts(
   { prompts, isConversation, model, maxTurns, hasKey }: RecordedPrompts,
   { claude, allowed, env, home, target, url, signal, timeoutS = TIMEOUT_S }: AgainOptions & {
     readonly home: string;
@@ -196,10 +196,12 @@ async function say(
       LANG: "C.UTF-8",
       ...(TMPDIR === undefined ? {} : { TMPDIR }),
       ...(DENO_DIR === undefined ? {} : { DENO_DIR }),
-      ...(hasKey ? { ANTHROPIC_API_KEY: NO_KEY } : { ANTHROPIC_AUTH_TOKEN: NO_KEY }),
+      ...(hasKey
+        ? { ANTHROPIC_API_KEY: PLACEHOLDER_KEY }
+        : { ANTHROPIC_AUTH_TOKEN: PLACEHOLDER_KEY }),
       ...relayVariables({ url: new URL(FIRST_PARTY), isFirstParty: true, env: {} }, url),
-      HTTP_PROXY: NOWHERE,
-      HTTPS_PROXY: NOWHERE,
+      HTTP_PROXY: CLOSED_PORT_URL,
+      HTTPS_PROXY: CLOSED_PORT_URL,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       DISABLE_AUTOUPDATER: "1",
       CLAUDE_CODE_MAX_RETRIES: "0",
@@ -231,7 +233,7 @@ function endOf({ exitCode, problem }: RunResult): Pick<RepeatedRun, "exitCode" |
 }
 
 /** A Claude Code that recordings are held against. */
-export interface ClaudeAgainst {
+export interface ComparedClaude {
   readonly binary: string;
   readonly version: string;
 }
@@ -242,14 +244,14 @@ export interface ClaudeAgainst {
  * @param options.signal ends a download once it is aborted
  * @throws {CliError} when it is not there, is no Claude Code, or is too old
  */
-export async function claudeAgainst(
+export async function findComparedClaude(
   against: string,
   { env, cwd, signal }: {
     readonly env: Environment;
     readonly cwd: string;
     readonly signal: AbortSignal;
   },
-): Promise<ClaudeAgainst & Disposable> {
+): Promise<ComparedClaude & Disposable> {
   const tooOld = { suggestion: "Give --against a newer version" };
   if (against === "latest" || isVersion(against)) {
     if (against !== "latest") refuseOldVersion(against, tooOld);

@@ -3,7 +3,7 @@ import { COMMAND_SHAPES, type CommandName, commandUsage } from "../arguments/com
 const HELP_COLUMN = 31;
 
 /** What is said beside usage and flags, at most 80 columns wide. */
-const TEXTS: Readonly<
+const COMMAND_TEXTS: Readonly<
   Record<CommandName, { readonly description: string; readonly closing?: string }>
 > = {
   doctor: {
@@ -201,7 +201,7 @@ as is its own; "claude-print ps" lists them.`,
 
 /** The text of `claude-print doctor --help` and its like, at most 80 columns wide. */
 export function commandHelp(command: CommandName): string {
-  const { description, closing } = TEXTS[command];
+  const { description, closing } = COMMAND_TEXTS[command];
   const flags = COMMAND_SHAPES[command].flags.map(({ name, placeholder, help }) =>
     `  ${name} ${placeholder}`.padEnd(HELP_COLUMN) + help
   );

@@ -21,17 +21,17 @@ export function completion(shell: Shell): string {
 /** The completions of the command line as a script for bash. */
 function bashCompletion(): string {
   const commands = COMMAND_NAMES.map((name) => {
-    const { first } = COMMAND_SHAPES[name];
+    const { action: first } = COMMAND_SHAPES[name];
     return [
       `    ${name})`,
-      `      flags=${shellQuote(offersOf(name).flatMap(spellings).join(" "))}`,
+      `      flags=${shellQuote(flagCompletions(name).flatMap(spellings).join(" "))}`,
       `      first=${shellQuote(first?.choices.join(" ") ?? "")}`,
-      `      others=${bashValues(othersOf(name).values)}`,
+      `      others=${bashValues(operandCompletions(name).values)}`,
       "      ;;",
     ].join("\n");
   });
   // A flag of a command that a run has as well is the same flag.
-  const flags = [...COMMAND_NAMES.flatMap(offersOf), ...RUN];
+  const flags = [...COMMAND_NAMES.flatMap(flagCompletions), ...RUN_FLAGS];
   const taken = new Map(
     flags.filter(({ value }) => value !== "none").flatMap((one) =>
       spellings(one).map((spelling) =>
@@ -64,7 +64,7 @@ _claude_print_offer() {
 
 _claude_print() {
   local cur=\${COMP_WORDS[COMP_CWORD]} command='' operands=0 takes='' values='' word i
-  local flags=${shellQuote(RUN.flatMap(spellings).join(" "))} first='' others=anything
+  local flags=${shellQuote(RUN_FLAGS.flatMap(spellings).join(" "))} first='' others=anything
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
@@ -107,7 +107,7 @@ complete -F _claude_print claude-print
 `;
 }
 
-function bashValues(values: Values): string {
+function bashValues(values: ValueCompletion): string {
   return typeof values === "string" ? values : values.join(" ");
 }
 
@@ -115,11 +115,11 @@ function bashValues(values: Values): string {
 function fishCompletion(): string {
   const line = (condition: string, ...words: readonly string[]) =>
     ["complete -c claude-print", `-n ${fishQuoted(condition)}`, ...words].join(" ");
-  const flags = (condition: string, offers: readonly Offer[]) =>
+  const flags = (condition: string, offers: readonly FlagCompletion[]) =>
     offers.map((one) => line(condition, fishFlag(one)));
   const commands = COMMAND_NAMES.flatMap((name) => {
-    const { first } = COMMAND_SHAPES[name];
-    const others = othersOf(name);
+    const { action: first } = COMMAND_SHAPES[name];
+    const others = operandCompletions(name);
     const command = `__claude_print_command ${name}`;
     return [
       "",
@@ -128,7 +128,7 @@ function fishCompletion(): string {
         `-a ${name}`,
         `-d ${fishQuoted(COMMAND_SHAPES[name].summary)}`,
       ),
-      ...flags(command, offersOf(name)),
+      ...flags(command, flagCompletions(name)),
       ...(first === undefined ? [] : [
         line(`${command} && __claude_print_words 2`, `-a ${fishQuoted(first.choices.join(" "))}`),
       ]),
@@ -138,7 +138,7 @@ function fishCompletion(): string {
       )]),
     ];
   });
-  const variadic = VARIADIC.map((one) =>
+  const variadic = VARIADIC_FLAGS.map((one) =>
     line(
       `__claude_print_run && __claude_print_behind ${spellings(one).join(" ")}`,
       ...fishValues(one.values),
@@ -169,12 +169,12 @@ end
 
 complete -c claude-print -f
 ${variadic.join("\n")}
-${flags("__claude_print_run", RUN).join("\n")}
+${flags("__claude_print_run", RUN_FLAGS).join("\n")}
 ${commands.join("\n")}
 `;
 }
 
-function fishFlag({ short, long, value, values, help }: Offer): string {
+function fishFlag({ short, long, value, values, help }: FlagCompletion): string {
   return [
     ...short.map((name) => `-s ${name.slice(1)}`),
     ...long.map((name) => `-l ${name.slice(2)}`),
@@ -190,7 +190,7 @@ function fishFlag({ short, long, value, values, help }: Offer): string {
   ].join(" ");
 }
 
-function fishValues(values: Values): readonly string[] {
+function fishValues(values: ValueCompletion): readonly string[] {
   switch (values) {
     case "anything":
       return ["-f"];
@@ -211,10 +211,10 @@ function fishQuoted(text: string): string {
 /** The completions of the command line as a script for zsh. */
 function zshCompletion(): string {
   const commands = COMMAND_NAMES.map((name) => {
-    const { first } = COMMAND_SHAPES[name];
-    const others = othersOf(name);
+    const { action: first } = COMMAND_SHAPES[name];
+    const others = operandCompletions(name);
     const specs = [
-      ...offersOf(name).map(zshFlag),
+      ...flagCompletions(name).map(zshFlag),
       ...(first === undefined ? [] : [shellQuote(`1:${first.name}:(${first.choices.join(" ")})`)]),
       ...(others.values === "anything"
         ? []
@@ -222,7 +222,7 @@ function zshCompletion(): string {
     ];
     return `    ${name})\n      ${zshArguments(specs, { indent: 6 })}\n      ;;`;
   });
-  const variadic = VARIADIC.map((one) =>
+  const variadic = VARIADIC_FLAGS.map((one) =>
     `    ${spellings(one).join(" | ")}) ${zshValues(one.values)} ;;`
   );
   const descriptions = COMMAND_NAMES.map((name) =>
@@ -266,7 +266,7 @@ ${commands.join("\n")}
         _claude_print_first
         return
       fi
-      ${zshArguments([...RUN.map(zshFlag), "'*: :_claude_print_rest'"], { indent: 6 })}
+      ${zshArguments([...RUN_FLAGS.map(zshFlag), "'*: :_claude_print_rest'"], { indent: 6 })}
       ;;
   esac
 }
@@ -284,7 +284,7 @@ function zshArguments(specs: readonly string[], { indent }: { readonly indent: n
 }
 
 /** A flag as \`_arguments\` reads it, one word of the script. */
-function zshFlag(one: Offer): string {
+function zshFlag(one: FlagCompletion): string {
   const names = spellings(one);
   const exclusion = one.repeatable ? "*" : names.length > 1 ? `(${names.join(" ")})` : "";
   const help = one.help.replaceAll(/[\\[\]]/g, "\\$&");
@@ -309,7 +309,7 @@ function zshFlag(one: Offer): string {
     .join(" ");
 }
 
-function zshValues(values: Values): string {
+function zshValues(values: ValueCompletion): string {
   switch (values) {
     case "anything":
       return " ";
@@ -323,29 +323,31 @@ function zshValues(values: Values): string {
 }
 
 /** What a shell may offer as a value. */
-type Values = readonly string[] | "files" | "folders" | "anything";
+type ValueCompletion = readonly string[] | "files" | "folders" | "anything";
 
 /** A flag as a completion sees it. */
-interface Offer {
+interface FlagCompletion {
   readonly short: readonly string[];
   readonly long: readonly string[];
   readonly value: FlagValue;
   /** The placeholder's words, without brackets. */
   readonly label: string;
-  readonly values: Values;
+  readonly values: ValueCompletion;
   readonly repeatable: boolean;
   readonly help: string;
 }
 
 /** The flags of a run. */
-const RUN: readonly Offer[] = FLAGS
+const RUN_FLAGS: readonly FlagCompletion[] = FLAGS
   .filter((flag) => !flag.hidden && flag.class !== "refused")
-  .map(offer);
+  .map(createFlagCompletion);
 
 /** Those behind whose first value more follow that can be offered. */
-const VARIADIC = RUN.filter(({ value, values }) => value === "variadic" && values !== "anything");
+const VARIADIC_FLAGS = RUN_FLAGS.filter(({ value, values }) =>
+  value === "variadic" && values !== "anything"
+);
 
-const HELP: Offer = offer({
+const HELP_FLAG: FlagCompletion = createFlagCompletion({
   name: "--help",
   aliases: ["-h"],
   value: "none",
@@ -354,11 +356,11 @@ const HELP: Offer = offer({
   help: "Print what the command does and exit",
 });
 
-function offer(
+function createFlagCompletion(
   flag: Pick<Flag, "name" | "aliases" | "value" | "placeholder" | "repeatable" | "help"> & {
     readonly choices?: Flag["choices"];
   },
-): Offer {
+): FlagCompletion {
   const { value, placeholder, choices, repeatable, help } = flag;
   const spellings = [flag.name, ...flag.aliases];
   const label = placeholder.replaceAll(/[<>[\].]/g, "");
@@ -368,41 +370,43 @@ function offer(
     value,
     label,
     values: choices ??
-      valuesFor(label),
+      valuesByLabel(label),
     repeatable,
     help,
   };
 }
 
-function valuesFor(label: string): Values {
+function valuesByLabel(label: string): ValueCompletion {
   if (/folder|director/.test(label)) return "folders";
   return /file|path|config/.test(label) ? "files" : "anything";
 }
 
 /** The flags of a command. */
-function offersOf(command: CommandName): readonly Offer[] {
+function flagCompletions(command: CommandName): readonly FlagCompletion[] {
   return [
     ...COMMAND_SHAPES[command].flags.map((flag) =>
-      offer({
+      createFlagCompletion({
         ...flag,
         aliases: [],
         value: flag.placeholder === "" ? "none" : "required",
         repeatable: false,
       })
     ),
-    HELP,
+    HELP_FLAG,
   ];
 }
 
 /** What a command takes besides flags and its first word. */
-function othersOf(command: CommandName): { readonly name: string; readonly values: Values } {
+function operandCompletions(
+  command: CommandName,
+): { readonly name: string; readonly values: ValueCompletion } {
   const [operands] = Object.values(COMMAND_SHAPES[command].operands ?? {});
   return operands === undefined
     ? { name: "", values: "anything" }
-    : { name: operands.name, values: valuesFor(operands.placeholder) };
+    : { name: operands.name, values: valuesByLabel(operands.placeholder) };
 }
 
 /** All names of a flag. */
-function spellings({ short, long }: Offer): readonly string[] {
+function spellings({ short, long }: FlagCompletion): readonly string[] {
   return [...short, ...long];
 }

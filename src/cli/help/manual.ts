@@ -74,7 +74,7 @@ export const MANUAL: Manual = {
   ],
 };
 
-const WIDTH = 80;
+const MAX_WIDTH = 80;
 
 /** Words in lines of at most 80 columns, each behind a margin of `indent` spaces. */
 export function wrapWords(
@@ -85,7 +85,7 @@ export function wrapWords(
   return words
     .reduce<readonly string[]>((lines, word) => {
       const line = lines.at(-1);
-      return line !== undefined && line.length + 1 + word.length <= WIDTH
+      return line !== undefined && line.length + 1 + word.length <= MAX_WIDTH
         ? [...lines.slice(0, -1), `${line} ${word}`]
         : [...lines, margin + word];
     }, [])
@@ -98,7 +98,7 @@ const HELP_COLUMN = 31;
 export function helpText(): string {
   const shown = FLAGS.filter((flag) => !flag.hidden);
   const rows = (...classes: readonly Flag["class"][]) =>
-    shown.filter((flag) => classes.includes(flag.class)).map(row).join("\n");
+    shown.filter((flag) => classes.includes(flag.class)).map(flagRow).join("\n");
   const refused = shown.filter((flag) => flag.class === "refused")
     .map((flag) => [flag.name, ...flag.aliases].join("/"));
   return [
@@ -125,7 +125,7 @@ function table(
   return rows.map(([name, meaning]) => `  ${name}`.padEnd(column) + meaning).join("\n");
 }
 
-function row(flag: Flag): string {
+function flagRow(flag: Flag): string {
   const short = flag.aliases.filter((alias) => !alias.startsWith("--"));
   const long = [flag.name, ...flag.aliases.filter((alias) => alias.startsWith("--"))];
   const joint = flag.value === "attached" ? "" : " ";
@@ -144,33 +144,38 @@ export function manPage(): string {
   const shown = FLAGS.filter((flag) => !flag.hidden);
   const flags = (...classes: readonly Flag["class"][]) =>
     shown.filter((flag) => classes.includes(flag.class)).map((flag) =>
-      entry(`${spellings(flag).map(bold).join(", ")}${value(flag.placeholder)}`, flag.help)
+      roffEntry(
+        `${spellings(flag).map(roffBold).join(", ")}${roffValue(flag.placeholder)}`,
+        flag.help,
+      )
     );
   const refused = shown.filter((flag) => flag.class === "refused")
-    .map((flag) => spellings(flag).map(bold).join("/"));
+    .map((flag) => spellings(flag).map(roffBold).join("/"));
   const commands = COMMAND_NAMES.map((name) =>
     [
-      ...commandUsage(name).map((usage, index) => `${index === 0 ? ".TP" : ".TQ"}\n${line(usage)}`),
-      text(`${COMMAND_SHAPES[name].summary}.`),
+      ...commandUsage(name).map((usage, index) =>
+        `${index === 0 ? ".TP" : ".TQ"}\n${roffCommandLine(usage)}`
+      ),
+      roffText(`${COMMAND_SHAPES[name].summary}.`),
       ...(COMMAND_SHAPES[name].flags.length === 0 ? [] : [
         ".RS",
         ...COMMAND_SHAPES[name].flags.map((flag) =>
-          entry(`${bold(flag.name)}${value(flag.placeholder)}`, flag.help)
+          roffEntry(`${roffBold(flag.name)}${roffValue(flag.placeholder)}`, flag.help)
         ),
         ".RE",
       ]),
     ].join("\n")
   );
   const table = (rows: readonly (readonly [string, string])[]) =>
-    rows.map(([name, meaning]) => entry(bold(name), meaning));
+    rows.map(([name, meaning]) => roffEntry(roffBold(name), meaning));
   return [
     `.TH CLAUDE\\-PRINT 1 ${REVISED} "claude\\-print ${deno.version}" "User Commands"`,
     ".SH NAME",
-    `claude\\-print \\- ${text(MANUAL.summary)}`,
+    `claude\\-print \\- ${roffText(MANUAL.summary)}`,
     ".SH SYNOPSIS",
-    [...MANUAL.usage, "claude-print <command> [...]"].map(line).join("\n.br\n"),
+    [...MANUAL.usage, "claude-print <command> [...]"].map(roffCommandLine).join("\n.br\n"),
     ".SH DESCRIPTION",
-    MANUAL.introduction.map(text).join("\n.PP\n"),
+    MANUAL.introduction.map(roffText).join("\n.PP\n"),
     ".SH OPTIONS",
     ".SS Of its own",
     ...flags("own"),
@@ -182,7 +187,7 @@ export function manPage(): string {
     "These end with exit code 2, because they have no meaning here:",
     `${refused.join(",\n")}.`,
     ".SH COMMANDS",
-    text('A command is one only as the very first argument; a prompt can go after "--".'),
+    roffText('A command is one only as the very first argument; a prompt can go after "--".'),
     ...commands,
     ".SH EXIT STATUS",
     ...table(MANUAL.exitCodes),
@@ -192,7 +197,7 @@ export function manPage(): string {
     ...table(MANUAL.files),
     ".SH EXAMPLES",
     ".nf",
-    ...MANUAL.examples.map(literal),
+    ...MANUAL.examples.map(roffLiteral),
     ".fi",
     ".SH SEE ALSO",
     ".BR claude (1)",
@@ -205,35 +210,35 @@ function spellings({ name, aliases }: Flag): readonly string[] {
 }
 
 /** A tagged paragraph. */
-function entry(tag: string, body: string): string {
-  return `.TP\n${tag}\n${text(body)}`;
+function roffEntry(tag: string, body: string): string {
+  return `.TP\n${tag}\n${roffText(body)}`;
 }
 
-function bold(word: string): string {
-  return `\\fB${literal(word)}\\fR`;
+function roffBold(word: string): string {
+  return `\\fB${roffLiteral(word)}\\fR`;
 }
 
 /** A flag's value; the brackets of one that must be given are left out, as is usual in manuals. */
-function value(placeholder: string): string {
+function roffValue(placeholder: string): string {
   if (placeholder === "") return "";
-  const words = literal(placeholder.replaceAll(/[<>]/g, ""));
+  const words = roffLiteral(placeholder.replaceAll(/[<>]/g, ""));
   return `${placeholder.startsWith("[=") ? "" : " "}\\fI${words}\\fR`;
 }
 
 /** A command line: what stands for something is in italics. */
-function line(usage: string): string {
+function roffCommandLine(usage: string): string {
   return usage.split(" ").map((word) =>
     /^<.*>$/.test(word)
-      ? value(word).trim()
+      ? roffValue(word).trim()
       : /^\[|\||^command$/.test(word)
-      ? literal(word)
-      : bold(word)
+      ? roffLiteral(word)
+      : roffBold(word)
   ).join(" ");
 }
 
 /** Running text, in which a flag and a dash that stands alone are not hyphens. */
-function text(words: string): string {
-  const dashed = escaped(words).replaceAll(
+function roffText(words: string): string {
+  const dashed = escapeRoff(words).replaceAll(
     /(?<![\w-])-+/g,
     (dashes) => "\\-".repeat(dashes.length),
   );
@@ -242,12 +247,12 @@ function text(words: string): string {
 }
 
 /** What a reader may copy: every dash is one. */
-function literal(words: string): string {
-  return escaped(words).replaceAll("-", "\\-");
+function roffLiteral(words: string): string {
+  return escapeRoff(words).replaceAll("-", "\\-");
 }
 
 /** No character has a meaning to roff any more, but the dash. */
-function escaped(words: string): string {
+function escapeRoff(words: string): string {
   return words
     .replaceAll("\\", "\\e")
     .replaceAll("~", "\\(ti")

@@ -1,43 +1,54 @@
-import { asCliError, CliError } from "../../cli_error.ts";
+import { CliError, toCliError } from "../../cli_error.ts";
 import { print } from "./print.ts";
 
-/** How stderr tells of what went wrong: a line that names it, and one that says what to do about it. */
+/** Where {@linkcode reportError} writes: an `Outlets`, or stderr itself. */
+export interface Notified {
+  /** Prints a text on stderr. */
+  notify(text: string): void;
+}
+
+const OWN_STDERR: Notified = { notify: (text) => void print(Deno.stderr, text) };
+
+/** Formats a failure for stderr: one line that names it, and an indented one that says what to do. */
 export function problemText(
   { message, suggestion }: { readonly message: string; readonly suggestion?: string | undefined },
   { label = "" }: { readonly label?: string | undefined } = {},
 ): string {
-  const told = `claude-print: ${label}${message}\n`;
-  return suggestion === undefined ? told : `${told}  ${suggestion}\n`;
+  const first = `claude-print: ${label}${message}\n`;
+  return suggestion === undefined ? first : `${first}  ${suggestion}\n`;
+}
+
+/** Formats a warning for stderr. */
+export function warningText(warning: string, label = ""): string {
+  return `claude-print: ${label}Warning: ${warning}\n`;
 }
 
 /**
- * Tells a failure on stderr: one line that names it, one that says what to do. An error that no user can act on is a
- * mistake of this program and comes with its stack.
+ * Prints an error on stderr. One that is no `CliError` is a bug of this program and is printed with its stack.
  *
- * @param options.label what stands before the message
- * @param options.tell prints a text on stderr
+ * @param options.label precedes the message
  * @returns the exit code
  */
 export function reportError(
   thrown: unknown,
-  { label = "", tell = (text) => void print(Deno.stderr, text) }: {
+  { label = "", outlets = OWN_STDERR }: {
     readonly label?: string | undefined;
-    readonly tell?: (text: string) => void;
+    readonly outlets?: Notified;
   } = {},
 ): number {
-  const error = asCliError(thrown);
-  const message = error instanceof Error ? error.message : String(error);
+  const error = toCliError(thrown);
   if (error instanceof CliError) {
-    tell(problemText(error, { label }));
+    outlets.notify(problemText(error, { label }));
     return error.exitCode;
   }
-  tell(problemText({ message }, { label }));
-  if (error instanceof Error) tell(`${error.stack}\n`);
+  const message = error instanceof Error ? error.message : String(error);
+  outlets.notify(problemText({ message }, { label }));
+  if (error instanceof Error) outlets.notify(`${error.stack}\n`);
   return 2;
 }
 
-/** Why nobody can be listened to at an address. */
-export function listeningError(
+/** The error for an address on which a server cannot listen. */
+export function listenError(
   cause: unknown,
   { hostname, port, suggestion }: {
     readonly hostname: string;

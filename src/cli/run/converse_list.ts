@@ -1,16 +1,16 @@
-import { checkPrompt, parseListInput, readListInput } from "../arguments/check_prompt.ts";
+import { checkPrompt, parseListLine, readListInput } from "../arguments/check_prompt.ts";
 import { joinPrompt } from "../arguments/read_prompt.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
-import { asBadInput, CliError } from "../../cli_error.ts";
-import { createTracer, delivered, type Outlets, tellProblem } from "../report/outlets.ts";
-import { reportError } from "../report/report_error.ts";
+import { CliError, EXIT, toBadInputError } from "../../cli_error.ts";
+import { awaitDelivery, createTracer, type Outlets, reportProblem } from "../report/outlets.ts";
+import { reportError, warningText } from "../report/report_error.ts";
 import { reportFailure } from "../report/report_failure.ts";
 import {
-  gravestExitCode,
+  createLineReport,
+  formatLineReport,
   type LineReport,
-  lineReport,
-  listLines,
-  printedLine,
+  readListLines,
+  worstExitCode,
 } from "./run_list.ts";
 import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
@@ -21,29 +21,25 @@ import { StoppedError } from "../../run/waits.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { messageLine } from "../../claude/wire/caller_line.ts";
-import { createOutputWriter } from "../../claude/wire/output_writer.ts";
-
-/** Exit codes of turns that a signal ended, or that nobody reads any more, are above this. */
-const SIGNALLED = 128;
-const ABANDONED = 141;
+import { createOutputWriter, type OutputWriter } from "../../claude/wire/output_writer.ts";
 
 /** How a conversation ended. */
 type End =
-  /** Somebody stopped it, or there are no further lines. */
+  /** A signal or a limit stopped it, or there are no further lines. */
   | { readonly kind: "over"; readonly exitCode: number }
-  /** It cannot be held: whatever is said next has the same answer. */
+  /** No child can be started: each further line fails with the same error. */
   | { readonly kind: "failed"; readonly error: unknown }
-  /** It was stopped before it had a child, or this program has failed. */
+  /** A signal stopped it before it had a child, or this program has a bug. */
   | { readonly kind: "stopped"; readonly error: unknown };
 
 /**
- * One turn of one conversation for each line of stdin or of `--input-file`, one after the other, and one line of output
- * for each as it ends, as a list of runs has them.
+ * Sends each line of stdin or of `--input-file` as a turn of one conversation, one after the other, and prints a line for
+ * each as it ends, like {@linkcode runList}.
  *
- * After a turn that failed the next one goes on in the conversation, with another Claude Code if need be. Where there can
- * be none, all lines that follow are told why.
+ * After a failed turn the conversation goes on, with another child if necessary. If no child can be started, all further
+ * lines fail with the reason.
  *
- * @returns the exit code of the gravest failure: 2, 1, 75, 124; or 0
+ * @returns the worst exit code of all lines
  * @throws {CliError} when the list cannot be read
  */
 export async function converseList(
@@ -52,145 +48,188 @@ export async function converseList(
 ): Promise<number> {
   using signals = new StopSignals();
   const { promise: crashed, reject: onCrash } = Promise.withResolvers<never>();
-  const tell = (text: string) => outlets.tell(text);
-  let label = "";
-  const warn = (text: string) => tell(`claude-print: ${label}Warning: ${text}\n`);
-  using teardown = new Teardown({ warn, onCrash });
-  const env = callerEnvironment();
-  const tracer = await createTracer(request, { env, tell });
-  const caller = new ProgramCaller();
-  const awaited = createPendingResults<TurnReport>();
-  const tellReport = (report: TurnReport) =>
-    tellProblem(report, {
-      label,
-      quiet: request.quiet,
-      outlets,
-      loadRedactor: tracer.loadRedactor,
-    });
-  const told: Promise<void>[] = [];
-  let output = "";
-  const newWriter = () =>
-    createOutputWriter("json", {
-      verbose: request.verbose,
-      write: (text) => {
-        output += text;
-      },
-    });
-  let writer = newWriter();
-
-  const holding = holdConversation(request, {
-    env,
-    cwd: currentFolder(),
-    teardown,
-    caller,
-    outlivesFailures: true,
-    signals,
-    outlets: outlets.all,
-    emit: (frame) => writer.frame(frame),
-    onReport: (report) => {
-      if (report.warning !== undefined && !request.quiet) warn(report.warning);
-      told.push(tellReport(report));
-      awaited.resolve(report.tickets ?? [], report);
-    },
-    onPrepared: tracer.prepared,
-    warn: request.quiet ? () => {} : warn,
-    trace: tracer.trace,
-    onLogLine: (line) => tell(`${line}\n`),
-  });
-  /** Set once nothing more is said to Claude Code. */
-  let end: End | undefined;
-  const ended = Promise.race([
-    crashed.catch((error: unknown): End => ({ kind: "stopped", error })),
-    holding.then(
-      (exitCode): End => ({ kind: "over", exitCode }),
-      (error: unknown): End => ({
-        kind: error instanceof StoppedError ? "stopped" : "failed",
-        error,
-      }),
-    ),
-  ]).then((how) => {
-    end = how;
-    awaited.reject("error" in how ? how.error : new Error("The conversation is over"));
-    return how;
-  });
-
-  const answerLine = async (line: string): Promise<LineReport> => {
-    let input: unknown = line;
-    output = "";
-    try {
-      let text: string;
-      try {
-        input = parseListInput(line);
-        const parsed = readListInput(input);
-        text = joinPrompt(request.promptArgument ?? "", parsed.prompt);
-        const problem = parsed.args.length > 0 ? argsError() : checkPrompt(text);
-        if (problem !== undefined) throw problem;
-      } catch (error) {
-        throw asBadInput(error);
-      }
-      if (end?.kind === "failed") throw end.error;
-      const ticket = crypto.randomUUID();
-      const answered = awaited.expect(ticket);
-      caller.say(messageLine(text, { ticket }));
-      const { exitCode } = await answered;
-      writer.end();
-      await Promise.all(told.splice(0));
-      return lineReport({ input, output, exitCode });
-    } catch (error) {
-      writer = newWriter();
-      const { sessionId } = request;
-      const exitCode = reportFailure(error, { writer, sessionId, label, tell });
-      return lineReport({ input, output, exitCode });
-    } finally {
-      writer = newWriter();
-    }
-  };
-
+  const conversation = new ListConversation(request, { outlets, signals });
+  using teardown = new Teardown({ warn: conversation.warn, onCrash });
+  await conversation.start(teardown, crashed);
   const exitCodes = new Set([0]);
-  const lines = listLines(request);
-  const finish = async (exitCode: number) => {
-    caller.close();
-    const how = await ended;
-    await Promise.all(told);
-    return how.kind === "over" && how.exitCode > SIGNALLED ? how.exitCode : exitCode;
-  };
+  const lines = readListLines(request);
   try {
     for (let number = 1;; number++) {
-      label = "";
-      const next = lines.next();
-      // Whoever stops the conversation does not wait for the list.
-      const stopped = ended.then(async (how) => how.kind === "failed" ? await next : how);
-      const line = await Promise.race([next, stopped]);
+      const line = await conversation.nextLine(lines);
       if ("kind" in line) {
         return line.kind === "over"
-          ? await finish(line.exitCode)
-          : reportError(line.error, { tell });
+          ? await conversation.finish(line.exitCode)
+          : reportError(line.error, { outlets });
       }
       if (line.done) break;
       if (line.value.trim() === "") continue;
-      label = `line ${number}: `;
-      const report = await answerLine(line.value);
-      outlets.print(printedLine(report, number));
+      const report = await conversation.answer(line.value, number);
+      outlets.print(formatLineReport(report, number));
       const { exitCode } = report;
-      const isOver = exitCode > SIGNALLED;
-      // The signals are the conversation's: its end ends the wait for a reader, too.
-      using reading = new StopSignals({ listen: false });
-      ended.then(({ kind }) => kind === "failed" || reading.raise("SIGTERM"));
-      const until = performance.now() + request.timeoutMs;
-      const code = await delivered(isOver ? exitCode : 0, { outlets, until, signals: reading });
+      const code = await conversation.awaitReader(exitCode > EXIT.signal ? exitCode : 0);
       if (outlets.stdout?.end === "unread") {
         signals.raise("SIGPIPE");
-        return await finish(ABANDONED);
+        return await conversation.finish(EXIT.abandoned);
       }
-      if (code !== 0) return await finish(code);
+      if (code !== 0) return await conversation.finish(code);
       exitCodes.add(exitCode);
     }
   } catch (error) {
-    // Without a list there is nothing to go on with.
-    await finish(2);
+    // The list cannot be read any further.
+    await conversation.finish(2);
     throw error;
   }
-  return await finish(gravestExitCode(exitCodes));
+  return await conversation.finish(worstExitCode(exitCodes));
+}
+
+/** The conversation that answers the lines of a list. */
+class ListConversation {
+  readonly #request: RunRequest;
+  readonly #outlets: Outlets;
+  readonly #signals: StopSignals;
+  readonly #caller = new ProgramCaller();
+  readonly #results = createPendingResults<TurnReport>();
+  /** Problems that are being printed. */
+  readonly #reported: Promise<void>[] = [];
+  #ended = new Promise<End>(() => {});
+  /** Set once no more prompts are sent. */
+  #end: End | undefined;
+  /** Precedes each line about the current turn on stderr. */
+  #label = "";
+  /** The output of the current turn. */
+  #output = "";
+  #writer: OutputWriter;
+
+  constructor(
+    request: RunRequest,
+    { outlets, signals }: { readonly outlets: Outlets; readonly signals: StopSignals },
+  ) {
+    this.#request = request;
+    this.#outlets = outlets;
+    this.#signals = signals;
+    this.#writer = this.#newWriter();
+  }
+
+  readonly warn = (text: string): void => this.#outlets.notify(warningText(text, this.#label));
+
+  /** @param crashed rejects when this program has a bug */
+  async start(teardown: Teardown, crashed: Promise<never>): Promise<void> {
+    const env = callerEnvironment();
+    const outlets = this.#outlets;
+    const { quiet } = this.#request;
+    const tracer = await createTracer(this.#request, { env, outlets });
+    const holding = holdConversation(this.#request, {
+      env,
+      cwd: currentFolder(),
+      teardown,
+      caller: this.#caller,
+      outlivesFailures: true,
+      signals: this.#signals,
+      outlets: outlets.all,
+      emit: (frame) => this.#writer.frame(frame),
+      onReport: (report) => {
+        if (report.warning !== undefined && !quiet) this.warn(report.warning);
+        const { loadRedactor } = tracer;
+        this.#reported.push(
+          reportProblem(report, { label: this.#label, quiet, outlets, loadRedactor }),
+        );
+        this.#results.resolve(report.tickets ?? [], report);
+      },
+      onPrepared: tracer.tracePrepared,
+      warn: quiet ? () => {} : this.warn,
+      trace: tracer.trace,
+      onLogLine: (line) => outlets.notify(`${line}\n`),
+    });
+    this.#ended = Promise.race([
+      crashed.catch((error: unknown): End => ({ kind: "stopped", error })),
+      holding.then(
+        (exitCode): End => ({ kind: "over", exitCode }),
+        (error: unknown): End => ({
+          kind: error instanceof StoppedError ? "stopped" : "failed",
+          error,
+        }),
+      ),
+    ]).then((end) => {
+      this.#end = end;
+      this.#results.reject("error" in end ? end.error : new Error("The conversation is over"));
+      return end;
+    });
+  }
+
+  /** Returns the next line, or how the conversation has ended: its end does not wait for the list. */
+  async nextLine(lines: AsyncGenerator<string>): Promise<IteratorResult<string> | End> {
+    this.#label = "";
+    const next = lines.next();
+    const ended = this.#ended.then(async (end) => end.kind === "failed" ? await next : end);
+    return await Promise.race([next, ended]);
+  }
+
+  /** Sends the prompt of a line, and returns the report of its turn. */
+  async answer(line: string, number: number): Promise<LineReport> {
+    this.#label = `line ${number}: `;
+    this.#output = "";
+    let input: unknown = line;
+    try {
+      let prompt: string;
+      try {
+        input = parseListLine(line);
+        prompt = this.#promptOf(input);
+      } catch (error) {
+        throw toBadInputError(error);
+      }
+      if (this.#end?.kind === "failed") throw this.#end.error;
+      const ticket = crypto.randomUUID();
+      const result = this.#results.expect(ticket);
+      this.#caller.say(messageLine(prompt, { ticket }));
+      const { exitCode } = await result;
+      this.#writer.end();
+      await Promise.all(this.#reported.splice(0));
+      return createLineReport({ input, output: this.#output, exitCode });
+    } catch (error) {
+      const exitCode = reportFailure(error, {
+        writer: this.#newWriter(),
+        sessionId: this.#request.sessionId,
+        label: this.#label,
+        outlets: this.#outlets,
+      });
+      return createLineReport({ input, output: this.#output, exitCode });
+    } finally {
+      this.#writer = this.#newWriter();
+    }
+  }
+
+  /** Waits until the output has been read. The end of the conversation ends the wait, as its signals would. */
+  async awaitReader(exitCode: number): Promise<number> {
+    using signals = new StopSignals({ listen: false });
+    this.#ended.then(({ kind }) => kind === "failed" || signals.raise("SIGTERM"));
+    const until = performance.now() + this.#request.timeoutMs;
+    return await awaitDelivery(exitCode, { outlets: this.#outlets, until, signals });
+  }
+
+  /** Ends the conversation, and returns the exit code: the given one, unless a signal has ended the conversation. */
+  async finish(exitCode: number): Promise<number> {
+    this.#caller.close();
+    const end = await this.#ended;
+    await Promise.all(this.#reported);
+    return end.kind === "over" && end.exitCode > EXIT.signal ? end.exitCode : exitCode;
+  }
+
+  #promptOf(input: unknown): string {
+    const { prompt, args } = readListInput(input);
+    const text = joinPrompt(this.#request.promptArgument ?? "", prompt);
+    const problem = args.length > 0 ? argsError() : checkPrompt(text);
+    if (problem !== undefined) throw problem;
+    return text;
+  }
+
+  #newWriter(): OutputWriter {
+    return createOutputWriter("json", {
+      verbose: this.#request.verbose,
+      write: (text) => {
+        this.#output += text;
+      },
+    });
+  }
 }
 
 function argsError(): CliError {

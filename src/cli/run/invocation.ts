@@ -6,19 +6,18 @@ import { callerEnvironment, type Environment } from "../../sandbox/environment.t
 import type { Outlets } from "../report/outlets.ts";
 import { Teardown } from "../../run/teardown.ts";
 
-/** What a run has of whoever started it: this program's own, or what another one has handed over. */
+/** The surroundings of a run: those of this program, or of another program that delegated the run to this server. */
 export interface Invocation {
   readonly env: () => Environment;
   /**
-   * The working directory.
+   * Returns the working directory.
    *
-   * @throws {CliError} when there is none to work in
+   * @throws {CliError} when the directory is gone
    */
   readonly cwd: () => string;
-  /** Where the run is printed, and what is to be told of it is told. */
   readonly outlets: Outlets;
   readonly signals: StopSignals;
-  /** The fd on which a caller speaks. */
+  /** The fd from which the caller's input is read. */
   readonly stdin: number;
   /** Which of the standard streams are terminals. */
   readonly isTerminal: {
@@ -26,37 +25,37 @@ export interface Invocation {
     readonly stdout: boolean;
     readonly stderr: boolean;
   };
-  /** When it began, as `performance.now()` tells time: `--timeout` counts from there. */
+  /** When the run began, as `performance.now()` counts time: `--timeout` counts from there. */
   readonly startedAt: number;
-  /** What was handed over; absent for a run of this program's own, whose every mistake is the end of the program. */
-  readonly handedOver?: Handover;
+  /** Present in the server only. A bug of this program ends a run of its own, but not the server. */
+  readonly delegation?: Delegation;
 }
 
-/** How a run is carried out that another program has handed over. */
-export interface Handover {
+/** How the server carries out the run of another program, its client. */
+export interface Delegation {
+  /** The client's terminal. */
   readonly terminal: UserTerminal;
   readonly hold: typeof holdConversation;
   /**
-   * To be awaited before anything is printed or reaches Claude Code: from then on the other program does not carry it out
-   * itself any more.
+   * Must be awaited before output is printed or input reaches Claude Code. Before it, the client may still carry out the
+   * run itself.
    *
-   * @throws when it does so already, or is gone
+   * @throws when the client does so already, or is gone
    */
   readonly commit: () => Promise<void>;
-  /** Whether that has been done. */
   readonly isCommitted: () => boolean;
-  /** Takes what of it goes on when the other program need not wait any more. */
-  readonly leave: (rest: Promise<unknown>) => void;
-  /** Takes a sentence that is told by then, which concerns whoever runs the server. */
-  readonly tell: (text: string) => void;
-  /** The process of the other program. */
+  /** Takes work that continues when the client need not wait any more. */
+  readonly continueInBackground: (rest: Promise<unknown>) => void;
+  /** Logs a sentence about that work, for the owner of the server. */
+  readonly log: (text: string) => void;
+  /** The process of the client. */
   readonly pid: number;
 }
 
-/** When this program began, as `performance.now()` tells time. */
+/** `performance.now()` counts from the start of this program. */
 const START_OF_PROGRAM = 0;
 
-/** The run that this program was started for. */
+/** Returns the surroundings of a run of this program itself. */
 export function ownInvocation(
   { outlets, signals }: Pick<Invocation, "outlets" | "signals">,
 ): Invocation {
@@ -75,52 +74,53 @@ export function ownInvocation(
   };
 }
 
-/** What of a conversation's options hangs on whether anybody waits for it still. */
-type WaitedFor = Required<Pick<HoldOptions, "teardown" | "onWhole" | "warn" | "trace">>;
+/** Options of a conversation that change when its client stops waiting. */
+type ChangingOptions = Required<Pick<HoldOptions, "teardown" | "onWhole" | "warn" | "trace">>;
 
-/** Holds a conversation, with these in the place of its own. */
+/** Holds a conversation with these options. */
 export type HoldRun = (
-  options: Omit<WaitedFor, "onWhole"> & Partial<WaitedFor>,
+  options: Omit<ChangingOptions, "onWhole"> & Partial<ChangingOptions>,
 ) => Promise<number>;
 
 /**
- * Has a run that was handed over be over before its last Claude Code is: as soon as all is said, and what that leaves is
- * at home. The rest of it goes on in the server.
+ * Holds a conversation and returns its exit code. A delegated run returns before its last child has exited: as soon as its
+ * output is complete and its transcript is saved. The server does the rest in the background.
  *
- * @param handedOver the run; absent for one of this program's own, which ends with its Claude Code
- * @returns the exit code
+ * @param delegation undefined for a run of this program, which ends with its child
  */
-export async function lettingGo(
-  handedOver: Handover | undefined,
+export async function returnWhenComplete(
+  delegation: Delegation | undefined,
   { hold, teardown, warn, trace }: Pick<HoldOptions, "warn" | "trace"> & {
     readonly teardown: Teardown;
     readonly hold: HoldRun;
   },
 ): Promise<number> {
-  if (handedOver === undefined) return await hold({ teardown, warn, trace });
-  /** What tears down what goes on once nobody waits for it any more. */
-  let rest: Teardown | undefined;
-  const { promise: whole, resolve: letGo } = Promise.withResolvers<number>();
-  const held = hold({
+  if (delegation === undefined) return await hold({ teardown, warn, trace });
+  /** Tears down in the background; undefined while the client waits. */
+  let background: Teardown | undefined;
+  const { promise: completed, resolve: complete } = Promise.withResolvers<number>();
+  const ended = hold({
     teardown: {
-      own: (run) => (rest ?? teardown).own(run),
-      keep: (save) => (rest ?? teardown).keep(save),
-      childEnded: () => (rest ?? teardown).childEnded(),
-      run: () => (rest ?? teardown).run(),
+      own: (run) => (background ?? teardown).own(run),
+      keep: (save) => (background ?? teardown).keep(save),
+      childEnded: () => (background ?? teardown).childEnded(),
+      run: () => (background ?? teardown).run(),
     },
-    onWhole: (say) => {
+    onWhole: (exitCode) => {
       if (!teardown.bringHome()) return;
       trace("whole: its Claude Code ends by itself");
-      rest = new Teardown({ warn: handedOver.tell });
-      teardown.passTo(rest);
-      letGo(say());
+      background = new Teardown({ warn: delegation.log });
+      teardown.passTo(background);
+      complete(exitCode());
     },
-    warn: (text) => rest === undefined ? warn(text) : handedOver.tell(text),
+    warn: (text) => background === undefined ? warn(text) : delegation.log(text),
     trace: (text) => {
-      if (rest === undefined) trace(text);
+      if (background === undefined) trace(text);
     },
   });
-  const exitCode = await Promise.race([held, whole]);
-  if (rest !== undefined) handedOver.leave(held.finally(rest[Symbol.dispose].bind(rest)));
+  const exitCode = await Promise.race([ended, completed]);
+  if (background !== undefined) {
+    delegation.continueInBackground(ended.finally(background[Symbol.dispose].bind(background)));
+  }
   return exitCode;
 }

@@ -9,18 +9,17 @@ import type { Invocation } from "./invocation.ts";
 import { performRequest } from "./run_locally.ts";
 
 /**
- * Carries out a run that another process has handed over, as that would do it itself.
+ * Carries out a run that another process has delegated to this server, as that process would do it itself.
  *
- * @param options.hold holds conversations
- * @param options.tell takes a sentence of what goes wrong when nobody waits for it any more
+ * @param options.log takes a sentence about a failure after the client has left
  * @returns its exit code
- * @throws {ClientGoneError} when nobody waits for it any more, and nothing has been done
+ * @throws {ClientGoneError} when the client has left before anything was done
  */
-export async function performHanded(
+export async function performDelegated(
   run: DelegatedRun,
-  { hold, tell }: {
+  { hold, log }: {
     readonly hold: typeof holdConversation;
-    readonly tell: (text: string) => void;
+    readonly log: (text: string) => void;
   },
 ): Promise<number> {
   const {
@@ -61,30 +60,30 @@ export async function performHanded(
       stderr: isTerminal(stderr),
     },
     startedAt,
-    handedOver: {
+    delegation: {
       hold,
       commit,
       isCommitted: () => isCommitted,
       terminal,
       pid,
-      leave: addBackgroundWork,
-      tell,
+      continueInBackground: addBackgroundWork,
+      log,
     },
   };
   try {
     const command = await parseArguments(argv);
     if (command.kind !== "run") throw new Error(`A ${command.kind} was handed over for a run`);
     const { request } = command;
-    // Whoever looks on sees each step when it is taken.
+    // A trace is useful only if each step is printed when it happens.
     if (request.trace || request.debugToStderr) await commit();
     return await performRequest(request, invocation, {
       readPrompt: () => Promise.resolve(prompt ?? ""),
     });
   } catch (error) {
     if (error instanceof ClientGoneError) throw error;
-    // The other process, to which nothing has been said, hands it on to the real claude.
+    // Nothing was printed: the client executes the real claude instead.
     if (error instanceof UnsupportedError) return error.exitCode;
     await commit();
-    return reportError(error, { tell: (text) => outlets.tell(text) });
+    return reportError(error, { outlets });
   }
 }

@@ -6,14 +6,14 @@ import { passesCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { Outlets } from "../report/outlets.ts";
 
 /**
- * The run that a command line asks for: one prompt, or with `--jsonl` a list of them.
+ * Carries out the run that a command line asks for: a prompt, a conversation on stdin, or with `--jsonl` a list.
  *
- * @param argv the command line, to which the lines of a list add
+ * @param argv the command line; each line of a list may add flags to it
  * @returns the exit code
  */
 export async function run(request: RunRequest, argv: readonly string[]): Promise<number> {
   using outlets = new Outlets();
-  // To the end of the program: writing beyond the limit of a file's size fails as on a full disk, and does not kill.
+  // Never undone: without a listener, writing beyond the file size limit kills this program. With one, the write fails.
   listenToSignals(["SIGXFSZ"], () => {});
   if (request.jsonl && request.oneSession) {
     const { converseList } = await import("./converse_list.ts");
@@ -24,29 +24,29 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
     return await runList(request, { argv, outlets });
   }
   using signals = new StopSignals();
-  const places = goesCold(request, argv) ? undefined : findServer();
+  const places = mustRunLocally(request, argv) ? undefined : findServer();
   if (places === undefined) {
-    const { runHere } = await import("./run_locally.ts");
-    return await runHere(request, { outlets, signals });
+    const { runLocally } = await import("./run_locally.ts");
+    return await runLocally(request, { outlets, signals });
   }
-  const { runThere } = await import("./delegate_run.ts");
-  return await runThere(request, { argv, outlets, signals, places });
+  const { runOnServer } = await import("./run_on_server.ts");
+  return await runOnServer(request, { argv, outlets, signals, places });
 }
 
-/** Variables that name folders, which a program takes to be below its own one if they do not begin at the root. */
-const FOLDERS = ["HOME", "TMPDIR", "CLAUDE_CONFIG_DIR", "XDG_RUNTIME_DIR"];
+/** Variables that name folders. A relative path in one of them depends on the working directory. */
+const FOLDER_VARIABLES = ["HOME", "TMPDIR", "CLAUDE_CONFIG_DIR", "XDG_RUNTIME_DIR"];
 
-/** Paths that are something else in each process, by themselves or as the value of a flag: its fds, and its terminal. */
-const OWN_PATHS =
+/** Paths that mean something else in each process (its fds and its terminal), alone or as the value of a flag. */
+const PER_PROCESS_PATHS =
   /^(?:--?[^=]*=)?\/(?:dev\/(?:std(?:in|out|err)|tty|fd\/)|proc\/(?:thread-)?self\/)/u;
 
-/** Whether a run is to be carried out here, or can be nowhere else: whoever mirrors a screen owns the terminal. */
-function goesCold({ cold, show }: RunRequest, argv: readonly string[]): boolean {
-  // It leaves out what is not UTF-8, which is told of where it is needed; `get` would throw.
+/** Returns true if the caller wants no server, or the server could not do the same as this process. */
+function mustRunLocally({ cold, show }: RunRequest, argv: readonly string[]): boolean {
+  // toObject() leaves out values that are not UTF-8; get() would throw. A run that needs such a value reports it.
   const env = Deno.env.toObject();
-  const isElsewhere = FOLDERS.map((name) => env[name] ?? "")
-    .some((path) => /^[^/]/u.test(path) || OWN_PATHS.test(path));
-  return cold || show || isElsewhere || passesCredentials(env) ||
-    argv.some((argument) => OWN_PATHS.test(argument)) ||
+  const dependsOnProcess = FOLDER_VARIABLES.map((name) => env[name] ?? "")
+    .some((path) => /^[^/]/u.test(path) || PER_PROCESS_PATHS.test(path));
+  return cold || show || dependsOnProcess || passesCredentials(env) ||
+    argv.some((argument) => PER_PROCESS_PATHS.test(argument)) ||
     env["CLAUDE_PRINT_SERVE"] === "off";
 }

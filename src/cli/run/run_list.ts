@@ -1,34 +1,29 @@
 import {
   checkPrompt,
   MAX_PROMPT_BYTES,
-  parseListInput,
+  parseListLine,
   readListInput,
 } from "../arguments/check_prompt.ts";
-import { asBadInput, CliError } from "../../cli_error.ts";
+import { CliError, EXIT, toBadInputError } from "../../cli_error.ts";
 import { parseArguments } from "../arguments/parse_arguments.ts";
 import { inputFileError, joinPrompt } from "../arguments/read_prompt.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
-import { delivered, type Outlets } from "../report/outlets.ts";
+import { awaitDelivery, type Outlets } from "../report/outlets.ts";
 import { ownInvocation } from "./invocation.ts";
 import { runPrompt } from "./run_prompt.ts";
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { jsonLine } from "../../claude/wire/json_text.ts";
 
-/** Exit codes of runs that a signal ended, or that nobody reads any more, are above this. */
-const SIGNALLED = 128;
-const ABANDONED = 141;
-
 /**
- * One run for each line of stdin or of `--input-file`, one after the other, and one line of output for each as it ends:
- * the number of its line, the line itself, the exit code, and the result as `--output-format json` prints it.
+ * Runs each line of stdin or of `--input-file`, one after the other, and prints one line for each as it ends: the number
+ * of the line, the line itself, the exit code, and the result as `--output-format json` prints it.
  *
- * A line that is no prompt has exit code 2 and the list goes on; a signal ends it. A run that the API turned away for
- * its load has exit code 75. The next run begins when the line before is read; a reader has as much time for one as
- * a run.
+ * A line that is no prompt has exit code 2, and the list goes on. A signal ends the list. The next run begins once the
+ * output of the previous one has been read, for which the reader has as long as a run.
  *
- * @param options.argv the command line, to which a line adds flags of its own
- * @returns the exit code of the gravest failure: 2, 1, 75, 124; or 0
+ * @param options.argv the command line, to which a line adds its own flags
+ * @returns the worst exit code of all lines
  * @throws {CliError} when the list cannot be read
  */
 export async function runList(
@@ -38,21 +33,21 @@ export async function runList(
   const { outlets } = options;
   const exitCodes = new Set([0]);
   let number = 0;
-  for await (const line of listLines(request)) {
+  for await (const line of readListLines(request)) {
     number++;
     if (line.trim() === "") continue;
     using signals = new StopSignals();
     const report = await runLine(line, { ...options, request, number, signals });
-    outlets.print(printedLine(report, number));
+    outlets.print(formatLineReport(report, number));
     const { exitCode } = report;
     const until = performance.now() + request.timeoutMs;
-    const isOver = exitCode > SIGNALLED;
-    const told = await delivered(isOver ? exitCode : 0, { outlets, until, signals });
-    if (outlets.stdout?.end === "unread") return ABANDONED;
-    if (told !== 0) return told;
+    const wasStopped = exitCode > EXIT.signal;
+    const code = await awaitDelivery(wasStopped ? exitCode : 0, { outlets, until, signals });
+    if (outlets.stdout?.end === "unread") return EXIT.abandoned;
+    if (code !== 0) return code;
     exitCodes.add(exitCode);
   }
-  return gravestExitCode(exitCodes);
+  return worstExitCode(exitCodes);
 }
 
 async function runLine(
@@ -66,22 +61,22 @@ async function runLine(
   },
 ): Promise<LineReport> {
   let input: unknown = line;
-  let own = request;
+  let lineRequest = request;
   const startedAt = performance.now();
   let readPrompt: () => Promise<string>;
   try {
-    input = parseListInput(line);
-    const parsed = readListInput(input);
-    if (parsed.args.length > 0) own = await withArguments(argv, parsed.args);
-    const text = joinPrompt(request.promptArgument ?? "", parsed.prompt);
+    input = parseListLine(line);
+    const { prompt, args } = readListInput(input);
+    if (args.length > 0) lineRequest = await withArguments(argv, args);
+    const text = joinPrompt(request.promptArgument ?? "", prompt);
     const problem = checkPrompt(text);
     if (problem !== undefined) throw problem;
     readPrompt = () => Promise.resolve(text);
   } catch (error) {
-    readPrompt = () => Promise.reject(asBadInput(error));
+    readPrompt = () => Promise.reject(toBadInputError(error));
   }
   let output = "";
-  const exitCode = await runPrompt(own, {
+  const exitCode = await runPrompt(lineRequest, {
     readPrompt,
     write: (text) => {
       output += text;
@@ -89,7 +84,7 @@ async function runLine(
     invocation: { ...ownInvocation({ outlets, signals }), startedAt },
     label: `line ${number}: `,
   });
-  return lineReport({ input, output, exitCode });
+  return createLineReport({ input, output, exitCode });
 }
 
 async function withArguments(
@@ -104,18 +99,18 @@ async function withArguments(
 }
 
 /**
- * The lines of a list, from stdin or from `--input-file`.
+ * Reads the lines of a list, from stdin or from `--input-file`.
  *
  * @throws {CliError} when they cannot be read
  */
-export async function* listLines(
+export async function* readListLines(
   { inputFile }: Pick<RunRequest, "inputFile">,
 ): AsyncGenerator<string> {
   const bytes = inputFile === undefined || inputFile === "-"
     ? Deno.stdin.readable
     : await openList(inputFile);
   const lines = bytes
-    .pipeThrough(lineLimit())
+    .pipeThrough(limitLineLength())
     .pipeThrough(new TextDecoderStream("utf-8", { fatal: true }))
     .pipeThrough(new TextLineStream());
   try {
@@ -129,13 +124,13 @@ export async function* listLines(
   }
 }
 
-/** Room for the longest prompt, each character of it escaped, and for flags. */
+/** Enough for the longest prompt with each character escaped, and for flags. */
 const MAX_LINE_BYTES = 2 * MAX_PROMPT_BYTES + 1_000_000;
 
 const LINE_FEED = 0x0a;
 
-/** Passes a list on as long as its lines are no longer than any prompt, and keeps one without end out of memory. */
-function lineLimit(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+/** Fails on a line longer than any prompt, so that a list without line ends does not fill the memory. */
+function limitLineLength(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let length = 0;
   return new TransformStream({
     transform: (bytes, controller) => {
@@ -159,41 +154,29 @@ async function openList(path: string): Promise<ReadableStream<Uint8Array<ArrayBu
   }
 }
 
-/** The API had too much to do, or a limit is used up. */
-const TRY_LATER = 75;
-const TIMED_OUT = 124;
-/** The exit codes of a list, the one that matters most first: what trying again does not cure hides what it does. */
-const GRAVEST: readonly number[] = [2, 1, TRY_LATER, TIMED_OUT, 0];
-
-/** What became of a line. */
+/** What is printed about a line of a list. */
 export interface LineReport {
   readonly input: unknown;
   readonly exitCode: number;
   readonly result: unknown;
 }
 
-/**
- * What became of a line whose output is known.
- *
- * @param options.output what `--output-format json` prints of it, which may be nothing
- */
-export function lineReport(
-  { input, output, exitCode }: {
-    readonly input: unknown;
-    readonly output: string;
-    readonly exitCode: number;
-  },
+/** @param options.output the output with `--output-format json`, which may be empty */
+export function createLineReport(
+  { input, output, exitCode }: Omit<LineReport, "result"> & { readonly output: string },
 ): LineReport {
-  const result = output === "" ? null : JSON.parse(output);
-  return { input, result, exitCode };
+  return { input, result: output === "" ? null : JSON.parse(output), exitCode };
 }
 
-/** The line of output for the line of that number. */
-export function printedLine({ input, exitCode, result }: LineReport, line: number): string {
+/** Formats the line of output for the line with that number. */
+export function formatLineReport({ input, exitCode, result }: LineReport, line: number): string {
   return `${jsonLine({ line, input, exit_code: exitCode, result })}\n`;
 }
 
-/** The exit code of a list: that of its gravest failure. */
-export function gravestExitCode(exitCodes: ReadonlySet<number>): number {
-  return GRAVEST.find((exitCode) => exitCodes.has(exitCode)) ?? 2;
+/** Exit codes from the worst to the best: a failure that trying again does not cure hides one that it does. */
+const WORST_FIRST: readonly number[] = [2, 1, EXIT.tryLater, EXIT.timedOut, 0];
+
+/** Returns the exit code of a list, given those of its lines. */
+export function worstExitCode(exitCodes: ReadonlySet<number>): number {
+  return WORST_FIRST.find((exitCode) => exitCodes.has(exitCode)) ?? 2;
 }

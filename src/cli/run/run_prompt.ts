@@ -1,13 +1,14 @@
+import { warningText } from "../report/report_error.ts";
 import {
   createOutputWriter,
   type OutputFormat,
   type OutputWriter,
 } from "../../claude/wire/output_writer.ts";
-import { CliError, UnsupportedError } from "../../cli_error.ts";
-import { REWIND_ALONE, REWIND_WITH_PROMPT } from "../arguments/build_request.ts";
+import { UnsupportedError } from "../../cli_error.ts";
+import { rewindWithPromptError } from "../arguments/build_request.ts";
 import { pipedPart, type PromptIo } from "../arguments/read_prompt.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
-import { createTracer, tellProblem, type Tracer } from "../report/outlets.ts";
+import { createTracer, reportProblem, type Tracer } from "../report/outlets.ts";
 import type { Invocation } from "./invocation.ts";
 import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
 import { checkDelivery, earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
@@ -18,37 +19,37 @@ import { needsChild } from "../../run/plan/plan_facts.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 
-/** What a run needs beside its request. */
-export interface PromptRunOptions {
-  /** Gets the prompt, once everything that could be wrong without it has been looked at. */
+interface PromptRunOptions {
+  /** Reads the prompt, once everything else that could fail has been checked. */
   readonly readPrompt: (io: Pick<PromptIo, "inTime" | "warn">) => Promise<string>;
   /** Takes a part of the output. */
   readonly write: (text: string) => void;
   readonly invocation: Invocation;
-  /** What stands before each line that tells a failure or a warning on stderr. */
+  /** Precedes each problem and warning on stderr. */
   readonly label?: string;
 }
 
-const REMARKED =
+const STREAMED_MORE =
   "stdout has more than the answer: a text that is no part of it, in the end, had appeared already";
 
 /**
- * One prompt through the interactive Claude Code, out as `claude -p` prints it.
+ * Runs one prompt through the interactive Claude Code, and prints what `claude -p` would print.
  *
- * Whatever happens, `json` and `stream-json` end with a result object, and a failure names its cause on stderr.
+ * Whatever happens, `json` and `stream-json` end with a result object, and a failure is explained on stderr.
  *
  * @returns the exit code
- * @throws {UnsupportedError} for a run that the shim has sent here, before anything is printed
+ * @throws {UnsupportedError} for a run that the shim started, before anything is printed
  */
 export async function runPrompt(request: RunRequest, options: PromptRunOptions): Promise<number> {
-  const { label, invocation: { outlets, isTerminal, handedOver } } = options;
+  const { label, invocation: { outlets, isTerminal, delegation } } = options;
   const crash = Promise.withResolvers<never>();
   let prompt = "";
   let hasPrinted = false;
-  const warning = (text: string) => `claude-print: ${label ?? ""}Warning: ${text}\n`;
-  const warn = (text: string) => outlets.tell(warning(text));
+  const warn = (text: string) => {
+    if (!request.quiet) outlets.notify(warningText(text, label));
+  };
   const onRemark = () => {
-    if (!request.quiet && !isTerminal.stdout) warn(REMARKED);
+    if (!isTerminal.stdout) warn(STREAMED_MORE);
   };
   const writer = createOutputWriter(request.outputFormat, {
     verbose: request.verbose,
@@ -58,75 +59,66 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
     },
     ...(request.streamText ? { stream: { onRemark } } : {}),
   });
-  // With --quiet too: nothing else tells what was lost, or where a kept folder is.
+  // Printed with --quiet too: nothing else says what was lost, or where a kept folder is.
   using teardown = new Teardown({
-    warn: (text) => outlets.tellLeft(warning(text)),
-    ...(handedOver === undefined ? { onCrash: crash.reject } : {}),
+    warn: (text) => outlets.notifyAlways(warningText(text, label)),
+    ...(delegation === undefined ? { onCrash: crash.reject } : {}),
   });
   try {
-    const running = carryOut(request, {
+    const running = prepareAndPerform(request, {
       ...options,
       readPrompt: async (io) => prompt = await options.readPrompt(io),
-      warn: request.quiet ? () => {} : warn,
+      warn,
       writer,
       teardown,
     });
     return await Promise.race([running, crash.promise]);
   } catch (error) {
-    const mayHandOn = request.handsOn && !hasPrinted && !handedOver?.isCommitted();
-    if (mayHandOn && error instanceof UnsupportedError) {
+    const mayExecClaude = request.isShimmed && !hasPrinted && !delegation?.isCommitted();
+    if (mayExecClaude && error instanceof UnsupportedError) {
       const piped = pipedPart(prompt, request);
       if (piped !== "") error.stdin = piped;
       throw error;
     }
     const { reportFailure } = await import("../report/report_failure.ts");
-    return reportFailure(error, {
-      writer,
-      sessionId: request.sessionId ?? request.resume,
-      label,
-      tell: (text) => outlets.tell(text),
-    });
+    const sessionId = request.sessionId ?? request.resume;
+    return reportFailure(error, { writer, sessionId, label, outlets });
   }
 }
 
-/** What a run is carried out with. */
 interface RunTools extends PromptRunOptions {
   readonly writer: OutputWriter;
   readonly warn: (text: string) => void;
   readonly teardown: Teardown;
 }
 
-async function carryOut(request: RunRequest, tools: RunTools): Promise<number> {
+async function prepareAndPerform(request: RunRequest, tools: RunTools): Promise<number> {
   const { teardown, invocation } = tools;
-  const { outlets, handedOver } = invocation;
+  const { outlets, delegation } = invocation;
   const env = invocation.env();
-  const tracer = await createTracer(request, { env, tell: (text) => outlets.tell(text) });
+  const tracer = await createTracer(request, { env, outlets });
   const cwd = invocation.cwd();
   const recorder = request.record === undefined
     ? undefined
     : (await import("../../library/record_run.ts"))
       .recordRun(absolutePath(request.record, cwd), { env, request });
   if (recorder !== undefined) teardown.keep(recorder.save);
-  using watcher = await watcherOf(request, { ...invocation, env, cwd });
-  const prompt = await promptInTime(request, tools);
+  using watcher = await startWatcher(request, { ...invocation, env, cwd });
+  const prompt = await readPromptInTime(request, tools);
   const order = {
-    ...orderOf(request, { invocation, prompt, isWatched: watcher !== undefined }),
+    ...buildOrder(request, { invocation, prompt, isWatched: watcher !== undefined }),
     env,
     cwd,
     altered: await checkDelivery({ prompt, inject: request.inject }),
   };
-  if (handedOver !== undefined) {
-    const { holdPrompt, whyNoConversation } = await import("./warm_prompt.ts");
-    const why = await whyNoConversation(request, order);
+  if (delegation !== undefined) {
+    const { runPromptWarm, whyNotWarm } = await import("./warm_prompt.ts");
+    const why = await whyNotWarm(request, order);
     if (why === undefined) {
       const watching = watcher === undefined ? {} : { watcher };
-      return await holdPrompt(request, {
+      return await runPromptWarm(request, {
         ...tools,
-        prompt,
-        env,
-        cwd,
-        handedOver,
-        tracer,
+        ...{ prompt, env, cwd, delegation, tracer },
         ...watching,
       });
     }
@@ -138,11 +130,10 @@ async function carryOut(request: RunRequest, tools: RunTools): Promise<number> {
   }
   const attended = { ...tools, request, tracer, recorder, watcher };
   const report = await performPastLimits(order, attended);
-  return teardown.crashed ? report.exitCode : await printEnd(report, attended);
+  return teardown.crashed ? report.exitCode : await finishRun(report, attended);
 }
 
-/** Reads the prompt, as long as the run has time. */
-async function promptInTime(
+async function readPromptInTime(
   { timeoutMs }: RunRequest,
   { readPrompt, warn, invocation: { startedAt, signals } }: RunTools,
 ): Promise<string> {
@@ -155,9 +146,9 @@ async function promptInTime(
   });
 }
 
-function orderOf(
+function buildOrder(
   request: RunRequest,
-  { invocation: { startedAt, handedOver }, prompt, isWatched }: {
+  { invocation: { startedAt, delegation }, prompt, isWatched }: {
     readonly invocation: Invocation;
     readonly prompt: string;
     readonly isWatched: boolean;
@@ -169,7 +160,7 @@ function orderOf(
   return {
     ...request,
     prompt,
-    ...(handedOver === undefined ? {} : { terminalSize: handedOver.terminal.size() }),
+    ...(delegation === undefined ? {} : { terminalSize: delegation.terminal.size() }),
     startedAt,
     limitsTold: outputFormat !== "text",
     answerAlone: outputFormat === "text",
@@ -179,7 +170,7 @@ function orderOf(
   };
 }
 
-/** A run with those who look on. */
+/** A run with everything that observes it. */
 interface AttendedRun extends RunTools {
   readonly request: RunRequest;
   readonly tracer: Tracer;
@@ -187,7 +178,7 @@ interface AttendedRun extends RunTools {
   readonly watcher: RunWatcher | undefined;
 }
 
-/** Performs a run, and goes on with its session behind limits that are used up, as long as that was asked for. */
+/** Performs a run. With `--wait-for-limit` it continues the session after each limit has been reset. */
 async function performPastLimits(first: RunOrder, run: AttendedRun): Promise<RunReport> {
   const { request: { waitForLimitMs: longestMs }, writer, warn, teardown, invocation } = run;
   const { outlets, signals } = invocation;
@@ -217,16 +208,16 @@ async function perform(
   order: RunOrder,
   { writer, warn, teardown, invocation, tracer, recorder, watcher }: AttendedRun,
 ): Promise<RunReport> {
-  const { outlets, signals, handedOver } = invocation;
+  const { outlets, signals, delegation } = invocation;
   const prepared = await prepareRun(order);
   teardown.own(prepared);
   if (needsChild(prepared.gated)) recorder?.begin(prepared);
   for (const warning of earlyWarnings(prepared)) warn(warning);
-  tracer.prepared(prepared);
-  await handedOver?.commit();
+  tracer.tracePrepared(prepared);
+  await delegation?.commit();
   return await performRun(prepared, {
     signals,
-    ...(handedOver === undefined ? {} : { terminal: handedOver.terminal }),
+    ...(delegation === undefined ? {} : { terminal: delegation.terminal }),
     outlets: outlets.all,
     emit: writer.frame,
     onInput: (input) => {
@@ -235,23 +226,23 @@ async function perform(
     },
     ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
     trace: tracer.trace,
-    onLogLine: (line) => outlets.tell(`${line}\n`),
+    onLogLine: (line) => outlets.notify(`${line}\n`),
   });
 }
 
-/** Prints what is left to print, and leaves nothing of the run behind. */
-async function printEnd(
+/** Prints the rest of the output, and removes everything that the run leaves. */
+async function finishRun(
   report: RunReport,
   { request, writer, warn, teardown, invocation, label = "", tracer, watcher }: AttendedRun,
 ): Promise<number> {
   const { trace, loadRedactor } = tracer;
   const { outlets } = invocation;
   teardown.childEnded();
-  // What is printed now does not mix with what was there to look at.
+  // The live line or the mirror must be gone before the result is printed.
   watcher?.[Symbol.dispose]();
   for (const frame of report.unprinted) writer.frame(frame);
   writer.end();
-  await tellProblem(report, { label, quiet: request.quiet, outlets, loadRedactor });
+  await reportProblem(report, { label, quiet: request.quiet, outlets, loadRedactor });
   if (report.warning !== undefined) warn(report.warning);
   await teardown.settle();
   teardown.run();
@@ -259,50 +250,50 @@ async function printEnd(
   return report.exitCode;
 }
 
-/** Who looks on, which can only be somebody at a terminal; scripts do not even load it. */
-async function watcherOf(
+/** Starts the live line or the mirror. Without a terminal not even their code is loaded. */
+async function startWatcher(
   request: RunRequest,
-  { outlets, handedOver, ...surroundings }:
+  { outlets, delegation, ...surroundings }:
     & Pick<WatchOptions, "env" | "cwd">
-    & Pick<Invocation, "outlets" | "isTerminal" | "handedOver">,
+    & Pick<Invocation, "outlets" | "isTerminal" | "delegation">,
 ): Promise<RunWatcher | undefined> {
   const { isTerminal } = surroundings;
   if (!request.show && !isTerminal.stderr) return undefined;
   const { watchRun } = await import("../watch/watch_run.ts");
-  const { pid = "self" } = handedOver ?? {};
+  const { pid = "self" } = delegation ?? {};
   return await watchRun(request, { ...surroundings, stderr: outlets.stderrFd, pid });
 }
 
-/** How Claude Code marks what is told on stderr because stdout is for frames. */
-const GUARD = "[stdout-guard] ";
+/** The prefix of texts that Claude Code prints on stderr because stdout is for frames. */
+const STDOUT_GUARD = "[stdout-guard] ";
 
 /**
- * Restores files as `claude -p --rewind-files` does: one line says so, in json too, and on stderr where stdout is for
- * frames.
+ * Restores files as `claude -p --rewind-files` does, and prints one line, in json too. With stream-json the line goes to
+ * stderr.
  *
  * @returns the exit code
  */
 async function rewindFiles(
   order: RunOrder & { readonly rewindsTo: string },
-  { outputFormat, write, warn, teardown, invocation: { outlets, signals, handedOver } }: {
+  { outputFormat, write, warn, teardown, invocation: { outlets, signals, delegation } }: {
     readonly outputFormat: OutputFormat;
     readonly write: (text: string) => void;
     readonly warn: (text: string) => void;
     readonly teardown: Teardown;
-    readonly invocation: Pick<Invocation, "outlets" | "signals" | "handedOver">;
+    readonly invocation: Pick<Invocation, "outlets" | "signals" | "delegation">;
   },
 ): Promise<number> {
-  if (order.prompt !== "") throw new CliError(REWIND_WITH_PROMPT, { suggestion: REWIND_ALONE });
+  if (order.prompt !== "") throw rewindWithPromptError();
   const prepared = await prepareRun(order);
   teardown.own(prepared);
   for (const warning of earlyWarnings(prepared)) warn(warning);
   if (order.record !== undefined) warn("There is no recording: files are restored without a child");
-  await handedOver?.commit();
+  await delegation?.commit();
   const { rewindAlone } = await import("../../run/headless_run.ts");
-  const said = await rewindAlone(prepared, { message: order.rewindsTo, signals });
-  if (outputFormat === "stream-json") outlets.tell(`${GUARD}${said.stdout}`);
-  else write(said.stdout);
-  if (said.stderr !== "") outlets.tell(said.stderr);
+  const { stdout, stderr } = await rewindAlone(prepared, { message: order.rewindsTo, signals });
+  if (outputFormat === "stream-json") outlets.notify(`${STDOUT_GUARD}${stdout}`);
+  else write(stdout);
+  if (stderr !== "") outlets.notify(stderr);
   teardown.run();
   return 0;
 }

@@ -1,7 +1,12 @@
 import type { RunRequest } from "../arguments/run_request.ts";
-import { tellProblem, type Tracer } from "../report/outlets.ts";
+import { reportProblem, type Tracer } from "../report/outlets.ts";
 import type { RunWatcher } from "../watch/watch_run.ts";
-import { type Handover, type HoldRun, type Invocation, lettingGo } from "./invocation.ts";
+import {
+  type Delegation,
+  type HoldRun,
+  type Invocation,
+  returnWhenComplete,
+} from "./invocation.ts";
 import { CommittedCaller } from "../../driver/inputs/caller/committed_caller.ts";
 import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
 import { MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
@@ -22,15 +27,15 @@ import { pasteRefusal } from "../../conversation/terminal/paste.ts";
 import { messageLine } from "../../claude/wire/caller_line.ts";
 import type { OutputWriter } from "../../claude/wire/output_writer.ts";
 
-/** The longest path of a socket in a run's private folder, below the folder of all runs: `/PID-TIME-RANDOM/own/rv.sock`. */
-const LONGEST_NAME = 40;
+/** Room for the path of a socket below the folder of all runs: `/PID-TIME-RANDOM/own/rv.sock`. */
+const MAX_SOCKET_NAME_BYTES = 40;
 
 /**
- * Why a prompt does not come out as the one message of a conversation as it does by itself, if it does not: what Claude
- * Code of that version could take for another one there goes the way of a run, and so does what no child could wait for,
- * or is asked of none.
+ * Returns why a prompt cannot be given to a warm child as the only message of a conversation, or undefined if it can. It
+ * cannot where this version of Claude Code could read the message differently there, where no child could have been started
+ * in advance, or where no child is needed.
  */
-export async function whyNoConversation(
+export async function whyNotWarm(
   request: Pick<RunRequest, "record" | "waitForLimitMs">,
   order: RunOrder & { readonly prompt: string },
 ): Promise<string | undefined> {
@@ -43,7 +48,7 @@ export async function whyNoConversation(
   if (JSON.stringify(prompt).length > LONGEST_SOCKET_PROMPT) {
     return "its prompt is too long for the socket";
   }
-  if (!hasShortPlaces(env)) return "the private folder's path may be too long for a socket";
+  if (!fitsSocketPaths(env)) return "the private folder's path may be too long for a socket";
   try {
     const version = await knownVersion(findClaude({ named: order.claudeBinary, env, cwd }), env, {
       cwd,
@@ -58,41 +63,40 @@ export async function whyNoConversation(
     if (gated.forks) return "its Claude Code waits for the subagent that carries it out";
     return gated.expands && !canBeTyped(prompt) ? "its command cannot be typed" : undefined;
   } catch {
-    // What is wrong with it is told as by every run.
+    // The run itself reports the error.
     return "there is no Claude Code to ask for its version";
   }
 }
 
-/** Most characters of a command that is typed: 2.1.330 tells the model of a long paste as one. */
-const LONGEST_TYPED = 600;
+/** Most characters of a command that is typed: Claude Code 2.1.330 marks a longer paste as one. */
+const MAX_TYPED_LENGTH = 600;
 
-/** Whether a command comes in as it is where it is typed: what is no command goes in by the socket. */
+/** Returns true if typing leaves a command unchanged. Other prompts are delivered by the socket. */
 function canBeTyped(prompt: string): boolean {
-  return prompt.length <= LONGEST_TYPED && pasteRefusal(prompt) === undefined;
+  return prompt.length <= MAX_TYPED_LENGTH && pasteRefusal(prompt) === undefined;
 }
 
-/** Whether a socket can be in each of the places where the private folder may be. */
-function hasShortPlaces(env: Environment): boolean {
+/** Returns true if the path of a socket is short enough in each place where the private folder may be. */
+function fitsSocketPaths(env: Environment): boolean {
   const encoder = new TextEncoder();
   return places(env).every((place) =>
-    encoder.encode(folderOfRuns(place)).length + LONGEST_NAME <= MAX_SOCKET_PATH
+    encoder.encode(folderOfRuns(place)).length + MAX_SOCKET_NAME_BYTES <= MAX_SOCKET_PATH
   );
 }
 
 /**
- * One prompt as a conversation of one message, which may be held with a child that has waited for it: out as a run of one
- * prompt is.
+ * Runs one prompt as a conversation of one message, if possible with a warm child. The output is that of a run.
  *
  * @returns the exit code
  */
-export async function holdPrompt(
+export async function runPromptWarm(
   request: RunRequest,
   options: {
     readonly prompt: string;
     readonly env: Environment;
     readonly cwd: string;
     readonly invocation: Invocation;
-    readonly handedOver: Handover;
+    readonly delegation: Delegation;
     readonly writer: OutputWriter;
     readonly warn: (text: string) => void;
     readonly teardown: Teardown;
@@ -100,9 +104,9 @@ export async function holdPrompt(
     readonly watcher?: RunWatcher;
   },
 ): Promise<number> {
-  const { prompt, env, cwd, invocation, handedOver, writer, warn, teardown } = options;
+  const { prompt, env, cwd, invocation, delegation, writer, warn, teardown } = options;
   const { outlets, signals, startedAt } = invocation;
-  const { trace, prepared, loadRedactor } = options.tracer;
+  const { trace, tracePrepared: prepared, loadRedactor } = options.tracer;
   const caller = new ProgramCaller({
     timeLeft: () => Math.max(0, Math.round(startedAt + request.timeoutMs - performance.now())),
   });
@@ -114,35 +118,35 @@ export async function holdPrompt(
     watcher?.[Symbol.dispose]();
     watcher = undefined;
   };
-  const hold: HoldRun = (waitedFor) =>
-    handedOver.hold({
+  const hold: HoldRun = (changing) =>
+    delegation.hold({
       ...request,
       partialMessages: request.partialMessages || request.streamText,
-      // Beside a text alone Claude Code tells more on stderr.
+      // With text output, Claude Code prints more on stderr.
       ...(request.outputFormat === "text" ? { answerAlone: true } : {}),
     }, {
       env,
       cwd,
-      caller: new CommittedCaller(caller, handedOver),
+      caller: new CommittedCaller(caller, delegation),
       signals,
-      terminal: handedOver.terminal,
+      terminal: delegation.terminal,
       outlets: outlets.all,
       emit: (frame) => {
-        // What is printed now does not mix with what was there to look at.
+        // The live line or the mirror must be gone before the result is printed.
         if (frame.type === "result") unwatch();
         writer.frame(frame);
       },
       onInput: (input) => watcher?.observe(input),
       onReport: (report) => void (last = report),
       onPrepared: prepared,
-      onLogLine: (line) => outlets.tell(`${line}\n`),
-      ...waitedFor,
+      onLogLine: (line) => outlets.notify(`${line}\n`),
+      ...changing,
     });
-  const exitCode = await lettingGo(handedOver, { hold, teardown, warn, trace });
+  const exitCode = await returnWhenComplete(delegation, { hold, teardown, warn, trace });
   unwatch();
   writer.end();
   if (last !== undefined) {
-    await tellProblem(last, { label: "", quiet: request.quiet, outlets, loadRedactor });
+    await reportProblem(last, { label: "", quiet: request.quiet, outlets, loadRedactor });
     if (last.warning !== undefined) warn(last.warning);
   }
   trace(`exit code ${exitCode}`);

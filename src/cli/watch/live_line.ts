@@ -1,10 +1,10 @@
 import { readProcFile } from "../../../ffi/processes/proc.ts";
 import {
-  followProgress,
+  INITIAL_PROGRESS,
   outputTokens,
   type Progress,
-  PROGRESS_START,
   type RunningTool,
+  updateProgress,
 } from "./progress.ts";
 import type { Input } from "../../conversation/control/input.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
@@ -83,7 +83,7 @@ export class RedrawnLine implements Disposable {
 
 /** One quiet line that says how far a run is. */
 export class LiveLine extends RedrawnLine {
-  #progress: Progress = PROGRESS_START;
+  #progress: Progress = INITIAL_PROGRESS;
 
   constructor({ elapsedMs, columns, color, cwd, ...options }: LiveLineOptions) {
     const style = { color, cwd };
@@ -96,7 +96,7 @@ export class LiveLine extends RedrawnLine {
 
   /** Takes the next sign of the run; it is seen when the line is drawn again. */
   observe(sign: Input): void {
-    this.#progress = followProgress(this.#progress, sign);
+    this.#progress = updateProgress(this.#progress, sign);
   }
 }
 
@@ -132,7 +132,7 @@ interface LiveLineStyle {
 const SEPARATOR = " · ";
 const ELLIPSIS = "…";
 /** With less room than this a tool is not worth telling. */
-const LEAST_TOOL_COLUMNS = 8;
+const MIN_TOOL_COLUMNS = 8;
 
 /**
  * One line that says how far a run is, at most a column less than the terminal is wide:
@@ -143,18 +143,18 @@ const LEAST_TOOL_COLUMNS = 8;
  */
 export function renderLiveLine(progress: Progress, style: LiveLineStyle): string {
   const room = Math.max(0, style.columns - 1);
-  const ending = [duration(style.elapsedMs), ...tokens(progress)];
-  const fixed = [phase(progress), ...ending].join(SEPARATOR);
-  const toolRoom = room - columnsOf(fixed) - SEPARATOR.length;
-  const tool = toolRoom < LEAST_TOOL_COLUMNS
+  const ending = [durationText(style.elapsedMs), ...tokenParts(progress)];
+  const fixed = [phaseText(progress), ...ending].join(SEPARATOR);
+  const toolRoom = room - columnWidth(fixed) - SEPARATOR.length;
+  const tool = toolRoom < MIN_TOOL_COLUMNS
     ? []
     : toolParts(progress, style).map((text) => fit(text, toolRoom));
-  return renderLine([phase(progress), ...tool, ...ending], style);
+  return renderLine([phaseText(progress), ...tool, ...ending], style);
 }
 
 /** One line that says what a command does and for how long: `downloading 2.1.330 · 12 s`. */
 export function renderStep(step: string, style: Omit<LiveLineStyle, "cwd">): string {
-  return renderLine([step, duration(style.elapsedMs)], style);
+  return renderLine([step, durationText(style.elapsedMs)], style);
 }
 
 function renderLine(
@@ -165,7 +165,7 @@ function renderLine(
   return color && line !== "" ? `\x1b[2m${line}\x1b[22m` : line;
 }
 
-function phase({ phase, count }: Progress): string {
+function phaseText({ phase, count }: Progress): string {
   switch (phase) {
     case "waiting":
       return count === 1
@@ -186,15 +186,15 @@ function toolParts({ tools }: Progress, { cwd }: LiveLineStyle): readonly string
   const [first, ...others] = tools;
   if (first === undefined) return [];
   const more = others.length === 0 ? "" : `(+${others.length}) `;
-  return [`${more}${first.name}${subject(first, cwd)}`];
+  return [`${more}${first.name}${subjectText(first, cwd)}`];
 }
 
-function subject({ subject }: RunningTool, cwd: string): string {
+function subjectText({ subject }: RunningTool, cwd: string): string {
   if (subject === undefined) return "";
   return ` ${subject.startsWith(`${cwd}/`) ? subject.slice(cwd.length + 1) : subject}`;
 }
 
-function duration(elapsedMs: number): string {
+function durationText(elapsedMs: number): string {
   const seconds = Math.floor(elapsedMs / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
@@ -206,7 +206,7 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
 
-function tokens(progress: Progress): readonly string[] {
+function tokenParts(progress: Progress): readonly string[] {
   const count = outputTokens(progress);
   if (count === 0) return [];
   if (count === 1) return ["1 token"];
@@ -217,11 +217,11 @@ function tokens(progress: Progress): readonly string[] {
 /** A text in one line of at most so many columns. */
 function fit(text: string, columns: number): string {
   const visible = oneLine(text);
-  if (columnsOf(visible) <= columns) return visible;
+  if (columnWidth(visible) <= columns) return visible;
   let kept = "";
   let used = 1;
   for (const character of visible) {
-    used += columnsOf(character);
+    used += columnWidth(character);
     if (used > columns) break;
     kept += character;
   }
@@ -249,7 +249,7 @@ const WIDE = new RegExp(
 const VARIATION_SELECTOR = "\ufe0f";
 
 /** How many columns a text takes at most: a terminal may make an emoji of several parts narrower. */
-function columnsOf(text: string): number {
+function columnWidth(text: string): number {
   let columns = 0;
   for (const character of text) {
     if (NARROWEST.test(character) && character !== VARIATION_SELECTOR) continue;

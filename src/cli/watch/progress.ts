@@ -32,7 +32,7 @@ export interface Progress {
 }
 
 /** A run that has just been started. */
-export const PROGRESS_START: Progress = {
+export const INITIAL_PROGRESS: Progress = {
   phase: "starting",
   count: 0,
   tools: [],
@@ -41,7 +41,7 @@ export const PROGRESS_START: Progress = {
 };
 
 /** Takes the next sign; most change nothing. */
-export function followProgress(progress: Progress, sign: Input): Progress {
+export function updateProgress(progress: Progress, sign: Input): Progress {
   if (progress.phase === "ending" && sign.type !== "hook" && sign.type !== "status") {
     return progress;
   }
@@ -49,18 +49,18 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "hook":
       return onHook(progress, sign.event, sign.payload);
     case "status":
-      return sign.status === "busy" ? enter(progress, "working") : progress;
+      return sign.status === "busy" ? enterPhase(progress, "working") : progress;
     case "transcript":
       return onLine(progress, sign.entry);
     case "retry":
-      return enter(progress, "retrying", sign.retry.attempt);
+      return enterPhase(progress, "retrying", sign.retry.attempt);
     case "signal":
     case "unheard":
     case "unreadable":
     case "exit":
-      return enter(progress, "ending");
+      return enterPhase(progress, "ending");
     case "deadline":
-      return sign.name === "timeout" ? enter(progress, "ending") : progress;
+      return sign.name === "timeout" ? enterPhase(progress, "ending") : progress;
     case "spawned":
     case "reachable":
     case "terms":
@@ -98,7 +98,7 @@ export function outputTokens({ counted, last }: Progress): number {
   return counted + last.tokens;
 }
 
-function enter(progress: Progress, phase: Progress["phase"], count = 0): Progress {
+function enterPhase(progress: Progress, phase: Progress["phase"], count = 0): Progress {
   if (progress.phase === phase && progress.count === count) return progress;
   const { tools } = progress;
   return { ...progress, phase, count, tools: phase === "ending" ? [] : tools };
@@ -115,13 +115,13 @@ function onHook(
     case "Stop": {
       const tasks = payload["background_tasks"];
       return Array.isArray(tasks) && tasks.length > 0
-        ? enter(progress, "waiting", tasks.length)
-        : enter(progress, "ending");
+        ? enterPhase(progress, "waiting", tasks.length)
+        : enterPhase(progress, "ending");
     }
     case "StopFailure":
-      return enter(progress, isTurnFailure(event, payload) ? "ending" : "working");
+      return enterPhase(progress, isTurnFailure(event, payload) ? "ending" : "working");
     default:
-      return enter(progress, "working");
+      return enterPhase(progress, "working");
   }
 }
 
@@ -129,7 +129,7 @@ function onHook(
 function onLine(progress: Progress, entry: Entry): Progress {
   const { prompt, returned } = transcriptSign(entry);
   // The lines of the answer come after the Stop that ends the turn; a prompt begins another.
-  const begun = prompt ? enter(progress, "working") : progress;
+  const begun = prompt ? enterPhase(progress, "working") : progress;
   const left = begun.tools.filter(({ id }) => !returned.includes(id));
   const current = left.length === begun.tools.length ? begun : { ...begun, tools: left };
   if (entry.type !== "assistant") return current;
@@ -137,13 +137,13 @@ function onLine(progress: Progress, entry: Entry): Progress {
   const tokens = usage?.output_tokens;
   const next: Progress = {
     ...current,
-    tools: [...current.tools, ...content.flatMap(toolIn)],
-    ...(typeof tokens === "number" ? counting(current, { id, tokens }) : {}),
+    tools: [...current.tools, ...content.flatMap(toolFrom)],
+    ...(typeof tokens === "number" ? countTokens(current, { id, tokens }) : {}),
   };
-  return current.phase === "waiting" ? next : enter(next, "working");
+  return current.phase === "waiting" ? next : enterPhase(next, "working");
 }
 
-function counting(
+function countTokens(
   { counted, last }: Progress,
   answer: Progress["last"],
 ): Pick<Progress, "counted" | "last"> {
@@ -153,7 +153,7 @@ function counting(
 }
 
 /** What a tool is at, by the names Claude Code's own tools use; the first that is there says most. */
-const SUBJECTS = [
+const SUBJECT_KEYS = [
   "command",
   "file_path",
   "notebook_path",
@@ -166,12 +166,16 @@ const SUBJECTS = [
 ];
 
 /** Longer than any line that tells of it; a command may be a whole script. */
-const LONGEST = 1000;
+const MAX_SUBJECT_LENGTH = 1000;
 
-function toolIn({ type, id, name, input }: ContentBlock): readonly RunningTool[] {
+function toolFrom({ type, id, name, input }: ContentBlock): readonly RunningTool[] {
   if (type !== "tool_use" || typeof id !== "string" || typeof name !== "string") return [];
   const given = isJsonObject(input) ? input : {};
-  const subject = SUBJECTS.map((key) => given[key])
+  const subject = SUBJECT_KEYS.map((key) => given[key])
     .find((value) => typeof value === "string" && value !== "") as string | undefined;
-  return [{ id, name, ...(subject === undefined ? {} : { subject: subject.slice(0, LONGEST) }) }];
+  return [{
+    id,
+    name,
+    ...(subject === undefined ? {} : { subject: subject.slice(0, MAX_SUBJECT_LENGTH) }),
+  }];
 }

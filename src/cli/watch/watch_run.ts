@@ -47,15 +47,15 @@ export async function watchRun(
   const { env, isTerminal } = options;
   const isSmart = isTerminal.stderr && env["TERM"] !== undefined && env["TERM"] !== "dumb";
   if (request.show) {
-    refuseMirror(request, { isSmart, isTerminal });
-    return await mirror();
+    checkMirror(request, { isSmart, isTerminal });
+    return await startMirror();
   }
   const wanted = isSmart && !request.quiet && !request.trace &&
     request.outputFormat !== "stream-json" && !(request.streamText && isTerminal.stdout);
-  return wanted ? liveLine(options) : undefined;
+  return wanted ? startLiveLine(options) : undefined;
 }
 
-function refuseMirror(
+function checkMirror(
   { trace, outputFormat, streamText }: Pick<RunRequest, "trace" | "outputFormat" | "streamText">,
   { isSmart, isTerminal }: {
     readonly isSmart: boolean;
@@ -84,7 +84,7 @@ function refuseMirror(
   }
 }
 
-async function mirror(): Promise<RunWatcher> {
+async function startMirror(): Promise<RunWatcher> {
   const [{ Outlet }, { silenceInput }] = await Promise.all([
     import("../../../ffi/descriptors/outlet.ts"),
     import("../../../ffi/terminal/silent_input.ts"),
@@ -99,7 +99,7 @@ async function mirror(): Promise<RunWatcher> {
 }
 
 /** A live line that is loaded when it is time to draw it. */
-function liveLine({ env, cwd, stderr = STDERR, pid = "self" }: WatchOptions): RunWatcher {
+function startLiveLine({ env, cwd, stderr = STDERR, pid = "self" }: WatchOptions): RunWatcher {
   const stack = new DisposableStack();
   const early: Input[] = [];
   let startedAt = performance.now();
@@ -154,10 +154,10 @@ interface MirrorOutput {
 const ENTER = "\x1b[?1049h\x1b[0m\x1b[2J\x1b[H";
 /** Ends a sequence that was cut short, too. */
 const LEAVE = `\x18${MIRROR_RESET}\x1b[?1049l`;
-const ANEW = "\x18\x1b[0m\x1b[2J\x1b[H";
+const CLEAR = "\x18\x1b[0m\x1b[2J\x1b[H";
 
 /** A terminal that is so far behind, in bytes, is shown only what comes after it has caught up. */
-const MOST_BEHIND = 4 * 1024 * 1024;
+const MAX_PENDING_BYTES = 4 * 1024 * 1024;
 const FLUSH_MS = 20;
 /** How long a terminal is given to take the end: it has to be left as it was. */
 const LEAVE_MS = 2000;
@@ -212,10 +212,10 @@ export class ScreenMirror implements Disposable {
   #write(text: string): void {
     if (this.#isBehind || text === "") return;
     this.#output.write(text);
-    if (this.#output.pending > MOST_BEHIND) {
+    if (this.#output.pending > MAX_PENDING_BYTES) {
       this.#output.drop();
       this.#isBehind = true;
-      this.#output.write(ANEW);
+      this.#output.write(CLEAR);
     }
     this.#catchUp();
   }

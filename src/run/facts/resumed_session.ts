@@ -184,14 +184,14 @@ export function resumedPart(
   if (cut.kind === "absent") {
     throw new CliError(`No message found with message.uuid of: ${upTo}`, {
       suggestion: "Use the uuid of an assistant message that ended an answer",
-      isUnbegun: true,
+      failedBeforeStart: true,
     });
   }
   if (cut.by === "turn") {
     // Users of an Agent SDK recognise this error by its first words.
     throw new CliError(`Resume rejected by --resume-drops-turn: ${cut.reason}`, {
       suggestion: "Leave it out, or resume at the end of the turn before",
-      isUnbegun: true,
+      failedBeforeStart: true,
     });
   }
   throw new UnsupportedError(`Cannot honour --resume-session-at: ${cut.reason}`, {

@@ -211,7 +211,7 @@ function namedSession(
       : `. Provided value "${title}" is not a UUID and does not match any session title.`;
     throw new CliError(`${NO_SESSION}${why}`, {
       suggestion: "Use --resume <id>, with the session_id of an earlier json result",
-      isUnbegun: true,
+      failedBeforeStart: true,
     });
   }
   if (more.length > 0) {

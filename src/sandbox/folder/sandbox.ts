@@ -155,7 +155,7 @@ export class Sandbox implements Disposable {
       suggestion: holder === undefined
         ? `Look for its id in ${userConfigDir}/projects`
         : adviceOn(holder),
-      isUnbegun: true,
+      failedBeforeStart: true,
     });
   }
 

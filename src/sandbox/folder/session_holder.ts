@@ -64,7 +64,7 @@ export function refuseHeldSession(owner: Owner, places: readonly string[]): void
   if (holder === undefined) return;
   throw new CliError(`Error: Session ID ${id} is already in use.`, {
     suggestion: `${adviceOn(holder)}, or give another --session-id`,
-    isUnbegun: true,
+    failedBeforeStart: true,
   });
 }
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { findFlag, FLAGS } from "../../../src/cli/arguments/flags.ts";
-import { parseListInput, readListInput } from "../../../src/cli/arguments/check_prompt.ts";
+import { parseListLine, readListInput } from "../../../src/cli/arguments/check_prompt.ts";
 import { parseArguments } from "../../../src/cli/arguments/parse_arguments.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import {
@@ -224,13 +224,13 @@ testRequests("the first prompt counts", [
 const text = "fix the tests";
 
 testRequests("a flag may have taken the prompt", [
-  [["-p", "--allowedTools", "Bash", text], { takenPrompt: { flag: "--allowedTools", text } }],
+  [["-p", "--allowedTools", "Bash", text], { misplacedPrompt: { flag: "--allowedTools", text } }],
   [["-p", "--add-dir", "..", text, "--tools", "Read"], {
-    takenPrompt: { flag: "--add-dir", text },
+    misplacedPrompt: { flag: "--add-dir", text },
   }],
-  ["-p --allowedTools Bash,Read", { takenPrompt: undefined }],
-  [["-p", text, "--allowedTools", "Bash Read"], { takenPrompt: undefined }],
-  [["-p", "--model", text], { takenPrompt: undefined }],
+  ["-p --allowedTools Bash,Read", { misplacedPrompt: undefined }],
+  [["-p", text, "--allowedTools", "Bash Read"], { misplacedPrompt: undefined }],
+  [["-p", "--model", text], { misplacedPrompt: undefined }],
 ]);
 
 testRequests("the last use of a flag wins", [
@@ -274,7 +274,7 @@ testRequests("--shell-output takes its value after =", [
 ]);
 
 Deno.test("a caller who gets frames needs no format for --shell-output", async () => {
-  const parsed = await parseArguments(["--shell-output"], { givesFrames: true });
+  const parsed = await parseArguments(["--shell-output"], { deliversFrames: true });
   assertEquals(parsed.kind === "run" && parsed.request.shellOutput, "joined");
 });
 
@@ -414,8 +414,8 @@ testRequests("a cassette of the API fails on a miss unless told", [
 ]);
 
 testRequests("a shim names the claude that it stands for", [
-  ["--shim-for /c", { claudeBinary: "/c", handsOn: true }],
-  ["--shim-for /c --claude-binary /d", { claudeBinary: "/d", handsOn: true }],
+  ["--shim-for /c", { claudeBinary: "/c", isShimmed: true }],
+  ["--shim-for /c --claude-binary /d", { claudeBinary: "/d", isShimmed: true }],
 ]);
 
 testRequests("a conversation reads and prints stream-json", [
@@ -507,7 +507,7 @@ Deno.test("an input of a list is a prompt with flags", () => {
     '{"prompt": "x", "args": "--model"}': 'its "args" are not a list of strings',
   };
   for (const [line, why] of Object.entries(refused)) {
-    const read = () => readListInput(parseListInput(line));
+    const read = () => readListInput(parseListLine(line));
     assertEquals(assertThrows(read, CliError).message, `Cannot read the line: ${why}`);
   }
 });

@@ -278,16 +278,16 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 
 Deno.test("a command takes every flag that its help names", async () => {
   for (const command of COMMAND_NAMES) {
-    const { flags: shapes, first, operands = {} } = COMMAND_SHAPES[command];
+    const { flags: shapes, action: first, operands = {} } = COMMAND_SHAPES[command];
     const flags = [...commandHelp(command).matchAll(/^ {2}(--[\w-]+)( <\w+>)?/gm)];
     assertEquals(flags.length, shapes.length, command);
     for (const [, flag = "", value] of flags) {
-      const word = shapes.find(({ name }) => name === flag)?.goesWith?.[0] ??
+      const word = shapes.find(({ name }) => name === flag)?.actions?.[0] ??
         first?.choices.at(-1) ?? "";
       const { kind } = await parseArguments([
         command,
         ...word === "" ? [] : [word],
-        ...Array(operands[word]?.least ?? 0).fill("x"),
+        ...Array(operands[word]?.min ?? 0).fill("x"),
         ...BESIDE[`${command} ${flag}`] ?? BESIDE[command] ?? BESIDE[word] ?? BESIDE[flag] ?? [],
         flag,
         ...value === undefined ? [] : [VALUES[flag] ?? (NUMBERS.test(flag) ? "1" : "x")],

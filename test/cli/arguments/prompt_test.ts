@@ -10,7 +10,7 @@ import {
   checkPrompt,
   decodePrompt,
   MAX_PROMPT_LENGTH,
-  noPrompt,
+  noPromptError,
 } from "../../../src/cli/arguments/check_prompt.ts";
 import {
   type PromptIo,
@@ -305,10 +305,10 @@ Deno.test("a prompt without text, bytes or measure is refused", () => {
     assertEquals([error?.message, error?.exitCode], [message, 2]);
     if (message.startsWith("Cannot start")) assertEquals(error?.suggestion, suggestion);
   }
-  assertEquals(noPrompt().suggestion, suggestion);
+  assertEquals(noPromptError().suggestion, suggestion);
   const text = `fix ${"🧪".repeat(50)}\nand more`;
   assertEquals(
-    noPrompt({ flag: "--tools", text }).suggestion,
+    noPromptError({ flag: "--tools", text }).suggestion,
     `If "fix ${
       "🧪".repeat(35)
     }…" is the prompt: --tools takes all that follows it; put the prompt before it, or after "--"`,

@@ -1,10 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { readCassette } from "../../recording/cassette/recorded_runs.ts";
 import { surveyCassette } from "../../../src/recording/cassette/read/survey_cassette.ts";
-import {
-  cassetteInfo,
-  conversationDifference,
-} from "../../../src/cli/cassette/inspect_cassette.ts";
+import { formatDifference, formatInfo } from "../../../src/cli/cassette/inspect_cassette.ts";
 
 const README = new URL("../../../fixtures/recordings/readme", import.meta.url).pathname;
 
@@ -38,7 +35,7 @@ Deno.test("info describes a recording of the first format", () => {
       [JSON.stringify(first), ...events].join("\n"),
     );
     Deno.copyFileSync(`${README}/tape.jsonl`, `${folder}/tape.jsonl`);
-    const lines = cassetteInfo(surveyCassette(folder)).split("\n")
+    const lines = formatInfo(surveyCassette(folder)).split("\n")
       .map((line) => line.replaceAll(/\d+ bytes/gu, "…").replace(/for [\d.]+ s/u, "for … s"));
     assertEquals(lines, [
       "format      from before there were versions",
@@ -59,7 +56,7 @@ Deno.test("info describes a recording of the first format", () => {
 });
 
 Deno.test("info prints no control characters", () => {
-  const lines = cassetteInfo({
+  const lines = formatInfo({
     meta: {
       format: 1,
       claude_print: "\x1b[2J",
@@ -101,14 +98,14 @@ Deno.test("info counts exchanges and names the folder without them", () => {
     turns: 0,
     frames: {},
   };
-  assertEquals(cassetteInfo(survey).split("\n"), [
+  assertEquals(formatInfo(survey).split("\n"), [
     "child.cast  missing",
     "tape.jsonl  missing",
     "meta.json   missing",
     "api         2 exchanges",
     "replays     as the API",
   ]);
-  const further = cassetteInfo({ ...survey, parts: {} }, { first: "/a", number: 2 });
+  const further = formatInfo({ ...survey, parts: {} }, { first: "/a", number: 2 });
   assertEquals(further.split("\n").slice(3), [
     "api         that of /a",
     "part of     /a, Claude Code 2",
@@ -120,7 +117,7 @@ const NAMES = ["one", "other"] as const;
 const MODELS = [["a"], ["a"]] as const;
 
 Deno.test("conversationDifference() says where two conversations part", () => {
-  const said = conversationDifference({
+  const said = formatDifference({
     common: { turns: 1, steps: 3 },
     turns: [2, 3],
     models: MODELS,
@@ -140,7 +137,7 @@ Deno.test("conversationDifference() says where two conversations part", () => {
 });
 
 Deno.test("a difference shows how each conversation continues", () => {
-  const said = conversationDifference({
+  const said = formatDifference({
     common: { turns: 0, steps: 1 },
     turns: [1, 1],
     models: [["a"], []],
@@ -160,7 +157,7 @@ Deno.test("a difference shows how each conversation continues", () => {
 Deno.test("conversationDifference() says that there is none", () => {
   const same = { common: { turns: 2, steps: 4 }, turns: [2, 2], models: MODELS } as const;
   assertEquals(
-    conversationDifference(same, NAMES),
+    formatDifference(same, NAMES),
     "Both conversations are the same, for 2 turns and 4 steps",
   );
 });

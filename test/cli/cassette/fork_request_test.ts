@@ -1,10 +1,13 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { forkRequest, promptLines } from "../../../src/cli/cassette/fork_conversation.ts";
-import { linesOfStdin } from "../../../src/cli/cassette/replay_as_program.ts";
+import {
+  buildForkRequest,
+  createPromptLines,
+} from "../../../src/cli/cassette/fork_conversation.ts";
+import { readStdinLines } from "../../../src/cli/cassette/replay_as_program.ts";
 
 Deno.test("a fork adds its flags to those of a run", async () => {
-  const { request: { record, apiCassette, model, timeoutMs, forwarded } } = await forkRequest({
+  const { request: { record, apiCassette, model, timeoutMs, forwarded } } = await buildForkRequest({
     model: "haiku",
     apiCassette: "a",
     record: "r",
@@ -26,19 +29,22 @@ Deno.test("flags that contradict a fork are refused", async () => {
       [["--no-such-flag"], "Cannot read the command line: unknown flag --no-such-flag"],
     ] as const
   ) {
-    await assertRejects(() => forkRequest({ flags }), CliError, message);
+    await assertRejects(() => buildForkRequest({ flags }), CliError, message);
   }
 });
 
 Deno.test("a fork takes over the recorded model's flags", async () => {
   const recorded = ["--model=haiku", "--append-system-prompt=Be kind", "--tools=Read,Grep"];
-  const { request, taken, dropped } = await forkRequest({ flags: [] }, { flags: recorded });
+  const { request, taken, dropped } = await buildForkRequest({ flags: [] }, { flags: recorded });
   assertEquals([taken, dropped, request.forwarded], [recorded, [], recorded]);
-  const other = await forkRequest({ model: "opus", flags: ["--append-system-prompt-file=x"] }, {
-    flags: recorded,
-  });
+  const other = await buildForkRequest(
+    { model: "opus", flags: ["--append-system-prompt-file=x"] },
+    {
+      flags: recorded,
+    },
+  );
   assertEquals([other.taken, other.request.model], [["--tools=Read,Grep"], "opus"]);
-  const blanked = await forkRequest({ flags: [] }, { flags: recorded, blanked: ["prompts"] });
+  const blanked = await buildForkRequest({ flags: [] }, { flags: recorded, blanked: ["prompts"] });
   assertEquals([blanked.taken, blanked.dropped], [
     ["--model=haiku", "--tools=Read,Grep"],
     ["--append-system-prompt"],
@@ -53,14 +59,16 @@ Deno.test("a fork takes no rights over from the cassette", async () => {
     ...["--model haiku --settings=x", "--system-prompt", "--setting-sources=user", "--no-such=1"],
     ...["--restricted=false", "--permission-mode=auto", "--append-system-prompt-file=/etc/passwd"],
   ];
-  const { request, taken, dropped } = await forkRequest({ flags: [] }, { flags: hostile });
+  const { request, taken, dropped } = await buildForkRequest({ flags: [] }, { flags: hostile });
   assertEquals(taken, []);
   assertEquals(dropped.includes("--mcp-config") && dropped.includes("--allowedTools"), true);
-  assertEquals(request, (await forkRequest({ flags: [] })).request);
-  const narrow = await forkRequest({ flags: [] }, { flags: ["--permission-mode=plan"] });
+  assertEquals(request, (await buildForkRequest({ flags: [] })).request);
+  const narrow = await buildForkRequest({ flags: [] }, { flags: ["--permission-mode=plan"] });
   assertEquals(narrow.request.permissionMode, "plan");
   // Another flag in a value is a part of the value.
-  const { request: { forwarded, dangerouslySkipPermissions } } = await forkRequest({ flags: [] }, {
+  const { request: { forwarded, dangerouslySkipPermissions } } = await buildForkRequest({
+    flags: [],
+  }, {
     flags: ["--append-system-prompt=x --dangerously-skip-permissions\n--settings={}"],
   });
   assertEquals([forwarded.length, dangerouslySkipPermissions], [1, false]);
@@ -68,7 +76,7 @@ Deno.test("a fork takes no rights over from the cassette", async () => {
 
 Deno.test("recorded prompts are sent again unchanged", () => {
   const content = [{ type: "text", text: "Two" }, { type: "text", text: "parts" }];
-  const lines = promptLines([
+  const lines = createPromptLines([
     "One",
     { text: "Two\nparts", content, way: "rendezvous" },
     { text: "Three", way: "stdin" },
@@ -85,10 +93,10 @@ Deno.test("recorded prompts are sent again unchanged", () => {
 });
 
 Deno.test("an impossible prompt is refused before any is sent", () => {
-  assertThrows(() => promptLines(["fine", " "]), CliError, "nothing but white space");
+  assertThrows(() => createPromptLines(["fine", " "]), CliError, "nothing but white space");
   const content = [{ type: "document" }];
   assertThrows(
-    () => promptLines([{ text: "", content, way: "rendezvous" }]),
+    () => createPromptLines([{ text: "", content, way: "rendezvous" }]),
     CliError,
     'Cannot send the recorded prompt: claude-print passes no "document" blocks on',
   );
@@ -119,7 +127,7 @@ async function allOf(next: () => Promise<string | undefined>): Promise<readonly 
 
 Deno.test("stdin is cut into lines, the last without its end", async () => {
   const { readable } = stdinOf(["one\ntw", "o\n\nthr", "ee"]);
-  assertEquals(await allOf(linesOfStdin({ readable })), ["one", "two", "", "three"]);
+  assertEquals(await allOf(readStdinLines({ readable })), ["one", "two", "", "three"]);
 });
 
 Deno.test("a line that is too long is refused in turn", async () => {
@@ -128,7 +136,7 @@ Deno.test("a line that is too long is refused in turn", async () => {
     for (;;) yield "x".repeat(1000);
   };
   const { readable, seen } = stdinOf(pieces());
-  const next = linesOfStdin({ readable, longest: 10_000 });
+  const next = readStdinLines({ readable, longest: 10_000 });
   assertEquals([await next(), await next()], ["one", "two"]);
   const { message } = await assertRejects(next, CliError);
   assertEquals(
@@ -143,7 +151,7 @@ Deno.test("stdin is read only as far as it fits", async () => {
     for (let number = 0;; number++) yield `${number}\n`;
   };
   const { readable, seen } = stdinOf(pieces());
-  const next = linesOfStdin({ readable, mostKept: 1000 });
+  const next = readStdinLines({ readable, mostKept: 1000 });
   for (let number = 0; number < 10_000; number++) {
     assertEquals(await next(), `${number}`);
     if (seen.read > number + 1002) throw new Error(`${seen.read} lines were read`);
@@ -152,5 +160,5 @@ Deno.test("stdin is read only as far as it fits", async () => {
 
 Deno.test("a piece of many lines is taken line by line", async () => {
   const { readable } = stdinOf(["{}\n".repeat(10_000)]);
-  assertEquals((await allOf(linesOfStdin({ readable }))).length, 10_000);
+  assertEquals((await allOf(readStdinLines({ readable }))).length, 10_000);
 });

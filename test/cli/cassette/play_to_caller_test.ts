@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { TapeEntry } from "../../../src/recording/cassette/cassette_format.ts";
 import { Player } from "../../../src/recording/cassette/program/play_program.ts";
 import { recordedProgram } from "../../../src/recording/cassette/program/recorded_program.ts";
-import { playToCaller, type PlayWorld } from "../../../src/cli/cassette/play_to_caller.ts";
+import { type PlayCaller, playToCaller } from "../../../src/cli/cassette/play_to_caller.ts";
 import {
   answer,
   read,
@@ -23,7 +23,7 @@ const TAPE = [
 async function played(
   tape: readonly TapeEntry[],
   lines: readonly (string | undefined)[],
-  { speed = 0, patienceMs = 0, ...more }: Partial<PlayWorld> & {
+  { speed = 0, patienceMs = 0, ...more }: Partial<PlayCaller> & {
     readonly speed?: number;
     readonly patienceMs?: number;
   } = {},
@@ -31,13 +31,13 @@ async function played(
   const done: unknown[] = [];
   const left = [...lines];
   let kept = 0;
-  const caller: PlayWorld = {
-    next: () => left.length > 0 ? Promise.resolve(left.shift()) : new Promise(() => {}),
-    say: (frame) => {
+  const caller: PlayCaller = {
+    nextLine: () => left.length > 0 ? Promise.resolve(left.shift()) : new Promise(() => {}),
+    print: (frame) => {
       kept += JSON.stringify(frame).length;
       done.push(frame.type);
     },
-    kept: () => kept,
+    pendingSize: () => kept,
     flush: () => {
       if (kept > 0) done.push("flush");
       kept = 0;
@@ -111,7 +111,7 @@ Deno.test("a stopped or unread play ends with its differences", async () => {
     let isSaid = false;
     const { end, divergences } = await played(TAPE, written, {
       stopped: stop.promise,
-      say: () => isSaid = true,
+      print: () => isSaid = true,
       flush: () => {
         if (isSaid && isStopped) stop.resolve();
         return isSaid && isStopped ? new Promise(() => {}) : Promise.resolve(!isSaid);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { print, reportJson, visible } from "../../../src/cli/report/print.ts";
+import { makeVisible, print, stringifyVisibly } from "../../../src/cli/report/print.ts";
 import {
   type DriftReport,
   driftTable,
@@ -58,11 +58,11 @@ Deno.test("print() names other write errors", () => {
 });
 
 Deno.test("visible() names control, order and hidden characters", () => {
-  assertEquals(visible("plain\tünï 漢字 ❤️ \u{1f44d}\n"), "plain\tünï 漢字 ❤️ \u{1f44d}\n");
-  assertEquals(visible("\x1b]52;c;eA==\x07"), "<U+001B>]52;c;eA==<U+0007>");
-  assertEquals(visible("a\rb\x9bc\x7f"), "a<U+000D>b<U+009B>c<U+007F>");
+  assertEquals(makeVisible("plain\tünï 漢字 ❤️ \u{1f44d}\n"), "plain\tünï 漢字 ❤️ \u{1f44d}\n");
+  assertEquals(makeVisible("\x1b]52;c;eA==\x07"), "<U+001B>]52;c;eA==<U+0007>");
+  assertEquals(makeVisible("a\rb\x9bc\x7f"), "a<U+000D>b<U+009B>c<U+007F>");
   assertEquals(
-    visible("\u202eevil\u2066\u200b\u2028\u{e0041}"),
+    makeVisible("\u202eevil\u2066\u200b\u2028\u{e0041}"),
     [
       ...["<U+202E>evil<U+2066>", "<U+200B>", "<U+2028>", "<U+E0041>"],
     ].join(""),
@@ -86,11 +86,11 @@ for (const [family, codes] of Object.entries(UNSEEN)) {
     for (const code of codes) {
       const name = `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
       const character = String.fromCodePoint(code);
-      assertEquals(visible(`a${character}b${character}`), `a${name}b${name}`);
+      assertEquals(makeVisible(`a${character}b${character}`), `a${name}b${name}`);
       // For machines it stays what it is, in a spelling that shows.
-      const json = reportJson([`a${character}`]);
+      const json = stringifyVisibly([`a${character}`]);
       assertEquals(JSON.parse(json), [`a${character}`]);
-      assertEquals(visible(json), json);
+      assertEquals(makeVisible(json), json);
     }
   });
 }
@@ -101,14 +101,17 @@ Deno.test("visible() keeps every script", () => {
       "e\u0301 ệ नि क्षि 한국어 \u1112\u1161 ไทย עברית ﷺ",
       "✓ … │ ❯ — ⠋ \ue0b0 👍🏽 ☎\ufe0f ㊗\ufe0f",
     ]
-  ) assertEquals(visible(text), text);
-  assertEquals(visible("❤\ufe0f\ufe0f a\ufe0f"), "❤\ufe0f<U+FE0F> a<U+FE0F>");
+  ) assertEquals(makeVisible(text), text);
+  assertEquals(makeVisible("❤\ufe0f\ufe0f a\ufe0f"), "❤\ufe0f<U+FE0F> a<U+FE0F>");
 });
 
 Deno.test("visible() limits marks and length", () => {
-  assertEquals(visible(`a${"\u0301".repeat(1000)}b`), `a${"\u0301".repeat(8)}<992 marks>b`);
+  assertEquals(makeVisible(`a${"\u0301".repeat(1000)}b`), `a${"\u0301".repeat(8)}<992 marks>b`);
   const long = "x".repeat(40_000);
-  assertEquals(visible(`${long}\nshort`), `${long.slice(0, 32_768)}<7232 more characters>\nshort`);
+  assertEquals(
+    makeVisible(`${long}\nshort`),
+    `${long.slice(0, 32_768)}<7232 more characters>\nshort`,
+  );
 });
 
 const FINDING: Finding = {

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
-  followProgress,
+  INITIAL_PROGRESS,
   outputTokens,
   type Progress,
-  PROGRESS_START,
+  updateProgress,
 } from "../../../src/cli/watch/progress.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 import { LiveLine, renderLiveLine } from "../../../src/cli/watch/live_line.ts";
@@ -12,7 +12,7 @@ import * as lines from "../../conversation/control/lines.ts";
 import fc from "fast-check";
 
 function after(...signs: readonly Input[]): Progress {
-  return signs.reduce(followProgress, PROGRESS_START);
+  return signs.reduce(updateProgress, INITIAL_PROGRESS);
 }
 
 const at = 0;
@@ -75,16 +75,16 @@ Deno.test("another agent's failure ends no tools", () => {
 });
 
 Deno.test("other deadlines change nothing", () => {
-  assertEquals(after({ at, type: "deadline", name: "look" }), PROGRESS_START);
+  assertEquals(after({ at, type: "deadline", name: "look" }), INITIAL_PROGRESS);
 });
 
 Deno.test("background tasks are awaited until they start a turn", () => {
   const stop = hook("Stop", { background_tasks: [{ id: "a" }, { id: "b" }] });
   const waiting = after(BUSY, stop, answer("m1", [{ type: "text", text: "late" }]));
   assertEquals([waiting.phase, waiting.count], ["waiting", 2]);
-  const again = followProgress(waiting, PROMPT);
+  const again = updateProgress(waiting, PROMPT);
   assertEquals([again.phase, again.count], ["working", 0]);
-  assertEquals(followProgress(waiting, BUSY).phase, "working");
+  assertEquals(updateProgress(waiting, BUSY).phase, "working");
 });
 
 Deno.test("a Stop that another hook overrules was not the end", () => {
@@ -104,7 +104,7 @@ Deno.test("a repeated request shows its number until the answer", () => {
   });
   assertEquals([retrying.phase, retrying.count], ["retrying", 3]);
   const text = answer("m1", [{ type: "text", text: "Hello" }]);
-  assertEquals(followProgress(retrying, text).phase, "working");
+  assertEquals(updateProgress(retrying, text).phase, "working");
 });
 
 Deno.test("tools run from their call to their return, in order", () => {
@@ -119,7 +119,7 @@ Deno.test("tools run from their call to their return, in order", () => {
     { id: "t2", name: "Read", subject: "/a/b.ts" },
     { id: "t3", name: "TodoWrite" },
   ]);
-  const names = followProgress(progress, returned("t1", "t3")).tools.map(({ name }) => name);
+  const names = updateProgress(progress, returned("t1", "t3")).tools.map(({ name }) => name);
   assertEquals(names, ["Read"]);
 });
 
@@ -145,7 +145,7 @@ Deno.test("lines that are no answer as expected change nothing", () => {
       { type: "assistant", message: { content: [null, 1, { type: "tool_use" }], usage: null } },
       { type: "system" },
     ]
-  ) assertEquals(after({ at, ...lines.line(line) }), PROGRESS_START, JSON.stringify(line));
+  ) assertEquals(after({ at, ...lines.line(line) }), INITIAL_PROGRESS, JSON.stringify(line));
 });
 
 /** A live line on a terminal that keeps what it is given, and whose clock and size the test moves. */
@@ -229,12 +229,12 @@ const STYLE = { columns: 80, color: false, elapsedMs: 12_345, cwd: "/home/user/p
 
 function working(subject?: string, name = "Bash"): Progress {
   const tool = { id: "t1", name, ...(subject === undefined ? {} : { subject }) };
-  return { ...PROGRESS_START, phase: "working", tools: [tool] };
+  return { ...INITIAL_PROGRESS, phase: "working", tools: [tool] };
 }
 
 Deno.test("a live line tells phase, tool, time and tokens", () => {
   const last = { id: "m1", tokens: 1234 };
-  assertEquals(renderLiveLine(PROGRESS_START, STYLE), "starting · 12 s");
+  assertEquals(renderLiveLine(INITIAL_PROGRESS, STYLE), "starting · 12 s");
   assertEquals(
     renderLiveLine({ ...working("npm test"), last }, STYLE),
     "working · Bash npm test · 12 s · 1.2k tokens",
@@ -246,10 +246,10 @@ Deno.test("a live line counts tasks, attempts and further tools", () => {
   const [tool] = working("npm test").tools;
   assert(tool !== undefined);
   const lines = [
-    { ...PROGRESS_START, phase: "waiting", count: 1 },
-    { ...PROGRESS_START, phase: "waiting", count: 2 },
-    { ...PROGRESS_START, phase: "retrying", count: 4 },
-    { ...PROGRESS_START, phase: "working", tools: [tool, tool, tool] },
+    { ...INITIAL_PROGRESS, phase: "waiting", count: 1 },
+    { ...INITIAL_PROGRESS, phase: "waiting", count: 2 },
+    { ...INITIAL_PROGRESS, phase: "retrying", count: 4 },
+    { ...INITIAL_PROGRESS, phase: "working", tools: [tool, tool, tool] },
   ] as const;
   assertEquals(lines.map((progress) => renderLiveLine(progress, STYLE)), [
     "waiting for a background task · 12 s",
@@ -261,7 +261,7 @@ Deno.test("a live line counts tasks, attempts and further tools", () => {
 
 Deno.test("times and tokens have fitting units", () => {
   const render = (elapsedMs: number, tokens: number) =>
-    renderLiveLine({ ...PROGRESS_START, last: { id: "", tokens } }, { ...STYLE, elapsedMs });
+    renderLiveLine({ ...INITIAL_PROGRESS, last: { id: "", tokens } }, { ...STYLE, elapsedMs });
   assertEquals(render(59_999, 1), "starting · 59 s · 1 token");
   assertEquals(render(65_000, 999), "starting · 1 min 05 s · 999 tokens");
   assertEquals(render(3_725_000, 12_345), "starting · 1 h 02 min · 12k tokens");
@@ -291,7 +291,7 @@ Deno.test("a narrow terminal shows no tool", () => {
 });
 
 Deno.test("a live line may be dim", () => {
-  const line = renderLiveLine(PROGRESS_START, { ...STYLE, color: true });
+  const line = renderLiveLine(INITIAL_PROGRESS, { ...STYLE, color: true });
   assertEquals(line, "\x1b[2mstarting · 12 s\x1b[22m");
 });
 

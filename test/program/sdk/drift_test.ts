@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { pythonSdk, SDK_VERSIONS } from "../../../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { findCassettes } from "../../../src/recording/cassette/read/find_cassettes.ts";
-import { askSdks } from "../../../src/cli/drift/drift_command.ts";
+import { prepareSdks } from "../../../src/cli/drift/drift_command.ts";
 import { examineRecordings } from "../../../src/recording/drift/examine_recordings.ts";
 import { Findings } from "../../../src/recording/drift/findings.ts";
 import { knownShapes } from "../../../src/recording/drift/known_shapes.ts";
@@ -20,7 +20,7 @@ async function look(sdk: InstalledSdk, paths: readonly string[]) {
   const known = knownShapes();
   const findings = new Findings();
   const cassettes = findCassettes(paths);
-  const sdks = askSdks([sdk], { known, findings });
+  const sdks = prepareSdks([sdk], { known, findings });
   examineRecordings(cassettes, { known, findings, onFrame: sdks.onFrame });
   const names = await sdks.asked(cassettes);
   const found = findings.sorted().filter(({ by }) => names.includes(by));

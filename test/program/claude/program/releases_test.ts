@@ -6,7 +6,7 @@ import {
   UnusableReleaseError,
 } from "../../../../src/claude/program/releases.ts";
 import { CliError } from "../../../../src/cli_error.ts";
-import { claudeAgainst } from "../../../../src/cli/drift/run_again.ts";
+import { findComparedClaude } from "../../../../src/cli/drift/run_again.ts";
 import { until } from "../../stand_in.ts";
 import { writeScript } from "../../../write_script.ts";
 import { putFakeNpm, saysVersion } from "./fake_npm.ts";
@@ -259,7 +259,7 @@ wait
 Deno.test("drift --against takes a version or an executable", async () => {
   await inScene(async ({ env, folder: cwd }) => {
     const at = (against: string) =>
-      claudeAgainst(against, { env, cwd, signal: new AbortController().signal });
+      findComparedClaude(against, { env, cwd, signal: new AbortController().signal });
     using release = await at("5.5.5");
     assertEquals(release.version, "5.5.5");
     using named = await at("releases/5.5.4");

@@ -1,7 +1,11 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
-import { keepProfile, learn, type Measure } from "../../../../src/cli/commands/learn_command.ts";
+import {
+  learn,
+  learnAndCompare,
+  type Measure,
+} from "../../../../src/cli/commands/learn_command.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { someProfile } from "../../../claude/versions/some_profile.ts";
@@ -66,7 +70,7 @@ Deno.test("learn keeps what it has measured for later runs", async () => {
     return Promise.resolve(profile);
   };
   const { signal } = new AbortController();
-  assertEquals(await keepProfile(binary, { env, signal, measure, ...QUIET }), 0);
+  assertEquals(await learnAndCompare(binary, { env, signal, measure, ...QUIET }), 0);
   assertEquals(steps, [binary]);
   const path = `${env.XDG_CACHE_HOME}/claude-print/versions/95.0.0.json`;
   assertEquals(JSON.parse(await Deno.readTextFile(path)), profile);
@@ -78,7 +82,7 @@ Deno.test("a version that lacks what is needed is named", async () => {
   await using claude = await installed("95.0.0");
   const { env, binary } = claude;
   const said: string[] = [];
-  const code = await keepProfile(binary, {
+  const code = await learnAndCompare(binary, {
     env,
     signal: new AbortController().signal,
     measure: () => Promise.resolve(someProfile("95.0.0", { capabilities: NEEDED.slice(1) })),
@@ -96,7 +100,7 @@ Deno.test("a failed or stopped measurement keeps nothing", async () => {
   const { signal } = new AbortController();
   const options = { env, signal, ...QUIET };
   const error = await assertRejects(
-    () => keepProfile(binary, { ...options, measure: failing }),
+    () => learnAndCompare(binary, { ...options, measure: failing }),
     CliError,
     "a run has not ended",
   );
@@ -107,7 +111,7 @@ Deno.test("a failed or stopped measurement keeps nothing", async () => {
     return Promise.resolve(someProfile("95.0.0"));
   };
   await assertRejects(
-    () => keepProfile(binary, { ...options, signal: stop.signal, measure: stopping }),
+    () => learnAndCompare(binary, { ...options, signal: stop.signal, measure: stopping }),
     Error,
     "Stopped",
   );
@@ -144,7 +148,7 @@ Deno.test("an unwritable cache is named with a remedy", async () => {
   for (const [cache, why] of Object.entries(caches)) {
     const env = { XDG_CACHE_HOME: cache };
     const error = await assertRejects(
-      () => keepProfile(claude.binary, { env, signal, measure, ...QUIET }),
+      () => learnAndCompare(claude.binary, { env, signal, measure, ...QUIET }),
       CliError,
       why,
     );

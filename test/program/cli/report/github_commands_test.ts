@@ -1,12 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
-import { unheeded } from "../../../../src/cli/report/print.ts";
+import { escapeWorkflowCommands } from "../../../../src/cli/report/print.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { startProgram } from "../../../start_program.ts";
 
 Deno.test("no line of a text is a command of GitHub's", () => {
   assertEquals(
-    unheeded("::error::a\n \t::set-env name=b::c\na::b\n:::\nd ##[error]e ###[\n:\n: :"),
+    escapeWorkflowCommands(
+      "::error::a\n \t::set-env name=b::c\na::b\n:::\nd ##[error]e ###[\n:\n: :",
+    ),
     ": :error::a\n \t: :set-env name=b::c\na::b\n: ::\nd # #[error]e ## #[\n:\n: :",
   );
 });

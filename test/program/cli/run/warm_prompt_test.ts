@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { makeThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
-import { whyNoConversation } from "../../../../src/cli/run/warm_prompt.ts";
+import { whyNotWarm } from "../../../../src/cli/run/warm_prompt.ts";
 import { checkDelivery } from "../../../../src/run/prepare_run.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
 import { writeScript } from "../../../write_script.ts";
@@ -20,7 +20,7 @@ async function held(version: string, prompts: readonly string[]): Promise<readon
       ...PLAIN_ORDER,
       ...{ prompt, altered, claudeBinary, env: home.env, cwd: home.project },
     };
-    if (await whyNoConversation({}, order) === undefined) fits.push(prompt);
+    if (await whyNotWarm({}, order) === undefined) fits.push(prompt);
   }
   return fits;
 }
