@@ -1,6 +1,6 @@
 import type { Input } from "../../src/conversation/control/input.ts";
 import type { Entry } from "../../src/claude/transcript/entry.ts";
-import type { Phase } from "../../src/conversation/control/phase.ts";
+import type { Phase } from "../../src/conversation/control/session_state.ts";
 
 /** In which order phases are shown: that in which a conversation comes to them. */
 const PHASES: readonly Phase["phase"][] = [

@@ -9,7 +9,7 @@ import {
 import type { Report } from "../../src/conversation/output/result/report.ts";
 import type { CallbackHook } from "../../src/conversation/protocol/caller_options.ts";
 import type { Input } from "../../src/conversation/control/input.ts";
-import type { Phase } from "../../src/conversation/control/phase.ts";
+import type { Phase } from "../../src/conversation/control/session_state.ts";
 import type { WayIn } from "../../src/conversation/control/message.ts";
 import type { Frame } from "../../src/claude/wire/frame.ts";
 import { ArmedDeadlines } from "../conversation/output/armed_deadlines.ts";

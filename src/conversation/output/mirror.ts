@@ -1,6 +1,5 @@
 import { chained, chainOf, listOf } from "../../chain.ts";
-import { type FramesState, type Told, told } from "./telling/frames_state.ts";
-import type { MirroredLine } from "./memory/line_memory.ts";
+import { type FramesState, type MirroredLine, type Told, told } from "./telling/frames_state.ts";
 import { lineOf } from "../../claude/transcript/entry.ts";
 import { type GivenIds, withGivenIds } from "../../claude/transcript/given_ids.ts";
 import type { JsonObject } from "../../json_object.ts";

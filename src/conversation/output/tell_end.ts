@@ -6,8 +6,7 @@ import { tellShellsEnd } from "./live/shell_output.ts";
 import { tellMirror, withMirror } from "./mirror.ts";
 import { stopTasks } from "./single/task_ends.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
-import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
-import type { TurnEnd } from "./memory/turn_memory.ts";
+import { and, type FramesState, type Told, told, type TurnEnd } from "./telling/frames_state.ts";
 import { tellTasks } from "./telling/saying.ts";
 import { tellResult } from "./turns/tell_result.ts";
 

@@ -1,5 +1,5 @@
 import { chained } from "../../chain.ts";
-import type { Input } from "../control/input.ts";
+import { type ApiFault, type ApiRetry, type Input, isTurnFailure } from "../control/input.ts";
 import { type LateTerms, limitsOf } from "../control/late_terms.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import { atHome } from "../../claude/transcript/files/at_home.ts";
@@ -15,7 +15,7 @@ import { hearCompaction, isAwaited, tellBegun } from "./lines/compaction.ts";
 import { isAheadOfSubagent, tellHeld } from "./lines/held_turns.ts";
 import { earlyAnswer } from "./lines/line_order.ts";
 import { tellAhead, tellRead } from "./lines/tell_lines.ts";
-import { hearStream } from "./live/exact_stream.ts";
+import { hearRetry, hearStream } from "./live/exact_stream.ts";
 import { tellHeard } from "./live/live_answers.ts";
 import { tellBeats, untilBeat } from "./live/long_calls.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
@@ -23,14 +23,19 @@ import { hearBatch, hearText } from "./live/partial_messages.ts";
 import { noteShell, noteShellOver, tellShellOutput } from "./live/shell_output.ts";
 import { awaitMessage } from "./messages.ts";
 import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
-import { noteFault, tellMissed, tellRetry } from "./retries.ts";
-import { asOwnTool } from "./structured_output.ts";
 import { tellToCall } from "./subagents/begun_calls.ts";
 import { hearTask } from "./subagents/hooked_tasks.ts";
 import { begin } from "./telling/beginning.ts";
 import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
 import { noLines } from "./telling/kept_lines.ts";
 import { isPriced, noteStop, tellEarly } from "./turns/early_results.ts";
+import { isJsonObject } from "../../json_object.ts";
+import {
+  asOutputLine,
+  outputCallsIn,
+  renamedBlock,
+} from "../../claude/transcript/structured_output.ts";
+import { tellAgain } from "./live/request_status.ts";
 
 /**
  * How long after the prompt's line `system/init` waits for the lines that describe the session. They come in a second; on a
@@ -310,4 +315,105 @@ export function nextBeat(state: FramesState, now: number): FramesEffect {
 
 function look(afterMs: number): FramesEffect {
   return { type: "deadline", name: "shells", afterMs };
+}
+
+/**
+ * An input as it would be if the tool for structured answers were Claude Code's own, as it is in `claude -p`. Here a
+ * server of ours has it, which shows in its name and in what it gives back.
+ */
+function asOwnTool(
+  state: FramesState,
+  input: Input,
+): { readonly state: FramesState; readonly input: Input } {
+  const { outputCalls } = state;
+  if (outputCalls === undefined) return { state, input };
+  switch (input.type) {
+    case "transcript": {
+      const made = outputCallsIn(input.entry);
+      const calls = made.length === 0 ? outputCalls : new Set([...outputCalls, ...made]);
+      const entry = asOutputLine(input.entry, calls);
+      return {
+        state: calls === outputCalls ? state : { ...state, outputCalls: calls },
+        input: entry === input.entry ? input : { ...input, entry },
+      };
+    }
+    case "stream": {
+      const { part } = input;
+      if (part.kind !== "event" || !isJsonObject(part.event["content_block"])) {
+        return { state, input };
+      }
+      const block = renamedBlock(part.event["content_block"]);
+      return {
+        state,
+        input: { ...input, part: { ...part, event: { ...part.event, content_block: block } } },
+      };
+    }
+    default:
+      return { state, input };
+  }
+}
+
+/** How long Claude Code waits before its first retry, and at most, in milliseconds; each time twice as long. */
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 32_000;
+const SECOND_MS = 1000;
+
+/** After so many requests in a row for which the API has no room Claude Code asks the fallback model, or gives up. */
+const OVERLOADS = 3;
+
+/** Tells that a request is made again, unless that has been told before the screen announced it. */
+function tellRetry(before: FramesState, retry: ApiRetry): Told {
+  const { fault: _, missed, ...state } = before;
+  if (retry.attempt === missed) return told(state);
+  if (state.exact !== undefined) return told(hearRetry(state, retry));
+  const asked = tellAgain(state, retry);
+  if (state.begun) return asked;
+  return told({ ...asked.state, early: [...asked.state.early, ...asked.frames] });
+}
+
+/** A request has failed that may be made again, or that was; a subagent's is nobody's business. */
+function noteFault(state: FramesState, fault: ApiFault): Told {
+  if (state.tasks.size > 0) return told(state);
+  const isAgain = fault.attempt === (state.fault?.attempt ?? 0) + 1;
+  const next = isAgain ? tellFault(state) : told(state);
+  return isRetried(fault) ? told({ ...withoutFault(next.state), fault }, next.frames) : next;
+}
+
+/**
+ * Tells of a retry that the screen has not announced, on a machine too busy to draw it in time, before what shows that
+ * it was made: an answer.
+ */
+function tellMissed(state: FramesState, input: Input): Told {
+  if (state.fault === undefined) return told(state);
+  switch (input.type) {
+    case "hook":
+      if (input.event === "MessageDisplay") return tellFault(state);
+      return told(isTurnFailure(input.event, input.payload) ? withoutFault(state) : state);
+    case "stream":
+      return input.part.kind === "event" ? tellFault(state) : told(state);
+    case "transcript":
+      if (input.entry.type !== "assistant") return told(state);
+      return input.entry.isApiErrorMessage ? told(withoutFault(state)) : tellFault(state);
+    default:
+      return told(state);
+  }
+}
+
+function tellFault(state: FramesState): Told {
+  const { fault } = state;
+  if (fault === undefined) return told(state);
+  const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (fault.attempt - 1), LONGEST_DELAY_MS);
+  const retry = { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS };
+  return and(tellRetry(state, retry), (state) => told({ ...state, missed: fault.attempt }));
+}
+
+function withoutFault({ fault: _, missed: __, ...state }: FramesState): FramesState {
+  return state;
+}
+
+/** Whether such a request is made again: nothing was wrong with it, and no other model is asked in the place of its own. */
+function isRetried({ attempt, maxRetries, status }: ApiFault): boolean {
+  if (status === 529) return attempt <= maxRetries && attempt < OVERLOADS;
+  return attempt <= maxRetries &&
+    (status === null || status === 408 || status === 409 || status === 429 || status >= 500);
 }

@@ -19,3 +19,109 @@ export function compactText(screen: Screen): string {
 export function isBlank(screen: Screen): boolean {
   return screen.lines.every((line) => line.trim() === "");
 }
+
+/** The most that Claude Code says before it ends, in bytes. */
+const MOST = 8192;
+
+/** What a terminal shows as it is: text, lines, colours, and the cursor that is there again. */
+// deno-lint-ignore no-control-regex
+const PLAIN = /\x1b\[(?:[\d;]*m|\?25h)|\r(?=\r?\n)/gu;
+// deno-lint-ignore no-control-regex
+const CONTROL = /[\x00-\x09\x0b-\x1f\x7f]/u;
+
+/** What a child has written since its start; no more of it than is ever said in words. */
+export function withWritten(before: Uint8Array, bytes: Uint8Array): Uint8Array {
+  if (before.length >= MOST) return before;
+  const written = new Uint8Array(before.length + bytes.length);
+  written.set(before);
+  written.set(bytes, before.length);
+  return written;
+}
+
+/** What a child says that does not draw anything, without colours; undefined where it draws, or says nothing. */
+export function plainOutput(written: Uint8Array): string | undefined {
+  if (written.length >= MOST) return undefined;
+  const text = new TextDecoder().decode(written).replace(PLAIN, "").trim();
+  return text === "" || CONTROL.test(text) ? undefined : text;
+}
+
+/** What the screen shows of the tasks in the background (2.1.330). */
+type TasksOnScreen =
+  /** The number of tasks below the empty input box is selected: Enter opens the list of them. */
+  | { readonly kind: "offered" }
+  /** The list of several tasks; where there are subagents alone, the one below the input box. */
+  | { readonly kind: "list"; readonly rows: readonly TaskRow[] }
+  /** One shell, which is alone, with all that it was called with; `text` has no white space. */
+  | { readonly kind: "task"; readonly text: string }
+  | { readonly kind: "none" };
+
+/** A row of the list. */
+export interface TaskRow {
+  /** What the task was called with, cut where it is too long, without white space; empty for a row that is none at work. */
+  readonly text: string;
+  readonly selected: boolean;
+}
+
+const LIST_HINT = /^\s*\u2191\/\u2193 to (?:navigate|select) \u00b7 .*\bclose\b/u;
+const TASK_HINT = /^\s*\u2190 to go back \u00b7 .*\bclose\b/u;
+/** Said below the input box of a subagent that is selected and not at work any more. */
+const OVER_HINT = /\bx to clear\b/u;
+const INPUT_BOX = /^\u276f\s*$/u;
+const RULE = /^\s*\u2500{20,}/u;
+const CARET = /^\s*\u276f/u;
+/** A mark, the text, and that it runs; with the model of a subagent since 2.1.330. */
+const ROW = /^\s*\u276f?\s*(?:\u25cf\s+)?(?<text>\S.*?)\s+\(?running\)?(?: \u00b7 .*)?\s*$/u;
+/** A mark, the type of a subagent, what it is to do, and for how long it has been at work. */
+const AGENT =
+  /^\s*\u276f?\s*[\u25cf\u25ef]\s+\S+\s{2,}(?<text>\S.*?)\s{2,}(?<over>\w+ \u00b7 )?(?:\d+[dhms] ?)+\s*$/u;
+const AGENT_ROW = /^\s*\u276f?\s*[\u25cf\u25ef]\s+\S/u;
+
+/** Reads the list of tasks, or one of them, that is open on the screen. */
+export function readTasks(screen: Screen): TasksOnScreen {
+  const { lines, cursor } = screen;
+  const hint = lines.findLastIndex((line) => LIST_HINT.test(line) || TASK_HINT.test(line));
+  if (hint >= 0) {
+    const rule = lines.findLastIndex((line, row) => row < hint && RULE.test(line));
+    const panel = lines.slice(rule + 1, hint);
+    return TASK_HINT.test(lines[hint] ?? "")
+      ? { kind: "task", text: compactText({ ...screen, lines: panel }) }
+      : { kind: "list", rows: panel.flatMap((line) => rowOf(line, ROW)) };
+  }
+  const box = lines.findLastIndex((line) => INPUT_BOX.test(line));
+  if (box < 0 || cursor.row - 1 <= box) return { kind: "none" };
+  const below = lines.slice(box + 1);
+  const agents = below.filter((line) => AGENT_ROW.test(line));
+  if (!agents.some((line) => CARET.test(line))) return { kind: "offered" };
+  const isOver = below.some((line) => OVER_HINT.test(line));
+  return {
+    kind: "list",
+    rows: agents.flatMap((line) => rowOf(line, AGENT)).map((row) =>
+      row.selected && isOver ? { ...row, text: "" } : row
+    ),
+  };
+}
+
+function rowOf(line: string, pattern: RegExp): readonly TaskRow[] {
+  const { text = "", over } = pattern.exec(line)?.groups ?? {};
+  const selected = CARET.test(line);
+  const isRow = text !== "" || selected || AGENT_ROW.test(line);
+  return isRow ? [{ text: over === undefined ? text.replace(/\s+/gu, "") : "", selected }] : [];
+}
+
+/** Whether the screen may name a task so that was called with a text. */
+export function isCalled(shown: string, text: string): boolean {
+  const whole = text.replace(/\s+/gu, "");
+  return shown.endsWith("\u2026")
+    ? shown.length > 1 && whole.startsWith(shown.slice(0, -1))
+    : shown !== "" && shown === whole;
+}
+
+/** So much of a long command is shown in any case. */
+const LONGEST = 200;
+
+/** Whether a shell that is shown alone was called with a command. */
+export function hasCommand(shown: string, command: string): boolean {
+  const whole = command.replace(/\s+/gu, "");
+  const end = whole.length > LONGEST ? "" : "Output";
+  return whole !== "" && shown.includes(`Command:${whole.slice(0, LONGEST)}${end}`);
+}

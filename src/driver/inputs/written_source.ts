@@ -7,7 +7,7 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { FolderWatch } from "../../../ffi/files/folder_watch.ts";
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
-import type { ChildStatus } from "../../conversation/control/memory/child_memory.ts";
+import type { ChildStatus } from "../../conversation/control/session_state.ts";
 import { followLines, type LineFollower } from "./follow_lines.ts";
 import { type Entry, parseEntry } from "../../claude/transcript/entry.ts";
 

@@ -3,7 +3,7 @@ import {
   isAnswered,
   tellActivity,
   withActivity,
-} from "../../../src/conversation/output/activity.ts";
+} from "../../../src/conversation/output/advance.ts";
 import {
   type FramesState,
   startFrames,

@@ -3,9 +3,9 @@ import {
   type ApiErrorFacts,
   apiFailure,
   type ApiFailureKind,
+  resetTime,
 } from "../../../src/conversation/output/result/api_failure.ts";
 import { printSentence } from "../../../src/conversation/output/result/print_sentence.ts";
-import { resetTime } from "../../../src/conversation/output/result/reset_time.ts";
 import { resultFrame } from "../../../src/conversation/output/result/result_frame.ts";
 import { apiRetryFrame } from "../../../src/conversation/output/single/api_retry_frame.ts";
 import { framesOfEntry } from "../../../src/conversation/output/single/frames_of_entry.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { thinkingEstimate } from "../../../src/conversation/output/live/thinking_estimate.ts";
+import { thinkingEstimate } from "../../../src/conversation/output/live/exact_stream.ts";
 import { timesToFirst } from "../../../src/conversation/output/result/times_to_first.ts";
 import {
   firstTimes,

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { mergedUsage, usageSince } from "../../../src/conversation/output/result/merged_usage.ts";
-import { modelLimits } from "../../../src/conversation/output/result/model_limits.ts";
+import { modelLimits } from "../../../src/conversation/output/result/model_usage.ts";
 import { subagentStats } from "../../../src/conversation/output/result/subagent_stats.ts";
 import { NO_TURNS, withTurns } from "../../../src/conversation/output/result/turn_totals.ts";
 import type {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { answerProbes } from "../../../src/conversation/terminal/probes.ts";
 import {
+  answerProbes,
   SCANNER_START,
   scanTerminal,
   type TerminalToken,

@@ -1,4 +1,4 @@
-import { stopForUrgent, stopWhenFree } from "../turn/aborting.ts";
+import { onDrawn, stopForUrgent, stopWhenFree } from "../turn/aborting.ts";
 import { awaitBackground } from "../turn/background_wait.ts";
 import { answersInOrder } from "../../protocol/requests/answers_in_order.ts";
 import {
@@ -14,7 +14,7 @@ import { onChildGone, onConsulted } from "../../protocol/requests/consulting.ts"
 import { stopsOver, withTasks } from "../../protocol/requests/stopping.ts";
 import { onControl } from "../../protocol/requests/on_control.ts";
 import { onOutputMessage } from "../../protocol/structured_output.ts";
-import type { Ending } from "../effect.ts";
+import type { Effect, Ending } from "../effect.ts";
 import {
   announced,
   awaitRest,
@@ -26,7 +26,7 @@ import {
   settledEnding,
 } from "../turn/ending.ts";
 import { withShell } from "../turn/child_queue.ts";
-import { handToChild } from "../turn/handing_over.ts";
+import { handToChild, seePasted } from "../turn/handing_over.ts";
 import type { Exit, Input } from "../input.ts";
 import { onSpent } from "./on_budget.ts";
 import { onDeadline } from "./on_deadline.ts";
@@ -34,19 +34,20 @@ import { onHook } from "./on_hook.ts";
 import { onScreen } from "./on_screen.ts";
 import { isPong, onPong, onServers } from "./on_servers.ts";
 import { onStatus } from "./on_status.ts";
-import { onTerminal } from "./on_terminal.ts";
-import { onTerms } from "./on_terms.ts";
 import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "../message.ts";
 import { withGoal } from "../turn/other_stop_hooks.ts";
 import type { SessionState } from "../session_state.ts";
-import { act, andThen, deadline, stay, type Step } from "../step.ts";
-import { plainOutput } from "../../terminal/plain_output.ts";
+import { act, andThen, deadline, stay, type Step, write } from "../step.ts";
+import { plainOutput, withWritten } from "../../terminal/screen.ts";
 import { missedLater } from "../../terminal/paste.ts";
 import { onPriced, onTaskless, overAtOnce } from "../turn/turn_end.ts";
 import { OUTPUT_SERVER } from "../../../claude/transcript/structured_output.ts";
 import type { ControlRequest } from "../../../claude/wire/control.ts";
 import type { StopSignal } from "../../../claude/wire/stop_signal.ts";
+import { type LateTerms, limitsOf } from "../late_terms.ts";
+import { answerProbes, PROBE_FINAL, scanTerminal } from "../../terminal/terminal_scanner.ts";
+import { lookAtStart, overWhenIdle } from "../turn/waits.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
 export function step(state: SessionState, input: Input): Step {
@@ -300,4 +301,65 @@ function onUnreadable(state: SessionState, reason: string): Step {
   if (next.ending === undefined) return end(next, ending);
   // No other child takes the place of one that goes for that.
   return stay(next.ending.kind === "renewed" ? { ...next, ending } : next);
+}
+
+/** The caller comes: the session goes on by its terms, before anything has been said in it. */
+function onTerms(
+  state: SessionState,
+  { terms, at }: { readonly terms: LateTerms; readonly at: number },
+): Step {
+  const { idleTimeoutMs: _, caller, ...options } = state.options;
+  const { initializedBy: id } = terms;
+  const initialized = id === undefined || caller === undefined
+    ? caller
+    : { ...caller, initialized: { ...caller.initialized, id } };
+  const { idleTimeoutMs } = terms;
+  return act({
+    ...state,
+    lifeAt: at,
+    options: {
+      ...options,
+      ...limitsOf(terms),
+      ...(initialized === undefined ? {} : { caller: initialized }),
+    },
+  }, [deadline("silence", idleTimeoutMs)]);
+}
+
+/** What the child wrote: its probes are answered, and the echo of a paste is seen. */
+function onTerminal(
+  state: SessionState,
+  { bytes, at }: Extract<Input, { readonly type: "terminal" }>,
+): Step {
+  // Unless a paste is to be seen, nothing but probes matters.
+  const only = state.phase === "pasted" ? undefined : PROBE_FINAL;
+  const { state: scanner, tokens } = scanTerminal(state.scanner, bytes, { only });
+  const effects: Effect[] = [];
+  const replies = answerProbes(tokens);
+  if (replies !== "") effects.push(write(replies));
+  const { heardAt = at } = state;
+  if (state.heardAt === undefined && !state.ready) {
+    effects.push(deadline("start", state.options.startTimeoutMs));
+  }
+  // A child that draws goes on with its prompt, though where the machine is busy it may take seconds to say so.
+  if (state.phase === "working" && state.recorded && state.status?.status === "idle") {
+    effects.push(overWhenIdle());
+  }
+  let next: SessionState = heardAt === state.heardAt && scanner === state.scanner
+    ? state
+    : { ...state, scanner, heardAt };
+  if (next.phase === "starting") {
+    if (next.status === undefined) {
+      next = { ...next, written: withWritten(next.written, bytes) };
+      effects.push(lookAtStart(next));
+    }
+  } else if (next.phase === "pasted") {
+    for (const token of tokens) {
+      if (token.kind !== "text" || next.phase !== "pasted") continue;
+      const seen = seePasted(next, { visible: token.bytes, echo: next.echo });
+      next = seen.next?.state ?? { ...next, echo: seen.echo };
+      effects.push(...seen.next?.effects ?? []);
+    }
+  }
+  const drawn = onDrawn(next);
+  return act(drawn.state, [...effects, ...drawn.effects]);
 }

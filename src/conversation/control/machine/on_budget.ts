@@ -1,8 +1,7 @@
 import type { Effect } from "../effect.ts";
 import { OVERSPENT } from "../hook_answers.ts";
 import type { HookPayload } from "../input.ts";
-import { isLast, type SessionState } from "../session_state.ts";
-import { isOverspent } from "../memory/spending_memory.ts";
+import { isLast, isOverspent, type SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { overTurn } from "../turn/turn_end.ts";
 

@@ -8,8 +8,7 @@ import {
 import { AGENTS } from "../../protocol/questions/allowed_calls.ts";
 import type { SubagentLine } from "../input.ts";
 import { isTextOf } from "../message.ts";
-import { type ChildQueue, EMPTY_QUEUE } from "../memory/child_memory.ts";
-import type { SessionState } from "../session_state.ts";
+import { type ChildQueue, EMPTY_QUEUE, type SessionState } from "../session_state.ts";
 
 /**
  * The queue after a line of the transcript. Its operations are written at once, other lines up to 0.1 s later (2.1.330).

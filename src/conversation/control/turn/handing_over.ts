@@ -28,11 +28,11 @@ import type { ChildChanges, Effect } from "../effect.ts";
 import { imageSuffix } from "../../../claude/wire/image.ts";
 import {
   isLast,
+  isOverspent,
   type OpenSession,
   type PastedSession,
   type SessionState,
 } from "../session_state.ts";
-import { isOverspent } from "../memory/spending_memory.ts";
 import { act, andThen, deadline, stay, type Step } from "../step.ts";
 import { overWhenFollowed } from "./waits.ts";
 

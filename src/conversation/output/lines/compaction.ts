@@ -8,8 +8,13 @@ import {
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
 import { triggerOf } from "../single/compact_metadata.ts";
-import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
-import type { Compaction } from "../memory/compaction_memory.ts";
+import {
+  and,
+  type Compaction,
+  type FramesState,
+  type Told,
+  told,
+} from "../telling/frames_state.ts";
 import { beginTurn } from "../telling/beginning.ts";
 import { FEWEST_ANSWERS } from "../telling/kept_lines.ts";
 import { printSentence } from "../result/print_sentence.ts";

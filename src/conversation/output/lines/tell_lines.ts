@@ -13,11 +13,17 @@ import { isSame, parted, placeOf, tellMessage, tellTimed } from "../messages.ts"
 import { runTurns } from "../turns/run_turns.ts";
 import { tellEarly } from "../turns/early_results.ts";
 import { begin, beginTurn } from "../telling/beginning.ts";
-import { and, type FramesState, holdsLines, type Told, told } from "../telling/frames_state.ts";
+import {
+  and,
+  type FramesState,
+  holdsLines,
+  type Told,
+  told,
+  type TurnEnd,
+} from "../telling/frames_state.ts";
 import { chained, listOf } from "../../../chain.ts";
 import { tellSubagentLine } from "../subagents/subagent_lines.ts";
 import { tellResult } from "../turns/tell_result.ts";
-import type { TurnEnd } from "../memory/turn_memory.ts";
 import { isTextOf, type Message } from "../../control/message.ts";
 import {
   blockedPrompt,

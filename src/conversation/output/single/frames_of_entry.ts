@@ -1,10 +1,13 @@
 import { assistantFrames } from "./assistant_frames.ts";
-import type { FrameContext } from "./frame_context.ts";
-import { systemFrames } from "./system_frames.ts";
+import { defined, type FrameContext } from "./frame_context.ts";
 import { userFrames } from "./user_frames.ts";
-import type { Entry } from "../../../claude/transcript/entry.ts";
+import { blockedPrompt, type Entry, type SystemEntry } from "../../../claude/transcript/entry.ts";
 import { isDeferral } from "../../../claude/transcript/turn/turn.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
+import { compactMetadata } from "./compact_metadata.ts";
+import { systemFrame } from "./system_frame.ts";
+import { withGivenIds } from "../../../claude/transcript/given_ids.ts";
+import { isJsonObject } from "../../../json_object.ts";
 
 /**
  * Turns a line of the transcript into the frames `claude -p` prints for it.
@@ -26,4 +29,107 @@ export function framesOfEntry(entry: Entry, context: FrameContext): readonly Fra
     case "system":
       return systemFrames(entry, context);
   }
+}
+
+/** The frames of a line that Claude Code has written of itself. */
+function systemFrames(line: SystemEntry, context: FrameContext): readonly Frame[] {
+  const entry = withGivenIds(line, context.givenIds ?? new Map());
+  const uuid = entry.uuid ?? context.newUuid();
+  switch (entry.subtype) {
+    case "informational":
+      return !isOfScreen(entry) || blockedPrompt(entry) !== undefined
+        ? [
+          systemFrame("informational", {
+            content: entry.content,
+            level: entry.level,
+            ...taggedFields(entry),
+            prevent_continuation: entry.preventContinuation === true ? true : undefined,
+            prompt_submit_outcome: submitOutcome(entry),
+            uuid,
+          }, context),
+        ]
+        : [];
+    case "compact_boundary":
+      return [
+        systemFrame("compact_boundary", {
+          compact_metadata: compactMetadata(entry),
+          logical_parent_uuid: entry.logicalParentUuid ?? undefined,
+          uuid,
+        }, context),
+      ];
+    case "model_fallback":
+      return [
+        systemFrame("model_fallback", {
+          trigger: entry.trigger,
+          original_model: entry.originalModel,
+          fallback_model: entry.fallbackModel,
+          content: entry.content,
+          uuid,
+        }, context),
+      ];
+    case "model_refusal_no_fallback":
+      return [
+        systemFrame("model_refusal_no_fallback", {
+          original_model: entry.originalModel,
+          request_id: entry.requestId,
+          api_refusal_category: entry.apiRefusalCategory,
+          api_refusal_explanation: entry.apiRefusalExplanation,
+          refused_user_message_uuid: entry.refusedUserMessageUuid,
+          content: entry.content,
+          uuid,
+        }, context),
+      ];
+    default:
+      return [];
+  }
+}
+
+/** How a prompt ended that a hook has blocked. */
+function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
+  if (!isJsonObject(promptSubmitEnding)) return undefined;
+  const { ending, promptKept } = promptSubmitEnding;
+  if (!isJsonObject(ending)) return undefined;
+  const { kind, reason } = ending;
+  const known = typeof reason === "string" ? noVerdict(reason) : undefined;
+  return defined({ kind, reason, prompt_kept: promptKept, ...known });
+}
+
+const FAILED = '[callback]: failed; blocking because onFailure is "block"';
+const LATE = /^UserPrompt(?:Submit|Expansion) hook callback timed out after \d+ms$/u;
+
+/** That a hook of the caller's has not judged the prompt, as our hook in its place has said. */
+function noVerdict(reason: string): Readonly<Record<string, unknown>> | undefined {
+  if (reason.startsWith(`${FAILED}\n`)) {
+    return { kind: "no_verdict", no_verdict_kind: "hook_failed", reason: FAILED };
+  }
+  return LATE.test(reason)
+    ? { kind: "no_verdict", no_verdict_kind: "callback_timed_out", reason: undefined }
+    : undefined;
+}
+
+/** The tags of warnings, which a transcript does not have, by the words that a warning begins with. */
+const TAGS: Readonly<Record<string, RegExp>> = {
+  // 2.1.332 and newer.
+  skill_shell_hook: /^(?:Not run in|Ran anyway in) \/|^PreSkillShellCommand\S* says: /u,
+  auto_mode_no_server_check: /^Auto mode can't check actions in this session\. /u,
+};
+
+function taggedFields(entry: SystemEntry): Readonly<Record<string, unknown>> {
+  const { content, level, timestamp } = entry;
+  if (typeof content !== "string" || level !== "warning") return {};
+  const tag = Object.keys(TAGS).find((tag) => TAGS[tag]?.test(content));
+  // `claude -p` prints this one as the line that its own transcript has.
+  return tag === "auto_mode_no_server_check" ? { tag, isMeta: false, timestamp } : { tag };
+}
+
+/**
+ * Remarks for the person before the screen, which `claude -p` does not print: that the input box waits for the end of a
+ * limit, that the request is made again without a stream, where `/debug` logs to, what `/doctor` cannot do, and what the
+ * mode auto is.
+ */
+const OF_SCREEN =
+  /set to continue automatically|· continuing automatically at |^Streaming response ended before any complete data was received\.|^Logging to |^Goal paused |^\/status checks your setup |^Auto mode lets Claude handle permission prompts /u;
+
+function isOfScreen({ content }: SystemEntry): boolean {
+  return typeof content === "string" && OF_SCREEN.test(content);
 }

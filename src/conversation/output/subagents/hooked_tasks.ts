@@ -1,8 +1,14 @@
 import { calledSubagent } from "./called_subagent.ts";
 import { endOfCall } from "../single/task_frames.ts";
 import { startTask } from "../single/task_start.ts";
-import { and, type FramesState, knownCall, type Told, told } from "../telling/frames_state.ts";
-import type { HookedTask } from "../memory/task_memory.ts";
+import {
+  and,
+  type FramesState,
+  type HookedTask,
+  knownCall,
+  type Told,
+  told,
+} from "../telling/frames_state.ts";
 import { tellTasks } from "../telling/saying.ts";
 import { listOf } from "../../../chain.ts";
 import type { HookPayload } from "../../control/input.ts";

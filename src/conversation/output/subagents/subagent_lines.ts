@@ -17,8 +17,14 @@ import { tellHookEnd } from "../lines/hook_ends.ts";
 import { forgetBegun, forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
 import { endWritten } from "../live/live_answers.ts";
 import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
-import { and, type FramesState, knownCall, type Told, told } from "../telling/frames_state.ts";
-import type { ForkedSkill } from "../memory/call_memory.ts";
+import {
+  and,
+  type ForkedSkill,
+  type FramesState,
+  knownCall,
+  type Told,
+  told,
+} from "../telling/frames_state.ts";
 import { chained } from "../../../chain.ts";
 import { say, tellTasks } from "../telling/saying.ts";
 import type { SubagentLine } from "../../control/input.ts";

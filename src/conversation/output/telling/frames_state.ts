@@ -1,23 +1,26 @@
-import type { AnswerMemory } from "../memory/answer_memory.ts";
-import type { CallMemory } from "../memory/call_memory.ts";
-import type { CompactionMemory } from "../memory/compaction_memory.ts";
-import type { LineMemory } from "../memory/line_memory.ts";
-import type { MessageMemory } from "../memory/message_memory.ts";
-import type { SessionMemory } from "../memory/session_memory.ts";
-import type { ShellMemory } from "../memory/shell_memory.ts";
-import type { SpendingMemory } from "../memory/spending_memory.ts";
-import type { TaskMemory } from "../memory/task_memory.ts";
-import type { TurnMemory } from "../memory/turn_memory.ts";
 import type { ToolUse } from "../../../claude/transcript/turn/turn.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
-import type { ReportOptions } from "../result/report.ts";
-import type { FramesOptions } from "./frames_options.ts";
-import { growingMap } from "../../../growing_map.ts";
-import { NO_STREAM } from "./exact_state.ts";
-import { NOTHING_HEARD } from "./heard_firsts.ts";
-import { noLines } from "./kept_lines.ts";
-import { makeIds } from "./made_ids.ts";
-import { NO_PARTS } from "./partial_state.ts";
+import type { Report, ReportOptions } from "../result/report.ts";
+import type { Activity, FramesOptions } from "./frames_options.ts";
+import { type GrowingMap, growingMap } from "../../../growing_map.ts";
+import { type ExactState, NO_STREAM } from "./exact_state.ts";
+import { type HeardFirsts, NOTHING_HEARD } from "./heard_firsts.ts";
+import { type KeptLines, noLines } from "./kept_lines.ts";
+import { NO_PARTS, type PartialState } from "./partial_state.ts";
+import type { SeenShell, ShellCall, ShellOrder, WaitedShell } from "./known_shells.ts";
+import type { Message } from "../../control/message.ts";
+import type { ApiFault, SubagentLine } from "../../control/input.ts";
+import type { Cost, Spent } from "../../../claude/transcript/turn/cost.ts";
+import type { KnownLimits } from "../../../claude/wire/claude_limits.ts";
+import type { JsonObject } from "../../../json_object.ts";
+import type { FastMode } from "../result/fast_mode.ts";
+import type { Chain } from "../../../chain.ts";
+import type { CallDecision, Ending } from "../../control/effect.ts";
+import type { OpenCall } from "./open_call.ts";
+import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
+import type { SubagentStats } from "../result/subagent_stats.ts";
+import type { Task, Tasks } from "../single/task.ts";
+import type { CallEnd } from "../single/task_ends.ts";
 
 /** Everything that has to be remembered to say what comes next, each of something else. */
 export interface FramesState
@@ -157,4 +160,330 @@ export function withIds<Made>(
   const ids = makeIds(state.options.seed, state.ids);
   const made = use(ids.next);
   return { state: ids.count() === state.ids ? state : { ...state, ids: ids.count() }, made };
+}
+
+/** Ids that follow from a seed: the same run told again has the same ones. */
+interface MadeIds {
+  /** An id as those of frames are: a UUID of version 4. */
+  readonly next: () => string;
+  /** How many have been made of the seed so far. */
+  readonly count: () => number;
+}
+
+/**
+ * Makes ids of a seed, which nobody has to guess: they are names, not secrets.
+ *
+ * @param seed a UUID
+ * @param made how many have been made of it before
+ */
+function makeIds(seed: string, made: number): MadeIds {
+  let words: readonly number[] | undefined;
+  let count = made;
+  return {
+    next: () => {
+      words ??= wordsOf(seed);
+      const [a = 0, b = 0, c = 0, d = 0] = mixed(words, ++count);
+      const [first, second, third, fourth] = [
+        hexOf(a),
+        hexOf(b & 0xffff0fff | 0x4000),
+        hexOf(c & 0x3fffffff | 0x80000000),
+        hexOf(d),
+      ];
+      return `${first}-${second.slice(0, 4)}-${second.slice(4)}-${third.slice(0, 4)}-${
+        third.slice(4)
+      }${fourth}`;
+    },
+    count: () => count,
+  };
+}
+
+function wordsOf(seed: string): readonly number[] {
+  const digits = seed.replaceAll("-", "");
+  return [0, 8, 16, 24].map((at) => Number.parseInt(digits.slice(at, at + 8), 16) || 0);
+}
+
+function hexOf(word: number): string {
+  return (word >>> 0).toString(16).padStart(8, "0");
+}
+
+/** Four words that differ in about half of their bits from those of any other count. */
+function mixed(words: readonly number[], count: number): readonly number[] {
+  let carried = count;
+  const once = words.map((word, place) => carried = avalanche(word ^ carried ^ place * 0x9e3779b9));
+  return once.map((word) => carried = avalanche(word ^ carried));
+}
+
+/** The finaliser of MurmurHash3: every bit of a word touches every other. */
+function avalanche(word: number): number {
+  let mixing = word ^ word >>> 16;
+  mixing = Math.imul(mixing, 0x85ebca6b);
+  mixing ^= mixing >>> 13;
+  mixing = Math.imul(mixing, 0xc2b2ae35);
+  return (mixing ^ mixing >>> 16) >>> 0;
+}
+
+/** What is remembered of shells. */
+interface ShellMemory {
+  /** Calls of shells that are waited for, by their ids. */
+  readonly shells: ReadonlyMap<string, WaitedShell>;
+  /** Calls whose output is told while they run, by their ids, and the shells that were seen, by theirs. */
+  readonly shellCalls: ReadonlyMap<string, ShellCall>;
+  readonly seenShells: ReadonlyMap<string, SeenShell>;
+  /** What is to be done about shells since it was asked for last. */
+  readonly shellOrders: readonly ShellOrder[];
+}
+
+/** What is remembered of the messages of the caller. */
+interface MessageMemory {
+  /** Whether the caller says no more. */
+  readonly heardOut?: true;
+  /** The ids that the caller gave prompts, by those that they have in the transcript. */
+  readonly givenIds: GrowingMap<string, string>;
+  /** Messages that the child is not known to have taken, and those of the turn. */
+  readonly awaited: readonly Message[];
+  readonly taken: readonly Message[];
+  /** Those of them that have become a part of the turn when it had begun. */
+  readonly joined: readonly Message[];
+  /** Which kinds of frames have named the messages that the turn answers: the first of each does. */
+  readonly named: ReadonlySet<Frame["type"]>;
+}
+
+/** What is remembered of answers that are being written, and of requests for them. */
+interface AnswerMemory {
+  /** What has been told of answers that are being written, if that is wanted, in the one way or the other. */
+  readonly partial?: PartialState;
+  readonly exact?: ExactState;
+  /** What is known of it where answers are not told by it. */
+  readonly heard?: HeardFirsts;
+  /** The ids that `message_start` told since the last result; absent where nobody wants answers live. */
+  readonly streamed?: readonly string[];
+  /** Whether it has been said that the model is asked; absent where nobody wants to hear of it. */
+  readonly requested?: boolean;
+  /** The last request that has failed, until it is known whether it is made again. */
+  readonly fault?: ApiFault;
+  /** The number of that request, once its retry has been told though the screen has not announced it. */
+  readonly missed?: number;
+}
+
+/** What is remembered of money and limits. */
+interface SpendingMemory {
+  /** What models had used when a result told it last; undefined where that is not known. */
+  readonly usageTold: Cost["modelUsage"] | undefined;
+  /** What was paid before this child, as far as it does not count it itself. */
+  readonly paid?: Spent;
+  /** What the conversation has cost, as the child's status line told last. */
+  readonly cost?: Spent;
+  /** When that status line ran, in milliseconds since the epoch, as far as the file system tells. */
+  readonly pricedAt?: number | undefined;
+  /** The end of a turn whose result waits for what it has cost, and how many turns there were by then. */
+  readonly unpriced?: { readonly at: number; readonly turns: number } | undefined;
+  /** What it had cost when the turn began, in US dollars, as far as that was told. */
+  readonly paidBefore?: number | undefined;
+  /** When it was known to cost as much as it may, in milliseconds since the epoch; undefined as long as it does not. */
+  readonly overspentAt?: number | undefined;
+  /** What the status line has told of limits last. */
+  readonly limits?: KnownLimits;
+}
+
+/** What is known of the session itself, as it was told last. */
+interface SessionMemory {
+  /** Whether the title that it has from the start has been told. */
+  readonly isTitled?: true;
+  /** The model as SessionStart names it, with the `[1m]` that the API does not say. */
+  readonly model?: string;
+  /** What a headless Claude Code that was started like the child says of a session that begins. */
+  readonly described?: JsonObject;
+  /** The commands that there are, as the caller was told them last. */
+  readonly commands?: readonly unknown[];
+  /** What the session is at, as it was told last. */
+  readonly activity?: Activity;
+  /** What became of connections to MCP servers, by their names. */
+  readonly connections?: Readonly<Record<string, "connected" | "failed">>;
+  /** The version that the child gave in its transcript. */
+  readonly version?: string;
+  /** The permission mode, once it is another one than at the start. */
+  readonly permissionMode?: string;
+  /** How `system/init` has told of fast mode last. */
+  readonly fastMode?: FastMode;
+  /** Since when the run is ending, and with it what goes on in the background, in milliseconds since the epoch. */
+  readonly endingAt?: number;
+}
+
+/** A skill that a subagent carries out. */
+export interface ForkedSkill {
+  readonly call: ToolUse;
+  /** What the model has been told of the skill. */
+  readonly description: string;
+}
+
+/** What is remembered of calls of tools, and of what has been decided on them. */
+interface CallMemory {
+  /** Ids of the calls that hand over structured answers; absent where none is wanted. */
+  readonly outputCalls?: ReadonlySet<string>;
+  /** The calls that have not returned, by id. */
+  readonly toolUses: ReadonlyMap<string, ToolUse>;
+  /** Those by which subagents were started, and which have returned. */
+  readonly agentCalls: GrowingMap<string, ToolUse>;
+  /** Calls of skills that have not returned, and of which it is not known whether a subagent carries them out. */
+  readonly skills: readonly ToolUse[];
+  /** Skills that subagents carry out, by the ids of those. */
+  readonly forks: GrowingMap<string, ForkedSkill>;
+  /** The calls that have failed, or were refused. */
+  readonly failed: Chain<ToolUse> | undefined;
+  /** What the caller has decided on calls, by their ids. */
+  readonly decisions: GrowingMap<string, CallDecision>;
+  /** Calls of the session itself that have not returned, by their ids. */
+  readonly openCalls: ReadonlyMap<string, OpenCall>;
+}
+
+/** A line of the session's own transcript or of a subagent's, or what is noted beside that. */
+export type MirroredLine =
+  | { readonly agentId?: string; readonly entry: Entry }
+  | { readonly agentId: string; readonly note: JsonObject };
+
+/** What is remembered of lines: of those that have been told, and of those that are to be. */
+interface LineMemory {
+  /** The lines of earlier runs of the session. */
+  readonly earlier: readonly Entry[];
+  /** What is kept of the lines of this run that have been told. */
+  readonly kept: KeptLines;
+  /** Lines since the last `read`, which are told in the order of their times. */
+  readonly own: Chain<Entry> | undefined;
+  readonly subagents: Chain<SubagentLine> | undefined;
+  /** Whether an answer goes on after the line that is being told. */
+  readonly amid: boolean;
+  /** What has been read and is to be mirrored. */
+  readonly unmirrored: Chain<MirroredLine> | undefined;
+  /** Lines of subagents whose call is in a line that has not been written yet. */
+  readonly uncalled: readonly SubagentLine[];
+  /** Ends of Stop hooks that are told when all of them have ended. */
+  readonly stopEnds: readonly Entry[];
+  /** Lines that tell the ends of tasks whose beginnings have not been told. */
+  readonly notices: readonly Entry[];
+  /** Whether nothing that is still written belongs to the run. */
+  readonly closed: boolean;
+}
+
+/** What a hook says of a task: that a subagent begins, or that a call has returned which may have been one. */
+export type HookedTask =
+  | {
+    readonly kind: "begun";
+    readonly agentId: string;
+    readonly type: string;
+    /** When, in milliseconds since the epoch. */
+    readonly at: number;
+  }
+  | (CallEnd & { readonly kind: "returned" });
+
+/** What is remembered of tasks, and of subagents that begin and end. */
+interface TaskMemory {
+  readonly tasks: Tasks;
+  /** All tasks so far, as they began. */
+  readonly allTasks: GrowingMap<string, Task>;
+  /** How tasks ended that are not at work again: their statuses, by their ids. */
+  readonly taskEnds: GrowingMap<string, string>;
+  /** What hooks have said of tasks, where the calls that they are about have not been told yet. */
+  readonly hooked: readonly HookedTask[];
+  /** Whether what a subagent's end has led to waits for lines of the subagent. */
+  readonly awaitsSubagent: boolean;
+  /** The call whose subagent's beginning is waited for ahead of what was written behind it, and the line that holds it. */
+  readonly unbegun: { readonly id: string; readonly line: Entry } | undefined;
+  /** Counts of the subagents that children before this one had, unless the conversation has begun anew. */
+  readonly subagentsBefore: SubagentStats | undefined;
+}
+
+/** A compaction that Claude Code has begun by itself, as hooks tell of it. */
+export interface Compaction {
+  /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
+  readonly since: number;
+  /** Whether its beginning has been printed. */
+  readonly told: boolean;
+  /** Whether it has succeeded; the lines that say so are yet to come. */
+  readonly done: boolean;
+  /** What the API said in the place of a summary. */
+  readonly error?: string;
+  /** Whether nobody waits any longer for why it failed, or for its summary. */
+  readonly overdue?: boolean;
+}
+
+/** What is remembered of compactions, and of commands that Claude Code carries out as it does them. */
+interface CompactionMemory {
+  /** Compactions whose outcome has not been told, the oldest first. */
+  readonly compactions: readonly Compaction[];
+  /** Whether a compaction has succeeded whose summary is yet to come, and the lines that have to wait for it. */
+  readonly unsummed: boolean;
+  readonly ahead: Chain<Entry> | undefined;
+  /** Set once a command is known to be typed that Claude Code carries out; what its result says, once that is known. */
+  readonly typed?: { readonly command: string; readonly result?: string };
+  /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
+  readonly preserved: ReadonlyMap<string, boolean>;
+}
+
+/** What a Stop hook says of the result of its turn. */
+export interface TurnStop {
+  /** When the hook ran, in milliseconds since the epoch, where that is known. */
+  readonly at: number | undefined;
+  /** Whether the result may be told when the turn is over, has to wait, or is that of the last turn. */
+  readonly result: "printable" | "held" | "last";
+}
+
+/** The end of a turn that the child outlived. */
+export interface TurnEnd {
+  readonly ending: Ending;
+  /** Milliseconds from the start of the child. */
+  readonly at: number;
+  /** Tickets of the messages that it answers, as far as the session knows them. */
+  readonly tickets?: readonly string[];
+  /** Those of its messages whose lines had not been read by then. */
+  readonly unwritten?: readonly Message[];
+  /** What the child had cost by then, as its status line told. */
+  readonly cost?: Spent | undefined;
+  /** How many of the lines that are to be told are its own, where they and its result wait for those of a subagent. */
+  readonly lines?: number;
+}
+
+/** A turn whose result has been told ahead of its lines, which a busy machine may have written seconds later. */
+export interface ToldAhead {
+  /** Its messages whose lines have not been read. */
+  readonly messages: readonly Message[];
+  /** When its end was told, in milliseconds since the epoch: what is written later is of another turn. */
+  readonly at: number;
+  /** Whether the line of one of them has been read: then the turn counts as one that the transcript holds. */
+  readonly counted: boolean;
+}
+
+/** What is remembered of turns: how they begin, and the ends that have been told. */
+interface TurnMemory {
+  /** Whether the turn's `system/init` has been told, and what has to wait for it. */
+  readonly begun: boolean;
+  readonly early: readonly Frame[];
+  /**
+   * The last prompt, with which the transcript holds all that is told about the session at its start. What follows it
+   * may be the text that a slash command made of it.
+   */
+  readonly prompt?: UserEntry;
+  /** Ids of the prompts that followed a turn whose end was told. */
+  readonly begins: ReadonlySet<string>;
+  /** Whether anything was said since the last prompt. */
+  readonly spoken: boolean;
+  /** Whether the next prompt begins a turn, with a `system/init` of its own. */
+  readonly rested: boolean;
+  /** When the model is woken, in milliseconds since the epoch, if it is to. */
+  readonly wakeupAt?: number | undefined;
+  /** The id of the prompt with which it was woken, as long as the turn of that is not over. */
+  readonly woken?: string | undefined;
+  /** What Stop hooks have said of turns of which the transcript has yet to say that they are over. */
+  readonly stops: readonly TurnStop[];
+  /** Ends of turns whose lines have not all been read yet. */
+  readonly ended: readonly TurnEnd[];
+  /** The last turns, where their results have been told ahead of their lines and these have not been read, the oldest first. */
+  readonly toldAhead: readonly ToldAhead[];
+  /** When the last turn ended, in milliseconds from the start of the child. */
+  readonly endedAt: number;
+  /** How many results have been told of turns that the transcript holds, which are those of as many first turns. */
+  readonly results: number;
+  /** How many have been told of other messages. */
+  readonly locals: number;
+  /** What became of turns since it was asked for last. */
+  readonly reports: readonly Report[];
 }

@@ -4,8 +4,7 @@ import { parseTaskNotification } from "../../../claude/transcript/task_notificat
 import type { Turn } from "../../../claude/transcript/turn/turn.ts";
 import type { Ending } from "../../control/effect.ts";
 import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
-import type { FramesState } from "../telling/frames_state.ts";
-import type { TurnEnd } from "../memory/turn_memory.ts";
+import type { FramesState, TurnEnd } from "../telling/frames_state.ts";
 import { type RunTurns, runTurns } from "./run_turns.ts";
 
 /** How a child came to its end. */

@@ -6,8 +6,14 @@ import { permissionDenialsOf } from "../../../claude/transcript/turn/permission_
 import { tellOver } from "../messages.ts";
 import { resultFrame } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";
-import { and, type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
-import type { TurnStop } from "../memory/turn_memory.ts";
+import {
+  and,
+  type FramesState,
+  type Told,
+  told,
+  type TurnStop,
+  withIds,
+} from "../telling/frames_state.ts";
 import { costSoFar } from "./cost_so_far.ts";
 import { forgetTold, runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
 

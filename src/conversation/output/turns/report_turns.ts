@@ -8,19 +8,18 @@ import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import type { ResultFrame } from "../../../claude/wire/result_frame.ts";
 import { exitCodeOf, type Outcome } from "../../../claude/wire/outcome.ts";
-import { type Report, unfinishedProblem } from "../result/report.ts";
+import { type Report, type ReportOptions, unfinishedProblem } from "../result/report.ts";
 import { type ResultFacts, resultFrame } from "../result/result_frame.ts";
 import { sentAt, timesToFirst } from "../result/times_to_first.ts";
 import { withTurns } from "../result/turn_totals.ts";
 import { abortedOutcome, type Verdict } from "../result/verdict.ts";
-import { type FramesState, withIds } from "../telling/frames_state.ts";
-import type { TurnEnd } from "../memory/turn_memory.ts";
+import { type FramesState, type TurnEnd, withIds } from "../telling/frames_state.ts";
 import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
 import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
 import { type ChildEnd, type DueEnd, type DueTurns, dueTurns } from "./due_turns.ts";
-import { endWarning } from "./end_warning.ts";
 import { judgedTurn } from "./judged_turn.ts";
 import { forgetTold, safetyStopsOf, subagentsOf } from "./run_turns.ts";
+import type { Exit } from "../../control/input.ts";
 
 /** What became of turns, and what is said of it. */
 export interface Reported {
@@ -307,4 +306,46 @@ function problemOf(
     return { problem: { message: cause, ...(suggestion === undefined ? {} : { suggestion }) } };
   }
   return unfinished.length === 0 ? {} : { problem: unfinishedProblem(unfinished) };
+}
+
+/** What is to be said at the end of a run with an answer, if anything is. */
+function endWarning(
+  child: Pick<ChildEnd, "exit" | "isForced"> & {
+    readonly isPriced: boolean;
+    /** Whether the transcript has the answer. */
+    readonly isWritten: boolean;
+    /** Whether the model was to be woken, and has not been. */
+    readonly isAsleep: boolean;
+  },
+  options: ReportOptions,
+): Pick<Report, "warning"> {
+  if (wasKilled(child.exit)) return { warning: killedWarning(child, options) };
+  return child.isAsleep && options.keptAsleep ? { warning: ASLEEP } : {};
+}
+
+const ASLEEP = "The assistant wants to be woken, which claude -p waits for: this run does not, " +
+  "because prompts in .claude/scheduled_tasks.json would be sent as well";
+
+/** Says that a child was killed whose answer is told all the same, and by whom. */
+function killedWarning(
+  { isForced, isPriced, isWritten }: Pick<ChildEnd, "isForced"> & {
+    readonly isPriced: boolean;
+    readonly isWritten: boolean;
+  },
+  { limits: { exitTimeoutMs } }: ReportOptions,
+): string {
+  if (!isWritten) {
+    return "Claude Code was killed before it had written its answer down: " +
+      "whoever resumes the session goes on without it";
+  }
+  const killed = isForced
+    ? `Claude Code did not end within ${exitTimeoutMs / 1000} s of its answer and was killed`
+    : "Claude Code was killed behind its answer by somebody else (SIGKILL)";
+  return isPriced ? killed : `${killed}, so the cost is not known`;
+}
+
+const SIGKILL = 9;
+
+function wasKilled(exit: Exit | undefined): boolean {
+  return exit?.kind === "signaled" && exit.signal === SIGKILL;
 }

@@ -1,10 +1,27 @@
 import { endAnswers } from "../live/live_answers.ts";
 import { isSame, parted, tellMessage, tellOver } from "../messages.ts";
-import { begin, beginTurn } from "../telling/beginning.ts";
-import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
-import type { ToldAhead, TurnEnd } from "../memory/turn_memory.ts";
+import { begin, beginTurn, describedModel } from "../telling/beginning.ts";
+import {
+  and,
+  type FramesState,
+  type Told,
+  told,
+  type ToldAhead,
+  type TurnEnd,
+  withIds,
+} from "../telling/frames_state.ts";
 import { reportTurns } from "./report_turns.ts";
-import { tellSettled } from "./settled_message.ts";
+import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import type { SettledMessage } from "../../control/message.ts";
+import { slashWord } from "../../control/prompt/slash_word.ts";
+import type { Frame } from "../../../claude/wire/frame.ts";
+import { tellCommands, tellTitle } from "../decisions.ts";
+import { systemFrame } from "../single/system_frame.ts";
+import { unavailableFrame } from "../single/unavailable_frame.ts";
+import { noLines } from "../telling/kept_lines.ts";
+import { sessionUsage } from "./conversation_usage.ts";
+import { tellEarly } from "./early_results.ts";
+import { runTurns } from "./run_turns.ts";
 
 /** Tells the result of a turn that the child outlives, all of whose lines have been told. */
 export function tellResult(state: FramesState, end: TurnEnd): Told {
@@ -61,4 +78,167 @@ function withTaken(state: FramesState): FramesState {
   return first === undefined || state.taken.length > 0
     ? state
     : { ...state, awaited, taken: [first] };
+}
+
+/** Tells of a message that was answered or refused without the child, in the place of its turn. */
+function tellSettled(
+  before: FramesState,
+  { message, at }: { readonly message: SettledMessage; readonly at: number },
+): Told {
+  const { recent, printed } = runTurns(before);
+  // A turn that its tasks in the background outlast, the last line of which is still to be read, comes first.
+  if (recent.length > printed) {
+    return and(tellEarly(before), (state) => tellSettled(state, { message, at }));
+  }
+  const { settled } = message;
+  const version = settled.kind === "local" ? settled.version : before.version;
+  const timestamp = new Date(before.options.startedAt + at).toISOString();
+  // One that cannot be afforded was meant for the child when it came.
+  const place = before.awaited.findIndex((one) =>
+    (one.way === undefined || settled.kind === "unaffordable") && one.text === message.text
+  );
+  const taken = and(
+    beginTurn(before),
+    (state) => tellMessage(asCarriedOut(state, { message, place }), place, { timestamp }),
+  );
+  const { lifecycle, others } = parted(taken.frames);
+  const begun = and(
+    and(
+      told(taken.state, lifecycle),
+      (state) =>
+        and(tellReset(state, { message, timestamp }), (state) => tellChanges(state, settled)),
+    ),
+    (state) => begin(state, { version, model: modelOf(state, settled) }),
+  );
+  if (settled.kind !== "local") return and(begun, (state) => told(state, others));
+  const said = and(begun, (state) => tellWords(state, { settled, timestamp }));
+  // A command that has an id and was carried out is printed again, as the model hears of it.
+  const isPrinted = settled.carried !== undefined && message.uuid !== undefined;
+  if (!isPrinted) return said;
+  return and(said, (state) => {
+    const { sessionId: session_id } = state.options;
+    return told(state, others.map((frame): Frame => ({ ...frame, session_id })));
+  });
+}
+
+type LocalAnswer = Extract<SettledMessage["settled"], { readonly kind: "local" }>;
+
+/** The model that a headless Claude Code has answered a command with, which the next child may be the first to have. */
+function modelOf(state: FramesState, settled: SettledMessage["settled"]): string | undefined {
+  return settled.kind === "local" && settled.blank !== true ? describedModel(state) : undefined;
+}
+
+/** Notes a command that waits as what the model hears of it once it is carried out. */
+function asCarriedOut(
+  state: FramesState,
+  { message: { settled, text }, place }: {
+    readonly message: SettledMessage;
+    readonly place: number;
+  },
+): FramesState {
+  const message = state.awaited[place];
+  if (message === undefined || settled.kind !== "local" || settled.carried === undefined) {
+    return state;
+  }
+  const { name, rest } = slashWord(text) ?? { name: "", rest: "" };
+  const content = [
+    `<command-name>/${name}</command-name>`,
+    `<command-message>${name}</command-message>`,
+    `<command-args>${rest}</command-args>`,
+  ].join("\n            ");
+  return { ...state, awaited: state.awaited.with(place, { ...message, content }) };
+}
+
+/** Tells that the conversation goes on in another session, if it does; its costs and counts begin anew. */
+function tellReset(
+  state: FramesState,
+  { message: { settled, uuid: messageId }, timestamp }: {
+    readonly message: SettledMessage;
+    readonly timestamp: string;
+  },
+): Told {
+  const { carried } = settled.kind === "local" ? settled : {};
+  if (carried?.begun === undefined) return told(state);
+  const options = { ...state.options, sessionId: carried.begun };
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => {
+    const uuid = newUuid();
+    return [
+      {
+        type: "conversation_reset",
+        new_conversation_id: uuid,
+        uuid,
+        trigger: "clear",
+        user_message_uuid: messageId ?? newUuid(),
+        timestamp,
+        session_id: sessionId,
+      },
+      systemFrame("background_tasks_changed", { tasks: [] }, { sessionId, newUuid }),
+    ];
+  });
+  const cost = { totalUsd: 0, apiDurationMs: 0 };
+  const { before } = options;
+  return told({
+    ...next,
+    options: before === undefined
+      ? options
+      : { ...options, before: { ...before, ...cost, modelUsage: {} } },
+    kept: noLines(next.earlier),
+    subagentsBefore: undefined,
+    cost,
+    usageTold: {},
+    paidBefore: 0,
+  }, made);
+}
+
+/** Tells of the title that a command has given the session, and of commands that there are after it, if it has. */
+function tellChanges(before: FramesState, settled: SettledMessage["settled"]): Told {
+  const { title, commands } = settled.kind === "local" ? settled.carried ?? {} : {};
+  const titled = title === undefined ? told(before) : tellTitle(before, title);
+  if (commands === undefined) return titled;
+  return and(titled, (state) => tellCommands(state, commands));
+}
+
+/** Tells what `claude -p` says to a message in the place of an answer. */
+function tellWords(
+  state: FramesState,
+  { settled: { text, version, blank, carried }, timestamp }: {
+    readonly settled: LocalAnswer;
+    readonly timestamp: string;
+  },
+): Told {
+  const words = carried === undefined ? text : carried.words;
+  if (words === undefined) return told(state);
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(
+    state,
+    (newUuid): Frame =>
+      blank
+        ? systemFrame("informational", { content: words, level: "warning" }, { sessionId, newUuid })
+        : unavailableFrame(words, {
+          version,
+          sessionId,
+          uuid: newUuid(),
+          messageId: newUuid(),
+          timestamp,
+          ...(carried === undefined
+            ? {}
+            : { carriedOut: ownFields(state, { carried, timestamp }) }),
+        }),
+  );
+  return told(next, [made]);
+}
+
+/** What the frame of a command says beside its words: of what a conversation has used, another process knows nothing. */
+function ownFields(
+  state: FramesState,
+  { carried: { fields = {} }, timestamp }: {
+    readonly carried: NonNullable<LocalAnswer["carried"]>;
+    readonly timestamp: string;
+  },
+): JsonObject {
+  const { usage_report: report } = fields;
+  if (!isJsonObject(report) || state.options.conversation !== true) return fields;
+  const session = sessionUsage(state, Date.parse(timestamp));
+  return { ...fields, usage_report: { ...report, session } };
 }

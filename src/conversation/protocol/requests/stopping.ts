@@ -8,13 +8,17 @@ import type { ControlRequest } from "../../../claude/wire/control.ts";
 import { awaitBackground, backgroundTasksOf } from "../../control/turn/background_wait.ts";
 import type { Effect } from "../../control/effect.ts";
 import { handToChild } from "../../control/turn/handing_over.ts";
-import type { SessionState } from "../../control/session_state.ts";
+import type { SessionState, Stopping } from "../../control/session_state.ts";
 import { act, deadline, stay, type Step, write } from "../../control/step.ts";
-import type { Screen } from "../../terminal/screen.ts";
-import { hasCommand, isCalled, readTasks, type TaskRow } from "../../terminal/tasks.ts";
+import {
+  hasCommand,
+  isCalled,
+  readTasks,
+  type Screen,
+  type TaskRow,
+} from "../../terminal/screen.ts";
 import { refuse, respond } from "../answering.ts";
 import { isAsking } from "../questions/deciding.ts";
-import type { Stopping } from "../../control/memory/request_memory.ts";
 
 /** Time between a key in the list of tasks and the next look at it. */
 const LOOK_MS = 150;

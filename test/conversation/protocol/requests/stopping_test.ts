@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { hasCommand, isCalled, readTasks } from "../../../../src/conversation/terminal/tasks.ts";
+import { hasCommand, isCalled, readTasks } from "../../../../src/conversation/terminal/screen.ts";
 import { call, COMPLETED, line, userLine } from "../../control/lines.ts";
 import { caller, CLOSED, message, request } from "../../control/caller_inputs.ts";
 import { exit, IDLE, status, stop } from "../../control/inputs.ts";
