@@ -39,43 +39,36 @@ export interface RunRecorder {
   readonly save: () => string | undefined;
 }
 
+/** What a cassette is written with. */
+interface RecordOptions {
+  readonly env: Environment;
+  readonly request: Pick<
+    RunRequest,
+    | "forwarded"
+    | "settings"
+    | "mcpConfigs"
+    | "outputFormat"
+    | "verbose"
+    | "permissionMode"
+    | "disallowedTools"
+    | "betas"
+  >;
+  /** The recorded conversation that it continues, if any. */
+  readonly forkedFrom?: ForkOrigin | undefined;
+}
+
 /**
  * Claims the folder for the cassette of a run. No other run can record there from then on.
  *
  * @throws {CliError} when the folder is not empty, another run records there, or it cannot be created
  */
-export function recordRun(
-  folder: string,
-  options: {
-    readonly env: Environment;
-    readonly request: Pick<
-      RunRequest,
-      | "forwarded"
-      | "settings"
-      | "mcpConfigs"
-      | "outputFormat"
-      | "verbose"
-      | "permissionMode"
-      | "disallowedTools"
-      | "betas"
-    >;
-    /** The recorded conversation that it continues, if any. */
-    readonly forkedFrom?: ForkOrigin | undefined;
-  },
-): RunRecorder {
+export function recordRun(folder: string, options: RecordOptions): RunRecorder {
   const claimed = claimFolder(folder);
   let recording: Recorder | undefined;
   let writer: CassetteWriter | undefined;
   return {
     begin: (prepared) => {
-      const redactor = createRedactor({
-        env: { ...withSecrets(options.env), RUN_SECRET: prepared.sandbox.secret },
-        args: [
-          ...options.request.forwarded,
-          ...collectSettings(prepared, options.request)
-            .map((settings) => `--settings=${settings}`),
-        ],
-      });
+      const redactor = redactorOf(prepared, options);
       const { os, arch } = Deno.build;
       writer = writeCassette(claimed, {
         version: deno.version,
@@ -118,12 +111,21 @@ export function recordRun(
   };
 }
 
+/** The redactor of secrets in the environment, the flags and the settings of a run. */
+function redactorOf(
+  prepared: PreparedRun,
+  { env, request }: RecordOptions,
+): ReturnType<typeof createRedactor> {
+  const settings = collectSettings(prepared, request).map((each) => `--settings=${each}`);
+  return createRedactor({
+    env: { ...withSecrets(env), RUN_SECRET: prepared.sandbox.secret },
+    args: [...request.forwarded, ...settings],
+  });
+}
+
 /** The flags of Claude Code that the run was given, one for each value, with the texts of system prompts. */
 function collectFlags(
-  { forwarded, permissionMode, disallowedTools, betas, settings }: Pick<
-    RunRequest,
-    "forwarded" | "permissionMode" | "disallowedTools" | "betas" | "settings"
-  >,
+  { forwarded, permissionMode, disallowedTools, betas, settings }: RecordOptions["request"],
   { initialized, cwd }: PreparedRun["options"],
 ): readonly string[] {
   return [

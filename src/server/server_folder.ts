@@ -163,7 +163,7 @@ function isDeadSocket(path: string): boolean {
       if (errno !== ERRNO.EAGAIN) {
         throw obstructionError(
           path,
-          `nobody can tell whether it is dead (${(error as Error).message})`,
+          `cannot check whether a process listens on it (${(error as Error).message})`,
         );
       }
     }

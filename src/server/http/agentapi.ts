@@ -12,6 +12,7 @@ import type { ConversationRegistry } from "../conversations/conversation_registr
 import { advanceMessages, type AgentMessage } from "./agent_messages.ts";
 import { z } from "zod/mini";
 import { readBody } from "./request_body.ts";
+import { streamPieces } from "./conversation_streams.ts";
 import { formatConversation } from "./conversation_routes.ts";
 import type { Route } from "./serve_http.ts";
 
@@ -187,13 +188,8 @@ const AGENT_TYPE = "claude";
  * in the field `claude_print`.
  */
 export function agentRoutes(agent: AgentConversation): readonly Route[] {
-  const status = () => ({
-    agent_type: AGENT_TYPE,
-    status: agent.status,
-    claude_print: formatConversation(agent.conversation),
-  });
   const routes: readonly Route[] = [
-    { method: "GET", path: "/status", handle: () => Response.json(status()) },
+    { method: "GET", path: "/status", handle: () => Response.json(formatStatus(agent)) },
     {
       method: "GET",
       path: "/messages",
@@ -212,7 +208,7 @@ export function agentRoutes(agent: AgentConversation): readonly Route[] {
         return Response.json({ ok: true, claude_print: { uuid } });
       },
     },
-    { method: "GET", path: "/events", handle: ({ gone }) => eventStream(agent, gone) },
+    { method: "GET", path: "/events", handle: ({ gone }) => streamAgentEvents(agent, gone) },
   ];
   return routes.map((route) => ({
     ...route,
@@ -226,32 +222,38 @@ export function agentRoutes(agent: AgentConversation): readonly Route[] {
       }
     },
   }));
+}
 
-  function eventStream(agent: AgentConversation, gone: AbortSignal): Response {
-    const events = agent.events(gone);
-    const encoder = new TextEncoder();
-    let id = 0;
-    const body = new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        const { done, value } = await events.next();
-        if (done === true) return controller.close();
-        const data = JSON.stringify(dataOf(value));
-        controller.enqueue(
-          encoder.encode(`id: ${++id}\nevent: ${value.type}\ndata: ${data}\n\n`),
-        );
-      },
-      cancel: () => void events.return(undefined),
-    }, { highWaterMark: 0 });
-    return new Response(body, {
-      headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
-    });
-  }
+function formatStatus(agent: AgentConversation, status = agent.status): unknown {
+  return {
+    agent_type: AGENT_TYPE,
+    status,
+    claude_print: formatConversation(agent.conversation),
+  };
+}
 
-  function dataOf(event: AgentEvent): unknown {
-    if (event.type === "status_change") return { ...status(), status: event.status };
-    const { content, ...message } = event.message;
-    return { ...message, message: content };
-  }
+function streamAgentEvents(agent: AgentConversation, gone: AbortSignal): Response {
+  const events = agent.events(gone);
+  let id = 0;
+  const body = streamPieces({
+    next: async () => {
+      const { done, value: event } = await events.next();
+      if (done === true) return undefined;
+      const data = event.type === "status_change"
+        ? formatStatus(agent, event.status)
+        : formatMessage(event.message);
+      return `id: ${++id}\nevent: ${event.type}\ndata: ${JSON.stringify(data)}\n\n`;
+    },
+    cancel: () => void events.return(undefined),
+  });
+  return new Response(body, {
+    headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
+  });
+}
+
+/** In events, agentapi calls the content of a message `message`. */
+function formatMessage({ content, ...message }: AgentMessage): unknown {
+  return { ...message, message: content };
 }
 
 /** @throws {ProblemError} when there is no child, or a person types in its terminal */

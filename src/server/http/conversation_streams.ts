@@ -6,6 +6,25 @@ import { ProblemError } from "../problems.ts";
 import type { Call } from "./serve_http.ts";
 import { RegularFile } from "../../../ffi/files/regular_file.ts";
 
+/** Creates a body whose next piece is created when the client has read the last one: a slow client needs no memory. */
+export function streamPieces({ next, cancel }: {
+  /** Returns the next piece, or undefined at the end. */
+  readonly next: () => Piece | undefined | Promise<Piece | undefined>;
+  readonly cancel: () => void | Promise<void>;
+}): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const piece = await next();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(typeof piece === "string" ? encoder.encode(piece) : piece);
+    },
+    cancel,
+  }, { highWaterMark: 0 });
+}
+
+type Piece = string | Uint8Array;
+
 /** How often a stream without events sends a comment, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
 
@@ -28,22 +47,18 @@ export function streamEvents(call: Call): Response {
   const gone = new AbortController();
   call.gone.addEventListener("abort", () => gone.abort(), { once: true });
   const texts = serverSentEvents(log, { after, gone: gone.signal });
-  const encoder = new TextEncoder();
-  // With highWaterMark 0 an event is read from the log when the client has taken the last one. A slow client needs no memory.
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
+  const body = streamPieces({
+    next: async () => {
       const { done, value } = await texts.next();
-      if (done === true) {
-        // Ends the heartbeat.
-        gone.abort();
-        controller.close();
-      } else controller.enqueue(encoder.encode(value));
+      // Ends the heartbeat.
+      if (done === true) gone.abort();
+      return value;
     },
     cancel: async () => {
       gone.abort();
       await texts.return(undefined);
     },
-  }, { highWaterMark: 0 });
+  });
   return new Response(body, {
     headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
   });
@@ -191,14 +206,10 @@ export function showCassette(call: Call): Response {
     });
   }
   const pieces = createTar(cassette, `${id}.cassette`);
-  const body = new ReadableStream<Uint8Array>({
-    pull: (controller) => {
-      const { done, value } = pieces.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
+  const body = streamPieces({
+    next: () => pieces.next().value,
     cancel: () => void pieces.return(undefined),
-  }, { highWaterMark: 0 });
+  });
   return new Response(body, {
     headers: {
       "content-type": "application/x-tar",

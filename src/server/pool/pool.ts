@@ -30,7 +30,7 @@ export interface PoolEntry {
   readonly ready: number;
 }
 
-/** How long somebody waits for a child that has been started already, in milliseconds: their own would take as long. */
+/** How long to wait for a warm child that is still starting, in milliseconds. A new child would take as long. */
 const READY_TIMEOUT_MS = 3000;
 
 /** Default of `sleepAfterMs`. */
