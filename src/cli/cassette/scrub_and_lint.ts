@@ -9,7 +9,7 @@ import { createRedactor } from "../../recording/redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { print, printLines } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
-import { lintCassette, type Way } from "../../recording/lint/lint_cassette.ts";
+import { lintCassette, type ReplayKind } from "../../recording/lint/lint_cassette.ts";
 
 /**
  * The cassettes and tapes at paths.
@@ -49,7 +49,7 @@ export function scrubCassettes(
   const found = findCassettesOrFail({ paths, inputName }, { to: "scrub" });
   const env = callerEnvironment();
   const options = {
-    said: { prompts, answers },
+    blanked: { prompts, answers },
     redactor: createRedactor({ env }),
     known: { ...ownTraces({ env }), words: names },
   };
@@ -85,7 +85,7 @@ function describeChanges(report: ScrubReport): string {
   return changed.length === 0 ? "nothing to take out" : `changed ${changed.join(", ")}`;
 }
 
-const WAY_NAMES: Readonly<Record<Way, string>> = {
+const WAY_NAMES: Readonly<Record<ReplayKind, string>> = {
   world: "as the world",
   program: "as the program",
   api: "as the API",

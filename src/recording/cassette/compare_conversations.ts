@@ -15,40 +15,39 @@ import { parentsFirst } from "../../claude/transcript/parents_first.ts";
 import { readCallerLine } from "../../claude/wire/caller_line.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 
-/** How two conversations compare. */
+/** The comparison of two conversations. */
 export interface ConversationComparison {
-  /** What both have in common at their beginning. */
+  /** What both share at their beginning. */
   readonly common: { readonly turns: number; readonly steps: number };
   /** How many turns each has. */
   readonly turns: readonly [number, number];
-  /** The models of each, in the order in which they first spoke. */
+  /** The models of each, in the order of their first steps. */
   readonly models: readonly [readonly string[], readonly string[]];
-  /** Where they part; absent where they do not. */
+  /** The first difference; absent if there is none. */
   readonly parting?: FirstDifference;
 }
 
-/** The first step that is another in each of two conversations. */
+/** The first step that differs. */
 export interface FirstDifference {
   readonly turn: number;
-  /** What is there in either; absent where the conversation is over. */
+  /** The step in each conversation; absent if the conversation has ended. */
   readonly one?: StepContent;
   readonly other?: StepContent;
-  /** The first difference of both steps, where there are two. */
+  /** The first difference inside the steps; absent if one step is missing. */
   readonly difference?: StepDifference;
 }
 
-/** Where two steps differ first. */
 interface StepDifference {
-  /** The place in the step as a JSON pointer. */
+  /** The place as a JSON pointer. */
   readonly pointer: string;
-  /** What stands there in either, in short; absent for nothing. */
+  /** Both values there, shortened; absent if there is none. */
   readonly one?: string;
   readonly other?: string;
 }
 
 /**
- * Finds where two conversations part, but for what is another in each run though nothing else happens. Who speaks is told
- * and does not count: what another model says is looked at.
+ * Finds the first difference of two conversations. Ignores what differs in each run, such as ids. Models are reported
+ * but not compared: the point may be how another model answers.
  */
 export function compareConversations(
   one: readonly RecordedStep[],
@@ -94,9 +93,9 @@ function differenceOf(one: string, other: string): StepDifference {
   };
 }
 
-/** What was said or done, without what is another in each run: ids, times, costs. */
+/** The content of a step, without ids, times and costs, which differ in each run. */
 export type StepContent =
-  /** Somebody's words, or what Claude Code says in somebody's name. */
+  /** A prompt of the user, or a message that Claude Code sends in the user's name. */
   | { readonly kind: "prompt"; readonly content: unknown }
   | { readonly kind: "thinking"; readonly text: unknown }
   | { readonly kind: "answer"; readonly text: unknown }
@@ -104,25 +103,24 @@ export type StepContent =
   | { readonly kind: "result"; readonly content: unknown; readonly failed: boolean }
   | { readonly kind: "interrupt" }
   | { readonly kind: "compaction" }
-  /** A block of a type that is not known. */
+  /** A content block of an unknown type. */
   | { readonly kind: "block"; readonly type: string };
 
-/** What was said or done, and by which model. */
 type StepBody = Pick<RecordedStep, "content" | "model">;
 
 /** A step of a conversation. */
 export interface RecordedStep {
-  /** The number of the turn, counted by prompts from the beginning of the conversation. */
+  /** The number of the turn: of prompts since the beginning of the conversation. */
   readonly turn: number;
   readonly content: StepContent;
-  /** The model whose step it is, if it is one's. */
+  /** The model, for a step of a model. */
   readonly model?: string;
 }
 
 /**
- * A recorded conversation from its very beginning, step by step.
+ * The steps of a recorded conversation, including those from before the recording.
  *
- * @param children the conversation, a part for each Claude Code that it was held with
+ * @param children the parts of the conversation, one for each child
  */
 export function conversationSteps(children: readonly RecordedTurns[]): readonly RecordedStep[] {
   const earlier = children[0]?.earlier ?? [];
@@ -136,8 +134,8 @@ export function conversationSteps(children: readonly RecordedTurns[]): readonly 
 }
 
 /**
- * What a tape alone says of a conversation, which is nothing of what was before it. What is said while a turn is under way
- * stands before the next one, whenever that was.
+ * The steps that a tape has: none from before the recording. A prompt that the caller wrote during a turn comes
+ * before the next turn.
  */
 export function stepsOnTape(tape: readonly TapeEntry[]): readonly RecordedStep[] {
   const waiting: StepBody[] = [];
@@ -163,7 +161,7 @@ export function stepsOnTape(tape: readonly TapeEntry[]): readonly RecordedStep[]
   return numberTurns([...steps, ...waiting]);
 }
 
-/** The answer to a command of which nothing but the result tells. */
+/** The answer to a command that prints nothing but a result. */
 function resultAnswer({ subtype, result }: AnyFrame): readonly StepBody[] {
   return subtype === "success" ? [{ content: { kind: "answer", text: result } }] : [];
 }
@@ -178,14 +176,14 @@ function promptIn(line: string): readonly StepBody[] {
 function contentsIn(
   { type, message, parent_tool_use_id: parent, isReplay }: AnyFrame,
 ): readonly StepBody[] {
-  // What a subagent says is no step of the conversation; its answer is the result of a call.
+  // Frames of subagents are no steps: their answer is the result of a call.
   if (typeof parent === "string" || isReplay === true) return [];
   const line = readEntry({ type, message });
   return line === undefined ? [] : contentsOf(line);
 }
 
 function numberTurns(said: readonly StepBody[]): readonly RecordedStep[] {
-  // What a tape tells of a run begins with an answer.
+  // A tape without caller lines begins with an answer, in turn 1.
   let turn = said[0]?.content.kind === "prompt" ? 0 : 1;
   return said.map((each, at) => {
     if (each.content.kind === "prompt" && said[at - 1]?.content.kind !== "prompt") turn++;
@@ -193,7 +191,7 @@ function numberTurns(said: readonly StepBody[]): readonly RecordedStep[] {
   });
 }
 
-/** A turn of which the transcript says nothing: a command that Claude Code answers by itself. */
+/** The steps of a local command, which the transcript does not have. */
 function localCommandSteps({ prompts, result }: RecordedTurn): readonly StepBody[] {
   const isLocal = prompts.length > 0 && prompts.every(({ way }) => way === undefined);
   if (!isLocal) return [];
@@ -204,7 +202,7 @@ function localCommandSteps({ prompts, result }: RecordedTurn): readonly StepBody
 }
 
 function contentsOf(entry: Entry): readonly StepBody[] {
-  // It makes room for a prompt, and is of one version only.
+  // Claude Code adds it before a prompt, in one version only.
   if (isResumption(entry)) return [];
   switch (entry.type) {
     case "user": {
@@ -228,10 +226,10 @@ function contentsOf(entry: Entry): readonly StepBody[] {
   }
 }
 
-/** What Claude Code says of some commands that say nothing. */
+/** The text of commands without output. */
 const NO_CONTENT = "(no content)";
 
-/** A block as it is printed: what Claude Code says in the model's place reads otherwise on its screen. */
+/** A block as `claude -p` prints it. Claude Code's own messages read differently on its screen. */
 function printedBlock(block: ContentBlock, model: string): ContentBlock {
   const { text } = block;
   return model === "<synthetic>" && typeof text === "string"
@@ -252,7 +250,7 @@ function contentOf({ type, text, thinking, name, input }: ContentBlock): StepCon
   }
 }
 
-/** The content of a message: text where it is nothing else, however it is written down. */
+/** The content of a message. Content of text blocks only is the same as one text. */
 function plainContent(content: unknown): unknown {
   if (!Array.isArray(content)) return typeof content === "string" ? typedText(content) : content;
   const texts = content.map((block: unknown) =>
@@ -261,11 +259,11 @@ function plainContent(content: unknown): unknown {
   return texts.every((text) => typeof text === "string") ? typedText(texts.join("\n")) : content;
 }
 
-/** The line in which Claude Code has a command that was typed (2.1.330), with its tags in any order. */
+/** A typed command in a transcript (2.1.330), with its tags in any order. */
 const COMMAND =
   /^(?:\s*<command-(?:name|message|args)>[^<]*<\/command-(?:name|message|args)>)+\s*$/u;
 
-/** A prompt as it was typed: a command without the tags that Claude Code makes of it. */
+/** A prompt as typed: a command without the tags that Claude Code adds. */
 function typedText(text: string): string {
   const trimmed = text.startsWith("/") ? text.trim().replace(/^(\S+)\s+/u, "$1 ") : text;
   if (!COMMAND.test(text)) return trimmed;

@@ -25,44 +25,48 @@ import { caretAtCursor } from "../../conversation/terminal/choices.ts";
 import { RULE } from "../../conversation/terminal/recognise_dialog.ts";
 import type { Screen } from "../../conversation/terminal/screen.ts";
 
-/** What is taken out of a cassette. */
-export interface ScrubOptions {
-  /** What is known of the machine that it was recorded on; absent where what tells of it stays. */
+/** What to remove from a cassette. */
+export interface PartScrubberOptions {
+  /** Traces of the machine and user of the recording; absent if traces stay. */
   readonly known?: KnownTraces;
   readonly redactor: Pick<Redactor, "text" | "openFrom">;
-  /** Whose words are blanked besides. */
-  readonly said: BlankedParts;
-  /** The calls of subagents that are known before; those that are come by are learned. */
+  /** Whether to blank prompts and answers. */
+  readonly blanked: BlankedParts;
+  /** The known calls of subagents; the scrubber adds those that it finds. */
   readonly subagents?: SubagentCalls;
-  /** Takes the kind of each trace that is taken out. */
-  readonly note?: (kind: Trace["kind"]) => void;
-  /** What becomes of a value that is nested more deeply than a recording keeps; it is cut there by default. */
+  /** Takes the kind of each removed trace. */
+  readonly onTrace?: (kind: Trace["kind"]) => void;
+  /** Replaces a value that is nested too deeply for a recording. By default it is cut there. */
   readonly deep?: (value: object) => unknown;
 }
 
-/** Takes secrets and traces out of what a cast or a tape holds, and the words of those who are to say nothing. */
+/** Removes secrets and traces from parts of a cast or a tape, and blanks prompts and answers. */
 export interface PartScrubber {
-  /** A text by itself, as keys that were typed. */
+  /** Scrubs a complete text, such as typed keys. */
   readonly text: (text: string) => string;
-  /** A JSON value. */
+  /** Scrubs a JSON value. */
   readonly value: <Value>(value: Value) => Value;
-  /** A piece of an answer that has been scrubbed: nothing more, unless answers are blanked. */
+  /** Blanks a scrubbed piece of an answer, if answers are to be blanked. */
   readonly answer: (text: string) => string;
-  /** A screen with as many rows, as long as they were. */
+  /** Scrubs a screen without changing the number and the length of its rows. */
   readonly screen: <Shown extends Screen>(
     screen: Shown,
     options: { readonly blank: boolean },
   ) => Shown;
-  /** Begins a text that comes in pieces, which may be what a tool is given, as JSON; takes the next one. */
+  /**
+   * Begins a streamed text, and returns what takes its pieces. `tool` is set if the text is the JSON input of a tool.
+   */
   readonly stream: (tool?: string) => (text: string) => StreamPiece;
-  /** Begins what is written to a terminal; takes the next piece. */
+  /** Begins the output of a terminal, and returns what takes its pieces. */
   readonly terminal: () => (text: string, options: { readonly blank: boolean }) => StreamPiece;
 }
 
-/** How much text is gone through at once: a recording holds it in small pieces, each of which is looked at with others. */
+/**
+ * Characters that are searched together. Recordings have much smaller pieces, and each search repeats their
+ * surroundings.
+ */
 const GATHERED = 8 * 1024;
 
-/** Finds none. */
 const NO_TRACES: TraceScrubber = {
   text: (text) => text,
   value: (value) => value,
@@ -71,47 +75,47 @@ const NO_TRACES: TraceScrubber = {
   replacements: () => [],
 };
 
-/** Creates a scrubber. What it puts in the place of a trace is as long as that was. */
+/** Creates a scrubber whose replacements are as long as the traces. */
 export function createPartScrubber(
-  { known, redactor, said, subagents, note, deep }: ScrubOptions,
+  { known, redactor, blanked, subagents, onTrace, deep }: PartScrubberOptions,
 ): PartScrubber {
   const traces = known === undefined
     ? NO_TRACES
-    : createTraceScrubber(known, reportFilled(fillSameLength(known), note));
+    : createTraceScrubber(known, reportFilled(fillSameLength(known), onTrace));
   const redactValue = createValueRedactor(redactor.text, { deep });
   const text = (given: string) => traces.text(redactor.text(given));
   const openFrom = (given: string) => Math.min(redactor.openFrom(given), traces.openFrom(given));
-  const blankSaid = createMessageBlanker(said, { subagents });
+  const blankMessages = createMessageBlanker(blanked, { subagents });
   return {
     text,
-    value: (value) => blankSaid(traces.value(redactValue(value))),
-    answer: said.answers ? blankText : (given) => given,
+    value: (value) => blankMessages(traces.value(redactValue(value))),
+    answer: blanked.answers ? blankText : (given) => given,
     screen: (screen, { blank }) => {
       const rows = redactPieces(screen.lines.map((row) => `${row}\n`), redactor.text)
         .map((row) => row.replaceAll("\n", "")).map((row) => `${row}\n`);
-      const lines = scrubTerminal(rows, traces).map((row) => row.slice(0, -1));
+      const lines = replaceTraces(rows, traces).map((row) => row.slice(0, -1));
       const scrubbed = { ...screen, lines };
       return blank ? { ...scrubbed, lines: blankScreen(scrubbed) } : scrubbed;
     },
     stream: (tool) => {
       const redact = (pieces: readonly string[], options: { readonly written: number }) =>
         traces.pieces(redactPieces(pieces, redactor.text, options));
-      return said.prompts && tool !== undefined && isSubagentTool(tool)
+      return blanked.prompts && tool !== undefined && isSubagentTool(tool)
         ? createCallBlanker({ tool, redact })
         : createStreamRedactor({ redact, openFrom, gather: GATHERED });
     },
     terminal: () => {
-      const blanker = said.prompts || said.answers ? createTerminalBlanker() : undefined;
+      const blanker = blanked.prompts || blanked.answers ? createTerminalBlanker() : undefined;
       const take = createStreamRedactor({
         redact: (pieces, options) =>
-          scrubTerminal(redactTerminal(pieces, redactor.text, options), traces),
+          replaceTraces(redactTerminal(pieces, redactor.text, options), traces),
         openFrom: (written) => findOpenSecret(written, openFrom),
         gather: GATHERED,
       });
       return (written, { blank }) => {
-        // It follows what is written though nothing of it is blanked.
+        // The blanker has to see all output, because an escape sequence may continue in the next piece.
         const blanked = blanker?.(written);
-        // Where nothing is left to be read, there is nothing to be found.
+        // Blanked output needs no search for traces.
         return blank && blanked !== undefined
           ? { redacted: blanked, settle: () => {} }
           : take(written);
@@ -120,7 +124,7 @@ export function createPartScrubber(
   };
 }
 
-/** The rows of a screen without a letter, but for a dialog: a program has to know which it is. */
+/** Blanks the rows of a screen, except for a dialog: a replay has to recognise it. */
 function blankScreen(screen: Screen): readonly string[] {
   const caret = caretAtCursor(screen);
   const rule = screen.lines.findLastIndex((line, row) =>
@@ -130,14 +134,14 @@ function blankScreen(screen: Screen): readonly string[] {
   return screen.lines.map((line, row) => row < from ? blankText(line) : line);
 }
 
-/** What stays of JSON that cannot be understood, and what does not. */
+/** An escape of JSON, which stays, or letters and digits, which do not. */
 const ESCAPE_OR_LETTERS = /\\u[\da-f]{0,4}|\\[^]?|[\p{L}\p{N}]+/giu;
 
 /**
- * Creates what blanks what a subagent is told where a tool is given it as JSON in pieces. All of them wait for the last
- * one; of what is longer than can wait no letter is left.
+ * Creates a blanker for the streamed JSON input of a tool that starts a subagent. The pieces wait for the last one.
+ * If they become too long to wait, all letters are blanked.
  *
- * @param options.redact what is taken out of the pieces besides
+ * @param options.redact removes secrets and traces from the pieces
  * @returns takes the next piece
  */
 function createCallBlanker({ tool, redact }: {
@@ -149,7 +153,7 @@ function createCallBlanker({ tool, redact }: {
     redact: (given, options) => {
       const pieces = redact(given, options);
       return length > MAX_PENDING_TEXT
-        ? pieces.map(withoutLetters)
+        ? pieces.map(blankJsonLetters)
         : cutAtSamePlaces(blankCallJson(tool, pieces.join("")), pieces);
     },
     openFrom: () => 0,
@@ -160,25 +164,32 @@ function createCallBlanker({ tool, redact }: {
   };
 }
 
-function withoutLetters(json: string): string {
+function blankJsonLetters(json: string): string {
   return json.replace(
     ESCAPE_OR_LETTERS,
     (found) => found.startsWith("\\") ? found : blankText(found),
   );
 }
 
-/** Where in a sequence of a terminal a text ends. */
-type State = "text" | "escape" | "control" | "title" | "string" | "string-escape" | "title-escape";
+/** The position in an escape sequence at the end of a text. */
+type TerminalState =
+  | "text"
+  | "escape"
+  | "control"
+  | "title"
+  | "string"
+  | "string-escape"
+  | "title-escape";
 
 /**
- * Creates what blanks all that is written to a terminal, titles too: letters and digits are an x, sequences stay as they
- * are, wherever they are cut.
+ * Creates a blanker for output of a terminal and its titles. Letters and digits become an x. Escape sequences stay,
+ * wherever the output is cut.
  *
  * @returns takes the next piece
  */
 export function createTerminalBlanker(): (text: string) => string {
-  let state: State = "text";
-  /** What a string of the system's kind has begun with, as far as it tells whether it is a title. */
+  let state: TerminalState = "text";
+  /** The beginning of an OSC string, which tells whether it is a title. */
   let kind = "";
   return (text) => {
     let out = "";
@@ -201,7 +212,7 @@ export function createTerminalBlanker(): (text: string) => string {
     return out;
   };
 
-  function after(character: string): State {
+  function after(character: string): TerminalState {
     switch (state) {
       case "text":
         return character === "\x1b" ? "escape" : "text";
@@ -211,7 +222,7 @@ export function createTerminalBlanker(): (text: string) => string {
           kind = character;
           return "string";
         }
-        // Blanks and their like stand between an escape and its end.
+        // Intermediate bytes of an escape sequence.
         return character >= " " && character <= "/" ? "escape" : "text";
       case "control":
         return character >= "@" && character <= "~" ? "text" : "control";
@@ -230,37 +241,37 @@ export function createTerminalBlanker(): (text: string) => string {
   }
 }
 
-/** The end of a row with the blanks and frames on either side of it. */
+/** The end of a row, with blanks and frames around it. */
 const ROW_END = /[ \t│|]*\r*\n[\s│|]*/gu;
 
 const BEGINS_PATH = new RegExp(`^/(?:${ROOTS.join("|")})(?:/|$)`, "u");
 
 /**
- * Takes traces out of what was written to a terminal, piece by piece, although they are drawn in several colours or go on
- * in another row. What stands for a letter of them is drawn where that was: nothing moves.
+ * Replaces traces in output of a terminal, also if they have several colours or continue in another row. Each
+ * replacement character stands where the original one stood, so that nothing moves.
  *
- * @param scrubber one that fills with as many characters
- * @returns as many pieces, each as long as it was
+ * @param scrubber one whose replacements are as long as the traces
+ * @returns as many pieces of the same lengths
  */
-function scrubTerminal(
+function replaceTraces(
   pieces: readonly string[],
-  { replacements: filled }: Pick<TraceScrubber, "replacements">,
+  { replacements }: Pick<TraceScrubber, "replacements">,
 ): readonly string[] {
   const { text, parts } = visibleText(pieces.join(""));
   const letters = new Map<number, string>();
-  const unwrapped = withoutRowEnds(text);
+  const unwrapped = joinRows(text);
   const put = (
     places: (at: number) => number,
     { start, fill }: { start: number; fill: string },
   ) => {
     for (let at = 0; at < fill.length; at++) {
       const place = places(start + at);
-      // What either way of reading takes out is out.
+      // A character is replaced if either reading of the text, with or without row ends, finds a trace.
       if (fill.charAt(at) !== text.charAt(place)) letters.set(place, fill.charAt(at));
     }
   };
-  for (const trace of filled(text)) put((at) => at, trace);
-  for (const trace of filled(unwrapped.text)) put(unwrapped.place, trace);
+  for (const trace of replacements(text)) put((at) => at, trace);
+  for (const trace of replacements(unwrapped.text)) put(unwrapped.place, trace);
   if (letters.size === 0) return pieces;
   const written = new Map<number, string>();
   let index = 0;
@@ -270,7 +281,7 @@ function scrubTerminal(
     if (part === undefined || part.place < 0 || LAYOUT.test(text.charAt(at))) continue;
     written.set(part.place + at - part.at, letters.get(at) ?? "");
   }
-  // In their order, as they were put.
+  // In ascending order, as they were added.
   const places = [...written];
   let next = 0;
   let offset = 0;
@@ -288,8 +299,8 @@ function scrubTerminal(
   });
 }
 
-/** A text in which each row goes on with the next, and where in the other one a place of it is. */
-function withoutRowEnds(
+/** Joins the rows of a text. `place` maps a position to one in the original text. */
+function joinRows(
   text: string,
 ): { readonly text: string; readonly place: (at: number) => number } {
   const kept: { readonly at: number; readonly from: number }[] = [];
@@ -300,7 +311,7 @@ function withoutRowEnds(
     joined += text.slice(from, to);
   };
   for (const { 0: { length }, index } of text.matchAll(ROW_END)) {
-    // A row that begins a path does not go on with the one before.
+    // A row that begins a path does not continue the row before.
     if (BEGINS_PATH.test(text.slice(index + length, index + length + 20))) continue;
     keep(index);
     from = index + length;

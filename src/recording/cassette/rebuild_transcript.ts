@@ -5,20 +5,20 @@ import { type Entry, lineOf } from "../../claude/transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { jsonLine } from "../../claude/wire/json_text.ts";
 
-/** A recorded conversation up to the end of a turn, and what was said after it. */
+/** A recorded conversation up to the end of a turn, and the prompts after it. */
 interface RebuiltTranscript {
-  /** The transcript, as Claude Code has it in a file; empty where nothing was said before. */
+  /** The text of the transcript file; empty if the conversation had not begun. */
   readonly text: string;
-  /** The transcripts of its subagents, and what is noted of each, by paths below the folder of the session. */
+  /** The transcripts and notes of subagents, by paths below the session's folder. */
   readonly subagentFiles: readonly { readonly path: string; readonly text: string }[];
-  /** The prompts of the turns that follow. */
+  /** The prompts of the later turns. */
   readonly prompts: readonly Message[];
 }
 
 /**
- * The lines that are taken over: what was said, and what Claude Code needs to tell it the model as it did. All others are
- * of one machine or one moment, or would let whoever wrote the recording decide where the fork works, as whom, and what it
- * may do unasked: Claude Code goes into the worktree that a line names (2.1.330).
+ * Types of lines that a fork keeps: what was said, and what Claude Code needs to send the model the same messages.
+ * Other lines belong to one machine or moment. Some would let the author of the recording decide where the fork works
+ * and what it may do: Claude Code enters the worktree that a line names (2.1.330).
  */
 const KEPT_LINES: readonly unknown[] = [
   ...["user", "assistant", "system", "attachment", "summary", "content-replacement"],
@@ -26,7 +26,7 @@ const KEPT_LINES: readonly unknown[] = [
   ...["custom-title", "ai-title"],
 ];
 
-/** What is attached that allows tools, calls one, or says when something is to be done. */
+/** Attachments that allow or call a tool, or schedule an action. */
 const DROPPED_ATTACHMENTS: readonly unknown[] = [
   "command_permissions",
   "hook_deferred_tool",
@@ -36,10 +36,10 @@ const DROPPED_ATTACHMENTS: readonly unknown[] = [
 /**
  * Rebuilds the transcript of a recorded conversation up to the end of a turn.
  *
- * @param children the conversation, a part for each Claude Code that it was held with
- * @param options.at the number of that turn, from 1 on; 0 for what was there before the first
- * @param options.sessionId the session that goes on with it
- * @throws {CliError} when there are not so many turns, or it cannot be told what belongs to which of them
+ * @param children the parts of the conversation, one for each child
+ * @param options.at the number of the turn, from 1; 0 for the state before the first turn
+ * @param options.sessionId the session id of the fork
+ * @throws {CliError} if there are fewer turns, or the lines of the turn cannot be told from those of the next
  */
 export function rebuildTranscript(
   children: readonly RecordedTurns[],
@@ -76,17 +76,16 @@ function textOf(entries: readonly Entry[], sessionId: string): string {
     .join("");
 }
 
-/** What an id of a subagent has to be so that a file can have its name. */
+/** Ids that are safe as part of a file name. */
 const AGENT_ID = /^[\w-]{1,64}$/u;
 
-/** The files of subagents up to the end of a turn. */
 function subagentsUpTo(
   children: readonly RecordedTurns[],
   { at, sessionId }: { readonly at: number; readonly sessionId: string },
 ): RebuiltTranscript["subagentFiles"] {
   let before = 0;
   const lines = children.flatMap(({ turns, subagents = [] }) => {
-    const own = subagents.filter(({ over }) => before + over < at);
+    const own = subagents.filter(({ completed }) => before + completed < at);
     before += turns.length;
     return own;
   }).filter(({ subagent }) => AGENT_ID.test(subagent.agentId));
@@ -109,15 +108,15 @@ function isKept({ type, attachment }: JsonObject): boolean {
     !(isJsonObject(attachment) && DROPPED_ATTACHMENTS.includes(attachment.type));
 }
 
-/** Whether what a turn added to the transcript is among what the turn before added. */
+/** Whether Claude Code answered a turn together with the one before: the lines of both belong to that one. */
 function sharesAnswerWithPrevious({ prompts, entries, result }: RecordedTurn): boolean {
   const isLocal = prompts.length > 0 && prompts.every(({ way }) => way === undefined);
   return entries.length === 0 && !isLocal && result.subtype === "success";
 }
 
 /**
- * The lines up to the end of a turn. Each Claude Code but the first begins with what it was given: all that was before it,
- * or nothing where the conversation was cleared.
+ * The transcript lines up to the end of a turn. Each further child begins with the lines of the children before, or
+ * with none after `/clear`.
  */
 function entriesUpTo(children: readonly RecordedTurns[], at: number): readonly Entry[] {
   let left = at;

@@ -9,47 +9,46 @@ import { asText } from "../../json_object.ts";
 import { lineId, parentsFirst } from "../../claude/transcript/parents_first.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 
-/** A turn of a recorded conversation. */
 export interface RecordedTurn {
-  /** What was said to Claude Code; nothing where it went on by itself. */
+  /** The prompts that the turn answers; none if Claude Code began the turn by itself. */
   readonly prompts: readonly Message[];
-  /** What it added to the transcript; nothing where that is among what the turn before added, whose answer is its own too. */
+  /** The transcript lines of the turn; none if its prompt was answered together with the turn before. */
   readonly entries: readonly Entry[];
   readonly result: ResultFrame;
 }
 
-/** The conversation that one Claude Code had part in. */
+/** The part of a conversation that one child had. */
 export interface RecordedTurns {
-  /** The transcript that it went on with. */
+  /** The transcript lines that the child began with. */
   readonly earlier: readonly Entry[];
   readonly turns: readonly RecordedTurn[];
-  /** What was said and has no result, because the recording stops before. */
+  /** Prompts without a result, because the recording stops before. */
   readonly unanswered: readonly Message[];
-  /** The lines of subagents, each with the number of the turns that were over when it came. */
-  readonly subagents?: readonly (SubagentLine & { readonly over: number })[];
+  /** The lines of subagents, each with the number of turns completed when it arrived. */
+  readonly subagents?: readonly (SubagentLine & { readonly completed: number })[];
 }
 
-/** A line of the transcript, and how many turns were over when it came. */
+/** A transcript line, and the number of turns completed when it arrived. */
 interface Arrival {
   readonly entry: Entry;
-  readonly over: number;
+  readonly completed: number;
 }
 
 /**
- * Tells the turns of a recorded conversation apart: its inputs are given to the machines, which say when each was over
- * and what it answered.
+ * Splits a recorded conversation into turns. Gives its inputs to a conversation, which reports the end and the
+ * prompts of each turn.
  *
- * What Claude Code writes once an answer is known belongs to its turn, up to the next prompt.
+ * Claude Code writes some lines of a turn after its answer, so a turn has all lines up to the next prompt.
  */
 export function readTurns(cast: CastReader): RecordedTurns {
   let state = startConversation(cast.header.claude_print.conversation);
   let earlier: readonly Entry[] = [];
   const arrivals: Arrival[] = [];
-  const subagents: (SubagentLine & { readonly over: number })[] = [];
+  const subagents: (SubagentLine & { readonly completed: number })[] = [];
   const said: Message[] = [];
   const turns: { prompts: readonly Message[]; readonly result: ResultFrame }[] = [];
   const unanswered = new Set<Message>();
-  /** The first turn of which nothing has been reported. */
+  /** The first turn without a report. */
   let unreported = 0;
   const answer = (prompts: readonly Message[]) => {
     for (const prompt of prompts) unanswered.delete(prompt);
@@ -59,10 +58,10 @@ export function readTurns(cast: CastReader): RecordedTurns {
   };
   for (const { input } of castSteps(cast)) {
     if (input.type === "earlier") earlier = input.entries;
-    if (input.type === "transcript") arrivals.push({ entry: input.entry, over: turns.length });
-    if (input.type === "subagent") subagents.push({ ...input.line, over: turns.length });
+    if (input.type === "transcript") arrivals.push({ entry: input.entry, completed: turns.length });
+    if (input.type === "subagent") subagents.push({ ...input.line, completed: turns.length });
     if (input.type === "message") unanswered.add(input.message);
-    // By its ticket a message is known in what becomes of it.
+    // The report of a turn names its messages by their tickets.
     const heard = input.type === "message"
       ? { ...input, message: { ...input.message, ticket: `${said.push(input.message) - 1}` } }
       : input;
@@ -87,14 +86,16 @@ export function readTurns(cast: CastReader): RecordedTurns {
 }
 
 /**
- * The lines of each turn. A prompt that the caller said is of the turn that answered it, which Claude Code may have begun
- * before the result of the one before was told; any other one is of that which was under way when it came.
+ * Divides transcript lines among turns. A prompt of the caller belongs to the turn that answered it; Claude Code may
+ * take it before it prints the result of the turn before. Any other prompt belongs to the turn that was running.
  */
 function entriesOf(
   arrivals: readonly Arrival[],
   turns: readonly Pick<RecordedTurn, "prompts">[],
 ): ReadonlyMap<number, readonly Entry[]> {
-  const over = new Map(arrivals.map(({ entry, over }) => [lineId(entry) ?? entry, over]));
+  const completed = new Map(
+    arrivals.map(({ entry, completed }) => [lineId(entry) ?? entry, completed]),
+  );
   const said = turns.flatMap(({ prompts }, turn) => prompts.map(({ text }) => ({ text, turn })));
   const entries = new Map<number, Entry[]>();
   let turn = 0;
@@ -102,7 +103,7 @@ function entriesOf(
     if (isPrompt(entry)) {
       const at = said.findIndex(({ text }) => text === textOf(entry));
       const [own] = at === -1 ? [] : said.splice(at, 1);
-      turn = Math.max(turn, own?.turn ?? over.get(lineId(entry) ?? entry) ?? 0);
+      turn = Math.max(turn, own?.turn ?? completed.get(lineId(entry) ?? entry) ?? 0);
     }
     const own = entries.get(turn);
     if (own === undefined) entries.set(turn, [entry]);

@@ -11,24 +11,24 @@ import { asciiJson } from "./cassette_format.ts";
 import { createOrderedQueue, type OrderedQueue } from "../redaction/redact_stream.ts";
 import { createTextStreams, textPieceIn } from "./record/streamed_text.ts";
 
-/** A paste, and any other sequence of keys. */
+/** A bracketed paste, or any other key sequence. */
 // deno-lint-ignore no-control-regex
 const KEYS = /(\x1b\[200~)([^]*?)(\x1b\[201~|$)|\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|P[^\x1b]*\x1b\\)/gu;
 
 /**
- * Scrubs the lines of a cast's file. Times, sizes, codes and what this program does not know of stay as they are.
+ * Scrubs the lines of a cast. Times, sizes, codes and unknown events stay as they are.
  *
  * @param options.path the file, for errors
  * @param options.take takes each line
- * @param options.said whose words are blanked: those of prompts are pasted, and anybody's may be on the terminal
+ * @param options.blanked which words are blanked; prompts are pasted, and the terminal may show prompts and answers
  * @throws {CliError} as `parseEvent()` does
  */
 export function scrubCast(
   lines: Iterable<ParsedLine>,
-  { path, scrubber, said, take }: {
+  { path, scrubber, blanked, take }: {
     readonly path: string;
     readonly scrubber: PartScrubber;
-    readonly said: BlankedParts;
+    readonly blanked: BlankedParts;
     readonly take: (line: ScrubbedLine) => void;
   },
 ): void {
@@ -50,11 +50,11 @@ export function scrubCast(
     }
     const { at, code, data } = parseEvent(line, { path, header, last });
     last = at;
-    // What parseEvent() has read is three of these.
+    // parseEvent() has checked that the line has three elements.
     const [time, written] = line.value as readonly [number, string];
     const event = (text: string) => lineOf(jsonLine([time, written, text]));
     const value = code === "h" || code === "d" ? jsonObjectIn(data) : undefined;
-    const blank = said.prompts || (said.answers && mayShowAnswers(value));
+    const blank = blanked.prompts || (blanked.answers && mayShowAnswers(value));
     switch (code) {
       case "o":
         queue.addPending(
@@ -63,7 +63,7 @@ export function scrubCast(
         );
         break;
       case "i":
-        queue.add(event(scrubKeys(data, { scrubber, blankPastes: said.prompts })));
+        queue.add(event(scrubKeys(data, { scrubber, blankPastes: blanked.prompts })));
         break;
       case "h":
       case "d": {
@@ -84,10 +84,10 @@ export function scrubCast(
 }
 
 /**
- * Creates what says whether an answer may be on the terminal: none is where a session has just begun, and nothing has been
- * asked. A prompt that is pasted then is waited for until the terminal shows it.
+ * Tracks whether the terminal may show an answer. It shows none in a new session before the first prompt is taken.
+ * Until then a pasted prompt has to stay readable, because a replay waits until the terminal shows it.
  *
- * @returns takes the next event, as far as it is an input
+ * @returns takes the next event, if it is an input
  */
 function createAnswerTracker(): (input: JsonObject | undefined) => boolean {
   let isAsked = false;
@@ -102,7 +102,7 @@ function createAnswerTracker(): (input: JsonObject | undefined) => boolean {
   };
 }
 
-/** The text of a value that was scrubbed: as it was, where nothing has changed. */
+/** The text of a scrubbed value; the original text if nothing changed. */
 function textOrOriginal(
   text: string,
   { value, scrubbed }: { readonly value: JsonObject; readonly scrubbed: JsonObject },
@@ -111,7 +111,7 @@ function textOrOriginal(
   return other === JSON.stringify(value) ? text : other;
 }
 
-/** Keys as they were, but for what was typed with them. */
+/** Scrubs the texts between and inside key sequences. */
 function scrubKeys(
   keys: string,
   { scrubber, blankPastes }: {
@@ -131,7 +131,7 @@ function scrubKeys(
   return scrubbed + scrubber.text(keys.slice(from));
 }
 
-/** An input or an effect whose screens are scrubbed as they are drawn. */
+/** An input or effect with scrubbed screens. */
 function withScreens(
   value: JsonObject,
   options: { readonly scrubber: PartScrubber; readonly blank: boolean },
@@ -155,11 +155,11 @@ function isScreen(value: unknown): value is Screen {
 }
 
 /**
- * Scrubs the lines of a tape's file, in whichever of the formats that `parseTape()` reads.
+ * Scrubs the lines of a tape in any format that `parseTape()` reads.
  *
  * @param options.path the file, for errors
  * @param options.take takes each line
- * @throws {CliError} as `parseEntry()` does
+ * @throws {CliError} as `parseTapeEntry()` does
  */
 export function scrubTape(
   lines: Iterable<ParsedLine>,
@@ -172,7 +172,7 @@ export function scrubTape(
   const { queue, add } = createLineQueue(scrubber, take);
   for (const line of lines) {
     const entry = parseTapeEntry(line, { path, last: 0 });
-    // What parseTapeEntry() has read is an object.
+    // parseTapeEntry() has checked that the value is an object.
     const value = line.value as JsonObject;
     const before = asciiJson(value);
     const lineOf = (scrubbed: JsonObject) => {
@@ -194,7 +194,7 @@ export function scrubTape(
   queue.end();
 }
 
-/** An entry with parts of it that have been scrubbed, and all that stands beside them. */
+/** Scrubs the fields of an entry, except for parts that already are scrubbed. */
 function scrubEntry(entry: JsonObject, parts: JsonObject, scrubber: PartScrubber): JsonObject {
   const rest = Object.fromEntries(
     Object.entries(entry).map(([name, held]) => [name, Object.hasOwn(parts, name) ? null : held]),
@@ -202,7 +202,7 @@ function scrubEntry(entry: JsonObject, parts: JsonObject, scrubber: PartScrubber
   return { ...scrubber.value(rest), ...parts };
 }
 
-/** A line of the caller, as it was where nothing in it has changed. */
+/** Scrubs a caller line; returns the original line if nothing changed. */
 function scrubLine(data: string, scrubber: PartScrubber): string {
   const text = data.trimEnd();
   const end = data.slice(text.length);
@@ -217,20 +217,20 @@ function scrubLine(data: string, scrubber: PartScrubber): string {
   return scrubbed === JSON.stringify(value) ? data : scrubbed + end;
 }
 
-/** A line of a file that was scrubbed. */
+/** A scrubbed line. */
 export interface ScrubbedLine {
-  /** The line of the file before, from 1 on. */
+  /** The number of the original line, from 1. */
   readonly number: number;
-  /** Without its end. */
+  /** Without the line end. */
   readonly text: string;
-  /** Whether something was taken out of it. */
+  /** Whether scrubbing changed the line. */
   readonly changed: boolean;
 }
 
-/** Values in their order, of which some hold pieces of texts that go on in later ones. */
+/** Scrubs values in order. A piece of a streamed text waits for the next pieces, and the values after it wait too. */
 interface LineQueue {
   readonly queue: OrderedQueue<ScrubbedLine>;
-  /** Adds a value, and what becomes a line of it once it is known. */
+  /** Adds a value; `line` makes the line of the scrubbed value. */
   readonly add: (value: JsonObject, line: (value: JsonObject) => ScrubbedLine) => void;
 }
 
@@ -247,13 +247,14 @@ function createLineQueue(
       streams.observe(value);
       const piece = textPieceIn(value);
       if (piece === undefined) {
-        // It need not wait for others, but has its place behind them.
+        // Scrubbed at once, but emitted after the waiting lines.
         const made = line(scrubber.value(value));
         queue.add(made);
         return;
       }
       const held = streams.take(piece);
-      // A piece by itself may look like what the whole is not: it is not looked at again.
+      // The other fields are scrubbed without the piece: alone it may look like a trace that the complete text does not
+      // have.
       const rest = textPieceIn(scrubber.value(piece.withText("")));
       const filled = rest?.withText ?? piece.withText;
       queue.addPending(

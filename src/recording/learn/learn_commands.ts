@@ -4,21 +4,21 @@ import { openScene, type ProgramText, type Scene, type Subject } from "./subject
 import { runPrint, runProgram } from "./run_print.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** Where the options of `claude` itself begin, and the first subcommand that is defined after them. */
+/** The options of `claude` itself stand between these texts. */
 const OPTIONS_BEGIN = '.name("claude")';
 const OPTIONS_END = '.command("';
-/** An option as its parser is given it: its names, and its value. */
+/** The definition of an option: its names and its value. */
 const OPTION = /\("((?:-\w, )?--[a-zA-Z][\w-]*(?:, --[a-zA-Z][\w-]*)*)( [<[][^"]*)?"/gu;
 const OPTIONS = new RegExp(`${escaped(OPTIONS_BEGIN)}[^]*?${escaped(OPTIONS_END)}`, "gu");
 
-/** How a word begins that `claude --help` lists, with its other names. */
+/** A subcommand in the output of `claude --help`, with its aliases. */
 const LISTED = /^ {2}([a-z][a-z|-]*)/gmu;
-/** Where the program defines a subcommand of any depth. */
+/** The definition of a subcommand of any depth. */
 const DEFINED = /\.command\("([a-z][a-z-]+)/gu;
-/** Words with which the program compares an argument, or that it lists after others. Few of them are subcommands. */
+/** Words that the program compares with an argument, or lists. Few of them are subcommands. */
 const COMPARED =
   /(?:[\w$.?]+\[\w\]==="[a-z][a-z-]+"(?:\|\|)?)+|new Set\(\[\.\.\.[\w$]+(?:,"[a-z][a-z-]+")+\]/gu;
-/** Programs that start at the same time. */
+/** Programs that run at the same time. */
 const AT_ONCE = 2;
 
 const MODES = /--permission-mode <mode>[^]*?\(choices:([^)]*)\)/u;
@@ -36,7 +36,7 @@ export async function learnFlags(
   return { flags: flags.join(" "), permissionModes: modes.join(" ") };
 }
 
-/** The flags of the program, each with `=` behind it if it takes a value. */
+/** The flags of the program; a `=` marks those with a value. */
 export function flagsIn(program: ProgramText): readonly string[] {
   const flags = new Set<string>();
   for (const [text] of program.matches(OPTIONS)) {
@@ -48,8 +48,8 @@ export function flagsIn(program: ProgramText): readonly string[] {
 }
 
 /**
- * Measures which words are subcommands as the first argument, hidden ones included. A word is one if `claude WORD --help`
- * does not print the help of `claude` itself; those that any profile has are tried too.
+ * Measures which first arguments are subcommands, hidden ones included. A word is one if `claude WORD --help` does
+ * not print the help of `claude` itself. Also tries the subcommands of all profiles.
  */
 export async function learnSubcommands(
   subject: Subject,
@@ -61,7 +61,7 @@ export async function learnSubcommands(
   const hidden = new Set([...hiddenWords(subject.program), ...subcommandsOf(undefined)]);
   const waiting = [...hidden].filter((word) => !listed.includes(word));
   const measureNext = async (): Promise<void> => {
-    // When a program ends, all others of its scene are ended.
+    // A scene kills all its programs when one ends.
     await using scene = await openScene(subject, { login: "none" });
     for (let word = waiting.shift(); word !== undefined; word = waiting.shift()) {
       if (await helpOf(subject, scene, [word]) !== own) subcommands.push(word);
@@ -71,7 +71,7 @@ export async function learnSubcommands(
   return { subcommands: [...new Set(subcommands)].toSorted().join(" ") };
 }
 
-/** Words of the program that may be hidden subcommands. The bundler of some versions hides a few of them. */
+/** Words that may be hidden subcommands. The bundler of some versions obscures a few. */
 function hiddenWords(program: ProgramText): readonly string[] {
   const compared = program.matches(COMPARED)
     .map(([text]) => [...text.matchAll(/"([a-z-]+)"/gu)].map(([, word = ""]) => word))
@@ -94,11 +94,11 @@ function escaped(text: string): string {
 
 type Kind = keyof VersionProfile["commands"];
 
-/** The name of a command, literal or as the name of a constant. */
+/** The name of a command, as a literal or a constant. */
 const NAME = `(?:"((?:__)?[a-z][a-z0-9]+(?:-[a-z0-9]+)*)"|([\\w$]{2,}))`;
 const TYPE = `type:"(?:local|local-jsx|prompt)"`;
 const DESCRIPTION = `(?:get )?(?:menuDescription|description)`;
-/** Where the program defines commands and skills, and other names of them. Most words that are found are none. */
+/** Definitions of commands, skills and aliases. Most matches are none. */
 const IN_PROGRAM = [
   `${TYPE}[^{}]{0,300}?[,{]name:${NAME}`,
   `[,{]name:${NAME},[^{}]{0,300}?${TYPE}`,
@@ -107,23 +107,23 @@ const IN_PROGRAM = [
   ...["", `"[a-z-]+",`, `"[a-z-]+","[a-z-]+",`].map((before) =>
     `aliases:\\[${before}${NAME}[^\\]]*\\],(?:type|name|load|get|description|is[EH]|argumentHint|availability|immediate|supports|requires|thin)`
   ),
-  // A function makes commands that have moved, of a name and a title.
+  // Commands that have moved are made by a function of a name and a title.
   `=[\\w$]+\\(${NAME},"[A-Z][A-Za-z ]{2,40}"[,)]`,
 ].map((pattern) => new RegExp(pattern, "gu"));
 const CONSTANTS = /[ ,;]([\w$]{2,})="((?:__)?[a-z][a-z0-9]+(?:-[a-z0-9]+)*)"/gu;
 
-/** Not run: it writes a file of hundreds of megabytes. It answers without the model. */
+/** Not run, because it writes hundreds of megabytes. It answers without the model. */
 const COSTLY = "heapdump";
 
-/** What `claude -p` says of a command that only the interactive program has. */
+/** The answer of `claude -p` to a command that only the TUI has. */
 const UNAVAILABLE = "isn't available in this environment";
 
-/** How often a process that a command has ended is started again. */
+/** Most starts of the process, which some commands end. */
 const MOST_STARTS = 6;
 
 /**
- * Measures what `claude -p` makes of each slash command. A hook tells a command that becomes a prompt, and keeps it
- * from the model, from the text that an unknown command is.
+ * Measures the kind of each slash command: it becomes a prompt, is answered locally, or is unavailable. Hooks show
+ * whether the text becomes a prompt, and keep it from the model.
  */
 export async function learnCommands(subject: Subject): Promise<Pick<VersionProfile, "commands">> {
   await using scene = await openScene(subject);
@@ -158,12 +158,12 @@ export function commandNames(program: ProgramText): readonly string[] {
   return [...names].toSorted();
 }
 
-/** Sends commands to one `claude -p`. Returns the index of the first command that it did not get. */
+/** Sends commands to one `claude -p` until it ends. Returns the index of the first command without an answer. */
 async function classify(
   subject: Subject,
   { scene, names, from, kinds }: {
     readonly scene: Scene;
-    /** Grows by those that the process lists. */
+    /** Gets the commands that the process lists added. */
     readonly names: string[];
     readonly from: number;
     readonly kinds: Map<string, Kind>;
@@ -176,7 +176,7 @@ async function classify(
   await runPrint(subject, {
     scene,
     args: ["--input-format", "stream-json", "--no-session-persistence"],
-    // Some commands say nothing before they are done, for minutes on a busy machine.
+    // Some commands print nothing for minutes on a busy machine.
     silenceMs: 300_000,
     talk: {
       start: ({ send }) => {
@@ -190,14 +190,14 @@ async function classify(
       answer: (frame, { send, close }) => {
         const { request_id, request, response } = frame;
         const { slash_commands: begun } = frame;
-        // The answer to initialize may lack a skill that is still being loaded; the first turn has all.
+        // The reply to initialize may lack a skill that is still loading. The first turn lists all.
         for (const name of isJsonObject(response) ? listedNames(response) : strings(begun)) {
           if (isJsonObject(response)) listed.add(name);
           if (name !== COSTLY && !names.includes(name)) names.push(name);
         }
         if (frame["type"] === "control_request" && isJsonObject(request)) {
           hook = request["callback_id"];
-          // Some versions ask of the text first, and of the command only if that is let through.
+          // Some versions call the hook for the text first, and that for the command only after it allows the text.
           const response = hook === "prompt" ? { decision: "block", reason: "measured" } : {};
           send({
             type: "control_response",
@@ -206,7 +206,7 @@ async function classify(
         }
         if (frame["type"] !== "result") return;
         const name = names[index++];
-        // Under load, the hook of a command that is listed may be called as that of a text.
+        // On a busy machine, a listed command may reach the hook for texts.
         const isListed = hook === "text" && name !== undefined && listed.has(name);
         const kind = isListed ? "prompt" : kindOf(hook, frame["result"]);
         if (kind !== undefined && name !== undefined) kinds.set(name, kind);
@@ -217,7 +217,7 @@ async function classify(
     },
   });
   if (index >= names.length) return index;
-  // It has carried out the command by ending.
+  // The process executed the command by ending.
   kinds.set(names[index] ?? "", "local");
   return index + 1;
 }
@@ -226,7 +226,7 @@ function control(subtype: string, fields: JsonObject): JsonObject {
   return { type: "control_request", request_id: subtype, request: { subtype, ...fields } };
 }
 
-/** The names of commands in the answer to `initialize`. */
+/** The command names in the reply to `initialize`. */
 function listedNames({ response }: JsonObject): readonly string[] {
   const commands = isJsonObject(response) ? response["commands"] : undefined;
   return (Array.isArray(commands) ? commands : []).filter(isJsonObject)

@@ -4,10 +4,10 @@ import { COMPARED, type Scenario, SCENARIOS } from "./scenarios.ts";
 import type { VersionProfile } from "../../claude/versions/profile.ts";
 import type { ProgramText, Subject } from "./subject.ts";
 
-/** What runs of `claude -p` have shown of its frames. */
+/** The parts of a profile that runs of `claude -p` show. */
 type MeasuredFrames = Pick<VersionProfile, "frames" | "constants" | "unseenKeys">;
 
-/** Runs at the same time: each keeps one core busy. */
+/** Runs at the same time. Each needs one core. */
 const AT_ONCE = 2;
 
 /** Runs every scenario and collects the keys and constants of their frames. */
@@ -19,8 +19,8 @@ export async function learnFrames(
   } = {},
 ): Promise<MeasuredFrames> {
   let done = 0;
-  const runs = await eachOf(scenarios, AT_ONCE, async (scenario) => {
-    const run = await runPrint(subject, asking(scenario));
+  const runs = await mapConcurrently(scenarios, AT_ONCE, async (scenario) => {
+    const run = await runPrint(subject, withDefaultMode(scenario));
     onRun(++done, scenarios.length);
     return { scenario, run };
   });
@@ -35,15 +35,18 @@ export async function learnFrames(
   };
 }
 
-/** A scenario in a mode that denies what nobody allows: some versions begin in auto mode, in which tools run or do not. */
-function asking(scenario: Scenario): Scenario {
+/**
+ * A scenario in the default mode, which denies what no rule allows. Some versions start in auto mode, in which a tool
+ * may or may not run.
+ */
+function withDefaultMode(scenario: Scenario): Scenario {
   const { name, args } = scenario;
   return name.startsWith("constant-") || args.includes("--permission-mode")
     ? scenario
     : { ...scenario, args: ["--permission-mode", "default", ...args] };
 }
 
-/** Adds the frames of a run; answers to control requests by what was asked, whose id is its subtype. */
+/** Adds the frames of a run. Replies to control requests are added by subtype, which is the request's id. */
 export function addFrames(keys: FrameKeys, frames: readonly JsonObject[]): void {
   for (const frame of frames) {
     const { response } = frame;
@@ -52,14 +55,14 @@ export function addFrames(keys: FrameKeys, frames: readonly JsonObject[]): void 
   }
 }
 
-/** Keys that say what the frame or the version is, and those that are the same in all runs because of what all runs share. */
-const NO_CONSTANTS = [
+/** Keys that describe the frame or the version, or that are equal only because all runs share a setup. */
+const NOT_CONSTANT = [
   ...["type", "subtype", "claude_code_version", "parent_tool_use_id", "queued_turn_count"],
   ...["analytics_disabled", "product_feedback_disabled", "served_by_anthropic"],
   ...["fast_mode_state", "sandbox_enabled"],
 ];
 
-/** The keys whose scalar or list is the same in every frame of a kind, for kinds that are in every run. */
+/** Finds the keys with the same scalar or list in all frames of a kind, for kinds that every run has. */
 export function constantsOf(
   runs: readonly Pick<PrintRun, "frames">[],
 ): VersionProfile["constants"] {
@@ -70,7 +73,7 @@ export function constantsOf(
     const frames = runs.flatMap((run) => run.frames).filter((frame) => kindOf(frame) === kind);
     const [first = {}] = frames;
     for (const [key, value] of Object.entries(first)) {
-      if (NO_CONSTANTS.includes(key) || isJsonObject(value)) continue;
+      if (NOT_CONSTANT.includes(key) || isJsonObject(value)) continue;
       const text = JSON.stringify(value);
       if (frames.every((frame) => JSON.stringify(frame[key]) === text)) {
         constants[`${kind} ${key}`] = value as VersionProfile["constants"][string];
@@ -80,8 +83,8 @@ export function constantsOf(
   return Object.fromEntries(Object.entries(constants).toSorted(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** Does work on each element, a few at the same time; the results are in the order of the elements. */
-export async function eachOf<Element, Result>(
+/** Maps elements with a few calls at the same time. Results are in the order of the elements. */
+export async function mapConcurrently<Element, Result>(
   elements: readonly Element[],
   atOnce: number,
   work: (element: Element) => Promise<Result>,
@@ -95,9 +98,9 @@ export async function eachOf<Element, Result>(
 }
 
 /**
- * Keys of frames that need what no measurement can bring about. `claude-print` knows when they are printed; whether a
- * version has them, the text of the program tells. A key that runs of another version show is none of them: where runs of
- * this one do not show it, this one does not print it.
+ * Keys of frames that no measurement can cause. claude-print knows when Claude Code prints them, and the program's
+ * text tells whether a version has them. A key that runs of other versions show does not belong here: if runs of this
+ * version lack it, this version does not print it.
  */
 const RARE: Readonly<Record<string, string>> = {
   "assistant": "refused_message_id",
@@ -105,7 +108,7 @@ const RARE: Readonly<Record<string, string>> = {
   "system/init": "betas mcp_server_errors plugin_errors",
 };
 
-/** The rare keys that stand in the program and that a kind of frame did not have in any run, as words. */
+/** The rare keys that the program has and no run showed. */
 export function unseenKeys(
   frames: Readonly<Record<string, string>>,
   program: ProgramText,
@@ -117,18 +120,18 @@ export function unseenKeys(
   return [...new Set(unseen)].toSorted().join(" ");
 }
 
-/** Objects whose keys are no names of fields but of models and the like. */
+/** Objects that map names of models or agents to values. */
 const MAPS = ["modelUsage", "model_usage_since_last_result", "by_type"];
 
-/** What the API, a tool, a hook, the transcript or the caller has put into a frame: Claude Code passes it on. */
+/** Fields that Claude Code passes on from the API, a tool, a hook, the transcript or the caller. */
 const PASSED_ON = [
   ...["entries", "event", "input", "schema", "structured_output", "tool_input", "tool_use_result"],
   ...["request.message", "response.response"],
 ];
 
 /**
- * What kind a frame is: its type and subtype, and what is within it where that says what the other keys are:
- * `system/init`, `assistant`, `result/success`, `stream_event/message_start`, `control_request/can_use_tool`.
+ * The kind of a frame: its type and subtype, or the type of its content if the keys depend on it: `system/init`,
+ * `assistant`, `result/success`, `stream_event/message_start`, `control_request/can_use_tool`.
  */
 export function kindOf({ type, subtype, request, response, event }: JsonObject): string {
   const inner = type === "control_request"
@@ -145,18 +148,19 @@ function fieldOf(value: unknown, key: string): unknown {
   return isJsonObject(value) ? value[key] : undefined;
 }
 
-/** The kind whose objects stand for those of the others with the same type, where both have the same keys. */
+/** The kind that represents others of its type whose inner objects have the same keys. */
 const USUAL = "result/success";
 
-/** The keys of each kind of frame that was added, and of the objects in it. */
+/** Collects the keys of each kind of frame, and of the objects inside. */
 export class FrameKeys {
-  /** By kind or path: each order of keys that was seen. */
+  /** Each order of keys, by kind or path. */
   readonly #orders = new Map<string, Map<string, readonly string[]>>();
 
   /**
    * Adds a frame.
    *
-   * @param asked the subtype of the control request that it answers: `control_response/SUBTYPE` has the keys of the answer
+   * @param asked the subtype of the control request that the frame answers; `control_response/SUBTYPE` has the keys
+   * of its answer
    */
   add(frame: JsonObject, asked?: string): void {
     this.#addObject(frame, kindOf(frame), "");
@@ -166,10 +170,10 @@ export class FrameKeys {
     }
   }
 
-  /** Keys in the order in which they are printed, by kind or path, a `?` behind those that some objects lack. */
+  /** The keys by kind or path, in print order. A `?` marks keys that some objects lack. */
   words(): Readonly<Record<string, string>> {
     const all = new Map(
-      [...this.#orders].map(([path, each]) => [path, wordsOf([...each.values()])]),
+      [...this.#orders].map(([path, each]) => [path, mergeOrders([...each.values()])]),
     );
     const isUsual = (path: string, words: string) => {
       const [, inner] = /^result\/\w+(\..*)/u.exec(path) ?? [];
@@ -188,7 +192,7 @@ export class FrameKeys {
     this.#orders.set(path, orders.set(keys.join(" "), keys));
   }
 
-  /** `inner` is the way from the frame to the object. */
+  /** @param inner the path from the frame to the object */
   #addObject(object: JsonObject, kind: string, inner: string): void {
     this.#addOrder(`${kind}${inner}`, object);
     for (const [key, value] of Object.entries(object)) {
@@ -208,10 +212,10 @@ export class FrameKeys {
 }
 
 /**
- * One order of keys for several. The longest comes first, and a key that is missing in it comes behind the one that it
- * follows: the result depends on which orders were seen, not on when.
+ * Merges several orders of keys. Starts with the longest, and puts a missing key behind the key that it follows
+ * elsewhere. The result does not depend on the order of the input.
  */
-function wordsOf(orders: readonly (readonly string[])[]): string {
+function mergeOrders(orders: readonly (readonly string[])[]): string {
   const sorted = orders.toSorted((one, other) =>
     other.length - one.length || (one.join(" ") < other.join(" ") ? -1 : 1)
   );

@@ -9,8 +9,8 @@ import { spawn } from "../../../ffi/processes/spawn.ts";
 import { openPty } from "../../../ffi/terminal/pty.ts";
 
 /**
- * What the interactive program makes something else of, if the socket does not take every text as it is: shell commands,
- * slash commands, words to quit by, characters that a terminal has a use for.
+ * Texts that the TUI does not send as they are if the socket is not exact: shell commands, slash commands, words that
+ * quit, control characters.
  */
 const TEXTS = [
   "!echo hi",
@@ -27,10 +27,7 @@ const TEXTS = [
   "tab\tcr\r\nnul\u0000 esc\u001b[1m",
 ];
 
-/**
- * Whether the socket takes every text for a message of its own, character by character. All are sent at once; when the
- * last one has reached the model, each must have.
- */
+/** Measures whether the socket delivers every text unchanged as a message of its own. */
 export async function measureExactSocket(subject: Subject): Promise<boolean> {
   await using scene = await openSocketScene(subject);
   await using child = startInteractive(subject, scene);
@@ -38,33 +35,33 @@ export async function measureExactSocket(subject: Subject): Promise<boolean> {
   if (talk === undefined) return false;
   for (const text of TEXTS) {
     await talk.send(text);
-    // One after the other: texts that wait at the same time may become one message.
+    // One at a time: the TUI may join texts that wait at the same time.
     if (!await child.until(() => hasReached(scene, text), { deadlineMs: REACH_MS })) return false;
     if (!await child.until(() => statusOf(scene, child) === "idle")) return false;
   }
   return true;
 }
 
-/** How long a text may take to the model; a text that has become a command never gets there. */
+/** Longest time until a text reaches the model, in milliseconds. A text that became a command never does. */
 const REACH_MS = 8000;
 
-/** What a run of the interactive program shows of its mechanisms. */
+/** Mechanisms of the interactive Claude Code. */
 interface Mechanisms {
   /** The socket takes plain texts. */
   readonly socket: boolean;
-  /** A hook is called at the end of a turn, with the path of the transcript. */
+  /** The Stop hook runs, and gets the path of the transcript. */
   readonly stopHook: boolean;
   /** The status file says `busy` and `idle`. */
   readonly statusFile: boolean;
-  /** The status line says what the session has cost. */
+  /** The status line has the cost of the session. */
   readonly statusLine: boolean;
-  /** The status line runs anew when the help is shown and hidden. */
+  /** The status line runs again when the help is shown and hidden. */
   readonly statusLineOnRequest: boolean;
-  /** The transcript notes each request, with its model and tools. */
+  /** The transcript has a line for each request, with model and tools. */
   readonly writesRequests: boolean;
 }
 
-/** Runs a turn of the interactive program, whose settings write down each hook and each status line. */
+/** Runs a turn of the interactive Claude Code. Its settings log each hook and each status line. */
 export async function measureMechanisms(subject: Subject): Promise<Mechanisms> {
   const hook = (file: string) => ({
     type: "command",
@@ -92,7 +89,7 @@ export async function measureMechanisms(subject: Subject): Promise<Mechanisms> {
   const hasCost = ({ cost }: JsonObject) =>
     isJsonObject(cost) && Number(cost["total_cost_usd"]) > 0;
   const statusLine = await child.until(() => lines().some(hasCost));
-  // Nothing is due any more once the number of lines has stood for a while.
+  // Waits until no more status lines arrive.
   for (let count = -1; count !== lines().length;) {
     count = lines().length;
     await pause(800);
@@ -114,13 +111,13 @@ export async function measureMechanisms(subject: Subject): Promise<Mechanisms> {
   };
 }
 
-/** The permission mode in which `claude -p` begins where nothing names one. */
-export async function measureMode(subject: Subject): Promise<unknown> {
+/** Measures the permission mode in which `claude -p` starts by default. */
+export async function measureStartMode(subject: Subject): Promise<unknown> {
   const { frames } = await runPrint(subject, { args: ["[[say one]]"] });
   return frames.find(({ subtype }) => subtype === "init")?.["permissionMode"];
 }
 
-/** Whether `claude -p` prints what the subagent of a typed skill says. */
+/** Measures whether `claude -p` prints frames of a skill's subagent. */
 export async function measureTypedSkills(subject: Subject): Promise<boolean> {
   const { frames } = await runPrint(subject, {
     args: ["/busy now"],
@@ -132,7 +129,7 @@ export async function measureTypedSkills(subject: Subject): Promise<boolean> {
   return frames.some(({ parent_tool_use_id: parent }) => typeof parent === "string");
 }
 
-/** Whether a hook that fails can forbid what it is about, with the key `onFailure`. */
+/** Measures whether a failing hook with `onFailure` blocks a tool. */
 export async function measureBlockingHooks(subject: Subject): Promise<boolean> {
   const { frames } = await runPrint(subject, {
     args: ["[[bash echo one]][[say done]]", "--allowedTools", "Bash"],
@@ -152,14 +149,14 @@ function hasReached(scene: Scene, text: string): boolean {
   return scene.requests.some((request) => textsOf(request).includes(text));
 }
 
-/** The texts of a request's last message of the user. */
+/** The texts of the last user message of a request. */
 function textsOf({ body }: LoggedRequest): readonly unknown[] {
   const messages = isJsonObject(body) && Array.isArray(body["messages"]) ? body["messages"] : [];
   const last = messages.filter(isJsonObject).findLast(({ role }) => role === "user")?.["content"];
   return Array.isArray(last) ? last.filter(isJsonObject).map(({ text }) => text) : [last];
 }
 
-/** What the status file of the program says. */
+/** The status in the program's status file. */
 function statusOf(scene: Scene, { pid }: Interactive): string | undefined {
   const [file] = objectsIn(`${scene.config}/sessions/${pid}.json`);
   return typeof file?.["status"] === "string" ? file["status"] : undefined;
@@ -188,7 +185,7 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Our end of the socket by which Claude Code takes the replies of `claude agents`. */
+/** The client end of the socket through which `claude agents` sends replies. */
 interface Talk extends Disposable {
   /** Sends a prompt. */
   readonly send: (text: string) => Promise<void>;
@@ -196,7 +193,7 @@ interface Talk extends Disposable {
 
 const SECRET = "secret of one measurement";
 
-/** A scene whose interactive Claude Code listens at a socket for prompts. */
+/** Opens a scene in which the interactive Claude Code listens for prompts on a socket. */
 async function openSocketScene(
   subject: Subject,
   options: SceneOptions = {},
@@ -213,7 +210,7 @@ async function openSocketScene(
   return { ...scene, env, socketPath };
 }
 
-/** Connects to the socket as soon as it is there; undefined if it never is. */
+/** Connects to the socket once it exists; undefined if it never does. */
 async function connect(
   interactive: Interactive,
   socketPath: string,
@@ -239,16 +236,16 @@ async function connect(
 /** The interactive Claude Code in a pseudo-terminal of its own. Disposing it kills it. */
 interface Interactive extends AsyncDisposable {
   readonly pid: number;
-  /** All that it has written so far, escape sequences included. */
+  /** Its output so far, with escape sequences. */
   readonly output: () => string;
   readonly type: (text: string) => void;
   readonly signal: (name: SignalName) => void;
   /** Whether it has ended. */
   readonly hasEnded: () => boolean;
   /**
-   * Waits until something holds.
+   * Waits until a condition holds.
    *
-   * @returns false if time has run out before, or the program has ended and it still does not hold
+   * @returns false if it does not hold within the deadline, or when the program ends
    */
   readonly until: (
     holds: () => boolean | Promise<boolean>,
@@ -257,7 +254,7 @@ interface Interactive extends AsyncDisposable {
 }
 
 const SIZE = { rows: 50, cols: 160 };
-/** How often the terminal is read. */
+/** Time between reads of the terminal. */
 const READ_MS = 10;
 const DEADLINE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import type { VersionProfile } from "../../claude/versions/profile.ts";
 import { learnCommands, learnFlags, learnSubcommands } from "./learn_commands.ts";
-import { eachOf, learnFrames } from "./learn_frames.ts";
+import { learnFrames, mapConcurrently } from "./learn_frames.ts";
 import { learnSettings } from "./learn_settings.ts";
 import { openSubject, type ProgramText, type Subject } from "./subject.ts";
 import { DIALOGS } from "../../conversation/terminal/dialogs.ts";
@@ -11,7 +11,7 @@ import {
   measureBlockingHooks,
   measureExactSocket,
   measureMechanisms,
-  measureMode,
+  measureStartMode,
   measureTypedSkills,
 } from "./learn_mechanisms.ts";
 
@@ -48,7 +48,7 @@ export async function learnProfile(
       onProgress("frames", done, all);
     },
   });
-  const parts = await eachOf(STEPS, AT_ONCE, async ([step, learn]) => {
+  const parts = await mapConcurrently(STEPS, AT_ONCE, async ([step, learn]) => {
     const part: Partial<VersionProfile> = await learn(subject);
     onProgress(step, ++done, all);
     return part;
@@ -77,7 +77,7 @@ export async function learnProfile(
 
 type Step = (subject: Subject) => Promise<Partial<VersionProfile>>;
 
-/** What is measured besides frames and capabilities, the longest first. */
+/** Measurements besides frames and capabilities, the longest first. */
 const STEPS: readonly (readonly [name: string, learn: Step])[] = [
   ["slash commands", learnCommands],
   ["settings", learnSettings],
@@ -88,16 +88,15 @@ const STEPS: readonly (readonly [name: string, learn: Step])[] = [
   ["control requests", learnControlRequests],
 ];
 
-/** What the steps measure together. */
 type Learnt = Omit<
   VersionProfile,
   "version" | "capabilities" | "frames" | "constants" | "unseenKeys"
 >;
 
-/** Lists of hook events in the program; the longest one is that of all events, in the order in which it is printed. */
+/** Lists of hook events in the program. The longest has all events, in print order. */
 const EVENTS = /\["PreToolUse","PostToolUse"(?:,"[A-Za-z]+")+\]/gu;
 
-/** Takes the hook events and the dialogs from the program's text. */
+/** Finds hook events and dialogs in the program's text. */
 function learnTexts(
   { program }: Subject,
 ): Promise<Pick<VersionProfile, "hookEvents" | "dialogs">> {
@@ -106,13 +105,13 @@ function learnTexts(
   return Promise.resolve({ hookEvents, dialogs: dialogsIn(program) });
 }
 
-/** All events of hooks. */
+/** All hook events, as words. */
 export function hookEventsIn(program: ProgramText): string {
   const lists = program.matches(EVENTS).map(([list]) => list.match(/\w+/gu) ?? []);
   return lists.toSorted((one, other) => other.length - one.length)[0]?.join(" ") ?? "";
 }
 
-/** The names of the dialogs that this program knows and whose choices the measured one has. */
+/** The dialogs of claude-print whose choices the program has. */
 function dialogsIn(program: ProgramText): string[] {
   const has = ({ source }: RegExp) => {
     const [text = ""] = source.replace(/^\^/u, "").split(/[$\\([?]/u, 1);
@@ -122,17 +121,17 @@ function dialogsIn(program: ProgramText): string[] {
   return [...new Set(known)].toSorted();
 }
 
-/** Where the program names subtypes of control requests; most of those found by the second are of other frames. */
+/** Subtypes of control requests in the program. The second pattern also finds those of other frames. */
 const NAMED = [/\brequest\.subtype==="([a-z_]+)"/gu, /\bsubtype:"([a-z_]+)"/gu];
 
-/** It ends the run, so that nothing after it is answered. */
+/** The request that ends the run. Requests after it get no reply. */
 const ENDING = "end_session";
-/** Claude Code answers requests in turn: once it has answered this one, it has looked at each one before. */
+/** Claude Code answers requests in order. The reply to this one shows that it has handled all before. */
 const LAST = "nonesuch";
 
 /**
- * Measures which subtypes of control requests `claude -p` knows: those it does not reject as unsupported, when it is asked
- * with nothing else in the request.
+ * Measures which subtypes of control requests `claude -p` knows: those that it does not reject as unsupported when
+ * the request has no other field.
  */
 async function learnControlRequests(
   subject: Subject,
@@ -168,18 +167,18 @@ function responseOf({ response }: JsonObject): JsonObject {
   return isJsonObject(response) ? response : {};
 }
 
-/** How it is measured whether a version has a capability. */
+/** How to measure a capability. */
 type Measure =
-  /** It is a text in the program. */
+  /** The program has a text. */
   | { readonly text: string }
-  /** It prints a kind of frame, or a key of it. */
+  /** Claude Code prints a kind of frame, or a key of it. */
   | { readonly frame: string; readonly key?: string }
-  /** It answers a control request. */
+  /** Claude Code knows a control request. */
   | { readonly request: string }
-  /** An experiment shows it. */
+  /** An experiment shows the capability. */
   | { readonly experiment: Experiment };
 
-/** What the experiments show, each by a name of its own. */
+/** The names of the experiments. */
 type Experiment =
   | "beginsInAutoMode"
   | "blockingHooks"
@@ -194,7 +193,6 @@ type Experiment =
   | "tellsOfTornRules"
   | "writesRequests";
 
-/** How each capability is measured. */
 const MEASURES: Readonly<Record<Capability, Measure>> = {
   addedPlugins: { text: "reload_plugins add_plugins" },
   beginsInAutoMode: { experiment: "beginsInAutoMode" },
@@ -218,7 +216,7 @@ const MEASURES: Readonly<Record<Capability, Measure>> = {
   writesRequests: { experiment: "writesRequests" },
 };
 
-/** Measures the capabilities, with what other measurements have shown of frames and control requests. */
+/** Measures the capabilities, using the frames and control requests that were measured before. */
 async function learnCapabilities(
   subject: Subject,
   { frames, controlRequests }: {
@@ -230,7 +228,7 @@ async function learnCapabilities(
   const experiments: Readonly<Record<Experiment, boolean>> = {
     exactSocket,
     ...await measureMechanisms(subject),
-    beginsInAutoMode: await measureMode(subject) === "auto",
+    beginsInAutoMode: await measureStartMode(subject) === "auto",
     blockingHooks: await measureBlockingHooks(subject),
     printsTypedSkills: await measureTypedSkills(subject),
     ...await measureWarnings(subject),
@@ -247,16 +245,16 @@ async function learnCapabilities(
     .toSorted();
 }
 
-/** A word that may be the name of a tool, of one of old, or of a set of tools. Most words that are found are none. */
+/** Words that may be names of tools, old names, or sets of tools. Most are none. */
 const IN_PROGRAM = /(?:[=:[(,]|\?\?|===)"([A-Z][A-Za-z]{2,40})"/gu;
 
-/** Most characters of a flag: Linux takes 128 KiB. */
+/** Most characters of a flag. Linux allows 128 KiB. */
 const LONGEST_FLAG = 100_000;
 
-/** What is said of a name that no tool has. */
+/** The warning about a name that no tool has. */
 const UNKNOWN = /Permission deny rule "(\w+)" matches no known tool/gu;
 
-/** Measures which names of tools permission rules know: of all words that may be one, those of which nothing is said. */
+/** Measures which tool names permission rules know: the words that cause no warning. */
 async function learnTools(subject: Subject): Promise<Pick<VersionProfile, "tools">> {
   const names = toolNames(subject.program);
   const { stderr } = await runPrint(subject, {
@@ -269,7 +267,6 @@ async function learnTools(subject: Subject): Promise<Pick<VersionProfile, "tools
 
 const NO_TOOL = "NoToolOfThisName";
 
-/** Words that may be names of tools. */
 export function toolNames(program: ProgramText): readonly string[] {
   return [...new Set(program.matches(IN_PROGRAM).flatMap(([, name]) => name ?? []))].toSorted();
 }
@@ -284,15 +281,15 @@ function flagsOf(names: readonly string[]): readonly string[] {
   return [...flags, flag];
 }
 
-/** What `claude -p` says on stderr of its own accord. */
+/** Warnings of `claude -p` on stderr. */
 interface Warnings {
-  /** Which settings did not load. */
+  /** It warns of settings that did not load. */
   readonly tellsOfSettings: boolean;
-  /** Which rules of a flag look as if they were torn apart. */
+  /** It warns of rules that look torn apart. */
   readonly tellsOfTornRules: boolean;
 }
 
-/** Measures what is said of faulty settings and rules. */
+/** Measures the warnings about invalid settings and rules. */
 async function measureWarnings(subject: Subject): Promise<Warnings> {
   const { stderr } = await runPrint(subject, {
     args: [
@@ -307,8 +304,7 @@ async function measureWarnings(subject: Subject): Promise<Warnings> {
 }
 
 /**
- * What a profile has that another has not, and the other way round, one line each: `+ result/success: safety_stops`.
- * Nothing if they differ in the version alone.
+ * Lists the differences of two profiles, one line each: `+ result/success: safety_stops`. The version does not count.
  */
 export function compareProfiles(before: VersionProfile, after: VersionProfile): readonly string[] {
   const [old, current] = [wordsIn(before), wordsIn(after)];
@@ -326,7 +322,7 @@ export function compareProfiles(before: VersionProfile, after: VersionProfile): 
   });
 }
 
-/** The words of each part of a profile by its path; a value that is no list of words counts as one word. */
+/** The words of each part of a profile, by path. A value that is no list of words counts as one word. */
 function wordsIn(profile: VersionProfile): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const [part, value] of Object.entries(profile)) {

@@ -3,14 +3,14 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { ProgramText, Subject } from "./subject.ts";
 import { runPrint } from "./run_print.ts";
 
-/** Where the program says what a key of an object holds. Most keys that are found are none of settings. */
+/** Schemas of keys in the program. Most matches are no settings. */
 const IN_PROGRAM =
   /[,{]"?([$a-z][\w$]{1,50})"?:(?=(?:\(\)=>)?[\w$]{1,4}(?:\.describe\(|\([^;]{0,100}?\)\.(?:optional|nullish|nullable|catch|describe|default)\())/gu;
 
-/** Hooks have faults of their own. Hundreds of other names with several underscores stand in the program. */
+/** Hooks have error messages of their own. Hundreds of other names with several underscores are in the program. */
 const NO_KEY = /^(?:hooks|__proto__|constructor)$|_.*_/u;
 
-/** Values of each kind of JSON. Almost every key takes one of them alone, so that the others tell what it has to hold. */
+/** A value of each JSON type. Almost every key accepts one type; the messages about the others name it. */
 const PROBES: readonly (readonly [string, unknown])[] = [
   ["number", 7],
   ["string", "measured"],
@@ -19,27 +19,27 @@ const PROBES: readonly (readonly [string, unknown])[] = [
   ["boolean", true],
   ["array", []],
 ];
-/** The documents of one process, each with another probe. */
+/** Settings files that one process reads, each with another value. */
 const DOCUMENTS = 3;
 
-/** How deep settings are measured: four levels reach the elements of `sandbox.network.allowedDomains`. */
+/** Levels of settings that are measured. Four reach the elements of `sandbox.network.allowedDomains`. */
 const LEVELS = 4;
-/** The levels in which one process, and a value of some kinds, is not enough: they hold keys that take several kinds. */
+/** Levels with keys that accept several types. Other levels need only the values of one process. */
 const WIDE_LEVELS = 2;
 
-/** The key of a record that is measured. */
+/** The key that stands for any key of a record. */
 const ANY = "measured";
 
-/** What is said of a key, by the kind of its value. */
+/** Messages about a key, by the JSON type of its value. */
 type Faults = ReadonlyMap<string, string>;
 
 /**
- * Measures what settings have to hold: Claude Code is asked, over its control protocol, what it says of documents in which
- * every key has a wrong value.
+ * Measures which values settings accept. Asks Claude Code over the control protocol for its errors about settings
+ * files in which every key has a wrong value.
  *
- * The record is by what Claude Code says, without the value's own type, and without the word that it is of the right type:
- * `"Expected boolean"`, `"Expected boolean (also null)"`. A path has `.*` for any key, `[]` for any element, and `!` behind
- * it if the object that it stands in has to have it.
+ * The result maps messages to paths. A message lacks the wrong value's type, and lists further accepted types:
+ * `"Expected boolean"`, `"Expected boolean (also null)"`. In a path, `.*` is any key, `[]` any element, and `!` marks
+ * a required key.
  */
 export async function learnSettings(subject: Subject): Promise<Pick<VersionProfile, "settings">> {
   const keys = settingNames(subject.program);
@@ -52,8 +52,8 @@ export async function learnSettings(subject: Subject): Promise<Pick<VersionProfi
     for (let first = 0; first < tried.length; first += DOCUMENTS) {
       const probes = tried.slice(first, first + DOCUMENTS);
       const documents = probes.map(([, value]) => documentOf(containers, { found, keys, value }));
-      for (const { document, path: named, message } of await faultsOf(subject, documents)) {
-        const path = canonical(named, found);
+      for (const { document, path: named, message } of await askForFaults(subject, documents)) {
+        const path = canonicalPath(named, found);
         const kind = probes[document]?.[0] ?? "";
         if (containers.includes(parentOf(path))) {
           const known = faults.get(path) ?? new Map();
@@ -91,7 +91,7 @@ function isContainer(expectation: string): boolean {
   return /^Expected (?:object|record|array)\b|\(also .*\bobject\b/u.test(expectation);
 }
 
-/** Settings in which everything that may stand in some containers has a value. */
+/** A settings file in which every possible key of some containers has one value. */
 function documentOf(
   containers: readonly string[],
   { found, keys, value }: {
@@ -107,23 +107,23 @@ function documentOf(
       (expectation.startsWith("Expected record") ? [ANY] : keys).map((key) => [key, value]),
     );
     if (container === "") return filled as JsonObject;
-    place(document, container.replaceAll("[]", ".0").replaceAll("*", ANY).split("."), filled);
+    setAt(document, container.replaceAll("[]", ".0").replaceAll("*", ANY).split("."), filled);
   }
   return document;
 }
 
-function place(into: Record<string, unknown>, keys: readonly string[], value: unknown): void {
+function setAt(into: Record<string, unknown>, keys: readonly string[], value: unknown): void {
   const [key = "", ...rest] = keys;
   if (rest.length === 0) {
     into[key] = value;
     return;
   }
   const next = rest[0] === "0" ? [] : {};
-  place((into[key] ??= next) as Record<string, unknown>, rest, value);
+  setAt((into[key] ??= next) as Record<string, unknown>, rest, value);
 }
 
-/** A path as Claude Code names it, with the words for any key and any element in it. */
-function canonical(path: string, found: ReadonlyMap<string, string>): string {
+/** A path of Claude Code's message with `.*` and `[]` for keys of records and elements of arrays. */
+function canonicalPath(path: string, found: ReadonlyMap<string, string>): string {
   return path.split(".").reduce((before, key) => {
     const expectation = found.get(before) ?? "";
     if (expectation.startsWith("Expected array")) return `${before}[]`;
@@ -138,8 +138,8 @@ function parentOf(path: string): string {
     : path.slice(0, Math.max(0, path.lastIndexOf(".")));
 }
 
-/** What Claude Code says of documents: those of the user, the project, and the project's local one. */
-async function faultsOf(subject: Subject, documents: readonly JsonObject[]) {
+/** Returns Claude Code's errors about three settings files: of the user, the project, and the project's local one. */
+async function askForFaults(subject: Subject, documents: readonly JsonObject[]) {
   const [user = {}, project = {}, local = {}] = documents.map((document) =>
     JSON.stringify(document)
   );
@@ -175,7 +175,7 @@ async function faultsOf(subject: Subject, documents: readonly JsonObject[]) {
   }));
 }
 
-/** What a value has to be, by what is said of values of some kinds: the kinds of which nothing is said are taken. */
+/** The message about a key, with the types that caused no message. */
 function expectationOf(messages: Faults, tried: typeof PROBES): string {
   const all = [...messages.values()];
   const message = all.find((each) => each === "Expected number") ?? messages.get("number") ??

@@ -274,7 +274,7 @@ async function respond(
         await pause(step.milliseconds, signal);
         break;
       case "until":
-        await untilThere(step.path, signal);
+        await waitForFile(step.path, signal);
         break;
       case "hang":
         await pause(Infinity, signal);
@@ -289,7 +289,7 @@ async function respond(
     }
   }
   if (!streamed) return Response.json(assistantMessage(reply, question), { headers });
-  const rest = reply.filter((step, index) => index >= beforeFirstByte.length || !happens(step));
+  const rest = reply.filter((step, index) => index >= beforeFirstByte.length || !isTimed(step));
   return new Response(eventStream(rest, { question, signal, requestId }), {
     headers: {
       ...headers,
@@ -304,7 +304,7 @@ function isContent({ kind }: ReplyStep): boolean {
 }
 
 /** Whether a step takes effect at its place, rather than for the reply as a whole. */
-function happens({ kind }: ReplyStep): boolean {
+function isTimed({ kind }: ReplyStep): boolean {
   return ["wait", "until", "hang", "reset", "error"].includes(kind);
 }
 
@@ -335,7 +335,7 @@ function eventStream(
             await pause(part.milliseconds, ended);
             break;
           case "until":
-            await untilThere(part.path, ended);
+            await waitForFile(part.path, ended);
             break;
           case "hang":
             await pause(Infinity, ended);
@@ -363,7 +363,7 @@ function eventText(event: { readonly type: string }): string {
 }
 
 /** Waits for a file, at most until the signal aborts. */
-async function untilThere(path: string, signal: AbortSignal): Promise<void> {
+async function waitForFile(path: string, signal: AbortSignal): Promise<void> {
   const isThere = () => Deno.stat(path).then(() => true, () => false);
   while (!signal.aborted && !await isThere()) await pause(5, signal);
 }

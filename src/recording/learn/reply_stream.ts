@@ -44,7 +44,7 @@ export function assistantMessage(
     stop_reason: stop?.reason ??
       (content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn"),
     stop_sequence: null,
-    usage: replyUsage(request, content.reduce((sum, block) => sum + written(block).length, 0)),
+    usage: replyUsage(request, content.reduce((sum, block) => sum + writtenText(block).length, 0)),
   };
 }
 
@@ -89,7 +89,7 @@ export function* replyStream(reply: Reply, request: MessagesRequest): Generator<
       case "tool": {
         const block = message.content[index];
         if (block === undefined) break;
-        yield event({ type: "content_block_start", index, content_block: emptied(block) });
+        yield event({ type: "content_block_start", index, content_block: withoutContent(block) });
         for (const delta of deltas(block, chunk)) {
           yield event({ type: "content_block_delta", index, delta });
           if (pace > 0) yield { kind: "wait", milliseconds: pace };
@@ -137,7 +137,7 @@ function randomId(): string {
   return crypto.randomUUID().replaceAll("-", "").slice(0, 22);
 }
 
-function written(block: ContentBlock): string {
+function writtenText(block: ContentBlock): string {
   switch (block.type) {
     case "text":
       return block.text;
@@ -148,7 +148,7 @@ function written(block: ContentBlock): string {
   }
 }
 
-function emptied(block: ContentBlock): ContentBlock {
+function withoutContent(block: ContentBlock): ContentBlock {
   switch (block.type) {
     case "text":
       return { type: "text", text: "" };
@@ -160,7 +160,7 @@ function emptied(block: ContentBlock): ContentBlock {
 }
 
 function* deltas(block: ContentBlock, chunk: number | undefined): Generator<{ type: string }> {
-  const pieces = cut(written(block), chunk);
+  const pieces = cutIntoPieces(writtenText(block), chunk);
   switch (block.type) {
     case "text":
       for (const text of pieces) yield delta({ type: "text_delta", text });
@@ -180,7 +180,10 @@ function delta<T extends { readonly type: string }>(delta: T): T {
 }
 
 /** Cuts a text into pieces of `size` UTF-16 units, by default so that there are at most 200. */
-function cut(text: string, size = Math.max(24, Math.ceil(text.length / 200))): readonly string[] {
+function cutIntoPieces(
+  text: string,
+  size = Math.max(24, Math.ceil(text.length / 200)),
+): readonly string[] {
   const pieces: string[] = [];
   let start = 0;
   while (start < text.length) {

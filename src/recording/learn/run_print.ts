@@ -14,39 +14,41 @@ export interface ProgramRun {
 export interface PrintRun extends ProgramRun {
   /** The JSON objects of stdout, one a line. */
   readonly frames: readonly JsonObject[];
-  /** What the scripted API was asked. */
+  /** The requests to the scripted API. */
   readonly requests: readonly LoggedRequest[];
 }
 
-/** The caller's end of a run whose stdin is a stream of messages. */
+/** The caller's end of a run with streamed input. */
 export interface Caller {
   readonly send: (message: JsonObject) => void;
   /** Closes stdin. */
   readonly close: () => void;
 }
 
-/** How a program is run in a scene. */
 export interface RunOptions {
   readonly args: readonly string[];
-  /** What it reads on stdin; nothing by default. */
+  /** The text of stdin; empty by default. */
   readonly stdin?: string;
-  /** Starts a dialogue, and is called with each JSON object of stdout; stdin stays open until `close`. */
+  /**
+   * Talks to the program: `start` begins, and `answer` takes each JSON object of stdout. Stdin stays open until
+   * `close`.
+   */
   readonly talk?: {
     readonly start: (caller: Caller) => void;
     readonly answer: (frame: JsonObject, caller: Caller) => void;
   };
-  /** How long it may print nothing, in milliseconds; a minute by default. */
+  /** Longest time without output in milliseconds; a minute by default. */
   readonly silenceMs?: number;
 }
 
-/** An answer takes a second; a machine under load takes ten times as long. */
+/** An answer takes a second, on a busy machine ten. */
 const SILENCE_MS = 60_000;
 
 /**
- * Runs the measured Claude Code in a scene. All that it has started is killed when it has ended, has printed nothing for too
+ * Runs the measured Claude Code in a scene. Kills all its processes once it has ended, has printed nothing for too
  * long, or the subject's signal aborts.
  *
- * @throws the signal's reason, or an error that names a run which has printed nothing for too long
+ * @throws the signal's reason, or an error that names the run without output
  */
 export async function runProgram(
   subject: Subject,
@@ -63,7 +65,7 @@ export async function runProgram(
     stdin: stdin === undefined && talk === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
-    // A session of its own: by that all of its processes are found.
+    // The session id finds all its processes.
     detached: true,
   }).spawn();
   let isLate = false;
@@ -88,7 +90,7 @@ export async function runProgram(
         ? new Response(stdout).text()
         : converse({ stdin: child.stdin, stdout }, talk),
       new Response(child.stderr).text(),
-      // What a tool has left in the background holds the pipes open.
+      // Background processes of a tool keep the pipes open.
       child.status.finally(scene.kill),
       ...(stdin === undefined ? [] : [write(child.stdin, stdin)]),
     ]);
@@ -103,9 +105,9 @@ export async function runProgram(
 }
 
 /**
- * Runs `claude -p` once in a scene of its own, or in one that is given.
+ * Runs `claude -p` once, in a scene of its own or a given one.
  *
- * `--output-format stream-json --verbose` come before the arguments, unless those name another format.
+ * Puts `--output-format stream-json --verbose` before the arguments, unless they have an output format.
  */
 export async function runPrint(
   subject: Subject,
@@ -126,7 +128,7 @@ export async function runPrint(
   return { ...run, frames, requests: place.requests.slice(before) };
 }
 
-/** Writes all of stdin; a program that has closed it reads no more. */
+/** Writes stdin. Ignores a program that has closed it. */
 async function write(stdin: WritableStream<Uint8Array>, text: string): Promise<void> {
   await new Response(text).body?.pipeTo(stdin).catch(() => {});
 }

@@ -4,7 +4,7 @@ import type { LoggedRequest } from "./messages_api.ts";
 import type { Caller, RunOptions } from "./run_print.ts";
 import type { SceneOptions } from "./subject.ts";
 
-/** One run of `claude -p` that shows kinds of frames. */
+/** One run of `claude -p` that makes it print certain kinds of frames. */
 export interface Scenario extends SceneOptions, RunOptions {
   readonly name: string;
 }
@@ -30,7 +30,6 @@ function agent(prompt: string, more: JsonObject = {}): string {
   });
 }
 
-/** A call that asks the user. */
 const QUESTION = call("AskUserQuestion", {
   questions: [{
     question: "Which?",
@@ -56,7 +55,7 @@ function request(subtype: string, body: JsonObject = {}): JsonObject {
   return { type: "control_request", request_id: subtype, request: { subtype, ...body } };
 }
 
-/** An answer to a question of Claude Code's. */
+/** The caller's answer to a question of Claude Code. */
 function answer({ request_id }: JsonObject, response: JsonObject): JsonObject {
   return { type: "control_response", response: { subtype: "success", request_id, response } };
 }
@@ -65,7 +64,7 @@ function field(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((at, key) => (at as JsonObject | undefined)?.[key], value);
 }
 
-/** An API that has no room for models of a name. */
+/** An API that is overloaded for one model. */
 function overloaded(model: string): (request: LoggedRequest) => Reply | undefined {
   return ({ body }) =>
     `${field(body, "model")}`.startsWith(model)
@@ -73,7 +72,7 @@ function overloaded(model: string): (request: LoggedRequest) => Reply | undefine
       : undefined;
 }
 
-/** What headers of the API say of a limit that is nearly used up. */
+/** Headers of the API about a limit that is nearly reached. */
 const NEAR_LIMIT = {
   "anthropic-ratelimit-unified-status": "allowed_warning",
   "anthropic-ratelimit-unified-reset": "4102444800",
@@ -86,8 +85,8 @@ const NEAR_LIMIT = {
 };
 
 /**
- * The same run for several accounts, models and folders, with other settings: what is the same in all of them is constant
- * for a version.
+ * Similar runs with different accounts, models, folders and settings. Values that are equal in all of them are
+ * constants of the version.
  */
 const CONSTANTS: readonly Scenario[] = [
   {
@@ -387,7 +386,7 @@ const CALLERS: readonly Scenario[] = [
   },
 ];
 
-/** Control requests whose answers have keys of their own, and that need nothing but the program. */
+/** Control requests that work without a setup and whose replies have keys of their own. */
 const REQUESTS: readonly (readonly [subtype: string, body: JsonObject])[] = [
   ["set_permission_mode", { mode: "plan" }],
   ["set_model", { model: "haiku" }],
@@ -412,7 +411,7 @@ function answerAsCaller(frame: JsonObject, { send, close }: Caller): void {
   }
 }
 
-/** What an MCP server with one tool answers. */
+/** The replies of an MCP server with one tool. */
 function answerAsServer({ id, method }: JsonObject): JsonObject {
   const results: Readonly<Record<string, JsonObject>> = {
     "initialize": {
@@ -428,11 +427,11 @@ function answerAsServer({ id, method }: JsonObject): JsonObject {
   return { jsonrpc: "2.0", id: id ?? 0, result: results[`${method}`] ?? {} };
 }
 
-/** The names of those that are compared for constants. */
+/** The scenarios that are compared for constants. */
 export const COMPARED: readonly string[] = [
   ...CONSTANTS.map(({ name }) => name),
   ...["tools", "denied", "conversation", "refusal", "structured", "near-limit", "too-long"],
 ];
 
-/** All runs, those that take longest first. */
+/** All scenarios, the longest first. */
 export const SCENARIOS: readonly Scenario[] = [...TOOLS, ...CALLERS, ...CONSTANTS, ...ENDS];

@@ -10,23 +10,23 @@ import { askVersion } from "../../claude/program/ask_version.ts";
 import { CliError } from "../../cli_error.ts";
 import { type LoggedRequest, type MessagesApiOptions, startMessagesApi } from "./messages_api.ts";
 
-/** A Claude Code that is measured. */
+/** The Claude Code that is measured. */
 export interface Subject {
   readonly version: string;
   /** Path of its executable. */
   readonly binary: string;
-  /** Its texts, for what no run shows. */
+  /** Its source text, for facts that no run shows. */
   readonly program: ProgramText;
-  /** Aborts when the measurement is to stop: everything that was started ends, and everything that was made goes. */
+  /** Aborts the measurement: its processes are killed and its files removed. */
   readonly signal: AbortSignal;
-  /** A private folder, removed with all that is in it when the subject is disposed. */
+  /** A private folder, removed when the subject is disposed. */
   readonly folder: string;
 }
 
 /** Where a login comes from: a subscription, a key in the environment, or nowhere. */
 export type Login = "subscription" | "api-key" | "none";
 
-/** What is unusual about the place of one measurement. */
+/** What differs from the usual scene. */
 export interface SceneOptions {
   /** A subscription by default. */
   readonly login?: Login;
@@ -43,7 +43,9 @@ export interface SceneOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A throw-away home with a scripted Messages API on loopback, for one measurement. Disposing it ends what runs in it. */
+/**
+ * A throw-away home with a scripted Messages API on loopback, for one measurement. Disposing it kills its processes.
+ */
 export interface Scene extends AsyncDisposable {
   /** HOME. */
   readonly path: string;
@@ -55,19 +57,19 @@ export interface Scene extends AsyncDisposable {
   readonly tmp: string;
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** What reached the API so far. */
+  /** The requests to the API so far. */
   readonly requests: readonly LoggedRequest[];
   readonly apiUrl: string;
-  /** Kills every process of the scene, those in sessions of their own too. */
+  /** Kills every process of the scene, including those in other sessions. */
   readonly kill: () => void;
 }
 
-/** Folders of measurements are called by the process that makes them, so that those of killed ones can be removed. */
+/** Names of measurement folders. The pid tells whether their process still runs. */
 const FOLDER = /^cp-learn-(\d+)-[\da-f]{8}$/u;
 
 /**
- * Lets Claude Code's runtime compile little and collect no garbage: the rest pays off after minutes, and costs a short run
- * a third of its time.
+ * Reduces compilation and garbage collection in Claude Code's runtime. They pay off after minutes, and take a third
+ * of a short run.
  */
 const SHORT_LIVED = {
   BUN_JSC_useDFGJIT: "0",
@@ -75,19 +77,22 @@ const SHORT_LIVED = {
   BUN_JSC_useGC: "0",
 };
 
-/** Programs that fail at once: one is asked who has installed Claude Code, which takes time; the others open a browser. */
+/**
+ * Programs that are replaced by a failing one. `dpkg` finds out who installed Claude Code, which takes time; the
+ * others open a browser.
+ */
 const FAILING = ["dpkg", "xdg-open", "open", "wslview"];
 
 /**
- * Makes a subject of an executable. Its folder is gone when it is disposed.
+ * Opens an executable of Claude Code for measurement.
  *
- * @throws {CliError} if the executable does not say which version of Claude Code it is
+ * @throws {CliError} if it does not print a version
  */
 export async function openSubject(
   binary: string,
   { signal = new AbortController().signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<Subject & AsyncDisposable> {
-  await sweep();
+  await removeStaleFolders();
   const path = `${shortTemporaryFolder()}/cp-learn-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
   await Deno.mkdir(path, { mode: 0o700 });
   const folder = await Deno.realPath(path);
@@ -112,18 +117,17 @@ export async function openSubject(
 }
 
 /** Removes folders of measurements whose process is gone. */
-async function sweep(): Promise<void> {
+async function removeStaleFolders(): Promise<void> {
   const folder = shortTemporaryFolder();
   for await (const { name } of Deno.readDir(folder)) {
     const [, pid] = FOLDER.exec(name) ?? [];
     if (pid === undefined) continue;
     if (await Deno.lstat(`/proc/${pid}`).then(() => true, () => false)) continue;
-    // The folder of another user stays.
+    // Fails for folders of other users.
     await Deno.remove(`${folder}/${name}`, { recursive: true }).catch(() => {});
   }
 }
 
-/** Makes the place of one measurement. */
 export async function openScene(subject: Subject, options: SceneOptions = {}): Promise<Scene> {
   subject.signal.throwIfAborted();
   const { login = "subscription", trusted = true } = options;
@@ -187,23 +191,26 @@ async function writeFiles(folder: string, files: Readonly<Record<string, string>
   }
 }
 
-/** The texts of a program: the source of Claude Code stands in its executable as it was bundled. */
+/** The text of a program. The executable of Claude Code has its bundled source. */
 export interface ProgramText {
-  /** Whether a text stands in the program literally. */
+  /** Whether the program has a text. */
   readonly has: (text: string) => boolean;
-  /** Whether it stands there as a word, and not within a longer name. */
+  /** Whether the program has a text as a complete word. */
   readonly hasWord: (word: string) => boolean;
   /** All places that a pattern with the flag `g` matches. */
   readonly matches: (pattern: RegExp) => readonly RegExpExecArray[];
 }
 
-/** An executable is read and judged in blocks: its source is tens of megabytes in one piece, machine code has no such piece. */
+/**
+ * Bytes of one block of an executable. A block is text or machine code as a whole: the source is tens of megabytes in
+ * one piece.
+ */
 const BLOCK = 65_536;
-/** Every which byte of a block is looked at, and the share of them that has to be readable. */
+/** The distance of the bytes that are tested, and the share of them that must be readable in a block of text. */
 const STEP = 16;
 const READABLE = 0.9;
 
-/** Reads those blocks of an executable that are text: of 400 MB some 80 (2.1.332). */
+/** Reads the text blocks of an executable: of 400 MB some 80 MB (2.1.332). */
 export async function readProgramText(
   path: string,
   { signal }: { readonly signal?: AbortSignal } = {},
@@ -220,7 +227,7 @@ export async function readProgramText(
   return textOfProgram(text);
 }
 
-/** The same of a text. */
+/** The same for a text. */
 export function textOfProgram(text: string): ProgramText {
   return {
     has: (part) => text.includes(part),

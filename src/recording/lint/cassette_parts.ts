@@ -7,7 +7,7 @@ import { readExchanges } from "../relay/exchange_folder.ts";
 import { createExchangeScrubber } from "../relay/scrub_exchange.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 
-/** Where the parts of a cassette are that it has. */
+/** The paths of the parts that a cassette has. */
 export interface CassetteParts {
   readonly cast?: string;
   readonly tape?: string;
@@ -15,7 +15,7 @@ export interface CassetteParts {
   readonly api?: string;
 }
 
-/** The parts of what was found. A link is no part: what it leads to may be anybody's. */
+/** Finds the parts of a cassette or tape. Ignores links, which may lead to files of others. */
 export function cassetteParts({ kind, path }: FoundCassette): CassetteParts {
   if (kind === "tape") return { tape: path };
   const part = (name: string, is: "file" | "folder") => {
@@ -42,21 +42,21 @@ function lstat(path: string): Deno.FileInfo | undefined {
   }
 }
 
-/** What a cassette says of the machine that it was recorded on, of who sat at it, and of subagents. */
-export interface Learned {
+/** What a cassette reveals of the machine and user of its recording, and its calls of subagents. */
+export interface LearnedTraces {
   readonly known: KnownTraces;
   readonly subagents: SubagentCalls;
 }
 
 /**
- * Learns from all that is in a cassette or a tape.
+ * Collects traces from all parts of a cassette or a tape.
  *
- * @param options.known what is known before, as of the machine that this program runs on
+ * @param options.known traces known before, such as those of this machine
  */
 export function learnFromCassette(
   { cast, tape, api }: CassetteParts,
   { known }: { readonly known: Partial<KnownTraces> },
-): Learned {
+): LearnedTraces {
   const collector = collectTraces(known);
   const subagents = createSubagentCalls();
   const learner = {
@@ -75,10 +75,9 @@ export function learnFromCassette(
   return { known: collector.known(), subagents };
 }
 
-/** Who learns from what a part holds. */
 type Learner = Pick<TraceCollector, "text" | "value">;
 
-/** Learns of whom a cast tells: by its header, its inputs and what was done. */
+/** Learns from the header, the inputs and the effects of a cast. */
 export function learnFromCast(lines: Iterable<ParsedLine>, collector: Learner): void {
   for (const { value } of lines) {
     const [, code, data] = Array.isArray(value) ? value as readonly unknown[] : [];
@@ -87,7 +86,7 @@ export function learnFromCast(lines: Iterable<ParsedLine>, collector: Learner): 
   }
 }
 
-/** Learns of whom a tape tells: by its frames, and the lines of the caller. */
+/** Learns from the frames and the caller lines of a tape. */
 function learnFromTape(lines: Iterable<ParsedLine>, collector: Learner): void {
   for (const { value } of lines) {
     collector.value(value);
@@ -96,7 +95,7 @@ function learnFromTape(lines: Iterable<ParsedLine>, collector: Learner): void {
   }
 }
 
-/** Learns from a text of JSON, if it is one. */
+/** Learns from a JSON value, or from a text that is none. */
 function learnJson(text: string, collector: Learner): void {
   if (isTooDeep(text)) return;
   try {

@@ -25,41 +25,43 @@ import { createExchangeScrubber } from "../relay/scrub_exchange.ts";
 import {
   type CassetteParts,
   cassetteParts,
-  type Learned,
+  type LearnedTraces,
   learnFromCassette,
 } from "./cassette_parts.ts";
 import { createTraceFinder, type Trace } from "../redaction/find_traces.ts";
 import type { BlankedParts } from "../redaction/blank_text.ts";
 
-/** What is the matter with a cassette. */
 export interface CassetteLint {
-  /** The ways in which it can be replayed, and is as it has to be for that. */
-  readonly replays: readonly Way[];
-  /** What is wrong, a sentence each. */
+  /** The kinds of replay that work. */
+  readonly replays: readonly ReplayKind[];
+  /** The problems, one sentence each. */
   readonly problems: readonly string[];
 }
 
-/** As the world to this program's machines, as the program to its caller, as the API to Claude Code. */
-export type Way = "world" | "program" | "api";
+/**
+ * `world` replays the inputs to this program, `program` plays Claude Code for a caller, `api` plays the API for
+ * Claude Code.
+ */
+export type ReplayKind = "world" | "program" | "api";
 
-/** Of so many problems of a kind each is told. */
-const MOST_TOLD = 5;
+/** Most problems of one kind that are listed. */
+const MOST_REPORTED = 5;
 
 /**
- * Looks a cassette or a tape through: whether it replays in each of the ways for which it has the parts, whether a secret
- * was left in it, and, where it was scrubbed, whether something else was.
+ * Checks a cassette or a tape: whether each kind of replay works for which it has the parts, whether a secret is
+ * left, and, if it was scrubbed, whether a trace is left.
  *
- * @param options.redactor knows secrets
- * @param options.known what is known of the machine that this program runs on
+ * @param options.redactor finds secrets
+ * @param options.known the traces of this machine
  */
 export function lintCassette(
   found: FoundCassette,
   { redactor, known }: { readonly redactor: Redactor; readonly known: Partial<KnownTraces> },
 ): CassetteLint {
   const parts = cassetteParts(found);
-  const replays: Way[] = [];
+  const replays: ReplayKind[] = [];
   const problems: string[] = [];
-  const check = (way: Way | undefined, find: () => readonly string[]) => {
+  const check = (way: ReplayKind | undefined, find: () => readonly string[]) => {
     const told = problemsOf(find);
     problems.push(...told.filter((problem) => !problems.includes(problem)));
     if (told.length === 0 && way !== undefined) replays.push(way);
@@ -76,7 +78,7 @@ export function lintCassette(
   return { replays, problems };
 }
 
-/** What is found, or why it cannot be looked for. */
+/** The problems that a check finds, or the error that stops it. */
 function problemsOf(find: () => readonly string[]): readonly string[] {
   let found: readonly string[];
   try {
@@ -85,8 +87,8 @@ function problemsOf(find: () => readonly string[]): readonly string[] {
     if (!(error instanceof CliError)) throw error;
     return [error.message];
   }
-  const more = found.length - MOST_TOLD;
-  return more > 0 ? [...found.slice(0, MOST_TOLD), `And ${more} more of that kind`] : found;
+  const more = found.length - MOST_REPORTED;
+  return more > 0 ? [...found.slice(0, MOST_REPORTED), `And ${more} more of that kind`] : found;
 }
 
 function replayProblems(folder: string): readonly string[] {
@@ -96,7 +98,7 @@ function replayProblems(folder: string): readonly string[] {
 function programProblems(path: string): readonly string[] {
   const { tape, ...facts } = readProgram(path);
   if (tape.length === 0) return [`There is nothing on ${facts.path}`];
-  // As it is played unless told otherwise: an error can be a decision, too.
+  // In the default mode, in which an error may be an answer.
   const program = recordedProgram(tape, { ...facts, mode: "verify" });
   const unanswered = unansweredQuestions(program).map(({ id, request }) =>
     `There is no answer to the question "${asText(request["subtype"])}" (${id})`
@@ -134,7 +136,7 @@ function apiProblems(folder: string): readonly string[] {
   }
   if (known.size === 0) problems.push(`There is no exchange in ${API_FOLDER}`);
   for (const { name } of Deno.readDirSync(folder)) {
-    // What a writer that was killed has left begins with a dot.
+    // A killed writer leaves files that begin with a dot.
     if (known.has(name) || !/^\.|\.json$/u.test(name)) continue;
     problems.push(`${API_FOLDER}/${name} is no exchange`);
   }
@@ -145,18 +147,17 @@ function secretsInLines(
   { cast, tape, meta }: CassetteParts,
   redactor: Redactor,
 ): readonly string[] {
-  const said = { prompts: false, answers: false };
   const problems: string[] = [];
   const take = (part: string) => ({ number, changed }: ScrubbedLine) => {
     if (changed) problems.push(`A secret is left in line ${number} of ${part}`);
   };
-  const deep = keptWithoutSecrets(redactor.text);
-  const scrubber = () => createPartScrubber({ redactor, said, deep });
+  const deep = keepUnlessSecret(redactor.text);
+  const scrubber = () => createPartScrubber({ redactor, blanked: NOTHING_BLANKED, deep });
   if (cast !== undefined) {
     scrubCast(partLines(cast) ?? [], {
       path: cast,
       scrubber: scrubber(),
-      said,
+      blanked: NOTHING_BLANKED,
       take: take(CAST_FILE),
     });
   }
@@ -172,7 +173,7 @@ function secretsInLines(
   return problems;
 }
 
-/** What was taken out of a cassette, as it says itself. */
+/** The parts that were blanked, as `meta.json` says. */
 function blankedIn({ meta }: CassetteParts): readonly string[] {
   return meta === undefined ? [] : parseMeta(metaText(meta), { path: meta }).blanked ?? [];
 }
@@ -181,7 +182,7 @@ function secretsInApi(folder: string, redactor: Redactor): readonly string[] {
   const scrubber = createExchangeScrubber({
     parts: [],
     known: {},
-    secrets: createSecretScrubber(redactor.text, { deep: keptWithoutSecrets(redactor.text) }),
+    secrets: createSecretScrubber(redactor.text, { deep: keepUnlessSecret(redactor.text) }),
   });
   const problems: string[] = [];
   for (const { name, exchange } of readExchanges(folder)) {
@@ -193,12 +194,12 @@ function secretsInApi(folder: string, redactor: Redactor): readonly string[] {
 }
 
 /**
- * What is made of a value that is nested too deeply to be scrubbed, where somebody only looks for secrets: itself, unless
- * there is one in it, however deep.
+ * Creates the replacement for values that are nested too deeply to be scrubbed: the value itself, or a mark if it has
+ * a secret at any depth.
  */
-function keptWithoutSecrets(redact: (text: string) => string): (value: object) => unknown {
+function keepUnlessSecret(redact: (text: string) => string): (value: object) => unknown {
   const redactFields = createValueRedactor(redact);
-  /** One level of a value: what is in its objects is looked at by itself. */
+  /** Checks one level; objects inside are checked by themselves. */
   const hasSecret = (item: object): boolean => {
     const flat = Object.entries(item).filter(([, held]) => typeof held === "string");
     const fields = Array.isArray(item) ? flat.map(([, text]) => text) : Object.fromEntries(flat);
@@ -217,9 +218,9 @@ function keptWithoutSecrets(redact: (text: string) => string): (value: object) =
   };
 }
 
-const NOBODY: BlankedParts = { prompts: false, answers: false };
+const NOTHING_BLANKED: BlankedParts = { prompts: false, answers: false };
 
-const NAMES: Readonly<Record<Trace["kind"], string>> = {
+const TRACE_NAMES: Readonly<Record<Trace["kind"], string>> = {
   path: "a path",
   slug: "the folder of a project",
   user: "the name of a user",
@@ -230,11 +231,11 @@ const NAMES: Readonly<Record<Trace["kind"], string>> = {
 };
 
 /**
- * Finds what is left in a cassette of what was taken out of it, as it says itself: whatever scrubbing it again would
- * change. Each is told by its kind and its place, and not what it is.
+ * Finds traces, prompts and answers that are left in a cassette from which they were removed: everything that
+ * scrubbing it again would change. Reports kind and place, never the text.
  *
- * @param options.blanked what was taken out, as `meta.json` says
- * @param options.known what is known of the machine that this program runs on
+ * @param options.blanked what was removed, as `meta.json` says
+ * @param options.known the traces of this machine
  */
 function findLeftovers(
   found: FoundCassette,
@@ -246,40 +247,52 @@ function findLeftovers(
 ): readonly string[] {
   const learned = learnFromCassette(parts, { known });
   return [
-    ...(blanked.length === 0 ? [] : leftInLines(found, { parts, learned, blanked })),
-    ...(parts.api === undefined ? [] : leftInApi(parts.api, learned)),
+    ...(blanked.length === 0 ? [] : tracesInLines(found, { parts, learned, blanked })),
+    ...(parts.api === undefined ? [] : tracesInApi(parts.api, learned)),
   ];
 }
 
-function leftInLines(
+function tracesInLines(
   found: FoundCassette,
   { parts: { cast, tape, meta }, learned, blanked }: {
     readonly parts: CassetteParts;
-    readonly learned: Learned;
+    readonly learned: LearnedTraces;
     readonly blanked: readonly string[];
   },
 ): readonly string[] {
   const { known, subagents } = learned;
-  const said = { prompts: blanked.includes("prompts"), answers: blanked.includes("answers") };
+  const blankedParts = {
+    prompts: blanked.includes("prompts"),
+    answers: blanked.includes("answers"),
+  };
   const kinds = new Set<Trace["kind"]>();
   const problems: string[] = [];
   const named = createTraceFinder(known).find(found.path.replace(/^.*\//u, ""));
   const [trace] = named.filter(({ kind }) => kind !== "path" && kind !== "slug");
   if (blanked.includes("traces") && trace !== undefined) {
-    problems.push(`${upper(NAMES[trace.kind])} is left in what it is called`);
+    problems.push(`${capitalize(TRACE_NAMES[trace.kind])} is left in what it is called`);
   }
   const scrubber = createPartScrubber({
-    ...(blanked.includes("traces") ? { known, note: (kind) => void kinds.add(kind) } : {}),
+    ...(blanked.includes("traces") ? { known, onTrace: (kind) => void kinds.add(kind) } : {}),
     redactor: { text: (text) => text, openFrom: () => Infinity },
-    said,
+    blanked: blankedParts,
     subagents,
   });
   const take = (part: string) => ({ number, changed }: ScrubbedLine) => {
-    if (changed) problems.push(`${inWords(kinds, said)} is left in line ${number} of ${part}`);
+    if (changed) {
+      problems.push(
+        `${describeLeftover(kinds, blankedParts)} is left in line ${number} of ${part}`,
+      );
+    }
     kinds.clear();
   };
   if (cast !== undefined) {
-    scrubCast(partLines(cast) ?? [], { path: cast, scrubber, said, take: take(CAST_FILE) });
+    scrubCast(partLines(cast) ?? [], {
+      path: cast,
+      scrubber,
+      blanked: blankedParts,
+      take: take(CAST_FILE),
+    });
   }
   if (tape !== undefined) {
     const name = tape.replace(/^.*\//u, "");
@@ -289,13 +302,13 @@ function leftInLines(
     kinds.clear();
     const written: unknown = JSON.parse(metaText(meta));
     if (JSON.stringify(scrubber.value(written)) !== JSON.stringify(written)) {
-      problems.push(`${inWords(kinds, NOBODY)} is left in ${META_FILE}`);
+      problems.push(`${describeLeftover(kinds, NOTHING_BLANKED)} is left in ${META_FILE}`);
     }
   }
   return problems;
 }
 
-function leftInApi(api: string, { known }: Learned): readonly string[] {
+function tracesInApi(api: string, { known }: LearnedTraces): readonly string[] {
   const kinds = new Set<Trace["kind"]>();
   const problems: string[] = [];
   for (const { name, exchange } of readExchanges(api)) {
@@ -304,19 +317,22 @@ function leftInApi(api: string, { known }: Learned): readonly string[] {
     const scrubber = createExchangeScrubber({ parts, known, note: (kind) => void kinds.add(kind) });
     kinds.clear();
     if (encodeExchange(scrubber.exchange(exchange)) === encodeExchange(exchange)) continue;
-    const said = { prompts: parts.includes("prompts"), answers: parts.includes("answers") };
-    problems.push(`${inWords(kinds, said)} is left in ${API_FOLDER}/${name}`);
+    const blankedParts = { prompts: parts.includes("prompts"), answers: parts.includes("answers") };
+    problems.push(`${describeLeftover(kinds, blankedParts)} is left in ${API_FOLDER}/${name}`);
   }
   return problems;
 }
 
-/** What is left: its kinds, or what nobody was to read. */
-function inWords(kinds: ReadonlySet<Trace["kind"]>, { prompts, answers }: BlankedParts): string {
-  if (kinds.size > 0) return upper([...kinds].map((kind) => NAMES[kind]).join(" and "));
+/** Names what is left: kinds of traces, or a prompt or an answer. */
+function describeLeftover(
+  kinds: ReadonlySet<Trace["kind"]>,
+  { prompts, answers }: BlankedParts,
+): string {
+  if (kinds.size > 0) return capitalize([...kinds].map((kind) => TRACE_NAMES[kind]).join(" and "));
   if (!prompts && !answers) return "The number or name of an account";
   return prompts && answers ? "A prompt or an answer" : prompts ? "A prompt" : "An answer";
 }
 
-function upper(text: string): string {
+function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -29,25 +29,24 @@ import { type CassetteParts, cassetteParts, learnFromCassette } from "./cassette
 import { blankFlags } from "../cassette/recorded_flags.ts";
 import { CliError } from "../../cli_error.ts";
 
-/** What is taken out of cassettes. */
+/** What to remove from cassettes, and where to write them. */
 export interface ScrubCassetteOptions {
-  /** Whose words besides. */
-  readonly said: BlankedParts;
+  /** Whether to blank prompts and answers. */
+  readonly blanked: BlankedParts;
   readonly redactor: Redactor;
-  /** What is known before, as of the machine that this program runs on. */
+  /** Traces known before, such as those of this machine. */
   readonly known: Partial<KnownTraces>;
-  /** Where the scrubbed one is to be, the folder or the tape; in the place of the other one by default. */
+  /** The path of the scrubbed copy, a folder or a tape; by default the original is replaced. */
   readonly to?: string;
 }
 
-/** In how many lines of each part, or exchanges, something was taken out. */
+/** The number of changed lines or exchanges of each part. */
 export type ScrubReport = Readonly<Record<string, number>>;
 
 /**
- * Scrubs a cassette or a tape, where it is or into a copy: what tells of the machine that it was recorded on and of who
- * sat at it, and secrets that were left.
+ * Removes traces of machine and user, and secrets, from a cassette or a tape, in place or into a copy.
  *
- * @throws {CliError} when a part cannot be read, with nothing changed, or cannot be written
+ * @throws {CliError} if a part cannot be read, before anything is changed, or cannot be written
  */
 export function scrubCassette(found: FoundCassette, options: ScrubCassetteOptions): ScrubReport {
   const parts = cassetteParts(found);
@@ -63,11 +62,10 @@ export function scrubCassette(found: FoundCassette, options: ScrubCassetteOption
   return Object.fromEntries(Object.entries(report).map(([name, { changed }]) => [name, changed]));
 }
 
-/** What became of a part. */
 interface PartReport {
-  /** Lines, or exchanges, that have changed. */
+  /** Changed lines or exchanges. */
   readonly changed: number;
-  /** How often a secret is taken out of it, now or before. */
+  /** Places where a secret is removed, now or before. */
   readonly secrets: number;
 }
 
@@ -75,7 +73,7 @@ type Staging = Omit<ScrubCassetteOptions, "known" | "to"> & {
   readonly known: KnownTraces;
   readonly subagents: SubagentCalls;
   readonly staged: StagedFiles;
-  /** Whether what there is stays, and all that is scrubbed has another place. */
+  /** Whether the original stays and everything is written to another place. */
   readonly isCopy: boolean;
   readonly place: (path: string) => string;
 };
@@ -86,10 +84,10 @@ function linesOf(path: string): Iterable<ParsedLine> {
 
 function scrubLines(
   { cast, tape }: CassetteParts,
-  { known, redactor, said, subagents, staged }: Staging,
+  { known, redactor, blanked, subagents, staged }: Staging,
 ): Readonly<Record<string, PartReport>> {
-  // One for both: what Claude Code says in the model's place is known of the cast once the tape is read.
-  const scrubber = createPartScrubber({ known, redactor, said, subagents });
+  // One scrubber for both parts, because only the tape shows which answers are Claude Code's own messages.
+  const scrubber = createPartScrubber({ known, redactor, blanked, subagents });
   const scrub = (
     path: string | undefined,
     pass: (path: string, take: (line: ScrubbedLine) => void) => void,
@@ -107,22 +105,22 @@ function scrubLines(
   const scrubbed = {
     [CAST_FILE]: scrub(
       cast,
-      (path, take) => scrubCast(linesOf(path), { path, scrubber, said, take }),
+      (path, take) => scrubCast(linesOf(path), { path, scrubber, blanked, take }),
     ),
-    [nameOf(tape) ?? TAPE_FILE]: scrub(
+    [baseName(tape) ?? TAPE_FILE]: scrub(
       tape,
       (path, take) => scrubTape(linesOf(path), { path, scrubber, take }),
     ),
   };
-  return present(scrubbed);
+  return definedOnly(scrubbed);
 }
 
 function scrubApi(
   { api }: CassetteParts,
-  { known, redactor, said, staged, isCopy, place }: Staging,
+  { known, redactor, blanked, staged, isCopy, place }: Staging,
 ): Readonly<Record<string, PartReport>> {
   if (api === undefined) return {};
-  const parts = partsOf(said);
+  const parts = scrubbedParts(blanked);
   const secrets = createSecretScrubber(redactor.text);
   const numbers = new Map<string, number>();
   let changed = 0;
@@ -151,10 +149,9 @@ function scrubApi(
   return { [API_FOLDER]: { changed, secrets: count } };
 }
 
-/** What the cassette says of itself. */
 function scrubMeta(
   { meta }: CassetteParts,
-  { known, redactor, said, staged, report }: Staging & {
+  { known, redactor, blanked, staged, report }: Staging & {
     readonly report: Readonly<Record<string, PartReport>>;
   },
 ): void {
@@ -164,30 +161,30 @@ function scrubMeta(
   const scrubber = createPartScrubber({
     known,
     redactor,
-    said: { prompts: false, answers: false },
+    blanked: { prompts: false, answers: false },
   });
-  // With the fields that this program does not know.
+  // Keeps fields that this version does not know.
   const written = JSON.parse(text) as CassetteMeta;
   const secrets = Object.entries(report).map(([name, { secrets }]) => [name, secrets] as const);
   staged.begin(meta).write(encodeMeta({
-    ...scrubber.value(withoutSaid(written, said)),
+    ...scrubber.value(blankFlagsIn(written, blanked)),
     scrubbed: Object.fromEntries(secrets),
-    blanked: [...new Set([...parsed.blanked ?? [], ...partsOf(said)])],
+    blanked: [...new Set([...parsed.blanked ?? [], ...scrubbedParts(blanked)])],
   }));
 }
 
-/** Flags may hold what the user wrote. */
-function withoutSaid(meta: CassetteMeta, { prompts }: BlankedParts): CassetteMeta {
+/** Blanks flags, which may have text of the user. */
+function blankFlagsIn(meta: CassetteMeta, { prompts }: BlankedParts): CassetteMeta {
   return prompts && meta.flags !== undefined
     ? { ...meta, flags: blankFlags(meta.flags, blankText) }
     : meta;
 }
 
-function nameOf(path: string | undefined): string | undefined {
+function baseName(path: string | undefined): string | undefined {
   return path?.replace(/^.*\//u, "");
 }
 
-function partsOf({ prompts, answers }: BlankedParts): readonly ScrubbedPart[] {
+function scrubbedParts({ prompts, answers }: BlankedParts): readonly ScrubbedPart[] {
   return [
     "traces",
     ...(prompts ? ["prompts"] as const : []),
@@ -195,7 +192,7 @@ function partsOf({ prompts, answers }: BlankedParts): readonly ScrubbedPart[] {
   ];
 }
 
-function present<Value>(
+function definedOnly<Value>(
   values: Readonly<Record<string, Value | undefined>>,
 ): Readonly<Record<string, Value>> {
   return Object.fromEntries(
@@ -203,40 +200,43 @@ function present<Value>(
   );
 }
 
-/** A file that is written beside the one in whose place it is to be. */
+/** A file that is being written. */
 interface StagedFile {
   readonly write: (text: string) => void;
-  /** Nothing more is written. */
+  /** Ends writing. */
   readonly end: () => void;
 }
 
-/** A file that has no place yet. */
+/** A file that is not in its place yet. */
 interface Staged {
   readonly part: TempFile;
-  /** Puts it there. */
+  /** Moves the file to its place. */
   readonly into: (from: string) => void;
   pending: string;
 }
 
-/** How many files are kept open until all are written, so that nobody takes them for lost ones; of more, some are closed. */
+/**
+ * Most files that stay open, locked, until all are written: no other process then removes them as stale. The rest are
+ * closed.
+ */
 const MOST_OPEN = 200;
-/** Text that is written at once, in UTF-16 units. */
+/** Characters that are written at once. */
 const BUFFER = 256 * 1024;
 
 /**
- * Files that are all written before the first of them is in its place: until then, and whatever goes wrong, everything is
- * as it was. Each file is in its place as a whole.
+ * Files of which the first one moves to its place once all are written. An error before that leaves everything as it
+ * was. Each file is replaced at once.
  */
 export class StagedFiles implements Disposable {
   readonly #staged: Staged[] = [];
   readonly #folders = new Set<string>();
-  /** What the files are for, as an error says it. */
+  /** The action, for errors. */
   readonly #what: string;
   readonly #place: (path: string) => string;
 
   /**
-   * @param what is being done, such as `scrub hello`
-   * @param options.place where what comes of a file has its place: that of the file by default
+   * @param what the action, such as `scrub hello`
+   * @param options.place returns the place of the file that replaces a file; by default the same
    */
   constructor(
     what: string,
@@ -247,11 +247,11 @@ export class StagedFiles implements Disposable {
   }
 
   /**
-   * Begins a file. What writers that were killed have left in its folder is removed.
+   * Begins a file. Removes files that killed writers left in its folder.
    *
-   * @param beside the file that it comes of, with no more permissions than that
-   * @param into puts the file in its place once all are written; by default in that which comes of `beside`
-   * @throws {CliError} when it cannot be made or written
+   * @param beside the original file, whose permissions it gets
+   * @param into moves the file to its place once all are written; by default it renames it
+   * @throws {CliError} if the file cannot be created
    */
   begin(beside: string, into?: (from: string) => void): StagedFile {
     const target = this.#place(beside);
@@ -262,7 +262,7 @@ export class StagedFiles implements Disposable {
         if (target !== beside) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
         if (!this.#folders.has(folder)) removeStaleTempFiles(folder);
         this.#folders.add(folder);
-        // By its name it could by now be a link of somebody who may write to the folder.
+        // A file opened by its name could be a link of another user.
         return createTempFile(folder, { mode: (mode ?? 0o600) & 0o777 });
       }),
       into: into ?? ((path) => Deno.renameSync(path, target)),
@@ -285,9 +285,9 @@ export class StagedFiles implements Disposable {
   }
 
   /**
-   * Puts all files in their places.
+   * Moves all files to their places.
    *
-   * @throws {CliError} when one cannot be written, before any is in its place, or cannot be put there
+   * @throws {CliError} if a file cannot be written, before any is moved, or if one cannot be moved
    */
   commit(): void {
     this.#attempt(() => {
@@ -322,12 +322,12 @@ function flush(staged: Staged): void {
 }
 
 /**
- * Puts the file of an exchange in the place of another one, by the name that its key asks for. Whatever ends this program
- * meanwhile, one of both is there.
+ * Moves the file of an exchange to the name that its key asks for. If the program is killed, either the old file or
+ * the new one exists.
  *
- * @param options.old the file in whose place it is; absent for one that stays
- * @param options.key what its request is known by, in hexadecimal digits
- * @param options.numbers which number is the next of each key that files were placed by before
+ * @param options.old the file that it replaces; absent if none is replaced
+ * @param options.key the request's key in hexadecimal digits
+ * @param options.numbers the next free number of each key
  */
 export function placeExchange(
   from: string,
@@ -339,7 +339,7 @@ export function placeExchange(
   },
 ): void {
   const begin = `${folder}/${key.slice(0, 16)}-`;
-  // One that has broken off becomes like the others.
+  // An incomplete exchange (`.part`) becomes a complete one.
   if (old?.startsWith(begin) && old.endsWith(".json")) {
     Deno.renameSync(from, old);
     return;
@@ -348,7 +348,7 @@ export function placeExchange(
     numbers.set(begin, number + 1);
     const path = `${begin}${number}.json`;
     if (linkIfFree(from, path)) break;
-    // It was placed before by one who was killed then.
+    // A killed scrub placed the same file before.
     if (isSame(from, path)) break;
   }
   if (old !== undefined) Deno.removeSync(old);

@@ -1,22 +1,23 @@
+import { realPath } from "../../sandbox/paths.ts";
 import { CliError } from "../../cli_error.ts";
 import { findCassettes, type FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { cassetteParts } from "./cassette_parts.ts";
 import { scrubCassette, type ScrubCassetteOptions, type ScrubReport } from "./scrub_cassette.ts";
 
-/** What has become of cassettes and tapes that were copied. */
+/** The result of scrubbing into a folder. */
 export interface ScrubbedCopies {
   readonly reports: readonly (readonly [name: string, report: ScrubReport])[];
-  /** Files beside them that are no parts of any, and were not copied. */
+  /** Files in the same folders that were not copied, because they are no parts. */
   readonly leftOut: readonly string[];
 }
 
 /**
- * Scrubs cassettes and tapes into a folder of their own: one cassette is that folder, of several each has its name in it,
- * and what was found in a folder has the same place there. What was recorded stays as it is.
+ * Scrubs cassettes and tapes into a new folder. One cassette becomes the folder itself; several get their names in
+ * it; cassettes inside a folder keep their places. The originals stay as they are.
  *
- * The folder is there once all of them are scrubbed, or not at all.
+ * The folder appears once all of them are scrubbed, or not at all.
  *
- * @throws {CliError} when there is something in it, it is in one of the others, or one cannot be read or written
+ * @throws {CliError} if the folder has files or is inside an original, or a part cannot be read or written
  */
 export function scrubInto(
   out: string,
@@ -46,28 +47,30 @@ export function scrubInto(
     }
     targets.set(target, other ?? one);
   }
-  using fresh = freshFolder(folder, "--out");
+  using fresh = openEmptyFolder(folder, "--out");
   const reports = [...targets].map(([target, one]) =>
     [one.name, scrubCassette(one, { ...options, to: fresh.unfinished + target })] as const
   );
   fresh.finish();
   return {
     reports,
-    leftOut: leftOutOf(found.filter(({ one, root }) => one.path !== root || one.kind === "folder")),
+    leftOut: otherFiles(
+      found.filter(({ one, root }) => one.path !== root || one.kind === "folder"),
+    ),
   };
 }
 
-/** Where in the folder one has its place, with what was found beside it. */
+/** The path of a copy inside the folder. */
 function targetOf(
   { kind, path }: FoundCassette,
   { root, several }: { readonly root: string; readonly several: boolean },
 ): string {
   const isRoot = path === root;
-  const name = several || (isRoot && kind === "tape") ? `/${nameOf(root)}` : "";
+  const name = several || (isRoot && kind === "tape") ? `/${realBaseName(root)}` : "";
   return isRoot ? name : name + path.slice(root.length);
 }
 
-function nameOf(path: string): string {
+function realBaseName(path: string): string {
   return Deno.realPathSync(path).replace(/^.*\//u, "");
 }
 
@@ -83,8 +86,8 @@ function refuseInside(folder: string, roots: readonly string[]): void {
   }
 }
 
-/** Files beside what was found that are no parts of it. */
-function leftOutOf(within: readonly { readonly one: FoundCassette }[]): readonly string[] {
+/** Files next to cassettes and tapes that are no parts of them. */
+function otherFiles(within: readonly { readonly one: FoundCassette }[]): readonly string[] {
   const found = within.map(({ one }) => one);
   const own = new Set(found.flatMap((one) => [one.path, ...Object.values(cassetteParts(one))]));
   const folders = new Set(
@@ -97,34 +100,25 @@ function leftOutOf(within: readonly { readonly one: FoundCassette }[]): readonly
   ).toSorted();
 }
 
-/** As `Deno.realPathSync()`, and the path itself where there is none. */
-function realPath(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return path;
-  }
-}
-
-/** A folder that is new or empty, and what is made in it before it has its place there. */
-interface FreshFolder extends Disposable {
-  /** Where that is made. */
+/** An empty folder that is filled at once. */
+interface EmptyFolder extends Disposable {
+  /** The hidden folder inside, to write to. */
   readonly unfinished: string;
   /**
-   * Puts it into the folder.
+   * Moves everything into the folder.
    *
-   * @throws {CliError} when it cannot
+   * @throws {CliError} if that fails
    */
   readonly finish: () => void;
 }
 
 /**
- * Takes a folder, which is made, mode 0700, unless it is there and empty. Without `finish()` it is left as it was.
+ * Claims a folder: creates it with mode 0700, or takes an empty one. Without `finish()` it is left as it was.
  *
- * @param flag the flag that names it
- * @throws {CliError} when there is something in it, or it cannot be had
+ * @param flag the flag that names the folder
+ * @throws {CliError} if the folder has files or cannot be created
  */
-function freshFolder(folder: string, flag: string): FreshFolder {
+function openEmptyFolder(folder: string, flag: string): EmptyFolder {
   const failed = `Cannot scrub in ${folder}`;
   const attempt = (act: () => void) => {
     try {
@@ -139,7 +133,7 @@ function freshFolder(folder: string, flag: string): FreshFolder {
   };
   const isThere = isEmpty(folder, { failed, flag });
   if (!isThere) attempt(() => Deno.mkdirSync(folder, { mode: 0o700 }));
-  // Nobody takes it for what it is to be, and whoever comes meanwhile does not get it.
+  // A hidden subfolder keeps other processes from claiming the folder.
   const unfinished = `${folder}/.unfinished`;
   attempt(() => Deno.mkdirSync(unfinished, { mode: 0o700 }));
   let isDone = false;
@@ -160,7 +154,7 @@ function freshFolder(folder: string, flag: string): FreshFolder {
   };
 }
 
-/** False when there is no such folder. */
+/** False if the folder does not exist. */
 function isEmpty(
   folder: string,
   { failed, flag }: { readonly failed: string; readonly flag: string },
@@ -181,6 +175,6 @@ function remove(folder: string, options: Deno.RemoveOptions): void {
   try {
     Deno.removeSync(folder, options);
   } catch {
-    // Somebody else put something there, or took it away.
+    // Another process changed the folder.
   }
 }

@@ -25,22 +25,20 @@ export async function drawCassette(cassette: DrawnCassette): Promise<string> {
   return drawSvg(await makeFilm(cassette));
 }
 
-/** What of a cassette is drawn. */
 interface DrawnCassette {
   readonly cast: CastReader;
   readonly tape: Iterable<TapeEntry>;
 }
 
-/** Of a run that draws more often than this, less is shown. */
+/** Most frames of the child. A run that draws more often shows fewer. */
 const MOST_FRAMES = 150;
-/** Nobody has to wait longer for the next frame. */
+/** Longest time until the next frame, in milliseconds. */
 const MOST_IDLE_MS = 2000;
-/** A longer film is shown faster. */
+/** Longest film without its end. A longer one is shown faster. */
 const MOST_MS = 40_000;
-/** How long the end stands. */
+/** How long the film shows its end. */
 const END_MS = 5000;
 
-/** Makes a film of a recorded run. */
 async function makeFilm(cassette: DrawnCassette): Promise<Film> {
   const child = await terminalFrames(cassette.cast, { most: MOST_FRAMES });
   const scene = shellScene(cassette, child);
@@ -69,7 +67,7 @@ async function makeFilm(cassette: DrawnCassette): Promise<Film> {
   };
 }
 
-/** In no more time than a film may take, but for its end. */
+/** Speeds up a film that is too long, except for its end. */
 function speedUp(frames: readonly FilmFrame[]): readonly FilmFrame[] {
   const last = frames.length - 1;
   const total = frames.slice(0, last).reduce((sum, { ms }) => sum + ms, 0);
@@ -88,7 +86,7 @@ interface Film {
   readonly frames: readonly FilmFrame[];
 }
 
-/** One picture of it, and how long it stands, in milliseconds. */
+/** One frame of a film, and how long it shows, in milliseconds. */
 interface FilmFrame {
   readonly ms: number;
   readonly shell: readonly PictureRow[];
@@ -230,7 +228,7 @@ function nameOf(index: number): string {
   return index < 26 ? letter : nameOf(Math.floor(index / 26) - 1) + letter;
 }
 
-/** Where a frame stands on the strip. */
+/** The position of a frame. The frames stand next to each other, and the animation moves them past a window. */
 function place(index: number, width: number): number {
   return index * Math.ceil(width + 20);
 }

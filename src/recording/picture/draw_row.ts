@@ -1,18 +1,18 @@
-/** The size of a character cell, and where its text stands, in units of the picture. */
+/** The size of a character cell and the baseline of its text, in units of the SVG. */
 export const CELL = { width: 8.4, height: 18, baseline: 13.4 } as const;
 
-/** Gives a style the name of its CSS class; none for the picture's own. */
+/** Returns the attribute that gives an element a style; empty for the default style. */
 export type ClassOf = (style: TextStyle, use: "text" | "fill" | "line") => string;
 
-/** Text that every monospaced font has in one width; other characters are placed one by one. */
+/** Characters that are one cell wide in every monospaced font. Others are placed one by one. */
 const PLAIN = /^[\x20-\x7e\xa0-\u024f]$/u;
 
 /** Draws a row as SVG elements, its upper left corner at the origin. */
 export function drawRow(row: PictureRow, classOf: ClassOf): string {
-  return row.map((span) => ground(span, classOf) + content(span, classOf)).join("");
+  return row.map((span) => drawBackground(span, classOf) + drawText(span, classOf)).join("");
 }
 
-function ground({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
+function drawBackground({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
   if (style.background === undefined) return "";
   const cells = glyphs.reduce((sum, glyph) => sum + glyph.cells, 0);
   return `<path${classOf({ colour: style.background }, "fill")} d="${
@@ -20,7 +20,7 @@ function ground({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
   }"/>`;
 }
 
-function content({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
+function drawText({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
   let texts = "";
   let blocks = "";
   let lines = "";
@@ -42,13 +42,13 @@ function content({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
       run.cells++;
     } else {
       endRun();
-      texts += singleText(glyph, { col: at, style, classOf });
+      texts += glyphText(glyph, { col: at, style, classOf });
     }
     at += glyph.cells;
   }
   endRun();
   if (blocks !== "") texts += `<path${classOf(style, "fill")} d="${blocks}"/>`;
-  if (lines !== "") texts += `<path${classOf(style, "line")} d="${joined(lines)}"/>`;
+  if (lines !== "") texts += `<path${classOf(style, "line")} d="${joinLines(lines)}"/>`;
   return texts;
 }
 
@@ -66,25 +66,25 @@ function plainText(
   const shown = isLined ? text : text.trim();
   if (shown === "") return "";
   const width = (isLined ? cells : shown.length) * CELL.width;
-  // The length keeps columns in line where a font is not the one that was meant.
-  const length = shown.length > 1 ? ` textLength="${short(width)}"` : "";
+  // A fixed length aligns columns if the browser takes another font.
+  const length = shown.length > 1 ? ` textLength="${rounded(width)}"` : "";
   return `<text${classOf(style, "text")} x="${
-    short((col + lead) * CELL.width)
+    rounded((col + lead) * CELL.width)
   }" y="${CELL.baseline}"${length}>${xmlText(shown)}</text>`;
 }
 
-function singleText(
+function glyphText(
   { text, cells }: Glyph,
   { col, style, classOf }: Look & { readonly col: number },
 ): string {
   if (text.trim() === "") return "";
-  // A sign that may be drawn as a picture or as text is text on a terminal.
+  // The variation selector has a sign drawn as text, as on a terminal, and not as an emoji.
   const isSign = /^\p{Emoji}$/u.test(text) && !/\p{Emoji_Presentation}/u.test(text);
   const shown = xmlText(isSign ? `${text}\ufe0e` : text);
   if (shown === "") return "";
   const middle = (col + cells / 2) * CELL.width;
   return `<text${classOf(style, "text")} x="${
-    short(middle)
+    rounded(middle)
   }" y="${CELL.baseline}" text-anchor="middle">${shown}</text>`;
 }
 
@@ -109,23 +109,25 @@ function linePath({ to, round }: Extract<DrawnGlyph, { kind: "lines" }>, col: nu
   if (round) {
     const side = to.startsWith("l") ? left : left + CELL.width;
     const end = to.endsWith("u") ? 0 : CELL.height;
-    return `M${short(side)} ${short(y)}Q${short(x)} ${short(y)} ${short(x)} ${short(end)}`;
+    return `M${rounded(side)} ${rounded(y)}Q${rounded(x)} ${rounded(y)} ${rounded(x)} ${
+      rounded(end)
+    }`;
   }
   const isAcross = to.includes("l") && to.includes("r");
   const parts = [
-    ...(isAcross ? [`M${short(left)} ${short(y)}H${short(left + CELL.width)}`] : []),
-    ...(!isAcross && to.includes("l") ? [`M${short(left)} ${short(y)}H${short(x)}`] : []),
+    ...(isAcross ? [`M${rounded(left)} ${rounded(y)}H${rounded(left + CELL.width)}`] : []),
+    ...(!isAcross && to.includes("l") ? [`M${rounded(left)} ${rounded(y)}H${rounded(x)}`] : []),
     ...(!isAcross && to.includes("r")
-      ? [`M${short(x)} ${short(y)}H${short(left + CELL.width)}`]
+      ? [`M${rounded(x)} ${rounded(y)}H${rounded(left + CELL.width)}`]
       : []),
-    ...(to.includes("u") ? [`M${short(x)} 0V${short(y)}`] : []),
-    ...(to.includes("d") ? [`M${short(x)} ${short(y)}V${CELL.height}`] : []),
+    ...(to.includes("u") ? [`M${rounded(x)} 0V${rounded(y)}`] : []),
+    ...(to.includes("d") ? [`M${rounded(x)} ${rounded(y)}V${CELL.height}`] : []),
   ];
   return parts.join("");
 }
 
-/** Lines that go on where the one before ends are one line. */
-function joined(path: string): string {
+/** Joins lines that continue each other. */
+function joinLines(path: string): string {
   return path.replace(/(?<=H)([\d.]+)M\1 ([\d.]+)H(?=[\d.]+)/gu, "");
 }
 
@@ -137,15 +139,15 @@ function rectangle(
     readonly height: number;
   },
 ): string {
-  return `M${short(x)} ${short(y)}h${short(width)}v${short(height)}h${short(-width)}z`;
+  return `M${rounded(x)} ${rounded(y)}h${rounded(width)}v${rounded(height)}h${rounded(-width)}z`;
 }
 
-/** A number without more places than are to be seen. */
-function short(value: number): string {
+/** Two decimal places: more are not visible. */
+function rounded(value: number): string {
   return `${Math.round(value * 100) / 100}`;
 }
 
-/** What XML 1.0 allows, without the controls of C1, and without what turns the direction of text. */
+/** Characters that XML 1.0 does not allow, controls of C1, and characters that change the direction of text. */
 const UNFIT = /[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\p{Bidi_Control}/gu;
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -155,7 +157,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': "&quot;",
 };
 
-/** Any text as the content of an XML element or attribute; what cannot be in one is left out. */
+/** Escapes a text for an XML element or attribute, without unsuitable characters. */
 export function xmlText(text: string): string {
   return text.replace(UNFIT, "").replace(/[&<>"]/gu, (character) => ENTITIES[character] ?? "");
 }
@@ -168,7 +170,9 @@ interface Block {
   readonly height: number;
 }
 
-/** How a character is drawn that has to meet its neighbours, whatever the font: blocks, or lines from the middle. */
+/**
+ * The shape of a character that must touch its neighbours in any font: blocks, or lines from the middle of the cell.
+ */
 type DrawnGlyph =
   | { readonly kind: "blocks"; readonly blocks: readonly Block[] }
   | { readonly kind: "lines"; readonly to: string; readonly round: boolean };
@@ -216,7 +220,7 @@ const QUADRANT_BLOCKS: Readonly<Record<string, Block>> = {
   d: { left: 4, top: 4, width: 4, height: 4 },
 };
 
-/** How a character is drawn, if it is no matter of the font: box drawing in light lines, and block elements. */
+/** The shape of a box drawing or block character; undefined for characters of the font. */
 function drawnGlyph(character: string): DrawnGlyph | undefined {
   const lines = LINES[character];
   if (lines !== undefined) return { kind: "lines", to: lines, round: false };
@@ -255,9 +259,9 @@ function bottom(eighths: number): Block {
   return { ...FULL, top: 8 - eighths, height: eighths };
 }
 
-/** How a piece of text looks; a colour that is absent is the picture's own. */
+/** The look of a piece of text. Absent colours are those of the picture. */
 export interface TextStyle {
-  /** Colours as CSS has them. */
+  /** CSS colours. */
   readonly colour?: string;
   readonly background?: string;
   readonly bold?: true;
@@ -267,7 +271,7 @@ export interface TextStyle {
   readonly strike?: true;
 }
 
-/** A character, with what combines with it, and how many cells it takes. */
+/** A character with its combining marks, and its width in cells. */
 export interface Glyph {
   readonly text: string;
   readonly cells: number;
@@ -281,10 +285,10 @@ export interface StyledText {
   readonly style: TextStyle;
 }
 
-/** A row of a terminal in a picture; blank cells at its end are left out. */
+/** A row of a terminal, without blank cells at its end. */
 export type PictureRow = readonly StyledText[];
 
-/** A row of plain pieces of text, each in a style. */
+/** Makes a row of texts, each with a style. */
 export function textRow(pieces: readonly (readonly [string, TextStyle])[]): PictureRow {
   let col = 0;
   return pieces.map(([text, style]) => {
@@ -302,12 +306,12 @@ export function textRow(pieces: readonly (readonly [string, TextStyle])[]): Pict
 const WIDE =
   /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60]/u;
 
-/** How many cells of a terminal a character takes. */
+/** The width of a character in cells. */
 export function cellsOf(character: string): number {
   return WIDE.test(character) ? 2 : 1;
 }
 
-/** What a picture's text and its background are drawn in unless something else is asked for. */
+/** The default colours of text and background. */
 export const TEXT_COLOUR = "#d4d7de";
 export const BACKGROUND = "#14171f";
 
@@ -333,7 +337,7 @@ const THEME: readonly string[] = [
 /** The steps of the 6x6x6 colours after them. */
 const STEPS: readonly number[] = [0, 95, 135, 175, 215, 255];
 
-/** One of a terminal's 256 colours, as CSS has it. */
+/** The CSS colour of one of a terminal's 256 colours. */
 export function paletteColour(index: number): string {
   const themed = THEME[index];
   if (themed !== undefined) return themed;
@@ -347,7 +351,7 @@ export function paletteColour(index: number): string {
   return rgbColour(red * 0x10000 + green * 0x100 + blue);
 }
 
-/** A colour of 24 bits, as CSS has it. */
+/** The CSS colour of 24 bits. */
 export function rgbColour(rgb: number): string {
   return `#${rgb.toString(16).padStart(6, "0")}`;
 }
@@ -356,7 +360,7 @@ export function rgbColour(rgb: number): string {
 export const TEXT_RULE =
   `text{font:14px ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;fill:${TEXT_COLOUR};white-space:pre}`;
 
-/** The CSS of a style; what it says of text does not matter to shapes. */
+/** The CSS rule of a style. Shapes take only its colour and opacity. */
 export function styleRule(style: TextStyle, use: "text" | "fill" | "line"): string {
   const ink = style.colour ?? TEXT_COLOUR;
   const opacity = style.dim ? ";opacity:.6" : "";

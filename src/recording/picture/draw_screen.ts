@@ -15,10 +15,10 @@ import {
 } from "./draw_row.ts";
 import type { IBufferCell, IBufferLine } from "@xterm/headless";
 
-/** Work that one picture is given, in units of some 10 ns. */
+/** Most work for one picture, in units of about 10 ns. */
 const MOST_WORK = 20_000_000;
 
-/** Draws what a terminal shows after some output as an SVG that stands still: no script, nothing loaded. */
+/** Draws the screen of a terminal after some output as an SVG without scripts and without external resources. */
 export async function drawScreen(
   chunks: readonly Uint8Array[],
   size: { readonly rows: number; readonly cols: number },
@@ -39,7 +39,7 @@ export async function drawScreen(
     `<rect width="100%" height="100%" fill="${BACKGROUND}"/>\n${rows.join("")}</svg>\n`;
 }
 
-/** What a terminal shows, from the top, without blank rows at the end. */
+/** The rows of a terminal's screen, without blank rows at the end. */
 export function terminalRows(terminal: HeadlessTerminal): readonly PictureRow[] {
   const { active } = terminal.buffer;
   const rows = Array.from({ length: terminal.rows }, (_, row) => {
@@ -50,7 +50,7 @@ export function terminalRows(terminal: HeadlessTerminal): readonly PictureRow[] 
   return rows.slice(0, rows.findLastIndex((row) => row.length > 0) + 1);
 }
 
-/** A row of a terminal; the cursor, if it stands here, is a cell drawn the other way round. */
+/** One row of a terminal. The cursor is a cell with inverted colours. */
 function terminalRow(
   line: IBufferLine,
   { cursor }: { readonly cursor: number | undefined },
@@ -72,11 +72,11 @@ function terminalRow(
     else spans.push({ col, glyphs: [glyph], style });
     key = next;
   }
-  return trimmed(spans);
+  return trimBlanks(spans);
 }
 
-/** Without the blanks at the end that show nothing. */
-function trimmed(spans: readonly StyledText[]): PictureRow {
+/** Removes blanks at the end of a row, unless they have a background or a line. */
+function trimBlanks(spans: readonly StyledText[]): PictureRow {
   const kept = [...spans];
   for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
     const { background: ground, underline, strike } = last.style;

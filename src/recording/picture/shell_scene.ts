@@ -10,16 +10,16 @@ import {
 } from "./draw_row.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
-/** What a shell shows from a moment on. */
+/** What the shell shows from a time on. */
 export interface ShellMoment {
-  /** Milliseconds since the child was started; negative while the command is typed. */
+  /** Milliseconds since the child started; negative while the command is typed. */
   readonly at: number;
   readonly rows: readonly PictureRow[];
 }
 
-/** The shell that a recorded run was started in, as its user saw it. */
+/** The shell in which the user started a recorded run. */
 export interface ShellScene {
-  /** The command line and what it printed, as words; what is too long is cut. */
+  /** The command line and its output as texts, which are cut if they are too long. */
   readonly command: string;
   readonly printed: string;
   readonly moments: readonly ShellMoment[];
@@ -27,30 +27,30 @@ export interface ShellScene {
 
 const PROMPT: TextStyle = { colour: "#98c379", bold: true };
 const CURSOR: TextStyle = { colour: BACKGROUND, background: TEXT_COLOUR };
-/** Most rows of a command line, and of what it printed. */
+/** Most rows of the command line, and of its output. */
 const MOST_COMMAND = 2;
 const MOST_PRINTED = 6;
-/** Characters of either in words: more than its rows have room for. */
+/** Most characters of each text. The rows have room for fewer. */
 const MOST_WORDS = 10_000;
 const TYPED_AT_ONCE = 2;
 const KEYSTROKE_MS = 110;
-/** How long the command line stands before its child draws anything. */
+/** How long the complete command line shows before the child draws. */
 const PAUSE_MS = 500;
 
 /**
- * Sets the scene for a recorded run: its command line is typed, and what it printed comes last.
+ * Builds the shell of a recorded run: the command line is typed, and its output comes last.
  *
- * A recording does not know its command line, so the scene shows the shortest that asks the same.
+ * A recording does not have the command line, so the shell shows the shortest one with the same prompt.
  *
- * @param options.cols its width, in character cells
- * @param options.last when the last event of the cast was
+ * @param options.cols the width in character cells
+ * @param options.last the time of the cast's last event
  */
 export function shellScene(
   { cast, tape }: { readonly cast: CastReader; readonly tape: Iterable<TapeEntry> },
   { cols, last }: { readonly cols: number; readonly last: number },
 ): ShellScene {
-  const command = shortened(
-    `claude-print ${quoted(firstMessage(cast)?.text ?? "")}`,
+  const command = truncate(
+    `claude-print ${quoteOnOneLine(firstMessage(cast)?.text ?? "")}`,
   );
   const lines = wrapText(command, { cols: cols - 2, most: MOST_COMMAND });
   const characters = Array.from(lines.join("\n"));
@@ -64,7 +64,7 @@ export function shellScene(
   }
   const entered = commandRows(lines, { isTyped: false });
   const result = lastResult(tape);
-  const printed = shortened(textOf(result?.frame ?? {}));
+  const printed = truncate(resultText(result?.frame ?? {}));
   const answer = printed === ""
     ? []
     : wrapText(printed, { cols, most: MOST_PRINTED }).map((line) => textRow([[line, {}]]));
@@ -104,18 +104,18 @@ function commandRows(
   });
 }
 
-function shortened(text: string): string {
+function truncate(text: string): string {
   return text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text;
 }
 
-/** A text as a word of a shell's command line, on one line. */
-function quoted(text: string): string {
+/** Quotes a text for a shell, on one line. */
+function quoteOnOneLine(text: string): string {
   const line = text.trim().replace(/\s+/gu, " ");
   return /["$`\\!]/u.test(line) ? shellQuote(line) : `"${line}"`;
 }
 
-/** What a run says in the end: its answer, or why there is none. */
-function textOf(frame: Readonly<Record<string, unknown>>): string {
+/** The answer of a run, or why there is none. */
+function resultText(frame: Readonly<Record<string, unknown>>): string {
   const { result, errors } = frame;
   if (typeof result === "string" && result.trim() !== "") return result.trim();
   const [error] = Array.isArray(errors) ? errors : [];
@@ -123,11 +123,10 @@ function textOf(frame: Readonly<Record<string, unknown>>): string {
 }
 
 /**
- * Breaks a text into rows of a terminal, between words where that is possible. Of a long text no more is looked at
- * than is shown.
+ * Wraps a text into rows, between words if possible. Reads no more of a long text than it returns.
  *
- * @param options.cols the width of a row in cells; a character that is wider than that has a row of its own
- * @param options.most the number of rows at which the text is cut, with an ellipsis
+ * @param options.cols the width of a row in cells; a wider character has a row of its own
+ * @param options.most the most rows; a longer text ends with an ellipsis
  */
 function wrapText(
   text: string,
@@ -136,7 +135,7 @@ function wrapText(
   const rows: string[] = [];
   for (const row of wrappedRows(text, cols)) {
     if (rows.length === most) {
-      const last = cut(rows.pop() ?? "", cols - 1).trimEnd();
+      const last = cutToWidth(rows.pop() ?? "", cols - 1).trimEnd();
       return [...rows, `${last}…`];
     }
     rows.push(row);
@@ -148,14 +147,14 @@ function* wrappedRows(text: string, cols: number): Iterable<string> {
   for (const line of text.split("\n")) {
     let row = "";
     for (const [word] of line.matchAll(/\s*\S+/gu)) {
-      if (fits(row + word, cols)) {
+      if (fitsWidth(row + word, cols)) {
         row += word;
         continue;
       }
       if (row !== "") yield row;
       let rest = word.trimStart();
-      while (!fits(rest, cols)) {
-        const first = cut(rest, cols);
+      while (!fitsWidth(rest, cols)) {
+        const first = cutToWidth(rest, cols);
         if (first === rest) break;
         yield first;
         rest = rest.slice(first.length);
@@ -166,8 +165,8 @@ function* wrappedRows(text: string, cols: number): Iterable<string> {
   }
 }
 
-/** As much of a text as fits, one character at least. */
-function cut(text: string, cols: number): string {
+/** The beginning of a text that fits, but at least one character. */
+function cutToWidth(text: string, cols: number): string {
   let length = 0;
   let taken = 0;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
@@ -179,7 +178,7 @@ function cut(text: string, cols: number): string {
   return text.slice(0, length);
 }
 
-function fits(text: string, cols: number): boolean {
+function fitsWidth(text: string, cols: number): boolean {
   let taken = 0;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     taken += cellsOf(segment);

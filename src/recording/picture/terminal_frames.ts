@@ -3,37 +3,36 @@ import type { CastReader } from "../cassette/cassette_format.ts";
 import type { PictureRow } from "./draw_row.ts";
 import { terminalRows } from "./draw_screen.ts";
 
-/** What a terminal shows from a moment on. */
+/** What the terminal shows from a time on. */
 export interface TerminalFrame {
-  /** Milliseconds since the child was started. */
+  /** Milliseconds since the child started. */
   readonly at: number;
   /** From the top, without blank rows at the end. */
   readonly rows: readonly PictureRow[];
 }
 
-/** All that a cast shows. */
+/** All frames of a cast. */
 export interface TerminalFilm {
   /** The terminal's largest size, in character cells. */
   readonly cols: number;
   readonly rows: number;
   readonly frames: readonly TerminalFrame[];
-  /** When the last event of the cast was, in milliseconds. */
+  /** The time of the last event in milliseconds. */
   readonly last: number;
 }
 
-/** Most cells that are looked at, in all frames: of a terminal of the default size, more than a film has frames. */
+/** Most cells in all frames together. A terminal of the default size reaches the most frames of a film first. */
 const MOST_CELLS = 2_000_000;
-/** Work that one frame is given, in units of some 10 ns: more than honest output of that time takes. */
+/** Most work for one frame, in units of about 10 ns. Normal output of that time needs less. */
 const FRAME_WORK = 3_000_000;
-/** Text that is drawn at once, in UTF-16 units. */
+/** Characters that are drawn at once. */
 const BATCH = 64 * 1024;
 
 /**
- * Draws a cast: a frame for all output of a tenth of a second, or of as much longer as it takes to need no more than
- * `most` of them, or fewer where the terminal is very large. A frame that looks like the one before is left out, and
- * so is what the child writes once it has been told to go.
+ * Draws a cast. A frame has the output of a tenth of a second, or of a longer time if there would be more than `most`
+ * frames, or too many cells. Leaves out frames without a change, and all output after the child is told to exit.
  *
- * The cast is gone through twice, and takes no more memory than its longest event, however long it is.
+ * Reads the cast twice, and needs memory for its longest event only.
  */
 export async function terminalFrames(
   cast: CastReader,
@@ -57,10 +56,10 @@ export async function terminalFrames(
   return { ...largest, frames, last };
 }
 
-/** What happens to a terminal within one frame; of the next scene nothing is known before that was gone through. */
+/** The output within one frame. It has to be read before the next scene. */
 interface Scene {
   readonly at: number;
-  /** Output, or a new size, in order. */
+  /** Output and new sizes, in order. */
   readonly output: Iterable<Uint8Array | TerminalSize>;
 }
 
@@ -79,7 +78,7 @@ function* scenesOf(shown: Iterable<ShownEvent>, frameMs: number): Generator<Scen
         continue;
       }
       text += shows;
-      // A character may go on in the next event.
+      // A surrogate pair may continue in the next event.
       if (text.length < BATCH || /[\ud800-\udbff]$/.test(text)) continue;
       yield encoder.encode(text);
       text = "";
@@ -92,33 +91,33 @@ function* scenesOf(shown: Iterable<ShownEvent>, frameMs: number): Generator<Scen
   }
 }
 
-/** What has to be known of a cast before any of it is drawn. */
+/** Facts about a cast that are needed before drawing. */
 interface FilmMeasure {
-  /** The most rows and the most columns that the terminal ever has. */
+  /** The most rows and the most columns that the terminal has. */
   readonly largest: TerminalSize;
-  /** When the last event was, in milliseconds. */
+  /** The time of the last event in milliseconds. */
   readonly last: number;
-  /** How long a frame has to be for there to be no more than so many, but one at least. */
+  /** Returns the length of a frame, in milliseconds, with which there are at most this many frames. */
   readonly frameMs: (most: number) => number;
 }
 
-/** Output that comes within this time is one frame. */
+/** The shortest frame in milliseconds. */
 const FRAME_MS = 100;
-/** What lasts so long is one frame of any film: more than any cast does. */
+/** A frame length that is longer than any cast. */
 const LONGEST_MS = 2e12;
 
-/** A length of frames, and what becomes of a cast with it. */
+/** A frame length, and the number of frames with it so far. */
 interface Pace {
   readonly ms: number;
   frames: number;
-  /** When the frame ends that was begun last. */
+  /** The end of the current frame. */
   end: number;
 }
 
 /**
- * Measures a cast, which is gone through once.
+ * Measures a cast in one pass.
  *
- * @param options.most how many frames there may be, whatever else is asked for
+ * @param options.most the most frames that `frameMs` is asked for
  */
 function measureFilm(cast: CastReader, { most }: { readonly most: number }): FilmMeasure {
   let { width: cols, height: rows } = cast.header;
@@ -130,12 +129,12 @@ function measureFilm(cast: CastReader, { most }: { readonly most: number }): Fil
     }
   };
   const left = events();
-  // Each length is twice the one before; those that make too many frames are given up on the way.
+  // Tries frame lengths that double each time, and drops those with too many frames.
   let paces: readonly Pace[] = [];
   for (let ms = FRAME_MS; ms < LONGEST_MS; ms *= 2) {
     paces = [...paces, { ms, frames: 0, end: -Infinity }];
   }
-  // Whoever stops on the way would end it.
+  // Breaking out of a loop over the generator itself would end it.
   const shown = { [Symbol.iterator]: () => ({ next: () => left.next() }) };
   for (const { at, shows } of shownEvents({ header: cast.header, events: shown })) {
     if (typeof shows !== "string") {
@@ -149,7 +148,7 @@ function measureFilm(cast: CastReader, { most }: { readonly most: number }): Fil
     }
     if ((paces[0]?.frames ?? 0) > most) paces = paces.filter(({ frames }) => frames <= most);
   }
-  // Only the time of the last one matters.
+  // Reads on for the time of the last event.
   while (left.next().done !== true);
   return {
     largest: { cols, rows },
@@ -158,7 +157,7 @@ function measureFilm(cast: CastReader, { most }: { readonly most: number }): Fil
   };
 }
 
-/** What a terminal is given, and when, in milliseconds: output, or a new size. */
+/** Output or a new size, and its time in milliseconds. */
 interface ShownEvent {
   readonly at: number;
   readonly shows: string | TerminalSize;
@@ -170,7 +169,7 @@ interface TerminalSize {
   readonly rows: number;
 }
 
-/** Output and new sizes until the child is told to go. */
+/** Output and new sizes, until the child is told to exit. */
 function* shownEvents({ events }: CastReader): Generator<ShownEvent> {
   for (const { at, code, data } of events) {
     if (code === "o") yield { at, shows: data };

@@ -98,7 +98,7 @@ Deno.test(skipIfLacking(python === undefined ? "python3 with venv, 3.10 or later
     // The package accepts and replays scrubbed tapes.
     for (const { name, kind } of findCassettes([recording, tape, frames])) {
       const found = { name, kind, path: name };
-      scrubCassette(found, { said: { prompts: false, answers: false }, redactor, known: {} });
+      scrubCassette(found, { blanked: { prompts: false, answers: false }, redactor, known: {} });
       assertEquals(lintCassette(found, { redactor, known: {} }).problems, []);
     }
     const scrubbed = await Deno.readTextFile(tape) +

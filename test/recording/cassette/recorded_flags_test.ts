@@ -51,7 +51,7 @@ Deno.test("the user's words in flags are blanked with prompts", () => {
     const path = `${folder}/meta.json`;
     const meta = parseMeta(Deno.readTextFileSync(path), { path });
     Deno.writeTextFileSync(path, encodeMeta({ ...meta, flags }));
-    scrubAt(folder, { said: { prompts: true, answers: false } });
+    scrubAt(folder, { blanked: { prompts: true, answers: false } });
     assertEquals(JSON.parse(filesBelow(folder)["meta.json"] ?? "").flags, [
       "--model=haiku",
       "--system-prompt=xx xxx",

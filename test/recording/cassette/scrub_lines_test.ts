@@ -4,7 +4,7 @@ import { replayCassette } from "../../../src/recording/cassette/replay_cassette.
 import {
   createPartScrubber,
   createTerminalBlanker,
-  type ScrubOptions,
+  type PartScrubberOptions,
 } from "../../../src/recording/cassette/part_scrubber.ts";
 import { scrubCast, scrubTape } from "../../../src/recording/cassette/scrub_lines.ts";
 import { createRedactor } from "../../../src/recording/redaction/redact.ts";
@@ -29,8 +29,8 @@ Deno.test("a scrubbed run replays equally and names nobody", () => {
     const files = somebodys(folder);
     assert(/alice|acme/u.test(files.cast), name);
     // This dialog has no list whose caret the cursor stands on, so that a blanked screen cannot be read.
-    const said = name.endsWith("/dialog-auto-mode-unchecked") ? undefined : BOTH;
-    const scrubbed = scrubbedRun(files, said);
+    const blanked = name.endsWith("/dialog-auto-mode-unchecked") ? undefined : BOTH;
+    const scrubbed = scrubbedRun(files, blanked);
     assertEquals(/alice|acme/u.exec(scrubbed.cast + scrubbed.tape), null, name);
     assertEquals(outline(scrubbed.cast), outline(files.cast), name);
     assertEquals(replayCassette(cassetteOf(scrubbed)).differences, [], name);
@@ -75,7 +75,7 @@ const KNOWN = { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: []
 /** The lines that become of lines of a cast, behind the header of a recorded one. */
 function scrubbedEvents(
   events: readonly (readonly [number, string, unknown])[],
-  said = NOTHING,
+  blanked = NOTHING,
 ): readonly (readonly [number, string, string])[] {
   const [header = ""] = Deno.readTextFileSync(`${RECORDED_RUNS[0]?.folder}/child.cast`).split("\n");
   const text = events.map(([at, code, data]) =>
@@ -84,8 +84,12 @@ function scrubbedEvents(
   const lines: string[] = [];
   scrubCast(parseLines([header, ...text].join("\n"), { path: "it" }), {
     path: "it",
-    scrubber: createPartScrubber({ known: KNOWN, redactor: createRedactor({ env: {} }), said }),
-    said,
+    scrubber: createPartScrubber({
+      known: KNOWN,
+      redactor: createRedactor({ env: {} }),
+      blanked,
+    }),
+    blanked,
     take: ({ text }) => void lines.push(text),
   });
   return lines.slice(1).map((line) => JSON.parse(line));
@@ -94,13 +98,17 @@ function scrubbedEvents(
 /** The lines that become of lines of a tape; what tells of the machine stays unless it is known. */
 function scrubbedTape(
   tape: readonly unknown[],
-  { env = {}, ...options }: Partial<ScrubOptions> & { env?: Record<string, string> },
+  { env = {}, ...options }: Partial<PartScrubberOptions> & { env?: Record<string, string> },
 ): readonly string[] {
   const text = tape.map((line) => typeof line === "string" ? line : JSON.stringify(line));
   const lines: string[] = [];
   scrubTape(parseLines(text.join("\n"), { path: "it" }), {
     path: "it",
-    scrubber: createPartScrubber({ said: NOTHING, redactor: createRedactor({ env }), ...options }),
+    scrubber: createPartScrubber({
+      blanked: NOTHING,
+      redactor: createRedactor({ env }),
+      ...options,
+    }),
     take: ({ text }) => void lines.push(text),
   });
   return lines;
@@ -300,7 +308,7 @@ Deno.test("a subagent's prompt is blanked across deltas", () => {
       dir: "read",
       frame: { type: "stream_event", session_id: "s", event },
     }));
-    return scrubbedTape(frames, { said: { prompts: true, answers: false } })
+    return scrubbedTape(frames, { blanked: { prompts: true, answers: false } })
       .map((line) => JSON.parse(line).frame.event);
   };
   for (const size of [1, 7, 1000]) {

@@ -29,7 +29,7 @@ export function somebodys(folder: string): RunFiles {
 /** The same files once they are scrubbed. */
 export function scrubbedRun(
   { cast, tape }: RunFiles,
-  said: BlankedParts = { prompts: false, answers: false },
+  blanked: BlankedParts = { prompts: false, answers: false },
 ): RunFiles {
   const lines = parseLines(cast, { path: "child.cast" });
   const collector = collectTraces();
@@ -39,14 +39,14 @@ export function scrubbedRun(
   const scrubber = createPartScrubber({
     known: collector.known(),
     redactor: createRedactor({ env: {} }),
-    said,
+    blanked,
     subagents,
   });
   let [scrubbedCast, scrubbedTape] = ["", ""];
   scrubCast(lines, {
     path: "child.cast",
     scrubber,
-    said,
+    blanked,
     take: ({ text }) => scrubbedCast += `${text}\n`,
   });
   scrubTape(parseLines(tape, { path: "tape.jsonl" }), {

@@ -6,15 +6,15 @@ const KEY = `sk-ant-${"a1b2".repeat(6)}`;
 const BOTH = { prompts: true, answers: true };
 
 /**
- * Lints a cassette that was changed, after it was scrubbed if `said` is given.
+ * Lints a cassette that was changed, after it was scrubbed if `blanked` is given.
  *
  * @param options.only the only files of the cassette
  */
 function lint(
   change: (folder: string) => void,
-  { said, known = {}, only }: {
+  { blanked, known = {}, only }: {
     readonly only?: "api" | "tape.jsonl";
-    readonly said?: { readonly prompts: boolean; readonly answers: boolean };
+    readonly blanked?: { readonly prompts: boolean; readonly answers: boolean };
     readonly known?: Parameters<typeof lintAt>[1];
   } = {},
 ): ReturnType<typeof lintAt> {
@@ -28,7 +28,7 @@ function lint(
         Deno.removeSync(`${path}/${name}`, { recursive: true });
       }
     }
-    if (said !== undefined) scrubAt(path, { said });
+    if (blanked !== undefined) scrubAt(path, { blanked });
     change(path);
     const { replays, problems } = lintAt(path, known);
     const named = (text: string) => text.replaceAll(folder, "").replace(/\b[\da-f]{16}\b/u, "KEY");
@@ -234,14 +234,14 @@ Deno.test("a secret is found in deeply nested values", () => {
 
 Deno.test("scrubbed recordings have no problems", () => {
   for (
-    const [name, said] of [
+    const [name, blanked] of [
       ["conversation", { prompts: false, answers: true }],
       ["subagents", BOTH],
     ] as const
   ) {
     inFolder((folder) => {
       makeCassette(folder, `2.1.332/${name}`);
-      scrubAt(folder, { said });
+      scrubAt(folder, { blanked });
       assertEquals(lintAt(folder).problems, [], name);
     });
   }
@@ -257,12 +257,12 @@ Deno.test("traces in a tape are reported by kind and line", () => {
     { type: "system", account_uuid: "1234abcd-1234-4234-8234-123456789abc" },
     { type: "user", message: { role: "user", content: "Hello" } },
   ];
-  const left = (said: typeof BOTH) =>
+  const left = (blanked: typeof BOTH) =>
     lint((folder) => {
       const tape = `${folder}/tape.jsonl`;
       Deno.writeTextFileSync(tape, "");
       append(tape, ...frames.map((frame) => ({ dir: "read", at: 9e9, frame })));
-    }, { said, known: { users: ["zoe"] }, only: "tape.jsonl" }).problems.filter((each) =>
+    }, { blanked, known: { users: ["zoe"] }, only: "tape.jsonl" }).problems.filter((each) =>
       each.includes("is left")
     );
   assertEquals(left({ prompts: false, answers: false }), [
@@ -279,14 +279,14 @@ Deno.test("traces in a tape are reported by kind and line", () => {
 });
 
 Deno.test("traces in exchanges, meta.json and the name are reported", () => {
-  const said = { prompts: false, answers: false };
+  const blanked = { prompts: false, answers: false };
   const api = lint(
     (folder) =>
       edit(
         `${folder}/api/${exchangeIn(folder)}`,
         (text) => text.replace('"content-type",', '"x-by","bob@acme.io"],["content-type",'),
       ),
-    { said },
+    { blanked },
   );
   assertEquals(api.problems, ["An address of mail is left in api/KEY-0.json"]);
   const meta = lint(
@@ -295,9 +295,9 @@ Deno.test("traces in exchanges, meta.json and the name are reported", () => {
         `${folder}/meta.json`,
         (text) => JSON.stringify({ ...JSON.parse(text), more: "/home/bob/x" }),
       ),
-    { said },
+    { blanked },
   );
   assertEquals(meta.problems, ["A path is left in meta.json"]);
-  const named = lint(() => {}, { said, known: { words: ["it"] } });
+  const named = lint(() => {}, { blanked, known: { words: ["it"] } });
   assertEquals(named.problems[0], "A name is left in what it is called");
 });

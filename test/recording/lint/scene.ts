@@ -57,15 +57,19 @@ export function makeExchange(
 /** Scrubs all cassettes at a path; returns their reports by name. */
 export function scrubAt(
   path: string,
-  { said = { prompts: false, answers: false }, inputName }: {
-    readonly said?: BlankedParts;
+  { blanked = { prompts: false, answers: false }, inputName }: {
+    readonly blanked?: BlankedParts;
     readonly inputName?: string;
   } = {},
 ): Readonly<Record<string, ScrubReport>> {
   const found = findCassettes([path], inputName === undefined ? {} : { inputName });
   return Object.fromEntries(found.map((one) => [
     one.name,
-    scrubCassette(one, { said, redactor: REDACTOR, known: { homes: [], users: [], hosts: [] } }),
+    scrubCassette(one, {
+      blanked,
+      redactor: REDACTOR,
+      known: { homes: [], users: [], hosts: [] },
+    }),
   ]));
 }
 

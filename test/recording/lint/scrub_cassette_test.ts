@@ -32,7 +32,7 @@ Deno.test("a scrubbed cassette names nobody and replays in each way", () => {
     assertEquals(lintAt(folder), { replays: ["world", "program", "api"], problems: [] });
     assertEquals(Object.values(scrubAt(folder)), [{ "child.cast": 0, "tape.jsonl": 0, api: 0 }]);
     assertEquals(filesBelow(folder), files);
-    scrubAt(folder, { said: { prompts: true, answers: false } });
+    scrubAt(folder, { blanked: { prompts: true, answers: false } });
     const meta = JSON.parse(filesBelow(folder)["meta.json"] ?? "");
     assertEquals(meta.blanked, ["traces", "prompts"]);
     assertEquals(lintAt(folder).problems, []);
@@ -211,7 +211,7 @@ Deno.test("exchanges that become equal are all kept, each once", () => {
 });
 
 const OPTIONS = {
-  said: { prompts: false, answers: false },
+  blanked: { prompts: false, answers: false },
   redactor: REDACTOR,
   known: { homes: [], users: [], hosts: [] },
 };
