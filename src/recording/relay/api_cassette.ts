@@ -85,9 +85,17 @@ export interface ApiCassette {
 }
 
 /** A request as it came, and as it is compared. */
-interface CleanedRequest {
+interface NormalizedRequest {
   readonly body: Uint8Array;
-  readonly made: ExchangeRequest;
+  readonly normalized: ExchangeRequest;
+}
+
+/** A request that is being answered. */
+interface PendingRequest {
+  readonly request: RelayedRequest;
+  readonly waiting: Waiting;
+  readonly conversation: string | undefined;
+  readonly identified: IdentifiedRequest;
 }
 
 /** A request to the model. Only these count for faults. */
@@ -108,8 +116,7 @@ const NO_RETRY = { "x-should-retry": "false" };
  * @throws {CliError} when an exchange cannot be read, or the folder is missing and nothing is to be recorded
  */
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
-  const { folder, record, redact, tell, slices = createSlicedWorker() } = options;
-  const { from, until } = options.asked ?? { from: 0, until: Infinity };
+  const { folder, record } = options;
   if (record !== undefined) {
     makeFolder(folder);
     removeStaleTempFiles(folder);
@@ -118,195 +125,224 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       suggestion: "Name a cassette with a folder api, or record one with --on-miss record",
     });
   }
+  return new ExchangePlayer(options);
+}
+
+class ExchangePlayer implements ApiCassette {
+  readonly #options: ApiCassetteOptions;
+  readonly #slices: SlicedWorker;
+  readonly #finder: ExchangeFinder;
   /** Removes from requests what was removed from the recorded ones; undefined if they were not scrubbed. */
-  let scrubber: ExchangeScrubber | undefined;
-  /** Returns a request without secrets, scrubbed like the recorded ones. */
-  const normalizeRequest = (request: ExchangeRequest): ExchangeRequest => {
-    const made = redactRequest(request, redact);
-    scrubber?.learn({ request: made });
-    return scrubber?.request(made) ?? made;
-  };
-  const parts = new Set<ScrubbedPart>();
-  const findAll = () =>
-    new ExchangeFinder(
-      Iterator.from(readExchanges(folder)).filter(({ exchange: { at } }) =>
-        from <= at && at < until
-      ).map(({ name, exchange }) => {
-        for (const part of exchange.scrubbed ?? []) parts.add(part);
-        return { name, exchange: { ...exchange, request: normalizeRequest(exchange.request) } };
-      }),
-      {
-        ...options,
-        grows: record !== undefined,
-        read: (name) => {
-          try {
-            const exchange = readExchange(`${folder}/${name}`);
-            return { ...exchange, request: normalizeRequest(exchange.request) };
-          } catch {
-            // The file was changed or removed, so it is not the nearest exchange.
-            return undefined;
-          }
-        },
-      },
-    );
-  let finder = findAll();
-  if (parts.size > 0) {
-    // The first pass has found what the recorded requests were scrubbed of.
-    scrubber = createExchangeScrubber({ parts: [...parts], known: options.known ?? {} });
-    finder = findAll();
+  readonly #scrubber: ExchangeScrubber | undefined;
+  readonly #counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
+  #modelRequests = 0;
+  #forwarded = 0;
+  /** By the key of a request that the upstream is answering, a promise of the end of that. */
+  readonly #inFlight = new Map<string, Promise<void>>();
+  readonly #requests = new LruCache<NormalizedRequest>(MAX_REQUEST_CACHE);
+  readonly #responses = new LruCache<Exchange["response"]>(MAX_RESPONSE_CACHE);
+
+  constructor(options: ApiCassetteOptions) {
+    this.#options = options;
+    this.#slices = options.slices ?? createSlicedWorker();
+    const parts = new Set<ScrubbedPart>();
+    const finder = this.#createFinder((part) => parts.add(part));
+    if (parts.size > 0) {
+      // The first pass has found what the recorded requests were scrubbed of.
+      this.#scrubber = createExchangeScrubber({ parts: [...parts], known: options.known ?? {} });
+    }
+    this.#finder = parts.size > 0 ? this.#createFinder(() => {}) : finder;
   }
-  const counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
-  const inFlight = new Map<string, Promise<void>>();
-  const cleaned = new LruCache<CleanedRequest>(MAX_REQUEST_CACHE);
-  const played = new LruCache<Exchange["response"]>(MAX_RESPONSE_CACHE);
-  let asked = 0;
-  let forwarded = 0;
 
-  /**
-   * Normalises a request. A request that was made just before returns the same object, for which the finder has
-   * computed everything.
-   */
-  const clean = (
-    request: RelayedRequest,
-  ): { readonly made: ExchangeRequest; readonly isRepeated: boolean } => {
-    const { method, path, body } = request;
-    // Comparing two bodies is much faster than normalising one.
-    const key = `${crc32(body)} ${method} ${path}`;
-    const known = cleaned.get(key);
-    if (known !== undefined && Buffer.compare(known.body, body) === 0) {
-      return { made: known.made, isRepeated: true };
-    }
-    const made = normalizeRequest(request);
-    cleaned.set(key, {
-      value: { body, made },
-      weight: body.length + made.body.length + path.length + OBJECT_OVERHEAD,
+  /** @param onScrubbed receives what the recorded requests were scrubbed of */
+  #createFinder(onScrubbed: (part: ScrubbedPart) => void): ExchangeFinder {
+    const { folder, record, asked = { from: 0, until: Infinity } } = this.#options;
+    const exchanges = Iterator.from(readExchanges(folder))
+      .filter(({ exchange: { at } }) => asked.from <= at && at < asked.until)
+      .map(({ name, exchange }) => {
+        exchange.scrubbed?.forEach(onScrubbed);
+        return { name, exchange: this.#withNormalizedRequest(exchange) };
+      });
+    return new ExchangeFinder(exchanges, {
+      ...this.#options,
+      grows: record !== undefined,
+      read: (name) => {
+        try {
+          return this.#withNormalizedRequest(readExchange(`${folder}/${name}`));
+        } catch {
+          // The file was changed or removed, so it is not the nearest exchange.
+          return undefined;
+        }
+      },
     });
-    return { made, isRepeated: false };
-  };
+  }
 
-  /** Reads a response. Recent ones are cached. */
-  const readAgain = (name: string): Exchange["response"] => {
-    const known = played.get(name);
-    if (known !== undefined) return known;
-    const { response: value } = readExchange(`${folder}/${name}`);
-    const weight = value.chunks.reduce(
-      (size, { bytes }) => size + bytes.length + OBJECT_OVERHEAD,
-      OBJECT_OVERHEAD,
-    );
-    played.set(name, { value, weight });
-    return value;
-  };
+  #withNormalizedRequest(exchange: Exchange): Exchange {
+    return { ...exchange, request: this.#normalize(exchange.request) };
+  }
 
-  /** Returns the fault of `--inject` that this request meets. */
-  const faultFor = ({ method, path }: RelayedRequest): Fault | undefined =>
-    method === "POST" && MODEL_REQUEST.test(path) ? options.faults.get(++asked) : undefined;
+  /** Returns a request without secrets, scrubbed like the recorded ones. */
+  #normalize(request: ExchangeRequest): ExchangeRequest {
+    const redacted = redactRequest(request, this.#options.redact);
+    this.#scrubber?.learn({ request: redacted });
+    return this.#scrubber?.request(redacted) ?? redacted;
+  }
 
-  const forward = async (
-    { request, waiting, conversation, known }: {
-      readonly request: RelayedRequest;
-      readonly waiting: Waiting;
-      readonly conversation: string | undefined;
-      readonly known: IdentifiedRequest;
-    },
-    ask: RelayAnswer,
-  ): Promise<Response> => {
-    forwarded++;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    inFlight.set(known.key, promise);
-    const end = () => {
-      inFlight.delete(known.key);
-      resolve();
-    };
-    const lose = ({ message }: Error) => {
-      counts.unwritten++;
-      tell(message);
-    };
-    const keep = function* (given: Exchange) {
-      try {
-        const exchange = scrubber === undefined ? given : yield* scrubber.inSteps(given);
-        const name = yield* addExchangeInSteps(folder, { exchange, key: keyOf(exchange.request) });
-        finder.add({ name, exchange });
-        finder.count(known);
-        counts.recorded++;
-      } catch (error) {
-        lose(error as Error);
-      }
-    };
-    try {
-      const recorder = () =>
-        recordAnswer({ request: known.request, conversation }, {
-          ...options,
-          slices,
-          keep,
-          lose,
-          end,
-        });
-      return await watchAnswers(ask, recorder)(request, waiting);
-    } catch (error) {
-      end();
-      throw error;
-    }
-  };
-
-  const play = ({ name }: KnownExchange, how: ReplayOptions): Response => {
-    let response: Exchange["response"];
-    try {
-      response = readAgain(name);
-    } catch (error) {
-      // The file could be read when the cassette was opened, and was changed or removed since.
-      counts.misses++;
-      const { message } = error as Error;
-      tell(message);
-      return errorAnswer(503, { message, headers: NO_RETRY });
-    }
-    counts.hits++;
-    return replayResponse(response, how);
-  };
-
-  const answer: RelayAnswer = async (request, waiting) => {
-    counts.requests++;
-    const fault = faultFor(request);
+  // An arrow function, because callers pass it on without the object.
+  readonly answer: RelayAnswer = async (request, waiting) => {
+    this.#counts.requests++;
+    const fault = this.#faultFor(request);
     if (fault !== undefined) {
-      counts.injected++;
+      this.#counts.injected++;
       if (fault.kind === "reset") return brokenAnswer();
       if (fault.kind === "status") {
         return errorAnswer(fault.status, { message: "This error was asked for by --inject" });
       }
       await sleep(fault.ms, waiting);
     }
+    const { record, hasBodies = false } = this.#options;
     const conversation = request.headers.get(SESSION_HEADER) ?? undefined;
-    const { made, isRepeated } = clean(request);
-    const known = finder.identify({ request: made, conversation });
-    // While recording, a failed answer is not replayed: the upstream is asked again.
-    const usable = ({ status, whole }: KnownExchange) =>
-      record === undefined || (whole && status < 400);
+    const { normalized, isRepeated } = this.#normalizeOnce(request);
+    const identified = this.#finder.identify({ request: normalized, conversation });
     for (;;) {
-      const found = finder.take(known, { usable });
-      if (found !== undefined) {
+      const exchange = this.#finder.take(identified, { usable: this.#isUsable });
+      if (exchange !== undefined) {
         // Freeing the body by hand spares the garbage collector many passes over a large heap.
-        if (isRepeated && options.hasBodies === true) request.body.buffer.transfer(0);
-        return play(found, { method: request.method, speed: options.speed, waiting });
+        if (isRepeated && hasBodies) request.body.buffer.transfer(0);
+        return this.#replay(exchange, { method: request.method, waiting });
       }
-      if (record === undefined) break;
-      const same = inFlight.get(known.key);
+      if (record === undefined) return this.#miss(identified);
+      const same = this.#inFlight.get(identified.key);
       if (same === undefined) {
-        return await forward({ request, waiting, conversation, known }, record);
+        return await this.#forward({ request, waiting, conversation, identified }, record);
       }
       await same;
     }
-    counts.misses++;
-    const message = missMessage(known.request, finder.nearest(known));
-    tell(message);
+  };
+
+  /** Returns the fault of `--inject` that this request meets. */
+  #faultFor({ method, path }: RelayedRequest): Fault | undefined {
+    if (method !== "POST" || !MODEL_REQUEST.test(path)) return undefined;
+    return this.#options.faults.get(++this.#modelRequests);
+  }
+
+  /**
+   * Normalises a request. A request that was made just before returns the same object, for which the finder has
+   * computed everything.
+   */
+  #normalizeOnce(
+    request: RelayedRequest,
+  ): { readonly normalized: ExchangeRequest; readonly isRepeated: boolean } {
+    const { method, path, body } = request;
+    // Comparing two bodies is much faster than normalising one.
+    const key = `${crc32(body)} ${method} ${path}`;
+    const cached = this.#requests.get(key);
+    if (cached !== undefined && Buffer.compare(cached.body, body) === 0) {
+      return { normalized: cached.normalized, isRepeated: true };
+    }
+    const normalized = this.#normalize(request);
+    this.#requests.set(key, {
+      value: { body, normalized },
+      weight: body.length + normalized.body.length + path.length + OBJECT_OVERHEAD,
+    });
+    return { normalized, isRepeated: false };
+  }
+
+  /** While recording, a failed answer is not replayed: the upstream is asked again. */
+  readonly #isUsable = ({ status, whole }: KnownExchange): boolean =>
+    this.#options.record === undefined || (whole && status < 400);
+
+  #replay({ name }: KnownExchange, how: Omit<ReplayOptions, "speed">): Response {
+    let response: Exchange["response"];
+    try {
+      response = this.#readResponse(name);
+    } catch (error) {
+      // The file could be read when the cassette was opened, and was changed or removed since.
+      return this.#fail((error as Error).message);
+    }
+    this.#counts.hits++;
+    return replayResponse(response, { ...how, speed: this.#options.speed });
+  }
+
+  /** Reads a response. Recent ones are cached. */
+  #readResponse(name: string): Exchange["response"] {
+    const cached = this.#responses.get(name);
+    if (cached !== undefined) return cached;
+    const { response: value } = readExchange(`${this.#options.folder}/${name}`);
+    const weight = value.chunks.reduce(
+      (size, { bytes }) => size + bytes.length + OBJECT_OVERHEAD,
+      OBJECT_OVERHEAD,
+    );
+    this.#responses.set(name, { value, weight });
+    return value;
+  }
+
+  #miss(identified: IdentifiedRequest): Response {
+    return this.#fail(missMessage(identified.request, this.#finder.nearest(identified)));
+  }
+
+  #fail(message: string): Response {
+    this.#counts.misses++;
+    this.#options.tell(message);
     return errorAnswer(503, { message, headers: NO_RETRY });
+  }
+
+  /** Asks the upstream, and records what it answers. */
+  async #forward(
+    { request, waiting, conversation, identified }: PendingRequest,
+    ask: RelayAnswer,
+  ): Promise<Response> {
+    this.#forwarded++;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#inFlight.set(identified.key, promise);
+    const end = () => {
+      this.#inFlight.delete(identified.key);
+      resolve();
+    };
+    const recorder = () =>
+      recordAnswer({ request: identified.request, conversation }, {
+        ...this.#options,
+        slices: this.#slices,
+        keep: (exchange) => this.#addInSteps(exchange, identified),
+        lose: (error) => this.#reportUnwritten(error),
+        end,
+      });
+    try {
+      return await watchAnswers(ask, recorder)(request, waiting);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  *#addInSteps(recorded: Exchange, identified: IdentifiedRequest): Generator<number, void> {
+    try {
+      const exchange = this.#scrubber === undefined
+        ? recorded
+        : yield* this.#scrubber.inSteps(recorded);
+      const key = keyOf(exchange.request);
+      const name = yield* addExchangeInSteps(this.#options.folder, { exchange, key });
+      this.#finder.add({ name, exchange });
+      this.#finder.count(identified);
+      this.#counts.recorded++;
+    } catch (error) {
+      this.#reportUnwritten(error as Error);
+    }
+  }
+
+  #reportUnwritten({ message }: Error): void {
+    this.#counts.unwritten++;
+    this.#options.tell(message);
+  }
+
+  readonly stats = (): ApiCassetteStats => {
+    const { recorded, unwritten } = this.#counts;
+    const unanswered = this.#forwarded - recorded - unwritten;
+    return { ...this.#counts, unanswered, exchanges: this.#finder.size };
   };
-  const stats = () => {
-    const unanswered = forwarded - counts.recorded - counts.unwritten;
-    return { ...counts, unanswered, exchanges: finder.size };
-  };
-  return {
-    answer,
-    stats,
-    settled: async () => void await Promise.all(inFlight.values()),
+
+  readonly settled = async (): Promise<void> => {
+    await Promise.all(this.#inFlight.values());
   };
 }
 

@@ -140,8 +140,8 @@ export function createChunkCutter(take: (chunk: Chunk) => void): ChunkCutter {
   };
 }
 
-/** Redacts a stream of events. */
-export interface EventRedactor {
+/** Takes a stream of bytes. */
+export interface ByteSink {
   /** Takes bytes, which may be cut anywhere. */
   readonly push: (bytes: Uint8Array) => void;
   /** Emits what still waits. */
@@ -162,7 +162,7 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
   readonly openFrom: (text: string) => number;
   readonly take: (before: Bytes, after: Bytes) => void;
   readonly waits?: number;
-}): EventRedactor {
+}): ByteSink {
   const scrub = createSecretScrubber(redact);
   const queue = createOrderedQueue<readonly [before: Bytes, after: Bytes]>((line) => take(...line));
   const beginText = () =>
@@ -174,8 +174,7 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
   /** By the index of a block, and the field of its deltas. */
   const blocks = new Map<string, Map<string, ReturnType<typeof beginText>>>();
   const last = new Map<string, StreamPiece[]>();
-  let begun: Bytes[] = [];
-  const add = (bytes: Bytes) => {
+  const addLine = (bytes: Bytes) => {
     const text = decodeText(bytes);
     // Secrets are only found in valid UTF-8.
     if (text === undefined) return queue.add([bytes, bytes]);
@@ -188,28 +187,41 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
       const texts = blocks.get(block) ?? new Map<string, ReturnType<typeof beginText>>();
       const push = texts.get(field) ?? beginText();
       blocks.set(block, texts.set(field, push));
-      const held = push(piece.text);
-      last.set(block, [...(last.get(block) ?? []).filter(isPending), held]);
+      const pending = push(piece.text);
+      last.set(block, [...(last.get(block) ?? []).filter(isPending), pending]);
       queue.addPending(
-        held,
+        pending,
         (redacted) => changed(scrubEventLine(line, { scrub, piece: redacted })),
       );
       return;
     }
     if (piece?.kind === "end") {
-      for (const held of last.get(piece.block) ?? []) held.settle();
+      for (const pending of last.get(piece.block) ?? []) pending.settle();
       last.delete(piece.block);
       blocks.delete(piece.block);
     }
     queue.add(changed(scrubEventLine(line, { scrub })));
   };
+  const lines = createLineSplitter(addLine);
+  return {
+    push: lines.push,
+    end: () => {
+      lines.end();
+      queue.end();
+    },
+  };
+}
+
+/** @param take receives each line with its line end: a line feed, a carriage return, or both */
+function createLineSplitter(take: (line: Bytes) => void): ByteSink {
+  let incomplete: Bytes[] = [];
   return {
     push: (bytes) => {
-      if (begun.length > 0 && !bytes.some(isEnd) && begun.at(-1)?.at(-1) !== RETURN) {
-        begun.push(new Uint8Array(bytes));
+      if (incomplete.length > 0 && !bytes.some(isEnd) && incomplete.at(-1)?.at(-1) !== RETURN) {
+        incomplete.push(new Uint8Array(bytes));
         return;
       }
-      const all = joinedBytes([...begun, new Uint8Array(bytes)]);
+      const all = joinedBytes([...incomplete, new Uint8Array(bytes)]);
       let from = 0;
       for (let at = 0; at < all.length; at++) {
         const byte = all[at];
@@ -217,15 +229,14 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
         // The line feed of a `\r\n` may be in the next bytes.
         if (byte === RETURN && at === all.length - 1) break;
         if (byte === RETURN && all[at + 1] === FEED) at++;
-        add(all.subarray(from, at + 1));
+        take(all.subarray(from, at + 1));
         from = at + 1;
       }
-      begun = from === all.length ? [] : [all.subarray(from)];
+      incomplete = from === all.length ? [] : [all.subarray(from)];
     },
     end: () => {
-      if (begun.length > 0) add(joinedBytes(begun));
-      begun = [];
-      queue.end();
+      if (incomplete.length > 0) take(joinedBytes(incomplete));
+      incomplete = [];
     },
   };
 }

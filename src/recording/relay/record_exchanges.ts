@@ -12,11 +12,44 @@ import {
 import { addExchangeInSteps, MAX_FILE, writeError } from "./exchange_folder.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
 import { keyOf } from "./match_requests.ts";
-import { createChunkCutter, createEventRedactor, type EventRedactor } from "./event_lines.ts";
+import { type ByteSink, createChunkCutter, createEventRedactor } from "./event_lines.ts";
 import { type ExchangeWatcher, type RelayAnswer, watchAnswers } from "./relay_server.ts";
-import type { SlicedWorker } from "./sliced_work.ts";
+import type { SlicedWork, SlicedWorker } from "./sliced_work.ts";
 import { CliError } from "../../cli_error.ts";
 import { isEventStream, scrubChunks } from "./scrub_exchange.ts";
+
+/** The header in which Claude Code names its session. */
+export const SESSION_HEADER = "x-claude-code-session-id";
+
+/** Response headers that are not recorded: they belong to the moment or to the account. */
+const DROPPED_HEADERS = ["set-cookie", "date", "anthropic-organization-id"];
+
+/** The largest response that is recorded, in bytes; it is in memory until it is complete. */
+const MAX_ANSWER = 192 * 1024 * 1024;
+
+/** How secrets are found. */
+export interface SecretRedaction {
+  /** Removes the secrets from a text. */
+  readonly redact: (text: string) => string;
+  /** Returns where in a text something begins that may be a secret once more text follows. */
+  readonly openFrom: (text: string) => number;
+}
+
+/** Returns a request without headers and secrets. */
+export function redactRequest(
+  { method, path, body }: ExchangeRequest,
+  redact: (text: string) => string,
+): ExchangeRequest {
+  return { method, path: redact(path), body: redactBytes(body, redact) };
+}
+
+/** Redacts bytes. Secrets are only found in valid UTF-8. */
+function redactBytes(bytes: Bytes, redact: (text: string) => string): Bytes {
+  const text = decodeText(bytes);
+  if (text === undefined) return bytes;
+  const clean = redact(text);
+  return clean === text ? bytes : new TextEncoder().encode(clean);
+}
 
 export interface RecordingOptions extends SecretRedaction {
   readonly folder: string;
@@ -33,19 +66,19 @@ export interface RecordingOptions extends SecretRedaction {
  */
 export function recordExchanges(answer: RelayAnswer, options: RecordingOptions): RelayAnswer {
   const { folder, redact, taken, tell } = options;
-  return watchAnswers(answer, (asked) => {
-    const underWay = createUnfinishedWriter(options);
+  return watchAnswers(answer, (request) => {
+    const unfinished = createUnfinishedWriter(options);
     return recordAnswer({
-      request: redactRequest(asked, redact),
-      conversation: asked.headers.get(SESSION_HEADER) ?? undefined,
+      request: redactRequest(request, redact),
+      conversation: request.headers.get(SESSION_HEADER) ?? undefined,
     }, {
       ...options,
-      ...underWay,
+      ...unfinished,
       lose: ({ message }) => tell(message),
       keep: function* (exchange) {
         try {
           yield* addExchangeInSteps(folder, { exchange, key: keyOf(exchange.request) });
-          underWay.written();
+          unfinished.written();
           let secrets = 0;
           for (const piece of encodePieces(exchange)) {
             secrets += piece.split(REDACTED).length - 1;
@@ -64,30 +97,34 @@ export function recordExchanges(answer: RelayAnswer, options: RecordingOptions):
 function createUnfinishedWriter(
   { folder, redact, openFrom }: SecretRedaction & { readonly folder: string },
 ) {
-  let begun: UnfinishedFile | undefined;
-  let known: Uint8Array<ArrayBuffer>[] = [];
-  const { push } = createEventRedactor({ redact, openFrom, take: (_, after) => known.push(after) });
+  let file: UnfinishedFile | undefined;
+  let redacted: Bytes[] = [];
+  const { push } = createEventRedactor({
+    redact,
+    openFrom,
+    take: (_, after) => redacted.push(after),
+  });
   let isLost = false;
   return {
     begin: (exchange: Exchange) => {
       try {
-        begun = createUnfinishedFile(folder, { exchange, key: keyOf(exchange.request) });
+        file = createUnfinishedFile(folder, { exchange, key: keyOf(exchange.request) });
       } catch {
         // The exchange is written when it is complete.
       }
     },
     follow: ({ ms, bytes }: Chunk) => {
-      if (begun === undefined || isLost) return;
+      if (file === undefined || isLost) return;
       try {
         push(bytes);
-        if (known.length > 0) begun.add({ ms, bytes: joinedBytes(known) });
-        known = [];
+        if (redacted.length > 0) file.add({ ms, bytes: joinedBytes(redacted) });
+        redacted = [];
       } catch {
         isLost = true;
       }
     },
-    written: () => begun?.remove(),
-    end: () => begun?.close(),
+    written: () => file?.remove(),
+    end: () => file?.close(),
   };
 }
 
@@ -139,147 +176,130 @@ export function createUnfinishedFile(
   };
 }
 
-/** The header in which Claude Code names its session. */
-export const SESSION_HEADER = "x-claude-code-session-id";
-
-/** Response headers that are not recorded: they belong to the moment or to the account. */
-const DROPPED_HEADERS = ["set-cookie", "date", "anthropic-organization-id"];
-
-/** The largest response that is recorded, in bytes; it is in memory until it is complete. */
-const MAX_ANSWER = 192 * 1024 * 1024;
-
-/** How secrets are found. */
-export interface SecretRedaction {
-  /** Removes the secrets from a text. */
-  readonly redact: (text: string) => string;
-  /** Returns where in a text something begins that may be a secret once more text follows. */
-  readonly openFrom: (text: string) => number;
-}
-
-/** Returns a request without headers and secrets. */
-export function redactRequest(
-  { method, path, body }: ExchangeRequest,
-  redact: (text: string) => string,
-): ExchangeRequest {
-  return { method, path: redact(path), body: redacted(body, redact) };
-}
-
-/** Redacts bytes. Secrets are only found in valid UTF-8. */
-function redacted(
-  bytes: Bytes,
-  redact: (text: string) => string,
-): Bytes {
-  const text = decodeText(bytes);
-  if (text === undefined) return bytes;
-  const clean = redact(text);
-  return clean === text ? bytes : new TextEncoder().encode(clean);
+/** What happens to a recorded response. */
+interface RecorderOptions extends SecretRedaction {
+  readonly slices: SlicedWorker;
+  /** Receives the exchange when an event stream begins. */
+  readonly begin?: (exchange: Exchange) => void;
+  /** Receives each piece of an event stream, not redacted. */
+  readonly follow?: (chunk: Chunk) => void;
+  /** Stores the exchange in steps, if there was a response. */
+  readonly keep: (exchange: Exchange) => Iterable<number>;
+  /** Receives the reason if a response is not stored. */
+  readonly lose: (why: CliError) => void;
+  /** Called after `keep` or `lose`, and also if there was no response. */
+  readonly end: () => void;
+  /** The largest response, in bytes. */
+  readonly most?: number;
 }
 
 /**
  * Creates a watcher that records a response. An event stream is redacted as it arrives, any other response when it is
  * complete. The client waits for neither.
- *
- * @param options.keep stores the exchange in steps, if there was a response
- * @param options.lose receives the reason if a response is not stored
- * @param options.end called after either, in any case
  */
 export function recordAnswer(
   { request, conversation }: Pick<Exchange, "request"> & {
     readonly conversation: string | undefined;
   },
-  { redact, openFrom, slices, keep, lose, end, begin, follow, most = MAX_ANSWER }:
-    & SecretRedaction
-    & {
-      readonly slices: SlicedWorker;
-      /** Receives the exchange when the response begins. */
-      readonly begin?: (exchange: Exchange) => void;
-      /** Receives each piece of an event stream, not redacted. */
-      readonly follow?: (chunk: Chunk) => void;
-      readonly keep: (exchange: Exchange) => Iterable<number>;
-      readonly lose: (why: CliError) => void;
-      /** The largest response, in bytes. */
-      readonly most?: number;
-      readonly end: () => void;
-    },
+  options: RecorderOptions,
 ): ExchangeWatcher {
-  const at = Date.now();
-  const begun = performance.now();
-  const work = slices.begin();
-  let chunks: Chunk[] = [];
-  let size = 0;
-  let head: Pick<Exchange["response"], "status" | "headers"> | undefined;
-  let events: EventRedactor | undefined;
-  const cutter = createChunkCutter((chunk) => chunks.push(chunk));
-  const exchange = { at, ...(conversation === undefined ? {} : { conversation }), request };
-  let failure: CliError | undefined;
-  const isLost = () => size > most || failure !== undefined;
-  return {
-    onHead: ({ status, headers }) => {
-      head = { status, headers: [...headers].filter(([name]) => !DROPPED_HEADERS.includes(name)) };
-      // No secret would be found in compressed data.
-      if (isEventStream(head.headers) && !headers.has("content-encoding")) {
-        events = createEventRedactor({
-          redact,
-          openFrom,
-          take: cutter.part,
-          waits: WAITS,
-        });
-        begin?.({ ...exchange, response: { ...head, chunks: [], whole: false } });
+  return new AnswerRecorder({
+    at: Date.now(),
+    ...(conversation === undefined ? {} : { conversation }),
+    request,
+  }, options);
+}
+
+class AnswerRecorder implements ExchangeWatcher {
+  readonly #exchange: Omit<Exchange, "response">;
+  readonly #options: RecorderOptions;
+  readonly #most: number;
+  readonly #begun = performance.now();
+  readonly #work: SlicedWork;
+  #chunks: Chunk[] = [];
+  readonly #cutter = createChunkCutter((chunk) => this.#chunks.push(chunk));
+  #size = 0;
+  #head: Pick<Exchange["response"], "status" | "headers"> | undefined;
+  /** Redacts the response if it is an event stream. */
+  #events: ByteSink | undefined;
+  #failure: CliError | undefined;
+
+  constructor(exchange: Omit<Exchange, "response">, options: RecorderOptions) {
+    this.#exchange = exchange;
+    this.#options = options;
+    this.#most = options.most ?? MAX_ANSWER;
+    this.#work = options.slices.begin();
+  }
+
+  onHead({ status, headers }: { readonly status: number; readonly headers: Headers }): void {
+    const kept = [...headers].filter(([name]) => !DROPPED_HEADERS.includes(name));
+    this.#head = { status, headers: kept };
+    // No secret would be found in compressed data.
+    if (!isEventStream(kept) || headers.has("content-encoding")) return;
+    const { redact, openFrom, begin } = this.#options;
+    this.#events = createEventRedactor({ redact, openFrom, take: this.#cutter.part, waits: WAITS });
+    begin?.({ ...this.#exchange, response: { ...this.#head, chunks: [], whole: false } });
+  }
+
+  onBytes(given: Uint8Array): void {
+    const ms = Math.round(performance.now() - this.#begun);
+    this.#size += given.length;
+    if (this.#isLost()) {
+      this.#chunks = [];
+      return;
+    }
+    const bytes = new Uint8Array(given);
+    if (this.#events === undefined) this.#chunks.push({ ms, bytes });
+    else this.#work.add(this.#redactInSteps({ ms, bytes }, this.#events));
+  }
+
+  onEnd({ whole }: { readonly whole: boolean }): void {
+    this.#work.add(this.#keepInSteps(whole));
+  }
+
+  #isLost(): boolean {
+    return this.#size > this.#most || this.#failure !== undefined;
+  }
+
+  *#redactInSteps({ ms, bytes }: Chunk, events: ByteSink): Generator<number, void> {
+    if (this.#isLost()) return;
+    try {
+      this.#cutter.piece({ ms, size: bytes.length });
+      for (let from = 0; from < bytes.length; from += STEP) {
+        const step = bytes.subarray(from, from + STEP);
+        this.#options.follow?.({ ms, bytes: step });
+        events.push(step);
+        yield step.length;
       }
-    },
-    onBytes: (given) => {
-      const ms = Math.round(performance.now() - begun);
-      size += given.length;
-      if (isLost()) {
-        chunks = [];
-        return;
+    } catch (error) {
+      this.#failure = writeError(error);
+    }
+  }
+
+  *#keepInSteps(whole: boolean): Generator<number, void> {
+    const { redact, keep, lose, end } = this.#options;
+    try {
+      if (this.#isLost()) {
+        throw this.#failure ??
+          writeError(new Error(`its answer has more than ${this.#most} bytes`));
       }
-      const bytes = new Uint8Array(given);
-      if (events === undefined) {
-        chunks.push({ ms, bytes });
-        return;
+      // Without a head there was no response.
+      if (this.#head !== undefined) {
+        this.#events?.end();
+        const chunks = this.#events !== undefined
+          ? this.#chunks
+          : yield* scrubChunks(this.#chunks, {
+            isEvents: isEventStream(this.#head.headers),
+            scrub: createSecretScrubber(redact),
+          });
+        yield* keep({ ...this.#exchange, response: { ...this.#head, chunks, whole } });
       }
-      const { push } = events;
-      work.add((function* () {
-        if (isLost()) return;
-        try {
-          cutter.piece({ ms, size: bytes.length });
-          for (let from = 0; from < bytes.length; from += STEP) {
-            const step = bytes.subarray(from, from + STEP);
-            follow?.({ ms, bytes: step });
-            push(step);
-            yield step.length;
-          }
-        } catch (error) {
-          failure = writeError(error);
-        }
-      })());
-    },
-    onEnd: ({ whole }) => {
-      work.add((function* () {
-        try {
-          if (isLost()) {
-            throw failure ?? writeError(new Error(`its answer has more than ${most} bytes`));
-          }
-          // Without a head there was no response.
-          if (head !== undefined) {
-            events?.end();
-            const kept = events === undefined
-              ? yield* scrubChunks(chunks, {
-                isEvents: isEventStream(head.headers),
-                scrub: createSecretScrubber(redact),
-              })
-              : chunks;
-            yield* keep({ ...exchange, response: { ...head, chunks: kept, whole } });
-          }
-        } catch (error) {
-          // The client got its response, so no caller is left to catch this error.
-          lose(error instanceof CliError ? error : writeError(error));
-        }
-        end();
-      })());
-    },
-  };
+    } catch (error) {
+      // The client got its response, so no caller is left to catch this error.
+      lose(error instanceof CliError ? error : writeError(error));
+    }
+    end();
+  }
 }
 
 /** How many characters of a text wait in any case; more than a secret needs to be recognised. */

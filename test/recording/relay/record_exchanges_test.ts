@@ -135,7 +135,7 @@ function happens(
   more: Partial<Parameters<typeof recordAnswer>[1]>,
 ): readonly string[] {
   const happened: string[] = [];
-  const { onHead, onBytes, onEnd } = recordAnswer({
+  const watcher = recordAnswer({
     request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
     conversation: undefined,
   }, {
@@ -150,9 +150,9 @@ function happens(
     end: () => void happened.push("end"),
     ...more,
   });
-  onHead?.({ status: 200, headers: new Headers() });
-  for (const piece of pieces) onBytes?.(encoder.encode(piece));
-  onEnd?.({ whole: true });
+  watcher.onHead?.({ status: 200, headers: new Headers() });
+  for (const piece of pieces) watcher.onBytes?.(encoder.encode(piece));
+  watcher.onEnd?.({ whole: true });
   return happened;
 }
 
