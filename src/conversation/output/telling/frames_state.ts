@@ -19,6 +19,7 @@ import type { CallDecision, Ending } from "../../control/effect.ts";
 import type { OpenCall } from "./open_call.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import type { SubagentStats } from "../result/subagent_stats.ts";
+import { Step } from "../../step.ts";
 import type { Task, Tasks } from "../single/task.ts";
 import type { CallEnd } from "../single/task_ends.ts";
 
@@ -45,6 +46,23 @@ export interface FramesState
 export interface Told {
   readonly state: FramesState;
   readonly frames: readonly Frame[];
+}
+
+/** One call of the output: the state of the frames, and the frames that are emitted. */
+export type OutputStep = Step<FramesState, Frame>;
+
+/** Runs a function of the old kind in a step. */
+export function runOldOutput(step: OutputStep, old: (state: FramesState) => Told): void {
+  const { state, frames } = old(step.state);
+  step.replace(state);
+  step.emit(...frames);
+}
+
+/** Returns as a function of the old kind would what a step does. */
+export function asOldOutput(state: FramesState, use: (step: OutputStep) => void): Told {
+  const step: OutputStep = new Step<FramesState, Frame>(state);
+  use(step);
+  return { state: step.state, frames: step.emitted };
 }
 
 /** No frame has named the messages of the turn. */
@@ -160,6 +178,14 @@ export function withIds<Made>(
   const ids = makeIds(state.options.seed, state.ids);
   const made = use(ids.next);
   return { state: ids.count() === state.ids ? state : { ...state, ids: ids.count() }, made };
+}
+
+/** Makes the id of a frame. Ids follow from the seed and from how many were made before. */
+export function newUuid(step: OutputStep): string {
+  const ids = makeIds(step.state.options.seed, step.state.ids);
+  const id = ids.next();
+  step.update({ ids: ids.count() });
+  return id;
 }
 
 /** Ids that follow from a seed: the same run told again has the same ones. */
