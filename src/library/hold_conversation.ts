@@ -1,7 +1,7 @@
 import type { ForkOrigin } from "../recording/cassette/cassette_format.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { RunRecorder } from "./record_run.ts";
-import { type ConversationNeeds, converse } from "../run/perform_conversation.ts";
+import { type ConversationNeeds, performConversation } from "../run/perform_conversation.ts";
 import { earlyWarnings, type PreparedRun } from "../run/prepare_run.ts";
 import type { RunOrder } from "../run/plan/run_order.ts";
 import type { Teardown } from "../run/teardown.ts";
@@ -50,7 +50,7 @@ export async function holdConversation(
   const recorder = await createRecorder(request, options);
   if (recorder !== undefined) needs.caller.onLine = (line) => recorder.recordLine(line);
   const warned = new Set<string>();
-  return await converse({
+  return await performConversation({
     ...conversationOrder(request, { env, cwd }),
     ...(fork === undefined || fork.history === "" ? {} : {
       history: fork.history,

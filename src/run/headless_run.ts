@@ -1,30 +1,25 @@
-import { HeadlessTwin } from "../driver/effects/headless_twin.ts";
-import type { PreparedRun } from "./prepare_run.ts";
-import type { StopSignals } from "../driver/stop_signals.ts";
+import type { Consulted } from "../conversation/control/input.ts";
+import type { SettledMessage } from "../conversation/control/message.ts";
 import {
   COMMAND,
   commandAnswer,
   commandRequest,
 } from "../conversation/protocol/requests/asked_command.ts";
-import type { Consulted } from "../conversation/control/input.ts";
-import type { SettledMessage } from "../conversation/control/message.ts";
-import type { JsonObject } from "../json_object.ts";
-import { inTime } from "./waits.ts";
 import { CliError } from "../cli_error.ts";
+import { definedFields } from "../defined_fields.ts";
+import { HeadlessTwin } from "../driver/effects/headless_twin.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
+import type { JsonObject } from "../json_object.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+import { inTime } from "./waits.ts";
 
-/**
- * A headless Claude Code that does all of a run by itself: there is no child beside it.
- *
- * @param onArrival called when it has said something that was asked
- */
-function twinAlone(
+/** Creates the headless helper of a run that has no child. */
+function headlessHelper(
   { twin: plan, binary, sandbox, sessionId, options: { cwd } }: PreparedRun,
-  onArrival: (twin: HeadlessTwin) => void = () => {},
+  onArrival: (helper: HeadlessTwin) => void = () => {},
 ): HeadlessTwin {
-  if (plan === undefined) {
-    throw new Error("A run without a child has a plan for who carries it out");
-  }
-  const twin: HeadlessTwin = new HeadlessTwin({
+  if (plan === undefined) throw new Error("A run without a child has a plan for a headless helper");
+  const helper: HeadlessTwin = new HeadlessTwin({
     plan,
     binary,
     cwd,
@@ -34,54 +29,54 @@ function twinAlone(
     transcript: () => undefined,
     model: () => undefined,
     costNote: () => undefined,
-    onArrival: () => onArrival(twin),
+    onArrival: () => onArrival(helper),
   });
-  return twin;
+  return helper;
 }
 
 /**
- * Has a headless Claude Code carry out the command that is all of a run, as the child of a conversation has it beside it.
+ * Carries out a run whose prompt is a command that only a headless Claude Code can answer.
  *
- * @returns the message with what came of it, and what the session is like
- * @throws {StoppedError} when the run's time is up, or a signal comes
+ * @returns the message with its answer, and a description of the session
+ * @throws {StoppedError} when the run's time is over, or a signal arrives
  */
-export async function askAlone(
+export async function runCommand(
   prepared: PreparedRun,
   { message, signals }: { readonly message: SettledMessage; readonly signals: StopSignals },
 ): Promise<{ readonly message: SettledMessage; readonly described?: JsonObject }> {
   const { timeoutMs, startedAt = performance.now() } = prepared.options;
   const { promise, resolve } = Promise.withResolvers<Consulted>();
   await prepared.sandbox.expectTranscripts();
-  await using twin = twinAlone(prepared, (twin) => {
-    for (const { said } of twin.take()) resolve(said);
+  await using helper = headlessHelper(prepared, (helper) => {
+    for (const { said } of helper.take()) resolve(said);
   });
-  twin.ask(commandRequest(message, COMMAND));
+  helper.ask(commandRequest(message, COMMAND));
   const what = "a headless Claude Code had not carried out the command";
-  const said = await inTime(promise, { what, startedAt, timeoutMs, signals });
-  twin.bringNotes();
-  const described = "init" in said ? { described: said.init } : {};
-  return { message: commandAnswer(message, said), ...described };
+  const answer = await inTime(promise, { what, startedAt, timeoutMs, signals });
+  helper.bringNotes();
+  const described = "init" in answer ? answer.init : undefined;
+  return { message: commandAnswer(message, answer), ...definedFields({ described }) };
 }
 
-const AGAIN = "Look with git what has become of them, then try again";
+const CHECK_AND_RETRY = "Look with git what has become of them, then try again";
 
 /**
- * Has a headless Claude Code restore the files of a session as they were before a message, which is all of the run.
+ * Carries out a run that only restores files to their state before a message.
  *
- * @param options.message the message's uuid, as the transcript has it
- * @returns what it says of it
- * @throws {CliError} in its words when it refuses to
- * @throws {StoppedError} when the run's time is up, or a signal comes
+ * @param options.message the message's uuid in the transcript
+ * @returns the output of the headless Claude Code
+ * @throws {CliError} when it refuses, in its words
+ * @throws {StoppedError} when the run's time is over, or a signal arrives
  */
-export async function rewindAlone(
+export async function restoreFiles(
   prepared: PreparedRun,
   { message, signals }: { readonly message: string; readonly signals: StopSignals },
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const { binary, options: { cwd, env, timeoutMs, startedAt = performance.now() } } = prepared;
   await prepared.sandbox.expectTranscripts();
-  await using twin = twinAlone(prepared);
+  await using helper = headlessHelper(prepared);
   const what = "a headless Claude Code had not restored the files";
-  const { code, stdout, stderr } = await inTime(twin.carryOut([`--rewind-files=${message}`]), {
+  const { code, stdout, stderr } = await inTime(helper.carryOut([`--rewind-files=${message}`]), {
     what,
     startedAt,
     timeoutMs,
@@ -91,21 +86,21 @@ export async function rewindAlone(
   const [why = ""] = stderr.trim().split("\n").slice(-1);
   if (why === "") {
     throw new CliError(`Cannot restore files: a headless Claude Code ended with code ${code}`, {
-      suggestion: AGAIN,
+      suggestion: CHECK_AND_RETRY,
     });
   }
-  const refusal = new CliError(why, { suggestion: remedyFor(why), failedBeforeStart: true });
+  const error = new CliError(why, { suggestion: remedyFor(why), failedBeforeStart: true });
   const { knownVersion } = await import("../claude/program/known_version.ts");
-  refusal.claudeVersion = await knownVersion(binary, env, { cwd });
-  throw refusal;
+  error.claudeVersion = await knownVersion(binary, env, { cwd });
+  throw error;
 }
 
-/** What to do about a refusal (2.1.330). */
+/** A suggestion for an error of Claude Code (2.1.330). */
 function remedyFor(why: string): string {
   if (/not enabled/u.test(why)) {
     return "Files are kept, and restored, with CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1 alone";
   }
   return /No file checkpoint|not found|is not a user message/u.test(why)
     ? "Name a prompt of the session by the uuid that its transcript has"
-    : AGAIN;
+    : CHECK_AND_RETRY;
 }

@@ -1,25 +1,25 @@
-import type { StopSignals } from "../driver/stop_signals.ts";
 import type { Report } from "../conversation/output/result/report.ts";
-import { resumedOrder } from "./plan/next_order.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
 import type { RunReport } from "./perform_run.ts";
+import { resumedOrder } from "./plan/next_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
-import { StoppedError } from "./waits.ts";
+import { takeStop } from "./waits.ts";
 
-/** What the model is told once a limit has been reset: what Claude Code itself says when a session goes on. */
-const GO_ON = "Continue from where you left off.";
+/** The prompt with which Claude Code itself continues a session after a limit. */
+const CONTINUE = "Continue from where you left off.";
 
-/** How much later than Claude Code says a limit may be reset, in milliseconds. */
+/** How long after the announced time a limit may be reset, in milliseconds. */
 const GRACE_MS = 5000;
 
-/** The last moment that can be written as a date. */
-const LATEST = 8.64e15;
+/** The last date of JavaScript, in milliseconds since the epoch. */
+const LAST_DATE = 8.64e15;
 
-/** How often a signal, and what is still to be written, are looked at meanwhile, in milliseconds. */
+/** How often signals are checked during the wait, in milliseconds. */
 const STEP_MS = 500;
 
 /**
- * Until when to wait for a run whose limit is used up, in milliseconds since the epoch; undefined for a run that ended
- * otherwise, a limit of which nobody knows the end, and one that lasts too long.
+ * When a run that reached a limit can continue, in milliseconds since the epoch; undefined if the run ended otherwise, the
+ * time is unknown, or the wait would be too long.
  *
  * @param options.longestMs the longest wait
  * @param options.now milliseconds since the epoch
@@ -30,19 +30,19 @@ export function resetOf(
 ): number | undefined {
   const seconds = result.claude_limits?.reached?.resets_at;
   if (seconds === undefined) return undefined;
-  // An API that goes on refusing after the time it has told is not asked over and over.
+  // The announced time may have passed. Waiting from now on keeps the program from asking the API again and again.
   const until = Math.max(seconds * 1000, now) + GRACE_MS;
-  return until <= LATEST && until - now <= longestMs ? until : undefined;
+  return until <= LAST_DATE && until - now <= longestMs ? until : undefined;
 }
 
-/** The order to go on where a limit has stopped a run; what it has paid and asked counts on. */
+/** The order that continues a run after a limit. Costs and requests so far are added. */
 export function orderPastLimit(
   order: RunOrder,
   { result, requests = 0 }: Pick<RunReport, "result" | "requests">,
 ): RunOrder {
   return {
     ...resumedOrder(order, result.session_id),
-    prompt: GO_ON,
+    prompt: CONTINUE,
     altered: undefined,
     startedAt: performance.now(),
     requestsMade: requests,
@@ -55,22 +55,19 @@ export function orderPastLimit(
 }
 
 /**
- * Waits until a time, by the clock on the wall: a machine that sleeps does not wait longer.
+ * Waits until a time of the wall clock, so that a machine that sleeps does not wait longer.
  *
  * @param until milliseconds since the epoch
- * @param options.each called every now and then
- * @throws {StoppedError} when this program is asked to stop
+ * @param options.each called at each check
+ * @throws {StoppedError} when a signal arrives
  */
 export async function waitUntil(
   until: number,
   { signals, each }: { readonly signals: StopSignals; readonly each: () => void },
 ): Promise<void> {
   while (Date.now() < until) {
-    const [signal] = signals.take();
-    if (signal !== undefined) {
-      const message = `The run was interrupted by ${signal}`;
-      throw new StoppedError({ kind: "interrupted", signal, message });
-    }
+    const stop = takeStop(signals);
+    if (stop !== undefined) throw stop;
     each();
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, Math.min(STEP_MS, until - Date.now()));

@@ -1,181 +1,231 @@
-import type { Caller, CallerInput } from "../driver/inputs/caller/caller.ts";
-import type { FirstWords } from "../driver/inputs/caller/first_words.ts";
-import { type ConversationEffect, partsOf } from "../conversation/output/conversation.ts";
-import { toldBy } from "../conversation/output/turns/told_by.ts";
-import { unansweredRequests } from "../conversation/protocol/requests/consulting.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { lineId } from "../claude/transcript/parents_first.ts";
+import type { Frame } from "../claude/wire/frame.ts";
+import type { StopSignal } from "../claude/wire/stop_signal.ts";
 import type { Ending } from "../conversation/control/effect.ts";
+import type { Input } from "../conversation/control/input.ts";
 import type { LateTerms } from "../conversation/control/late_terms.ts";
 import { ticketsOf } from "../conversation/control/message.ts";
 import { untakenMessages } from "../conversation/control/turn/taking.ts";
-import type { StopSignal } from "../claude/wire/stop_signal.ts";
-import { isKnownSession, type PreparedRun, prepareRun } from "./prepare_run.ts";
+import { type ConversationEffect, partsOf } from "../conversation/output/conversation.ts";
+import type { Report } from "../conversation/output/result/report.ts";
+import { toldBy } from "../conversation/output/turns/told_by.ts";
+import { unansweredRequests } from "../conversation/protocol/requests/consulting.ts";
+import { definedFields } from "../defined_fields.ts";
+import type { Caller, CallerInput } from "../driver/inputs/caller/caller.ts";
+import type { FirstWords } from "../driver/inputs/caller/first_words.ts";
 import type { Surroundings } from "./facts/surroundings.ts";
 import {
+  adviseOnMisses,
   performSession,
   screenFor,
   type SessionWatcher,
   showsScreen,
-  unrecordedProblems,
 } from "./perform_run.ts";
 import { withCallerServers, withInitialization } from "./plan/initialization.ts";
 import { type GoneChild, type NextOrder, nextOrder } from "./plan/next_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
-import { Poller } from "../../ffi/descriptors/poll.ts";
-import { StoppedError } from "./waits.ts";
-import type { Report } from "../conversation/output/result/report.ts";
-import type { Input } from "../conversation/control/input.ts";
-import type { Frame } from "../claude/wire/frame.ts";
-import { lineId } from "../claude/transcript/parents_first.ts";
+import { isKnownSession, type PreparedRun, prepareRun } from "./prepare_run.ts";
+import { takeStop } from "./waits.ts";
 
-/** What a conversation needs beside its order. */
+/** The report of a turn, with the last screen if the child ended in it. */
+export interface TurnReport extends Report {
+  readonly screen?: readonly string[];
+}
+
+/** What a conversation needs besides its order. */
 export interface ConversationNeeds extends SessionWatcher {
   readonly caller: Caller;
   /**
-   * Whether what makes an end of a conversation on stdin, a turn that ran out of time or a child that took no message,
-   * only makes an end of the turn: who speaks hears of it and can go on. A function where that is known later.
+   * Whether the conversation continues after a turn that ran out of time, or a child that took no message. On stdin, both
+   * end the conversation. A function if that is known only later.
    */
   readonly outlivesFailures?: boolean | (() => boolean);
-  /** Whether the first child is started before anything has been said. */
+  /** Whether the first child is started before the first message. */
   readonly warm?: boolean;
-  /** Says what watches over what that child has read meanwhile; by default it is looked at when there are first words. */
+  /** Watches what a warm child has read at its start; by default it is read again at the first message. */
   readonly watch?: (order: RunOrder) => Promise<Pick<Surroundings, "isUpToDate">>;
-  /** The terms of a caller that comes after the first child was started, once it is there. */
+  /** Returns the terms of a caller that arrives after the first child's start, once they are known. */
   readonly terms?: () => LateTerms | undefined;
-  /** Takes what became of each turn, after its frames. */
+  /** Receives the report of each turn, after the turn's frames. */
   readonly onReport: (report: TurnReport) => void | Promise<void>;
-  /** Takes a run before its child is started. */
+  /** Receives each prepared run before its child is started. */
   readonly onPrepared: (prepared: PreparedRun) => void;
   /**
-   * Takes a conversation that is over, whose last child has left all that it leaves, and of which nothing is to come but the
-   * end of that child: whoever does not want to wait for it has said what is to be said then, and waits for nothing else.
+   * Called when only the exit of the last child is outstanding, and the exit can neither change the output nor end a
+   * program of the user's. A caller that does not wait for it prints the rest at once.
    *
-   * @param say says it, and returns the exit code
+   * @param printRest emits the rest, and returns the exit code
    */
-  readonly onWhole?: (say: () => number) => void;
-  /** Called when a child is gone, before the next one is prepared. */
+  readonly onOutputComplete?: (printRest: () => number) => void;
+  /** Called when a child has ended, before the next one is prepared. */
   readonly onChildEnded: () => void;
-  /** Warns the user in one line. */
+  /** Prints a warning of one line. */
   readonly warn: (text: string) => void;
 }
 
+/** Endings after which no further child is started. */
+const FINAL_ENDINGS: readonly Ending["kind"][] = ["interrupted", "unreadable", "misnamed-answer"];
+
+/** A child that has ended, and where the user's transcripts are. */
+interface PreviousChild extends GoneChild, Pick<PreparedRun, "userConfig"> {}
+
 /**
- * Holds a conversation: a child, and another one that goes on with its session for what is said after it has died.
+ * Carries out a conversation. When a child ends, a further message is sent to another child that resumes its session.
  *
- * @returns the exit code, which is that of the last turn
- * @throws {CliError} when a child cannot be had
+ * @returns the exit code of the last turn
+ * @throws {CliError} when a child cannot be started
  */
-export async function converse(order: RunOrder, options: ConversationNeeds): Promise<number> {
-  const { caller, onPrepared, onChildEnded } = options;
-  const isTraced = () => options.terms?.()?.trace ?? order.trace;
+export async function performConversation(
+  order: RunOrder,
+  options: ConversationNeeds,
+): Promise<number> {
+  const { caller, signals } = options;
   let exitCode = 0;
-  // What was asked for, with what the caller has changed since.
+  // The caller's order, with the caller's changes so far.
   let wanted = withCallerServers(order);
-  let gone: (GoneChild & Pick<PreparedRun, "userConfig">) | undefined;
+  let previous: PreviousChild | undefined;
   let begin: readonly CallerInput[] = [];
   for (;;) {
-    const isEarly = options.warm === true && gone === undefined && !caller.hasWords;
-    const isAwaited = begin.length === 0 && !isEarly && gone?.ending.kind !== "renewed";
-    if (isAwaited) await awaitWords(caller, options);
-    if (begin.length === 0 && caller.isOver) return exitCode;
-    const next = gone === undefined
-      ? { order: wanted, wanted, isAnew: false }
-      : following(wanted, gone, options);
+    const isWarm = options.warm === true && previous === undefined && !caller.hasWords;
+    if (begin.length === 0) {
+      if (!isWarm && previous?.ending.kind !== "renewed") await awaitInput(caller, options);
+      if (caller.isOver) return exitCode;
+    }
+    const next = orderAfter(previous, wanted, options);
     wanted = next.wanted;
-    const hasAnswered = gone?.hasAnswered === true && !next.isAnew;
-    const { initialize } = caller;
-    const agreed = { ...next.order, ...options.terms?.() };
-    const asked = initialize === undefined ? agreed : withInitialization(agreed, initialize);
-    let isAgreed = options.terms === undefined || options.terms() !== undefined;
-    const held = isEarly ? await heldBack(caller, asked, options) : undefined;
-    const speaker = held ?? caller;
-    const prepared = await prepareRun(asked);
-    onPrepared(prepared);
-    speaker.turnTo(prepared.judge);
-    const told = toldTurns(prepared, { ...options, exitCode });
-    let toldToStop: StopSignal | undefined;
-    const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
-      ...options,
-      emit: told.frame,
-      begin: [...begin, ...speaker.take([])],
-      caller: speaker,
-      takeTerms: () => {
-        const terms = isAgreed ? undefined : options.terms?.();
-        isAgreed ||= terms !== undefined;
-        return terms;
-      },
-      onInput: (input) => {
-        if (input.type === "signal") toldToStop = input.signal;
-        told.hear(input);
-        options.onInput?.(input);
-      },
-      onReport: told.report,
-      onWhole: (foretell) => {
-        if (options.onWhole === undefined || !prepared.endsAlone || !caller.isOver) return;
-        const said = foretell();
-        const isShown = said.flatMap(partsOf).some((part) =>
-          part.type === "report" && showsScreen(part.report, { trace: isTraced() })
-        );
-        if (!isShown) options.onWhole(() => told.rest(said));
-      },
-    });
-    if (told.isWhole) {
-      if (report?.warning !== undefined) options.warn(report.warning);
-      onChildEnded();
-      return told.exitCode;
-    }
-    for (const frame of frames) told.frame(frame);
-    const untaken = untakenMessages(state.session);
-    // Whatever kept it from taking a message would keep the next one too, unless it was started before there was one.
-    const isDeaf = !isEarly && (!state.session.ready || ending.kind === "unreachable");
-    if (report !== undefined) {
-      const screen = await screenFor(report, { lastScreen, trace: isTraced() });
-      const tickets = [...report.tickets ?? [], ...isDeaf ? ticketsOf(untaken) : []];
-      await told.ending({ ...report, tickets, ...(screen === undefined ? {} : { screen }) });
-    }
-    exitCode = told.exitCode;
-    await prepared.relay?.settled();
-    onChildEnded();
-    begin = [
-      ...unansweredRequests(state.session).map((
-        request,
-      ) => ({ type: "control", request } as const)),
-      ...isDeaf ? [] : untaken.map((message) => ({ type: "message", message } as const)),
-    ];
-    const isLast = ENDS_ALL.includes(ending.kind) ||
-      (!outlives(options) && (isDeaf || ending.kind === "timeout"));
-    const isOver = caller.isOver || state.session.dismissed === true;
-    if (isLast || (isOver && begin.length === 0)) return exitCode;
-    // It came when this child had its end already, and is meant for all that would come after it.
-    if (toldToStop !== undefined) options.signals.giveBack(toldToStop);
-    gone = {
-      sessionId: prepared.sessionId,
-      userConfig: prepared.userConfig,
-      ending,
-      told: toldBy(state.frames, begin.length === 0 ? [] : untaken),
-      hasAnswered: hasAnswered || told.hasAnswered,
-      wasOutdated: held?.isDismissed === true,
+    const hasAnswered = previous?.hasAnswered === true && !next.isAnew;
+    const child = await performChild(next.order, { ...options, begin, isWarm, exitCode });
+    exitCode = child.exitCode;
+    if (child.next === undefined) return exitCode;
+    begin = child.next.begin;
+    // A signal that arrived after the child's end concerns the rest of the conversation.
+    if (child.next.signal !== undefined) signals.giveBack(child.next.signal);
+    previous = {
+      ...child.next.previous,
+      hasAnswered: hasAnswered || child.next.previous.hasAnswered,
     };
   }
 }
 
-/** What comes after a child that is gone, of which the user is warned. */
-function following(
+/** The order of the next child. Warns if the previous child ended unexpectedly. */
+function orderAfter(
+  previous: PreviousChild | undefined,
   wanted: RunOrder,
-  gone: GoneChild & Pick<PreparedRun, "userConfig">,
   { warn }: Pick<ConversationNeeds, "warn">,
 ): NextOrder {
-  const isKept = (sessionId: string) => isKnownSession(sessionId, gone.userConfig.dir);
-  const next = nextOrder(wanted, { gone, isKept });
+  if (previous === undefined) return { order: wanted, wanted, isAnew: false };
+  const isKept = (sessionId: string) => isKnownSession(sessionId, previous.userConfig.dir);
+  const next = nextOrder(wanted, { gone: previous, isKept });
   if (next.warning !== undefined) warn(next.warning);
   return next;
 }
 
-function outlives({ outlivesFailures = false }: ConversationNeeds): boolean {
+/** How a child's part of the conversation went. */
+interface ChildResult {
+  /** The exit code of the last turn. */
+  readonly exitCode: number;
+  /** What the next child needs; undefined if there is none. */
+  readonly next?: {
+    readonly previous: PreviousChild;
+    /** Inputs that the child has not taken. */
+    readonly begin: readonly CallerInput[];
+    readonly signal: StopSignal | undefined;
+  };
+}
+
+/** Prepares and starts one child of a conversation, and follows it to its end. */
+async function performChild(
+  order: RunOrder,
+  options: ConversationNeeds & {
+    readonly begin: readonly CallerInput[];
+    readonly isWarm: boolean;
+    readonly exitCode: number;
+  },
+): Promise<ChildResult> {
+  const { caller, isWarm, onChildEnded } = options;
+  const terms = options.terms?.();
+  let hasTerms = options.terms === undefined || terms !== undefined;
+  const agreed = { ...order, ...terms };
+  const { initialize } = caller;
+  const asked = initialize === undefined ? agreed : withInitialization(agreed, initialize);
+  const firstWords = isWarm ? await waitingCaller(caller, asked, options) : undefined;
+  const speaker = firstWords ?? caller;
+  const isTraced = () => options.terms?.()?.trace ?? order.trace;
+  const prepared = await prepareRun(asked);
+  options.onPrepared(prepared);
+  speaker.turnTo(prepared.judge);
+  const reporter = createTurnReporter(prepared, options);
+  let signal: StopSignal | undefined;
+  const { end, state, lastScreen } = await performSession(prepared, {
+    ...options,
+    emit: reporter.emit,
+    begin: [...options.begin, ...speaker.take([])],
+    caller: speaker,
+    takeTerms: () => {
+      const terms = hasTerms ? undefined : options.terms?.();
+      hasTerms ||= terms !== undefined;
+      return terms;
+    },
+    onInput: (input) => {
+      if (input.type === "signal") signal = input.signal;
+      reporter.observe(input);
+      options.onInput?.(input);
+    },
+    onReport: reporter.report,
+    onOutputComplete: (finalOutput) => {
+      if (options.onOutputComplete === undefined || !prepared.endsAlone || !caller.isOver) return;
+      const output = finalOutput();
+      const needsScreen = output.flatMap(partsOf).some((part) =>
+        part.type === "report" && showsScreen(part.report, { trace: isTraced() })
+      );
+      if (!needsScreen) options.onOutputComplete(() => reporter.emitRest(output));
+    },
+  });
+  const { ending, frames, report } = end;
+  if (reporter.isComplete) {
+    if (report?.warning !== undefined) options.warn(report.warning);
+    onChildEnded();
+    return { exitCode: reporter.exitCode };
+  }
+  for (const frame of frames) reporter.emit(frame);
+  const untaken = untakenMessages(state.session);
+  // The next child would fail to take these messages for the same reason, unless this one was started without any.
+  const isDeaf = !isWarm && (!state.session.ready || ending.kind === "unreachable");
+  if (report !== undefined) {
+    const screen = await screenFor(report, { lastScreen, trace: isTraced() });
+    const tickets = [...report.tickets ?? [], ...isDeaf ? ticketsOf(untaken) : []];
+    await reporter.reportEnd({ ...report, tickets, ...definedFields({ screen }) });
+  }
+  await prepared.relay?.settled();
+  onChildEnded();
+  const { exitCode } = reporter;
+  const begin: readonly CallerInput[] = [
+    ...unansweredRequests(state.session)
+      .map((request) => ({ type: "control", request } as const)),
+    ...isDeaf ? [] : untaken.map((message) => ({ type: "message", message } as const)),
+  ];
+  const isLast = FINAL_ENDINGS.includes(ending.kind) ||
+    (!outlivesFailures(options) && (isDeaf || ending.kind === "timeout"));
+  const isOver = caller.isOver || state.session.dismissed === true;
+  if (isLast || (isOver && begin.length === 0)) return { exitCode };
+  const previous = {
+    sessionId: prepared.sessionId,
+    userConfig: prepared.userConfig,
+    ending,
+    told: toldBy(state.frames, begin.length === 0 ? [] : untaken),
+    hasAnswered: reporter.hasAnswered,
+    wasOutdated: firstWords?.isDismissed === true,
+  };
+  return { exitCode, next: { previous, begin, signal } };
+}
+
+function outlivesFailures({ outlivesFailures = false }: ConversationNeeds): boolean {
   return typeof outlivesFailures === "function" ? outlivesFailures() : outlivesFailures;
 }
 
-/** The caller of a child that is started early. */
-async function heldBack(
+/** The caller of a warm child, which may dismiss the child at its first message if the child is outdated. */
+async function waitingCaller(
   caller: Caller,
   order: RunOrder,
   { watch }: Pick<ConversationNeeds, "watch">,
@@ -188,15 +238,12 @@ async function heldBack(
   return new FirstWords(caller, isUpToDate);
 }
 
-/** After these nothing more is done for the caller, whatever is said. */
-const ENDS_ALL: readonly Ending["kind"][] = ["interrupted", "unreadable", "misnamed-answer"];
-
 /**
- * Waits for a caller as long as it likes, until it has said something or never will.
+ * Waits without a limit until a caller has sent something, or closes its input.
  *
- * @throws {StoppedError} when this program is asked to stop
+ * @throws {StoppedError} when a signal arrives
  */
-export async function awaitWords(
+export async function awaitInput(
   caller: Caller,
   { signals, outlets = [] }: Pick<SessionWatcher, "signals" | "outlets">,
 ): Promise<void> {
@@ -205,17 +252,14 @@ export async function awaitWords(
   caller.onArrival = () => poller.wake();
   try {
     while (!caller.hasWords && !caller.isOver) {
-      const owing = outlets.filter(({ pending }) => pending > 0);
-      const [signal] = signals.take();
-      if (signal !== undefined) {
-        const message = `The run was interrupted by ${signal}`;
-        throw new StoppedError({ kind: "interrupted", signal, message });
-      }
+      const pending = outlets.filter(({ pending }) => pending > 0);
+      const stop = takeStop(signals);
+      if (stop !== undefined) throw stop;
       const ready = await poller.wait(
-        [...caller.interests, ...owing.map(({ fd }) => ({ fd, write: true }))],
+        [...caller.interests, ...pending.map(({ fd }) => ({ fd, write: true }))],
         -1,
       );
-      for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
+      for (const outlet of pending) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
       caller.hear(ready);
     }
   } finally {
@@ -224,57 +268,47 @@ export async function awaitWords(
   }
 }
 
-/** What became of a turn, and what the screen showed if the child did not outlive it. */
-export interface TurnReport extends Report {
-  readonly screen?: readonly string[];
-}
-
-/** What is told of one child's turns. */
-interface ToldTurns {
-  /** The exit code of the turn that was told last. */
+/** Emits the frames of one child and reports its turns. */
+interface TurnReporter {
+  /** The exit code of the last reported turn. */
   readonly exitCode: number;
-  /** Whether a turn that the child outlived was answered. */
+  /** Whether a turn before the last one was answered. */
   readonly hasAnswered: boolean;
-  /** Whether all has been told before the child's end: what comes of it then is nobody's any more. */
-  readonly isWhole: boolean;
-  /** Takes an input before the machines do. */
-  readonly hear: (input: Input) => void;
-  /** Tells a frame. */
-  readonly frame: (frame: Frame) => void;
-  /** Tells what became of a turn that the child outlived. */
+  /** Whether {@linkcode emitRest} was called. Everything later is dropped. */
+  readonly isComplete: boolean;
+  /** Receives each input before the conversation does. */
+  readonly observe: (input: Input) => void;
+  readonly emit: (frame: Frame) => void;
+  /** Reports a turn before the last one. */
   readonly report: (report: Report) => void | Promise<void>;
-  /** Tells what became of the turn in which the child was lost. */
-  readonly ending: (report: TurnReport) => void | Promise<void>;
-  /** Tells all that is left to be told, and returns the exit code. */
-  readonly rest: (said: readonly ConversationEffect[]) => number;
+  /** Reports the turn in which the child ended. */
+  readonly reportEnd: (report: TurnReport) => void | Promise<void>;
+  /** Emits all output that is left, and returns the exit code. */
+  readonly emitRest: (output: readonly ConversationEffect[]) => number;
 }
 
-/**
- * Tells of a child's turns as they happen.
- *
- * @param options.exitCode that of the turn before
- */
-function toldTurns(
+/** @param options.exitCode the exit code of the turn before */
+function createTurnReporter(
   prepared: Pick<PreparedRun, "sandbox" | "relay" | "options">,
   options: {
     readonly exitCode: number;
     readonly emit?: (frame: Frame) => void;
     readonly onReport: (report: TurnReport) => void | Promise<void>;
   },
-): ToldTurns {
-  const unrecorded = unrecordedProblems(prepared);
-  const lines = heardLines();
+): TurnReporter {
+  const advise = adviseOnMisses(prepared);
+  const lines = trackLines();
   let { exitCode } = options;
   let hasAnswered = false;
-  let isWhole = false;
-  const frame = (frame: Frame) => {
-    // Whoever hears of a result may look for its turn in the session.
+  let isComplete = false;
+  const emit = (frame: Frame) => {
+    // A reader of a result may look for its turn in the user's transcript.
     if (frame.type === "result") prepared.sandbox.bringSoFar(lines.last());
     options.emit?.(frame);
   };
   const report = (report: TurnReport) => {
     exitCode = report.exitCode;
-    return options.onReport({ ...report, ...unrecorded(report) });
+    return options.onReport({ ...report, ...advise(report) });
   };
   return {
     get exitCode() {
@@ -283,23 +317,23 @@ function toldTurns(
     get hasAnswered() {
       return hasAnswered;
     },
-    get isWhole() {
-      return isWhole;
+    get isComplete() {
+      return isComplete;
     },
-    hear: lines.hear,
-    frame: (one) => {
-      if (!isWhole) frame(one);
+    observe: lines.observe,
+    emit: (frame) => {
+      if (!isComplete) emit(frame);
     },
     report: (one) => {
-      if (isWhole) return;
+      if (isComplete) return;
       hasAnswered ||= one.result.num_turns > 0;
       return report(one);
     },
-    ending: report,
-    rest: (said) => {
-      isWhole = true;
-      for (const part of said.flatMap(partsOf)) {
-        if (part.type === "frame") frame(part.frame);
+    reportEnd: report,
+    emitRest: (output) => {
+      isComplete = true;
+      for (const part of output.flatMap(partsOf)) {
+        if (part.type === "frame") emit(part.frame);
         if (part.type === "report") report(part.report);
       }
       return exitCode;
@@ -307,20 +341,20 @@ function toldTurns(
   };
 }
 
-/** Which lines of a session's transcript the machines have heard. */
-interface HeardLines {
-  /** Takes an input before the machines do. */
-  readonly hear: (input: Input) => void;
-  /** The id of the last line of which is known whose it is; undefined where there is none. */
+/** The lines of a transcript that the conversation has processed. */
+interface LineTracker {
+  /** Receives each input before the conversation does. */
+  readonly observe: (input: Input) => void;
+  /** The id of the last line that is known to belong to a message or a turn. */
   readonly last: () => string | undefined;
 }
 
-/** Notes the lines: whose message a line is of the user's is known once the machines are done with it. */
-export function heardLines(): HeardLines {
+/** A line of the user's belongs to a message that the conversation knows only after it has processed the line. */
+export function trackLines(): LineTracker {
   let last: string | undefined;
   let next: string | undefined;
   return {
-    hear: (input) => {
+    observe: (input) => {
       last = next ?? last;
       next = input.type === "transcript" ? lineId(input.entry) : undefined;
       if (input.type !== "transcript") return;

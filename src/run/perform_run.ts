@@ -2,6 +2,7 @@ import type { Caller, CallerInput } from "../driver/inputs/caller/caller.ts";
 import type { Report } from "../conversation/output/result/report.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { SettledMessage } from "../conversation/control/message.ts";
+import { definedFields } from "../defined_fields.ts";
 import type { JsonObject } from "../json_object.ts";
 import type { Frame } from "../claude/wire/frame.ts";
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
@@ -18,21 +19,20 @@ import type { Input } from "../conversation/control/input.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 
-/** What became of a run, and what is left to print. */
+/** The report of a run. */
 export interface RunReport extends Report {
-  /** The frames that were said at the run's end: its last results are among them. */
+  /** The frames of the run's end, its last result included, which are not printed yet. */
   readonly unprinted: readonly Frame[];
-  /** How many requests to the model have been made whose tools have returned, where they are counted. */
+  /** How many requests to the model were made, if they are counted. Requests whose tools still run are left out. */
   readonly requests?: number;
-  /** What the child's terminal showed last, where that explains a failure, and with every failure of a traced run. */
+  /** The last screen of the child, if it explains a failure or the run is traced. */
   readonly screen?: readonly string[];
 }
 
 /**
- * Starts the child, follows it to its end and says what became of the turn. Where an answer is known without a child,
- * that is what became of it.
+ * Carries out a run of one prompt: with a child, or without one if the answer is known or a headless helper gives it.
  *
- * @throws {CliError} when the pseudo-terminal or the child cannot be had
+ * @throws {CliError} when the pseudo-terminal or the child cannot be started
  */
 export async function performRun(
   prepared: PreparedRun,
@@ -47,15 +47,13 @@ export async function performRun(
     });
   }
   if (gated.asked !== undefined) {
-    const { askAlone } = await import("./headless_run.ts");
+    const { runCommand } = await import("./headless_run.ts");
     const asked = { text, settled: { kind: "asked", ...gated.asked } } as const;
-    return await answerRun(
-      prepared,
-      await askAlone(prepared, { message: asked, signals: options.signals }),
-    );
+    const answer = await runCommand(prepared, { message: asked, signals: options.signals });
+    return await answerRun(prepared, answer);
   }
   const begin: readonly CallerInput[] = [{ type: "message", message }, { type: "closed" }];
-  // Where the model is never woken, all has been told with the turn before.
+  // The last turn is reported before the end if nothing can wake the model after it.
   let last: Report | undefined;
   const { end: { frames, report = last }, state, lastScreen } = await performSession(prepared, {
     ...options,
@@ -66,14 +64,14 @@ export async function performRun(
   const screen = await screenFor(report, { lastScreen, trace: prepared.options.trace });
   return {
     ...report,
-    ...unrecordedProblems(prepared)(report),
+    ...adviseOnMisses(prepared)(report),
     unprinted: frames,
     requests: state.session.requests,
-    ...(screen === undefined ? {} : { screen }),
+    ...definedFields({ screen }),
   };
 }
 
-/** The last screen, where it explains a failure, and with every failure of a traced run. */
+/** The last screen, if it belongs to the report. */
 export async function screenFor(
   report: Report,
   { lastScreen, trace }: {
@@ -84,7 +82,7 @@ export async function screenFor(
   return showsScreen(report, { trace }) ? (await lastScreen()).lines : undefined;
 }
 
-/** Whether the last screen is told with what became of a turn. */
+/** Whether the last screen belongs to a report: it explains the failure, or the failed run is traced. */
 export function showsScreen(
   { problem, exitCode, showScreen }: Report,
   { trace }: { readonly trace: boolean },
@@ -92,76 +90,75 @@ export function showsScreen(
   return showScreen || (trace && problem !== undefined && exitCode !== 0);
 }
 
-/** A run without a child: what `claude -p` says to the prompt is known, and asks no model. */
+/** The report of a run whose answer needs no child. */
 async function answerRun(
   { conversation, options }: PreparedRun,
   { message, described }: { readonly message: SettledMessage; readonly described?: JsonObject },
 ): Promise<RunReport> {
-  // Of what says frames nothing is loaded before a child is started.
+  // Runs with a child load this module while the child starts.
   const { answerFrames } = await import("../conversation/output/turns/answer_frames.ts");
   const { frames, report } = answerFrames(message, { ...conversation, described });
   return {
     ...report,
     unprinted: frames,
-    ...(options.record === undefined
-      ? {}
-      : { warning: "There is no recording: this answer needs no child" }),
+    ...definedFields({
+      warning: options.record === undefined
+        ? undefined
+        : "There is no recording: this answer needs no child",
+    }),
   };
 }
 
 /** Who looks on while a child lives, and what else is attended to. */
 export interface SessionWatcher {
   readonly signals: StopSignals;
-  /** The terminal whose size the child's has; absent for this program's own, if the signals are its own. */
+  /** The terminal whose size the child's terminal follows; by default this program's own. */
   readonly terminal?: UserTerminal;
-  /** What is written to meanwhile, to be flushed when it takes what it owes. */
+  /** Outlets to flush whenever their readers are ready. */
   readonly outlets?: readonly Outlet[];
-  /** Takes each frame as it happens; those of the end are left to be printed. */
+  /** Receives each frame when it is emitted, except those of the session's end. */
   readonly emit?: (frame: Frame) => void;
-  /** Takes every input of the session, as `runSession` says. */
   readonly onInput?: (input: Input) => void;
-  /** Takes what can be seen of the child's terminal, before the child has written anything. */
+  /** Receives the child's terminal before the child has written to it. */
   readonly onTerminal?: (terminal: ShownTerminal) => void;
-  /** Takes every effect of the session. */
   readonly onEffect?: (effect: ConversationEffect) => void;
   readonly trace: (text: string) => void;
-  /** Takes each child once it has been started. */
   readonly onChild?: (child: Pick<Child, "signal">) => void;
-  /** Takes each line of the debug log, where that is to be told. */
+  /** Receives each line of the debug log with `--debug-to-stderr`. */
   readonly onLogLine?: (line: string) => void;
 }
 
 /**
  * Starts the child of a prepared run and follows it to its end.
  *
- * @param options.begin what is said before there is a child
- * @param options.caller says what comes after that
- * @throws {CliError} when the pseudo-terminal or the child cannot be had
+ * @param options.begin inputs of the caller from before the child's start
+ * @param options.caller the source of further inputs
+ * @throws {CliError} when the pseudo-terminal or the child cannot be started
  */
 export async function performSession(
   prepared: PreparedRun,
   options: SessionWatcher & {
     readonly begin: readonly CallerInput[];
     readonly caller?: Caller;
-    /** Gives, once there are some, the terms of a caller that came after the child. */
+    /** Returns the terms of a caller that arrived after the child's start, once. */
     readonly takeTerms?: () => LateTerms | undefined;
-    /** Takes what became of each turn that the child outlived. */
+    /** Receives the report of each turn before the last one. */
     readonly onReport?: (report: Report) => void;
-    /** Takes what says what is to be said at the end, once nothing but the child's own end is to come. */
-    readonly onWhole?: (said: () => readonly ConversationEffect[]) => void;
+    /** Called when only the child's exit is outstanding, with a function that computes the final output. */
+    readonly onOutputComplete?: (finalOutput: () => readonly ConversationEffect[]) => void;
   },
 ): Promise<SessionRun> {
   const { frames, record, cwd, answerAlone } = prepared.options;
-  const { emit, onLogLine, onReport, onTerminal, onWhole, trace, ...rest } = options;
+  const { emit, onLogLine, onReport, onTerminal, onOutputComplete, trace, ...rest } = options;
   const { size } = prepared.conversation.session;
-  // Before the child is started: what is in its log by then is not its own.
-  const retryLines = await linesOf(prepared.retryLog);
-  const toldLines = await linesOf(prepared.toldLog);
+  // Lines that are in a log before the child starts are not the child's.
+  const retryLines = await followLines(prepared.retryLog);
+  const toldLines = await followLines(prepared.toldLog);
   try {
     using child = startChild({ ...prepared, cwd, size });
     const expecting = prepared.sandbox.expectTranscripts();
     options.onChild?.(child);
-    // Loaded while the child starts, which takes longer.
+    // These modules are loaded while the child starts, which takes longer.
     await expecting;
     const { runSession } = await import("../driver/run_session.ts");
     const { saidAtEnd } = await import("../conversation/output/conclusion.ts");
@@ -184,7 +181,7 @@ export async function performSession(
         if (effect.type === "report") onReport?.(effect.report);
         if (effect.type === "trace") trace(effect.text);
         if (effect.type === "log") onLogLine?.(effect.line);
-        if (effect.type === "whole") onWhole?.(() => saidAtEnd(effect));
+        if (effect.type === "whole") onOutputComplete?.(() => saidAtEnd(effect));
       },
     });
   } catch (error) {
@@ -192,8 +189,10 @@ export async function performSession(
   }
 }
 
-/** Follows a log from here on; only a run that reads one loads what it takes. */
-async function linesOf(log: string | undefined): Promise<(() => readonly string[]) | undefined> {
+/** Follows a log from its current end on. */
+async function followLines(
+  log: string | undefined,
+): Promise<(() => readonly string[]) | undefined> {
   if (log === undefined) return undefined;
   const { followLog } = await import("../driver/inputs/follow_lines.ts");
   return followLog(log);
@@ -221,11 +220,11 @@ async function driverError(
 }
 
 /**
- * What is to be done about turns that fail because something is not recorded: the API has nothing to do with it.
+ * Advises on turns that failed because a request is not in the API cassette. Claude Code blames the API for them.
  *
- * @returns what of a turn's report is otherwise, if something went wrong with the cassette since the turn before
+ * @returns for each report, a problem with another suggestion if the relay had a problem since the report before
  */
-export function unrecordedProblems(
+export function adviseOnMisses(
   { relay, options: { apiCassette } }: {
     readonly relay?: Pick<ApiRelay, "troubles">;
     readonly options: Pick<RunOrder, "apiCassette">;

@@ -1,21 +1,16 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { fileAt, namesIn } from "../../ffi/files/at_path.ts";
 import { CliError, UnsupportedError } from "../cli_error.ts";
+import { definedFields } from "../defined_fields.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import type { MessageJudge } from "./facts/judge_message.ts";
 import { readFacts } from "./facts/read_facts.ts";
 import { type Plan, plan } from "./plan/plan.ts";
-import {
-  type FoundSessions,
-  type GatedPrompt,
-  needsChild,
-  type OutputSchema,
-  type RunFacts,
-} from "./plan/plan_facts.ts";
+import { type FoundSessions, needsChild, type RunFacts } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { modesOf, sessionOf } from "./plan/decide.ts";
 import { hasOtherHooks } from "./plan/conversation_options.ts";
-import { type Settings, valuesOf } from "../sandbox/child/read_settings.ts";
+import { valuesOf } from "../sandbox/child/read_settings.ts";
 import type { FolderContents, FolderFile } from "../sandbox/folder/folder_contents.ts";
 import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts";
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
@@ -23,128 +18,101 @@ import type { SweptFolder } from "../sandbox/folder/sweep.ts";
 import { realPath } from "../sandbox/paths.ts";
 import { foldersOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
-import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Entry } from "../claude/transcript/entry.ts";
 import { projectSlug } from "../claude/transcript/files/project_slug.ts";
 
-/** A run that only has to be started. */
-export interface PreparedRun extends Omit<Plan, "contents"> {
+/** A run whose child can be started. */
+export interface PreparedRun
+  extends
+    Omit<Plan, "contents">,
+    Pick<RunFacts, "binary" | "output" | "settings" | "userConfig" | "projectRoot" | "gated"> {
   readonly options: RunOrder;
-  readonly binary: string;
   readonly sandbox: Sandbox;
-  /** What stands between the child and the API, if anything does; to be disposed of with the sandbox. */
+  /** The relay between the child and the API, to be disposed of after the sandbox. */
   readonly relay?: ApiRelay;
-  /** What structured answers have to look like, if some are wanted. */
-  readonly output?: OutputSchema;
-  /** What Claude Code reads for the run, the caller's among them, and before anything of ours is added. */
-  readonly settings: readonly Settings[];
-  readonly userConfig: UserConfig;
-  /** The folder whose settings and servers are the project's. */
-  readonly projectRoot: string;
-  /** What becomes of the prompt: with an answer to it, no child is started. */
-  readonly gated: GatedPrompt;
-  /** Says of a message of the caller how it reaches the child, if it does; absent where there is only one. */
+  /** Decides how each message of a conversation reaches the child; undefined for a run of one prompt. */
   readonly judge: MessageJudge | undefined;
-  /** What earlier runs left, and what became of it before this one began. */
+  /** The folders of earlier runs that were found, and what became of them. */
   readonly swept: readonly SweptFolder[];
-  /** The lines that earlier runs of a resumed session wrote. */
+  /** The transcript lines of the resumed session, as far as they are needed again. */
   readonly earlier: readonly Entry[];
 }
 
 /**
- * Reads what there is to know, makes the run's private folder, plans the run and fills the folder.
+ * Reads the facts, makes the private folder, plans the run and writes the folder's files.
  *
- * @throws {CliError} when there is no claude to start, no login, a prompt that must not go in, something that every
- * system has is missing, or the folder cannot be had
+ * @throws {CliError} when facts are missing (see {@linkcode readFacts}), the order cannot be carried out, or the folder
+ * cannot be made
  */
 export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   const facts = await readFacts(order);
   try {
-    return await prepared(order, facts);
+    return await prepareWith(order, facts);
   } catch (error) {
-    // What is told of such a run has the fields of the version.
+    // The result of a run that has not begun names the version too.
     if (error instanceof CliError && error.failedBeforeStart) {
-      error.claudeVersion = await versionOf(order, facts);
+      const { knownVersion } = await import("../claude/program/known_version.ts");
+      error.claudeVersion = facts.version ?? await knownVersion(facts.binary, order.env, order);
     }
     throw error;
   }
 }
 
 /**
- * Refuses what `claude -p` does and this program does not, as far as it hangs on nothing that the caller has yet to say.
- * Other problems are left to {@linkcode prepareRun}.
+ * Refuses an order that `claude -p` can carry out and this program cannot. Other problems are left to
+ * {@linkcode prepareRun}, and so are those that depend on later messages.
  *
- * @throws {UnsupportedError} when there is something of that kind
+ * @throws {UnsupportedError} when the order is refused
  */
 export async function refuseUnsupported(order: RunOrder): Promise<void> {
   try {
     const facts = await readFacts(order);
     modesOf(order, facts);
-    await shortenedIn(order, await foundSessions(order, facts));
+    await readResumedPart(order, await findSessionsOf(order, facts));
   } catch (error) {
     if (error instanceof UnsupportedError) throw error;
   }
 }
 
-async function versionOf(
-  order: RunOrder,
-  { binary, version }: RunFacts,
-): Promise<string | undefined> {
-  const { knownVersion } = await import("../claude/program/known_version.ts");
-  return version ?? await knownVersion(binary, order.env, order);
-}
-
-async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> {
-  const { binary, userConfig, settings, gated, folders, writable } = facts;
+async function prepareWith(order: RunOrder, facts: RunFacts): Promise<PreparedRun> {
+  const { binary, userConfig, settings, projectRoot, gated } = facts;
   await claimThread();
   const everywhere = places(order.env);
-  const swept = await sweepAll(everywhere, userConfig.dir);
-  const found = await foundSessions(order, facts);
+  const swept = await sweepUsedPlaces(everywhere, userConfig.dir);
+  const found = await findSessionsOf(order, facts);
   const session = { id: sessionOf(order, { ...facts, found }).id, configDir: userConfig.dir };
-  const shortened = await shortenedIn(order, found);
+  const shortened = await readResumedPart(order, found);
   using undo = new DisposableStack();
   const owner = makeRunFolder({
     places: everywhere,
     runtimeDir: order.env["XDG_RUNTIME_DIR"],
-    folders,
-    writable,
-    ...(order.persistSession ? { session } : {}),
+    folders: facts.folders,
+    writable: facts.writable,
+    ...definedFields({ session: order.persistSession ? session : undefined }),
   });
   undo.defer(() => removeRunFolder(owner));
-  const isRelayed = order.exactStream === true || order.apiCassette !== undefined ||
-    order.deterministic === true || order.record !== undefined;
-  // Whatever is answered without a child asks nothing.
-  const relay = isRelayed && needsChild(gated)
-    ? undo.use(
-      (await import("./api_relay.ts")).startApiRelay(order, {
-        settings,
-        sessionId: session.id,
-      }),
-    )
-    : undefined;
+  const startsChild = needsChild(gated);
+  const relay = startsChild ? await startRelayFor(order, { settings, session }) : undefined;
+  if (relay !== undefined) undo.use(relay);
   const { contents, ...planned } = plan(order, {
     ...facts,
-    ...(relay === undefined ? {} : { relayVariables: relay.variables }),
     found,
-    ...(shortened === undefined ? {} : { shortened }),
     folder: owner.path,
     runs: everywhere.flatMap(foldersOfRuns),
     secret: crypto.randomUUID(),
     pid: owner.pid,
     now: Date.now(),
+    ...definedFields({ relayVariables: relay?.variables, shortened }),
   });
+  const copy = await loadCopier(contents);
   const sandbox = undo.use(
-    new Sandbox(owner, {
-      contents,
-      places: everywhere,
-      ...await copierFor(contents),
-    }),
+    new Sandbox(owner, { contents, places: everywhere, ...definedFields({ copy }) }),
   );
   if (planned.rendezvous !== undefined) await requireShortPath(planned.rendezvous.path);
-  // Not before: a run that has the session, or had it and was killed, may have brought it home just now.
+  // Checked only now: another run may have moved the session's transcript to the user's config dir a moment ago.
   if (contents.isNewSession) refuseKnownSession(session.id, userConfig.dir);
   const earlier = await earlierLines(sandbox, order);
-  // From here on the folder is the caller's to remove.
+  // From here on the caller has to remove the folder.
   undo.move();
   const problem = planned.conversation.session.caller?.initialized?.error;
   return {
@@ -152,26 +120,37 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     options: order,
     binary,
     sandbox,
-    ...(relay === undefined ? {} : { relay }),
-    ...(facts.output === undefined ? {} : { output: facts.output }),
     settings,
     userConfig,
-    projectRoot: facts.projectRoot,
+    projectRoot,
     gated,
     judge: await judgeOf(order, {
       ...facts,
       earlier,
       found,
-      // Without a schema that is none a conversation goes on, as with claude -p.
+      // As in `claude -p`, a conversation goes on without an invalid schema.
       refusal: problem === facts.outputProblem ? undefined : problem,
     }),
     swept,
     earlier,
+    ...definedFields({ relay, output: facts.output }),
   };
 }
 
-/** Sweeps where runs have left something, or go on: nowhere else what sweeps is loaded. */
-async function sweepAll(
+/** Starts the relay between the child and the API if the order needs one. */
+async function startRelayFor(
+  order: RunOrder,
+  { settings, session }: Pick<RunFacts, "settings"> & { readonly session: { readonly id: string } },
+): Promise<ApiRelay | undefined> {
+  const isRelayed = order.exactStream || order.deterministic || order.apiCassette !== undefined ||
+    order.record !== undefined;
+  if (!isRelayed) return undefined;
+  const { startApiRelay } = await import("./api_relay.ts");
+  return startApiRelay(order, { settings, sessionId: session.id });
+}
+
+/** Sweeps the places in which there are folders of runs. */
+async function sweepUsedPlaces(
   everywhere: readonly string[],
   userConfigDir: string,
 ): Promise<readonly SweptFolder[]> {
@@ -183,8 +162,7 @@ async function sweepAll(
   return sweep({ places: used, userConfigDir });
 }
 
-/** What is left of a session that is resumed in part. */
-async function shortenedIn(
+async function readResumedPart(
   order: RunOrder,
   found: FoundSessions,
 ): Promise<FolderFile | undefined> {
@@ -193,21 +171,19 @@ async function shortenedIn(
   return resumedPart(order, found);
 }
 
-/** What copies transcripts into a private folder, where there are some. */
-async function copierFor(
+/** Loads the function that copies transcripts into the private folder if there are some. */
+async function loadCopier(
   { resume, begun }: FolderContents,
-): Promise<Pick<ConstructorParameters<typeof Sandbox>[1], "copy">> {
-  if (resume === undefined && begun === undefined) return {};
-  const { copyTranscripts } = await import("../sandbox/folder/copy_transcripts.ts");
-  return { copy: copyTranscripts };
+): Promise<ConstructorParameters<typeof Sandbox>[1]["copy"]> {
+  if (resume === undefined && begun === undefined) return undefined;
+  return (await import("../sandbox/folder/copy_transcripts.ts")).copyTranscripts;
 }
 
-async function foundSessions(
+async function findSessionsOf(
   order: RunOrder,
-  facts: RunFacts,
+  { userConfig }: RunFacts,
 ): Promise<FoundSessions> {
-  const { userConfig } = facts;
-  const { resume, history, besideHistory = [] } = order;
+  const { resume, resumption, history, besideHistory = [] } = order;
   if (resume !== undefined && history !== undefined) {
     const slug = projectSlug(realPath(order.cwd));
     const besides = besideHistory.map(({ path, text }) => ({
@@ -217,12 +193,9 @@ async function foundSessions(
     const path = `${slug}/${resume}.jsonl`;
     return { named: [resume], transcript: { path, text: history, besides } };
   }
-  if (resume !== undefined || order.resumption === undefined) return {};
+  if (resume !== undefined || resumption === undefined) return {};
   const { findSessions } = await import("./facts/resumed_session.ts");
-  return findSessions(order.resumption, {
-    configDir: userConfig.dir,
-    cwd: realPath(order.cwd),
-  });
+  return findSessions(resumption, { configDir: userConfig.dir, cwd: realPath(order.cwd) });
 }
 
 async function judgeOf(
@@ -236,19 +209,19 @@ async function judgeOf(
   const { createMessageJudge } = await import("./facts/judge_message.ts");
   const { lineId } = await import("../claude/transcript/parents_first.ts");
   const { parseEntry } = await import("../claude/transcript/entry.ts");
-  // What is left out of a session that goes on in part is in it still, and in no fork.
+  // A session that is resumed in part keeps the ids of all its lines, a fork does not.
   const { transcript } = order.forkSession ? {} : facts.found;
-  const whole = transcript?.text.split("\n").flatMap((line) => parseEntry(line) ?? []) ?? [];
+  const all = transcript?.text.split("\n").flatMap((line) => parseEntry(line) ?? []) ?? [];
   return createMessageJudge(order, {
     ...facts,
     settings: valuesOf(facts.settings),
     mcpServers: facts.mcpServers.length,
     watchesPrompts: hasOtherHooks(order, { facts, event: "UserPromptSubmit" }),
-    before: [...facts.earlier, ...whole].flatMap((entry) => lineId(entry) ?? []),
+    before: [...facts.earlier, ...all].flatMap((entry) => lineId(entry) ?? []),
   });
 }
 
-/** What is still asked of the lines of the session that was copied into a sandbox, those of its subagents aside. */
+/** The lines of the session that was copied into a sandbox, without those of subagents. */
 async function earlierLines(
   { configDir, resumed }: Pick<Sandbox, "configDir" | "resumed">,
   { record }: Pick<RunOrder, "record">,
@@ -262,7 +235,7 @@ async function earlierLines(
     if (!/^[^/]+\/[^/]+\.jsonl$/u.test(path)) continue;
     for (const line of readLines(`${configDir}/projects/${path}`)) {
       const entry = parseEntry(line);
-      // A recording is played again with all that was said before.
+      // A recording keeps complete lines, so that it can be replayed.
       const recalled = entry === undefined || record !== undefined ? entry : recalledEntry(entry);
       if (recalled !== undefined) entries.push(recalled);
     }
@@ -271,8 +244,8 @@ async function earlierLines(
 }
 
 /**
- * Has Deno make the thread that waits for the child. It aborts the program when it cannot have one, and then there must
- * be no folder yet; a thread that it has it keeps for 10 s.
+ * Makes Deno start the thread that will wait for the child. Deno aborts the program if it cannot start one, so this comes
+ * before the folder is made. Deno keeps an idle thread for 10 s.
  */
 async function claimThread(): Promise<void> {
   using poller = new Poller();
@@ -280,11 +253,9 @@ async function claimThread(): Promise<void> {
 }
 
 /**
- * Refuses a session that is there already: the sandbox knows no other sessions, so Claude Code itself would not notice
- * that the id is taken.
+ * Refuses to begin a session whose id is taken. Claude Code cannot notice that, because the sandbox has no other sessions.
  *
  * @param configDir the user's config dir
- * @throws {CliError} when there is a transcript of it
  */
 function refuseKnownSession(sessionId: string, configDir: string): void {
   if (!isKnownSession(sessionId, configDir)) return;
@@ -294,11 +265,7 @@ function refuseKnownSession(sessionId: string, configDir: string): void {
   });
 }
 
-/**
- * Sees to it that a socket can be at a path.
- *
- * @throws {CliError} when the path is too long for that
- */
+/** Refuses a path that is too long for a socket. */
 async function requireShortPath(path: string): Promise<void> {
   const { MAX_SOCKET_PATH } = await import("../../ffi/descriptors/unix_socket.ts");
   if (new TextEncoder().encode(path).length <= MAX_SOCKET_PATH) return;
@@ -308,10 +275,7 @@ async function requireShortPath(path: string): Promise<void> {
   );
 }
 
-/**
- * What the user should know before a run begins: of folders that earlier runs left and that could not be swept, one
- * sentence or none, and of flags and rules that have no effect.
- */
+/** Warnings before a run begins: about the first folder that could not be swept, and about flags, rules and settings. */
 export function earlyWarnings(
   { swept, warnings }: Pick<PreparedRun, "swept" | "warnings">,
 ): readonly string[] {
@@ -320,11 +284,7 @@ export function earlyWarnings(
   return [...unswept, ...warnings];
 }
 
-/**
- * Whether the user has a transcript of a session.
- *
- * @param configDir the user's config dir
- */
+/** Whether a transcript of a session is in the user's config dir. */
 export function isKnownSession(sessionId: string, configDir: string): boolean {
   return namesIn(`${configDir}/projects`).some((slug) => {
     try {
@@ -336,9 +296,9 @@ export function isKnownSession(sessionId: string, configDir: string): boolean {
 }
 
 /**
- * Looks for what would keep a prompt from reaching the model as it is.
+ * Checks whether a prompt reaches the model unchanged.
  *
- * @returns the first character that Claude Code may change, in words; plain ASCII is never looked at
+ * @returns a description of the first character that Claude Code may change
  * @throws {CliError} when a paste would not deliver the prompt
  */
 export async function checkDelivery(

@@ -1,14 +1,14 @@
-import { CliError } from "../cli_error.ts";
-import { exitCodeOf, type Outcome } from "../claude/wire/outcome.ts";
-import type { StopSignals } from "../driver/stop_signals.ts";
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
+import { exitCodeOf, type Outcome } from "../claude/wire/outcome.ts";
 import type { StopSignal } from "../claude/wire/stop_signal.ts";
+import { CliError } from "../cli_error.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
 
-/** A run was stopped before it had a child: its time was up, or a signal came. */
+/** A run was stopped while it had no child: its time ran out, or a signal arrived. */
 export class StoppedError extends CliError {
   override readonly name = "StoppedError";
-  /** What a result says of it. */
+  /** The outcome for the result. */
   readonly outcome: Outcome;
 
   constructor(
@@ -20,38 +20,45 @@ export class StoppedError extends CliError {
   }
 }
 
-/** How long something may be waited for. */
-interface TimeLeft {
-  /** When the run began, as `performance.now()` tells time, and how long it may take, in milliseconds. */
+/** Takes the signals that have arrived. Returns the error for the first one. */
+export function takeStop(signals: StopSignals): StoppedError | undefined {
+  const [signal] = signals.take();
+  if (signal === undefined) return undefined;
+  const message = `The run was interrupted by ${signal}`;
+  return new StoppedError({ kind: "interrupted", signal, message });
+}
+
+/** The time of a run. */
+interface RunTime {
+  /** On the clock of `performance.now()`. */
   readonly startedAt: number;
+  /** In milliseconds, from the start. */
   readonly timeoutMs: number;
   readonly signals: StopSignals;
 }
 
 /**
- * Waits for something that a run needs before it can begin, until its time is up or a signal comes.
+ * Waits for something until the run's time is over or a signal arrives.
  *
- * @param what why the run has not begun, as a clause, such as "stdin had not ended"
- * @throws {StoppedError} then; what was waited for goes on
+ * @param options.what why the run has not begun, as a clause, such as "stdin had not ended"
+ * @throws {StoppedError} then; the promise is left pending
  */
 export async function inTime<Value>(
   wait: Promise<Value>,
-  { what, startedAt, timeoutMs, signals }: TimeLeft & { readonly what: string },
+  { what, startedAt, timeoutMs, signals }: RunTime & { readonly what: string },
 ): Promise<Value> {
   const stopped = Promise.withResolvers<never>();
-  const listen = () => {
-    const [signal] = signals.take();
-    if (signal === undefined) return;
-    const message = `The run was interrupted by ${signal}`;
-    stopped.reject(new StoppedError({ kind: "interrupted", signal, message }));
+  const stopAtSignal = () => {
+    const stop = takeStop(signals);
+    if (stop !== undefined) stopped.reject(stop);
   };
   const timer = setTimeout(() => {
     const message = `The run timed out after ${timeoutMs / 1000} s: ${what}`;
     const suggestion = "End what it waits for, or give it more time with --timeout SECONDS";
     stopped.reject(new StoppedError({ kind: "timeout", message }, { suggestion }));
   }, Math.max(0, startedAt + timeoutMs - performance.now()));
-  signals.onArrival = listen;
-  listen();
+  signals.onArrival = stopAtSignal;
+  stopAtSignal();
   try {
     return await Promise.race([wait, stopped.promise]);
   } finally {
@@ -63,27 +70,27 @@ export async function inTime<Value>(
 /** An outlet and how long its reader may take. */
 interface AwaitedReader {
   readonly outlet: Outlet;
-  /** Until when it is waited for without a sign of life, as `performance.now()` tells time. */
+  /** How long the reader may be idle at least, on the clock of `performance.now()`. */
   readonly until: number;
 }
 
-/** A reader that has taken nothing for so long, in milliseconds, is not waited for beyond its time. */
+/** How long a reader may be idle after its time, in milliseconds. */
 const PATIENCE_MS = 2000;
 
 /**
- * Waits until all that outlets have kept is read, or can be read by nobody any more.
+ * Waits until the readers of outlets have read everything, or are gone.
  *
- * A reader is given up when its time is over and it has taken nothing for 2 s; a signal ends its time, a second one
- * the wait. What it has not taken then stays in its outlet.
+ * A reader is given up when its time is over and it has read nothing for 2 s. What it has not read stays in its outlet. A
+ * signal ends the time of all readers, a second signal ends the wait.
  *
- * @returns the signal that came, if one did
+ * @returns the first signal that arrived
  */
 export async function awaitReaders(
   readers: readonly AwaitedReader[],
   signals: StopSignals,
 ): Promise<StopSignal | undefined> {
   let awaited = readers.filter(({ outlet }) => outlet.pending > 0)
-    .map((reader) => ({ ...reader, left: reader.outlet.pending, takenAt: performance.now() }));
+    .map((reader) => ({ ...reader, left: reader.outlet.pending, readAt: performance.now() }));
   if (awaited.length === 0) return undefined;
   using stack = new DisposableStack();
   const poller = stack.use(new Poller());
@@ -92,13 +99,13 @@ export async function awaitReaders(
   let stop: StopSignal | undefined;
   while (awaited.length > 0) {
     for (const signal of signals.take()) {
-      // Whose reader left is seen when it is written to.
+      // Writing notices a reader that is gone.
       if (signal === "SIGPIPE") continue;
       if (stop !== undefined) return stop;
       stop = signal;
     }
-    const dueAt = ({ until, takenAt }: { readonly until: number; readonly takenAt: number }) =>
-      Math.max(stop === undefined ? until : 0, takenAt + PATIENCE_MS);
+    const dueAt = ({ until, readAt }: { readonly until: number; readonly readAt: number }) =>
+      Math.max(stop === undefined ? until : 0, readAt + PATIENCE_MS);
     const polledAt = performance.now();
     const polledUntil = Math.max(polledAt, Math.min(...awaited.map(dueAt)));
     await poller.wait(
@@ -106,14 +113,14 @@ export async function awaitReaders(
       polledUntil - polledAt,
     );
     const now = performance.now();
-    // A reader that was stopped together with this program, as by Ctrl-Z, is not late.
-    const wasStopped = now - polledUntil > PATIENCE_MS;
+    // Ctrl-Z stops the reader together with this program, which does not make it late.
+    const wasSuspended = now - polledUntil > PATIENCE_MS;
     awaited = awaited.flatMap((reader) => {
       const { outlet } = reader;
       outlet.flush();
       if (outlet.pending === 0) return [];
-      if (outlet.pending < reader.left || wasStopped) {
-        return [{ ...reader, left: outlet.pending, takenAt: now }];
+      if (outlet.pending < reader.left || wasSuspended) {
+        return [{ ...reader, left: outlet.pending, readAt: now }];
       }
       return now < dueAt(reader) ? [reader] : [];
     });

@@ -7,10 +7,10 @@ import type { Report } from "../../src/conversation/output/result/report.ts";
 import { readExchanges } from "../../src/recording/relay/exchange_folder.ts";
 import { startApiRelay } from "../../src/run/api_relay.ts";
 import { awaitReaders, StoppedError } from "../../src/run/waits.ts";
-import { heardLines } from "../../src/run/perform_conversation.ts";
+import { trackLines } from "../../src/run/perform_conversation.ts";
 import { orderPastLimit, resetOf, waitUntil } from "../../src/run/past_limit.ts";
 import type { RunOrder } from "../../src/run/plan/run_order.ts";
-import { unrecordedProblems } from "../../src/run/perform_run.ts";
+import { adviseOnMisses } from "../../src/run/perform_run.ts";
 import { readEntry } from "../../src/claude/transcript/entry.ts";
 import { tempFolder } from "../temp_folder.ts";
 import { PLAIN_ORDER } from "./plain_order.ts";
@@ -183,24 +183,24 @@ Deno.test("a failed turn names its unrecorded request once", () => {
   const options = { apiCassette: { folder: "c", onMiss: "fail", allowUpstream: false } } as const;
   const fine = { exitCode: 0, showScreen: false } as Report;
   const failed = { ...fine, exitCode: 1, problem: { message: "503" } } satisfies Report;
-  const own = unrecordedProblems({ relay, options });
+  const own = adviseOnMisses({ relay, options });
   const suggested = (report: Report) => own(report)?.problem?.suggestion?.slice(0, 21);
   assertEquals(suggested(failed), undefined);
   troubles.push("Nothing is recorded of this");
   assertEquals([suggested(failed), suggested(failed)], ["Ask what was recorded", undefined]);
   troubles.push("Nothing is recorded of that");
   assertEquals(suggested(fine), undefined);
-  assertEquals(unrecordedProblems({ options })(failed), undefined);
+  assertEquals(adviseOnMisses({ options })(failed), undefined);
   // A recording that cannot be written does not make a turn fail.
-  assertEquals(unrecordedProblems({ relay, options: {} })(failed), undefined);
+  assertEquals(adviseOnMisses({ relay, options: {} })(failed), undefined);
 });
 
 Deno.test("a line of the user's counts with the next input", () => {
-  const lines = heardLines();
+  const lines = trackLines();
   const lineAfter = (type: string, uuid: string) => {
     const message = { id: "m", model: "m", role: type, content: [{ type: "text", text: "hi" }] };
     const entry = readEntry({ type, uuid, message });
-    if (entry !== undefined) lines.hear({ at: 0, type: "transcript", entry });
+    if (entry !== undefined) lines.observe({ at: 0, type: "transcript", entry });
     return lines.last();
   };
   assertEquals(
@@ -209,6 +209,6 @@ Deno.test("a line of the user's counts with the next input", () => {
     ),
     [undefined, "2", "2"],
   );
-  lines.hear({ at: 1, type: "read" });
+  lines.observe({ at: 1, type: "read" });
   assertEquals(lines.last(), "3");
 });

@@ -75,11 +75,13 @@ export function ownInvocation(
 }
 
 /** Options of a conversation that change when its client stops waiting. */
-type ChangingOptions = Required<Pick<HoldOptions, "teardown" | "onWhole" | "warn" | "trace">>;
+type ChangingOptions = Required<
+  Pick<HoldOptions, "teardown" | "onOutputComplete" | "warn" | "trace">
+>;
 
 /** Holds a conversation with these options. */
 export type HoldRun = (
-  options: Omit<ChangingOptions, "onWhole"> & Partial<ChangingOptions>,
+  options: Omit<ChangingOptions, "onOutputComplete"> & Partial<ChangingOptions>,
 ) => Promise<number>;
 
 /**
@@ -106,7 +108,7 @@ export async function returnWhenComplete(
       childEnded: () => (background ?? teardown).childEnded(),
       run: () => (background ?? teardown).run(),
     },
-    onWhole: (exitCode) => {
+    onOutputComplete: (exitCode) => {
       if (!teardown.bringHome()) return;
       trace("whole: its Claude Code ends by itself");
       background = new Teardown({ warn: delegation.log });

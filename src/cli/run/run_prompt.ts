@@ -289,8 +289,8 @@ async function rewindFiles(
   for (const warning of earlyWarnings(prepared)) warn(warning);
   if (order.record !== undefined) warn("There is no recording: files are restored without a child");
   await delegation?.commit();
-  const { rewindAlone } = await import("../../run/headless_run.ts");
-  const { stdout, stderr } = await rewindAlone(prepared, { message: order.rewindsTo, signals });
+  const { restoreFiles } = await import("../../run/headless_run.ts");
+  const { stdout, stderr } = await restoreFiles(prepared, { message: order.rewindsTo, signals });
   if (outputFormat === "stream-json") outlets.notify(`${STDOUT_GUARD}${stdout}`);
   else write(stdout);
   if (stderr !== "") outlets.notify(stderr);

@@ -1,26 +1,26 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { OutputProblem } from "../../conversation/control/input.ts";
+import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 import type { OutputSchema } from "../plan/plan_facts.ts";
 
-/** Longest schema, in UTF-16 code units: Claude Code takes 100,000 values (2.1.330). */
+/** Longest schema, in UTF-16 code units. Claude Code 2.1.330 accepts schemas of 100,000 values. */
 const MAX_LENGTH = 1_000_000;
-/** How much is told of a value, and of a name, before it is cut off. */
-const MAX_TOLD = 300;
-const MAX_NAME = 80;
+/** How many characters of a value, and of a name, the model is shown. */
+const LONGEST_VALUE = 300;
+const LONGEST_NAME = 80;
 
 /**
- * Reads what a structured answer has to look like, by the rules of Claude Code 2.1.330: draft 07, formats are not looked
- * at, and words that no schema knows are mistakes.
+ * Compiles a JSON Schema by the rules of Claude Code 2.1.330: draft 07, formats are not checked, and unknown keywords are
+ * errors.
  *
- * @throws {CliError} when it is no schema
+ * @throws {CliError} when the text is no such schema
  */
 export async function readOutputSchema(text: string): Promise<OutputSchema> {
   const schema = parseSchema(text);
-  // Whoever wants no structured answer does without it: it takes 40 ms.
-  // A package of CommonJS has no other name that is the same from sources and in the executable.
+  // Loading ajv takes 40 ms. As a CommonJS package it has "default" both from sources and in the executable.
   const { default: { Ajv } } = await import("ajv");
   const ajv = new Ajv({
     allErrors: true,
@@ -33,7 +33,7 @@ export async function readOutputSchema(text: string): Promise<OutputSchema> {
     if (!ajv.validateSchema(schema)) throw new Error(ajv.errorsText(ajv.errors));
     validate = ajv.compile(schema);
   } catch (cause) {
-    throw unfit(
+    throw schemaError(
       `is not a valid JSON Schema: ${cause instanceof Error ? cause.message : cause}`,
     );
   }
@@ -42,46 +42,47 @@ export async function readOutputSchema(text: string): Promise<OutputSchema> {
     problemsOf: (value) =>
       validate(value)
         ? []
-        : (validate.errors ?? []).map((error): OutputProblem => problemOf(error, value)),
+        : (validate.errors ?? []).map((error): OutputProblem => toProblem(error, value)),
   };
 }
 
 function parseSchema(text: string): JsonObject {
-  if (text.length > MAX_LENGTH || isTooDeep(text)) throw unfit("is too large");
+  if (text.length > MAX_LENGTH || isTooDeep(text)) throw schemaError("is too large");
   let schema: unknown;
   try {
     schema = JSON.parse(text);
   } catch (cause) {
-    throw unfit(`is not valid JSON: ${(cause as Error).message}`);
+    throw schemaError(`is not valid JSON: ${(cause as Error).message}`);
   }
-  if (!isJsonObject(schema)) throw unfit("must be a JSON object");
-  if (schema["$async"]) throw unfit("must not be asynchronous");
+  if (!isJsonObject(schema)) throw schemaError("must be a JSON object");
+  if (schema["$async"]) throw schemaError("must not be asynchronous");
   return schema;
 }
 
-function unfit(why: string): CliError {
+function schemaError(why: string): CliError {
   return new CliError(`Error: --json-schema ${why}`, {
     suggestion:
       `Give a JSON Schema, for example --json-schema '{"type":"object","properties":{"ok":{"type":"boolean"}}}'`,
   });
 }
 
-/** What a validator says, as `claude -p` tells the model. */
-function problemOf(error: ErrorObject, value: unknown): OutputProblem {
+/** An error of the validator, in the words in which `claude -p` reports it to the model. */
+function toProblem(error: ErrorObject, value: unknown): OutputProblem {
   const text = `${error.instancePath || "root"}: ${error.message}`;
-  const found = foundBy(error, value);
-  return found === undefined ? { text } : { text, found };
+  return { text, ...definedFields({ found: foundOrAllowed(error, value) }) };
 }
 
-/** What was found, or would have been right, which 2.1.330 tells too. */
-function foundBy(
+/** The value that was found, or the values that are allowed. 2.1.330 appends them. */
+function foundOrAllowed(
   { keyword, instancePath, params }: ErrorObject,
   value: unknown,
 ): string | undefined {
   switch (keyword) {
     case "additionalProperties": {
       const name = params["additionalProperty"];
-      return typeof name === "string" ? ` ('${cut(name, MAX_NAME)}' is not allowed)` : undefined;
+      return typeof name === "string"
+        ? ` ('${cut(name, LONGEST_NAME)}' is not allowed)`
+        : undefined;
     }
     case "minLength":
     case "maxLength":
@@ -91,21 +92,21 @@ function foundBy(
     case "maxProperties":
       return ` (got ${sizeOf(valueAt(value, instancePath))})`;
     case "enum":
-      return `: ${cut(JSON.stringify(params["allowedValues"]), MAX_TOLD)}`;
+      return `: ${cut(JSON.stringify(params["allowedValues"]), LONGEST_VALUE)}`;
     case "const":
-      return `: ${cut(JSON.stringify(params["allowedValue"]), MAX_TOLD)}`;
+      return `: ${cut(JSON.stringify(params["allowedValue"]), LONGEST_VALUE)}`;
     default:
       return undefined;
   }
 }
 
-/** How many characters, items or properties there are. */
+/** The number of characters, items or properties. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return [...value].length;
   return Array.isArray(value) ? value.length : Object.keys(value as JsonObject).length;
 }
 
-/** What stands at a JSON pointer that a validator has found. */
+/** The value at a JSON pointer. */
 function valueAt(value: unknown, pointer: string): unknown {
   return pointer.split("/").slice(1)
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"))

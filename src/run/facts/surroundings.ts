@@ -14,7 +14,7 @@ import type { JsonObject } from "../../json_object.ts";
 import { withoutDeepValues } from "../../claude/settings/deep_values.ts";
 import { absolutePath, parentOf, realPath, upFrom } from "../../sandbox/paths.ts";
 
-/** Names of instructions in a folder and in its `.claude`; 2.1.330 takes the second where the first is missing. */
+/** Instruction files of a folder. 2.1.330 reads those in `.claude` if the others are missing. */
 const INSTRUCTIONS = [
   "CLAUDE.md",
   "CLAUDE.local.md",
@@ -23,68 +23,66 @@ const INSTRUCTIONS = [
   ".claude/AGENTS.md",
 ];
 
-/** Folders below `.claude` whose files become a part of what the model is told. */
+/** Folders of `.claude` whose files become part of a request to the model. */
 const FOLDERS = ["rules", "output-styles", "agents", "commands", "skills"];
 
-/** Where an administrator's instructions are. */
+/** The folder of an administrator's settings and instructions. */
 const MANAGED = "/etc/claude-code";
 
-/** The most files that are looked at, and the most that is read of one, in bytes. */
+/** How many files are checked, and how many bytes of each are searched for `@` mentions. */
 const MAX_FILES = 1000;
 const MAX_BYTES = 1_000_000;
 
-/** What is remembered of what a child reads when it starts. */
+/** Compares what a child has read at its start with what it would read now. */
 export interface Surroundings {
-  /** Whether one that is started now would read the same. */
+  /** Whether a child that starts now would read the same. */
   readonly isUpToDate: () => Promise<boolean>;
   /**
-   * Whether it may be otherwise since that was asked last, by what little costs next to nothing: whether files have been
-   * written, and the date. What git would say of other files is not known by that.
+   * Whether that may have changed since {@linkcode isUpToDate} was called last. This check is cheap: it compares the date
+   * and the times of files, and does not ask git.
    */
-  readonly hasStirred: () => boolean;
+  readonly mayHaveChanged: () => boolean;
 }
 
 /**
- * Remembers what a child that is started next reads of its surroundings.
+ * Remembers what a child that starts now reads.
  *
- * @throws {CliError} as `readFacts` does
+ * @throws {CliError} as {@linkcode readFacts} does
  */
 export async function watchSurroundings(order: RunOrder): Promise<Surroundings> {
   const facts = await readFacts(order);
-  const before = await surroundings(order, facts);
-  let seen = stirrings(order, facts);
+  const before = await fullState(order, facts);
+  let seen = cheapState(order, facts);
   return {
     isUpToDate: async () => {
-      seen = stirrings(order, facts);
-      return await surroundings(order, await readFacts(order, facts)) === before;
+      seen = cheapState(order, facts);
+      return await fullState(order, await readFacts(order, facts)) === before;
     },
-    hasStirred: () => stirrings(order, facts) !== seen,
+    mayHaveChanged: () => cheapState(order, facts) !== seen,
   };
 }
 
 /**
- * What Claude Code reads when it starts and does not read again for its first turn (2.1.330), as a text to
- * compare: as long as it is the same, a child that has waited for its first message tells the model what a new one would.
+ * Everything that Claude Code reads at its start and does not read again for its first turn (2.1.330), as text. As long as
+ * it stays the same, a child that waits for its first message sends the model the same request as a new child.
  *
- * Skills, agents and commands are in it though Claude Code looks for them again: one that was stopped while it waited may
- * get its first message before it has heard of them. Of a login it has whose it is: a token that was renewed is taken by
- * the child itself.
+ * Skills, agents and commands are included although Claude Code reads them again: a child that was suspended may get its
+ * first message before it does. Of a login only its kind is included, because the child reads a renewed token itself.
  */
-async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
+async function fullState(order: RunOrder, facts: RunFacts): Promise<string> {
   const { env, cwd } = order;
   const { documents, distrust, mcpServers, login } = facts;
   const claudeJson = seededClaudeJson(without(facts.userClaudeJson ?? {}, DONE), {
     folders: facts.folders,
     apiKey: undefined,
   });
-  // Of the same state of files, the same branch and the same commit Claude Code tells the model the same status and the
-  // same log.
+  // Claude Code sends the model the git status and log, which depend on files, branch and commit.
   const git = isInRepository(order) ? await gitStatus({ cwd, env }) : undefined;
   return JSON.stringify({
     today: daysOf(env),
     documents,
     distrust,
-    // What a project nests there without end is nothing that a server is started with.
+    // Values nested too deeply for JSON.stringify are no part of a server's configuration.
     ...withoutDeepValues({ mcpServers }).values,
     claudeJson,
     login: login.kind === "variable" ? [login.kind, login.name] : [login.kind],
@@ -96,8 +94,8 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
   });
 }
 
-/** What tells cheaply that any of that may be another. */
-function stirrings(order: RunOrder, facts: RunFacts): string {
+/** The part of that state that is cheap to read. */
+function cheapState(order: RunOrder, facts: RunFacts): string {
   const { userConfig, projectRoot, root, documents } = facts;
   const files = [
     ...filesOf(order, facts),
@@ -125,7 +123,7 @@ function stirrings(order: RunOrder, facts: RunFacts): string {
   ]);
 }
 
-/** Files that Claude Code reads whose content nobody else reads here. */
+/** Files that Claude Code reads and this program does not. */
 function filesOf(order: RunOrder, facts: RunFacts): readonly string[] {
   const { userConfig, root } = facts;
   const repository = `${repositoryOf(root)}/.git`;
@@ -134,7 +132,7 @@ function filesOf(order: RunOrder, facts: RunFacts): readonly string[] {
     ...namedByFlags(order),
     `${userConfig.dir}/plugins/installed_plugins.json`,
     `${memoryPathOf(facts)}/MEMORY.md`,
-    // Who commits, and what the main branch is.
+    // The author's name and the main branch.
     `${repository}/config`,
     `${repository}/packed-refs`,
     `${repository}/refs/remotes/origin`,
@@ -145,7 +143,7 @@ function filesOf(order: RunOrder, facts: RunFacts): readonly string[] {
   ];
 }
 
-/** Flags whose values are files, or folders of them, that are read at the start. */
+/** Flags that name files or folders to read at the start. */
 const FILE_FLAGS =
   /^--(?:append-)?system-prompt-file=|^--plugin-dir(?:-no-mcp)?=|^--agents=(?!\s*\{)/u;
 
@@ -158,36 +156,36 @@ function without(object: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
-/** The day for whoever goes by the caller's clock, for this machine, and everywhere alike. */
+/** Today's date in UTC, in this machine's time zone and in the caller's. */
 function daysOf({ TZ: timeZone }: Environment): readonly string[] {
   const now = new Date();
   const days = [now.toISOString().slice(0, 10), now.toDateString()];
   try {
     return [...days, now.toLocaleDateString("en", timeZone === undefined ? {} : { timeZone })];
   } catch {
-    // Not every name of a time zone is one for everybody.
+    // The JavaScript engine does not know every time zone of the system.
     return days;
   }
 }
 
-/** Which folder it is that has a path. */
+/** Identifies the file at a path. */
 function idOf(path: string): string {
   const { dev, ino } = infoOf(path) ?? {};
   return `${dev}:${ino}`;
 }
 
-/** Which program it is: no name more or less that it has makes another one of it, as the time of its last change does. */
+/** Identifies the executable. A new hard link to it changes its ctime, so only its mtime counts. */
 function programOf({ binary }: RunFacts): string {
   const { size, mtime } = infoOf(binary) ?? {};
   return `${idOf(binary)}:${size}:${mtime?.getTime()}`;
 }
 
-/** Whether git finds a repository, by the folders above or because it is told where one is. */
+/** Whether git finds a repository, above the working directory or by `GIT_DIR`. */
 function isInRepository({ env, cwd }: RunOrder): boolean {
   return gitRoot(cwd) !== undefined || env["GIT_DIR"] !== undefined;
 }
 
-/** Where instructions come from: files, and folders of them. */
+/** All files and folders that may have instructions. */
 function instructionsOf(
   { cwd, addDirs }: RunOrder,
   { userConfig, projectRoot, root }: RunFacts,
@@ -204,10 +202,7 @@ function instructionsOf(
   ];
 }
 
-/**
- * What tells that files, those in folders, and those that instructions name by an `@` and a path are as they were. Of a
- * project that has more of them than is looked at, or names them in circles, the first count.
- */
+/** The states of files, of files in folders, and of files that instructions mention with `@`; of many, the first ones. */
 function statesOf(
   paths: readonly string[],
   { home }: { readonly home: string },
@@ -221,7 +216,7 @@ function statesOf(
     states.set(path, [path, info?.ino, info?.size, info?.mtime?.getTime(), info?.ctime?.getTime()]);
     if (info?.isDirectory) {
       queue.push(...namesIn(path).slice(0, MAX_FILES).map((name) => `${path}/${name}`));
-    } else if (info?.isFile && path.endsWith(".md")) queue.push(...namedIn(path, { home }));
+    } else if (info?.isFile && path.endsWith(".md")) queue.push(...mentionedIn(path, { home }));
   }
   return [...states.values()];
 }
@@ -234,8 +229,8 @@ function infoOf(path: string): Deno.FileInfo | undefined {
   }
 }
 
-/** The files that instructions name. */
-function namedIn(path: string, { home }: { readonly home: string }): readonly string[] {
+/** The files that instructions mention with `@`. */
+function mentionedIn(path: string, { home }: { readonly home: string }): readonly string[] {
   let text: string;
   try {
     text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));

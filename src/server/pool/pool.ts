@@ -1,6 +1,6 @@
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
-import { awaitWords } from "../../run/perform_conversation.ts";
+import { awaitInput } from "../../run/perform_conversation.ts";
 import { Demand, type PoolLimits } from "./demand.ts";
 import {
   type ChildProfile,
@@ -99,7 +99,7 @@ export class Pool implements AsyncDisposable {
     if (cold === undefined) {
       // A child is reserved only when the first message is there.
       options.onReady?.();
-      await awaitWords(options.caller, options);
+      await awaitInput(options.caller, options);
       if (options.caller.isOver) return 0;
     }
     const { initialize } = options.caller;

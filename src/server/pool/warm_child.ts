@@ -97,7 +97,7 @@ export class WarmChild {
 
   /** Whether something that the child has read may have changed. A cheap check. */
   get mayBeOutdated(): boolean {
-    return this.#surroundings?.hasStirred() ?? false;
+    return this.#surroundings?.mayHaveChanged() ?? false;
   }
 
   /**
@@ -217,7 +217,7 @@ export class WarmChild {
         this.#shownTerminal = terminal;
         this.#owner?.onTerminal?.(terminal);
       },
-      onWhole: (say) => this.#owner?.onWhole?.(say),
+      onOutputComplete: (say) => this.#owner?.onOutputComplete?.(say),
       onReady: () => this.#owner?.onReady?.(),
       onWaiting: (about) => this.#owner?.onWaiting?.(about),
       onPrepared: (prepared) => {
