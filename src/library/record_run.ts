@@ -4,11 +4,7 @@ import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { API_FOLDER, type ForkOrigin } from "../recording/cassette/cassette_format.ts";
 import { flagsToRecord, inlineSystemPrompts } from "../recording/cassette/recorded_flags.ts";
-import {
-  type CassetteWriter,
-  claimFolder,
-  writeCassette,
-} from "../recording/cassette/record/write_cassette.ts";
+import { CassetteWriter, claimFolder } from "../recording/cassette/record/write_cassette.ts";
 import { Recorder } from "../recording/cassette/record/recorder.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
@@ -70,17 +66,17 @@ export function recordRun(folder: string, options: RecordOptions): RunRecorder {
     begin: (prepared) => {
       const redactor = redactorOf(prepared, options);
       const { os, arch } = Deno.build;
-      writer = writeCassette(claimed, {
+      writer = new CassetteWriter(claimed, {
         version: deno.version,
         platform: `${os}-${arch}`,
         flags: flagsToRecord(collectFlags(options.request, prepared.options)).map(redactor.text),
         forkedFrom: options.forkedFrom,
       });
-      const { addSecrets } = writer;
+      const current = writer;
       prepared.relay?.hide({
         redact: redactor.text,
         openFrom: redactor.openFrom,
-        taken: (secrets) => addSecrets(API_FOLDER, secrets),
+        taken: (secrets) => current.addSecrets(API_FOLDER, secrets),
       });
       recording = new Recorder({
         conversation: prepared.conversation,

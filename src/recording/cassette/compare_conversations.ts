@@ -167,9 +167,9 @@ function resultAnswer({ subtype, result }: AnyFrame): readonly StepBody[] {
 }
 
 function promptIn(line: string): readonly StepBody[] {
-  const said = readCallerLine(line);
-  return said?.type === "user"
-    ? [{ content: { kind: "prompt", content: plainContent(said.content) } }]
+  const input = readCallerLine(line);
+  return input?.type === "user"
+    ? [{ content: { kind: "prompt", content: plainContent(input.content) } }]
     : [];
 }
 
@@ -182,11 +182,11 @@ function contentsIn(
   return line === undefined ? [] : contentsOf(line);
 }
 
-function numberTurns(said: readonly StepBody[]): readonly RecordedStep[] {
+function numberTurns(bodies: readonly StepBody[]): readonly RecordedStep[] {
   // A tape without caller lines begins with an answer, in turn 1.
-  let turn = said[0]?.content.kind === "prompt" ? 0 : 1;
-  return said.map((each, at) => {
-    if (each.content.kind === "prompt" && said[at - 1]?.content.kind !== "prompt") turn++;
+  let turn = bodies[0]?.content.kind === "prompt" ? 0 : 1;
+  return bodies.map((each, at) => {
+    if (each.content.kind === "prompt" && bodies[at - 1]?.content.kind !== "prompt") turn++;
     return { turn, ...each };
   });
 }

@@ -60,9 +60,9 @@ export function inlineSystemPrompts(
     readonly read: (path: string) => string | undefined;
   },
 ): readonly string[] {
-  const said = { "--system-prompt": systemPrompt, "--append-system-prompt": appendSystemPrompt };
+  const texts = { "--system-prompt": systemPrompt, "--append-system-prompt": appendSystemPrompt };
   const flags = [...given];
-  for (const [name, text] of Object.entries(said)) {
+  for (const [name, text] of Object.entries(texts)) {
     const file = `${FILE_FLAGS[name]}=`;
     const isOf = (flag: string) => flag.startsWith(`${name}=`) || flag.startsWith(file);
     const own = flags.findLast(isOf);

@@ -45,7 +45,7 @@ export function readTurns(cast: CastReader): RecordedTurns {
   let earlier: readonly Entry[] = [];
   const arrivals: Arrival[] = [];
   const subagents: (SubagentLine & { readonly completed: number })[] = [];
-  const said: Message[] = [];
+  const messages: Message[] = [];
   const turns: { prompts: readonly Message[]; readonly result: ResultFrame }[] = [];
   const unanswered = new Set<Message>();
   /** The first turn without a report. */
@@ -62,17 +62,17 @@ export function readTurns(cast: CastReader): RecordedTurns {
     if (input.type === "subagent") subagents.push({ ...input.line, completed: turns.length });
     if (input.type === "message") unanswered.add(input.message);
     // The report of a turn names its messages by their tickets.
-    const heard = input.type === "message"
-      ? { ...input, message: { ...input.message, ticket: `${said.push(input.message) - 1}` } }
+    const received = input.type === "message"
+      ? { ...input, message: { ...input.message, ticket: `${messages.push(input.message) - 1}` } }
       : input;
-    const next = advance(state, heard);
+    const next = advance(state, received);
     state = next.state;
     for (const effect of next.effects.flatMap(partsOf)) {
       if (effect.type === "frame" && effect.frame.type === "result") {
         turns.push({ prompts: [], result: effect.frame });
       } else if (effect.type === "report") {
         const { tickets = [] } = effect.report;
-        answer(tickets.flatMap((ticket) => said[Number(ticket)] ?? []));
+        answer(tickets.flatMap((ticket) => messages[Number(ticket)] ?? []));
       }
     }
   }
@@ -96,13 +96,13 @@ function entriesOf(
   const completed = new Map(
     arrivals.map(({ entry, completed }) => [lineId(entry) ?? entry, completed]),
   );
-  const said = turns.flatMap(({ prompts }, turn) => prompts.map(({ text }) => ({ text, turn })));
+  const prompts = turns.flatMap(({ prompts }, turn) => prompts.map(({ text }) => ({ text, turn })));
   const entries = new Map<number, Entry[]>();
   let turn = 0;
   for (const entry of parentsFirst(arrivals.map(({ entry }) => entry))) {
     if (isPrompt(entry)) {
-      const at = said.findIndex(({ text }) => text === textOf(entry));
-      const [own] = at === -1 ? [] : said.splice(at, 1);
+      const at = prompts.findIndex(({ text }) => text === textOf(entry));
+      const [own] = at === -1 ? [] : prompts.splice(at, 1);
       turn = Math.max(turn, own?.turn ?? completed.get(lineId(entry) ?? entry) ?? 0);
     }
     const own = entries.get(turn);

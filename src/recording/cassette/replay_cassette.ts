@@ -37,9 +37,9 @@ export function replayCassette(
     ? (frames: readonly AnyFrame[]) => frames
     : joinShellOutput;
   // JSON drops fields that are undefined.
-  const said: readonly AnyFrame[] = JSON.parse(JSON.stringify(frames));
+  const printed: readonly AnyFrame[] = JSON.parse(JSON.stringify(frames));
   const taped = tape === undefined
-    ? said.map((frame) => ({ at: 0, dir: "read", frame }) as const)
+    ? printed.map((frame) => ({ at: 0, dir: "read", frame }) as const)
     : framesOn(tape);
   const result = taped.findLast(({ frame }) => frame.type === "result")?.frame;
   return {
@@ -51,7 +51,7 @@ export function replayCassette(
       ...differences,
       ...compareFrames(
         comparable(taped.map(({ frame }) => frame)),
-        comparable(said),
+        comparable(printed),
       ),
     ],
   };

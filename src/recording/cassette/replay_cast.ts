@@ -212,13 +212,13 @@ function describeDifference(recorded: Actions, now: Actions): string | undefined
 }
 
 function describeActions(
-  deeds: Actions,
+  actions: Actions,
   parts: { readonly keys: boolean; readonly rest: boolean },
 ): readonly Description[] {
-  const keys = deeds.typed + deeds.replies.join("");
+  const keys = actions.typed + actions.replies.join("");
   return [
     ...(parts.keys && keys !== "" ? [typing(keys)] : []),
-    ...(parts.rest ? deeds.others.map((other) => describeEffect(JSON.parse(other))) : []),
+    ...(parts.rest ? actions.others.map((other) => describeEffect(JSON.parse(other))) : []),
   ];
 }
 

@@ -122,11 +122,13 @@ function scrubKeys(
   let scrubbed = "";
   let from = 0;
   for (const match of keys.matchAll(KEYS)) {
-    const [whole, begin, pasted = "", end = ""] = match;
+    const [sequence, begin, pasted = "", end = ""] = match;
     scrubbed += scrubber.text(keys.slice(from, match.index));
     const text = scrubber.text(pasted);
-    scrubbed += begin === undefined ? whole : begin + (blankPastes ? blankText(text) : text) + end;
-    from = match.index + whole.length;
+    scrubbed += begin === undefined
+      ? sequence
+      : begin + (blankPastes ? blankText(text) : text) + end;
+    from = match.index + sequence.length;
   }
   return scrubbed + scrubber.text(keys.slice(from));
 }
@@ -197,7 +199,7 @@ export function scrubTape(
 /** Scrubs the fields of an entry, except for parts that already are scrubbed. */
 function scrubEntry(entry: JsonObject, parts: JsonObject, scrubber: PartScrubber): JsonObject {
   const rest = Object.fromEntries(
-    Object.entries(entry).map(([name, held]) => [name, Object.hasOwn(parts, name) ? null : held]),
+    Object.entries(entry).map(([name, field]) => [name, Object.hasOwn(parts, name) ? null : field]),
   );
   return { ...scrubber.value(rest), ...parts };
 }
@@ -252,13 +254,13 @@ function createLineQueue(
         queue.add(made);
         return;
       }
-      const held = streams.take(piece);
+      const pending = streams.take(piece);
       // The other fields are scrubbed without the piece: alone it may look like a trace that the complete text does not
       // have.
       const rest = textPieceIn(scrubber.value(piece.withText("")));
       const filled = rest?.withText ?? piece.withText;
       queue.addPending(
-        held,
+        pending,
         (text) => line(filled(piece.isAnswer ? scrubber.answer(text) : text)),
       );
     },

@@ -132,7 +132,7 @@ export async function learnCommands(subject: Subject): Promise<Pick<VersionProfi
   if (subject.program.has(`name:"${COSTLY}"`)) kinds.set(COSTLY, "local");
   let next = 0;
   for (let starts = 0; next < names.length && starts < MOST_STARTS; starts++) {
-    next = await classify(subject, { scene, names, from: next, kinds });
+    next = await classifyCommands(subject, { scene, names, from: next, kinds });
   }
   if (next < names.length) throw new Error(`claude -p ended before it answered /${names[next]}`);
   const all = [...kinds].toSorted(([one], [other]) => one < other ? -1 : 1);
@@ -158,8 +158,14 @@ export function commandNames(program: ProgramText): readonly string[] {
   return [...names].toSorted();
 }
 
+/** Hooks that show whether Claude Code takes a prompt for a text or for a command. */
+const HOOKS = {
+  UserPromptSubmit: [{ hookCallbackIds: ["text"] }],
+  UserPromptExpansion: [{ hookCallbackIds: ["prompt"] }],
+};
+
 /** Sends commands to one `claude -p` until it ends. Returns the index of the first command without an answer. */
-async function classify(
+async function classifyCommands(
   subject: Subject,
   { scene, names, from, kinds }: {
     readonly scene: Scene;
@@ -180,11 +186,7 @@ async function classify(
     silenceMs: 300_000,
     talk: {
       start: ({ send }) => {
-        const hooks = {
-          UserPromptSubmit: [{ hookCallbackIds: ["text"] }],
-          UserPromptExpansion: [{ hookCallbackIds: ["prompt"] }],
-        };
-        send(control("initialize", { hooks }));
+        send(control("initialize", { hooks: HOOKS }));
         send(message(`/${names[index]}`));
       },
       answer: (frame, { send, close }) => {

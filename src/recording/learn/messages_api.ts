@@ -101,7 +101,7 @@ export function startMessagesApi(options: MessagesApiOptions = {}): MessagesApi 
       case "auxiliary": {
         const question = messagesRequest(logged.body);
         if (question === undefined) return notFound();
-        return await respond(plannedReply(logged, question), {
+        return await respond(planReply(logged, question, { options, attempts }), {
           question,
           signal: stopped.signal,
           headers: options.headers ?? {},
@@ -110,18 +110,6 @@ export function startMessagesApi(options: MessagesApiOptions = {}): MessagesApi 
       case "other":
         return logged.method === "HEAD" ? new Response(null) : notFound();
     }
-  };
-
-  const plannedReply = (logged: LoggedRequest, question: MessagesRequest): Reply => {
-    const steered = options.reply?.(logged);
-    if (steered === undefined && logged.kind === "auxiliary") return auxiliaryReply(question);
-    const position = { prompt: logged.prompt ?? "", round: logged.round ?? 0 };
-    const reply = steered ?? scriptedReplies(position.prompt)[position.round] ??
-      [{ kind: "text", text: options.defaultText ?? "Hello from the scripted API" }];
-    const key = JSON.stringify([logged.headers["x-claude-code-session-id"], position]);
-    const attempt = attempts.get(key) ?? 0;
-    attempts.set(key, attempt + 1);
-    return reply.filter((step) => !("times" in step) || attempt < step.times);
   };
 
   const server = Deno.serve(
@@ -143,6 +131,30 @@ export function startMessagesApi(options: MessagesApiOptions = {}): MessagesApi 
       await server.finished;
     },
   };
+}
+
+/**
+ * The reply to a request: that of the options, that of the prompt's script, or the default text.
+ *
+ * @param options.attempts how often each reply was requested; a step with `times` is left out after that many attempts
+ */
+function planReply(
+  logged: LoggedRequest,
+  question: MessagesRequest,
+  { options, attempts }: {
+    readonly options: MessagesApiOptions;
+    readonly attempts: Map<string, number>;
+  },
+): Reply {
+  const steered = options.reply?.(logged);
+  if (steered === undefined && logged.kind === "auxiliary") return auxiliaryReply(question);
+  const position = { prompt: logged.prompt ?? "", round: logged.round ?? 0 };
+  const reply = steered ?? scriptedReplies(position.prompt)[position.round] ??
+    [{ kind: "text", text: options.defaultText ?? "Hello from the scripted API" }];
+  const key = JSON.stringify([logged.headers["x-claude-code-session-id"], position]);
+  const attempt = attempts.get(key) ?? 0;
+  attempts.set(key, attempt + 1);
+  return reply.filter((step) => !("times" in step) || attempt < step.times);
 }
 
 /** The prompt's replies; a mistake in its script becomes an error that ends the run and names it. */

@@ -62,9 +62,9 @@ export function lintCassette(
   const replays: ReplayKind[] = [];
   const problems: string[] = [];
   const check = (way: ReplayKind | undefined, find: () => readonly string[]) => {
-    const told = problemsOf(find);
-    problems.push(...told.filter((problem) => !problems.includes(problem)));
-    if (told.length === 0 && way !== undefined) replays.push(way);
+    const found = problemsOf(find);
+    problems.push(...found.filter((problem) => !problems.includes(problem)));
+    if (found.length === 0 && way !== undefined) replays.push(way);
   };
   const { cast, tape, meta, api } = parts;
   if (cast !== undefined) check("world", () => replayProblems(found.path));
@@ -201,7 +201,7 @@ function keepUnlessSecret(redact: (text: string) => string): (value: object) => 
   const redactFields = createValueRedactor(redact);
   /** Checks one level; objects inside are checked by themselves. */
   const hasSecret = (item: object): boolean => {
-    const flat = Object.entries(item).filter(([, held]) => typeof held === "string");
+    const flat = Object.entries(item).filter(([, field]) => typeof field === "string");
     const fields = Array.isArray(item) ? flat.map(([, text]) => text) : Object.fromEntries(flat);
     return Object.keys(item).some((name) => redact(name) !== name) ||
       JSON.stringify(redactFields(fields)) !== JSON.stringify(fields);
@@ -212,7 +212,7 @@ function keepUnlessSecret(redact: (text: string) => string): (value: object) => 
       const item = left.pop();
       if (typeof item !== "object" || item === null) continue;
       if (hasSecret(item)) return "[redacted]";
-      for (const held of Object.values(item)) left.push(held);
+      for (const field of Object.values(item)) left.push(field);
     }
     return value;
   };

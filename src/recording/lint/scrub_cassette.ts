@@ -249,17 +249,17 @@ export class StagedFiles implements Disposable {
   /**
    * Begins a file. Removes files that killed writers left in its folder.
    *
-   * @param beside the original file, whose permissions it gets
+   * @param original the original file, whose permissions it gets
    * @param into moves the file to its place once all are written; by default it renames it
    * @throws {CliError} if the file cannot be created
    */
-  begin(beside: string, into?: (from: string) => void): StagedFile {
-    const target = this.#place(beside);
+  begin(original: string, into?: (from: string) => void): StagedFile {
+    const target = this.#place(original);
     const folder = target.includes("/") ? target.replace(/(?<=.)\/[^/]*$|[^/]+$/u, "") : ".";
     const staged: Staged = {
       part: this.#attempt(() => {
-        const { mode } = Deno.statSync(beside);
-        if (target !== beside) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+        const { mode } = Deno.statSync(original);
+        if (target !== original) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
         if (!this.#folders.has(folder)) removeStaleTempFiles(folder);
         this.#folders.add(folder);
         // A file opened by its name could be a link of another user.

@@ -105,92 +105,102 @@ const SHELL_LABEL = "what you see";
 const CHILD_LABEL = "what claude-print drives behind it: the interactive Claude Code";
 
 /**
- * Draws a film as one SVG that moves by CSS alone: no script, nothing loaded. Where motion is not wanted, or not
- * possible, it shows its end.
+ * Draws a film as one SVG that CSS alone animates, without scripts and external resources. Without animation it shows its
+ * end.
  *
- * @throws {CliError} when it would be too large for anything that shows it
+ * @throws {CliError} if the SVG would be too large to show
  */
 export function drawSvg(film: Film): string {
-  const rows = new Map<string, string>();
-  const classes = new Map<string, string>();
-  const classOf = (style: TextStyle, use: "text" | "fill" | "line"): string => {
-    const rule = styleRule(style, use);
-    if (rule === "") return "";
-    const name = classes.get(rule) ?? nameOf(classes.size);
-    classes.set(rule, name);
-    return ` class="${name}"`;
-  };
-  const definitions: string[] = [];
-  let size = 0;
-  const use = (row: PictureRow, y: number): string => {
-    const drawn = drawRow(row, classOf);
-    if (drawn === "") return "";
-    const known = rows.get(drawn);
-    const id = known ?? `r${nameOf(rows.size)}`;
-    if (known === undefined) {
-      rows.set(drawn, id);
-      size += drawn.length;
-      if (size > MOST_CHARACTERS) {
-        throw new CliError("Cannot draw the recording: its picture would be too large", {
-          suggestion: "Record a run that draws less, or in a smaller terminal",
-        });
-      }
-      definitions.push(`<g id="${id}">${drawn}</g>`);
-    }
-    return `<use href="#${id}"${y === 0 ? "" : ` y="${y}"`}/>`;
-  };
+  const shared = new SharedParts();
   const width = film.cols * CELL.width;
   const shellHeight = film.shellRows * CELL.height;
   const childTop = shellHeight + EDGE + LABEL_BAR + EDGE / 2;
   const height = childTop + film.childRows * CELL.height;
   const frames = film.frames.map(({ shell, child }, index) => {
-    const content = shell.map((row, at) => use(row, at * CELL.height)).join("") +
-      child.map((row, at) => use(row, childTop + at * CELL.height)).join("");
+    const content = shell.map((row, at) => shared.rowAt(row, at * CELL.height)).join("") +
+      child.map((row, at) => shared.rowAt(row, childTop + at * CELL.height)).join("");
     return index === 0
       ? `<g>${content}</g>`
       : `<g transform="translate(${place(index, width)})">${content}</g>`;
   });
-  const whole = { width: width + 2 * EDGE, height: TITLE_BAR + EDGE + height + EDGE };
-  const labelTop = TITLE_BAR + EDGE + shellHeight + EDGE;
-  return `${
-    [
-      `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${round(whole.width)} ${
-        round(whole.height)
-      }" ` +
-      `width="${round(whole.width)}" height="${
-        round(whole.height)
-      }" role="img" aria-labelledby="title desc">`,
-      `<title id="title">${xmlText(film.title)}</title>`,
-      `<desc id="desc">${xmlText(film.description)}</desc>`,
-      `<style>${styles(film, { width, classes })}</style>`,
-      `<defs>${definitions.join("\n")}</defs>`,
-      `<rect class="window" x=".5" y=".5" width="${round(whole.width - 1)}" height="${
-        round(whole.height - 1)
-      }" rx="9"/>`,
-      [["#ff5f57", 20], ["#febc2e", 38], ["#28c840", 56]]
-        .map(([colour, x]) => `<circle cx="${x}" cy="16" r="5.5" fill="${colour}"/>`).join(""),
-      label(SHELL_LABEL, { x: whole.width - EDGE, y: 20, end: true }),
-      `<path class="bar" d="M1 ${labelTop}h${round(whole.width - 2)}v${LABEL_BAR}h${
-        round(2 - whole.width)
-      }z"/>`,
-      label(CHILD_LABEL, { x: whole.width - EDGE, y: labelTop + 17, end: true }),
-      `<svg x="${EDGE}" y="${TITLE_BAR + EDGE}" width="${
-        round(width)
-      }" height="${height}" xml:space="preserve">`,
-      `<g class="film">`,
-      ...frames,
-      "</g></svg></svg>",
-    ].join("\n")
-  }\n`;
+  const size = { width: width + 2 * EDGE, height: TITLE_BAR + EDGE + height + EDGE };
+  const [fullWidth, fullHeight] = [round(size.width), round(size.height)];
+  const lines = [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${fullWidth} ${fullHeight}" ` +
+    `width="${fullWidth}" height="${fullHeight}" role="img" aria-labelledby="title desc">`,
+    `<title id="title">${xmlText(film.title)}</title>`,
+    `<desc id="desc">${xmlText(film.description)}</desc>`,
+    `<style>${styles(film, { width, classes: shared.classes })}</style>`,
+    `<defs>${shared.definitions.join("\n")}</defs>`,
+    ...windowParts(size, { labelTop: TITLE_BAR + EDGE + shellHeight + EDGE }),
+    `<svg x="${EDGE}" y="${TITLE_BAR + EDGE}" width="${
+      round(width)
+    }" height="${height}" xml:space="preserve">`,
+    `<g class="film">`,
+    ...frames,
+    "</g></svg></svg>",
+  ];
+  return `${lines.join("\n")}\n`;
 }
 
-function label(
-  text: string,
-  { x, y, end }: { readonly x: number; readonly y: number; readonly end: boolean },
-): string {
-  return `<text class="label" x="${round(x)}" y="${y}"${end ? ' text-anchor="end"' : ""}>${
-    xmlText(text)
-  }</text>`;
+/** The window around the film, with its buttons and the labels of both terminals. */
+function windowParts(
+  { width, height }: { readonly width: number; readonly height: number },
+  { labelTop }: { readonly labelTop: number },
+): readonly string[] {
+  const label = (text: string, y: number) =>
+    `<text class="label" x="${round(width - EDGE)}" y="${y}" text-anchor="end">${
+      xmlText(text)
+    }</text>`;
+  const [bar, back] = [round(width - 2), round(2 - width)];
+  return [
+    `<rect class="window" x=".5" y=".5" width="${round(width - 1)}" height="${
+      round(height - 1)
+    }" rx="9"/>`,
+    [["#ff5f57", 20], ["#febc2e", 38], ["#28c840", 56]]
+      .map(([colour, x]) => `<circle cx="${x}" cy="16" r="5.5" fill="${colour}"/>`).join(""),
+    label(SHELL_LABEL, 20),
+    `<path class="bar" d="M1 ${labelTop}h${bar}v${LABEL_BAR}h${back}z"/>`,
+    label(CHILD_LABEL, labelTop + 17),
+  ];
+}
+
+/** The parts of an SVG that frames share. Equal rows and equal styles are defined once. */
+class SharedParts {
+  /** Names of CSS classes by their rules. */
+  readonly classes = new Map<string, string>();
+  readonly definitions: string[] = [];
+  readonly #rowIds = new Map<string, string>();
+  #size = 0;
+
+  /** The element that shows a row at a height. */
+  rowAt(row: PictureRow, y: number): string {
+    const drawn = drawRow(row, (style, use) => this.#classOf(style, use));
+    if (drawn === "") return "";
+    const id = this.#rowIds.get(drawn) ?? this.#define(drawn);
+    return `<use href="#${id}"${y === 0 ? "" : ` y="${y}"`}/>`;
+  }
+
+  #define(drawn: string): string {
+    const id = `r${nameOf(this.#rowIds.size)}`;
+    this.#rowIds.set(drawn, id);
+    this.#size += drawn.length;
+    if (this.#size > MOST_CHARACTERS) {
+      throw new CliError("Cannot draw the recording: its picture would be too large", {
+        suggestion: "Record a run that draws less, or in a smaller terminal",
+      });
+    }
+    this.definitions.push(`<g id="${id}">${drawn}</g>`);
+    return id;
+  }
+
+  #classOf(style: TextStyle, use: "text" | "fill" | "line"): string {
+    const rule = styleRule(style, use);
+    if (rule === "") return "";
+    const name = this.classes.get(rule) ?? nameOf(this.classes.size);
+    this.classes.set(rule, name);
+    return ` class="${name}"`;
+  }
 }
 
 function styles(

@@ -58,7 +58,7 @@ export function renameIds<Value>(value: Value, ids: ReadonlyMap<string, string>)
     }
     if (Array.isArray(each)) return each.map(rename);
     if (!isJsonObject(each)) return each;
-    return Object.fromEntries(Object.entries(each).map(([name, held]) => [name, rename(held)]));
+    return Object.fromEntries(Object.entries(each).map(([name, field]) => [name, rename(field)]));
   };
   return rename(value) as Value;
 }

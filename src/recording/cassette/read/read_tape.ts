@@ -118,8 +118,7 @@ function lineOf(
     return undefined;
   }
   if (stderr !== undefined && typeof stderr !== "string") return undefined;
-  const told = stderr === undefined ? {} : { stderr };
-  return { at, dir: "write", data, exit: { code, ...told } };
+  return { at, dir: "write", data, exit: { code, ...(stderr === undefined ? {} : { stderr }) } };
 }
 
 function isFrame(value: unknown): value is AnyFrame {

@@ -93,8 +93,8 @@ export class Recorder {
     this.#options = options;
     this.#redact = redact;
     this.#redactValue = createValueRedactor(redact);
-    this.#events = createOrderedQueue(sink.event);
-    this.#tape = createOrderedQueue(sink.entry);
+    this.#events = createOrderedQueue((event) => sink.event(event));
+    this.#tape = createOrderedQueue((entry) => sink.entry(entry));
     this.#terminal = createStreamRedactor({
       redact: (pieces, { written }) => redactTerminal(pieces, redact, { written }),
       openFrom: (text) => findOpenSecret(text, redactor.openFrom),

@@ -32,14 +32,14 @@ export function redactTerminal(
  * @returns a position in the output, or `Infinity`
  */
 export function findOpenSecret(written: string, openFrom: (text: string) => number): number {
-  const whole = written.replace(BEGUN_ESCAPE, "");
-  const { text, parts } = visibleText(whole);
+  const complete = written.replace(BEGUN_ESCAPE, "");
+  const { text, parts } = visibleText(complete);
   const visible = openFrom(text);
   const part = parts.findLast(({ at, place }) => at <= visible && place >= 0);
   return Math.min(
     visible < text.length && part !== undefined ? part.place + visible - part.at : Infinity,
-    openFrom(withoutLastEscapes(whole)),
-    whole.length < written.length ? whole.length : Infinity,
+    openFrom(withoutLastEscapes(complete)),
+    complete.length < written.length ? complete.length : Infinity,
   );
 }
 

@@ -4,6 +4,8 @@ import {
   CASSETTE_FORMAT,
   type CassetteMeta,
   CAST_FILE,
+  type CastEvent,
+  type CastHeader,
   encodeEntry,
   encodeEvent,
   encodeHeader,
@@ -11,119 +13,139 @@ import {
   type ForkOrigin,
   META_FILE,
   TAPE_FILE,
+  type TapeEntry,
 } from "../cassette_format.ts";
 import type { CassetteSink } from "./recorder.ts";
 import { REDACTED } from "../../redaction/redact_pieces.ts";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
 
-/** Writes a cassette while it is recorded. Only the user can read its files. */
-export interface CassetteWriter extends CassetteSink {
+/**
+ * Writes a cassette into a claimed folder while it is recorded. Only the user can read its files. Each part is in its file
+ * before the call returns, so that a crash loses nothing.
+ *
+ * A write error does not disturb the run. `close()` reports it.
+ */
+export class CassetteWriter implements CassetteSink {
+  readonly #folder: string;
+  readonly #facts: WriterFacts;
+  readonly #files: Map<string, Deno.FsFile>;
+  #meta: CassetteMeta | undefined;
+  #failure: unknown;
+  #isBegun = false;
+
+  constructor({ path, cast }: Pick<ClaimedFolder, "path" | "cast">, facts: WriterFacts) {
+    this.#folder = path;
+    this.#facts = facts;
+    this.#files = new Map([[CAST_FILE, cast]]);
+  }
+
   /** Whether the cast has a header. */
-  readonly isBegun: boolean;
+  get isBegun(): boolean {
+    return this.#isBegun;
+  }
+
+  begin(header: CastHeader): void {
+    const { version, platform, flags = [], forkedFrom } = this.#facts;
+    this.#isBegun = true;
+    this.#attempt(() => {
+      const tape = Deno.openSync(`${this.#folder}/${TAPE_FILE}`, {
+        append: true,
+        createNew: true,
+        mode: 0o600,
+      });
+      this.#files.set(TAPE_FILE, tape);
+      this.#saveMeta({
+        format: CASSETTE_FORMAT,
+        claude_print: version,
+        platform,
+        size: { cols: header.width, rows: header.height },
+        when: new Date(header.timestamp * 1000).toISOString(),
+        scrubbed: { [CAST_FILE]: 0, [TAPE_FILE]: 0 },
+        ...(flags.length === 0 ? {} : { flags }),
+        ...(forkedFrom === undefined ? {} : { forked_from: forkedFrom }),
+      });
+    });
+    this.#append(CAST_FILE, encodeHeader(header));
+  }
+
+  version(claudeVersion: string): void {
+    this.#attempt(() => {
+      if (this.#meta === undefined || this.#meta.claude_code === claudeVersion) return;
+      this.#saveMeta({ ...this.#meta, claude_code: claudeVersion });
+    });
+  }
+
+  event(event: CastEvent): void {
+    this.#append(CAST_FILE, encodeEvent(event));
+  }
+
+  entry(entry: TapeEntry): void {
+    this.#append(TAPE_FILE, encodeEntry(entry));
+  }
+
   /** Adds to the number of secrets removed from a part that another writer writes. Works after `close()` too. */
-  readonly addSecrets: (part: string, secrets: number) => void;
+  addSecrets(part: string, secrets: number): void {
+    this.#attempt(() => this.#addSecrets(part, secrets));
+  }
+
   /**
    * Closes the files.
    *
    * @throws {CliError} if a part could not be written
    */
-  readonly close: () => void;
-}
+  close(): void {
+    for (const file of this.#files.values()) file.close();
+    if (this.#failure === undefined) return;
+    throw new CliError(`Cannot write the recording: ${(this.#failure as Error).message}`, {
+      suggestion: "Give --record a folder on a disk with room",
+      cause: this.#failure,
+    });
+  }
 
-/**
- * Starts to write a cassette into a claimed folder. Each part is in its file before the call returns, so that a crash
- * loses nothing.
- *
- * A write error does not disturb the run. `close()` reports it.
- *
- * @param options.version the version of claude-print
- * @param options.flags the run's flags for Claude Code, without secrets
- * @param options.forkedFrom the recorded conversation that this one continues
- */
-export function writeCassette(
-  { path: folder, cast }: Pick<ClaimedFolder, "path" | "cast">,
-  { version, platform, flags = [], forkedFrom }: Pick<CassetteMeta, "platform" | "flags"> & {
-    readonly version: string;
-    readonly forkedFrom?: ForkOrigin | undefined;
-  },
-): CassetteWriter {
-  let isBegun = false;
-  let meta: CassetteMeta | undefined;
-  let failure: unknown;
-  const files = new Map([[CAST_FILE, cast]]);
-  const attempt = (write: () => void) => {
-    if (failure !== undefined) return;
-    try {
-      write();
-    } catch (error) {
-      failure = error;
-    }
-  };
-  const saveMeta = (changed: CassetteMeta) => {
-    meta = changed;
-    // A rename replaces the former file at once.
-    const unfinished = `${folder}/${META_FILE}.unfinished`;
-    // A link here could lead to a file of another user.
-    removeIfThere(unfinished);
-    Deno.writeTextFileSync(unfinished, encodeMeta(meta), { createNew: true, mode: 0o600 });
-    Deno.renameSync(unfinished, `${folder}/${META_FILE}`);
-  };
-  const note = (name: string, secrets: number) => {
-    const known = meta?.scrubbed[name];
-    if (meta === undefined || (secrets === 0 && known !== undefined)) return;
-    saveMeta({ ...meta, scrubbed: { ...meta.scrubbed, [name]: (known ?? 0) + secrets } });
-  };
-  const append = (name: string, text: string) =>
-    attempt(() => {
-      const file = files.get(name);
+  #append(name: string, text: string): void {
+    this.#attempt(() => {
+      const file = this.#files.get(name);
       const bytes = new TextEncoder().encode(text);
       for (let at = 0; file !== undefined && at < bytes.length;) {
         at += file.writeSync(bytes.subarray(at));
       }
-      note(name, text.split(REDACTED).length - 1);
+      this.#addSecrets(name, text.split(REDACTED).length - 1);
     });
-  return {
-    get isBegun() {
-      return isBegun;
-    },
-    begin: (header) => {
-      isBegun = true;
-      attempt(() => {
-        const tape = `${folder}/${TAPE_FILE}`;
-        files.set(
-          TAPE_FILE,
-          Deno.openSync(tape, { append: true, createNew: true, mode: 0o600 }),
-        );
-        saveMeta({
-          format: CASSETTE_FORMAT,
-          claude_print: version,
-          platform,
-          size: { cols: header.width, rows: header.height },
-          when: new Date(header.timestamp * 1000).toISOString(),
-          scrubbed: { [CAST_FILE]: 0, [TAPE_FILE]: 0 },
-          ...(flags.length === 0 ? {} : { flags }),
-          ...(forkedFrom === undefined ? {} : { forked_from: forkedFrom }),
-        });
-      });
-      append(CAST_FILE, encodeHeader(header));
-    },
-    addSecrets: (part, secrets) => attempt(() => note(part, secrets)),
-    version: (claudeVersion) =>
-      attempt(() => {
-        if (meta === undefined || meta.claude_code === claudeVersion) return;
-        saveMeta({ ...meta, claude_code: claudeVersion });
-      }),
-    event: (event) => append(CAST_FILE, encodeEvent(event)),
-    entry: (entry) => append(TAPE_FILE, encodeEntry(entry)),
-    close: () => {
-      for (const file of files.values()) file.close();
-      if (failure === undefined) return;
-      throw new CliError(`Cannot write the recording: ${(failure as Error).message}`, {
-        suggestion: "Give --record a folder on a disk with room",
-        cause: failure,
-      });
-    },
-  };
+  }
+
+  #addSecrets(part: string, secrets: number): void {
+    const known = this.#meta?.scrubbed[part];
+    if (this.#meta === undefined || (secrets === 0 && known !== undefined)) return;
+    const scrubbed = { ...this.#meta.scrubbed, [part]: (known ?? 0) + secrets };
+    this.#saveMeta({ ...this.#meta, scrubbed });
+  }
+
+  #saveMeta(meta: CassetteMeta): void {
+    this.#meta = meta;
+    // A rename replaces the former file at once.
+    const unfinished = `${this.#folder}/${META_FILE}.unfinished`;
+    // A link here could lead to a file of another user.
+    removeIfThere(unfinished);
+    Deno.writeTextFileSync(unfinished, encodeMeta(meta), { createNew: true, mode: 0o600 });
+    Deno.renameSync(unfinished, `${this.#folder}/${META_FILE}`);
+  }
+
+  /** Writes, unless writing has failed before. */
+  #attempt(write: () => void): void {
+    if (this.#failure !== undefined) return;
+    try {
+      write();
+    } catch (error) {
+      this.#failure = error;
+    }
+  }
+}
+
+/** What `meta.json` says of a run from the start. */
+interface WriterFacts extends Pick<CassetteMeta, "platform" | "flags"> {
+  /** The version of claude-print. */
+  readonly version: string;
+  readonly forkedFrom?: ForkOrigin | undefined;
 }
 
 function removeIfThere(path: string): void {

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import {
+  CassetteWriter,
   claimFolder,
-  writeCassette,
 } from "../../../../src/recording/cassette/record/write_cassette.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { tempFolder } from "../../../temp_folder.ts";
@@ -89,7 +89,7 @@ const program = { version: "1.2.3", platform: "linux-x86_64" };
 
 Deno.test("everything is written at once, in private files", () => {
   using folder = tempFolder();
-  const writer = writeCassette(claimFolder(folder.path), program);
+  const writer = new CassetteWriter(claimFolder(folder.path), program);
   assertEquals(writer.isBegun, false);
   writer.begin(cast.header);
   for (const event of cast.events) writer.event(event);
@@ -121,7 +121,7 @@ Deno.test("everything is written at once, in private files", () => {
 Deno.test("nothing is written through planted links", () => {
   using theirs = tempFolder({ file: "" });
   using folder = tempFolder();
-  const writer = writeCassette(claimFolder(folder.path), program);
+  const writer = new CassetteWriter(claimFolder(folder.path), program);
   const plant = () =>
     Deno.symlinkSync(`${theirs.path}/file`, `${folder.path}/meta.json.unfinished`);
   plant();
@@ -138,7 +138,7 @@ Deno.test("a failed write is reported at the end", () => {
   using folder = tempFolder();
   const claimed = claimFolder(`${folder.path}/gone`);
   Deno.removeSync(claimed.path, { recursive: true });
-  const writer = writeCassette(claimed, program);
+  const writer = new CassetteWriter(claimed, program);
   writer.begin(cast.header);
   writer.entry({ at: 1, dir: "write", data: "" });
   const why = "Cannot write the recording: ";
