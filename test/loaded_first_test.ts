@@ -23,10 +23,10 @@ Deno.test("what only some runs need is loaded by those", () => {
   const rare = [
     /^src\/conversation\/control\/prompt\/(?!is_plain|slash_word)/u,
     /^src\/driver\/inputs\/(?!hook_source)/u,
-    // Of settings and rules something is judged and told only where there are some.
+    // Settings and rules are judged only if there are some.
     /^src\/(?:claude\/settings\/(?!may_forbid)|run\/plan\/warnings\.ts)/u,
-    // Transcripts come home once there is a child, and are copied in where a session goes on.
-    /^src\/(?:sandbox|claude\/transcript)\/(?:transcripts|files\/(?!project_slug))/u,
+    // Transcripts are copied out once there is a child, and copied in where a session is resumed.
+    /^src\/(?:sandbox\/transcripts|claude\/transcript\/(?:entry|turn|cost|cut_transcript|kept_entry)\b)/u,
     // Folders are swept where there are some.
     /^src\/sandbox\/folder\/(?:sweep|keep_transcripts)\.ts$/u,
     // A caller of the control protocol asks for more, and only a conversation has one.

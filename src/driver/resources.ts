@@ -12,7 +12,7 @@ import type { StreamSource } from "./inputs/stream_source.ts";
 import { type HookNews, WrittenSource } from "./inputs/written_source.ts";
 import { OWN_TERMINAL, type UserTerminal } from "./user_terminal.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
-import { costOfStatusLine } from "../claude/transcript/turn/cost.ts";
+import { costOfStatusLine } from "../claude/transcript/cost.ts";
 import { limitsOfStatusLine } from "../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../json_object.ts";
 

@@ -11,12 +11,12 @@ import type { ChildRemains, Exit, Input, Untimed } from "../conversation/control
 import type { Screen } from "../conversation/terminal/screen.ts";
 import { tickMs } from "../conversation/control/turn/waits.ts";
 import { asText, isJsonObject, type JsonObject } from "../json_object.ts";
-import { OUTPUT_SERVER } from "../claude/transcript/structured_output.ts";
+import { OUTPUT_SERVER } from "../claude/transcript/structured_output_tool.ts";
 import type { waitFor } from "../../ffi/processes/process.ts";
 import { signalName } from "../../ffi/processes/signals.ts";
 import { claudeVersion } from "../claude/program/claude_version.ts";
 import { readJsonObject } from "../sandbox/read_json_object.ts";
-import { costOfClaudeJson } from "../claude/transcript/turn/cost.ts";
+import { costOfClaudeJson } from "../claude/transcript/cost.ts";
 import { STOP_SIGNALS } from "../claude/wire/stop_signal.ts";
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import type { Ready } from "../../ffi/descriptors/poll.ts";

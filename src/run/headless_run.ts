@@ -90,7 +90,7 @@ export async function restoreFiles(
     });
   }
   const error = new CliError(why, { suggestion: remedyFor(why), failedBeforeStart: true });
-  const { knownVersion } = await import("../claude/program/known_version.ts");
+  const { knownVersion } = await import("../claude/program/claude_version.ts");
   error.claudeVersion = await knownVersion(binary, env, { cwd });
   throw error;
 }

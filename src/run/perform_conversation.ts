@@ -1,5 +1,5 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import { lineId } from "../claude/transcript/parents_first.ts";
+import { lineId } from "../claude/transcript/entry_order.ts";
 import type { Frame } from "../claude/wire/frame.ts";
 import type { StopSignal } from "../claude/wire/stop_signal.ts";
 import type { Ending } from "../conversation/control/effect.ts";

@@ -209,7 +209,7 @@ async function driverError(
       cause: error,
     });
   }
-  const { tooManyProcesses } = await import("../claude/program/ask_version.ts");
+  const { tooManyProcesses } = await import("../claude/program/claude_version.ts");
   return tooManyProcesses(error) ??
     new CliError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
       suggestion: error.path === binary

@@ -19,7 +19,7 @@ import { realPath } from "../sandbox/paths.ts";
 import { foldersOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
 import type { Entry } from "../claude/transcript/entry.ts";
-import { projectSlug } from "../claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../claude/transcript/session_files.ts";
 
 /** A run whose child can be started. */
 export interface PreparedRun
@@ -51,7 +51,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   } catch (error) {
     // The result of a run that has not begun names the version too.
     if (error instanceof CliError && error.failedBeforeStart) {
-      const { knownVersion } = await import("../claude/program/known_version.ts");
+      const { knownVersion } = await import("../claude/program/claude_version.ts");
       error.claudeVersion = facts.version ?? await knownVersion(facts.binary, order.env, order);
     }
     throw error;
@@ -207,7 +207,7 @@ async function judgeOf(
 ): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
   const { createMessageJudge } = await import("./facts/judge_message.ts");
-  const { lineId } = await import("../claude/transcript/parents_first.ts");
+  const { lineId } = await import("../claude/transcript/entry_order.ts");
   const { parseEntry } = await import("../claude/transcript/entry.ts");
   // A session that is resumed in part keeps the ids of all its lines, a fork does not.
   const { transcript } = order.forkSession ? {} : facts.found;
@@ -229,7 +229,7 @@ async function earlierLines(
   if (resumed.size === 0) return [];
   const { parseEntry } = await import("../claude/transcript/entry.ts");
   const { readLines } = await import("../sandbox/transcripts/read_lines.ts");
-  const { recalledEntry } = await import("../claude/transcript/recalled_entry.ts");
+  const { recalledEntry } = await import("../claude/transcript/kept_entry.ts");
   const entries: Entry[] = [];
   for (const path of resumed.keys()) {
     if (!/^[^/]+\/[^/]+\.jsonl$/u.test(path)) continue;

@@ -299,7 +299,7 @@ export function simulate(
     });
   }
   if (choices.happens(20)) {
-    // Not back: of answers in one turn, the last one is known by its time (`src/claude/transcript/turn/turn.ts`).
+    // Not back: of answers in one turn, the last one is known by its time (`src/claude/transcript/turn.ts`).
     world.schedule.after(choices.between([0, 5000]), () => world.setClock(3_600_000));
   }
   if (choices.happens(10)) {

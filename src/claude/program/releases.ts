@@ -7,7 +7,7 @@ import type { Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
-import { askVersion } from "./ask_version.ts";
+import { askVersion } from "./claude_version.ts";
 import { cacheFolder, makeOwnCache, whyNotOwn, whyNotOwnCache } from "./own_cache.ts";
 import { compareVersions } from "../versions/compare_versions.ts";
 

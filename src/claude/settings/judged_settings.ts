@@ -1,6 +1,10 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { withoutDeepValues } from "./deep_values.ts";
-import { MALFORMED, type SettingsFault, settingsFaults } from "./settings_faults.ts";
+import {
+  MALFORMED,
+  type SettingsFault,
+  settingsFaults,
+  withoutDeepValues,
+} from "./settings_faults.ts";
 
 /** What a file or a flag says that should hold settings, and what Claude Code makes of it. */
 export interface JudgedSettings {

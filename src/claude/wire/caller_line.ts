@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import type { ControlAnswer, ControlRequest } from "./control.ts";
-import { imageSuffix } from "./image.ts";
+import { type ControlAnswer, type ControlRequest, givenId, requestId } from "./control.ts";
 import { isTooDeep } from "./json_text.ts";
-import { givenId, requestId } from "./request_id.ts";
 
 /** What a line on stdin says, with `--input-format stream-json`. */
 export type CallerLine =
@@ -243,4 +241,17 @@ function answerLine({ response: answer }: JsonObject): CallerLine | undefined {
       ? { id, error: typeof error === "string" ? error : "it does not say why" }
       : { id, response },
   };
+}
+
+/** How the files begin, as base64, that Claude Code's input box takes for images, and how their names end (2.1.330). */
+const IMAGES: readonly (readonly [start: string, suffix: string])[] = [
+  ["iVBORw0KGgo", ".png"],
+  ["/9j/", ".jpg"],
+  ["R0lGOD", ".gif"],
+  ["UklGR", ".webp"],
+];
+
+/** How the name of a file ends that holds an image, given as base64; undefined for what is none that Claude Code takes. */
+export function imageSuffix(data: string): string | undefined {
+  return IMAGES.find(([start]) => data.startsWith(start))?.[1];
 }

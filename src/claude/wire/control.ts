@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import type { RequestId } from "./request_id.ts";
 
 /** A request of the caller in the control protocol of the Agent SDKs. */
 export interface ControlRequest extends RequestId {
@@ -116,3 +115,28 @@ export const UNINITIALIZED = {
   models: [],
   account: {},
 };
+
+/** By what a request of the control protocol is known, and what the answer to it has to name. */
+export interface RequestId {
+  /** By what it is known here: the id that it was given, if that is text. */
+  readonly id: string;
+  /** Where it is none: the id that it was given, or none if it was given none (2.1.330). */
+  readonly given?: GivenId;
+}
+
+/** The field of a request, or of the answer to one, that has its id. */
+export interface GivenId {
+  readonly request_id?: unknown;
+}
+
+/** By what a request is known, or one that is answered. */
+export function requestId({ request_id: id }: GivenId): RequestId {
+  return typeof id === "string"
+    ? { id }
+    : { id: `request_id ${JSON.stringify(id)}`, given: id === undefined ? {} : { request_id: id } };
+}
+
+/** What the answer to a request has to name. */
+export function givenId({ id, given = { request_id: id } }: RequestId): GivenId {
+  return given;
+}

@@ -1,12 +1,8 @@
 import type { AnyFrame } from "./any_frame.ts";
-import type {
-  ControlCancelFrame,
-  ControlRequestFrame,
-  ControlResponseFrame,
-} from "./control_frames.ts";
 import type { AssistantFrame, StreamEventFrame, UserFrame } from "./message_frames.ts";
 import type { ResultFrame } from "./result_frame.ts";
 import type { InitFrame, SystemFrame } from "./system_frames.ts";
+import type { CallerQuestion, ControlResponse } from "./control.ts";
 
 /** What is known of the account's limits. */
 export interface RateLimitFrame extends AnyFrame {
@@ -93,3 +89,29 @@ export type Frame =
   | ToolProgressFrame
   | ConversationResetFrame
   | ResultFrame;
+
+/** The answer to a request that the caller made on stdin. */
+interface ControlResponseFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "control_response";
+  /** Whether it was carried out, and what came of it. */
+  readonly response: ControlResponse;
+}
+
+/** A question that the caller has to answer. */
+interface ControlRequestFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "control_request";
+  /** By what it is answered. */
+  readonly request_id: string;
+  /** What is asked. */
+  readonly request: CallerQuestion;
+}
+
+/** A question that nobody waits to have answered any more. */
+interface ControlCancelFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "control_cancel_request";
+  /** The question. */
+  readonly request_id: string;
+}

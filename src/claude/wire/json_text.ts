@@ -1,3 +1,7 @@
+import { constantsOfVersion, isKnownKey, keysOfVersion } from "../versions/profiles.ts";
+import type { WireObject } from "../versions/profile_index.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+
 /** Levels of objects and arrays in each other: no run writes so many, and what walks over them has room for more. */
 const DEEPEST = 500;
 
@@ -39,4 +43,41 @@ function hasManyOpenings(json: string): boolean {
 /** A value as JSON on one line, without the two separators that some readers of lines take for the end of one. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+}
+
+/**
+ * Keeps of an object what `claude -p` of a version prints, in the order of the version's profile, and drops undefined
+ * values. An `init` or a `result` also gets the constants of the version, for keys that `fields` does not name at all.
+ *
+ * With `extra`, keys that no version has stay too, at the end: fields of the API that Claude Code passes on as they come.
+ */
+export function onlyWireKeys(
+  object: WireObject,
+  fields: Readonly<Record<string, unknown>>,
+  { version, extra = false }: { readonly version: string; readonly extra?: boolean },
+): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  const constants = object === "init" || object === "result"
+    ? constantsOfVersion(version, object)
+    : {};
+  for (const key of keysOfVersion(version, object)) {
+    const value = Object.hasOwn(fields, key) ? fields[key] : constants[key];
+    if (value !== undefined) kept[key] = value;
+  }
+  if (!extra) return kept;
+  const others = Object.entries(fields).filter(([key, value]) =>
+    value !== undefined && !isKnownKey(object, key)
+  );
+  return { ...kept, ...Object.fromEntries(others) };
+}
+
+/** The JSON object that a text is; undefined for what is none, or is nested too deeply. */
+export function jsonObjectIn(text: string): JsonObject | undefined {
+  if (isTooDeep(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

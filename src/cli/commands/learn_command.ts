@@ -1,9 +1,8 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
-import { askVersion } from "../../claude/program/ask_version.ts";
+import { askVersion, refuseOldVersion } from "../../claude/program/claude_version.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { storeLearntProfile, useLearntProfiles } from "../../claude/program/learnt_profiles.ts";
-import { refuseOldVersion } from "../../claude/program/refuse_old.ts";
 import { lackedCapabilities } from "../../claude/versions/capabilities.ts";
 import type { VersionProfile } from "../../claude/versions/profile.ts";
 import { hasProfile, isNewerThanProfiles } from "../../claude/versions/profiles.ts";

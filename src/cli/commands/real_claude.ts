@@ -1,6 +1,6 @@
 import deno from "../../../deno.json" with { type: "json" };
 import { exec } from "../../../ffi/processes/exec.ts";
-import { askVersion } from "../../claude/program/ask_version.ts";
+import { askVersion } from "../../claude/program/claude_version.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { subcommandsOf } from "../../claude/versions/profiles.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";

@@ -18,10 +18,9 @@ import { apiFolder, laterChildOf } from "../../recording/relay/exchange_folder.t
 import { startRelay } from "../../recording/relay/relay_server.ts";
 import { FIRST_PARTY, relayVariables } from "../../run/plan/api_variables.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
-import { askVersion } from "../../claude/program/ask_version.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { askVersion, refuseOldVersion } from "../../claude/program/claude_version.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
-import { refuseOldVersion } from "../../claude/program/refuse_old.ts";
 import { fetchRelease, isVersion } from "../../claude/program/releases.ts";
 
 /** How a cassette is run again. */

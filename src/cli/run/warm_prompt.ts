@@ -11,7 +11,7 @@ import { CommittedCaller } from "../../driver/inputs/caller/committed_caller.ts"
 import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
 import { MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
-import { knownVersion } from "../../claude/program/known_version.ts";
+import { knownVersion } from "../../claude/program/claude_version.ts";
 import { folderOfRuns } from "../../sandbox/places/folder_of_runs.ts";
 import { places } from "../../sandbox/places/places.ts";
 import type { TurnReport } from "../../run/perform_conversation.ts";

@@ -1,5 +1,4 @@
-import { DEFERRED } from "../../claude/transcript/turn/deferred.ts";
-import { AT_LIMIT } from "../../claude/transcript/halted.ts";
+import { AT_LIMIT, DEFERRED } from "../../claude/transcript/special_entries.ts";
 import type { HookPayload } from "./input.ts";
 
 /** What the model is told instead where a hook that has not said why wants somebody to be asked, as by `claude -p`. */

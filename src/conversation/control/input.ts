@@ -1,4 +1,4 @@
-import type { Cost, Spent } from "../../claude/transcript/turn/cost.ts";
+import type { Cost, Spent } from "../../claude/transcript/cost.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import type { KnownLimits } from "../../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../../json_object.ts";

@@ -6,10 +6,8 @@ import {
   isTimed,
   type SystemEntry,
 } from "../../claude/transcript/entry.ts";
-import { commandOutput } from "../../claude/transcript/command_output.ts";
-import { HALTED } from "../../claude/transcript/halted.ts";
+import { commandOutput, HALTED, scheduledWakeup } from "../../claude/transcript/special_entries.ts";
 import { asText, isJsonObject } from "../../json_object.ts";
-import { scheduledWakeup } from "../../claude/transcript/scheduled_wakeup.ts";
 
 /** What the session machine needs to know of a transcript line. */
 export interface TranscriptSign {

@@ -3,7 +3,7 @@ import type { Effect as SessionEffect } from "../control/effect.ts";
 import type { Input } from "../control/input.ts";
 import { step } from "../control/machine/machine.ts";
 import { type SessionState, startSession } from "../control/session_state.ts";
-import { isRepeated, NO_LINES, ownLines } from "../../claude/transcript/own_lines.ts";
+import { isRepeated, NO_LINES, ownLines } from "../../claude/transcript/entry_order.ts";
 import { conclude, foretell, isWhole } from "./conclusion.ts";
 import type { ConversationEffect, ConversationOptions, ConversationState } from "./conversation.ts";
 import {

@@ -1,7 +1,7 @@
 import { listOf } from "../../chain.ts";
 import { ticketsOf } from "../control/message.ts";
 import { lastMessages } from "../control/turn/taking.ts";
-import { costOfEntries } from "../../claude/transcript/turn/cost.ts";
+import { costOfEntries } from "../../claude/transcript/cost.ts";
 import type {
   ConversationEffect,
   ConversationState,

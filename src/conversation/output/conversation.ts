@@ -2,7 +2,7 @@ import type { Effect as SessionEffect, Ending } from "../control/effect.ts";
 import type { Input } from "../control/input.ts";
 import type { SessionOptions } from "../control/session_options.ts";
 import type { SessionState } from "../control/session_state.ts";
-import type { OwnLines } from "../../claude/transcript/own_lines.ts";
+import type { OwnLines } from "../../claude/transcript/entry_order.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { Report, ReportOptions } from "./result/report.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";

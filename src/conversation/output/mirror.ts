@@ -1,9 +1,9 @@
 import { chained, chainOf, listOf } from "../../chain.ts";
 import { type FramesState, type MirroredLine, type Told, told } from "./telling/frames_state.ts";
 import { lineOf } from "../../claude/transcript/entry.ts";
-import { type GivenIds, withGivenIds } from "../../claude/transcript/given_ids.ts";
+import { type GivenIds, withGivenIds } from "../../claude/transcript/moved_lines.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { lineId } from "../../claude/transcript/parents_first.ts";
+import { lineId } from "../../claude/transcript/entry_order.ts";
 import type { TranscriptMirrorFrame } from "../../claude/wire/frame.ts";
 
 /** Keeps a line until it is mirrored, if anybody wants that. */

@@ -2,8 +2,8 @@ import { chained } from "../../chain.ts";
 import { type ApiFault, type ApiRetry, type Input, isTurnFailure } from "../control/input.ts";
 import { type LateTerms, limitsOf } from "../control/late_terms.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
-import { atHome } from "../../claude/transcript/files/at_home.ts";
-import { summedSpent } from "../../claude/transcript/turn/cost.ts";
+import { atHome } from "../../claude/transcript/moved_lines.ts";
+import { summedSpent } from "../../claude/transcript/cost.ts";
 import {
   type FramesEffect,
   type FramesStep,
@@ -34,7 +34,7 @@ import {
   asOutputLine,
   outputCallsIn,
   renamedBlock,
-} from "../../claude/transcript/structured_output.ts";
+} from "../../claude/transcript/structured_output_tool.ts";
 import { tellAgain } from "./live/request_status.ts";
 
 /**

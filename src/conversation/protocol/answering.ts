@@ -1,6 +1,5 @@
 import { hasCapability } from "../../claude/versions/profiles.ts";
-import type { ControlResponse } from "../../claude/wire/control.ts";
-import { givenId, type RequestId } from "../../claude/wire/request_id.ts";
+import { type ControlResponse, givenId, type RequestId } from "../../claude/wire/control.ts";
 import type { Answer, CallDecision, ChildChanges, Effect } from "../control/effect.ts";
 import type { HookPayload } from "../control/input.ts";
 import type { SessionState } from "../control/session_state.ts";

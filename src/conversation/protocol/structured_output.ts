@@ -4,7 +4,7 @@ import {
   OUTPUT_REMINDER,
   OUTPUT_SERVER,
   OUTPUT_TOOL,
-} from "../../claude/transcript/structured_output.ts";
+} from "../../claude/transcript/structured_output_tool.ts";
 import type { Effect } from "../control/effect.ts";
 import type { HookPayload, Input, OutputProblem } from "../control/input.ts";
 import type { SessionState } from "../control/session_state.ts";

@@ -4,8 +4,8 @@ import { nameOf, parentOf } from "../../sandbox/paths.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { type Entry, lineOf, parseEntry } from "../../claude/transcript/entry.ts";
 import { asText, type JsonObject } from "../../json_object.ts";
-import { lineId, straightened } from "../../claude/transcript/parents_first.ts";
-import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
+import { lineId, straightened } from "../../claude/transcript/entry_order.ts";
+import { projectSlug } from "../../claude/transcript/session_files.ts";
 import { asInJson } from "./twin_words.ts";
 
 /** What was noted in a session: text that is added to a file, by its path below `projects/`. */

@@ -1,6 +1,6 @@
 import type { Consulted } from "../../conversation/control/input.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isSessionId } from "../../claude/transcript/files/session_id.ts";
+import { isSessionId } from "../../claude/transcript/session_files.ts";
 import { CHOOSING } from "../../conversation/protocol/requests/choosing_model.ts";
 import { TITLING } from "../../conversation/protocol/requests/consulting.ts";
 import { RELOADING } from "../../conversation/protocol/requests/reloading.ts";

@@ -1,7 +1,7 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
-import { createLineSplitter } from "../../claude/transcript/files/line_splitter.ts";
+import { createLineSplitter } from "../../claude/transcript/line_splitter.ts";
 
 /** Whoever follows a growing file. */
 export interface LineFollower {

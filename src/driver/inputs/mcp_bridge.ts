@@ -10,7 +10,7 @@ import {
   UP_SUFFIX,
 } from "../../sandbox/folder/folder_contents.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { createLineSplitter } from "../../claude/transcript/files/line_splitter.ts";
+import { createLineSplitter } from "../../claude/transcript/line_splitter.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 
 /** Most bytes of one read: what a FIFO holds, pipe(7). */

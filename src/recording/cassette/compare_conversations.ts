@@ -11,7 +11,7 @@ import {
   readEntry,
 } from "../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
-import { parentsFirst } from "../../claude/transcript/parents_first.ts";
+import { parentsFirst } from "../../claude/transcript/entry_order.ts";
 import { readCallerLine } from "../../claude/wire/caller_line.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 

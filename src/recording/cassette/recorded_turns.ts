@@ -6,7 +6,7 @@ import type { Message } from "../../conversation/control/message.ts";
 import type { SubagentLine } from "../../conversation/control/input.ts";
 import { type Entry, isPrompt, type UserEntry } from "../../claude/transcript/entry.ts";
 import { asText } from "../../json_object.ts";
-import { lineId, parentsFirst } from "../../claude/transcript/parents_first.ts";
+import { lineId, parentsFirst } from "../../claude/transcript/entry_order.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 
 export interface RecordedTurn {

@@ -1,8 +1,7 @@
 import type { ParsedLine } from "./read/part_lines.ts";
 import { parseEvent, parseHeader } from "./read/read_cast.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
-import { isTooDeep, jsonLine } from "../../claude/wire/json_text.ts";
+import { isTooDeep, jsonLine, jsonObjectIn } from "../../claude/wire/json_text.ts";
 import type { Screen } from "../../conversation/terminal/screen.ts";
 import { type BlankedParts, blankText } from "../redaction/blank_text.ts";
 import type { PartScrubber } from "./part_scrubber.ts";

@@ -1,6 +1,6 @@
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isPrintedField, type KnownClaude, requiredFields, shapeKey } from "./known_shapes.ts";
-import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import {
   SCANNER_START,
   scanTerminal,

@@ -3,7 +3,7 @@ import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import { upFrom } from "../../sandbox/paths.ts";
 import { wholePath } from "../../whole_path.ts";
-import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 
 /** An Agent SDK: for Python its interpreter, for TypeScript its declarations. */
 export type InstalledSdk =

@@ -1,6 +1,6 @@
 import type { Cassette, CastReader } from "../cassette/cassette_format.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
-import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import type { Drift } from "./findings.ts";
 import { kindOf } from "./pieces.ts";
 

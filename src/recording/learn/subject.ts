@@ -6,7 +6,7 @@ import {
   writePrivateJson,
 } from "./throwaway_home.ts";
 import { killRunProcesses } from "../../sandbox/processes/run_processes.ts";
-import { askVersion } from "../../claude/program/ask_version.ts";
+import { askVersion } from "../../claude/program/claude_version.ts";
 import { CliError } from "../../cli_error.ts";
 import { type LoggedRequest, type MessagesApiOptions, startMessagesApi } from "./messages_api.ts";
 

@@ -1,4 +1,4 @@
-import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../claude/transcript/session_files.ts";
 import { type KnownTraces, projectPaths } from "./known_traces.ts";
 
 /** A part of a text that identifies a machine or its user. */

@@ -1,7 +1,7 @@
 import { createTraceFinder, ROOTS, type Trace } from "./find_traces.ts";
 import { type KnownTraces, NEUTRAL_TRACES, projectPaths } from "./known_traces.ts";
 import { blankText } from "./blank_text.ts";
-import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../claude/transcript/session_files.ts";
 
 /** Replaces traces of a machine and its user in texts. */
 export interface TraceScrubber {

@@ -1,7 +1,6 @@
-import { askVersion } from "../../claude/program/ask_version.ts";
+import { askVersion, refuseOldVersion } from "../../claude/program/claude_version.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { useLearntProfiles } from "../../claude/program/learnt_profiles.ts";
-import { refuseOldVersion } from "../../claude/program/refuse_old.ts";
 import {
   hasProfile,
   isNewerThanProfiles,

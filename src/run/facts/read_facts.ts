@@ -1,7 +1,7 @@
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { useLearntProfiles } from "../../claude/program/learnt_profiles.ts";
-import { supportedVersionIn } from "../../claude/program/refuse_old.ts";
-import { toolPrefix } from "../../claude/transcript/tool_prefix.ts";
+import { supportedVersionIn } from "../../claude/program/claude_version.ts";
+import { toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
 import { hasFlag } from "../../claude/versions/tables.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 import { isPlain } from "../../conversation/control/prompt/is_plain.ts";
@@ -62,7 +62,7 @@ export async function readFacts(
   const stated = before.version ?? supportedVersionIn(binary);
   // Claude Code prints its version while this program reads everything else.
   const known = stated === undefined
-    ? import("../../claude/program/known_version.ts").then(({ knownVersion }) =>
+    ? import("../../claude/program/claude_version.ts").then(({ knownVersion }) =>
       knownVersion(binary, env, { cwd })
     )
     : Promise.resolve(stated);

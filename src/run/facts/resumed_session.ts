@@ -1,14 +1,13 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { cutTranscript } from "../../claude/transcript/files/cut_transcript.ts";
-import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
+import { cutTranscript } from "../../claude/transcript/cut_transcript.ts";
+import { isSessionId, projectSlug } from "../../claude/transcript/session_files.ts";
 import {
   isSameTitle,
   type SessionKind,
   sessionKind,
   sessionTitle,
-} from "../../claude/transcript/files/session_description.ts";
-import { isSessionId } from "../../claude/transcript/files/session_id.ts";
+} from "../../claude/transcript/session_description.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";

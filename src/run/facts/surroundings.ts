@@ -1,6 +1,5 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
-import { askVersion } from "../../claude/program/ask_version.ts";
-import { isScript } from "../../claude/program/is_script.ts";
+import { askVersion, isScript } from "../../claude/program/claude_version.ts";
 import { readFacts } from "./read_facts.ts";
 import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
@@ -11,7 +10,7 @@ import { gitRoot, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import { gitStatus } from "../../sandbox/child/run_git.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { withoutDeepValues } from "../../claude/settings/deep_values.ts";
+import { withoutDeepValues } from "../../claude/settings/settings_faults.ts";
 import { absolutePath, parentOf, realPath, upFrom } from "../../sandbox/paths.ts";
 
 /** Instruction files of a folder. 2.1.330 reads those in `.claude` if the others are missing. */

@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Login } from "../../sandbox/child/login.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";

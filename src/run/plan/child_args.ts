@@ -1,5 +1,5 @@
 import { isCallers } from "../../claude/wire/control.ts";
-import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import { definedFields } from "../../defined_fields.ts";
 import type { TwinPlan } from "../../driver/effects/twin_plan.ts";
 import type { JsonObject } from "../../json_object.ts";

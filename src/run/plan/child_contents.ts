@@ -1,5 +1,5 @@
-import { isGoalTyped } from "../../claude/transcript/goal.ts";
-import { OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
+import { isGoalTyped } from "../../claude/transcript/special_entries.ts";
+import { OUTPUT_SERVER } from "../../claude/transcript/structured_output_tool.ts";
 import { SKILL_TOOL } from "../../conversation/protocol/chosen_skills.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";

@@ -1,4 +1,4 @@
-import { inToolNames, toolPrefix } from "../../claude/transcript/tool_prefix.ts";
+import { inToolNames, toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
 import { isCallers } from "../../claude/wire/control.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { contestedVariables } from "../../sandbox/child/child_environment.ts";

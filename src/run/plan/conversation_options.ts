@@ -1,6 +1,5 @@
-import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
-import { OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
-import { toolPrefix } from "../../claude/transcript/tool_prefix.ts";
+import { projectSlug } from "../../claude/transcript/session_files.ts";
+import { OUTPUT_SERVER, toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
 import type { Limits } from "../../conversation/control/limits.ts";
 import type { SessionOptions } from "../../conversation/control/session_options.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";

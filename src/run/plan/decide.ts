@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
-import { projectSlug } from "../../claude/transcript/files/project_slug.ts";
-import { OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
+import { projectSlug } from "../../claude/transcript/session_files.ts";
+import { OUTPUT_SERVER } from "../../claude/transcript/structured_output_tool.ts";
 import { isCallers } from "../../claude/wire/control.ts";
 import type { WayIn } from "../../conversation/control/message.ts";
 import type { RendezvousOptions } from "../../driver/effects/rendezvous.ts";

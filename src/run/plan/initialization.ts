@@ -1,5 +1,5 @@
 import { type ControlRequest, isCallers, isEmpty } from "../../claude/wire/control.ts";
-import { jsonObjectIn } from "../../claude/wire/json_object_in.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import type { CallbackHook } from "../../conversation/protocol/caller_options.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";

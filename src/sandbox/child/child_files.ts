@@ -19,7 +19,10 @@ import {
 } from "../folder/folder_contents.ts";
 import { type FolderParts, folderParts } from "../folder/folder_parts.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { BRIDGED_OUTPUT_TOOL, OUTPUT_SERVER } from "../../claude/transcript/structured_output.ts";
+import {
+  BRIDGED_OUTPUT_TOOL,
+  OUTPUT_SERVER,
+} from "../../claude/transcript/structured_output_tool.ts";
 
 /** What the files are made of that a child is started with. */
 export interface ChildFilesOptions {

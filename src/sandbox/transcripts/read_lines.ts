@@ -1,4 +1,4 @@
-import { createLineSplitter } from "../../claude/transcript/files/line_splitter.ts";
+import { createLineSplitter } from "../../claude/transcript/line_splitter.ts";
 import { readPortions } from "./read_portions.ts";
 
 /**

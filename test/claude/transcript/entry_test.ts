@@ -1,22 +1,22 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { commandOutput } from "../../../src/claude/transcript/command_output.ts";
+import {
+  commandOutput,
+  HALTED,
+  isGoal,
+  isGoalTyped,
+  isOfGoal,
+  pursuesAfter,
+  scheduledWakeup,
+  skillDescription,
+} from "../../../src/claude/transcript/special_entries.ts";
 import {
   isPrompt,
   lineOf,
   parseEntry,
   type UserMeaning,
 } from "../../../src/claude/transcript/entry.ts";
-import {
-  isGoal,
-  isGoalTyped,
-  isOfGoal,
-  pursuesAfter,
-} from "../../../src/claude/transcript/goal.ts";
-import { HALTED } from "../../../src/claude/transcript/halted.ts";
-import { keptEntry } from "../../../src/claude/transcript/kept_entry.ts";
-import { recalledEntry } from "../../../src/claude/transcript/recalled_entry.ts";
-import { scheduledWakeup } from "../../../src/claude/transcript/scheduled_wakeup.ts";
+import { keptEntry, recalledEntry } from "../../../src/claude/transcript/kept_entry.ts";
 import {
   listingOf,
   NO_NOTES,
@@ -24,7 +24,6 @@ import {
   type SessionNotes,
   withNoted,
 } from "../../../src/claude/transcript/session_listing.ts";
-import { skillDescription } from "../../../src/claude/transcript/skill_description.ts";
 import {
   asOutputLine,
   BRIDGED_OUTPUT_TOOL,
@@ -32,7 +31,7 @@ import {
   OUTPUT_REMINDER,
   OUTPUT_TOOL,
   outputCallsIn,
-} from "../../../src/claude/transcript/structured_output.ts";
+} from "../../../src/claude/transcript/structured_output_tool.ts";
 import { parseTaskNotification } from "../../../src/claude/transcript/task_notification.ts";
 import {
   answer,

@@ -1,19 +1,19 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { atHome } from "../../../src/claude/transcript/files/at_home.ts";
+import { atHome } from "../../../src/claude/transcript/moved_lines.ts";
 import {
   type CutTranscript,
   cutTranscript,
-} from "../../../src/claude/transcript/files/cut_transcript.ts";
-import { createLineSplitter } from "../../../src/claude/transcript/files/line_splitter.ts";
-import { projectSlug } from "../../../src/claude/transcript/files/project_slug.ts";
+  strangerToTurn,
+} from "../../../src/claude/transcript/cut_transcript.ts";
+import { createLineSplitter } from "../../../src/claude/transcript/line_splitter.ts";
+import { projectSlug } from "../../../src/claude/transcript/session_files.ts";
 import {
   isSameTitle,
   sessionKind,
   sessionTitle,
-} from "../../../src/claude/transcript/files/session_description.ts";
-import { strangerToTurn } from "../../../src/claude/transcript/files/stranger_to_turn.ts";
-import { straightened } from "../../../src/claude/transcript/parents_first.ts";
+} from "../../../src/claude/transcript/session_description.ts";
+import { straightened } from "../../../src/claude/transcript/entry_order.ts";
 import { readRecording } from "./recording.ts";
 
 const HOMES = { child: "/tmp/run/.claude", user: "/home/$&/.claude" };

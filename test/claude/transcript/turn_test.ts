@@ -1,21 +1,25 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import type { Entry } from "../../../src/claude/transcript/entry.ts";
-import { HALTED } from "../../../src/claude/transcript/halted.ts";
-import { FEEDBACK, OUTPUT_REMINDER } from "../../../src/claude/transcript/structured_output.ts";
+import { HALTED } from "../../../src/claude/transcript/special_entries.ts";
+import {
+  FEEDBACK,
+  OUTPUT_REMINDER,
+} from "../../../src/claude/transcript/structured_output_tool.ts";
 import {
   costOfClaudeJson,
   costOfEntries,
   costOfStatusLine,
   summedSpent,
   summedUsage,
-} from "../../../src/claude/transcript/turn/cost.ts";
-import { denialWords, isDenialWords } from "../../../src/claude/transcript/turn/denial_words.ts";
+} from "../../../src/claude/transcript/cost.ts";
 import {
+  denialWords,
+  isDenialWords,
   permissionDenialsOf,
   refusalIn,
-} from "../../../src/claude/transcript/turn/permission_denials.ts";
-import { type Turn, turnsOf } from "../../../src/claude/transcript/turn/turn.ts";
+} from "../../../src/claude/transcript/permission_denials.ts";
+import { type Turn, turnsOf } from "../../../src/claude/transcript/turn.ts";
 import {
   answer,
   attached,

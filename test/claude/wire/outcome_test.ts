@@ -2,9 +2,9 @@ import { constants } from "node:os";
 import { assertEquals } from "@std/assert";
 import { constantsOfVersion, keysOfVersion } from "../../../src/claude/versions/profiles.ts";
 import { limitsOfStatusLine } from "../../../src/claude/wire/claude_limits.ts";
-import { exitCodeOf, type Outcome } from "../../../src/claude/wire/outcome.ts";
+import { exitCodeOf, type Outcome } from "../../../src/claude/wire/result_frame.ts";
 import { STOP_SIGNALS } from "../../../src/claude/wire/stop_signal.ts";
-import { onlyWireKeys } from "../../../src/claude/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../../src/claude/wire/json_text.ts";
 
 Deno.test("STOP_SIGNALS has the system's numbers", () => {
   const numbers: Readonly<Record<string, number>> = { ...constants.signals };

@@ -10,7 +10,7 @@ import { resultFrame } from "../../../src/conversation/output/result/result_fram
 import { apiRetryFrame } from "../../../src/conversation/output/single/api_retry_frame.ts";
 import { framesOfEntry } from "../../../src/conversation/output/single/frames_of_entry.ts";
 import { unavailableFrame } from "../../../src/conversation/output/single/unavailable_frame.ts";
-import { turnsOf } from "../../../src/claude/transcript/turn/turn.ts";
+import { turnsOf } from "../../../src/claude/transcript/turn.ts";
 import { entryOf, type Line, text } from "./lines.ts";
 import { VERSION } from "./runs.ts";
 

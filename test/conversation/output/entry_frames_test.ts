@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { FrameContext } from "../../../src/conversation/output/single/frame_context.ts";
 import { framesOfEntry } from "../../../src/conversation/output/single/frames_of_entry.ts";
 import { type InitFacts, initFrame } from "../../../src/conversation/output/single/init_frame.ts";
-import { denialWords } from "../../../src/claude/transcript/turn/denial_words.ts";
+import { denialWords } from "../../../src/claude/transcript/permission_denials.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
 import { answer, attached, entryOf, type Line, OVER, prompt, result } from "./lines.ts";
 import { kinds } from "./outlines.ts";

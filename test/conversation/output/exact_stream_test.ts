@@ -10,7 +10,7 @@ import {
 } from "../../../src/conversation/output/telling/heard_firsts.ts";
 import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
 import type { StreamedPart } from "../../../src/conversation/control/input.ts";
-import { BRIDGED_OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output.ts";
+import { BRIDGED_OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type {
   AssistantFrame,
   StreamEvent,

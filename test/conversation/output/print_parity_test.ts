@@ -9,13 +9,12 @@ import { framesOfEntry } from "../../../src/conversation/output/single/frames_of
 import { initFrame } from "../../../src/conversation/output/single/init_frame.ts";
 import { listingOf, NO_NOTES, withNoted } from "../../../src/claude/transcript/session_listing.ts";
 import { enqueuedNotification } from "../../../src/claude/transcript/task_notification.ts";
-import { costOfClaudeJson, costOfEntries } from "../../../src/claude/transcript/turn/cost.ts";
-import { permissionDenialsOf } from "../../../src/claude/transcript/turn/permission_denials.ts";
-import { type Turn, turnsOf } from "../../../src/claude/transcript/turn/turn.ts";
+import { costOfClaudeJson, costOfEntries } from "../../../src/claude/transcript/cost.ts";
+import { permissionDenialsOf } from "../../../src/claude/transcript/permission_denials.ts";
+import { type Turn, turnsOf } from "../../../src/claude/transcript/turn.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
-import { exitCodeOf } from "../../../src/claude/wire/outcome.ts";
+import { exitCodeOf, type ResultFrame } from "../../../src/claude/wire/result_frame.ts";
 import { createOutputWriter } from "../../../src/claude/wire/output_writer.ts";
-import type { ResultFrame } from "../../../src/claude/wire/result_frame.ts";
 import {
   readRecording,
   readSubagent,

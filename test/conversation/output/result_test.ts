@@ -6,11 +6,10 @@ import {
 } from "../../../src/conversation/output/result/result_frame.ts";
 import { type Verdict, verdictOf } from "../../../src/conversation/output/result/verdict.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
-import { AT_LIMIT, HALTED } from "../../../src/claude/transcript/halted.ts";
-import { OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output.ts";
-import type { Cost } from "../../../src/claude/transcript/turn/cost.ts";
-import { DEFERRED } from "../../../src/claude/transcript/turn/deferred.ts";
-import { type Turn, turnsOf } from "../../../src/claude/transcript/turn/turn.ts";
+import { AT_LIMIT, DEFERRED, HALTED } from "../../../src/claude/transcript/special_entries.ts";
+import { OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";
+import type { Cost } from "../../../src/claude/transcript/cost.ts";
+import { type Turn, turnsOf } from "../../../src/claude/transcript/turn.ts";
 import { createOutputWriter } from "../../../src/claude/wire/output_writer.ts";
 import { readRecording } from "../../claude/transcript/recording.ts";
 import { answer, at, attached, call, entryOf, type Line, prompt, result, text } from "./lines.ts";

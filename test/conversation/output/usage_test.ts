@@ -17,7 +17,7 @@ import {
 import { toldBy } from "../../../src/conversation/output/turns/told_by.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
-import { turnsOf } from "../../../src/claude/transcript/turn/turn.ts";
+import { turnsOf } from "../../../src/claude/transcript/turn.ts";
 import { readRecording, recordingNames } from "../../claude/transcript/recording.ts";
 import { CLOSED, consulted, message, request } from "../control/caller_inputs.ts";
 import { BUSY, cost, EXIT, hook, IDLE, REACHABLE, submit } from "../control/inputs.ts";

@@ -12,7 +12,7 @@ import type { SessionState } from "../../../src/conversation/control/session_sta
 import {
   OUTPUT_REMINDER,
   OUTPUT_SERVER,
-} from "../../../src/claude/transcript/structured_output.ts";
+} from "../../../src/claude/transcript/structured_output_tool.ts";
 import { answer, call, COMPLETED, returned, userLine } from "../control/lines.ts";
 import {
   caller,

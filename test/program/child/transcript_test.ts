@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
-import { projectSlug } from "../../../src/claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../../src/claude/transcript/session_files.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { leftovers } from "../../leftovers.ts";
 import { NOWHERE } from "../../nowhere.ts";

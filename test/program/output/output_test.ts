@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { releaseOf } from "../../../fixtures/mock/release.ts";
-import { projectSlug } from "../../../src/claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../../src/claude/transcript/session_files.ts";
 import { NOWHERE } from "../../nowhere.ts";
 import { StandIn } from "../stand_in.ts";
 import { JSON_FORMAT, STREAM_FORMAT } from "../../caller_lines.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { JsonObject } from "../../../src/json_object.ts";
-import { projectSlug } from "../../../src/claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../../src/claude/transcript/session_files.ts";
 import { missingTool } from "../../missing_tool.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";

@@ -25,7 +25,7 @@ import { fold } from "../../../src/conversation/output/advance.ts";
 import { saidAtEnd } from "../../../src/conversation/output/conclusion.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 import { DIALOGS } from "../../../src/conversation/terminal/dialogs.ts";
-import { recalledEntry } from "../../../src/claude/transcript/recalled_entry.ts";
+import { recalledEntry } from "../../../src/claude/transcript/kept_entry.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
 
 /** How a run ends, and the subtype of its last result, where it is not answered. */

@@ -3,7 +3,7 @@ import { utimesSync } from "node:fs";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { findSessions } from "../../../src/run/facts/resumed_session.ts";
 import type { Resumption } from "../../../src/cli/arguments/run_request.ts";
-import { projectSlug } from "../../../src/claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../../src/claude/transcript/session_files.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
 const id = (digit: number) => `${digit}1111111-1111-4111-8111-111111111111`;

@@ -42,7 +42,7 @@ import { act, andThen, deadline, stay, type Step, write } from "../step.ts";
 import { plainOutput, withWritten } from "../../terminal/screen.ts";
 import { missedLater } from "../../terminal/paste.ts";
 import { onPriced, onTaskless, overAtOnce } from "../turn/turn_end.ts";
-import { OUTPUT_SERVER } from "../../../claude/transcript/structured_output.ts";
+import { OUTPUT_SERVER } from "../../../claude/transcript/structured_output_tool.ts";
 import type { ControlRequest } from "../../../claude/wire/control.ts";
 import type { StopSignal } from "../../../claude/wire/stop_signal.ts";
 import { type LateTerms, limitsOf } from "../late_terms.ts";

@@ -25,7 +25,7 @@ import { intoNextTurn } from "../turn/turn_end.ts";
 import { askPrice, overWhenPriced } from "../turn/waits.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import { mayForbid } from "../../../claude/settings/may_forbid.ts";
-import { denialWords } from "../../../claude/transcript/turn/denial_words.ts";
+import { denialWords } from "../../../claude/transcript/permission_denials.ts";
 import { mayBeWoken } from "../turn/wakeup.ts";
 
 /** A call of a hook of ours, as the input tells it. */

@@ -25,7 +25,7 @@ import {
   seeImage,
 } from "../../terminal/paste.ts";
 import type { ChildChanges, Effect } from "../effect.ts";
-import { imageSuffix } from "../../../claude/wire/image.ts";
+import { imageSuffix } from "../../../claude/wire/caller_line.ts";
 import {
   isLast,
   isOverspent,

@@ -1,7 +1,7 @@
 import type { SessionState } from "../session_state.ts";
 import { currentPrompt } from "./taking.ts";
 import type { Entry } from "../../../claude/transcript/entry.ts";
-import { isGoalTyped, pursuesAfter } from "../../../claude/transcript/goal.ts";
+import { isGoalTyped, pursuesAfter } from "../../../claude/transcript/special_entries.ts";
 
 /**
  * Whether something beside our Stop hook may make the assistant go on: another one, or a goal, which is looked after by

@@ -1,6 +1,6 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import type { HookPayload } from "../../control/input.ts";
-import { commandOutput } from "../../../claude/transcript/command_output.ts";
+import { commandOutput } from "../../../claude/transcript/special_entries.ts";
 import {
   type AssistantEntry,
   type Entry,

@@ -5,10 +5,9 @@ import { chainOf, listOf } from "../../../chain.ts";
 import { and, type FramesState, type Told, type TurnEnd } from "../telling/frames_state.ts";
 import { tellResult } from "../turns/tell_result.ts";
 import { skillIn } from "../subagents/typed_skill.ts";
-import { commandOutput } from "../../../claude/transcript/command_output.ts";
+import { commandOutput, isWords } from "../../../claude/transcript/special_entries.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { isWords } from "../../../claude/transcript/is_words.ts";
 
 /**
  * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not

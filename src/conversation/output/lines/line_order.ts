@@ -4,7 +4,7 @@ import { listOf } from "../../../chain.ts";
 import type { Subagent, SubagentLine } from "../../control/input.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";
 import { asText } from "../../../json_object.ts";
-import { parentsFirst } from "../../../claude/transcript/parents_first.ts";
+import { parentsFirst } from "../../../claude/transcript/entry_order.ts";
 import { isMainRequest } from "../../../claude/transcript/session_listing.ts";
 import {
   enqueuedNotification,

@@ -25,17 +25,20 @@ import {
 } from "../subagents/subagent_lines.ts";
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { type Entry, isPrompt, type UserEntry } from "../../../claude/transcript/entry.ts";
-import { scheduledWakeup } from "../../../claude/transcript/scheduled_wakeup.ts";
+import {
+  commandOutput,
+  GOAL_COMMAND,
+  isGoal,
+  scheduledWakeup,
+} from "../../../claude/transcript/special_entries.ts";
 import { isMainRequest } from "../../../claude/transcript/session_listing.ts";
-import { isAddedToPrompt } from "../../../claude/transcript/turn/turn.ts";
+import { isAddedToPrompt } from "../../../claude/transcript/turn.ts";
 import { notificationIn } from "../../../claude/transcript/task_notification.ts";
 import { isToldToBeStopped } from "./line_order.ts";
 import { defined } from "../single/frame_context.ts";
 import { unavailableFrame } from "../single/unavailable_frame.ts";
 import { claudeCommands } from "../../control/prompt/claude_commands.ts";
 import { slashWord } from "../../control/prompt/slash_word.ts";
-import { commandOutput } from "../../../claude/transcript/command_output.ts";
-import { GOAL_COMMAND, isGoal } from "../../../claude/transcript/goal.ts";
 
 /** Tells a line of the session's own transcript, whose turn has begun if it begins one. */
 export function tellPlainLine(state: FramesState, entry: Entry): Told {

@@ -35,8 +35,8 @@ import {
   type SystemEntry,
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
-import { lineId } from "../../../claude/transcript/parents_first.ts";
-import { isJoinedEnd } from "../../../claude/transcript/turn/turn.ts";
+import { lineId } from "../../../claude/transcript/entry_order.ts";
+import { isJoinedEnd } from "../../../claude/transcript/turn.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { notificationIn } from "../../../claude/transcript/task_notification.ts";
 import { tellPlainLine } from "./plain_line.ts";

@@ -1,7 +1,7 @@
 import type { ApiRetry, Input } from "../../control/input.ts";
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output.ts";
+import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
 import { begin } from "../telling/beginning.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";

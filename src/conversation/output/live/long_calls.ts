@@ -1,7 +1,7 @@
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
 import type { OpenCall } from "../telling/open_call.ts";
-import { callsOf } from "../../../claude/transcript/turn/turn.ts";
+import { callsOf } from "../../../claude/transcript/turn.ts";
 
 /** How often `claude -p` tells that a call is still at work, in milliseconds. */
 const BEAT_MS = 30_000;

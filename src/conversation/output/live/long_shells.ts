@@ -4,7 +4,7 @@ import { and, type FramesState, type Told, told } from "../telling/frames_state.
 import type { WaitedShell } from "../telling/known_shells.ts";
 import { tellTasks } from "../telling/saying.ts";
 import { startTask } from "../single/task_start.ts";
-import { callsOf } from "../../../claude/transcript/turn/turn.ts";
+import { callsOf } from "../../../claude/transcript/turn.ts";
 
 /** After so long `claude -p` prints a task for a shell in the foreground. */
 const LONG_SHELL_MS = 3000;

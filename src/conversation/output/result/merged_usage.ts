@@ -1,4 +1,4 @@
-import type { Cost } from "../../../claude/transcript/turn/cost.ts";
+import type { Cost } from "../../../claude/transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 
 type ModelUsage = Cost["modelUsage"];

@@ -1,6 +1,6 @@
-import type { Cost } from "../../../claude/transcript/turn/cost.ts";
+import type { Cost } from "../../../claude/transcript/cost.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
-import { onlyWireKeys } from "../../../claude/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 /** What is known of models and of what they have used. */
 export interface UsageFacts {

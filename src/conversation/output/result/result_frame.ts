@@ -1,20 +1,24 @@
 import type { Message } from "../../control/message.ts";
-import type { Cost } from "../../../claude/transcript/turn/cost.ts";
+import type { Cost } from "../../../claude/transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import type { PermissionDenial } from "../../../claude/transcript/turn/permission_denials.ts";
-import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output.ts";
-import { isJoinedEnd, type Turn } from "../../../claude/transcript/turn/turn.ts";
+import type { PermissionDenial } from "../../../claude/transcript/permission_denials.ts";
+import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
+import { isJoinedEnd, type Turn } from "../../../claude/transcript/turn.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
-import type { FailureSubtype, ResultFrame } from "../../../claude/wire/result_frame.ts";
+import {
+  exitCodeOf,
+  type FailureSubtype,
+  type Outcome,
+  type ResultFrame,
+} from "../../../claude/wire/result_frame.ts";
 import { askedBy, isToFirst } from "./asked_by.ts";
 import { type FastMode, fastModeOf } from "./fast_mode.ts";
 import { usageSince } from "./merged_usage.ts";
 import { modelUsageOf } from "./model_usage.ts";
-import { exitCodeOf, type Outcome } from "../../../claude/wire/outcome.ts";
 import { printSentence } from "./print_sentence.ts";
 import type { TimesToFirst } from "./times_to_first.ts";
 import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./subagent_stats.ts";
-import { onlyWireKeys } from "../../../claude/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 /** Everything a result is made of. */
 export interface ResultFacts {

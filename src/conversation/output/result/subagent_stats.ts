@@ -1,4 +1,4 @@
-import type { ToolUse, Turn } from "../../../claude/transcript/turn/turn.ts";
+import type { ToolUse, Turn } from "../../../claude/transcript/turn.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 
 /** Counts of the subagents a run started, as `claude -p` prints them. */

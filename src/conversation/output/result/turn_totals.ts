@@ -1,5 +1,5 @@
-import { summedUsage } from "../../../claude/transcript/turn/cost.ts";
-import type { Turn } from "../../../claude/transcript/turn/turn.ts";
+import { summedUsage } from "../../../claude/transcript/cost.ts";
+import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import { countSubagents, NO_SUBAGENTS, type SubagentCounts } from "./subagent_stats.ts";
 

@@ -3,9 +3,9 @@ import type { Ending } from "../../control/effect.ts";
 import type { Exit } from "../../control/input.ts";
 import type { Limits } from "../../control/limits.ts";
 import type { SettledMessage } from "../../control/message.ts";
-import type { Outcome } from "../../../claude/wire/outcome.ts";
-import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output.ts";
-import type { Turn } from "../../../claude/transcript/turn/turn.ts";
+import type { Outcome } from "../../../claude/wire/result_frame.ts";
+import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
+import type { Turn } from "../../../claude/transcript/turn.ts";
 import { type ApiFailure, apiFailure } from "./api_failure.ts";
 
 /** What a run's ending means to its user. */

@@ -5,7 +5,7 @@ import type { AssistantEntry, ContentBlock } from "../../../claude/transcript/en
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { AssistantFrame, AssistantMessage } from "../../../claude/wire/message_frames.ts";
 import type { Frame, RateLimitFrame } from "../../../claude/wire/frame.ts";
-import { onlyWireKeys } from "../../../claude/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 const SYNTHETIC_MODEL = "<synthetic>";
 

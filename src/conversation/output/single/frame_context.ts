@@ -1,8 +1,8 @@
 import type { CallDecision } from "../../control/effect.ts";
 import type { EntryFields } from "../../../claude/transcript/entry.ts";
 import type { AskedMessages } from "../result/asked_by.ts";
-import type { GivenIds } from "../../../claude/transcript/given_ids.ts";
-import type { ToolUse } from "../../../claude/transcript/turn/turn.ts";
+import type { GivenIds } from "../../../claude/transcript/moved_lines.ts";
+import type { ToolUse } from "../../../claude/transcript/turn.ts";
 
 /** What a line alone does not say. */
 export interface FrameContext {

@@ -2,11 +2,11 @@ import { assistantFrames } from "./assistant_frames.ts";
 import { defined, type FrameContext } from "./frame_context.ts";
 import { userFrames } from "./user_frames.ts";
 import { blockedPrompt, type Entry, type SystemEntry } from "../../../claude/transcript/entry.ts";
-import { isDeferral } from "../../../claude/transcript/turn/turn.ts";
+import { isDeferral } from "../../../claude/transcript/turn.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { compactMetadata } from "./compact_metadata.ts";
 import { systemFrame } from "./system_frame.ts";
-import { withGivenIds } from "../../../claude/transcript/given_ids.ts";
+import { withGivenIds } from "../../../claude/transcript/moved_lines.ts";
 import { isJsonObject } from "../../../json_object.ts";
 
 /**

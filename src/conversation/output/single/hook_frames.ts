@@ -7,7 +7,7 @@ import {
 } from "../../../claude/transcript/entry.ts";
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
-import { OUTPUT_REMINDER } from "../../../claude/transcript/structured_output.ts";
+import { OUTPUT_REMINDER } from "../../../claude/transcript/structured_output_tool.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";

@@ -1,8 +1,8 @@
-import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output.ts";
+import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
 import { type FastModeAsked, fastModeOf } from "../result/fast_mode.ts";
 import type { InitFrame } from "../../../claude/wire/system_frames.ts";
 import { asText, type JsonObject } from "../../../json_object.ts";
-import { onlyWireKeys } from "../../../claude/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 /**
  * What is known of a session when its first frame is printed.

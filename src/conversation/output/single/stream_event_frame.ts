@@ -1,5 +1,5 @@
 import type { StreamEvent, StreamEventFrame } from "../../../claude/wire/message_frames.ts";
-import { onlyWireKeys } from "../../../claude/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 /** A frame around an event of the API's stream, with the keys of a version. */
 export function streamEventFrame(

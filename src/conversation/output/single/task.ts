@@ -1,4 +1,4 @@
-import type { ToolUse } from "../../../claude/transcript/turn/turn.ts";
+import type { ToolUse } from "../../../claude/transcript/turn.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 
 /** A shell or a subagent at work. */

@@ -2,7 +2,7 @@ import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { enqueuedNotification } from "../../../claude/transcript/task_notification.ts";
-import type { ToolUse } from "../../../claude/transcript/turn/turn.ts";
+import type { ToolUse } from "../../../claude/transcript/turn.ts";
 import { systemFrame } from "./system_frame.ts";
 import type { Task, TaskContext, Tasks, TaskStep } from "./task.ts";
 import { type CallEnd, endWaited, notified } from "./task_ends.ts";

@@ -1,6 +1,6 @@
 import type { ContentBlock, Entry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isWords } from "../../../claude/transcript/is_words.ts";
+import { isWords } from "../../../claude/transcript/special_entries.ts";
 import { systemFrame } from "./system_frame.ts";
 import type { Task, TaskContext, Tasks, TaskStep } from "./task.ts";
 

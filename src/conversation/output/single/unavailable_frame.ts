@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../json_object.ts";
 import type { AssistantFrame } from "../../../claude/wire/message_frames.ts";
-import { onlyWireKeys } from "../../../claude/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 /** What a frame is made of that stands in the place of an answer. */
 export interface UnavailableFacts {

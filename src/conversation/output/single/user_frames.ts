@@ -6,13 +6,13 @@ import {
   isCommandDenial,
   isDenialWords,
   isUnattendedDenial,
-} from "../../../claude/transcript/turn/denial_words.ts";
-import { refusalIn } from "../../../claude/transcript/turn/permission_denials.ts";
+  refusalIn,
+} from "../../../claude/transcript/permission_denials.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { UserFrame } from "../../../claude/wire/message_frames.ts";
-import { onlyWireKeys } from "../../../claude/wire/wire_keys.ts";
+import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 /** The frames of a line that the model is told. */
 export function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {

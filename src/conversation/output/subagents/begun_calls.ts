@@ -4,7 +4,7 @@ import { tellRead } from "../lines/tell_lines.ts";
 import { chainOf, listOf } from "../../../chain.ts";
 import { type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { Entry } from "../../../claude/transcript/entry.ts";
-import { callsOf } from "../../../claude/transcript/turn/turn.ts";
+import { callsOf } from "../../../claude/transcript/turn.ts";
 import { asText } from "../../../json_object.ts";
 
 /** A call whose subagent has not been heard of yet, and the line that holds it. */

@@ -1,6 +1,6 @@
 import type { Task } from "../single/task.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import type { ToolUse } from "../../../claude/transcript/turn/turn.ts";
+import type { ToolUse } from "../../../claude/transcript/turn.ts";
 
 /** What the call of a subagent says of its task. */
 export interface CalledSubagent extends Pick<Task, "background" | "prompt" | "name" | "parent"> {

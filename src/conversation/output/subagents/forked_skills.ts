@@ -3,8 +3,8 @@ import type { SubagentLine } from "../../control/input.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
-import { skillDescription } from "../../../claude/transcript/skill_description.ts";
-import type { ToolUse } from "../../../claude/transcript/turn/turn.ts";
+import { skillDescription } from "../../../claude/transcript/special_entries.ts";
+import type { ToolUse } from "../../../claude/transcript/turn.ts";
 
 /** Notes calls of the tool Skill: a skill with `context: fork` is carried out by a subagent whose note names no call. */
 export function noteSkillCalls(state: FramesState, calls: readonly ToolUse[]): FramesState {

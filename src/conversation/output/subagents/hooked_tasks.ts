@@ -13,7 +13,7 @@ import { tellTasks } from "../telling/saying.ts";
 import { listOf } from "../../../chain.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { callsOf, type ToolUse } from "../../../claude/transcript/turn/turn.ts";
+import { callsOf, type ToolUse } from "../../../claude/transcript/turn.ts";
 
 /**
  * Notes what a hook says of a task: `claude -p` tells that it has begun before it calls SubagentStart, and that it is

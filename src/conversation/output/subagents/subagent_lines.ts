@@ -30,7 +30,7 @@ import { say, tellTasks } from "../telling/saying.ts";
 import type { SubagentLine } from "../../control/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
-import { callsOf } from "../../../claude/transcript/turn/turn.ts";
+import { callsOf } from "../../../claude/transcript/turn.ts";
 
 /** Tells a line of a subagent's transcript, once its call is known. */
 export function tellSubagentLine(before: FramesState, line: SubagentLine): Told {

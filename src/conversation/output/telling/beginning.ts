@@ -8,7 +8,7 @@ import {
   BRIDGED_OUTPUT_TOOL,
   OUTPUT_SERVER,
   OUTPUT_TOOL,
-} from "../../../claude/transcript/structured_output.ts";
+} from "../../../claude/transcript/structured_output_tool.ts";
 import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
 import type { FastMode } from "../result/fast_mode.ts";
 import { NO_PARTS } from "./partial_state.ts";

@@ -1,7 +1,7 @@
 import type { ProfileFacts } from "../../../claude/versions/profile_index.ts";
-import type { Cost, Spent } from "../../../claude/transcript/turn/cost.ts";
+import type { Cost, Spent } from "../../../claude/transcript/cost.ts";
 import type { JsonObject } from "../../../json_object.ts";
-import type { Homes } from "../../../claude/transcript/files/at_home.ts";
+import type { Homes } from "../../../claude/transcript/moved_lines.ts";
 import type { FastModeAsked } from "../result/fast_mode.ts";
 import type { SubagentStats } from "../result/subagent_stats.ts";
 

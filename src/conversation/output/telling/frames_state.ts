@@ -1,4 +1,4 @@
-import type { ToolUse } from "../../../claude/transcript/turn/turn.ts";
+import type { ToolUse } from "../../../claude/transcript/turn.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import type { Report, ReportOptions } from "../result/report.ts";
 import type { Activity, FramesOptions } from "./frames_options.ts";
@@ -10,7 +10,7 @@ import { NO_PARTS, type PartialState } from "./partial_state.ts";
 import type { SeenShell, ShellCall, ShellOrder, WaitedShell } from "./known_shells.ts";
 import type { Message } from "../../control/message.ts";
 import type { ApiFault, SubagentLine } from "../../control/input.ts";
-import type { Cost, Spent } from "../../../claude/transcript/turn/cost.ts";
+import type { Cost, Spent } from "../../../claude/transcript/cost.ts";
 import type { KnownLimits } from "../../../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import type { FastMode } from "../result/fast_mode.ts";

@@ -7,7 +7,7 @@ import {
   type SessionNotes,
   withNoted,
 } from "../../../claude/transcript/session_listing.ts";
-import { type Cost, costOfEntries } from "../../../claude/transcript/turn/cost.ts";
+import { type Cost, costOfEntries } from "../../../claude/transcript/cost.ts";
 import { NO_TURNS, type TurnTotals } from "../result/turn_totals.ts";
 
 /** How many answers there are at least where a request for a summary is made. */

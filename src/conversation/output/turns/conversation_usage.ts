@@ -3,7 +3,7 @@ import { usageSoFar } from "./cost_so_far.ts";
 import { modelUsageOf } from "../result/model_usage.ts";
 import { runTurns, sumOf } from "./run_turns.ts";
 import type { FramesState } from "../telling/frames_state.ts";
-import type { Spent } from "../../../claude/transcript/turn/cost.ts";
+import type { Spent } from "../../../claude/transcript/cost.ts";
 import type { JsonObject } from "../../../json_object.ts";
 
 /**

@@ -3,7 +3,7 @@ import { spawnedIn } from "../result/subagent_stats.ts";
 import type { TurnTotals } from "../result/turn_totals.ts";
 import { describedModel } from "../telling/beginning.ts";
 import type { FramesState } from "../telling/frames_state.ts";
-import { type Cost, costOfEntries } from "../../../claude/transcript/turn/cost.ts";
+import { type Cost, costOfEntries } from "../../../claude/transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 
 /**

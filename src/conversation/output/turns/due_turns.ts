@@ -1,7 +1,7 @@
 import type { ChildRemains, Exit } from "../../control/input.ts";
 import type { Message } from "../../control/message.ts";
 import { parseTaskNotification } from "../../../claude/transcript/task_notification.ts";
-import type { Turn } from "../../../claude/transcript/turn/turn.ts";
+import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { Ending } from "../../control/effect.ts";
 import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
 import type { FramesState, TurnEnd } from "../telling/frames_state.ts";

@@ -2,7 +2,7 @@ import { outputLimits } from "./output_limits.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { backgroundTasksOf, isShellsOnly } from "../../control/turn/background_wait.ts";
 import type { SystemEntry } from "../../../claude/transcript/entry.ts";
-import { permissionDenialsOf } from "../../../claude/transcript/turn/permission_denials.ts";
+import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
 import { tellOver } from "../messages.ts";
 import { resultFrame } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";

@@ -1,13 +1,12 @@
 import { outputLimits } from "./output_limits.ts";
 import { ticketsOf } from "../../control/message.ts";
 import { announces } from "../../control/turn/ending.ts";
-import type { Cost } from "../../../claude/transcript/turn/cost.ts";
-import { permissionDenialsOf } from "../../../claude/transcript/turn/permission_denials.ts";
-import type { Turn } from "../../../claude/transcript/turn/turn.ts";
+import type { Cost } from "../../../claude/transcript/cost.ts";
+import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
+import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
-import type { ResultFrame } from "../../../claude/wire/result_frame.ts";
-import { exitCodeOf, type Outcome } from "../../../claude/wire/outcome.ts";
+import { exitCodeOf, type Outcome, type ResultFrame } from "../../../claude/wire/result_frame.ts";
 import { type Report, type ReportOptions, unfinishedProblem } from "../result/report.ts";
 import { type ResultFacts, resultFrame } from "../result/result_frame.ts";
 import { sentAt, timesToFirst } from "../result/times_to_first.ts";

@@ -4,8 +4,8 @@ import { announces } from "../../control/turn/ending.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import { currentPrompt } from "../../control/turn/taking.ts";
-import { isWords } from "../../../claude/transcript/is_words.ts";
-import { toolPrefix } from "../../../claude/transcript/tool_prefix.ts";
+import { isWords } from "../../../claude/transcript/special_entries.ts";
+import { toolPrefix } from "../../../claude/transcript/structured_output_tool.ts";
 import type { ToolCall, UntoldLine, WaitingHook, WaitingMessage } from "./question.ts";
 
 /** What waits for the caller to have been told what it is about. */

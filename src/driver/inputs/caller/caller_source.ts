@@ -1,8 +1,7 @@
 import { LibcError } from "../../../../ffi/errno.ts";
 import { readFd } from "../../../../ffi/descriptors/fd.ts";
 import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
-import { createLineSplitter } from "../../../claude/transcript/files/line_splitter.ts";
-import { LONGEST_LINE } from "../../../claude/transcript/files/longest_line.ts";
+import { createLineSplitter, LONGEST_LINE } from "../../../claude/transcript/line_splitter.ts";
 import { type CallerLine, readCallerLine } from "../../../claude/wire/caller_line.ts";
 import type { ControlRequest } from "../../../claude/wire/control.ts";
 import type { Caller, CallerInput, Judge } from "./caller.ts";

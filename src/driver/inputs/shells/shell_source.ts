@@ -4,7 +4,7 @@ import { HeldFolder } from "../../../../ffi/files/held_folder.ts";
 import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
 import { UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 import type { Input, Untimed } from "../../../conversation/control/input.ts";
-import { projectSlug } from "../../../claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../../claude/transcript/session_files.ts";
 import { shellCommands } from "./shell_commands.ts";
 import { ShellFile, type WrittenText } from "./shell_file.ts";
 import { StreamCalls } from "./stream_calls.ts";

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isTooDeep } from "../../../claude/wire/json_text.ts";
-import { type RequestId, requestId } from "../../../claude/wire/request_id.ts";
+import { type RequestId, requestId } from "../../../claude/wire/control.ts";
 import { type Difference, firstDifference } from "../../relay/match_requests.ts";
 import { blankText } from "../../redaction/blank_text.ts";
 import { redactedGaps } from "../../redaction/redact_pieces.ts";

@@ -1,7 +1,6 @@
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { UNINITIALIZED } from "../../../claude/wire/control.ts";
+import { type GivenId, givenId, UNINITIALIZED } from "../../../claude/wire/control.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
-import { type GivenId, givenId } from "../../../claude/wire/request_id.ts";
 import {
   type CallerLine,
   comparableMessage,

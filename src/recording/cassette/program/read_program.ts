@@ -1,7 +1,7 @@
 import { entryAt } from "../../../../ffi/files/at_path.ts";
 import { CliError } from "../../../cli_error.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { jsonObjectIn } from "../../../claude/wire/json_object_in.ts";
+import { jsonObjectIn } from "../../../claude/wire/json_text.ts";
 import {
   CAST_FILE,
   type CastHeader,

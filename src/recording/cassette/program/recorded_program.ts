@@ -1,8 +1,8 @@
 import { CliError } from "../../../cli_error.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isSessionId } from "../../../claude/transcript/files/session_id.ts";
+import { isSessionId } from "../../../claude/transcript/session_files.ts";
 import { framesOn, type TapeEntry } from "../cassette_format.ts";
-import { requestId } from "../../../claude/wire/request_id.ts";
+import { requestId } from "../../../claude/wire/control.ts";
 import { type LiveRedaction, parseCallerLine } from "./caller_lines.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 

@@ -1,6 +1,5 @@
 import { CliError } from "../../../cli_error.ts";
-import { createLineSplitter } from "../../../claude/transcript/files/line_splitter.ts";
-import { LONGEST_LINE } from "../../../claude/transcript/files/longest_line.ts";
+import { createLineSplitter, LONGEST_LINE } from "../../../claude/transcript/line_splitter.ts";
 import { isTooDeep } from "../../../claude/wire/json_text.ts";
 import { readRegularFile, UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 import { leadsOut } from "../../../../ffi/files/leads_out.ts";

@@ -14,7 +14,7 @@ import { metaBytes, readMeta } from "./read_meta.ts";
 import { parseTapeEntry } from "./read_tape.ts";
 import { NAME_A_CASSETTE, partLines, refuseOutsideLink } from "./part_lines.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
-import { jsonObjectIn } from "../../../claude/wire/json_object_in.ts";
+import { jsonObjectIn } from "../../../claude/wire/json_text.ts";
 
 /** Most kinds of frames that are counted separately. Real runs have fewer. */
 const MOST_KINDS = 200;

@@ -5,7 +5,7 @@ import {
 } from "../../../../src/conversation/protocol/questions/told_calls.ts";
 import { denial, OVERSPENT, STOP } from "../../../../src/conversation/control/hook_answers.ts";
 import type { SessionState } from "../../../../src/conversation/control/session_state.ts";
-import { denialWords } from "../../../../src/claude/transcript/turn/denial_words.ts";
+import { denialWords } from "../../../../src/claude/transcript/permission_denials.ts";
 import { answer, called, COMPLETED, INTERRUPTED, PROMPT, returned, userLine } from "../lines.ts";
 import { caller, CLOSED, fromServer, message, settledMessage } from "../caller_inputs.ts";
 import {

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { readTurns } from "../../../../src/recording/cassette/recorded_turns.ts";
 import { readCassette } from "../../../recording/cassette/recorded_runs.ts";
 import { isJsonObject } from "../../../../src/json_object.ts";
-import { projectSlug } from "../../../../src/claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../../../src/claude/transcript/session_files.ts";
 import { CLAUDE_PRINT } from "../../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../../start_program.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";

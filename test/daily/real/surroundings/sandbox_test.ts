@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { projectSlug } from "../../../../src/claude/transcript/files/project_slug.ts";
+import { projectSlug } from "../../../../src/claude/transcript/session_files.ts";
 import { asRecorded } from "../../../real/as_recorded.ts";
 import { filesBelow } from "../../../real/files_below.ts";
 import { forNewestVersion } from "../../../real/for_each_version.ts";

@@ -1,10 +1,12 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
-import { askVersion } from "../../../../src/claude/program/ask_version.ts";
+import {
+  askVersion,
+  knownVersion,
+  supportedVersionIn,
+} from "../../../../src/claude/program/claude_version.ts";
 import { findClaude } from "../../../../src/claude/program/find_claude.ts";
-import { knownVersion } from "../../../../src/claude/program/known_version.ts";
-import { supportedVersionIn } from "../../../../src/claude/program/refuse_old.ts";
 import { isVersionAtLeast } from "../../../../src/claude/versions/compare_versions.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { NOWHERE } from "../../../nowhere.ts";
@@ -125,7 +127,7 @@ const CONFIG = `--config=${ROOT}/deno.json`;
 
 /** Prints the version of a program, twice: the second time this process may start no other. */
 const SAY_VERSION_UNDER_LIMIT = `
-import { askVersion } from "file://${ROOT}/src/claude/program/ask_version.ts";
+import { askVersion } from "file://${ROOT}/src/claude/program/claude_version.ts";
 const say = (text) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\\n"));
 say(String(await askVersion("/bin/true", {})));
 const limit = ["--pid", String(Deno.pid), "--nproc=1"];

@@ -1,5 +1,5 @@
 import { summedUsage } from "./cost.ts";
-import { DEFERRED } from "./deferred.ts";
+import { AT_LIMIT, DEFERRED, HALTED, isOfGoal } from "./special_entries.ts";
 import {
   type AssistantEntry,
   type AttachmentEntry,
@@ -7,14 +7,11 @@ import {
   type Entry,
   isPrompt,
   type UserEntry,
-} from "../entry.ts";
-import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isOfGoal } from "../goal.ts";
-import { AT_LIMIT, HALTED } from "../halted.ts";
-import { resultText } from "../kept_entry.ts";
-import { FEEDBACK, OUTPUT_REMINDER } from "../structured_output.ts";
-import { parseTaskNotification } from "../task_notification.ts";
-import { brokenOff, toldAnswers } from "./told_answers.ts";
+} from "./entry.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { resultText } from "./kept_entry.ts";
+import { FEEDBACK, OUTPUT_REMINDER } from "./structured_output_tool.ts";
+import { parseTaskNotification } from "./task_notification.ts";
 
 /** A tool that the model called. */
 export interface ToolUse {
@@ -35,7 +32,7 @@ export interface ToolResult {
 }
 
 /** An API error that Claude Code turned into an answer of its own. */
-export interface TurnError {
+interface TurnError {
   /** `rate_limit`, `authentication_failed`, …; `unknown` where Claude Code says nothing. */
   readonly kind: string;
   readonly status: number | null;
@@ -95,7 +92,7 @@ export interface Turn {
 }
 
 /** Which lines belong to an earlier run. */
-export interface TurnOptions {
+interface TurnOptions {
   /**
    * The ids of lines that were there before the run. A resumed session starts with them; a forked
    * one has them somewhere in the file, not always in front.
@@ -424,4 +421,63 @@ function isBroughtSkill({ message: { content }, ...line }: UserEntry): boolean {
 function isImageSource({ message: { content } }: UserEntry): boolean {
   return typeof content !== "string" && content.length > 0 &&
     content.every(({ text }) => typeof text === "string" && text.startsWith("[Image: source: "));
+}
+
+/** What lines of a turn say of its answers beside those. */
+interface ToldAnswers {
+  /** How many were refused, with those that have left no line. */
+  readonly refusals: number;
+  /** Whether one has left no line. */
+  readonly unseen: boolean;
+  /** The last line by which the model is told that it has said nothing. */
+  readonly nudge: UserEntry | undefined;
+}
+
+/** What Claude Code says to the model of the answer before: that it was refused, said nothing, or was too long. */
+const REFUSED = "Your response above was stopped by a safety classifier";
+const NOTHING_SAID = "[Your previous response had no visible output.";
+const TOO_LONG = "Output token limit hit.";
+
+/**
+ * @param answers those that have lines
+ * @param options.followers what the model was told in the turn
+ * @param options.last the last answer, or what stands in the place of one
+ */
+function toldAnswers(
+  answers: readonly AssistantEntry[],
+  { followers, last }: {
+    readonly followers: readonly UserEntry[];
+    readonly last: AssistantEntry | undefined;
+  },
+): ToldAnswers {
+  const remarks = followers.filter(({ meaning }) => meaning === "remark");
+  const said = (beginning: string) => remarks.filter((entry) => isSaid(entry, beginning));
+  const stoppedBy = (reason: string) =>
+    answers.filter(({ message }) => message.stop_reason === reason).length;
+  const nudge = said(NOTHING_SAID).at(-1);
+  // The model is told of a refusal and goes on, once; the last one has words of Claude Code's in its place.
+  const isLast = last?.isApiErrorMessage === true && last.message.stop_reason === "refusal";
+  const [refused, toldRefused] = [stoppedBy("refusal"), said(REFUSED).length + (isLast ? 1 : 0)];
+  return {
+    refusals: Math.max(refused, toldRefused),
+    unseen: nudge !== undefined || toldRefused > refused ||
+      said(TOO_LONG).length > stoppedBy("max_tokens"),
+    nudge,
+  };
+}
+
+function isSaid({ message: { content } }: UserEntry, beginning: string): boolean {
+  return typeof content === "string" && content.startsWith(beginning);
+}
+
+/** What an answer says of its end that is whole, though an error follows it at once. */
+const WHOLE: readonly unknown[] = ["max_tokens", "refusal", "model_context_window_exceeded"];
+
+/** The answer at the end of which the API failed: the last but one of the messages, if so. */
+function brokenOff(messages: readonly Entry[]): AssistantEntry | undefined {
+  const [answer, error] = messages.slice(-2);
+  return answer?.type === "assistant" && error?.type === "assistant" &&
+      error.isApiErrorMessage === true && !WHOLE.includes(answer.message.stop_reason)
+    ? answer
+    : undefined;
 }

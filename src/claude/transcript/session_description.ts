@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
  * What a transcript is of.

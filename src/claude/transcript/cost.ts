@@ -1,5 +1,5 @@
-import type { Entry } from "../entry.ts";
-import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import type { Entry } from "./entry.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** What a session cost, as the child itself accounts for it. Subagents are included. */
 export interface Cost {
@@ -14,7 +14,7 @@ export interface Cost {
 }
 
 /** How many lines of files a child has added and removed. */
-export interface ChangedLines {
+interface ChangedLines {
   readonly added: number;
   readonly removed: number;
 }

@@ -1,5 +1,5 @@
 /** Turns bytes that arrive in any chunks into complete lines of text. */
-export interface LineSplitter {
+interface LineSplitter {
   /** Takes the next bytes and returns the lines they complete, in order, without their newline. */
   readonly push: (bytes: Uint8Array) => readonly string[];
   /** Returns the text after the last newline seen, decoded as far as it has come. */
@@ -51,3 +51,6 @@ export function createLineSplitter(): LineSplitter {
     pending: () => pendingLength,
   };
 }
+
+/** The longest line that is read of what others write, in bytes: more than any run writes. */
+export const LONGEST_LINE = 64 * 1024 * 1024;
