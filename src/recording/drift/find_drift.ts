@@ -37,102 +37,123 @@ export interface Examiner {
   /** Checks an event of the cast. */
   readonly event: (event: CastEventLike) => readonly Drift[];
   /** Checks what the API sent: an event of a stream, or a complete message. */
-  readonly api: (said: JsonObject) => readonly Drift[];
+  readonly api: (sent: JsonObject) => readonly Drift[];
   /** The version of Claude Code, once it is known. */
   readonly version: () => string | undefined;
   /** Sets the version of Claude Code, unless it is known already. */
   readonly learn: (version: unknown) => void;
 }
 
-/** @param options.version the version of Claude Code; absent if the recording will name it */
-export function createExaminer(
-  { known, version: said, onPiece = () => {} }: {
-    readonly known: KnownClaude;
-    readonly version?: string | undefined;
-    readonly onPiece?: (piece: Piece) => void;
-  },
-): Examiner {
-  let version = said;
-  let scanner = SCANNER_START;
-  let seen: DialogState = NO_DIALOG;
-  const encoder = new TextEncoder();
+interface ExaminerOptions {
+  readonly known: KnownClaude;
+  /** The version of Claude Code; absent if the recording will name it. */
+  readonly version?: string | undefined;
+  readonly onPiece?: (piece: Piece) => void;
+}
 
-  const learn = (told: unknown): void => {
-    if (version === undefined && typeof told === "string") version = told;
+export function createExaminer(options: ExaminerOptions): Examiner {
+  return new RecordingExaminer(options);
+}
+
+class RecordingExaminer implements Examiner {
+  readonly #known: KnownClaude;
+  readonly #onPiece: (piece: Piece) => void;
+  #version: string | undefined;
+  #scanner = SCANNER_START;
+  #dialog: DialogState = NO_DIALOG;
+
+  constructor({ known, version, onPiece = () => {} }: ExaminerOptions) {
+    this.#known = known;
+    this.#version = version;
+    this.#onPiece = onPiece;
+  }
+
+  readonly version = (): string | undefined => this.#version;
+
+  readonly learn = (version: unknown): void => {
+    if (this.#version === undefined && typeof version === "string") this.#version = version;
   };
-  const look = (pieces: readonly Piece[]): readonly Drift[] =>
-    pieces.flatMap((piece) => {
-      onPiece(piece);
-      return [...checkType(piece, known), ...checkFields(piece, { known, version })];
-    });
-  const frame = (frame: JsonObject): readonly Drift[] => {
-    learn(frame.claude_code_version);
-    const rejected = checkFrame(frame);
+
+  readonly frame = (frame: JsonObject): readonly Drift[] => {
+    this.learn(frame.claude_code_version);
     const { hook_event: event } = frame;
-    const hooked: readonly Drift[] = typeof event === "string"
-      ? checkType({ sort: "hook", name: event, fields: [] }, known)
+    const ofHook: readonly Drift[] = typeof event === "string"
+      ? checkType({ sort: "hook", name: event, fields: [] }, this.#known)
       : [];
-    return [...rejected, ...hooked, ...look(piecesOfFrame(frame))];
+    return [...checkFrame(frame), ...ofHook, ...this.#check(piecesOfFrame(frame))];
   };
-  const line = (value: unknown): readonly Drift[] => {
-    if (!isJsonObject(value)) return [];
-    learn(value.version);
-    return [...checkLine(value), ...look(piecesOfLine(value))];
-  };
-  const input = (value: JsonObject, at: number): readonly Drift[] => {
-    switch (value.type) {
-      case "transcript":
-      case "subagent":
-        return line(value.line);
-      case "earlier":
-        return Array.isArray(value.lines) ? value.lines.flatMap(line) : [];
-      case "hook": {
-        const { event, payload } = value;
-        return isJsonObject(payload) ? look([pieceOfHook(asText(event), payload)]) : [];
-      }
-      case "stream":
-        return isJsonObject(value.part) ? look(piecesOfEvent(value.part.event)) : [];
-      case "status": {
-        const status = asText(value.status);
-        seen = { ...seen, status };
-        return look([{ sort: "status", name: status, fields: [] }]);
-      }
-      case "screen": {
-        if (!isScreen(value.screen)) return [];
-        const next = checkScreen(seen, { screen: value.screen, at });
-        seen = next.seen;
-        return next.found;
-      }
-      default:
-        return [];
-    }
-  };
-  const event = ({ at, code, data }: CastEventLike): readonly Drift[] => {
+
+  readonly event = ({ at, code, data }: CastEventLike): readonly Drift[] => {
     switch (code) {
       case "o": {
-        const scanned = scanTerminal(scanner, encoder.encode(data));
-        scanner = scanned.state;
-        return scanned.tokens.flatMap((token) => checkProbe(token, known));
+        const { state, tokens } = scanTerminal(this.#scanner, encoder.encode(data));
+        this.#scanner = state;
+        return tokens.flatMap((token) => checkProbe(token, this.#known));
       }
       case "h": {
-        const value = jsonObjectIn(data);
-        return value === undefined ? [] : input(value, at);
+        const input = jsonObjectIn(data);
+        return input === undefined ? [] : this.#input(input, at);
       }
       case "d": {
         const ending = jsonObjectIn(data)?.ending;
-        if (!isJsonObject(ending) || ending.kind !== "dialog" || !isScreen(ending.screen)) {
-          return [];
-        }
-        return checkFinalScreen(seen, ending.screen);
+        return isJsonObject(ending) && ending.kind === "dialog" && isScreen(ending.screen)
+          ? checkFinalScreen(this.#dialog, ending.screen)
+          : [];
       }
       default:
         return [];
     }
   };
-  const api = (said: JsonObject): readonly Drift[] =>
-    look(said.type === "message" ? piecesOfAnswer(said) : piecesOfEvent(said));
-  return { frame, event, api, version: () => version, learn };
+
+  readonly api = (sent: JsonObject): readonly Drift[] =>
+    this.#check(sent.type === "message" ? piecesOfAnswer(sent) : piecesOfEvent(sent));
+
+  /** Checks an input of the conversation. */
+  #input(input: JsonObject, at: number): readonly Drift[] {
+    switch (input.type) {
+      case "transcript":
+      case "subagent":
+        return this.#line(input.line);
+      case "earlier":
+        return Array.isArray(input.lines) ? input.lines.flatMap((line) => this.#line(line)) : [];
+      case "hook": {
+        const { event, payload } = input;
+        return isJsonObject(payload) ? this.#check([pieceOfHook(asText(event), payload)]) : [];
+      }
+      case "stream":
+        return isJsonObject(input.part) ? this.#check(piecesOfEvent(input.part.event)) : [];
+      case "status": {
+        const status = asText(input.status);
+        this.#dialog = { ...this.#dialog, status };
+        return this.#check([{ sort: "status", name: status, fields: [] }]);
+      }
+      case "screen": {
+        if (!isScreen(input.screen)) return [];
+        const { seen, found } = checkScreen(this.#dialog, { screen: input.screen, at });
+        this.#dialog = seen;
+        return found;
+      }
+      default:
+        return [];
+    }
+  }
+
+  #line(line: unknown): readonly Drift[] {
+    if (!isJsonObject(line)) return [];
+    this.learn(line.version);
+    return [...checkLine(line), ...this.#check(piecesOfLine(line))];
+  }
+
+  #check(pieces: readonly Piece[]): readonly Drift[] {
+    return pieces.flatMap((piece) => {
+      this.#onPiece(piece);
+      const context = { known: this.#known, version: this.#version };
+      return [...checkType(piece, this.#known), ...checkFields(piece, context)];
+    });
+  }
 }
+
+const encoder = new TextEncoder();
 
 /** The number of rows and columns may be missing: only the lines and the cursor are read. */
 function isScreen(value: unknown): value is Screen {
@@ -268,7 +289,11 @@ interface DialogState {
   /** The status file of the child; undefined before its first status. */
   readonly status: string | undefined;
   /** The unknown dialog on the screen, and since when it is there. */
-  readonly asking?: { readonly words: string; readonly since: number; readonly told: boolean };
+  readonly asking?: {
+    readonly words: string;
+    readonly since: number;
+    readonly isReported: boolean;
+  };
 }
 
 const NO_DIALOG: DialogState = { status: undefined };
@@ -283,10 +308,12 @@ function checkScreen(
   if (words === undefined || !(status === undefined || status === "waiting")) {
     return { seen: { status }, found: [] };
   }
-  const before = seen.asking?.words === words ? seen.asking : { words, since: at, told: false };
-  const isDue = !before.told && at - before.since >= STANDS_MS;
+  const before = seen.asking?.words === words
+    ? seen.asking
+    : { words, since: at, isReported: false };
+  const isDue = !before.isReported && at - before.since >= STANDS_MS;
   return {
-    seen: { status, asking: { ...before, told: before.told || isDue } },
+    seen: { status, asking: { ...before, isReported: before.isReported || isDue } },
     found: isDue ? [unknown(words)] : [],
   };
 }
@@ -297,8 +324,8 @@ function checkFinalScreen(seen: DialogState, screen: Screen): readonly Drift[] {
   const words = recogniseDialog(screen, { when: whenOf(seen.status) }) === undefined
     ? unknownWords(screen, seen.status) ?? firstWords(screen)
     : undefined;
-  const isTold = seen.asking?.told === true && seen.asking.words === words;
-  return words === undefined || isTold ? [] : [unknown(words)];
+  const isReported = seen.asking?.isReported === true && seen.asking.words === words;
+  return words === undefined || isReported ? [] : [unknown(words)];
 }
 
 /** Returns the choices of an unknown dialog. */

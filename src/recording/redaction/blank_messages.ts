@@ -24,11 +24,11 @@ export function createMessageBlanker(
   parts: BlankedParts,
   { subagents = createSubagentCalls(), varying }: MessageBlankerOptions = {},
 ): <Value>(value: Value) => Value {
-  const own = new Set<string>();
+  const synthetic = new Set<string>();
   return <Value>(value: Value) => {
     if (!parts.prompts && !parts.answers) return value;
     subagents.learn(value);
-    return blankValue(value, { ...parts, synthetic: own, subagents, varying }, 0) as Value;
+    return blankValue(value, { ...parts, synthetic, subagents, varying }, 0) as Value;
   };
 }
 
@@ -59,7 +59,7 @@ function blankValue(value: unknown, parts: BlankingContext, depth: number): unkn
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const fields = value as JsonObject;
-  const inside = (held: unknown) => blankValue(held, parts, depth + 1);
+  const inside = (item: unknown) => blankValue(item, parts, depth + 1);
   const changes = { ...messageChanges(fields, parts, inside), ...subagentChanges(fields, parts) };
   let isSame = true;
   const entries = Object.entries(fields).map(([name, item]) => {
@@ -77,77 +77,94 @@ function blankValue(value: unknown, parts: BlankingContext, depth: number): unkn
  */
 function messageChanges(
   fields: JsonObject,
-  { prompts, answers, synthetic: own, varying }: BlankingContext,
-  inside: (held: unknown) => unknown,
+  parts: BlankingContext,
+  inside: (value: unknown) => unknown,
 ): Changes {
-  const { type, role, content } = fields;
-  const changes: Record<string, unknown> = {};
-  const change = (blank: (value: unknown) => unknown, names: readonly string[]) => {
-    for (const name of names) {
-      if (Object.hasOwn(fields, name)) changes[name] = blank(fields[name]);
-    }
+  return {
+    ...(parts.prompts ? promptChanges(fields, parts, inside) : {}),
+    ...(parts.answers ? answerChanges(fields, parts, inside) : {}),
   };
+}
+
+function promptChanges(
+  fields: JsonObject,
+  { answers, varying }: BlankingContext,
+  inside: (value: unknown) => unknown,
+): Changes {
+  const { type, role, content, message, first } = fields;
   const prompt = (value: unknown) =>
     typeof value === "string" ? blankPrompt(value, { answers }) : value;
-  const contentOf = (content: unknown, blank: (value: unknown) => unknown) =>
-    blankContent(content, blank, inside);
-  if (prompts) {
-    if (role === "user") changes["content"] = contentOf(content, prompt);
-    if (type === "message" && isJsonObject(fields["message"]) && role === undefined) {
-      changes["message"] = blankMessage(fields["message"], prompt, inside);
-    }
-    if (isJsonObject(fields["first"])) {
-      changes["first"] = blankMessage(fields["first"], prompt, inside);
-    }
-    if (fields["hook_event_name"] === "UserPromptSubmit" || type === "deliver") {
-      change(prompt, ["prompt"]);
-    }
-    if (type === "queue-operation") change(prompt, ["content"]);
-    if (type === "queued_command") {
-      changes["prompt"] = contentOf(fields["prompt"], prompt);
-    }
-    if (fields["prompt"] === true) change(prompt, ["text"]);
-    change(prompt, ["lastPrompt", "aiTitle", "customTitle", "last_user_message"]);
-    if (type === "summary") change(prompt, ["summary"]);
-    change((value) => blankSystem(value, varying), ["system", "systemPrompt"]);
-    change(prompt, ["appendSystemPrompt"]);
-    if (fields["subtype"] === "initialize") {
-      change((agents) => mapFields(agents, blankAgent), ["agents"]);
-    }
+  const isSubmitted = fields["hook_event_name"] === "UserPromptSubmit" || type === "deliver";
+  return {
+    ...(role === "user" ? { content: blankContent(content, prompt, inside) } : {}),
+    ...(type === "message" && isJsonObject(message) && role === undefined
+      ? { message: blankMessage(message, prompt, inside) }
+      : {}),
+    ...(isJsonObject(first) ? { first: blankMessage(first, prompt, inside) } : {}),
+    ...(isSubmitted ? blankFields(fields, ["prompt"], prompt) : {}),
+    ...(type === "queue-operation" ? blankFields(fields, ["content"], prompt) : {}),
+    ...(type === "queued_command"
+      ? { prompt: blankContent(fields["prompt"], prompt, inside) }
+      : {}),
+    ...(fields["prompt"] === true ? blankFields(fields, ["text"], prompt) : {}),
+    ...blankFields(fields, ["lastPrompt", "aiTitle", "customTitle", "last_user_message"], prompt),
+    ...(type === "summary" ? blankFields(fields, ["summary"], prompt) : {}),
+    ...blankFields(fields, ["system", "systemPrompt"], (value) => blankSystem(value, varying)),
+    ...blankFields(fields, ["appendSystemPrompt"], prompt),
+    ...(fields["subtype"] === "initialize"
+      ? blankFields(fields, ["agents"], (agents) => mapFields(agents, blankAgent))
+      : {}),
+  };
+}
+
+function answerChanges(
+  fields: JsonObject,
+  { synthetic }: BlankingContext,
+  inside: (value: unknown) => unknown,
+): Changes {
+  const { type, role, content } = fields;
+  if (role === "assistant" && fields["model"] === "<synthetic>") {
+    for (const text of textsIn(content)) if (synthetic.size < MAX_SYNTHETIC) synthetic.add(text);
   }
-  if (answers) {
-    const blankAnswer = (value: unknown) =>
-      typeof value !== "string" || own.has(value) || API_ERROR.test(value)
-        ? value
-        : blankText(value);
-    if (role === "assistant" && fields["model"] === "<synthetic>") {
-      for (const text of textsIn(content)) if (own.size < MAX_SYNTHETIC) own.add(text);
-    }
-    if (role === "assistant") changes["content"] = contentOf(content, blankAnswer);
-    if (type === "result") change(blankAnswer, ["result"]);
-    if (type === "content_block_delta") changes["delta"] = blankBlock(fields["delta"]);
-    if (type === "content_block_start") {
-      changes["content_block"] = blankBlock(fields["content_block"]);
-    }
-    if (fields["prompt"] === false) change(blankAnswer, ["text"]);
-    change(blankAnswer, ["last_assistant_message"]);
-    if (fields["hook_event_name"] === "MessageDisplay") change(blankAnswer, ["delta"]);
-  }
-  return changes;
+  const answer = (value: unknown) =>
+    typeof value !== "string" || synthetic.has(value) || API_ERROR.test(value)
+      ? value
+      : blankText(value);
+  return {
+    ...(role === "assistant" ? { content: blankContent(content, answer, inside) } : {}),
+    ...(type === "result" ? blankFields(fields, ["result"], answer) : {}),
+    ...(type === "content_block_delta" ? { delta: blankBlock(fields["delta"]) } : {}),
+    ...(type === "content_block_start"
+      ? { content_block: blankBlock(fields["content_block"]) }
+      : {}),
+    ...(fields["prompt"] === false ? blankFields(fields, ["text"], answer) : {}),
+    ...blankFields(fields, ["last_assistant_message"], answer),
+    ...(fields["hook_event_name"] === "MessageDisplay"
+      ? blankFields(fields, ["delta"], answer)
+      : {}),
+  };
+}
+
+/** Blanks some fields of an object, if it has them. */
+function blankFields(
+  fields: JsonObject,
+  names: readonly string[],
+  blank: (value: unknown) => unknown,
+): Changes {
+  return Object.fromEntries(
+    names.filter((name) => Object.hasOwn(fields, name)).map((name) => [name, blank(fields[name])]),
+  );
 }
 
 function blankMessage(
   message: JsonObject,
   prompt: (value: unknown) => unknown,
-  inside: (held: unknown) => unknown,
+  inside: (value: unknown) => unknown,
 ): JsonObject {
-  const blankOf = (name: string, blank: (value: unknown) => unknown) =>
-    Object.hasOwn(message, name) ? { [name]: blank(message[name]) } : {};
   return {
     ...message,
-    ...blankOf("text", prompt),
-    ...blankOf("altered", prompt),
-    ...blankOf("content", (content) => blankContent(content, prompt, inside)),
+    ...blankFields(message, ["text", "altered"], prompt),
+    ...blankFields(message, ["content"], (content) => blankContent(content, prompt, inside)),
   };
 }
 
@@ -155,7 +172,7 @@ function blankMessage(
 function blankContent(
   content: unknown,
   blank: (value: unknown) => unknown,
-  inside: (held: unknown) => unknown,
+  inside: (value: unknown) => unknown,
 ): unknown {
   if (!Array.isArray(content)) return blank(content);
   return content.map((block: unknown) =>
@@ -245,12 +262,12 @@ function subagentChanges(
   { prompts, answers, subagents }: BlankedParts & { readonly subagents: SubagentCalls },
 ): Changes {
   return {
-    ...(prompts ? promptChanges(fields, subagents) : {}),
-    ...(answers ? reportChanges(fields, subagents) : {}),
+    ...(prompts ? subagentPromptChanges(fields, subagents) : {}),
+    ...(answers ? subagentReportChanges(fields, subagents) : {}),
   };
 }
 
-function promptChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
+function subagentPromptChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
   const changes: Record<string, unknown> = {};
   const call = toolCallIn(fields);
   if (call !== undefined && isSubagentTool(call.tool)) {
@@ -285,7 +302,7 @@ function promptChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
 /** The label in a sentence on how the subagent ended. */
 const NAMED = /(?<=^Agent ")[^]*(?=" [\w ]+)/u;
 
-function reportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Changes {
+function subagentReportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Changes {
   const { type, subtype, content, tool_use_id: id, agentId, summary } = fields;
   const tool = typeof id === "string" ? tools.get(id) : undefined;
   if (type === "tool_result" && tool !== undefined && fields["is_error"] !== true) {

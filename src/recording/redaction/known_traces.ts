@@ -106,81 +106,102 @@ const HOME_FIELDS = new Set(["home", "HOME"]);
  * @param start what is known before, such as the traces of this machine
  */
 export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector {
-  const projects = new Set<string>();
-  const homes = new Set<string>();
-  const users = new Set<string>();
-  const hosts = new Set<string>();
-  const words = new Set(start.words ?? []);
-  const logins = new Map<string, Set<string>>();
-  const add = (set: Set<string>, name: string) => {
-    if (set.size < MAX_NAMES) set.add(name);
-  };
-  const addUser = (name: string) => {
-    const plain = name.replace(/[._-]+$/u, "");
-    if (isIdentifying(plain)) add(users, plain);
-  };
-  const addFolder = (set: Set<string>, path: string) => {
-    const plain = path.replace(/[/.,;:)]+$/u, "");
-    // The root and relative paths identify nobody.
-    if (/^\/[^/\s]/u.test(plain) && !plain.includes("\n") && plain.length < 1000) add(set, plain);
-  };
-  const text = (given: string) => {
-    if (given.includes("/home/") || given.includes("/Users/")) {
-      for (const [, name = ""] of given.matchAll(HOME)) addUser(name);
-    }
-    if (/working directory/iu.test(given)) {
-      for (const [, path = ""] of given.matchAll(WORKING_DIRECTORY)) addFolder(projects, path);
-    }
-    if (given.includes("Git user: ")) {
-      for (const [name] of given.matchAll(GIT_USER)) {
-        if (isIdentifying(name.trim())) add(words, name.trim());
-      }
-    }
-    if (!given.includes("@")) return;
-    for (const [, user = "", host = ""] of given.matchAll(LOGIN)) {
-      if (logins.size < MAX_NAMES) logins.set(user, (logins.get(user) ?? new Set()).add(host));
-    }
-  };
-  for (const path of start.projects ?? []) addFolder(projects, path);
-  for (const path of start.homes ?? []) addFolder(homes, path);
-  for (const path of [...projects, ...homes]) text(path);
-  for (const name of start.users ?? []) addUser(name);
-  for (const name of start.hosts ?? []) if (isIdentifying(name)) add(hosts, name);
+  const names = new CollectedNames(start);
   const value = (given: unknown) => {
     const left: (readonly [name: string, value: unknown])[] = [["", given]];
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
-      const [name, held] = next;
-      if (typeof held === "string") {
-        if (PROJECT_FIELDS.has(name)) addFolder(projects, held);
-        if (HOME_FIELDS.has(name)) addFolder(homes, held);
-        text(held);
-      } else if (Array.isArray(held)) {
-        for (const item of held) left.push(["", item]);
-      } else if (typeof held === "object" && held !== null) {
-        for (const [key, item] of Object.entries(held)) {
-          text(key);
-          left.push([key, item]);
+      const [name, item] = next;
+      if (typeof item === "string") {
+        if (PROJECT_FIELDS.has(name)) names.addFolder("projects", item);
+        if (HOME_FIELDS.has(name)) names.addFolder("homes", item);
+        names.search(item);
+      } else if (Array.isArray(item)) {
+        for (const element of item) left.push(["", element]);
+      } else if (typeof item === "object" && item !== null) {
+        for (const [key, field] of Object.entries(item)) {
+          names.search(key);
+          left.push([key, field]);
         }
       }
     }
   };
-  return {
-    text,
-    value,
-    known: () => {
-      for (const user of users) {
-        for (const host of logins.get(user) ?? []) if (isIdentifying(host)) add(hosts, host);
+  return { text: (text) => names.search(text), value, known: () => names.known() };
+}
+
+/** The names and folders that a collector has found. */
+class CollectedNames {
+  readonly #projects = new Set<string>();
+  readonly #homes = new Set<string>();
+  readonly #users = new Set<string>();
+  readonly #hosts = new Set<string>();
+  readonly #words: Set<string>;
+  /** The hosts of each user in shell prompts. A host only counts if its user is known. */
+  readonly #logins = new Map<string, Set<string>>();
+
+  constructor(
+    { projects = [], homes = [], users = [], hosts = [], words = [] }: Partial<KnownTraces>,
+  ) {
+    this.#words = new Set(words);
+    for (const path of projects) this.addFolder("projects", path);
+    for (const path of homes) this.addFolder("homes", path);
+    for (const path of [...this.#projects, ...this.#homes]) this.search(path);
+    for (const name of users) this.#addUser(name);
+    for (const name of hosts) if (isIdentifying(name)) addName(this.#hosts, name);
+  }
+
+  addFolder(kind: "projects" | "homes", path: string): void {
+    const plain = path.replace(/[/.,;:)]+$/u, "");
+    // The root and relative paths identify nobody.
+    if (!/^\/[^/\s]/u.test(plain) || plain.includes("\n") || plain.length >= 1000) return;
+    addName(kind === "projects" ? this.#projects : this.#homes, plain);
+  }
+
+  #addUser(name: string): void {
+    const plain = name.replace(/[._-]+$/u, "");
+    if (isIdentifying(plain)) addName(this.#users, plain);
+  }
+
+  /** Searches a text for home folders, working directories, users of git and shell prompts. */
+  search(text: string): void {
+    if (text.includes("/home/") || text.includes("/Users/")) {
+      for (const [, name = ""] of text.matchAll(HOME)) this.#addUser(name);
+    }
+    if (/working directory/iu.test(text)) {
+      for (const [, path = ""] of text.matchAll(WORKING_DIRECTORY)) {
+        this.addFolder("projects", path);
       }
-      return {
-        // Everything in a home folder would count as the project's own.
-        projects: [...projects].filter((path) => !homes.has(path) && !isHome(path)),
-        homes: [...homes],
-        users: [...users],
-        hosts: [...hosts],
-        words: [...words].filter((word) => word.trim() !== ""),
-      };
-    },
-  };
+    }
+    if (text.includes("Git user: ")) {
+      for (const [name] of text.matchAll(GIT_USER)) {
+        if (isIdentifying(name.trim())) addName(this.#words, name.trim());
+      }
+    }
+    if (!text.includes("@")) return;
+    for (const [, user = "", host = ""] of text.matchAll(LOGIN)) {
+      if (this.#logins.size >= MAX_NAMES) return;
+      this.#logins.set(user, (this.#logins.get(user) ?? new Set()).add(host));
+    }
+  }
+
+  known(): KnownTraces {
+    for (const user of this.#users) {
+      for (const host of this.#logins.get(user) ?? []) {
+        if (isIdentifying(host)) addName(this.#hosts, host);
+      }
+    }
+    return {
+      // Everything in a home folder would count as the project's own.
+      projects: [...this.#projects].filter((path) => !this.#homes.has(path) && !isHome(path)),
+      homes: [...this.#homes],
+      users: [...this.#users],
+      hosts: [...this.#hosts],
+      words: [...this.#words].filter((word) => word.trim() !== ""),
+    };
+  }
+}
+
+function addName(names: Set<string>, name: string): void {
+  if (names.size < MAX_NAMES) names.add(name);
 }
 
 function isIdentifying(name: string): boolean {

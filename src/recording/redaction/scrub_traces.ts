@@ -47,39 +47,46 @@ export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubb
         return NAME_FIELD.test(field) ? blankText(text) : scrub(text);
       }),
     pieces: (pieces) => {
-      const whole = pieces.join("");
-      const traces = filled(whole);
-      if (traces.length === 0) return pieces;
-      const parts = pieces.map(() => "");
-      let index = 0;
-      let end = pieces[0]?.length ?? 0;
-      /** Adds the replacement of a range to the pieces which the range covers. */
-      const add = (from: number, to: number, text: string) => {
-        let rest = text;
-        for (let at = from;;) {
-          while (at >= end && index < pieces.length - 1) {
-            index++;
-            end += pieces[index]?.length ?? 0;
-          }
-          const length = to > end ? end - at : Infinity;
-          parts[index] += rest.slice(0, length);
-          rest = rest.slice(length);
-          if (to <= end) return;
-          at = end;
-        }
-      };
-      let from = 0;
-      for (const trace of traces) {
-        add(from, trace.start, whole.slice(from, trace.start));
-        add(trace.start, trace.end, trace.fill);
-        from = trace.end;
-      }
-      add(from, whole.length, whole.slice(from));
-      return parts;
+      const traces = filled(pieces.join(""));
+      return traces.length === 0 ? pieces : replaceInPieces(pieces, traces);
     },
     openFrom,
     replacements: filled,
   };
+}
+
+/** Replaces traces in a text that is cut into pieces. A replacement across a cut is cut at the same place. */
+function replaceInPieces(
+  pieces: readonly string[],
+  traces: readonly (Trace & { readonly fill: string })[],
+): readonly string[] {
+  const text = pieces.join("");
+  const parts = pieces.map(() => "");
+  let index = 0;
+  let end = pieces[0]?.length ?? 0;
+  /** Adds the replacement of a range to the pieces which the range covers. */
+  const add = (from: number, to: number, replacement: string) => {
+    let rest = replacement;
+    for (let at = from;;) {
+      while (at >= end && index < pieces.length - 1) {
+        index++;
+        end += pieces[index]?.length ?? 0;
+      }
+      const length = to > end ? end - at : Infinity;
+      parts[index] += rest.slice(0, length);
+      rest = rest.slice(length);
+      if (to <= end) return;
+      at = end;
+    }
+  };
+  let from = 0;
+  for (const trace of traces) {
+    add(from, trace.start, text.slice(from, trace.start));
+    add(trace.start, trace.end, trace.fill);
+    from = trace.end;
+  }
+  add(from, text.length, text.slice(from));
+  return parts;
 }
 
 /** The deepest level of a JSON value that is visited; readers of recordings accept no more. */
@@ -178,10 +185,10 @@ export function fillNeutral(known: KnownTraces): Fill {
   const fillPath = (text: string): string => {
     const project = projects.find((path) => isBelow(text, path));
     if (project !== undefined) {
-      const nobodys = project.startsWith("~")
+      const neutral = project.startsWith("~")
         ? NEUTRAL_TRACES.project.replace(NEUTRAL_TRACES.home, "~")
         : NEUTRAL_TRACES.project;
-      return nobodys + text.slice(project.length);
+      return neutral + text.slice(project.length);
     }
     const home = homes.find((path) => isBelow(text, path)) ??
       /^\/(?:root|(?:home|Users)\/[^/]+)(?=$|\/)/u.exec(text)?.[0];

@@ -80,57 +80,66 @@ export function startRelay(
     return gone.signal;
   };
   const prefix = hasSecret ? `/${crypto.randomUUID()}` : "";
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  const serve = (port: number): Deno.HttpServer<Deno.NetAddr> => {
-    const server = Deno.serve(
-      {
-        hostname,
-        port,
-        signal: stopped.signal,
-        onListen: () => {},
-        // The client is gone, so the response does not matter.
-        onError: () => brokenAnswer(),
-      },
-      async (request, info) => {
-        const { hostname, pathname, search } = new URL(request.url);
-        const isForeign = !hasSecret && (!isLoopback(hostname) || request.headers.has("origin"));
-        if (isForeign) return refuse(request, { status: 403, message: NO_PAGES });
-        if (!pathname.startsWith(`${prefix}/`)) {
-          return refuse(request, { status: 404, message: NO_SECRET });
-        }
-        const body = await bodies.read(request);
-        if (body instanceof Response) return body;
-        const size = body.length;
-        info.completed.catch(() => {}).finally(() => bodies.release(size));
-        const { method, headers } = request;
-        const path = pathname.slice(prefix.length) + search;
-        return await answer({ method, path, headers, body }, new LazySignal(info, watch));
-      },
-    );
-    // Deno stops serving when it cannot accept a connection, as with too many open files.
-    server.finished.catch(() => serveAgain(server.addr.port));
-    return server;
+  const handle = async (request: Request, info: Deno.ServeHandlerInfo): Promise<Response> => {
+    const { hostname, pathname, search } = new URL(request.url);
+    const isForeign = !hasSecret && (!isLoopback(hostname) || request.headers.has("origin"));
+    if (isForeign) return refuse(request, { status: 403, message: NO_PAGES });
+    if (!pathname.startsWith(`${prefix}/`)) {
+      return refuse(request, { status: 404, message: NO_SECRET });
+    }
+    const body = await bodies.read(request);
+    if (body instanceof Response) return body;
+    const size = body.length;
+    info.completed.catch(() => {}).finally(() => bodies.release(size));
+    const { method, headers } = request;
+    const path = pathname.slice(prefix.length) + search;
+    return await answer({ method, path, headers, body }, new LazySignal(info, watch));
   };
-  const serveAgain = (port: number): void => {
-    if (stopped.signal.aborted) return;
-    retry = setTimeout(() => {
-      try {
-        serve(port);
-      } catch {
-        serveAgain(port);
-      }
-    }, RETRY_MS);
-  };
-  const server = serve(port);
+  const server = serveAgainAfterErrors({ hostname, port, signal: stopped.signal }, handle);
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
     url: `http://${host}:${server.addr.port}${prefix}`,
     [Symbol.dispose]: () => {
       for (const gone of watched) gone.abort();
       stopped.abort();
-      clearTimeout(retry);
     },
   };
+}
+
+/** Serves until the signal is aborted, also after Deno has stopped: it does so with too many open files, for example. */
+function serveAgainAfterErrors(
+  { signal, ...address }: {
+    readonly hostname: string;
+    readonly port: number;
+    readonly signal: AbortSignal;
+  },
+  handle: Deno.ServeHandler<Deno.NetAddr>,
+): Deno.HttpServer<Deno.NetAddr> {
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  signal.addEventListener("abort", () => clearTimeout(retry), { once: true });
+  const serve = (port: number): Deno.HttpServer<Deno.NetAddr> => {
+    const server = Deno.serve({
+      ...address,
+      port,
+      signal,
+      onListen: () => {},
+      // The client is gone, so the response does not matter.
+      onError: () => brokenAnswer(),
+    }, handle);
+    server.finished.catch(() => serveLater(server.addr.port));
+    return server;
+  };
+  const serveLater = (port: number): void => {
+    if (signal.aborted) return;
+    retry = setTimeout(() => {
+      try {
+        serve(port);
+      } catch {
+        serveLater(port);
+      }
+    }, RETRY_MS);
+  };
+  return serve(address.port);
 }
 
 /** True if a host name or address is not reachable from another machine. */
