@@ -1,4 +1,4 @@
-import type { Report } from "../conversation/output/result/report.ts";
+import type { Report } from "../conversation/output/result/verdict.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { RunReport } from "./perform_run.ts";
 import { resumedOrder } from "./plan/next_order.ts";

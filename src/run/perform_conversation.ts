@@ -8,7 +8,7 @@ import type { LateTerms } from "../conversation/control/late_terms.ts";
 import { ticketsOf } from "../conversation/control/message.ts";
 import { untakenMessages } from "../conversation/control/turn/taking.ts";
 import { type ConversationEffect, partsOf } from "../conversation/output/conversation.ts";
-import type { Report } from "../conversation/output/result/report.ts";
+import type { Report } from "../conversation/output/result/verdict.ts";
 import { toldBy } from "../conversation/output/turns/told_by.ts";
 import { unansweredRequests } from "../conversation/protocol/requests/consulting.ts";
 import { definedFields } from "../defined_fields.ts";

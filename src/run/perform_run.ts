@@ -1,5 +1,5 @@
 import type { Caller, CallerInput } from "../driver/inputs/caller/caller.ts";
-import type { Report } from "../conversation/output/result/report.ts";
+import type { Report } from "../conversation/output/result/verdict.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { SettledMessage } from "../conversation/control/message.ts";
 import { definedFields } from "../defined_fields.ts";

@@ -1,7 +1,7 @@
 import type { Cast } from "../../src/recording/cassette/cassette_format.ts";
 import { fold } from "../../src/conversation/output/advance.ts";
 import { type EffectPart, partsOf } from "../../src/conversation/output/conversation.ts";
-import type { Problem } from "../../src/conversation/output/result/report.ts";
+import type { Problem } from "../../src/conversation/output/result/verdict.ts";
 import { createOutputWriter } from "../../src/claude/wire/output_writer.ts";
 import { castInputs } from "../recording/cassette/recorded_runs.ts";
 

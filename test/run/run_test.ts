@@ -3,7 +3,7 @@ import { closeFd, readFd } from "../../ffi/descriptors/fd.ts";
 import { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
-import type { Report } from "../../src/conversation/output/result/report.ts";
+import type { Report } from "../../src/conversation/output/result/verdict.ts";
 import { readExchanges } from "../../src/recording/relay/exchange_folder.ts";
 import { startApiRelay } from "../../src/run/api_relay.ts";
 import { awaitReaders, StoppedError } from "../../src/run/waits.ts";

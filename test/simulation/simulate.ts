@@ -6,7 +6,7 @@ import {
   type EffectPart,
   partsOf,
 } from "../../src/conversation/output/conversation.ts";
-import type { Report } from "../../src/conversation/output/result/report.ts";
+import type { Report } from "../../src/conversation/output/result/verdict.ts";
 import type { CallbackHook } from "../../src/conversation/protocol/caller_options.ts";
 import type { Input } from "../../src/conversation/control/input.ts";
 import type { Phase } from "../../src/conversation/control/session_state.ts";

@@ -41,8 +41,8 @@ import { withUsage } from "./turns/conversation_usage.ts";
 import { isInitializing } from "../protocol/requests/answers_in_order.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
-import type { Task } from "./single/task.ts";
-import { systemFrame } from "./single/system_frame.ts";
+import type { Task } from "./frames/tasks.ts";
+import { systemFrame } from "./frames/frame_context.ts";
 import type { Activity } from "./telling/frames_options.ts";
 
 /** A conversation before its first input. */

@@ -12,7 +12,7 @@ import { type ConversationStep, withReports } from "./conversation_step.ts";
 import { isAheadOfSubagent } from "./lines/held_turns.ts";
 import { tellOver } from "./messages.ts";
 import { tellEnd } from "./tell_end.ts";
-import type { Report } from "./result/report.ts";
+import type { Report } from "./result/verdict.ts";
 import { reportTurns } from "./turns/report_turns.ts";
 
 /** Says what is left to say, and what became of the run. */

@@ -4,7 +4,7 @@ import type { SessionOptions } from "../control/session_options.ts";
 import type { SessionState } from "../control/session_state.ts";
 import type { OwnLines } from "../../claude/transcript/entry_order.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
-import type { Report, ReportOptions } from "./result/report.ts";
+import type { Report, ReportOptions } from "./result/verdict.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 

@@ -2,9 +2,9 @@ import type { CallDecision } from "../control/effect.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import type { ControlResponse } from "../../claude/wire/control.ts";
 import type { UserFrame } from "../../claude/wire/message_frames.ts";
-import { stopNotice } from "./single/hook_frames.ts";
-import { systemFrame } from "./single/system_frame.ts";
-import { tellStop } from "./single/task_ends.ts";
+import { stopNotice } from "./frames/hook_frames.ts";
+import { systemFrame } from "./frames/frame_context.ts";
+import { tellStop } from "./frames/task_ends.ts";
 import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
 import { tellTasks } from "./telling/saying.ts";
 

@@ -3,7 +3,7 @@ import type { ContentBlock, UserEntry } from "../../claude/transcript/entry.ts";
 import type { Frame, LifecycleFrame } from "../../claude/wire/frame.ts";
 import type { UserFrame } from "../../claude/wire/message_frames.ts";
 import { parseTaskNotification } from "../../claude/transcript/task_notification.ts";
-import { askedBy } from "./result/asked_by.ts";
+import { askedBy } from "./frames/frame_context.ts";
 import {
   and,
   type FramesState,

@@ -4,7 +4,7 @@ import { tellNotices, tellWaiting } from "./lines/tell_lines.ts";
 import { endAnswers } from "./live/live_answers.ts";
 import { tellShellsEnd } from "./live/shell_output.ts";
 import { tellMirror, withMirror } from "./mirror.ts";
-import { stopTasks } from "./single/task_ends.ts";
+import { stopTasks } from "./frames/task_ends.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
 import { and, type FramesState, type Told, told, type TurnEnd } from "./telling/frames_state.ts";
 import { tellTasks } from "./telling/saying.ts";

@@ -17,8 +17,7 @@ import { earlyAnswer } from "./lines/line_order.ts";
 import { tellAhead, tellRead } from "./lines/tell_lines.ts";
 import { hearRetry, hearStream } from "./live/exact_stream.ts";
 import { tellHeard } from "./live/live_answers.ts";
-import { tellBeats, untilBeat } from "./live/long_calls.ts";
-import { tellLongShells, untilLong } from "./live/long_shells.ts";
+import { tellBeats, tellLongShells, untilBeat, untilLong } from "./live/long_calls.ts";
 import { hearBatch, hearText } from "./live/partial_messages.ts";
 import { noteShell, noteShellOver, tellShellOutput } from "./live/shell_output.ts";
 import { awaitMessage } from "./messages.ts";
@@ -35,7 +34,7 @@ import {
   outputCallsIn,
   renamedBlock,
 } from "../../claude/transcript/structured_output_tool.ts";
-import { tellAgain } from "./live/request_status.ts";
+import { tellAgain } from "./live/stream_frames.ts";
 
 /**
  * How long after the prompt's line `system/init` waits for the lines that describe the session. They come in a second; on a

@@ -2,7 +2,7 @@ import { firstDifference, maskVarying } from "../relay/match_requests.ts";
 import { jsonLine } from "../../claude/wire/json_text.ts";
 import type { RecordedTurn, RecordedTurns } from "./recorded_turns.ts";
 import type { TapeEntry } from "./cassette_format.ts";
-import { printSentence } from "../../conversation/output/result/print_sentence.ts";
+import { printSentence } from "../../conversation/output/result/api_failure.ts";
 import {
   type ContentBlock,
   type Entry,

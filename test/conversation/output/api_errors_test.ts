@@ -3,13 +3,13 @@ import {
   type ApiErrorFacts,
   apiFailure,
   type ApiFailureKind,
+  printSentence,
   resetTime,
 } from "../../../src/conversation/output/result/api_failure.ts";
-import { printSentence } from "../../../src/conversation/output/result/print_sentence.ts";
 import { resultFrame } from "../../../src/conversation/output/result/result_frame.ts";
-import { apiRetryFrame } from "../../../src/conversation/output/single/api_retry_frame.ts";
-import { framesOfEntry } from "../../../src/conversation/output/single/frames_of_entry.ts";
-import { unavailableFrame } from "../../../src/conversation/output/single/unavailable_frame.ts";
+import { apiRetryFrame } from "../../../src/conversation/output/live/stream_frames.ts";
+import { framesOfEntry } from "../../../src/conversation/output/frames/frames_of_entry.ts";
+import { unavailableFrame } from "../../../src/conversation/output/frames/assistant_frames.ts";
 import { turnsOf } from "../../../src/claude/transcript/turn.ts";
 import { entryOf, type Line, text } from "./lines.ts";
 import { VERSION } from "./runs.ts";

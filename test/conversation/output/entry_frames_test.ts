@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import type { FrameContext } from "../../../src/conversation/output/single/frame_context.ts";
-import { framesOfEntry } from "../../../src/conversation/output/single/frames_of_entry.ts";
-import { type InitFacts, initFrame } from "../../../src/conversation/output/single/init_frame.ts";
+import type { FrameContext } from "../../../src/conversation/output/frames/frame_context.ts";
+import { framesOfEntry } from "../../../src/conversation/output/frames/frames_of_entry.ts";
+import { type InitFacts, initFrame } from "../../../src/conversation/output/frames/init_frame.ts";
 import { denialWords } from "../../../src/claude/transcript/permission_denials.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
 import { answer, attached, entryOf, type Line, OVER, prompt, result } from "./lines.ts";

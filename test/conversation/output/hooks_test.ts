@@ -9,7 +9,7 @@ import {
   hookFrames,
   hookRemarks,
   withCallbacks,
-} from "../../../src/conversation/output/single/hook_frames.ts";
+} from "../../../src/conversation/output/frames/hook_frames.ts";
 import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
 import { OUTPUT_REMINDER } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";

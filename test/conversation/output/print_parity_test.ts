@@ -3,10 +3,13 @@ import {
   type ResultFacts,
   resultFrame,
 } from "../../../src/conversation/output/result/result_frame.ts";
-import { subagentStats } from "../../../src/conversation/output/result/subagent_stats.ts";
-import { NO_TURNS, withTurns } from "../../../src/conversation/output/result/turn_totals.ts";
-import { framesOfEntry } from "../../../src/conversation/output/single/frames_of_entry.ts";
-import { initFrame } from "../../../src/conversation/output/single/init_frame.ts";
+import {
+  NO_TURNS,
+  subagentStats,
+  withTurns,
+} from "../../../src/conversation/output/result/turn_totals.ts";
+import { framesOfEntry } from "../../../src/conversation/output/frames/frames_of_entry.ts";
+import { initFrame } from "../../../src/conversation/output/frames/init_frame.ts";
 import { listingOf, NO_NOTES, withNoted } from "../../../src/claude/transcript/session_listing.ts";
 import { enqueuedNotification } from "../../../src/claude/transcript/task_notification.ts";
 import { costOfClaudeJson, costOfEntries } from "../../../src/claude/transcript/cost.ts";

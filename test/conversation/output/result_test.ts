@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { unfinishedProblem } from "../../../src/conversation/output/result/report.ts";
+import {
+  unfinishedProblem,
+  type Verdict,
+  verdictOf,
+} from "../../../src/conversation/output/result/verdict.ts";
 import {
   type ResultFacts,
   resultFrame,
 } from "../../../src/conversation/output/result/result_frame.ts";
-import { type Verdict, verdictOf } from "../../../src/conversation/output/result/verdict.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
 import { AT_LIMIT, DEFERRED, HALTED } from "../../../src/claude/transcript/special_entries.ts";
 import { OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";

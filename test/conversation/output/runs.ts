@@ -13,7 +13,7 @@ import {
   type FramesState,
   startFrames,
 } from "../../../src/conversation/output/telling/frames_state.ts";
-import type { ReportOptions } from "../../../src/conversation/output/result/report.ts";
+import type { ReportOptions } from "../../../src/conversation/output/result/verdict.ts";
 import { tellResult } from "../../../src/conversation/output/turns/tell_result.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
 import type { SettledMessage } from "../../../src/conversation/control/message.ts";

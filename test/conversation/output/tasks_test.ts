@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { runTurns, subagentsOf, sumOf } from "../../../src/conversation/output/turns/run_turns.ts";
-import { tellProgress } from "../../../src/conversation/output/single/task_progress.ts";
+import { tellProgress } from "../../../src/conversation/output/frames/tasks.ts";
 import { hook, READ } from "../control/inputs.ts";
 import {
   answer,

@@ -1,8 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
-import { mergedUsage, usageSince } from "../../../src/conversation/output/result/merged_usage.ts";
-import { modelLimits } from "../../../src/conversation/output/result/model_usage.ts";
-import { subagentStats } from "../../../src/conversation/output/result/subagent_stats.ts";
-import { NO_TURNS, withTurns } from "../../../src/conversation/output/result/turn_totals.ts";
+import {
+  mergedUsage,
+  modelLimits,
+  usageSince,
+} from "../../../src/conversation/output/result/model_usage.ts";
+import {
+  NO_TURNS,
+  subagentStats,
+  withTurns,
+} from "../../../src/conversation/output/result/turn_totals.ts";
 import type {
   FramesOptions,
   ToldBefore,

@@ -7,7 +7,7 @@ import {
   isBoundary,
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
-import { triggerOf } from "../single/compact_metadata.ts";
+import { triggerOf } from "../frames/frames_of_entry.ts";
 import {
   and,
   type Compaction,
@@ -17,12 +17,12 @@ import {
 } from "../telling/frames_state.ts";
 import { beginTurn } from "../telling/beginning.ts";
 import { FEWEST_ANSWERS } from "../telling/kept_lines.ts";
-import { printSentence } from "../result/print_sentence.ts";
+import { printSentence } from "../result/api_failure.ts";
 import { say, sayEarly } from "../telling/saying.ts";
-import { systemFrame } from "../single/system_frame.ts";
-import { unavailableFrame } from "../single/unavailable_frame.ts";
+import { systemFrame } from "../frames/frame_context.ts";
+import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { asText } from "../../../json_object.ts";
-import { withCallbacks } from "../single/hook_frames.ts";
+import { withCallbacks } from "../frames/hook_frames.ts";
 
 /** Why a compaction fails that makes no request. Nothing that the child writes holds this word. */
 const NO_REQUEST = "too_few_groups";

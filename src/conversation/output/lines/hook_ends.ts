@@ -1,4 +1,4 @@
-import { hookEndIn, hookFrames, isAhead, isHookTold } from "../single/hook_frames.ts";
+import { hookEndIn, hookFrames, isAhead, isHookTold } from "../frames/hook_frames.ts";
 import { type FramesState, isUnderWay, type Told, told } from "../telling/frames_state.ts";
 import { asText } from "../../../json_object.ts";
 import { say, sayEarly } from "../telling/saying.ts";

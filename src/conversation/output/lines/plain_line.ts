@@ -1,10 +1,9 @@
-import { framesOfEntry } from "../single/frames_of_entry.ts";
-import { hookRemarks } from "../single/hook_frames.ts";
-import { taskFramesOfEntry } from "../single/task_frames.ts";
+import { framesOfEntry } from "../frames/frames_of_entry.ts";
+import { hookRemarks } from "../frames/hook_frames.ts";
+import { taskFramesOfEntry } from "../frames/task_ends.ts";
 import { tellTyped } from "./compaction.ts";
 import { endWritten, tellAnswerLine, tellBeforeUser } from "../live/live_answers.ts";
-import { withOpenCalls, withoutReturned } from "../live/long_calls.ts";
-import { withoutEnded, withShells } from "../live/long_shells.ts";
+import { withOpenCalls, withoutEnded, withoutReturned, withShells } from "../live/long_calls.ts";
 import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
 import { tellHookEnd } from "./hook_ends.ts";
 import { tellPlanning, tellTitle } from "../decisions.ts";
@@ -35,8 +34,8 @@ import { isMainRequest } from "../../../claude/transcript/session_listing.ts";
 import { isAddedToPrompt } from "../../../claude/transcript/turn.ts";
 import { notificationIn } from "../../../claude/transcript/task_notification.ts";
 import { isToldToBeStopped } from "./line_order.ts";
-import { defined } from "../single/frame_context.ts";
-import { unavailableFrame } from "../single/unavailable_frame.ts";
+import { defined } from "../frames/frame_context.ts";
+import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { claudeCommands } from "../../control/prompt/claude_commands.ts";
 import { slashWord } from "../../control/prompt/slash_word.ts";
 

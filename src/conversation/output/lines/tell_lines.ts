@@ -1,4 +1,4 @@
-import { preservedLines } from "../single/compact_metadata.ts";
+import { preservedLines } from "../frames/frames_of_entry.ts";
 import { isAheadOfOutcome, isEnd, isSummary, tellOutcome } from "./compaction.ts";
 import { endWritten, openAnswer } from "../live/live_answers.ts";
 import { behindSubagents, besideEachOther, hooksFirst, stopsAtEnd } from "./hook_ends.ts";

@@ -1,5 +1,5 @@
 import { begin } from "../telling/beginning.ts";
-import { apiUsage } from "../single/assistant_frames.ts";
+import { apiUsage } from "../frames/assistant_frames.ts";
 import {
   and,
   type FramesState,
@@ -14,8 +14,7 @@ import {
   type PartialState,
   takeText,
 } from "../telling/partial_state.ts";
-import { forgetRequest, tellRequest } from "./request_status.ts";
-import { sayAbandoned, sayEvent } from "./say_event.ts";
+import { forgetRequest, sayAbandoned, sayEvent, tellRequest } from "./stream_frames.ts";
 import type { ContentBlock } from "../../../claude/transcript/entry.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";

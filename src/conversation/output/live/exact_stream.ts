@@ -4,7 +4,7 @@ import { isJsonObject } from "../../../json_object.ts";
 import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
 import { begin } from "../telling/beginning.ts";
-import { framesOfEntry } from "../single/frames_of_entry.ts";
+import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import {
   type ExactState,
   type HeardPart,
@@ -15,13 +15,17 @@ import {
 import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
 import { hearFirsts } from "../telling/heard_firsts.ts";
 import { standsInPlace } from "./partial_messages.ts";
-import { isOfOutput } from "./output_result.ts";
+import {
+  forgetRequest,
+  isOfOutput,
+  sayAbandoned,
+  sayEvent,
+  tellAgain,
+  tellRequest,
+} from "./stream_frames.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
-import { forgetRequest, tellAgain, tellRequest } from "./request_status.ts";
-import { sayAbandoned, sayEvent } from "./say_event.ts";
 import { say } from "../telling/saying.ts";
-import { systemFrame } from "../single/system_frame.ts";
-import { askedBy } from "../result/asked_by.ts";
+import { askedBy, systemFrame } from "../frames/frame_context.ts";
 
 /** Takes a part of the API's stream. */
 export function hearStream(

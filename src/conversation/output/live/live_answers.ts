@@ -1,5 +1,5 @@
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
-import { framesOfEntry } from "../single/frames_of_entry.ts";
+import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import * as exact from "./exact_stream.ts";
 import { type FramesState, type Told, told } from "../telling/frames_state.ts";
 import * as partial from "./partial_messages.ts";

@@ -1,6 +1,6 @@
 import { begin } from "../telling/beginning.ts";
-import { apiUsage } from "../single/assistant_frames.ts";
-import { framesOfEntry } from "../single/frames_of_entry.ts";
+import { apiUsage } from "../frames/assistant_frames.ts";
+import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import {
   batchedCalls,
@@ -25,8 +25,7 @@ import {
   tellWhole,
   withOpen,
 } from "./answer_events.ts";
-import { isOfOutput } from "./output_result.ts";
-import { forgetRequest, tellRequest } from "./request_status.ts";
+import { forgetRequest, isOfOutput, tellRequest } from "./stream_frames.ts";
 import { say } from "../telling/saying.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { AssistantEntry, ContentBlock, UserEntry } from "../../../claude/transcript/entry.ts";

@@ -9,7 +9,7 @@ import {
   enqueuedNotification,
   parseTaskNotification,
 } from "../../../claude/transcript/task_notification.ts";
-import { systemFrame } from "../single/system_frame.ts";
+import { systemFrame } from "../frames/frame_context.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import type { SeenShell, ShellCall, ShellOrder, ShellText } from "../telling/known_shells.ts";
 import { say } from "../telling/saying.ts";

@@ -1,6 +1,7 @@
 import type { Cost } from "../../../claude/transcript/cost.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
 import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
+import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 
 /** What is known of models and of what they have used. */
 export interface UsageFacts {
@@ -78,4 +79,47 @@ function outputLimit(model: string): number {
   if (/^claude-((opus|sonnet|haiku)-5-5|(fable|mythos)-5-2)$/.test(model)) return 128_000;
   if (/^claude-(opus-4-[678]|(opus|sonnet)-5|(fable|mythos)-5(-1)?)$/.test(model)) return 64_000;
   return 32_000;
+}
+
+type ModelUsage = Cost["modelUsage"];
+
+/** What models have used in two parts of a conversation. */
+export function mergedUsage(one: ModelUsage, other: ModelUsage): ModelUsage {
+  const models = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries(
+    [...models].map((model) => [model, combined(other[model], one[model], 1)]),
+  );
+}
+
+/** What models have used since so much of it was told; those that have used nothing are left out. */
+export function usageSince(told: ModelUsage, now: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(now).flatMap(([model, usage]) => {
+      const since = combined(usage, told[model], -1);
+      const used = Object.keys(told[model] ?? since);
+      return used.some((field) => since[field] !== 0) ? [[model, since]] : [];
+    }),
+  );
+}
+
+/** A sum of costs, which are no whole numbers, as one would write it down. */
+export function withoutNoise(sum: number): number {
+  return Number(sum.toFixed(12));
+}
+
+/** The counts of one thing with those of another added, or taken away; what is no count of both is the one's. */
+function combined(one: unknown, other: unknown, sign: 1 | -1): JsonObject {
+  if (!isJsonObject(one)) return isJsonObject(other) ? other : {};
+  if (!isJsonObject(other)) return one;
+  return Object.fromEntries(
+    Object.entries(one).map(([field, count]) => {
+      const more = other[field];
+      return [
+        field,
+        typeof count === "number" && typeof more === "number"
+          ? withoutNoise(count + sign * more)
+          : count,
+      ];
+    }),
+  );
 }

@@ -11,13 +11,11 @@ import {
   type Outcome,
   type ResultFrame,
 } from "../../../claude/wire/result_frame.ts";
-import { askedBy, isToFirst } from "./asked_by.ts";
-import { type FastMode, fastModeOf } from "./fast_mode.ts";
-import { usageSince } from "./merged_usage.ts";
-import { modelUsageOf } from "./model_usage.ts";
-import { printSentence } from "./print_sentence.ts";
-import type { TimesToFirst } from "./times_to_first.ts";
-import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./subagent_stats.ts";
+import { askedBy, isToFirst } from "../frames/frame_context.ts";
+import { type FastMode, fastModeOf } from "../frames/init_frame.ts";
+import { modelUsageOf, usageSince } from "./model_usage.ts";
+import { printSentence } from "./api_failure.ts";
+import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./turn_totals.ts";
 import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 /** Everything a result is made of. */
@@ -349,4 +347,56 @@ function originOf(
   if (first === undefined) return undefined;
   if (first.synthetic) return { kind: "unclassified" };
   return first.human ? { kind: "human" } : undefined;
+}
+
+/** When a turn's first answer was asked for and came, in milliseconds from the start of the child. */
+export interface StreamTimes {
+  readonly askedAt: number;
+  readonly begunAt: number;
+  /** When its first block began. */
+  readonly contentAt?: number;
+  /** When its first block was whole. */
+  readonly wholeAt?: number;
+}
+
+/** Fields of a result, in milliseconds from the prompt. */
+interface TimesToFirst {
+  readonly ttft_ms?: number;
+  readonly ttft_stream_ms?: number;
+  readonly time_to_request_ms?: number;
+  readonly first_content_frame_ms?: number;
+}
+
+/** What is known of the turn besides. */
+interface OfTurn {
+  /** When the child was started, in milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** When the prompt was written down; what came before is of another turn, and so not told. */
+  readonly promptAt: number;
+}
+
+/** When the request for it went out, in milliseconds since the epoch. */
+export function sentAt(times: StreamTimes | undefined, of: OfTurn): number | undefined {
+  return isOfTurn(times, of) ? Math.round(of.startedAt + times.askedAt) : undefined;
+}
+
+/** How long a turn's prompt waited for the first of its answer. */
+export function timesToFirst(times: StreamTimes | undefined, of: OfTurn): TimesToFirst {
+  if (!isOfTurn(times, of)) return {};
+  const { startedAt, promptAt } = of;
+  const after = (at: number) => Math.max(0, Math.round(startedAt + at - promptAt));
+  const { askedAt, begunAt, contentAt, wholeAt } = times;
+  return {
+    ...(wholeAt === undefined ? {} : { ttft_ms: after(wholeAt) }),
+    ttft_stream_ms: after(begunAt),
+    time_to_request_ms: after(askedAt),
+    ...(contentAt === undefined ? {} : { first_content_frame_ms: after(contentAt) }),
+  };
+}
+
+function isOfTurn(
+  times: StreamTimes | undefined,
+  { startedAt, promptAt }: OfTurn,
+): times is StreamTimes {
+  return times !== undefined && startedAt + times.askedAt >= promptAt;
 }

@@ -1,7 +1,160 @@
 import { summedUsage } from "../../../claude/transcript/cost.ts";
-import type { Turn } from "../../../claude/transcript/turn.ts";
-import type { JsonObject } from "../../../json_object.ts";
-import { countSubagents, NO_SUBAGENTS, type SubagentCounts } from "./subagent_stats.ts";
+import type { ToolUse, Turn } from "../../../claude/transcript/turn.ts";
+import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
+
+/** Counts of the subagents a run started, as `claude -p` prints them. */
+export interface SubagentStats {
+  readonly spawned: number;
+  /** What the model asked for in `run_in_background`. */
+  readonly requested: {
+    readonly background: number;
+    readonly foreground: number;
+    readonly unset: number;
+  };
+  readonly started_in_background: number;
+  readonly max_depth: number;
+  readonly spawned_by_subagents: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly killed: { readonly parent: number; readonly user: number; readonly system: number };
+  readonly refused: {
+    readonly depth_limit: number;
+    readonly concurrency_limit: number;
+    readonly budget: number;
+  };
+  readonly by_type: Readonly<Record<string, number>>;
+}
+
+/** Of none. */
+const NO_STATS: SubagentStats = {
+  spawned: 0,
+  requested: { background: 0, foreground: 0, unset: 0 },
+  started_in_background: 0,
+  max_depth: 0,
+  spawned_by_subagents: 0,
+  completed: 0,
+  failed: 0,
+  killed: { parent: 0, user: 0, system: 0 },
+  refused: { depth_limit: 0, concurrency_limit: 0, budget: 0 },
+  by_type: {},
+};
+
+/** What turns tell of the subagents that they have started. */
+interface SubagentCounts {
+  readonly requested: SubagentStats["requested"];
+  readonly background: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly byType: Readonly<Record<string, number>>;
+  /** The ids of those in the background, by which it is known how they end. */
+  readonly apart: readonly string[];
+}
+
+/** Before any. */
+export const NO_SUBAGENTS: SubagentCounts = {
+  requested: NO_STATS.requested,
+  background: 0,
+  completed: 0,
+  failed: 0,
+  byType: {},
+  apart: [],
+};
+
+/** What the model is told of a subagent that the turn has waited for, and whose API failed. */
+const TERMINATED = /^Agent terminated early\b/u;
+
+/**
+ * Counts the subagents that the main conversation of a run started in further turns.
+ *
+ * Those that subagents started themselves, and refusals, are in no line of the main transcript and
+ * count 0.
+ */
+function countSubagents(
+  before: SubagentCounts,
+  turns: readonly Turn[],
+): SubagentCounts {
+  const called = turns.flatMap(({ toolUses }) => toolUses.filter(startsSubagent));
+  const uses = new Map(called.map((use) => [use.id, use]));
+  const requested = { ...before.requested };
+  const byType = new Map(Object.entries(before.byType));
+  const apart = [...before.apart];
+  let { background, completed, failed } = before;
+
+  for (const result of turns.flatMap((turn) => turn.toolResults)) {
+    const use = uses.get(result.toolUseId);
+    if (use === undefined) continue;
+    const launched = fieldsOf(result.entry.toolUseResult);
+    const isTerminated = result.isError && TERMINATED.test(result.text);
+    if (typeof launched.agentId !== "string" && !isTerminated) continue;
+    const input = fieldsOf(use.input);
+    if (input.run_in_background === true) requested.background++;
+    else if (input.run_in_background === false) requested.foreground++;
+    else requested.unset++;
+    if (launched.isAsync === true) background++;
+    if (isTerminated) failed++;
+    else if (launched.isAsync === true) apart.push(asText(launched.agentId));
+    else if (launched.status === "completed") completed++;
+    else if (launched.status === "failed") failed++;
+    const type = typeof launched.agentType === "string" ? launched.agentType : input.subagent_type;
+    const name = typeof type === "string" ? type : "general-purpose";
+    byType.set(name, (byType.get(name) ?? 0) + 1);
+  }
+
+  return { requested, background, completed, failed, byType: Object.fromEntries(byType), apart };
+}
+
+/** Whether a call starts a subagent. */
+function startsSubagent({ name }: ToolUse): boolean {
+  return name === "Agent" || name === "Task";
+}
+
+/** How many subagents have been started. */
+export function spawnedIn({ requested }: SubagentCounts): number {
+  return requested.background + requested.foreground + requested.unset;
+}
+
+/**
+ * The counts of the subagents of a run.
+ *
+ * @param options.stopped how many were still at work when the run ended
+ * @param options.before those that were counted before these turns
+ * @param options.ends how those in the background ended that are not at work, by their ids, whether or not the model has
+ * been told so
+ */
+export function subagentStats(
+  counts: SubagentCounts,
+  { stopped = 0, before = NO_STATS, ends = new Map() }: {
+    readonly stopped?: number;
+    readonly before?: SubagentStats | undefined;
+    readonly ends?: Pick<ReadonlyMap<string, string>, "get">;
+  } = {},
+): SubagentStats {
+  const spawned = before.spawned + spawnedIn(counts);
+  const byType = new Map(Object.entries(before.by_type));
+  for (const [name, count] of Object.entries(counts.byType)) {
+    byType.set(name, (byType.get(name) ?? 0) + count);
+  }
+  const ended = (status: string) => counts.apart.filter((id) => ends.get(id) === status).length;
+  return {
+    ...before,
+    spawned,
+    requested: {
+      background: before.requested.background + counts.requested.background,
+      foreground: before.requested.foreground + counts.requested.foreground,
+      unset: before.requested.unset + counts.requested.unset,
+    },
+    started_in_background: before.started_in_background + counts.background,
+    max_depth: spawned > 0 ? 1 : 0,
+    completed: before.completed + counts.completed + ended("completed"),
+    failed: before.failed + counts.failed + ended("failed"),
+    killed: { ...before.killed, system: before.killed.system + stopped },
+    by_type: Object.fromEntries(byType),
+  };
+}
+
+function fieldsOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
 
 /** What turns come to together, which is all that is asked of those whose results were told long ago. */
 export interface TurnTotals {

@@ -1,4 +1,4 @@
-import { calledSubagent } from "./called_subagent.ts";
+import { calledSubagent } from "./hooked_tasks.ts";
 import { isLater } from "../lines/line_order.ts";
 import { tellRead } from "../lines/tell_lines.ts";
 import { chainOf, listOf } from "../../../chain.ts";

@@ -1,6 +1,5 @@
-import { calledSubagent } from "./called_subagent.ts";
-import { endOfCall } from "../single/task_frames.ts";
-import { startTask } from "../single/task_start.ts";
+import { endOfCall } from "../frames/task_ends.ts";
+import { startTask, type Task } from "../frames/tasks.ts";
 import {
   and,
   type FramesState,
@@ -159,4 +158,23 @@ function tellBegun(
       type: "local_agent",
       agentType: type,
     }, context));
+}
+
+/** What the call of a subagent says of its task. */
+interface CalledSubagent extends Pick<Task, "background" | "prompt" | "name" | "parent"> {
+  /** Absent where there is none. */
+  readonly description?: string;
+}
+
+/** Reads the call of a subagent. The turn waits for the subagent only if the call says so. */
+export function calledSubagent(call: ToolUse | undefined): CalledSubagent {
+  const input = isJsonObject(call?.input) ? call.input : {};
+  const { description, prompt, name, run_in_background: wanted } = input;
+  return {
+    background: wanted !== false,
+    ...(typeof description === "string" ? { description } : {}),
+    ...(typeof prompt === "string" ? { prompt } : {}),
+    ...(typeof name === "string" ? { name } : {}),
+    ...(call?.agentId === undefined ? {} : { parent: call.agentId }),
+  };
 }

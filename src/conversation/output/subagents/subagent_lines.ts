@@ -1,10 +1,8 @@
-import { calledSubagent } from "./called_subagent.ts";
-import { framesOfEntry } from "../single/frames_of_entry.ts";
-import { isOfAgent, isOfTask } from "../single/user_frames.ts";
-import { nestedTask, wakened } from "../single/task_frames.ts";
-import { startTask } from "../single/task_start.ts";
-import type { Task } from "../single/task.ts";
-import { tellProgress } from "../single/task_progress.ts";
+import { calledSubagent, forgetBegun, forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
+import { framesOfEntry } from "../frames/frames_of_entry.ts";
+import { isOfAgent, isOfTask } from "../frames/user_frames.ts";
+import { nestedTask, wakened } from "../frames/task_ends.ts";
+import { startTask, type Task, tellProgress } from "../frames/tasks.ts";
 import {
   isSkillText,
   mayBeFork,
@@ -14,7 +12,6 @@ import {
   skillOf,
 } from "./forked_skills.ts";
 import { tellHookEnd } from "../lines/hook_ends.ts";
-import { forgetBegun, forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
 import { endWritten } from "../live/live_answers.ts";
 import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
 import {

@@ -1,9 +1,8 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
-import { framesOfEntry } from "../single/frames_of_entry.ts";
-import { endSkill } from "../single/task_ends.ts";
-import { startTask } from "../single/task_start.ts";
-import type { Task } from "../single/task.ts";
-import { unavailableFrame } from "../single/unavailable_frame.ts";
+import { framesOfEntry } from "../frames/frames_of_entry.ts";
+import { endSkill } from "../frames/task_ends.ts";
+import { startTask, type Task } from "../frames/tasks.ts";
+import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { isSkillText, typedSkills, withFork } from "./forked_skills.ts";
 import { tellUncalled } from "./subagent_lines.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";

@@ -10,11 +10,10 @@ import {
   OUTPUT_TOOL,
 } from "../../../claude/transcript/structured_output_tool.ts";
 import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import type { FastMode } from "../result/fast_mode.ts";
+import { type FastMode, type InitFacts, initFrame } from "../frames/init_frame.ts";
 import { NO_PARTS } from "./partial_state.ts";
 import type { RequestOffer } from "../../control/input.ts";
-import { type InitFacts, initFrame } from "../single/init_frame.ts";
-import { systemFrame } from "../single/system_frame.ts";
+import { systemFrame } from "../frames/frame_context.ts";
 
 /**
  * Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it.

@@ -1,6 +1,6 @@
 import type { ApiRetry, HeardLimits, RequestOffer, StreamedPart } from "../../control/input.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
-import type { StreamTimes } from "../result/times_to_first.ts";
+import type { StreamTimes } from "../result/result_frame.ts";
 
 /** What has to be remembered to say answers event by event, as the API streams them. */
 export interface ExactState {

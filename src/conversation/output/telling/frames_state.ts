@@ -1,6 +1,6 @@
 import type { ToolUse } from "../../../claude/transcript/turn.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
-import type { Report, ReportOptions } from "../result/report.ts";
+import type { Report, ReportOptions } from "../result/verdict.ts";
 import type { Activity, FramesOptions } from "./frames_options.ts";
 import { type GrowingMap, growingMap } from "../../../growing_map.ts";
 import { type ExactState, NO_STREAM } from "./exact_state.ts";
@@ -13,15 +13,15 @@ import type { ApiFault, SubagentLine } from "../../control/input.ts";
 import type { Cost, Spent } from "../../../claude/transcript/cost.ts";
 import type { KnownLimits } from "../../../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../../../json_object.ts";
-import type { FastMode } from "../result/fast_mode.ts";
+import type { FastMode } from "../frames/init_frame.ts";
 import type { Chain } from "../../../chain.ts";
 import type { CallDecision, Ending } from "../../control/effect.ts";
 import type { OpenCall } from "./open_call.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
-import type { SubagentStats } from "../result/subagent_stats.ts";
+import type { SubagentStats } from "../result/turn_totals.ts";
 import { Step } from "../../step.ts";
-import type { Task, Tasks } from "../single/task.ts";
-import type { CallEnd } from "../single/task_ends.ts";
+import type { Task, Tasks } from "../frames/tasks.ts";
+import type { CallEnd } from "../frames/task_ends.ts";
 
 /** Everything that has to be remembered to say what comes next, each of something else. */
 export interface FramesState

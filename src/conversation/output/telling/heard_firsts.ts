@@ -1,5 +1,5 @@
 import type { Input, RequestOffer } from "../../control/input.ts";
-import type { StreamTimes } from "../result/times_to_first.ts";
+import type { StreamTimes } from "../result/result_frame.ts";
 
 /** What is remembered of the API's stream where answers are not told by it. */
 export interface HeardFirsts {

@@ -1,8 +1,8 @@
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { begin } from "./beginning.ts";
-import type { FrameContext } from "../single/frame_context.ts";
+import type { FrameContext } from "../frames/frame_context.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import type { Task, TaskContext, TaskStep } from "../single/task.ts";
+import type { Task, TaskContext, TaskStep } from "../frames/tasks.ts";
 import { asText } from "../../../json_object.ts";
 
 /** Says frames, after `system/init`; none without a version, on which they depend. */

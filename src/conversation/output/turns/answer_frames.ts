@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../json_object.ts";
 import type { SettledMessage } from "../../control/message.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { awaitMessage } from "../messages.ts";
-import type { Report, ReportOptions } from "../result/report.ts";
+import type { Report, ReportOptions } from "../result/verdict.ts";
 import type { FramesOptions } from "../telling/frames_options.ts";
 import { startFrames } from "../telling/frames_state.ts";
 import { tellResult } from "./tell_result.ts";

@@ -1,6 +1,5 @@
-import { mergedUsage, withoutNoise } from "../result/merged_usage.ts";
-import { spawnedIn } from "../result/subagent_stats.ts";
-import type { TurnTotals } from "../result/turn_totals.ts";
+import { mergedUsage, withoutNoise } from "../result/model_usage.ts";
+import { spawnedIn, type TurnTotals } from "../result/turn_totals.ts";
 import { describedModel } from "../telling/beginning.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 import { type Cost, costOfEntries } from "../../../claude/transcript/cost.ts";

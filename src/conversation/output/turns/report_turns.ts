@@ -7,11 +7,15 @@ import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { exitCodeOf, type Outcome, type ResultFrame } from "../../../claude/wire/result_frame.ts";
-import { type Report, type ReportOptions, unfinishedProblem } from "../result/report.ts";
-import { type ResultFacts, resultFrame } from "../result/result_frame.ts";
-import { sentAt, timesToFirst } from "../result/times_to_first.ts";
+import {
+  abortedOutcome,
+  type Report,
+  type ReportOptions,
+  unfinishedProblem,
+  type Verdict,
+} from "../result/verdict.ts";
+import { type ResultFacts, resultFrame, sentAt, timesToFirst } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";
-import { abortedOutcome, type Verdict } from "../result/verdict.ts";
 import { type FramesState, type TurnEnd, withIds } from "../telling/frames_state.ts";
 import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
 import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";

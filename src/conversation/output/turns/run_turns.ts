@@ -1,8 +1,12 @@
 import { chainOf, listOf } from "../../../chain.ts";
 import { lineId } from "../../../claude/transcript/entry_order.ts";
 import { type Turn, turnsOf } from "../../../claude/transcript/turn.ts";
-import { type SubagentStats, subagentStats } from "../result/subagent_stats.ts";
-import { type TurnTotals, withTurns } from "../result/turn_totals.ts";
+import {
+  type SubagentStats,
+  subagentStats,
+  type TurnTotals,
+  withTurns,
+} from "../result/turn_totals.ts";
 import { type FramesState, knownCall } from "../telling/frames_state.ts";
 
 /** The turns of a run so far. */

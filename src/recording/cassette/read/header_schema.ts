@@ -6,8 +6,8 @@ import type {
   FramesOptions,
   ToldBefore,
 } from "../../../conversation/output/telling/frames_options.ts";
-import type { ReportOptions } from "../../../conversation/output/result/report.ts";
-import type { SubagentStats } from "../../../conversation/output/result/subagent_stats.ts";
+import type { ReportOptions } from "../../../conversation/output/result/verdict.ts";
+import type { SubagentStats } from "../../../conversation/output/result/turn_totals.ts";
 import type { CallerOptions } from "../../../conversation/protocol/caller_options.ts";
 import type { Limits } from "../../../conversation/control/limits.ts";
 import type { SessionOptions } from "../../../conversation/control/session_options.ts";

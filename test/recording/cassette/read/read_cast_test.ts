@@ -6,8 +6,8 @@ import { forEachObject } from "../../../../src/claude/versions/profile_index.ts"
 import {
   NO_SUBAGENTS,
   subagentStats,
-} from "../../../../src/conversation/output/result/subagent_stats.ts";
-import type { ReportOptions } from "../../../../src/conversation/output/result/report.ts";
+} from "../../../../src/conversation/output/result/turn_totals.ts";
+import type { ReportOptions } from "../../../../src/conversation/output/result/verdict.ts";
 import type { CallerOptions } from "../../../../src/conversation/protocol/caller_options.ts";
 import type { Limits } from "../../../../src/conversation/control/limits.ts";
 import type { SessionOptions } from "../../../../src/conversation/control/session_options.ts";

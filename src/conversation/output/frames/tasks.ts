@@ -1,11 +1,121 @@
+import type { ToolUse } from "../../../claude/transcript/turn.ts";
+import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
+import { hasCapability } from "../../../claude/versions/profiles.ts";
+import { systemFrame } from "./frame_context.ts";
 import type { ContentBlock, Entry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isWords } from "../../../claude/transcript/special_entries.ts";
-import { systemFrame } from "./system_frame.ts";
-import type { Task, TaskContext, Tasks, TaskStep } from "./task.ts";
+
+/** A shell or a subagent at work. */
+export interface Task {
+  readonly id: string;
+  /** The call that started it. */
+  readonly toolUseId: string;
+  readonly type: "local_bash" | "local_agent";
+  readonly description: string;
+  /** Whether the turn goes on without waiting for it. */
+  readonly background: boolean;
+  /**
+   * Who has asked for the skill for which the turn waits, if it carries out one: `claude -p` prints less of such a one,
+   * and one that was typed has no call.
+   */
+  readonly skill?: "called" | "typed";
+  /** A subagent's type and prompt, and the name by which others send it messages, if it has one. */
+  readonly agentType?: string;
+  readonly prompt?: string;
+  readonly name?: string;
+  /** The subagent that has started it, and how deep it is below the session itself; absent for 1. */
+  readonly parent?: string;
+  readonly depth?: number;
+  /** When a subagent began, in milliseconds since the epoch, and how many calls it has made; once that is known. */
+  readonly since?: number;
+  readonly calls?: number;
+  /** Whether the last line of a subagent's was words, with which it may be over. */
+  readonly spoken?: boolean;
+  /** Whether the last answer to it was an error of the API. */
+  readonly failed?: boolean;
+}
+
+/** The tasks at work, by id. */
+export type Tasks = ReadonlyMap<string, Task>;
+
+/** The tasks after something was heard of them, and the frames `claude -p` prints for it. */
+export interface TaskStep {
+  readonly tasks: Tasks;
+  readonly frames: readonly SystemFrame[];
+  /** The one that began, which may be over as well. */
+  readonly started?: Task;
+}
+
+/** What a line alone does not say about tasks. */
+export interface TaskContext {
+  readonly version: string;
+  readonly sessionId: string;
+  readonly newUuid: () => string;
+  /** The calls so far, by id. */
+  readonly toolUses: ReadonlyMap<string, ToolUse>;
+  /** The tasks so far, those that are over as well. */
+  readonly allTasks: Pick<Tasks, "get">;
+  /** Those of them that this run has told. */
+  readonly toldTasks: Pick<Tasks, "has">;
+}
+
+/** Whether it is a shell that a subagent has put into the background: the session itself hears nothing of it. */
+function isOwned({ type, parent }: Task): boolean {
+  return type === "local_bash" && parent !== undefined;
+}
+
+/** The call that has started a task, where it is told. */
+export function startingCall({ skill, toolUseId }: Task): string | undefined {
+  return skill === "typed" ? undefined : toolUseId;
+}
+
+/** How `claude -p` marks tasks that are part of a call and no news by themselves. */
+export const AMBIENT = { skip_transcript: true, ambient: true };
+
+/** The tasks in the background, once they have changed. */
+export function listFrames(tasks: Tasks, context: TaskContext): readonly SystemFrame[] {
+  const listed = [...tasks.values()].filter(({ background }) => background).map((task) => ({
+    task_id: task.id,
+    task_type: task.type,
+    ...(task.agentType !== undefined && hasCapability(context.version, "listsSubagentTypes")
+      ? { subagent_type: task.agentType }
+      : {}),
+    description: task.description,
+    ...(isOwned(task) ? { parent_task_id: task.parent } : {}),
+  }));
+  return [systemFrame("background_tasks_changed", { tasks: listed }, context)];
+}
+
+/** A task that was seen to run. */
+export function startTask(tasks: Tasks, given: Task, context: TaskContext): TaskStep {
+  if (tasks.has(given.id)) return { tasks, frames: [] };
+  const { parent } = given;
+  const depth = 1 + (parent === undefined ? 0 : tasks.get(parent)?.depth ?? 1);
+  const task = { ...given, depth };
+  const started = new Map(tasks).set(task.id, task);
+  const frame = systemFrame("task_started", {
+    task_id: task.id,
+    owned_by_subagent: isOwned(task) ? true : undefined,
+    tool_use_id: startingCall(task),
+    description: task.description,
+    subagent_type: task.agentType,
+    is_backgrounded: task.background,
+    spawn_depth: task.type === "local_agent" ? depth : undefined,
+    parent_task_id: parent,
+    task_type: task.type,
+    prompt: task.prompt,
+    ...(task.skill === undefined ? {} : AMBIENT),
+  }, context);
+  return {
+    started: task,
+    tasks: started,
+    frames: task.background ? [...listFrames(started, context), frame] : [frame],
+  };
+}
 
 /** A line of a subagent's transcript, and the folders that its calls may name. */
-export interface SubagentsLine {
+interface SubagentsLine {
   readonly agentId: string;
   readonly entry: Entry;
   readonly cwd: string;

@@ -9,8 +9,7 @@ import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
 import { OUTPUT_REMINDER } from "../../../claude/transcript/structured_output_tool.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
-import type { FrameContext } from "./frame_context.ts";
-import { systemFrame } from "./system_frame.ts";
+import { type FrameContext, systemFrame } from "./frame_context.ts";
 
 /** A hook that ran, as far as a transcript tells. */
 export interface HookEnd {

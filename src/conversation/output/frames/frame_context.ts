@@ -1,8 +1,9 @@
 import type { CallDecision } from "../../control/effect.ts";
 import type { EntryFields } from "../../../claude/transcript/entry.ts";
-import type { AskedMessages } from "../result/asked_by.ts";
 import type { GivenIds } from "../../../claude/transcript/moved_lines.ts";
 import type { ToolUse } from "../../../claude/transcript/turn.ts";
+import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
+import type { Message } from "../../control/message.ts";
 
 /** What a line alone does not say. */
 export interface FrameContext {
@@ -30,7 +31,7 @@ export interface FrameContext {
 }
 
 /** The call that started a subagent: `agent-<id>.meta.json` beside its transcript says it. */
-export interface SubagentContext {
+interface SubagentContext {
   readonly toolUseId: string;
   readonly agentId?: string;
   readonly type?: string;
@@ -68,4 +69,57 @@ export function defined(
   fields: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** A `system` frame of a session, with an id of its own unless `fields` name one; what is undefined is left out. */
+export function systemFrame(
+  subtype: SystemFrame["subtype"],
+  fields: Readonly<Record<string, unknown>>,
+  context: { readonly sessionId: string; readonly newUuid: () => string },
+): SystemFrame {
+  const { uuid, ...more } = fields;
+  return {
+    type: "system",
+    subtype,
+    ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
+    uuid: uuid ?? context.newUuid(),
+    session_id: context.sessionId,
+    // Their fields are Claude Code's own, which are passed on as they come.
+  } as SystemFrame;
+}
+
+/** A message, as far as frames name it. */
+type Named = Pick<Message, "uuid" | "synthetic">;
+
+/** The messages of a turn. */
+interface AskedMessages {
+  /** All that it answers. */
+  readonly taken: readonly Named[];
+  /** Those of them that have become a part of the turn when it had begun. */
+  readonly joined?: readonly Named[];
+}
+
+/**
+ * Whose messages an answer is to, as far as the caller gave them ids. It names the last of those with which the turn
+ * began, and one that has joined it where those have no id, or the last of them was not the user's.
+ */
+export function askedBy(
+  asked: AskedMessages,
+): { readonly user_message_uuid?: string; readonly user_message_uuids?: readonly string[] } {
+  const uuids = asked.taken.flatMap(({ uuid }) => uuid ?? []);
+  const first = begunBy(asked);
+  const joined = asked.joined?.findLast(({ uuid }) => uuid !== undefined)?.uuid;
+  const uuid = first?.synthetic === true ? joined ?? first.uuid : first?.uuid ?? joined;
+  return uuid === undefined ? {} : { user_message_uuid: uuid, user_message_uuids: uuids };
+}
+
+/** Whether an answer names a message with which its turn began. */
+export function isToFirst(asked: AskedMessages): boolean {
+  const first = begunBy(asked);
+  return first !== undefined && askedBy(asked).user_message_uuid === first.uuid;
+}
+
+/** The last message with an id of those with which a turn began. */
+function begunBy({ taken, joined = [] }: AskedMessages): Named | undefined {
+  return taken.findLast((message) => message.uuid !== undefined && !joined.includes(message));
 }

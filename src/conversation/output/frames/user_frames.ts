@@ -1,5 +1,10 @@
-import { addressOf, commonFields, defined, type FrameContext } from "./frame_context.ts";
-import { systemFrame } from "./system_frame.ts";
+import {
+  addressOf,
+  commonFields,
+  defined,
+  type FrameContext,
+  systemFrame,
+} from "./frame_context.ts";
 import { confirmationAsked } from "../../control/hook_answers.ts";
 import type { ContentBlock, UserEntry } from "../../../claude/transcript/entry.ts";
 import {
