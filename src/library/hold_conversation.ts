@@ -15,7 +15,7 @@ export interface HoldOptions
   /** The working directory. */
   readonly cwd: string;
   /** Removes what each child leaves, and what the last one leaves however it ends. */
-  readonly teardown: Pick<Teardown, "own" | "keep" | "childEnded" | "run">;
+  readonly teardown: Pick<Teardown, "own" | "saveAtEnd" | "childEnded" | "run">;
   /** Called before a child is started. An error that it throws ends the conversation. */
   readonly onPrepared?: (prepared: PreparedRun) => void;
   /** Called when a child waits for a message. */
@@ -99,7 +99,7 @@ async function createRecorder(
     const recorder = count === 1
       ? recordRun(folder, { env, request, forkedFrom: fork?.from })
       : recordRun(`${folder}/${count}`, { env, request });
-    teardown.keep(recorder.save);
+    teardown.saveAtEnd(recorder.save);
     return recorder;
   });
 }

@@ -73,7 +73,7 @@ export function recordRun(folder: string, options: RecordOptions): RunRecorder {
         forkedFrom: options.forkedFrom,
       });
       const current = writer;
-      prepared.relay?.hide({
+      prepared.relay?.redactWith({
         redact: redactor.text,
         openFrom: redactor.openFrom,
         taken: (secrets) => current.addSecrets(API_FOLDER, secrets),

@@ -135,7 +135,7 @@ async function carryOut(
   const recorder = request.record === undefined
     ? undefined
     : recordRun(absolutePath(request.record, cwd), { env, request });
-  if (recorder !== undefined) teardown.keep(recorder.save);
+  if (recorder !== undefined) teardown.saveAtEnd(recorder.save);
   const prepared = await prepareRun({
     ...request,
     prompt,

@@ -1,146 +1,164 @@
 import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
+import { definedFields } from "../defined_fields.ts";
 import { StreamSource } from "../driver/inputs/stream_source.ts";
 import { ownTraces } from "../recording/redaction/known_traces.ts";
-import { createRedactor } from "../recording/redaction/redact.ts";
+import { createRedactor, type Redactor } from "../recording/redaction/redact.ts";
 import { openApiCassette } from "../recording/relay/api_cassette.ts";
 import { apiFolder } from "../recording/relay/exchange_folder.ts";
 import { passOn, upstreamClient } from "../recording/relay/pass_on.ts";
 import { recordExchanges, type SecretRedaction } from "../recording/relay/record_exchanges.ts";
 import { type RelayAnswer, startRelay, watchAnswers } from "../recording/relay/relay_server.ts";
-import { createSlicedWorker } from "../recording/relay/sliced_work.ts";
+import { createSlicedWorker, type SlicedWorker } from "../recording/relay/sliced_work.ts";
 import { stabilizeRequest } from "../recording/relay/steady_request.ts";
 import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { absolutePath } from "../sandbox/paths.ts";
+import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/api_variables.ts";
 import type { RunFacts } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
-import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/api_variables.ts";
 
-/** Whoever knows secrets of a run, and counts them. */
-export interface CountedHiding extends SecretRedaction {
-  /** Takes how many secrets were taken out of an exchange. */
+/** Redacts further secrets of a run, and counts them. */
+export interface CountedRedaction extends SecretRedaction {
+  /** Receives the number of secrets that were removed from an exchange. */
   readonly taken: (secrets: number) => void;
 }
 
-/** What stands between a child and the API that it would ask. */
+/** A relay between a child and its API. */
 export interface ApiRelay extends Disposable {
-  /** What the API streams, if it is heard. */
+  /** The API's event streams, if they are observed. */
   readonly source?: StreamSource;
-  /** What the child has to be told to ask by this way; nothing where it asks by its own. */
+  /** Environment variables that make the child use the relay. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What went wrong with what is recorded of the API, in a sentence each. */
-  readonly troubles: () => readonly string[];
-  /** Waits until all that has come of the API is written down. */
+  /** One sentence for each problem with a cassette or a recording. */
+  readonly problems: () => readonly string[];
+  /** Waits until everything received from the API is written. */
   readonly settled: () => Promise<void>;
-  /** Writes down now what is still to be written of the API: the run is over. */
+  /** Writes everything that is left now. The run is over. */
   readonly finish: () => void;
-  /** From now on this takes secrets out of what is recorded of the run too, and hears how many there were. */
-  readonly hide: (hiding: CountedHiding) => void;
+  /** Adds a redaction to the recording. */
+  readonly redactWith: (redaction: CountedRedaction) => void;
 }
 
-/** Largest file of certificates that is read, in bytes. */
+/** Largest file of certificates, in bytes. */
 const MAX_CERTIFICATES = 16 * 1024 * 1024;
-/** How many sentences are told of what went wrong with a cassette. */
-const MOST_TROUBLES = 5;
+/** How many problems are reported. */
+const MOST_PROBLEMS = 5;
 
 /**
- * Puts a relay between a child and the API that it would ask: to hear what that streams, to answer from a cassette of
- * it, to ask the same in each run, to record what is asked and answered, or for several of these.
+ * Starts a relay between a child and its API, for one or several purposes: to observe event streams, to answer from an API
+ * cassette, to make requests the same in each run, or to record exchanges.
  *
- * @throws {CliError} where nothing can be put between the two, unless it is only to be recorded, or the cassette cannot be
- * read
+ * @throws {CliError} when Claude Code would not use a relay, or the cassette cannot be read. If the run is only recorded,
+ * the first is no error: the rest of the run is recorded
  */
 export function startApiRelay(
   order: RunOrder,
   { settings, sessionId }: Pick<RunFacts, "settings"> & { readonly sessionId: string },
 ): ApiRelay {
-  const { cwd, env, exactStream, deterministic } = order;
-  const apiCassette = order.apiCassette === undefined
-    ? undefined
-    : { ...order.apiCassette, folder: absolutePath(order.apiCassette.folder, cwd) };
+  const { env, exactStream, deterministic } = order;
   const flag = flagOf(order);
-  const troubles: string[] = [];
-  const tell = (line: string) => {
-    if (troubles.length < MOST_TROUBLES) troubles.push(line);
-  };
   let upstream: Upstream;
   try {
     upstream = upstreamOf({ env, settings, flag });
   } catch (error) {
     if (flag !== "--record" || !(error instanceof CliError)) throw error;
-    // The rest of the run is recorded.
-    return {
-      variables: {},
-      troubles: () => [error.message],
-      settled: () => Promise.resolve(),
-      finish: () => {},
-      hide: () => {},
-      [Symbol.dispose]: () => {},
-    };
+    return inactiveRelay(error.message);
   }
+  const problems: string[] = [];
+  const report = (problem: string) => {
+    if (problems.length < MOST_PROBLEMS) problems.push(problem);
+  };
   using undo = new DisposableStack();
-  const own = apiCassette === undefined
-    ? undo.use(upstreamAnswer({ upstream: upstream.url, env: upstream.env }))
-    : undefined;
-  const missing = apiCassette?.onMiss === "record"
-    ? undo.use(recordingAnswer({ ...apiCassette, upstream: upstream.url, env: upstream.env }))
-    : undefined;
-  const { text: redact, openFrom } = createRedactor({ env: withSecrets(upstream.env) });
-  const slices = createSlicedWorker();
-  const answer = own?.answer ?? openApiCassette({
-    folder: apiFolder(apiCassette?.folder ?? ""),
-    match: "normalized",
-    ignored: [],
-    ...(missing === undefined ? {} : { record: missing.answer }),
-    speed: 0,
-    faults: new Map(),
-    redact,
-    openFrom,
-    slices,
-    known: ownTraces({ env, cwd }),
-    tell,
-  }).answer;
+  const worker = createSlicedWorker();
+  const redactor = createRedactor({ env: withSecrets(upstream.env) });
+  const answer = createAnswer(order, { undo, upstream, worker, redactor, report });
+  let redaction: CountedRedaction = {
+    redact: (text) => text,
+    openFrom: () => Infinity,
+    taken: () => {},
+  };
   const folder = folderToRecord(order);
-  let hiding: CountedHiding = { redact: (text) => text, openFrom: () => Infinity, taken: () => {} };
-  const kept = folder === undefined ? answer : recordExchanges(answer, {
+  const recorded = folder === undefined ? answer : recordExchanges(answer, {
     folder,
-    slices,
-    redact: (text) => hiding.redact(redact(text)),
-    openFrom: (text) => Math.min(openFrom(text), hiding.openFrom(text)),
-    taken: (secrets) => hiding.taken(secrets),
-    tell,
+    slices: worker,
+    redact: (text) => redaction.redact(redactor.text(text)),
+    openFrom: (text) => Math.min(redactor.openFrom(text), redaction.openFrom(text)),
+    taken: (secrets) => redaction.taken(secrets),
+    tell: report,
   });
-  const steady: RelayAnswer = deterministic === true
-    ? (request, waiting) => kept(stabilizeRequest(request), waiting)
-    : kept;
+  const stable: RelayAnswer = deterministic
+    ? (request, waiting) => recorded(stabilizeRequest(request), waiting)
+    : recorded;
   const source = flag === "--record"
     ? undefined
-    : new StreamSource({ sessionId, whole: exactStream === true });
-  const heard = source === undefined ? steady : watchAnswers(steady, source.watch);
-  const relay = undo.use(startRelay({ answer: heard }));
+    : new StreamSource({ sessionId, whole: exactStream });
+  const observed = source === undefined ? stable : watchAnswers(stable, source.watch);
+  const relay = undo.use(startRelay({ answer: observed }));
   const stack = undo.move();
   return {
-    ...(source === undefined ? {} : { source }),
+    ...definedFields({ source }),
     variables: relayVariables(upstream, relay.url),
-    troubles: () => troubles,
-    settled: slices.settled,
-    finish: slices.finish,
-    hide: (more) => {
-      hiding = more;
+    problems: () => problems,
+    settled: worker.settled,
+    finish: worker.finish,
+    redactWith: (more) => {
+      redaction = more;
     },
     [Symbol.dispose]: () => stack.dispose(),
   };
 }
 
-/** What a relay is for, where it cannot do without one. */
+/** The flag for which a relay is needed. A recording can do without its API exchanges, so it comes last. */
 function flagOf({ apiCassette, deterministic, exactStream }: RunOrder): RelayFlag {
   if (apiCassette !== undefined) return "--api-cassette";
-  if (deterministic === true) return "--deterministic";
-  return exactStream === true ? "--exact-stream" : "--record";
+  if (deterministic) return "--deterministic";
+  return exactStream ? "--exact-stream" : "--record";
 }
 
-/** Where the exchanges of a recorded run go, unless they are there already. */
+function inactiveRelay(problem: string): ApiRelay {
+  return {
+    variables: {},
+    problems: () => [problem],
+    settled: () => Promise.resolve(),
+    finish: () => {},
+    redactWith: () => {},
+    [Symbol.dispose]: () => {},
+  };
+}
+
+/** Answers requests from the API, or from a cassette. */
+function createAnswer(
+  { apiCassette, env, cwd }: RunOrder,
+  { undo, upstream, worker, redactor, report }: {
+    readonly undo: DisposableStack;
+    readonly upstream: Upstream;
+    readonly worker: SlicedWorker;
+    readonly redactor: Redactor;
+    readonly report: (problem: string) => void;
+  },
+): RelayAnswer {
+  const api = { upstream: upstream.url, env: upstream.env };
+  if (apiCassette === undefined) return undo.use(upstreamAnswer(api)).answer;
+  const record = apiCassette.onMiss === "record"
+    ? undo.use(recordingAnswer({ ...apiCassette, ...api })).answer
+    : undefined;
+  return openApiCassette({
+    folder: apiFolder(absolutePath(apiCassette.folder, cwd)),
+    match: "normalized",
+    ignored: [],
+    speed: 0,
+    faults: new Map(),
+    redact: redactor.text,
+    openFrom: redactor.openFrom,
+    slices: worker,
+    known: ownTraces({ env, cwd }),
+    tell: report,
+    ...definedFields({ record }),
+  }).answer;
+}
+
+/** The folder for the exchanges of a recorded run, unless the API cassette already is that folder. */
 function folderToRecord({ record, apiCassette, cwd }: RunOrder): string | undefined {
   if (record === undefined) return undefined;
   const [own, other] = [record, apiCassette?.folder].map((folder) =>
@@ -149,22 +167,21 @@ function folderToRecord({ record, apiCassette, cwd }: RunOrder): string | undefi
   return own === other ? undefined : own;
 }
 
-/** The answers of an API. */
 interface UpstreamAnswer extends Disposable {
   readonly answer: RelayAnswer;
 }
 
 /**
- * Answers with what an API says, which is to be recorded.
+ * Answers requests from an API whose responses are recorded.
  *
- * @throws {CliError} under `CI=true`, unless it is allowed: there nothing calls out that nobody asked for
+ * @throws {CliError} under `CI=true`, unless `allowUpstream` is set: a CI job asks the API only if that is intended
  */
 export function recordingAnswer(
   { allowUpstream, ...options }: {
     readonly upstream: URL;
     readonly env: Environment;
     readonly allowUpstream: boolean;
-    /** Takes a sentence on why the API has not answered. */
+    /** Receives a sentence when the API has not answered. */
     readonly tell?: (line: string) => void;
   },
 ): UpstreamAnswer {
@@ -183,14 +200,14 @@ function upstreamAnswer(
     readonly tell?: (line: string) => void;
   },
 ): UpstreamAnswer {
-  const client = upstreamClient(upstream, { env, read: readText });
+  const client = upstreamClient(upstream, { env, read: readCertificates });
   return {
     answer: passOn({ upstream, client, tell }),
     [Symbol.dispose]: () => client.close(),
   };
 }
 
-function readText(path: string): string | undefined {
+function readCertificates(path: string): string | undefined {
   try {
     return new TextDecoder().decode(readRegularFile(path, { limit: MAX_CERTIFICATES }));
   } catch {

@@ -226,13 +226,13 @@ async function driverError(
  */
 export function adviseOnMisses(
   { relay, options: { apiCassette } }: {
-    readonly relay?: Pick<ApiRelay, "troubles">;
+    readonly relay?: Pick<ApiRelay, "problems">;
     readonly options: Pick<RunOrder, "apiCassette">;
   },
 ): (report: Report) => Pick<Report, "problem"> | undefined {
   let known = 0;
   return ({ problem }) => {
-    const { length } = relay?.troubles() ?? [];
+    const { length } = relay?.problems() ?? [];
     const isNew = length > known;
     known = length;
     if (problem === undefined || apiCassette === undefined || !isNew) return undefined;

@@ -1,27 +1,20 @@
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import { endRunProcesses } from "../sandbox/processes/run_processes.ts";
+import { definedFields } from "../defined_fields.ts";
+import type { ApiRelay } from "./api_relay.ts";
 import type { Sandbox } from "../sandbox/folder/sandbox.ts";
 
-/** Exit code of a program that SIGQUIT ends. */
-const QUIT = 131;
+/** Exit code of a program that SIGQUIT ends: 128 + 3. */
+const QUIT_CODE = 131;
 
-/** What stands between a child and the API. */
-interface OwnedRelay extends Disposable {
-  /** What went wrong with it, in a sentence each. */
-  readonly troubles: () => readonly string[];
-  /** Waits until all that has come is written down. */
-  readonly settled: () => Promise<void>;
-  /** Writes down now what is still to be written. */
-  readonly finish: () => void;
-}
+type OwnedRelay = Pick<ApiRelay, "problems" | "settled" | "finish" | typeof Symbol.dispose>;
 
 /**
- * The one way in which a run leaves nothing behind, reached from every end of this program but SIGKILL: the
- * normal end, `Deno.exit`, an uncaught error, an unhandled rejection and SIGQUIT. The signals of `StopSignals`
- * end the run, and so get there too.
+ * Removes what a run would leave behind, at every end of this program except SIGKILL: the normal end, `Deno.exit`, an
+ * uncaught error, an unhandled rejection and SIGQUIT. The signals of `StopSignals` end the run, so they get here too.
  *
- * Deno 2.9.6 dispatches `unload` at `Deno.exit` and at the natural end, but not for a signal, an uncaught error or
- * an unhandled rejection, and disposes nothing then. Everything here is synchronous, since none of them waits.
+ * Deno 2.9.6 dispatches `unload` at `Deno.exit` and at the normal end, but not for a signal, an uncaught error or an
+ * unhandled rejection, and then disposes nothing. Everything here is synchronous because Deno waits at none of them.
  */
 export class Teardown implements Disposable {
   readonly #warn: (text: string) => void;
@@ -34,9 +27,9 @@ export class Teardown implements Disposable {
   #childEnded = false;
 
   /**
-   * @param options.warn takes a sentence for each thing that could not be done, whatever end it is
-   * @param options.onCrash takes what nobody caught, once nothing is left behind: it has to end the program. Without it
-   * the program is somebody else's, and only its `Deno.exit` is listened for
+   * @param options.warn receives a sentence for each step that failed
+   * @param options.onCrash receives an uncaught error after the teardown, and has to end the program. Leave it out if the
+   * program belongs to somebody else: then only `Deno.exit` and the normal end are handled
    */
   constructor(
     { warn, onCrash }: {
@@ -53,50 +46,44 @@ export class Teardown implements Disposable {
     this.#quitting = listenToSignals(["SIGQUIT"], this.#onQuit);
   }
 
-  /** Whether something was not caught: the run is over, whatever its parts still report. */
+  /** Whether an uncaught error has ended the run. */
   get crashed(): boolean {
     return this.#crashed;
   }
 
-  /**
-   * From now on this sandbox is brought home and removed at the end, and what runs in it ended, and so is what stands
-   * between its child and the API.
-   */
+  /** Takes charge of a run: of its sandbox, the processes in it, and its relay. */
   own({ sandbox, relay }: { readonly sandbox: Sandbox; readonly relay?: OwnedRelay }): void {
     this.#sandbox = sandbox;
     this.#relay = relay;
     this.#childEnded = false;
   }
 
-  /** Leaves to another one what there is to be brought home, removed and ended. */
+  /** Puts another teardown in charge of the run. */
   passTo(other: Pick<Teardown, "own">): void {
     const [sandbox, relay] = [this.#sandbox, this.#relay];
     [this.#sandbox, this.#relay] = [undefined, undefined];
-    if (sandbox !== undefined) other.own({ sandbox, ...(relay === undefined ? {} : { relay }) });
+    if (sandbox !== undefined) other.own({ sandbox, ...definedFields({ relay }) });
   }
 
-  /**
-   * From now on this is called at the end, before anything else, to write down what is to be kept of the run; it says
-   * in a sentence what could not be written.
-   */
-  keep(save: () => string | undefined): void {
+  /** Calls a function before everything else at the end, to save a recording. It returns a sentence if it fails. */
+  saveAtEnd(save: () => string | undefined): void {
     this.#save = save;
   }
 
-  /** The child is gone, and so is what has to go with it: what else it left running stays, as with `claude -p`. */
+  /** Call this when the child has ended. Processes that it left running then stay, as with `claude -p`. */
   childEnded(): void {
     this.#childEnded = true;
   }
 
-  /** Waits until nothing is left to be written but at the end itself: meanwhile others of this program are served. */
+  /** Waits until the relay has written its recording. Otherwise {@linkcode run} writes it and blocks this program. */
   async settle(): Promise<void> {
     await this.#relay?.settled();
   }
 
   /**
-   * Brings home what a child leaves whose end is all that is still to come, and leaves its session to others.
+   * Moves the transcript to the user's config dir before the child has exited, so that others can resume the session.
    *
-   * @returns whether it is there; if not, it is brought home at the end, and so where something else is waited for
+   * @returns whether that is done; if not, {@linkcode run} does it
    */
   bringHome(): boolean {
     return this.#sandbox !== undefined && this.#relay === undefined && this.#save === undefined &&
@@ -104,8 +91,8 @@ export class Teardown implements Disposable {
   }
 
   /**
-   * Keeps what is to be kept, ends the child and its tools, forwards the transcript and removes the folder, but for
-   * transcripts that could not be forwarded; a second call does nothing.
+   * Saves the recording, ends the child and its tools, moves the transcript to the user's config dir and removes the
+   * folder. Transcripts that cannot be moved stay in the folder. A second call does nothing.
    */
   run(): void {
     const save = this.#save;
@@ -119,26 +106,28 @@ export class Teardown implements Disposable {
   #tearDown(): void {
     const sandbox = this.#sandbox;
     this.#sandbox = undefined;
-    for (const trouble of this.#relay?.troubles() ?? []) this.#warn(trouble);
+    for (const problem of this.#relay?.problems() ?? []) this.#warn(problem);
     this.#relay?.[Symbol.dispose]();
     this.#relay = undefined;
     if (sandbox === undefined) return;
     if (!this.#childEnded) endRunProcesses({ configDir: sandbox.configDir });
     const { left, failures: [failure, ...others] } = sandbox.forward();
-    const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-    const kept = left === 0 ? undefined : sandbox.keep();
-    const place = kept === undefined
-      ? ""
-      : `; it is kept in ${kept}, and the next run or claude-print sweep tries again`;
-    if (failure !== undefined) this.#warn(`${failure}${more}${place}`);
-    if (kept !== undefined) return;
+    const keptIn = left === 0 ? undefined : sandbox.keep();
+    if (failure !== undefined) {
+      const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+      const remedy = keptIn === undefined
+        ? ""
+        : `; it is kept in ${keptIn}, and the next run or claude-print sweep tries again`;
+      this.#warn(`${failure}${more}${remedy}`);
+    }
+    if (keptIn !== undefined) return;
     const problem = sandbox.remove();
     if (problem !== undefined) {
       this.#warn(`Cannot remove the run's private folder ${sandbox.path}: ${problem.message}`);
     }
   }
 
-  /** Tears down what is not torn down yet, and leaves the ends of this program to others. */
+  /** Runs the teardown, and stops listening for ends of this program. */
   [Symbol.dispose](): void {
     this.run();
     removeEventListener("unload", this.#onUnload);
@@ -151,7 +140,7 @@ export class Teardown implements Disposable {
   readonly #onUnload = () => this.run();
   readonly #onQuit = () => {
     this.run();
-    Deno.exit(QUIT);
+    Deno.exit(QUIT_CODE);
   };
   readonly #onError = (event: ErrorEvent) => this.#crash(event, event.error);
   readonly #onRejection = (event: PromiseRejectionEvent) => this.#crash(event, event.reason);

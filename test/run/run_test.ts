@@ -39,7 +39,7 @@ Deno.test("a recorded run has the API's exchanges without secrets", async () => 
   const order: RunOrder = { ...PLAIN_ORDER, cwd: home, env: { ANTHROPIC_BASE_URL: url } };
   const ask = async (more: Partial<RunOrder>) => {
     using relay = startApiRelay({ ...order, ...more }, { settings: [], sessionId: ID });
-    relay.hide({
+    relay.redactWith({
       redact: (text) => text.replaceAll("swordfish", "[redacted]"),
       openFrom: () => Infinity,
       taken: (secrets) => void taken.push(secrets),
@@ -47,7 +47,7 @@ Deno.test("a recorded run has the API's exchanges without secrets", async () => 
     const base = `${relay.variables["ANTHROPIC_BASE_URL"]}`;
     assertMatch(base, /^http:\/\/127\.0\.0\.1:\d+\/[\da-f-]{36}$/u);
     const answer = await fetch(`${base}/v1/messages`, { method: "POST", body: "a swordfish" });
-    assertEquals(relay.troubles(), []);
+    assertEquals(relay.problems(), []);
     return await answer.text();
   };
   const redacted = ["a [redacted] a [redacted], [redacted]"];
@@ -178,17 +178,17 @@ Deno.test("a signal ends the wait for a reset", async () => {
 });
 
 Deno.test("a failed turn names its unrecorded request once", () => {
-  const troubles: string[] = [];
-  const relay = { troubles: () => troubles };
+  const problems: string[] = [];
+  const relay = { problems: () => problems };
   const options = { apiCassette: { folder: "c", onMiss: "fail", allowUpstream: false } } as const;
   const fine = { exitCode: 0, showScreen: false } as Report;
   const failed = { ...fine, exitCode: 1, problem: { message: "503" } } satisfies Report;
   const own = adviseOnMisses({ relay, options });
   const suggested = (report: Report) => own(report)?.problem?.suggestion?.slice(0, 21);
   assertEquals(suggested(failed), undefined);
-  troubles.push("Nothing is recorded of this");
+  problems.push("Nothing is recorded of this");
   assertEquals([suggested(failed), suggested(failed)], ["Ask what was recorded", undefined]);
-  troubles.push("Nothing is recorded of that");
+  problems.push("Nothing is recorded of that");
   assertEquals(suggested(fine), undefined);
   assertEquals(adviseOnMisses({ options })(failed), undefined);
   // A recording that cannot be written does not make a turn fail.

@@ -7,7 +7,7 @@ import { stringifyVisibly } from "../report/print.ts";
 import {
   apiCheck,
   claudeCheck,
-  loginVerdict,
+  loginCheck,
   readUserSetup,
 } from "../../run/doctor/claude_checks.ts";
 import {
@@ -116,7 +116,7 @@ function startChecks(options: DoctorOptions, { env, stop }: {
   const login = after(
     [platform],
     "login",
-    async () => loginVerdict(await readUserSetup(here()), Date.now()),
+    async () => loginCheck(await readUserSetup(here()), Date.now()),
   );
   const api = options.offline
     ? check("api", () => skippedCheck("api", "--offline"))

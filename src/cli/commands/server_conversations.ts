@@ -1,4 +1,4 @@
-import { durationInWords } from "../../run/doctor/check_report.ts";
+import { formatDuration } from "../../run/doctor/check_report.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import {
@@ -48,7 +48,7 @@ function formatRow(
   return [
     id.slice(0, length),
     waiting === undefined ? state : `${state}: ${waiting.for}`,
-    durationInWords(Math.max(0, now - Date.parse(since))),
+    formatDuration(Math.max(0, now - Date.parse(since))),
     `${turns}`,
     `$${cost.toFixed(4)}`,
     cwd ?? "",

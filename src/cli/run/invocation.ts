@@ -104,7 +104,7 @@ export async function returnWhenComplete(
   const ended = hold({
     teardown: {
       own: (run) => (background ?? teardown).own(run),
-      keep: (save) => (background ?? teardown).keep(save),
+      saveAtEnd: (save) => (background ?? teardown).saveAtEnd(save),
       childEnded: () => (background ?? teardown).childEnded(),
       run: () => (background ?? teardown).run(),
     },

@@ -102,7 +102,7 @@ async function prepareAndPerform(request: RunRequest, tools: RunTools): Promise<
     ? undefined
     : (await import("../../library/record_run.ts"))
       .recordRun(absolutePath(request.record, cwd), { env, request });
-  if (recorder !== undefined) teardown.keep(recorder.save);
+  if (recorder !== undefined) teardown.saveAtEnd(recorder.save);
   using watcher = await startWatcher(request, { ...invocation, env, cwd });
   const prompt = await readPromptInTime(request, tools);
   const order = {

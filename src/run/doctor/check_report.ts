@@ -1,6 +1,7 @@
+import { definedFields } from "../../defined_fields.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 
-/** What a check finds out about, in the order in which the checks are told. */
+/** All checks, in the order in which they are reported. */
 export type CheckName =
   | "platform"
   | "libc"
@@ -12,33 +13,33 @@ export type CheckName =
   | "leftovers"
   | "run";
 
-/** What a check has found, as `--json` prints it. */
+/** The result of a check, as `--json` prints it. */
 export interface Check {
   readonly name: CheckName;
-  /** Whether all is well; so it is when the check was skipped. */
+  /** Whether there is no problem. True for a skipped check. */
   readonly ok: boolean;
   readonly skipped?: true;
-  /** What was found, in a few words; it never holds a secret. */
+  /** The finding in a few words, without secrets. */
   readonly detail: string;
-  /** What can be done about what is not well. */
+  /** What to do about a problem. */
   readonly suggestion?: string;
-  /** The same for machines: names, versions, milliseconds, bytes. */
+  /** The finding for programs: names, versions, milliseconds, bytes. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The check that an error ended: its message, and what it suggests if it does. */
+/** The result of a check that threw an error. */
 export function failedCheck(name: CheckName, error: unknown): Check {
   const { suggestion } = error as { readonly suggestion?: unknown };
   return {
     name,
     ok: false,
     detail: error instanceof Error ? error.message : String(error),
-    ...(typeof suggestion === "string" ? { suggestion } : {}),
+    ...definedFields({ suggestion: typeof suggestion === "string" ? suggestion : undefined }),
     data: {},
   };
 }
 
-/** A check that was not made, and why. */
+/** The result of a check that was not made. */
 export function skippedCheck(name: CheckName, why: string): Check {
   return { name, ok: true, skipped: true, detail: why, data: {} };
 }
@@ -52,7 +53,7 @@ const MARKS = {
   skipped: { unicode: "-", ascii: "skip", colour: "2" },
 } as const;
 
-/** A check for people: a line with a mark, and below it what to do if there is something to do. */
+/** A check as lines of text: a mark, the name and the finding, then the suggestion. */
 export function renderCheck(check: Check, style: ReportStyle): string {
   const mark = MARKS[check.skipped ? "skipped" : check.ok ? "ok" : "failed"];
   const sign = style.unicode ? mark.unicode : mark.ascii;
@@ -64,15 +65,12 @@ export function renderCheck(check: Check, style: ReportStyle): string {
   return style.colour ? text.replace(sign, `\x1b[${mark.colour}m${sign}\x1b[m`) : text;
 }
 
-/**
- * The words of a text on one line. What comes from files and other programs must not reach a terminal as anything but
- * visible text.
- */
+/** The words of a text. Texts of files and other programs may contain escape sequences, which are made visible. */
 function wordsOf(text: string): readonly string[] {
   return escapeInvisible(text.replace(/[ \t\r\n]+/gu, " ").trim()).split(" ");
 }
 
-/** Words in lines of at most `width` characters, longer words aside. */
+/** Wraps words into lines of at most `width` characters. A longer word has a line of its own. */
 function wrap(words: readonly string[], width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of words) {
@@ -85,7 +83,7 @@ function wrap(words: readonly string[], width: number): readonly string[] {
 
 /** How checks are shown. */
 interface ReportStyle {
-  /** Whether what shows them knows more than ASCII. */
+  /** Whether the marks may be characters other than ASCII. */
   readonly unicode: boolean;
   readonly colour: boolean;
   /** Longest line. */
@@ -93,12 +91,10 @@ interface ReportStyle {
 }
 
 /**
- * The style that suits where the checks are shown.
+ * Chooses a style for stdout. The locale decides about Unicode: the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is not
+ * empty, locale(7). Only terminals get colour, unless `NO_COLOR` is set and not empty.
  *
- * The locale says whether there is UTF-8: the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is not empty
- * (locale(7)). Colour is for terminals, unless `NO_COLOR` is set and not empty.
- *
- * @param options.columns width of the terminal; absent when it is none
+ * @param options.columns width of the terminal; undefined if stdout is no terminal
  */
 export function reportStyle(options: {
   readonly env: Readonly<Record<string, string>>;
@@ -115,8 +111,8 @@ export function reportStyle(options: {
 
 const BYTES = ["B", "kB", "MB", "GB", "TB"] as const;
 
-/** A number of bytes in its largest unit of which there is one: "512 B", "61.4 kB", "83.1 GB". */
-export function bytesInWords(bytes: number): string {
+/** A number of bytes in the largest unit that fits: "512 B", "61.4 kB", "83.1 GB". */
+export function formatBytes(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(BYTES.length - 1, Math.floor(Math.log10(bytes) / 3));
   return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${BYTES[power]}`;
 }
@@ -128,8 +124,8 @@ const TIMES = [
   { name: "s", ms: 1000 },
 ] as const;
 
-/** A duration in its largest unit that makes at least two of it, rounded down: "3 h", "90 min", "364 days". */
-export function durationInWords(durationMs: number): string {
+/** A duration in the largest unit of which it has at least two, rounded down: "3 h", "90 min", "364 days". */
+export function formatDuration(durationMs: number): string {
   const unit = TIMES.find(({ ms }) => durationMs >= 2 * ms) ?? TIMES[3];
   const count = Math.floor(durationMs / unit.ms);
   return `${count} ${unit.name}${unit.name === "day" ? "s" : ""}`;

@@ -7,7 +7,7 @@ import {
   PROFILED_VERSIONS,
 } from "../../claude/versions/profiles.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { type Check, durationInWords, failedCheck, skippedCheck } from "./check_report.ts";
+import { type Check, failedCheck, formatDuration, skippedCheck } from "./check_report.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { findLogin, type Login, noLoginError } from "../../sandbox/child/login.ts";
@@ -22,7 +22,7 @@ import { locateUserConfig, type UserConfig } from "../../sandbox/user_config.ts"
 import { FIRST_PARTY } from "../plan/api_variables.ts";
 
 /**
- * Whether there is a Claude Code that the program can drive: the one that a run would start.
+ * Checks the Claude Code that a run would start.
  *
  * @throws {CliError} when there is none
  */
@@ -34,16 +34,12 @@ export async function claudeCheck(options: {
   const binary = findClaude(options);
   const version = await askVersion(binary, options.env);
   const { warnings: [problem] } = await useLearntProfiles(options.env);
-  const check = claudeVerdict({ binary, version });
+  const check = versionCheck({ binary, version });
   return problem === undefined ? check : { ...check, detail: `${check.detail}. ${problem}` };
 }
 
-/**
- * Says whether an executable is a Claude Code that the program can drive.
- *
- * @param version what it gives itself as its version; `undefined` when it is something else
- */
-function claudeVerdict(
+/** @param options.version the version that the executable prints; undefined if it is another program */
+function versionCheck(
   { binary, version }: { readonly binary: string; readonly version: string | undefined },
 ): Check {
   const name = "claude";
@@ -76,18 +72,18 @@ function claudeVerdict(
     };
 }
 
-/** What the user has told Claude Code about logins and the API, as a run in this folder would find it. */
+/** The login and the API of a run in this folder. */
 interface UserSetup {
   readonly userConfig: UserConfig;
   readonly login: Login | undefined;
-  /** The address of the API, unless it is the usual one. */
+  /** The value of `ANTHROPIC_BASE_URL` from settings and environment. */
   readonly baseUrl: string | undefined;
 }
 
 /**
- * Reads the user's setup from the environment, the user's config dir and the project's settings.
+ * Reads the environment, the user's config dir and the project's settings.
  *
- * @throws {CliError} when there is no telling where the config dir is
+ * @throws {CliError} when the config dir is unknown
  */
 export async function readUserSetup(
   { env, cwd }: { readonly env: Environment; readonly cwd: string },
@@ -102,7 +98,7 @@ export async function readUserSetup(
   });
   const settings = valuesOf(soundSettings(read));
   const claudeJson = readOwnJsonObject(userConfig.claudeJson);
-  // Variables of the settings win over those of the environment.
+  // Variables of settings override the environment.
   const baseUrl = [env, ...settings.map(({ env }) => env).filter(isJsonObject)]
     .map((variables) => variables["ANTHROPIC_BASE_URL"])
     .findLast((url) => typeof url === "string" && url !== "");
@@ -120,11 +116,11 @@ export async function readUserSetup(
 }
 
 /**
- * Says whether Claude Code can log in, and until when; whether a key or a token is still good only the API knows.
+ * Checks whether Claude Code has a login that has not expired. Only the API knows whether a key or token is still valid.
  *
  * @param now milliseconds since the epoch
  */
-export function loginVerdict(
+export function loginCheck(
   { login, userConfig }: Pick<UserSetup, "login" | "userConfig">,
   now: number,
 ): Check {
@@ -143,26 +139,26 @@ export function loginVerdict(
     case "key":
       return { name, ok: true, detail: "an API key is stored", data: { source: "stored key" } };
     case "stored":
-      return storedLoginVerdict(login, now);
+      return storedLoginCheck(login, now);
     default:
       return login satisfies never;
   }
 }
 
-function storedLoginVerdict(login: Extract<Login, { kind: "stored" }>, now: number): Check {
+function storedLoginCheck(login: Extract<Login, { kind: "stored" }>, now: number): Check {
   const name = "login";
   const { subscription, expiresAt, refreshable, refreshableUntil } = login;
   const data = {
     source: "claude /login",
     subscription: subscription ?? null,
-    expires_at: time(expiresAt),
+    expires_at: isoTime(expiresAt),
     refreshable,
-    refreshable_until: time(refreshableUntil),
+    refreshable_until: isoTime(refreshableUntil),
   };
   const what = subscription === undefined ? "stored" : `${subscription} subscription`;
   if (expiresAt === undefined) return { name, ok: true, detail: what, data };
   if (expiresAt > now) {
-    const detail = `${what}, expires in ${durationInWords(expiresAt - now)}`;
+    const detail = `${what}, expires in ${formatDuration(expiresAt - now)}`;
     return { name, ok: true, detail, data };
   }
   if (refreshable && (refreshableUntil === undefined || refreshableUntil > now)) {
@@ -172,26 +168,25 @@ function storedLoginVerdict(login: Extract<Login, { kind: "stored" }>, now: numb
   return {
     name,
     ok: false,
-    detail: `Cannot log in to Claude: the login expired ${durationInWords(now - expiresAt)} ago`,
+    detail: `Cannot log in to Claude: the login expired ${formatDuration(now - expiresAt)} ago`,
     suggestion: "Run: claude /login",
     data,
   };
 }
 
-/** ISO 8601, as far as dates go. */
-function time(ms: number | undefined): string | null {
+/** A time in ISO 8601; null if it is no date. */
+function isoTime(ms: number | undefined): string | null {
   return ms === undefined || Number.isNaN(new Date(ms).getTime())
     ? null
     : new Date(ms).toISOString();
 }
 
-/** Time the API may take to answer at all, in milliseconds. */
+/** How long the API may take to answer, in milliseconds. */
 const LIMIT_MS = 5000;
 
 /**
- * Whether the API can be reached: any answer in HTTP will do, and no login goes along.
- *
- * `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` count as they do for Deno's `fetch`.
+ * Checks whether the API can be reached. Any HTTP response will do; the request has no login. Deno's `fetch` reads
+ * `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.
  *
  * @param options.baseUrl the value of `ANTHROPIC_BASE_URL`
  * @param options.stop ends the wait
@@ -211,7 +206,7 @@ export async function apiCheck(options: {
       data: {},
     };
   }
-  // What else the URL holds may be a secret.
+  // Other parts of the URL may be secret.
   const url = address.origin;
   address.username = address.password = "";
   const startedAt = performance.now();
@@ -228,7 +223,7 @@ export async function apiCheck(options: {
     return { name, ok: true, detail, data: { url, status, ms } };
   } catch (error) {
     if (options.stop.aborted) return skippedCheck(name, "interrupted");
-    const why = limit.aborted ? `no answer in ${LIMIT_MS / 1000} s` : reason(error);
+    const why = limit.aborted ? `no answer in ${LIMIT_MS / 1000} s` : rootCause(error);
     return {
       name,
       ok: false,
@@ -241,8 +236,8 @@ export async function apiCheck(options: {
   }
 }
 
-/** The end of the chain of reasons in what Deno's `fetch` throws, whose beginning repeats the whole URL. */
-function reason(error: unknown): string {
+/** The last reason in an error of Deno's `fetch`. The reasons before it repeat the complete URL. */
+function rootCause(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
   const { message } = (cause instanceof Error ? cause : error) as Error;
   const certificate = /invalid peer certificate: .*/su.exec(message)?.[0];

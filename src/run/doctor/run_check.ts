@@ -6,6 +6,7 @@ import { performRun, type RunReport } from "../perform_run.ts";
 import { prepareRun } from "../prepare_run.ts";
 import { Teardown } from "../teardown.ts";
 import type { Environment } from "../../sandbox/environment.ts";
+import { definedFields } from "../../defined_fields.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import type { Input } from "../../conversation/control/input.ts";
 import {
@@ -16,13 +17,11 @@ import {
 
 const PROMPT = "Reply with one word: ready";
 
-/** Enough for an answer of one word and a few retries of the API. */
+/** The time limits allow for a few API retries. */
 const ARGUMENTS = ["--no-session-persistence", "--timeout", "120", "--start-timeout", "60"];
 
 /**
- * Sends one prompt through the code that every run goes through, and tells how it went.
- *
- * Of the run nothing stays: its transcript is not brought home.
+ * Checks a real run of one prompt. It leaves no transcript.
  *
  * @throws {CliError} when the run cannot be prepared
  */
@@ -71,21 +70,21 @@ export async function runCheck(options: {
   const [problem] = problems;
   if (problem !== undefined) throw new Error(problem);
   const totalMs = performance.now() - startedAt;
-  return runVerdict({ report, facts: sessionFacts(entries), times: clock.times, totalMs });
+  return judgeRun({ report, facts: sessionFacts(entries), times: clock.times, totalMs });
 }
 
-/** What the interactive Claude Code calls itself. */
+/** The entrypoint that the interactive Claude Code reports to the API. */
 const ENTRYPOINT = "cli";
 
-/** Most characters of the answer that are shown. */
-const FIRST_WORDS = 40;
+/** How many characters of the answer are shown. */
+const MOST_SHOWN = 40;
 
 /**
- * Says what a run has shown: whether there was an answer, what entrypoint it came through, and what took how long.
+ * Judges a run by its answer and its entrypoint, and shows its times.
  *
- * @param options.totalMs from before the sandbox was made until it was gone
+ * @param options.totalMs the time from before the sandbox was made until it was removed
  */
-export function runVerdict(options: {
+export function judgeRun(options: {
   readonly report: RunReport;
   readonly facts: SessionFacts;
   readonly times: RunTimes;
@@ -93,7 +92,7 @@ export function runVerdict(options: {
 }): Check {
   const { report, facts: { entrypoint, model }, times, totalMs } = options;
   const { result: { result: text = "" }, problem } = report;
-  // What the child's life does not explain is the program's own.
+  // The rest of the time is this program's own.
   const ownMs = times.exitMs === undefined ? undefined : totalMs - times.exitMs;
   const data = {
     exit_code: report.exitCode,
@@ -113,7 +112,7 @@ export function runVerdict(options: {
       name,
       ok: false,
       detail: problem?.message ?? (text === "" ? "The run gave no answer" : text),
-      ...(suggestion === undefined ? {} : { suggestion }),
+      ...definedFields({ suggestion }),
       data,
     };
   }
@@ -133,7 +132,7 @@ export function runVerdict(options: {
     `total ${seconds(totalMs)}`,
   ];
   const parts = [
-    `${model ?? "the model"} says ${JSON.stringify(firstWords(text))}`,
+    `${model ?? "the model"} says ${JSON.stringify(shortened(text))}`,
     `entrypoint ${entrypoint ?? "unknown"}`,
     steps.join(", "),
     `own overhead ${ownMs === undefined ? "unknown" : `${Math.round(ownMs)} ms`}`,
@@ -149,19 +148,19 @@ function seconds(ms: number | undefined): string {
   return ms === undefined ? "unknown" : `${(ms / 1000).toFixed(2)} s`;
 }
 
-function firstWords(text: string): string {
+function shortened(text: string): string {
   const line = text.replace(/\s+/gu, " ").trim();
-  return line.length <= FIRST_WORDS ? line : `${line.slice(0, FIRST_WORDS)}…`;
+  return line.length <= MOST_SHOWN ? line : `${line.slice(0, MOST_SHOWN)}…`;
 }
 
-/** What a session's transcript tells about where its requests came from and who answered. */
+/** Facts from a session's transcript. */
 interface SessionFacts {
-  /** The entrypoint Claude Code reports: its requests name the same (2.1.330). */
+  /** The entrypoint that Claude Code reports in transcript and requests (2.1.330). */
   readonly entrypoint: string | undefined;
   readonly model: string | undefined;
 }
 
-/** Reads the facts from a transcript; of the model the last counts. */
+/** Reads facts from a transcript: its first entrypoint and its last model. */
 export function sessionFacts(entries: readonly Entry[]): SessionFacts {
   let entrypoint: string | undefined;
   let model: string | undefined;
@@ -174,31 +173,30 @@ export function sessionFacts(entries: readonly Entry[]): SessionFacts {
   return { entrypoint, model };
 }
 
-/** The terminal mode that Claude Code switches on as it starts (bracketed paste), before any dialog and the input box. */
+/** Bracketed paste, which Claude Code switches on before it shows the input box or a dialog. */
 const PASTE_MODE = "?2004";
 
-/** When a session's steps were first seen, in milliseconds since the child was started. */
+/** When steps of a session were first observed, in milliseconds since the child's start. */
 interface RunTimes {
-  /** The child wrote to its terminal. */
+  /** The child wrote the first byte to its terminal. */
   readonly firstByteMs?: number;
-  /** The child was about to show its input box, or a dialog of its start: it asked for bracketed paste. */
+  /** The child switched on bracketed paste. */
   readonly readyMs?: number;
-  /** The Stop hook said that the turn is over. */
+  /** The Stop hook ended the turn. */
   readonly stopMs?: number;
-  /** The child was gone. */
+  /** The child exited. */
   readonly exitMs?: number;
 }
 
-/** The times so far, and what is known of the terminal's output. */
+/** The times so far, and the state of the terminal scanner. */
 interface RunClock {
   readonly times: RunTimes;
   readonly scanner: ScannerState;
 }
 
-/** The clock before the first input. */
 export const RUN_CLOCK_START: RunClock = { times: {}, scanner: SCANNER_START };
 
-/** Takes the next input of a session. */
+/** Updates the times with the next input of a session. */
 export function clockInput({ times, scanner }: RunClock, input: Input): RunClock {
   const { at } = input;
   switch (input.type) {

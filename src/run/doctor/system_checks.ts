@@ -1,6 +1,6 @@
 import type { LibcInventory } from "../../../ffi/libc.ts";
 import { type Platform, platformProblem } from "../../../ffi/platform.ts";
-import { bytesInWords, type Check, failedCheck } from "./check_report.ts";
+import { type Check, failedCheck, formatBytes } from "./check_report.ts";
 import { closeFd, drainFd, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { type ExitStatus, killGroup, openPidfd, waitFor } from "../../../ffi/processes/process.ts";
@@ -12,7 +12,7 @@ import { removeEmpty, removeFolder } from "../../sandbox/on_disk.ts";
 import { parentOf } from "../../sandbox/paths.ts";
 import type { SweptFolder } from "../../sandbox/folder/sweep.ts";
 
-/** Whether the program can run on this platform at all. */
+/** Checks operating system, architecture and C library. */
 export function platformCheck(platform: Platform): Check {
   const { os, arch, glibc } = platform;
   const data = { os, arch, glibc: glibc ?? null };
@@ -22,7 +22,7 @@ export function platformCheck(platform: Platform): Check {
     : { ...failedCheck("platform", problem), data };
 }
 
-/** Whether the C library has every function that the program calls. */
+/** Checks that the C library has every function that this program calls. */
 export function libcCheck({ functions, missing }: LibcInventory): Check {
   const name = "libc";
   const data = { functions, missing };
@@ -39,14 +39,14 @@ export function libcCheck({ functions, missing }: LibcInventory): Check {
 
 const SHELL = "/bin/sh";
 const EXIT_CODE = 7;
-/** Needs a controlling terminal, and the terminal on stdin and stdout. */
+/** Fails without a controlling terminal, and without a terminal on stdin and stdout. */
 const SCRIPT = `: </dev/tty && [ -t 0 ] && [ -t 1 ] && printf seen && exit ${EXIT_CODE}`;
 const OUTPUT = "seen";
 
-/** Time a shell may take to say a word, in milliseconds. */
+/** How long the shell may take, in milliseconds. */
 const SHELL_LIMIT_MS = 5000;
 
-/** Whether a program runs in a pseudo-terminal: a shell is started, its output seen, its end awaited. */
+/** Checks pseudo-terminals: starts a shell in one, reads its output and waits for its exit. */
 export async function ptyCheck(): Promise<Check> {
   const name = "pty";
   const startedAt = performance.now();
@@ -68,7 +68,7 @@ export async function ptyCheck(): Promise<Check> {
   }
 }
 
-/** Runs the script; without an exit it had to be killed. */
+/** Runs the script. `exit` is undefined if the shell had to be killed. */
 async function runShell(): Promise<
   { readonly path: string; readonly exit: ExitStatus | undefined; readonly output: string }
 > {
@@ -101,24 +101,23 @@ async function runShell(): Promise<
   return { path: pty.path, exit, output };
 }
 
-/** Room a run should find for its transcript and its logs, in bytes. */
+/** Free disk space that a run needs for its transcript and logs, in bytes. */
 const LEAST_FREE = 10_000_000;
 
-/** Time a line may take through a FIFO, in milliseconds. */
+/** How long a line may take through a FIFO, in milliseconds. */
 const FIFO_LIMIT_MS = 1000;
 
 /**
- * Whether a run's private folder can be made in its place: readable by nobody else, with room in it, and with a FIFO
- * that carries a line.
+ * Checks a place for private folders: a folder in it is readable by nobody else, has room, and can have a FIFO.
  *
- * @param tmp the folder to make it in
+ * @param tmp the place
  */
 export async function fifoCheck(tmp: string): Promise<Check> {
   const name = "fifo";
   try {
     const free = await tryFolder(tmp);
     const data = { folder: tmp, free_bytes: free };
-    return { name, ok: true, detail: `works in ${tmp}, ${bytesInWords(free)} free`, data };
+    return { name, ok: true, detail: `works in ${tmp}, ${formatBytes(free)} free`, data };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return {
@@ -132,21 +131,21 @@ export async function fifoCheck(tmp: string): Promise<Check> {
 }
 
 /**
- * Makes a private folder, tries it and removes it.
+ * Makes a private folder, checks it and removes it.
  *
- * @returns bytes that are free on its disk
- * @throws {Error} when a run could not work in it
+ * @returns the free disk space in bytes
+ * @throws {Error} when a run could not use the folder
  */
 async function tryFolder(tmp: string): Promise<number> {
   const { path } = makePrivateFolder(tmp);
   try {
     const mode = (Deno.statSync(path).mode ?? 0) & 0o777;
     if (mode !== 0o700) throw new Error(`a private folder gets the mode ${mode.toString(8)}`);
-    // Only here: where there is no /proc, loading it ends the program (Deno 2.9.6).
+    // Loaded late because Deno 2.9.6 ends when it loads this module on a system without /proc.
     const { statfsSync } = await import("node:fs");
     const { bavail, bsize } = statfsSync(path);
     const free = bavail * bsize;
-    if (free < LEAST_FREE) throw new Error(`only ${bytesInWords(free)} are free`);
+    if (free < LEAST_FREE) throw new Error(`only ${formatBytes(free)} are free`);
     if (!await carriesLine(`${path}/fifo`)) {
       throw new Error("a FIFO loses what is written to it");
     }
@@ -172,9 +171,9 @@ async function carriesLine(path: string): Promise<boolean> {
 }
 
 /**
- * Whether runs that were killed, or could not bring a transcript home, have left folders behind.
+ * Checks for folders of runs that were killed, or could not move a transcript to the user's config dir.
  *
- * @param options.swept what a dry run of the sweep found in the `places`
+ * @param options.swept the result of a dry run of the sweep in `places`
  */
 export function leftoversCheck(
   { swept, places }: { readonly swept: readonly SweptFolder[]; readonly places: readonly string[] },

@@ -182,7 +182,7 @@ export class WarmChild {
     const current = () => this.#owner?.teardown ?? this.#teardown;
     return {
       own: (run) => current()?.own(run),
-      keep: (save) => this.#owner?.teardown.keep(save),
+      saveAtEnd: (save) => this.#owner?.teardown.saveAtEnd(save),
       childEnded: () => current()?.childEnded(),
       run: () => current()?.run(),
     };

@@ -1,15 +1,15 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
-  bytesInWords,
   type Check,
-  durationInWords,
+  formatBytes,
+  formatDuration,
   renderCheck,
   reportStyle,
 } from "../../../src/run/doctor/check_report.ts";
 import {
   clockInput,
+  judgeRun,
   RUN_CLOCK_START,
-  runVerdict,
   sessionFacts,
 } from "../../../src/run/doctor/run_check.ts";
 import type { RunReport } from "../../../src/run/perform_run.ts";
@@ -101,8 +101,8 @@ Deno.test("bytes and durations have fitting units", () => {
     [48 * hour, "2 days"],
     [365 * 24 * hour, "365 days"],
   ] as const;
-  for (const [count, words] of bytes) assertEquals(bytesInWords(count), words);
-  for (const [ms, words] of durations) assertEquals(durationInWords(ms), words);
+  for (const [count, words] of bytes) assertEquals(formatBytes(count), words);
+  for (const [ms, words] of durations) assertEquals(formatDuration(ms), words);
 });
 
 Deno.test("the clock keeps the first time of each step", () => {
@@ -157,7 +157,7 @@ const RUN = {
 };
 
 Deno.test("a good run is reported with its times", () => {
-  const { ok, detail, data } = runVerdict(RUN);
+  const { ok, detail, data } = judgeRun(RUN);
   assertEquals([ok, detail], [
     true,
     'claude-opus says "ready"; entrypoint cli; first byte after 0.10 s, ready 0.30 s, ' +
@@ -176,11 +176,11 @@ Deno.test("a good run is reported with its times", () => {
   });
   const long = { ...REPORT, result: { ...REPORT.result, result: `a\n${"b".repeat(100)}` } };
   assertStringIncludes(
-    runVerdict({ ...RUN, report: long }).detail,
+    judgeRun({ ...RUN, report: long }).detail,
     `says "a ${"b".repeat(38)}…";`,
   );
   const facts = { entrypoint: undefined, model: undefined };
-  const unknown = runVerdict({ ...RUN, facts, times: {} });
+  const unknown = judgeRun({ ...RUN, facts, times: {} });
   assertStringIncludes(unknown.detail, "entrypoint unknown; first byte after unknown");
   assertEquals(["own_ms", "ready_ms", "model"].map((name) => unknown.data[name]), [
     ...[null, null, null],
@@ -197,7 +197,7 @@ Deno.test("a failed run is reported with its cause", () => {
     [{ ...RUN, report: { ...REPORT, result, exitCode: 1 } }, "API Error: 529 Overloaded", ""],
   ] as const;
   for (const [run, detail, suggestion] of rows) {
-    const verdict = runVerdict(run);
+    const verdict = judgeRun(run);
     assertEquals([verdict.ok, verdict.detail], [false, detail]);
     assertStringIncludes(verdict.suggestion ?? "", suggestion);
   }

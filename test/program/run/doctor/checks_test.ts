@@ -5,7 +5,7 @@ import { PROFILED_VERSIONS } from "../../../../src/claude/versions/profiles.ts";
 import {
   apiCheck,
   claudeCheck,
-  loginVerdict,
+  loginCheck,
   readUserSetup,
 } from "../../../../src/run/doctor/claude_checks.ts";
 import {
@@ -184,7 +184,7 @@ Deno.test("a login is valid, refreshable, expired or missing", () => {
     [undefined, false, "Cannot log in to Claude: there is no login in /login"],
   ];
   const userConfig = { dir: "/config", claudeJson: "/config/.claude.json", loginDir: "/login" };
-  const verdict = (login: Login | undefined) => loginVerdict({ login, userConfig }, NOW);
+  const verdict = (login: Login | undefined) => loginCheck({ login, userConfig }, NOW);
   for (const [login, isOk, told] of rows) {
     const { ok, detail, suggestion } = verdict(login);
     assertEquals([ok, detail], [isOk, told]);
