@@ -5,7 +5,7 @@
  * deno run -A --no-config --no-lock jsr:@claude-print/cli -p "Hello"
  * ```
  *
- * Without `--no-config` a `deno.json` of the folder it is started in can put another program in its place.
+ * Without `--no-config`, a `deno.json` in the current folder could replace the program.
  *
  * @module
  */
@@ -118,7 +118,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Becomes the real claude, if the shim has sent a command line here and something of it is unsupported. */
+/** Executes the real claude if the shim started this program and the command line is unsupported. */
 async function execClaudeIfShimmed(error: unknown, argv: readonly string[]): Promise<void> {
   if (argv[0] !== "--shim-for" || !(error instanceof UnsupportedError)) return;
   const { execClaude } = await import("./cli/commands/real_claude.ts");
@@ -126,11 +126,11 @@ async function execClaudeIfShimmed(error: unknown, argv: readonly string[]): Pro
 }
 
 /**
- * Becomes the real claude if a command line may be a subcommand of Claude Code, and is one. Only a single lower-case word
- * can be: for all other prompts nothing is loaded.
+ * Executes the real claude if the command line is a subcommand of Claude Code, such as `mcp`. Only a lower-case word can be
+ * one: for all other prompts nothing is loaded.
  */
 async function execIfSubcommand(argv: readonly string[]): Promise<void> {
-  // Wrapper scripts put this flag before what they were called with.
+  // Wrapper scripts put this flag before their own arguments.
   const named = argv[0] === "--claude-binary" ? argv[1] : undefined;
   const args = named === undefined ? argv : argv.slice(2);
   if (isCommandName(argv[0]) || !/^[a-z][a-z-]*$/u.test(args[0] ?? "")) return;
@@ -139,8 +139,8 @@ async function execIfSubcommand(argv: readonly string[]): Promise<void> {
 }
 
 /**
- * Has Deno load what it makes `process` of only for those who want more of it than its title, as Node's HTTP client
- * does: @xterm/headless merely asks whether there is one, and the modules of Node's would cost 40 ms of CPU time.
+ * Makes Deno load its `process` only when more of it than `title` is read, as Node's HTTP client does. @xterm/headless only
+ * checks whether `process` exists, and loading Node's modules takes 40 ms of CPU time.
  */
 function deferNodeProcess(): void {
   const own = Object.getOwnPropertyDescriptor(globalThis, "process") ?? {};

@@ -1,9 +1,9 @@
-import { usageError } from "./flags.ts";
-import { CliError, UnsupportedError } from "../../cli_error.ts";
+import { readRewind, readSession } from "./session_flags.ts";
+import { type FlagValues, flagValues, type Tokens, type Use } from "./tokenize.ts";
+import { present, usageError } from "./flags.ts";
 import type { OutputFormat } from "../../claude/wire/output_writer.ts";
 import { type Formats, refuseContradictions } from "./contradictions.ts";
-import type { MisplacedPrompt, PermissionMode, Resumption, RunRequest } from "./run_request.ts";
-import type { Tokens, Use } from "./tokenize.ts";
+import type { MisplacedPrompt, PermissionMode, RunRequest } from "./run_request.ts";
 
 const DEFAULT_SECONDS = {
   "--timeout": 3600,
@@ -16,24 +16,6 @@ const DEFAULT_SECONDS = {
 
 /** The longest delay that timers take, in milliseconds. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-
-/** The flags of a command line, by name. */
-interface FlagValues {
-  /** Returns all values of a flag; "" for a use without a value. */
-  readonly all: (name: string) => readonly string[];
-  readonly last: (name: string) => string | undefined;
-  readonly given: (name: string) => boolean;
-}
-
-function flagValues(uses: readonly Use[]): FlagValues {
-  const all = (name: string) =>
-    uses.filter(({ flag }) => flag.name === name).map(({ value }) => value ?? "");
-  return {
-    all,
-    last: (name) => all(name).at(-1),
-    given: (name) => uses.some(({ flag }) => flag.name === name),
-  };
-}
 
 /**
  * Builds the request of a run from tokens without mistakes.
@@ -158,35 +140,6 @@ function readFormats({ last, given }: FlagValues, deliversFrames: boolean): Form
   };
 }
 
-/** Reads which session a run has or continues. */
-function readSession(
-  { last, given }: FlagValues,
-): Pick<RunRequest, "sessionId" | "resume" | "resumption" | "forkSession"> {
-  const resuming = readResumption({
-    latest: given("--continue"),
-    ...present("named", last("--resume")),
-    ...present("upTo", last("--resume-session-at") || undefined),
-    ...present("dropsTurn", last("--resume-drops-turn")),
-  });
-  const forkSession = given("--fork-session");
-  const sessionId = last("--session-id") || undefined;
-  const goesOn = ["--resume", "--continue"].some(given);
-  if (sessionId !== undefined && goesOn && !forkSession) {
-    throw new CliError(
-      "Error: --session-id with --continue or --resume also needs --fork-session.",
-      {
-        suggestion: "Add --fork-session, or leave --session-id out",
-      },
-    );
-  }
-  if (sessionId !== undefined && !UUID.test(sessionId)) {
-    throw new CliError("Error: Invalid session ID. Must be a valid UUID.", {
-      suggestion: "Use an id such as 123e4567-e89b-42d3-a456-426614174000",
-    });
-  }
-  return { ...present("sessionId", sessionId), ...resuming, forkSession };
-}
-
 /** Reads which tools may run, and who is asked. */
 function readPermissions(
   { all, last, given }: FlagValues,
@@ -261,14 +214,6 @@ function readApiCassette(
     onMiss: choice<"fail" | "record">(last("--on-miss"), "fail"),
     allowUpstream: given("--allow-upstream"),
   };
-}
-
-/** Returns `{ [name]: value }`, or `{}` for an undefined value. */
-function present<Name extends string, Value>(
-  name: Name,
-  value: Value | undefined,
-): { readonly [key in Name]?: Value } {
-  return value === undefined ? {} : { [name]: value } as { readonly [key in Name]: Value };
 }
 
 /** Types a value that was already checked against the choices of its flag. */
@@ -363,102 +308,4 @@ function readMilliseconds(flag: string, seconds: string | number): number {
     `${flag} does not take "${text}"`,
     `Use seconds, from 0.001 to ${Math.floor(MAX_TIMEOUT_MS / 1000)}`,
   );
-}
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-const USE_SESSION_ID = "Use --resume <id>, with the session_id of an earlier json result";
-
-/**
- * Reads which session a run continues. An id alone needs no lookup. With `--continue`, the other flags count only if there is
- * no latest session, as in `claude -p`.
- *
- * @throws {CliError} for flags that can never name a session
- */
-function readResumption(
-  { latest, named: given, upTo, dropsTurn }: Resumption,
-): Pick<RunRequest, "resume" | "resumption"> {
-  const named = given?.trim();
-  if (upTo !== undefined && named === undefined) {
-    throw new CliError("Error: --resume-session-at requires --resume", {
-      suggestion: "Add --resume <id>, or leave it out",
-    });
-  }
-  if (dropsTurn !== undefined) checkTurn(dropsTurn, { upTo });
-  if (named !== undefined && !latest) checkName(named);
-  if (!latest && upTo === undefined && (named === undefined || UUID.test(named))) {
-    return named === undefined ? {} : { resume: named };
-  }
-  return {
-    resumption: {
-      latest,
-      ...(named === undefined ? {} : { named }),
-      ...(upTo === undefined ? {} : { upTo }),
-      ...(dropsTurn === undefined ? {} : { dropsTurn }),
-    },
-  };
-}
-
-function checkTurn(turn: string, { upTo }: { readonly upTo: string | undefined }): void {
-  if (upTo === undefined) {
-    throw usageError(
-      "--resume-drops-turn needs --resume-session-at",
-      "Add --resume-session-at <message>, or leave it out",
-    );
-  }
-  if (UUID.test(turn)) return;
-  throw usageError(
-    `--resume-drops-turn "${turn}" is not a UUID`,
-    "Use the uuid of the prompt that began the turn",
-  );
-}
-
-/** `claude -p` also accepts the path of a transcript and a URL. Neither is a session in the user's history. */
-function checkName(named: string): void {
-  const what = /\.jsonl$/iu.test(named)
-    ? "a file"
-    : /^[a-z][a-z0-9+.-]*:\/\//iu.test(named)
-    ? "an address"
-    : undefined;
-  if (what === undefined) return;
-  throw new UnsupportedError(
-    `Cannot honour --resume: "${named}" is ${what}, not a session id or a title`,
-    { suggestion: USE_SESSION_ID },
-  );
-}
-
-/** The error for `--rewind-files` with a prompt, in the words of `claude -p`. */
-export function rewindWithPromptError(): CliError {
-  return new CliError(
-    "Error: --rewind-files is a standalone operation and cannot be used with a prompt",
-    { suggestion: "Restore files by a run of its own, without a prompt, and go on after it" },
-  );
-}
-
-/**
- * Reads `--rewind-files`: the message before which files are restored.
- *
- * @throws {CliError} for flags that `claude -p` refuses with it, and for lists, whose lines are prompts
- */
-function readRewind(
-  message: string | undefined,
-  { named, promptArgument, readsMessages, jsonl }: {
-    /** The value of `--resume`. */
-    readonly named: string | undefined;
-    readonly promptArgument: string | undefined;
-    readonly readsMessages: boolean;
-    readonly jsonl: boolean;
-  },
-): Pick<RunRequest, "rewindsTo"> {
-  // `claude -p` ignores an empty value too.
-  if (message === undefined || message === "") return {};
-  if (named === undefined) {
-    throw new CliError("Error: --rewind-files requires --resume", {
-      suggestion: "Add --resume <id>, or leave it out",
-    });
-  }
-  if (readsMessages || jsonl || (promptArgument ?? "") !== "") {
-    throw rewindWithPromptError();
-  }
-  return { rewindsTo: message };
 }

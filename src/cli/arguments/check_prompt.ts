@@ -1,13 +1,10 @@
 import { CliError } from "../../cli_error.ts";
 import type { MisplacedPrompt } from "./run_request.ts";
 
-/**
- * The longest prompt that Claude Code takes from stdin, in UTF-16 code units: 10 MiB worth in
- * 2.1.330, for `claude -p` and for the interactive program alike.
- */
+/** The longest prompt that Claude Code 2.1.330 reads from stdin, in UTF-16 code units, printing and interactive. */
 export const MAX_PROMPT_LENGTH: number = 10 * 1024 * 1024;
 
-/** The most bytes a prompt can have: no character takes more bytes of UTF-8 for each UTF-16 code unit. */
+/** Most bytes of a prompt: UTF-8 takes at most three bytes for each UTF-16 code unit. */
 export const MAX_PROMPT_BYTES: number = 3 * MAX_PROMPT_LENGTH;
 
 const GIVE_PROMPT = 'Type claude-print "your prompt", or pipe the prompt in';
@@ -15,31 +12,31 @@ const GIVE_PROMPT = 'Type claude-print "your prompt", or pipe the prompt in';
 /**
  * The error for a command line without a prompt, in the words of `claude -p`.
  *
- * @param taken a value of a flag of many values that may have been meant as the prompt, if there is one
+ * @param misplaced a value of a variadic flag that may have been meant as the prompt
  */
-export function noPromptError(taken?: MisplacedPrompt): CliError {
+export function noPromptError(misplaced?: MisplacedPrompt): CliError {
   return new CliError(
     "Error: Input must be provided either through stdin or as a prompt argument when using --print",
     {
-      suggestion: taken === undefined
+      suggestion: misplaced === undefined
         ? GIVE_PROMPT
         : `If ${
-          JSON.stringify(shortened(taken.text))
-        } is the prompt: ${taken.flag} takes all that ` +
+          JSON.stringify(firstCharacters(misplaced.text))
+        } is the prompt: ${misplaced.flag} takes all that ` +
           'follows it; put the prompt before it, or after "--"',
     },
   );
 }
 
-/** Enough of a text to know it again. */
-function shortened(text: string): string {
+/** Returns the beginning of the first line. */
+function firstCharacters(text: string): string {
   const [...characters] = text.split("\n", 1)[0] ?? "";
   return characters.length > 40 ? `${characters.slice(0, 39).join("")}…` : characters.join("");
 }
 
 /**
- * What makes a prompt unfit for a turn of the interactive Claude Code, or undefined if nothing does:
- * no text at all, a NUL character, half of a surrogate pair, or too much text.
+ * Returns the error for a prompt that the interactive Claude Code cannot take, or undefined for a valid one. Invalid are
+ * blank prompts, NUL characters, halves of surrogate pairs, and more than {@linkcode MAX_PROMPT_LENGTH}.
  */
 export function checkPrompt(text: string): CliError | undefined {
   if (text.trim() === "") {
@@ -79,9 +76,9 @@ export function promptTooLongError(): CliError {
 const REPLACEMENT = "\uFFFD";
 
 /**
- * The text of a prompt's bytes, such that encoding it gives the same bytes again: a byte order mark
- * stays. `source` names where the bytes came from, as in "stdin" or "notes.md".
+ * Decodes a prompt. Encoding the text again gives the same bytes: a byte order mark is kept.
  *
+ * @param source names the origin of the bytes in errors, such as "stdin" or "notes.md"
  * @throws {CliError} for a NUL byte and for bytes that are not UTF-8, with the offset of the first
  */
 export function decodePrompt(bytes: Uint8Array, source: string): string {
@@ -104,9 +101,9 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-/** Where the first sequence that is not UTF-8 begins, in bytes. */
+/** Returns the offset of the first byte sequence that is not UTF-8. */
 function firstInvalidByte(bytes: Uint8Array): number | undefined {
-  // Up to the first replacement character that the bytes themselves do not hold, text and bytes agree.
+  // Decoding puts U+FFFD for each invalid sequence; the input may contain a real U+FFFD as well.
   const text = decode(bytes);
   const encoder = new TextEncoder();
   let offset = 0;
@@ -146,8 +143,8 @@ export function parseListLine(line: string): unknown {
 }
 
 /**
- * What a line of a list asks for: a prompt as a JSON string, or an object with a `prompt`, and `args` if the run needs
- * flags of its own. Whatever else is in the object is the user's.
+ * Reads a line of a list: a prompt as a JSON string, or an object with a `prompt` and optional `args`. Other keys of the
+ * object are ignored.
  *
  * @throws {CliError} for anything else
  */

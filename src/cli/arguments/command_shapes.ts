@@ -264,13 +264,12 @@ export interface CommandArguments {
   readonly switches: ReadonlySet<string>;
   /** The values of each flag that takes one, in their order. */
   readonly values: ReadonlyMap<string, readonly string[]>;
+  /** Returns the last value of a flag. */
+  readonly last: (name: string) => string | undefined;
   readonly operands: readonly string[];
   /** The arguments after "--"; undefined without "--". */
   readonly rest: readonly string[] | undefined;
 }
-
-/** Returns the last value of a flag. */
-export type LastValue = (name: string) => string | undefined;
 
 /**
  * Splits the arguments of a command, and checks them against its shape.
@@ -318,7 +317,7 @@ export function readCommandArguments(
     }
   }
   checkOperands(command, operands, used);
-  return { switches, values, operands, rest };
+  return { switches, values, last: (name) => values.get(name)?.at(-1), operands, rest };
 }
 
 /** Checks the action and the number of operands, and that each flag belongs to the action. */

@@ -1,12 +1,12 @@
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 
 /**
- * Whether a flag takes a value, as Claude Code's own parser (Commander) understands it.
+ * Whether a flag takes a value, as in Claude Code's own parser (Commander).
  *
  * - `none`: a switch.
  * - `required`: the next argument, whatever it looks like.
  * - `optional`: the next argument unless it looks like a flag.
- * - `attached`: what stands behind a `=`, if anything does.
+ * - `attached`: the text after a `=`, if there is one.
  * - `variadic`: the next argument, and all that follow it up to one that looks like a flag.
  */
 export type FlagValue = "none" | "required" | "optional" | "attached" | "variadic";
@@ -16,8 +16,8 @@ export type FlagValue = "none" | "required" | "optional" | "attached" | "variadi
  *
  * - `own`: a flag of `claude-print` that `claude -p` does not have.
  * - `output`: done by `claude-print` itself; Claude Code never sees it.
- * - `forwarded`: given to Claude Code as it was typed.
- * - `merged`: joined with what `claude-print` itself asks of Claude Code.
+ * - `forwarded`: given to Claude Code as typed.
+ * - `merged`: combined with what `claude-print` itself gives Claude Code.
  * - `ineffective`: a warning that names the flag; the run goes on without it.
  * - `refused`: an error that names the flag.
  */
@@ -51,7 +51,6 @@ export type Flag =
     }
   );
 
-/** What a row may say beyond its spelling, class and help. */
 type RowOptions = {
   readonly choices?: readonly string[];
   readonly repeatable?: boolean;
@@ -367,19 +366,27 @@ const BY_SPELLING: ReadonlyMap<string, Flag> = new Map(
   FLAGS.flatMap((flag) => [flag.name, ...flag.aliases].map((one) => [one, flag] as const)),
 );
 
-/** The row with this exact spelling (`--allowed-tools`, `-p`), or undefined. */
+/** Returns the flag with this exact spelling (`--allowed-tools`, `-p`). */
 export function findFlag(spelling: string): Flag | undefined {
   return BY_SPELLING.get(spelling);
 }
 
-/** Why a flag, or one of its values, cannot be honoured. */
+/** The error for a flag, or a value of it, that cannot be honoured. */
 export function refusalError(what: string, reason: string): CliError {
   return new UnsupportedError(`Cannot honour ${what}: ${reason}`, {
     suggestion: "Leave it out",
   });
 }
 
-/** The error for a command line that means nothing. */
+/** The error for an invalid command line. */
 export function usageError(problem: string, suggestion: string): CliError {
   return new CliError(`Cannot read the command line: ${problem}`, { suggestion });
+}
+
+/** Returns `{ [name]: value }`, or `{}` for an undefined value. */
+export function present<Name extends string, Value>(
+  name: Name,
+  value: Value | undefined,
+): { readonly [key in Name]?: Value } {
+  return value === undefined ? {} : { [name]: value } as { readonly [key in Name]: Value };
 }

@@ -1,15 +1,15 @@
-import { usageError } from "./flags.ts";
 import {
   type CommandArguments,
   type CommandName,
-  type LastValue,
   readChoice,
   readCommandArguments,
   readNumber,
 } from "./command_shapes.ts";
+import { present, usageError } from "./flags.ts";
 import type {
   BisectOptions,
   CassetteOptions,
+  DriftOptions,
   ForkOptions,
   ParsedArguments,
   ProgramReplayOptions,
@@ -19,136 +19,96 @@ import type {
   ShimOptions,
 } from "./parsed_arguments.ts";
 
-/** What stands between tools, for Claude Code as well; in the parentheses of a rule it is the rule's own. */
-const TOOL_SEPARATOR = /[\s,]+(?![^(]*\))/u;
-
 /**
- * Reads the rest of a command line whose first argument names a command.
+ * Parses the arguments of a command.
  *
- * @throws {CliError} for anything the command does not take, and for what it misses
+ * @throws {CliError} for an argument that the command does not accept, and for a missing one
  */
 export function parseCommand(command: CommandName, argv: readonly string[]): ParsedArguments {
   const given = readCommandArguments(command, argv);
   if (given === "help") return { kind: "help", command };
-  const { switches, values, operands: [first, second] } = given;
+  const { switches, last, operands: [first, second] } = given;
   const json = switches.has("--json");
-  const last: LastValue = (name) => values.get(name)?.at(-1);
   switch (command) {
     case "doctor": {
-      const claudeBinary = last("--claude-binary");
-      return {
-        kind: "doctor",
-        options: {
-          offline: switches.has("--offline"),
-          run: switches.has("--run"),
-          json,
-          ...(claudeBinary === undefined ? {} : { claudeBinary }),
-        },
-      };
+      const [offline, run] = [switches.has("--offline"), switches.has("--run")];
+      const claudeBinary = present("claudeBinary", last("--claude-binary"));
+      return { kind: command, options: { offline, run, json, ...claudeBinary } };
     }
     case "sweep":
-      return { kind: "sweep", options: { dryRun: switches.has("--dry-run"), json } };
+      return { kind: command, options: { dryRun: switches.has("--dry-run"), json } };
     case "learn": {
-      const claudeBinary = last("--claude-binary");
-      return {
-        kind: "learn",
-        options: {
-          check: switches.has("--check"),
-          ...(claudeBinary === undefined ? {} : { claudeBinary }),
-        },
-      };
+      const claudeBinary = present("claudeBinary", last("--claude-binary"));
+      return { kind: command, options: { check: switches.has("--check"), ...claudeBinary } };
     }
-    case "shim":
-      return {
-        kind: "shim",
-        options: {
-          action: first,
-          ...(second === undefined ? {} : { dir: second }),
-        } as ShimOptions,
-      };
+    case "shim": {
+      const options = { action: first, ...present("dir", second) } as ShimOptions;
+      return { kind: command, options };
+    }
     case "cassette":
-      return { kind: "cassette", options: cassetteOptions({ ...given, last }) };
+      return { kind: command, options: cassetteOptions(given) };
     case "relay":
-      return { kind: "relay", options: relayOptions({ switches, values, last }) };
-    case "drift": {
-      const inputName = last("--input-name");
-      const sdks = switches.has("--no-sdk") ? [] : values.get("--sdk");
-      const against = last("--against");
-      const allowedTools = readAllowedTools(values);
-      if (against === undefined && allowedTools.length > 0) {
-        throw usageError(
-          "--allowedTools needs --against",
-          "Nothing runs without it: leave --allowedTools out",
-        );
-      }
-      if (switches.has("--no-sdk") && values.has("--sdk")) {
-        throw usageError("--sdk and --no-sdk were both given", "Leave one of them out");
-      }
-      return {
-        kind: "drift",
-        options: {
-          paths: given.operands,
-          json,
-          allowEmpty: switches.has("--allow-empty"),
-          ...(inputName === undefined ? {} : { inputName }),
-          ...(sdks === undefined ? {} : { sdks }),
-          ...(against === undefined ? {} : { against }),
-          allowedTools,
-        },
-      };
-    }
+      return { kind: command, options: relayOptions(given) };
+    case "drift":
+      return { kind: command, options: driftOptions(given) };
     case "bisect":
-      return { kind: "bisect", options: bisectOptions({ ...given, last }) };
-    case "serve": {
-      const [unit, other] = UNIT_FLAGS.filter((name) => switches.has(name));
-      if (other !== undefined) {
-        throw usageError(`${unit} and ${other} were both given`, "Leave one of them out");
-      }
-      const { rest } = given;
-      if (rest !== undefined && !switches.has("--agentapi")) {
-        throw usageError(
-          `what stands behind "--" goes with --agentapi`,
-          "Give conversations over HTTP their flags in their profile",
-        );
-      }
-      const agent = switches.has("--agentapi") ? { agentArgs: rest ?? [] } : {};
-      const options = { ...serveOptions(last), ...agent };
-      if (unit === undefined) return { kind: "serve", options };
-      const flags = argv.filter((argument) => argument !== unit);
-      if (unit === "--uninstall" && flags.length > 0) {
-        throw usageError("--uninstall goes with nothing else", "Leave the other flags out");
-      }
-      const action = unit === "--install" ? "install" : "uninstall";
-      return { kind: "serve", options, unit: { action, flags } };
-    }
+      return { kind: command, options: bisectOptions(given) };
+    case "serve":
+      return serveArguments(given, argv);
     case "ps":
-      return { kind: "ps", json };
+      return { kind: command, json };
     case "attach":
-      return { kind: "attach", id: `${first}`, takesOver: switches.has("--take-over") };
+      return { kind: command, id: `${first}`, takesOver: switches.has("--take-over") };
     case "logs":
-      return { kind: "logs", id: `${first}`, follows: switches.has("--follow") };
+      return { kind: command, id: `${first}`, follows: switches.has("--follow") };
     case "completion":
-      return { kind: "completion", shell: first as Shell };
+      return { kind: command, shell: first as Shell };
     case "man":
-      return { kind: "man" };
+      return { kind: command };
   }
 }
 
-function readAllowedTools(values: CommandArguments["values"]): readonly string[] {
+/** What separates tools in `--allowedTools`, as in Claude Code. Separators within the parentheses of a rule belong to it. */
+const TOOL_SEPARATOR = /[\s,]+(?![^(]*\))/u;
+
+function readAllowedTools({ values }: CommandArguments): readonly string[] {
   return (values.get("--allowedTools") ?? [])
     .flatMap((tools) => tools.split(TOOL_SEPARATOR)).filter((tool) => tool !== "");
 }
 
-function bisectOptions(
-  { switches, values, operands, last }: CommandArguments & { readonly last: LastValue },
-): BisectOptions {
+function driftOptions(given: CommandArguments): DriftOptions {
+  const { switches, values, operands, last } = given;
+  const against = last("--against");
+  const allowedTools = readAllowedTools(given);
+  if (against === undefined && allowedTools.length > 0) {
+    throw usageError(
+      "--allowedTools needs --against",
+      "Nothing runs without it: leave --allowedTools out",
+    );
+  }
+  if (switches.has("--no-sdk") && values.has("--sdk")) {
+    throw usageError("--sdk and --no-sdk were both given", "Leave one of them out");
+  }
+  return {
+    paths: operands,
+    json: switches.has("--json"),
+    allowEmpty: switches.has("--allow-empty"),
+    ...present("inputName", last("--input-name")),
+    ...present("sdks", switches.has("--no-sdk") ? [] : values.get("--sdk")),
+    ...present("against", against),
+    allowedTools,
+  };
+}
+
+function bisectOptions(given: CommandArguments): BisectOptions {
+  const { switches, operands, last } = given;
   const version = (flag: string) => {
     const value = last(flag);
     if (value === undefined || /^\d+\.\d+\.\d+$/u.test(value)) return value;
     throw usageError(`${flag} "${value}" is no version`, `Write it as ${flag} 2.1.330`);
   };
   const [good, bad, run] = [version("--good"), version("--bad"), last("--run")];
-  const allowedTools = readAllowedTools(values);
+  const allowedTools = readAllowedTools(given);
   if (good === undefined) {
     throw usageError(
       "bisect needs --good and a version",
@@ -171,46 +131,65 @@ function bisectOptions(
     paths: operands,
     json: switches.has("--json"),
     good,
-    ...(bad === undefined ? {} : { bad }),
-    ...(run === undefined ? {} : { run }),
+    ...present("bad", bad),
+    ...present("run", run),
     keep: switches.has("--keep"),
     allowedTools,
   };
 }
 
-function serveOptions(last: LastValue): ServeOptions {
+const UNIT_FLAGS = ["--install", "--uninstall"];
+
+function serveArguments(given: CommandArguments, argv: readonly string[]): ParsedArguments {
+  const { switches, rest } = given;
+  const [unit, other] = UNIT_FLAGS.filter((name) => switches.has(name));
+  if (other !== undefined) {
+    throw usageError(`${unit} and ${other} were both given`, "Leave one of them out");
+  }
+  if (rest !== undefined && !switches.has("--agentapi")) {
+    throw usageError(
+      'what stands behind "--" goes with --agentapi',
+      "Give conversations over HTTP their flags in their profile",
+    );
+  }
+  const agentArgs = switches.has("--agentapi") ? rest ?? [] : undefined;
+  const options = { ...serveOptions(given), ...present("agentArgs", agentArgs) };
+  if (unit === undefined) return { kind: "serve", options };
+  const flags = argv.filter((argument) => argument !== unit);
+  if (unit === "--uninstall" && flags.length > 0) {
+    throw usageError("--uninstall goes with nothing else", "Leave the other flags out");
+  }
+  const action = unit === "--install" ? "install" : "uninstall";
+  return { kind: "serve", options, unit: { action, flags } };
+}
+
+function serveOptions({ last }: CommandArguments): ServeOptions {
   const whole = (name: string, { none, max }: { readonly none: string; readonly max: number }) =>
     Math.floor(readNumber(name, last(name) ?? none, { max }));
   const hostname = last("--bind");
-  if (hostname !== undefined && last("--port") === undefined) {
+  const hasPort = last("--port") !== undefined;
+  if (hostname !== undefined && !hasPort) {
     throw usageError(
       "--bind needs --port",
       "Write it as --port 8080 --bind 192.0.2.1, or leave it out",
     );
   }
-  const profiles = last("--profiles");
+  const tcp = hasPort
+    ? { hostname: hostname ?? "127.0.0.1", port: whole("--port", { none: "0", max: 65_535 }) }
+    : undefined;
   return {
-    ...(profiles === undefined ? {} : { profiles }),
+    ...present("profiles", last("--profiles")),
     warm: whole("--warm", { none: "1", max: 100 }),
     max: whole("--max", { none: "4", max: 1000 }),
     idleMs: 1000 * readNumber("--idle", last("--idle") ?? "900", { max: 1_000_000 }),
     conversations: whole("--conversations", { none: "64", max: 10_000 }),
-    ...(last("--port") === undefined ? {} : {
-      tcp: {
-        hostname: hostname ?? "127.0.0.1",
-        port: whole("--port", { none: "0", max: 65_535 }),
-      },
-    }),
+    ...present("tcp", tcp),
   };
 }
 
-const UNIT_FLAGS = ["--install", "--uninstall"];
+const MATCHES = ["normalized", "exact", "sequence"] as const;
 
-function relayOptions(
-  { switches, values, last }: Pick<CommandArguments, "switches" | "values"> & {
-    readonly last: LastValue;
-  },
-): RelayCommandOptions {
+function relayOptions({ switches, values, last }: CommandArguments): RelayCommandOptions {
   const cache = last("--cache");
   if (cache === undefined || cache === "") {
     throw usageError(
@@ -237,7 +216,6 @@ function relayOptions(
       "Write it as https://api.anthropic.com",
     );
   }
-  const faults = last("--inject");
   return {
     cache,
     match,
@@ -245,9 +223,9 @@ function relayOptions(
     onMiss: readChoice("--on-miss", last("--on-miss") ?? "fail", ["fail", "record"]),
     offline: switches.has("--offline"),
     allowUpstream: switches.has("--allow-upstream"),
-    ...(upstream === undefined ? {} : { upstream }),
+    ...present("upstream", upstream),
     speed: readNumber("--speed", last("--speed") ?? "0", { max: 1_000_000 }),
-    ...(faults === undefined ? {} : { faults }),
+    ...present("faults", last("--inject")),
     hostname: last("--bind") ?? "127.0.0.1",
     port: Math.floor(readNumber("--port", last("--port") ?? "0", { max: 65_535 })),
     hasSecret: !switches.has("--no-secret"),
@@ -255,11 +233,41 @@ function relayOptions(
   };
 }
 
-const MATCHES = ["normalized", "exact", "sequence"] as const;
+function cassetteOptions(given: CommandArguments): CassetteOptions {
+  const { operands, switches, values } = given;
+  const [word, dir = "", other = ""] = operands;
+  const action = word as CassetteOptions["action"];
+  switch (action) {
+    case "svg":
+      return { action, dir };
+    case "program":
+      return { action, dir, asProgram: programReplayOptions(given) };
+    case "replay":
+      return replayOptions(dir, given);
+    case "info":
+      return { action, dir, json: switches.has("--json") };
+    case "diff":
+      return { action, dir, other, json: switches.has("--json") };
+    case "fork":
+      return { action, ...forkOptions(dir, given) };
+    case "scrub":
+      return {
+        action,
+        ...readPaths(given),
+        prompts: switches.has("--prompts"),
+        answers: switches.has("--answers"),
+        names: values.get("--name") ?? [],
+        ...present("out", readOut(given)),
+      };
+    case "lint":
+      return { action, ...readPaths(given) };
+    default:
+      return action satisfies never;
+  }
+}
 
-/** Where cassettes are looked for, and by what names. */
 function readPaths(
-  { operands, last }: Pick<CommandArguments, "operands"> & { readonly last: LastValue },
+  { operands, last }: CommandArguments,
 ): { readonly paths: readonly string[]; readonly inputName?: string } {
   const inputName = last("--input-name");
   if (inputName !== undefined && !/^[^/]+$/u.test(inputName)) {
@@ -268,96 +276,40 @@ function readPaths(
       "Write it as --input-name input.jsonl",
     );
   }
-  return { paths: operands.slice(1), ...(inputName === undefined ? {} : { inputName }) };
+  return { paths: operands.slice(1), ...present("inputName", inputName) };
 }
 
-/** What is asked of a cassette. */
-function cassetteOptions(
-  given: CommandArguments & { readonly last: LastValue },
-): CassetteOptions {
-  const { operands, switches, values, rest, last } = given;
-  const [action, dir = "", other = ""] = operands;
-  const as = action as CassetteOptions["action"];
-  switch (as) {
-    case "svg":
-      return { action: as, dir };
-    case "program":
-      return { action: as, dir, asProgram: programReplayOptions(last) };
-    case "replay": {
-      const split = last("--split");
-      const [alien] = [...values.keys()].filter((name) => name !== "--split");
-      if (rest === undefined && alien !== undefined) {
-        throw usageError(
-          `${alien} goes with a replay as the program`,
-          'Type "--" behind the folder, and behind that what a caller gives claude',
-        );
-      }
-      if (rest !== undefined && split !== undefined) {
-        throw usageError(
-          "--split does not go with a replay as the program",
-          'Leave it out, or "--" and what is behind it',
-        );
-      }
-      return {
-        action: as,
-        dir,
-        ...(split === undefined ? {} : { split: readPieceSize(split) }),
-        ...(rest === undefined ? {} : { asProgram: { ...programReplayOptions(last), args: rest } }),
-      };
-    }
-    case "info":
-      return { action: as, dir, json: switches.has("--json") };
-    case "diff":
-      return { action: as, dir, other, json: switches.has("--json") };
-    case "fork":
-      return { action: as, ...forkOptions(dir, given) };
-    case "scrub":
-      return {
-        action: as,
-        ...readPaths(given),
-        prompts: switches.has("--prompts"),
-        answers: switches.has("--answers"),
-        names: values.get("--name") ?? [],
-        ...readOut(last("--out")),
-      };
-    case "lint":
-      return { action: as, ...readPaths(given) };
-    default:
-      return as satisfies never;
-  }
-}
-
-function readOut(out: string | undefined): { readonly out?: string } {
-  if (out !== "") return out === undefined ? {} : { out };
+function readOut({ last }: CommandArguments): string | undefined {
+  const out = last("--out");
+  if (out !== "") return out;
   throw usageError("--out needs the name of a folder", "Write it as --out shared");
 }
 
-function forkOptions(
-  dir: string,
-  { values, last, rest }: CommandArguments & { readonly last: LastValue },
-): ForkOptions {
-  const at = last("--at") ?? "";
-  if (!/^\d{1,9}$/u.test(at)) {
+function replayOptions(dir: string, given: CommandArguments): CassetteOptions {
+  const { values, rest, last } = given;
+  const split = last("--split");
+  const [other] = [...values.keys()].filter((name) => name !== "--split");
+  if (rest === undefined && other !== undefined) {
     throw usageError(
-      at === ""
-        ? `cassette fork needs --at and the last turn that stays`
-        : `--at "${at}" is no number of a turn`,
-      "Write it as --at 2 to go on behind the second turn, --at 0 to begin anew",
+      `${other} goes with a replay as the program`,
+      'Type "--" behind the folder, and behind that what a caller gives claude',
     );
   }
-  const [model, apiCassette, record] = ["--model", "--api-cassette", "--record"].map(last);
+  if (rest !== undefined && split !== undefined) {
+    throw usageError(
+      "--split does not go with a replay as the program",
+      'Leave it out, or "--" and what is behind it',
+    );
+  }
   return {
+    action: "replay",
     dir,
-    at: Number(at),
-    prompts: values.get("--prompt") ?? [],
-    ...(model === undefined ? {} : { model }),
-    ...(apiCassette === undefined ? {} : { apiCassette }),
-    ...(record === undefined ? {} : { record }),
-    flags: rest ?? [],
+    ...present("split", split === undefined ? undefined : readPieceSize(split)),
+    ...(rest === undefined ? {} : { asProgram: { ...programReplayOptions(given), args: rest } }),
   };
 }
 
-/** The largest pieces of output, in bytes: so much is held in memory. */
+/** The largest value of `--split`, in bytes: so much is held in memory. */
 const LARGEST_PIECE = 1_000_000;
 
 function readPieceSize(split: string): number {
@@ -369,12 +321,32 @@ function readPieceSize(split: string): number {
   );
 }
 
-function programReplayOptions(last: LastValue): ProgramReplayOptions {
-  const report = last("--report");
+function programReplayOptions({ last }: CommandArguments): ProgramReplayOptions {
   return {
     mode: readChoice("--mode", last("--mode") ?? "verify", ["inert", "stub", "verify"]),
     speed: readNumber("--speed", last("--speed") ?? "0", { max: 1_000_000 }),
     patienceMs: 1000 * readNumber("--patience", last("--patience") ?? "30", { max: 1_000_000 }),
-    ...(report === undefined ? {} : { report }),
+    ...present("report", last("--report")),
+  };
+}
+
+function forkOptions(dir: string, { values, last, rest }: CommandArguments): ForkOptions {
+  const at = last("--at") ?? "";
+  if (!/^\d{1,9}$/u.test(at)) {
+    throw usageError(
+      at === ""
+        ? "cassette fork needs --at and the last turn that stays"
+        : `--at "${at}" is no number of a turn`,
+      "Write it as --at 2 to go on behind the second turn, --at 0 to begin anew",
+    );
+  }
+  return {
+    dir,
+    at: Number(at),
+    prompts: values.get("--prompt") ?? [],
+    ...present("model", last("--model")),
+    ...present("apiCassette", last("--api-cassette")),
+    ...present("record", last("--record")),
+    flags: rest ?? [],
   };
 }

@@ -3,9 +3,9 @@ import type { RunRequest } from "./run_request.ts";
 
 /** What `claude-print doctor` was asked for. */
 export type DoctorOptions = {
-  /** Whether the API is left alone. */
+  /** Do not contact the API. */
   readonly offline: boolean;
-  /** Whether one real prompt is sent. */
+  /** Send one real prompt. */
   readonly run: boolean;
   readonly json: boolean;
   readonly claudeBinary?: string;
@@ -13,14 +13,14 @@ export type DoctorOptions = {
 
 /** What `claude-print sweep` was asked for. */
 export type SweepRequest = {
-  /** Whether it only says what it would do. */
+  /** Only report, remove nothing. */
   readonly dryRun: boolean;
   readonly json: boolean;
 };
 
 /** What `claude-print learn` was asked for. */
 export type LearnRequest = {
-  /** Whether it only says if the version is known. */
+  /** Only report whether the version is known. */
   readonly check: boolean;
   readonly claudeBinary?: string;
 };
@@ -38,9 +38,9 @@ export type CassetteOptions =
     readonly dir: string;
     /** The size of the pieces in which output is replayed, in bytes; as it was recorded, if absent. */
     readonly split?: number;
-    /** How it is played as the program that it was recorded of; absent where it is played to this program's machines. */
+    /** Behave as the recorded program; absent to replay the recording through this program. */
     readonly asProgram?: ProgramReplayOptions & {
-      /** What a caller gives `claude`. */
+      /** The command line that the caller gives `claude`. */
       readonly args: readonly string[];
     };
   }
@@ -48,13 +48,12 @@ export type CassetteOptions =
   | {
     readonly action: "info";
     readonly dir: string;
-    /** Whether what is told is for a machine. */
     readonly json: boolean;
   }
   | {
     readonly action: "diff";
     readonly dir: string;
-    /** The folder of the cassette with which it is compared. */
+    /** The folder of the cassette to compare with. */
     readonly other: string;
     readonly json: boolean;
   }
@@ -63,26 +62,26 @@ export type CassetteOptions =
     readonly action: "scrub";
     readonly paths: readonly string[];
     readonly inputName?: string;
-    /** Whose words are blanked besides. */
+    /** Blank the texts of the user, or of the model, too. */
     readonly prompts: boolean;
     readonly answers: boolean;
-    /** Further names that are blanked. */
+    /** Further names to remove. */
     readonly names: readonly string[];
-    /** The folder for what is scrubbed; absent for where it is. */
+    /** The folder for the results; absent to scrub in place. */
     readonly out?: string;
   }
   | { readonly action: "lint"; readonly paths: readonly string[]; readonly inputName?: string };
 
-/** How a recorded conversation goes on. */
+/** How `cassette fork` continues a recorded conversation. */
 export type ForkOptions = {
   /** The folder of its cassette. */
   readonly dir: string;
-  /** The number of the last turn that stays; 0 for none. */
+  /** The number of the last turn to keep; 0 for none. */
   readonly at: number;
-  /** What is said; what was said after that turn, if nothing is given. */
+  /** The next prompts; if empty, the recorded ones after that turn. */
   readonly prompts: readonly string[];
   readonly model?: string;
-  /** The cassette that answers in the API's place. */
+  /** The cassette that answers instead of the API. */
   readonly apiCassette?: string;
   /** The folder for a recording. */
   readonly record?: string;
@@ -90,15 +89,15 @@ export type ForkOptions = {
   readonly flags: readonly string[];
 };
 
-/** How a recording is played as the program that it was recorded of. */
+/** How a recording behaves as the recorded program. */
 export type ProgramReplayOptions = {
-  /** What is done with the questions to the caller that are on the tape. */
+  /** What to do with recorded questions to the caller. */
   readonly mode: "inert" | "stub" | "verify";
-  /** How much faster than recorded; 0 for at once. */
+  /** How much faster than recorded; 0 for without pauses. */
   readonly speed: number;
-  /** How long the caller has for what is its turn, in milliseconds; 0 for as long as it wants. */
+  /** How long to wait for the caller, in milliseconds; 0 for no limit. */
   readonly patienceMs: number;
-  /** Where what the caller does otherwise is written. */
+  /** The file for what the caller does differently. */
   readonly report?: string;
 };
 
@@ -107,21 +106,21 @@ export type RelayCommandOptions = {
   /** The folder of the cassette. */
   readonly cache: string;
   readonly match: "normalized" | "exact" | "sequence";
-  /** Places of JSON bodies that do not count, as JSON pointers. */
+  /** JSON pointers to parts of request bodies that are not compared. */
   readonly ignored: readonly string[];
   readonly onMiss: "fail" | "record";
   readonly offline: boolean;
   readonly allowUpstream: boolean;
   /** The base URL of the API; Anthropic's if absent. */
   readonly upstream?: string;
-  /** How much faster than they came answers are given; 0 for at once. */
+  /** How much faster than recorded; 0 for without pauses. */
   readonly speed: number;
-  /** What goes wrong on purpose, as it was typed. */
+  /** Faults to simulate, as typed. */
   readonly faults?: string;
   readonly hostname: string;
   /** 0 for a free one. */
   readonly port: number;
-  /** Whether the base URL has a secret in it. */
+  /** Whether the base URL contains a secret. */
   readonly hasSecret: boolean;
   readonly stats: boolean;
 };
@@ -131,15 +130,15 @@ export type DriftOptions = {
   /** Cassettes, tapes and folders of them. */
   readonly paths: readonly string[];
   readonly json: boolean;
-  /** Whether it is well that nothing is there to check. */
+  /** Succeed if there is nothing to check. */
   readonly allowEmpty: boolean;
-  /** What the tape in each folder is called. */
+  /** The name of the tape in each folder. */
   readonly inputName?: string;
-  /** The Claude Code that does the same again, by its version or its executable. */
+  /** The Claude Code that repeats the recordings: a version or an executable. */
   readonly against?: string;
-  /** The tools that may run then. */
+  /** The tools that it may run. */
   readonly allowedTools: readonly string[];
-  /** Where Agent SDKs are that are asked too; those that are found, if absent. */
+  /** Where the Agent SDKs are; absent to search for them. */
   readonly sdks?: readonly string[];
 };
 
@@ -148,13 +147,13 @@ export type BisectOptions = {
   /** Cassettes and folders of them; none with `run`. */
   readonly paths: readonly string[];
   readonly json: boolean;
-  /** A version that is as it should be. */
+  /** A version with the right behaviour. */
   readonly good: string;
-  /** A later version that is not; the newest one, if absent. */
+  /** A later version with the wrong behaviour; absent for the newest one. */
   readonly bad?: string;
-  /** A command of the shell that tells good versions from bad ones. */
+  /** A shell command that examines a version. */
   readonly run?: string;
-  /** Whether what is downloaded is kept in the cache. */
+  /** Keep downloads in the cache. */
   readonly keep: boolean;
   /** The tools that may run. */
   readonly allowedTools: readonly string[];
@@ -162,32 +161,31 @@ export type BisectOptions = {
 
 /** What `claude-print serve` was asked for. */
 export type ServeOptions = {
-  /** How many children wait of each profile, and of all. */
+  /** How many warm children wait, of each profile (`warm`) and in all (`max`). */
   readonly warm: number;
   readonly max: number;
-  /** How long a child waits for nobody, in milliseconds. */
+  /** Stop a warm child that nobody has used for this long, in milliseconds. */
   readonly idleMs: number;
-  /** A file of what children wait for in any case. */
+  /** A file with profiles that always have a warm child. */
   readonly profiles?: string;
   /** How many conversations and runs there may be at once. */
   readonly conversations: number;
-  /** Where HTTP is spoken beside the socket; port 0 is a free one. */
+  /** Where to serve HTTP besides the socket; port 0 is a free one. */
   readonly tcp?: { readonly hostname: string; readonly port: number };
-  /** Flags of the conversation that clients of agentapi talk to, if there is one. */
+  /** Flags of the conversation for clients of agentapi; absent for none. */
   readonly agentArgs?: readonly string[];
 };
 
-/** What becomes of the units of systemd by which the server is started. */
+/** Installs or removes the systemd units that start the server. */
 export type ServeUnitOptions = {
   readonly action: "install" | "uninstall";
-  /** What the server is started with. */
+  /** The flags of the server. */
   readonly flags: readonly string[];
 };
 
-/** A shell whose completions can be printed. */
 export type Shell = "bash" | "zsh" | "fish";
 
-/** What a command line asks for. `short` is true for `-v`, which prints what the Agent SDKs read. */
+/** What a command line asks for. `short` is true for `-v`, whose output the Agent SDKs parse. */
 export type ParsedArguments =
   | { readonly kind: "help"; readonly command?: CommandName }
   | { readonly kind: "version"; readonly short: boolean; readonly claudeBinary?: string }

@@ -11,21 +11,21 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { fdStat } from "../../../ffi/descriptors/fd.ts";
 import { readToEnd } from "../../../ffi/descriptors/read_to_end.ts";
 
-/** The world as {@linkcode readPrompt} sees it. */
+/** The stdin, files and clock that {@linkcode readPrompt} uses. */
 export type PromptIo = {
   readonly stdinIsTerminal: boolean;
   readonly stdin: ReadableStream<Uint8Array>;
   /**
-   * All of a stdin that never makes its reader wait, such as a file's; `undefined` for any other. It saves the
-   * 8 ms that the first stream and the first timer of a Deno process take.
+   * Returns all of a stdin that never blocks, such as a file; `undefined` for any other. This saves 8 ms, which the first
+   * stream and the first timer of a Deno process take.
    */
   readonly stdinAtOnce?: () => Uint8Array | undefined;
-  /** All of a file, or of one that is too long for any prompt a part that is. */
+  /** Reads a file, or so much of it that it is too long for a prompt. */
   readonly readFile: (path: string) => Promise<Uint8Array>;
   /**
-   * Waits for something as long as the run may take, and rejects if it is stopped before.
+   * Awaits a promise until the time limit of the run, and rejects if a signal stops the run before.
    *
-   * @param what why there is no prompt yet, as a clause
+   * @param what the reason for the error at the time limit, as a clause
    */
   readonly inTime: <Value>(wait: Promise<Value>, what: string) => Promise<Value>;
   /** Warns the user in one line, without a new line at its end. */
@@ -48,12 +48,11 @@ type FirstChunk =
 /**
  * Reads the prompt of a run from its argument, from stdin or from `--input-file`.
  *
- * As in `claude -p`, an argument and stdin are joined by a line feed, neither is trimmed, a terminal
- * is not read, and a stdin that says nothing for 3 seconds is left alone with a warning; once it
- * has begun to speak it is read to its end. `--input-file -` waits for stdin as long as the run may take.
+ * As in `claude -p`, the argument and stdin are joined by a line feed and not trimmed, and a terminal is not read. If no
+ * byte arrives on stdin for 3 seconds, stdin is ignored with a warning; after the first byte it is read to its end.
+ * `--input-file -` waits for stdin until the time limit of the run.
  *
- * @throws {CliError} for a source that cannot be read, for two explicit sources, and for a prompt
- * that the interactive Claude Code cannot take (see {@linkcode checkPrompt})
+ * @throws {CliError} for a source that cannot be read, for two explicit sources, and for an invalid prompt
  */
 export async function readPrompt(
   request: Pick<
@@ -73,7 +72,7 @@ export async function readPrompt(
   const text = request.inputFile === undefined
     ? await readArgumentAndStdin(argument, io)
     : await readInputFile(request.inputFile, { argument, io });
-  // Where files are restored there is to be none.
+  // --rewind-files takes no prompt; the run refuses one.
   if (request.rewindsTo !== undefined) return text;
   const problem = text.trim() === "" ? noPromptError(request.misplacedPrompt) : checkPrompt(text);
   if (problem !== undefined) throw problem;
@@ -107,12 +106,12 @@ function readStdinAtOnce(io: PromptIo): Uint8Array | undefined {
   }
 }
 
-/** A prompt of two parts as `claude -p` joins them: a line feed in between, and none where one is empty. */
+/** Joins two parts of a prompt by a line feed, as `claude -p` does; an empty part is left out. */
 export function joinPrompt(argument: string, piped: string): string {
   return [argument, piped].filter((part) => part !== "").join("\n");
 }
 
-/** The part of a joined prompt that came from stdin; empty where there was none. */
+/** Returns the part of a joined prompt that came from stdin. */
 export function pipedPart(
   prompt: string,
   { promptArgument: argument = "" }: Pick<RunRequest, "promptArgument">,
@@ -164,13 +163,13 @@ async function readAllOfStdin(io: PromptIo): Promise<string> {
   }
 }
 
-/** Ends a read that is still waiting, which would keep the program from ending. */
+/** Ends a pending read, which would keep the program alive. */
 async function cancelReader(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   await reader.cancel().catch(() => {});
   reader.releaseLock();
 }
 
-/** The first bytes that come in, unless stdin ends, fails, or stays silent for too long. */
+/** Reads the first bytes of stdin, unless it ends, fails, or stays silent for too long. */
 function readFirstChunk(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { patienceMs, io }: { readonly patienceMs: number | undefined; readonly io: PromptIo },
@@ -185,7 +184,7 @@ function readFirstChunk(
   return io.inTime(first, STDIN_OPEN);
 }
 
-/** The next chunk that is not empty. */
+/** Reads the next chunk that is not empty. */
 async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Chunk> {
   for (;;) {
     const { done, value } = await reader.read();
@@ -194,7 +193,7 @@ async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
   }
 }
 
-/** Text of stdin, given its first bytes. */
+/** Reads the rest of stdin, and decodes all of it. */
 async function readRest(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { first, io }: { readonly first: Uint8Array; readonly io: PromptIo },
@@ -247,7 +246,7 @@ function stdinError(cause: unknown): CliError {
   });
 }
 
-/** Why a file named by `--input-file` cannot be read. */
+/** The error for an `--input-file` that cannot be read. */
 export function inputFileError(path: string, cause: unknown): CliError {
   return new CliError(`Cannot read --input-file "${path}": ${describeError(cause)}`, {
     suggestion: "Name a text file that you may read, or - for stdin",
@@ -255,7 +254,7 @@ export function inputFileError(path: string, cause: unknown): CliError {
   });
 }
 
-/** An operating system's error in a few words. */
+/** Describes an error of the operating system in a few words. */
 function describeError(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file";
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
@@ -265,7 +264,7 @@ function describeError(error: unknown): string {
   return /^Is a directory\b/.test(message) ? "it is a directory" : message.split(":")[0] ?? message;
 }
 
-/** The real stdin, files and clock for `readPrompt`. */
+/** Returns the real stdin, files and clock. */
 export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): PromptIo {
   return {
     ...options,
@@ -282,7 +281,7 @@ export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): Prompt
   };
 }
 
-/** Why a file cannot be read, in words, by the name of the error number; of others in those of libc. */
+/** Descriptions of error numbers; libc describes the others. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EISDIR: "it is a directory",
@@ -290,7 +289,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of the path is not a directory",
 };
 
-/** Reads a file, also one that Deno lets only a program with every permission open, such as `/dev/stdin`. */
+/** Reads a file through libc: Deno opens `/dev/stdin` and the like only for a program with every permission. */
 async function readFile(path: string): Promise<Uint8Array> {
   try {
     return await readToEnd(path, { limit: MAX_PROMPT_BYTES });
@@ -300,20 +299,20 @@ async function readFile(path: string): Promise<Uint8Array> {
   }
 }
 
-/** What a stdin that is a file or /dev/null still holds, from where others left off reading it. */
+/** Reads a stdin that is a file or /dev/null, from its current position. */
 function stdinAtOnce(): Uint8Array | undefined {
   let kind;
   try {
     kind = fdStat(0).kind;
   } catch {
-    // Closed: reading the stream says what is wrong with it.
+    // stdin is closed: reading the stream reports the error.
     return undefined;
   }
   if (kind === "null device") return new Uint8Array();
   return kind === "file" ? readFileStdin() : undefined;
 }
 
-/** Reads a stdin that never blocks to its end, or until it is too long for any prompt. */
+/** Reads a file on stdin to its end, or until it is too long for a prompt. */
 function readFileStdin(): Uint8Array {
   let bytes = new Uint8Array(64 * 1024);
   let size = 0;

@@ -9,71 +9,71 @@ export type PermissionMode =
   | "dontAsk"
   | "plan";
 
-/** A session to go on with, of which more has to be known than its id. */
+/** A session to continue that must be looked up, or continued in part. */
 export type Resumption = {
-  /** Whether it is the latest of the working directory, if there is any. */
+  /** Continue the latest session of the working directory, if there is one. */
   readonly latest: boolean;
-  /** Id or title of the session, beside `latest` for when there is none; empty when it was left out. */
+  /** Id or title of the session; with `latest`, for the case that there is no latest one. Empty for `--resume` alone. */
   readonly named?: string;
-  /** The uuid of the last message that is kept of the named one; absent for all of it. */
+  /** The uuid of the last message to keep; absent to keep all. */
   readonly upTo?: string;
-  /** The uuid of the prompt whose turn is all that may be left out. */
+  /** The uuid of a prompt: only its turn may be left out. */
   readonly dropsTurn?: string;
 };
 
-/** A value of a flag that takes many, which reads like a prompt. */
+/** A value of a variadic flag that looks like a prompt. */
 export type MisplacedPrompt = { readonly flag: string; readonly text: string };
 
 /** One run as the user asked for it on the command line. A field that was not given is absent. */
 export type RunRequest = {
   /** The prompt argument, which may be empty. */
   readonly promptArgument?: string;
-  /** The uuid of the prompt before which files are to be as they were, which is all of the run; absent for a turn. */
+  /** Restore files as they were before the prompt with this uuid, and run no turn. */
   readonly rewindsTo?: string;
   /** Further arguments. `claude -p` uses the first and drops these. */
   readonly ignoredArguments: readonly string[];
-  /** Where there is no argument: what a flag has taken that may have been meant as one. */
+  /** Without a prompt argument: a value of a flag that may have been meant as the prompt. */
   readonly misplacedPrompt?: MisplacedPrompt;
   /** `--input-file`; `-` means stdin. */
   readonly inputFile?: string;
-  /** Whether stdin, or the input file, is a list of prompts, a run each. */
+  /** Stdin, or the input file, is a list of prompts, each for a run. */
   readonly jsonl: boolean;
-  /** Whether they are the turns of one conversation instead. */
+  /** The prompts of the list are turns of one conversation. */
   readonly oneSession: boolean;
   /** The folder for a recording of the run; it must not exist yet, or be empty. */
   readonly record?: string;
 
-  /** What stdin holds: a prompt, or the messages of a conversation. */
+  /** `text` for a prompt, `stream-json` for the messages of a conversation. */
   readonly inputFormat: "text" | "stream-json";
-  /** Whether messages are printed again once Claude Code has taken them. */
+  /** Print each message again once Claude Code has accepted it. */
   readonly replayMessages: boolean;
-  /** Whether answers are printed as they are written, as events of the API's stream. */
+  /** Print answers as events of the API's stream. */
   readonly partialMessages: boolean;
-  /** Whether what subagents say is told, whose end the turn waits for. */
+  /** Print the messages of subagents. */
   readonly subagentText: boolean;
-  /** Whether the ends of hooks are told. */
+  /** Print a frame when a hook ends. */
   readonly hookEvents: boolean;
-  /** How long to wait for a limit to be reset, in milliseconds, Infinity for as long as it takes; absent for not. */
+  /** How long to wait for a limit to be reset, in milliseconds or Infinity; absent to not wait. */
   readonly waitForLimitMs?: number;
-  /** Whether the answer appears in text as it is written. */
+  /** In text format, print the answer while it is written. */
   readonly streamText: boolean;
-  /** How the output of shells is printed while they run; absent for not at all. */
+  /** Print the output of commands while they run; `split` separates stdout and stderr. */
   readonly shellOutput?: "joined" | "split";
-  /** Whether it comes as the API streams it, and not line by line. */
+  /** Stream every token as the API sends it, not line by line. */
   readonly exactStream: boolean;
-  /** The cassette that answers in the API's place. */
+  /** The cassette that answers instead of the API. */
   readonly apiCassette?: {
     readonly folder: string;
-    /** What becomes of a request of which nothing is recorded. */
+    /** What to do with a request that is not recorded. */
     readonly onMiss: "fail" | "record";
-    /** Whether the API may be asked under `CI=true` too. */
+    /** Allow requests to the API under `CI=true` too. */
     readonly allowUpstream: boolean;
   };
-  /** Whether Claude Code's requests are to be the same in each run. */
+  /** Make Claude Code send the same requests in each run. */
   readonly deterministic: boolean;
-  /** Whether the caller is asked for permissions on stdout: `--permission-prompt-tool stdio`. */
+  /** Ask the caller for permissions on stdout: `--permission-prompt-tool stdio`. */
   readonly asksCaller: boolean;
-  /** The tool of an MCP server that is asked for permissions. */
+  /** The MCP tool that decides on permissions. */
   readonly promptTool?: string;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
@@ -84,37 +84,37 @@ export type RunRequest = {
   readonly timeoutMs: number;
   /** Limit for Claude Code to be ready for the prompt, in milliseconds, in the same range. */
   readonly startTimeoutMs: number;
-  /** Limit from there to the prompt being taken. */
+  /** Limit from then until Claude Code accepts the prompt. */
   readonly deliveryTimeoutMs: number;
-  /** Limit for a turn's silence; absent when only the wall clock bounds it. */
+  /** Limit for a turn without activity; absent for none. */
   readonly idleTimeoutMs?: number;
-  /** Limit from the end of the turn to everything being on record. */
+  /** Limit from the end of the turn until its transcript is complete. */
   readonly drainTimeoutMs: number;
-  /** Limit for Claude Code to end once it was told to. */
+  /** Limit for Claude Code to exit. */
   readonly exitTimeoutMs: number;
-  /** Neither a live line nor warnings on stderr. */
+  /** Print no live line and no warnings on stderr. */
   readonly quiet: boolean;
-  /** Whether no server is to carry it out. */
+  /** Do not delegate to the server. */
   readonly cold: boolean;
-  /** Whether the child's screen is mirrored to the terminal. */
+  /** Mirror the child's screen to the terminal. */
   readonly show: boolean;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
-  /** Whether new lines of transcripts are printed, in stream-json. */
+  /** In stream-json, print new lines of transcripts. */
   readonly sessionMirror: boolean;
-  /** Whether the user's own hooks run too. */
+  /** Run the user's own hooks too. */
   readonly inheritHooks: boolean;
-  /** Whether it is to be told how far commands are that renew a login. */
+  /** Print the progress of commands that renew a login. */
   readonly authStatus: boolean;
-  /** Whether the model is told that nobody is ever there to permit anything. */
+  /** Tell the model that nobody can grant permissions. */
   readonly unattended?: true;
   /** US dollars that the run may cost; absent for no limit. */
   readonly maxBudgetUsd?: number;
-  /** What structured answers have to look like: a JSON Schema, as typed. */
+  /** The JSON Schema of structured answers, as typed. */
   readonly jsonSchema?: string;
   readonly inject: "stdin" | "paste";
   readonly claudeBinary?: string;
-  /** Whether the real claude takes over what is refused: the shim has sent the run here. */
+  /** The shim started the run: the real claude takes over if the run is unsupported. */
   readonly isShimmed?: true;
 
   /** A file name or JSON text; the last one given, as in Claude Code. */
@@ -124,7 +124,7 @@ export type RunRequest = {
   /** Values as typed; each may name several tools. */
   readonly disallowedTools: readonly string[];
 
-  // The rest is also in `forwarded`; these are the values that decide how a run is set up.
+  // The rest is also in `forwarded`. These values affect how a run is prepared.
   readonly settingSources?: string;
   /** A path as typed. */
   readonly projectConfigRoot?: string;
@@ -136,13 +136,13 @@ export type RunRequest = {
   readonly sessionId?: string;
   /** The id of the session to resume as it is: a UUID. */
   readonly resume?: string;
-  /** A session that has to be looked up, or is resumed in part; absent beside `resume`. */
+  /** A session that must be looked up, or is resumed in part; absent with `resume`. */
   readonly resumption?: Resumption;
   readonly forkSession: boolean;
   readonly model?: string;
   readonly debug: boolean;
   readonly debugFile?: string;
-  /** Whether the debug log is copied to stderr. */
+  /** Copy the debug log to stderr. */
   readonly debugToStderr: boolean;
   /** Beta headers, as typed. */
   readonly betas: readonly string[];
@@ -150,15 +150,14 @@ export type RunRequest = {
   readonly taskBudget?: number;
 
   /**
-   * Arguments for Claude Code, in the order typed: one `--flag` or `--flag=value` for each value.
-   * What `claude-print` merges with its own (`settings`, `permissionMode`, `disallowedTools`, the
-   * session to go on with) is left out, and of a flag that counts once only the last use is kept.
+   * Arguments for Claude Code, in the order typed: one `--flag` or `--flag=value` for each value. Flags that are merged
+   * with settings of this program are left out. Of a flag that counts once only the last use is kept.
    */
   readonly forwarded: readonly string[];
-  /** A warning about each flag that has no effect here; absent for none. */
+  /** A warning for each flag that has no effect; absent for none. */
   readonly ineffective?: readonly string[];
-  /** Whether nothing that is printed tells what the model thinks: then 2.1.330 does not ask the API for it. */
+  /** The output contains no thinking. Claude Code 2.1.330 then does not request it from the API. */
   readonly omitsThinking?: true;
-  /** Whether the answer to the one message is printed as a text alone. */
+  /** Print only the text of the answer to the one message. */
   readonly answerAlone?: boolean;
 };

@@ -108,3 +108,21 @@ function problemWith(flag: Flag, value: string | undefined): CliError | undefine
   }
   return undefined;
 }
+
+/** The flags of a command line, by name. */
+export interface FlagValues {
+  /** Returns all values of a flag; "" for a use without a value. */
+  readonly all: (name: string) => readonly string[];
+  readonly last: (name: string) => string | undefined;
+  readonly given: (name: string) => boolean;
+}
+
+export function flagValues(uses: readonly Use[]): FlagValues {
+  const all = (name: string) =>
+    uses.filter(({ flag }) => flag.name === name).map(({ value }) => value ?? "");
+  return {
+    all,
+    last: (name) => all(name).at(-1),
+    given: (name) => uses.some(({ flag }) => flag.name === name),
+  };
+}

@@ -3,10 +3,9 @@ import { print } from "../report/print.ts";
 import type { CassetteOptions } from "../arguments/parsed_arguments.ts";
 
 /**
- * Works with what a run recorded: replays it, draws it, compares it, goes on with it, scrubs or checks it, or tells what is
- * inside.
+ * Carries out an action of `cassette`.
  *
- * @returns the exit code: 1 when what was to be the same is not
+ * @returns the exit code: 1 for a difference or a problem in the recording
  */
 export async function cassette(options: CassetteOptions): Promise<number> {
   switch (options.action) {
@@ -49,9 +48,9 @@ export async function cassette(options: CassetteOptions): Promise<number> {
 }
 
 /**
- * Prints what a recorded run printed, or without a tape what it would, and on stderr where this program would act otherwise.
+ * Replays a recorded run through this program and prints its frames. Differences from the recording are printed on stderr.
  *
- * @returns the exit code: 1 if it would
+ * @returns the exit code: 1 for a difference
  */
 async function replayToStdout(
   { dir, split }: Extract<CassetteOptions, { readonly action: "replay" }>,
@@ -67,7 +66,7 @@ async function replayToStdout(
     verbose: output?.verbose ?? false,
     write: (text) => print(Deno.stdout, text),
   });
-  // Whatever is on a tape was a frame of a run.
+  // A tape contains only frames that a run has printed.
   for (const { frame } of frames) writer.frame(frame as Frame);
   writer.end();
   if (opened.tape === undefined) {
@@ -77,7 +76,7 @@ async function replayToStdout(
   return differences.length === 0 ? 0 : 1;
 }
 
-/** Prints the recorded terminal as a moving picture. */
+/** Prints the recorded terminal as an animated SVG. */
 async function printPicture({ dir }: { readonly dir: string }): Promise<number> {
   const [{ openRereadable }, { drawCassette }] = await Promise.all([
     import("../../recording/cassette/read/open_cassette.ts"),

@@ -1,3 +1,4 @@
+import type { HoldOptions } from "../../library/hold_conversation.ts";
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { CliError } from "../../cli_error.ts";
 import type { ForkOptions } from "../arguments/parsed_arguments.ts";
@@ -23,16 +24,15 @@ import { parseArguments } from "../arguments/parse_arguments.ts";
 import { tokenize } from "../arguments/tokenize.ts";
 
 /**
- * Goes on for real with a recorded conversation from the end of a turn: with the prompts that were given there, or with
- * others. A turn that fails is the last.
+ * Continues a recorded conversation for real after a turn, with the recorded prompts or with others, until a turn fails.
  *
- * @returns the exit code, which is that of the last turn
- * @throws {CliError} when the cassette cannot be read, has no such turn, or nothing is to be said
+ * @returns the exit code of the last turn
+ * @throws {CliError} when the cassette cannot be read, has no such turn, or there is no prompt
  */
 export async function forkConversation(options: ForkOptions): Promise<number> {
   const { dir, at } = options;
   const { meta, children } = openConversation(dir);
-  const { request: wanted, ...flags } = await buildForkRequest(options, meta);
+  const { request, ...flags } = await buildForkRequest(options, meta);
   const sessionId = crypto.randomUUID();
   const recorded = children.map((child, index) => {
     if ("cast" in child && child.cast.header.claude_print.output !== undefined) {
@@ -50,7 +50,6 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
       suggestion: "Add --prompt and what is to be said, or fork at an earlier turn",
     });
   }
-  const request = history === "" ? wanted : withResume(wanted, sessionId);
   const name = Deno.realPathSync(dir).split("/").at(-1) ?? "";
   const from: ForkOrigin = {
     cassette: name,
@@ -58,28 +57,36 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
     ...recordedSession(recorded),
     turn: at,
   };
-
   reportFlags({ ...flags, name });
+  return await sendLines(history === "" ? request : withResume(request, sessionId), lines, {
+    history,
+    besides: subagentFiles,
+    from,
+  });
+}
+
+/** Sends each line when the turn of the previous one has succeeded, and prints the conversation. */
+async function sendLines(
+  request: RunRequest,
+  lines: ReturnType<typeof createPromptLines>,
+  fork: NonNullable<HoldOptions["fork"]>,
+): Promise<number> {
   using outlets = new Outlets();
-  // To the end of the program: writing beyond the limit of a file's size fails as on a full disk, and does not kill.
+  // Never undone: without a listener, writing beyond the file size limit kills this program. With one, the write fails.
   listenToSignals(["SIGXFSZ"], () => {});
   using signals = new StopSignals();
-  const { stdout } = outlets;
-  if (stdout !== undefined) {
-    stdout.onEnd = () => {
-      if (stdout.end === "unread") signals.raise("SIGPIPE");
-    };
-  }
+  outlets.stopWhenUnread(signals);
   const caller = new ProgramCaller();
-  const left = [...lines];
-  let asked: string | undefined;
-  const sayNext = () => {
-    const line = left.shift();
+  const remaining = [...lines];
+  /** The ticket of the current turn. */
+  let ticket: string | undefined;
+  const sendNext = () => {
+    const line = remaining.shift();
     if (line === undefined) return caller.close();
-    asked = line.ticket;
+    ticket = line.ticket;
     caller.say(line);
   };
-  sayNext();
+  sendNext();
   const exitCode = await printConversation(request, {
     caller,
     writer: createOutputWriter(request.outputFormat, {
@@ -87,40 +94,37 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
       write: (text) => outlets.print(text),
     }),
     invocation: ownInvocation({ outlets, signals }),
-    fork: { history, besides: subagentFiles, from },
+    fork,
     onReport: ({ tickets = [], exitCode }) => {
-      if (asked === undefined || !tickets.includes(asked)) return;
-      asked = undefined;
-      if (exitCode === 0) sayNext();
+      if (ticket === undefined || !tickets.includes(ticket)) return;
+      ticket = undefined;
+      if (exitCode === 0) sendNext();
       else caller.close();
     },
   });
-  return await awaitDelivery(exitCode, {
-    outlets,
-    until: performance.now() + request.timeoutMs,
-    signals,
-  });
+  const until = performance.now() + request.timeoutMs;
+  return await awaitDelivery(exitCode, { outlets, until, signals });
 }
 
-/** How much of a flag is told, in characters. */
+/** Most characters of a flag that are printed. */
 const MAX_FLAG_LENGTH = 60;
 
-/** Says which flags of the recorded run hold for the fork too, and which do not. */
+/** Prints which flags of the recorded run the fork has, and which it does not. */
 function reportFlags({ taken, dropped, name }: ForkFlags & { readonly name: string }): void {
   const short = (flag: string) =>
     flag.length > MAX_FLAG_LENGTH ? `${flag.slice(0, MAX_FLAG_LENGTH)}…` : flag;
-  const tell = (message: string) =>
+  const report = (message: string) =>
     print(Deno.stderr, problemText({ message: escapeInvisible(message) }));
-  if (taken.length > 0) tell(`As in ${name}: ${taken.map(short).join(", ")}`);
+  if (taken.length > 0) report(`As in ${name}: ${taken.map(short).join(", ")}`);
   if (dropped.length === 0) return;
-  tell(`Not as in ${name}, unless you give them behind "--": ${dropped.join(", ")}`);
+  report(`Not as in ${name}, unless you give them behind "--": ${dropped.join(", ")}`);
 }
 
 function withResume(request: RunRequest, resume: string): RunRequest {
   return { ...request, resume, forwarded: [...request.forwarded, `--resume=${resume}`] };
 }
 
-/** The session of a recorded conversation, as its results tell it. */
+/** Returns the session id in the results of a recorded conversation. */
 function recordedSession(recorded: readonly RecordedTurns[]): Pick<ForkOrigin, "session_id"> {
   const [turn] = recorded.flatMap(({ turns }) => turns);
   const id = turn?.result["session_id"];
@@ -128,9 +132,9 @@ function recordedSession(recorded: readonly RecordedTurns[]): Pick<ForkOrigin, "
 }
 
 /**
- * Prompts, typed or recorded, as a program says them.
+ * Turns typed or recorded prompts into lines of a caller.
  *
- * @throws {CliError} for one that cannot be sent
+ * @throws {CliError} for a prompt that cannot be sent
  */
 export function createPromptLines(
   prompts: readonly (string | Message)[],
@@ -152,7 +156,7 @@ const PROMPT_REASON = "a fork says what --prompt says, or what was recorded";
 const SESSION_REASON = "a fork goes on in a session of its own";
 const STREAM_REASON = "a fork prints answers as they are whole";
 
-/** Flags of runs that mean nothing to a fork, and why. */
+/** Flags that have no meaning for a fork, each with the reason. */
 const MEANINGLESS: ReadonlyMap<string, string> = new Map([
   ["--input-file", PROMPT_REASON],
   ["--input-format", PROMPT_REASON],
@@ -173,17 +177,14 @@ const MEANINGLESS: ReadonlyMap<string, string> = new Map([
   ["--wait-for-limit", "a fork is a conversation, which waits for no limit"],
 ]);
 
-/** The conversation that a fork asks for, and what became of the flags of the recorded one. */
 interface ForkedRun extends ForkFlags {
   readonly request: RunRequest;
 }
 
 /**
- * The conversation that a fork asks for: with the flags of the recorded one that say what the model is told, unless others
- * are given.
+ * Builds the request of a fork. Recorded flags that affect the model's input hold for it too, unless the user gives others.
  *
- * @param meta what the cassette says of itself
- * @throws {CliError} for flags that a run refuses as well, and for those that mean nothing to a fork
+ * @throws {CliError} for a flag that runs refuse, or that has no meaning for a fork
  */
 export async function buildForkRequest(
   { model, apiCassette, record, flags }: Omit<ForkOptions, "dir" | "at" | "prompts">,

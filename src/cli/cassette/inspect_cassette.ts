@@ -20,20 +20,20 @@ import {
 import { readTurns, type RecordedTurns } from "../../recording/cassette/recorded_turns.ts";
 import { problemText } from "../report/report_error.ts";
 
-/** Prints what is inside a cassette, in lines or as one JSON object. */
+/** Prints the contents of a cassette, in lines or as one JSON object. */
 export function printInfo({ dir, json }: { readonly dir: string; readonly json: boolean }): number {
   const survey = surveyCassette(dir);
   printLines(`${json ? stringifyVisibly(survey) : formatInfo(survey, laterChildOf(dir))}\n`);
   return 0;
 }
 
-/** A name and what is to be said of it; of what is missing nothing. */
+/** A name and its value; undefined for a missing part. */
 type Row = readonly [name: string, value: string | undefined];
 
 /**
- * What is inside a cassette, in lines for a person.
+ * Formats the contents of a cassette, for a person.
  *
- * @param of which Claude Code of a conversation it is of, if not of the first one
+ * @param of the first child's cassette and the number of the child, for a cassette of a later child
  */
 export function formatInfo(
   { meta, parts, ...survey }: CassetteSurvey,
@@ -61,7 +61,7 @@ export function formatInfo(
     ...(tape === undefined ? [] : ["as the program"]),
     ...(api?.exchanges === 0 || (api ?? of) === undefined ? [] : ["as the API"]),
   ];
-  // Answers of the API alone are no run.
+  // A folder with answers of the API only is not the recording of a run.
   const isRun = (cast ?? tape ?? file) !== undefined;
   const ofRun = (...rows: readonly Row[]) => isRun ? rows : [];
   const rows: readonly Row[] = [
@@ -112,7 +112,7 @@ function forkRows(origin: ForkOrigin | undefined): readonly Row[] {
   return [["forked from", `${cassette}${recorded}, behind turn ${turn}`]];
 }
 
-/** What `cassette scrub` takes out besides secrets. */
+/** What `cassette scrub` removes besides secrets. */
 const BLANKED_NAMES: Readonly<Record<string, string>> = {
   traces: "names and paths of the machine",
 };
@@ -120,9 +120,9 @@ const BLANKED_NAMES: Readonly<Record<string, string>> = {
 const BY_TAPE = "Compared by their tapes, on which the prompt of a run of one prompt is not";
 
 /**
- * Prints where two recorded conversations part, in words or as one JSON object.
+ * Prints the first difference between two recorded conversations, in words or as one JSON object.
  *
- * @returns the exit code: 1 if they do
+ * @returns the exit code: 1 for a difference
  */
 export function printDifference(
   { dir, other, json }: { readonly dir: string; readonly other: string; readonly json: boolean },
@@ -141,14 +141,14 @@ export function printDifference(
   return comparison.parting === undefined ? 0 : 1;
 }
 
-/** What each Claude Code of a conversation had part in; undefined where that cannot be told of all of them. */
+/** Reads the turns of each child of a conversation; undefined if a child has no cast. */
 function readCasts(folder: string): readonly RecordedTurns[] | undefined {
   const { children } = openConversation(folder);
   const casts = children.flatMap((child) => "cast" in child ? [readTurns(child.cast)] : []);
   return casts.length === children.length ? casts : undefined;
 }
 
-/** What tapes tell of a conversation, which is the same of two of which one has no cast. */
+/** Reads the steps of a conversation from its tapes, to compare it with one that has no cast. */
 function readTapeSteps(folder: string): readonly RecordedStep[] {
   const { children } = openConversation(folder, { byTape: true });
   const tapes = children.flatMap((child) => "tape" in child ? [child.tape] : []);
@@ -158,16 +158,16 @@ function readTapeSteps(folder: string): readonly RecordedStep[] {
   });
 }
 
-/** Most characters of a step that are told. */
+/** Most characters of a step that are printed. */
 const MAX_STEP_LENGTH = 200;
 
-/** What is told of either conversation. */
+/** A text about each of the two conversations. */
 type Sides = readonly [one: string, other: string];
 
 /**
- * Where two conversations part, in words.
+ * Formats the comparison of two conversations, for a person.
  *
- * @param names what they are called
+ * @param names the names of the conversations
  */
 export function formatDifference(
   { common, turns, models, parting }: ConversationComparison,
@@ -188,7 +188,7 @@ export function formatDifference(
     .map((line) => escapeInvisible(line)).join("\n");
 }
 
-/** At what, where both have a step of the same kind. */
+/** Names the step at which they differ, if both have a step of the same kind there. */
 function describePlace({ one, other, difference }: FirstDifference): string {
   if (one === undefined || one.kind !== other?.kind) return "";
   const { pointer = "" } = difference ?? {};
@@ -206,7 +206,7 @@ const STEP_NAMES: Readonly<Record<StepContent["kind"], string>> = {
   block: "a block of an answer",
 };
 
-/** What either has there: what differs of steps of one kind, else the steps. */
+/** Describes both sides: the differing values of steps of the same kind, else the steps. */
 function describeSides({ one, other, difference }: FirstDifference): Sides {
   return one !== undefined && one.kind === other?.kind && difference !== undefined
     ? [difference.one ?? "nothing", difference.other ?? "nothing"]

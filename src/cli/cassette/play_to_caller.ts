@@ -5,44 +5,42 @@ import type {
 } from "../../recording/cassette/program/play_program.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 
-/** What a play has to do with the world. */
+/** The caller of a recorded program. */
 export interface PlayCaller {
-  /** Lines that the caller writes, and undefined at the end of its input. */
+  /** Returns the next line of the caller, or undefined at the end of its input. */
   readonly nextLine: () => Promise<string | undefined>;
-  /** Says a frame; it may be kept for a while. */
+  /** Prints a frame, which may be buffered. */
   readonly print: (frame: AnyFrame) => void;
-  /** How many bytes or so are kept of what was said. */
+  /** Returns the approximate number of buffered bytes. */
   readonly pendingSize: () => number;
-  /** Sends what is kept on its way; false when nobody reads any more. */
+  /** Writes the buffer; returns false when the reader is gone. */
   readonly flush: () => Promise<boolean>;
-  /** Waits so many milliseconds. */
   readonly pause: (milliseconds: number) => Promise<void>;
-  /** Ends what waits, and the play with it. */
+  /** Resolves to end every wait, and the play. */
   readonly stopped: Promise<unknown>;
 }
 
-/** What became of a play. */
 export interface PlayEnding {
   readonly divergences: readonly string[];
-  /** What could not be compared with the tape, or not in whole. */
+  /** What could not be compared with the tape, or only in part. */
   readonly uncompared: readonly string[];
-  /** How the program ended; absent where it was stopped, or nobody read on. */
+  /** How the program ended; absent if it was stopped or its reader left. */
   readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
 }
 
-/** What is said at once is written in pieces of about so many bytes. */
+/** Buffered output is written once it has this many bytes. */
 const MAX_PENDING_SIZE = 64 * 1024;
-/** So many differences are told, each in so many UTF-16 units: a caller may write without an end. */
+/** Most differences that are reported, and their length in UTF-16 code units: a caller may write endlessly. */
 const MAX_DIFFERENCES = 10_000;
 const MAX_DIFFERENCE_LENGTH = 1000;
-/** The longest pause that a timer knows, in milliseconds. */
+/** The longest timer, in milliseconds. */
 const MAX_PAUSE_MS = 2 ** 31 - 1;
 
 /**
- * Plays a program to whoever calls it.
+ * Plays a recorded program to its caller.
  *
- * @param options.speed how much faster than recorded; 0 for without any pause
- * @param options.patienceMs how long the caller has for what is its turn; 0 for as long as it wants
+ * @param options.speed how much faster than recorded; 0 for without pauses
+ * @param options.patienceMs how long to wait for the caller when it is its turn; 0 for no limit
  */
 export async function playToCaller(
   player: Player,
@@ -54,9 +52,9 @@ export async function playToCaller(
 ): Promise<PlayEnding> {
   const divergences: string[] = [];
   const uncompared: string[] = [];
-  let untold = 0;
+  let unreported = 0;
   const ending = (end?: PlayEnding["end"]): PlayEnding => ({
-    divergences: untold === 0 ? divergences : [...divergences, `And ${untold} more`],
+    divergences: unreported === 0 ? divergences : [...divergences, `And ${unreported} more`],
     uncompared,
     ...(end === undefined ? {} : { end }),
   });
@@ -70,7 +68,7 @@ export async function playToCaller(
         case "divergence":
           if (divergences.length < MAX_DIFFERENCES) {
             divergences.push(shortenDifference(effect.what));
-          } else untold++;
+          } else unreported++;
           break;
         case "uncompared":
           if (uncompared.length < MAX_DIFFERENCES) uncompared.push(shortenDifference(effect.what));
@@ -97,11 +95,11 @@ export async function playToCaller(
       patience === undefined ? line : Promise.race([line, patience.over]),
     );
     if (input?.type === "line") line = undefined;
-    // Behind its end nothing is written any more.
+    // After its end the input has no further lines.
     if (input?.type === "closed") line = new Promise(() => {});
   }
   if (player.awaited?.kind !== "stop") return ending();
-  // What was recorded ended like this: the rest of it is said.
+  // The recorded run was stopped too: its last frames are printed.
   for (const effect of player.receive({ type: "stopped" })) {
     if (effect.type === "emit") caller.print(effect.frame);
   }
@@ -109,14 +107,13 @@ export async function playToCaller(
   return ending();
 }
 
-/** What is told names what the caller or the tape has written, however long that is. */
 function shortenDifference(what: string): string {
   return what.length > MAX_DIFFERENCE_LENGTH ? `${what.slice(0, MAX_DIFFERENCE_LENGTH)}…` : what;
 }
 
 /**
- * Creates what waits for a promise or until something else is, then for nothing. `Promise.race()` leaves behind in the one
- * that is not settled whatever it has ever raced with.
+ * Creates a function that awaits a promise, and returns undefined once `stopped` resolves. `Promise.race()` would leak:
+ * `stopped` would keep a reaction for each promise that it ever raced with.
  */
 function createStoppableWait(
   stopped: Promise<unknown>,

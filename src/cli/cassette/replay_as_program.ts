@@ -8,7 +8,7 @@ import {
   type ReplayMode,
 } from "../../recording/cassette/program/recorded_program.ts";
 import { readProgram } from "../../recording/cassette/program/read_program.ts";
-import { CliError } from "../../cli_error.ts";
+import { CliError, EXIT } from "../../cli_error.ts";
 import { denoPromptIo, readPrompt } from "../arguments/read_prompt.ts";
 import { ownTraces } from "../../recording/redaction/known_traces.ts";
 import { createRedactor } from "../../recording/redaction/redact.ts";
@@ -27,30 +27,25 @@ import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
-/** How a recorded program is played. */
 export interface ProgramReplay {
   /** The cassette's folder, or a tape. */
   readonly dir: string;
-  /** What its caller gives it as command line. */
+  /** The command line that the caller gives it. */
   readonly args: readonly string[];
   readonly mode: ReplayMode;
-  /** How much faster than recorded; 0 for at once. */
+  /** How much faster than recorded; 0 for without pauses. */
   readonly speed: number;
-  /** How long the caller has for what is its turn, in milliseconds; 0 for as long as it wants. */
+  /** How long to wait for the caller when it is its turn, in milliseconds; 0 for no limit. */
   readonly patienceMs: number;
-  /** Where what the caller did otherwise is written as JSON. */
+  /** The JSON file for what the caller did differently. */
   readonly report?: string;
 }
 
-/** Exit code of a program whose output nobody reads any more, and above which those of signals begin. */
-const ABANDONED = 141;
-const SIGNALLED = 128;
-
 /**
- * Behaves as the recorded `claude` did, and says at the end what its caller did otherwise.
+ * Behaves as the recorded `claude` did, and reports at the end what the caller did differently.
  *
- * @returns the exit code: that of the recorded run, or 1 when the caller did something else
- * @throws {CliError} when the tape cannot be read, or there is something on it that cannot be replayed
+ * @returns the exit code of the recorded run, or 1 when the caller did something else
+ * @throws {CliError} when the tape cannot be read or replayed
  */
 export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   const flags = parseProgramFlags(options.args);
@@ -67,7 +62,7 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
     print(Deno.stdout, `${escapeInvisible(requireVersion(program, known.path))} (Claude Code)\n`);
     return 0;
   }
-  // One of an earlier run must not be taken for that of this one.
+  // Nobody must take the report of an earlier run for this one's.
   writeReport(options.report, "");
   const { promise: stopped, resolve: stop } = Promise.withResolvers<StopSignal>();
   let signal: StopSignal | undefined;
@@ -79,24 +74,24 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   if (!program.knowsPrompts) {
     notify({ message: "There are no prompts on the tape: what the caller says is not compared" });
   }
-  const speaker = createFramePrinter(flags);
+  const printer = createFramePrinter(flags);
   const { sessionId } = flags;
   const ending = await playToCaller(
     new Player(program, sessionId === undefined ? {} : { sessionId }),
     {
       caller: {
         nextLine: flags.isConversation ? readStdinLines() : readPromptAsLine(flags),
-        ...speaker,
+        ...printer,
         pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
         stopped,
       },
       ...options,
     },
   );
-  if (ending.end !== undefined) speaker.end();
+  if (ending.end !== undefined) printer.end();
   const isRead = ending.end !== undefined &&
-    await Promise.race([speaker.flush(), stopped]) === true;
-  // Whoever does not read on holds up the program, which then hears of no signal itself: it is to end by one.
+    await Promise.race([printer.flush(), stopped]) === true;
+  // A caller that does not read blocks the program in a write. Only the default action of a signal can end it then.
   listening.dispose();
   if (isRead && ending.end?.stderr !== undefined) print(Deno.stderr, ending.end.stderr);
   const { divergences, uncompared } = ending;
@@ -109,8 +104,8 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   };
   writeReport(options.report, `${JSON.stringify(report)}\n`);
   if (divergences.length > 0) return 1;
-  if (signal !== undefined) return SIGNALLED + SIGNALS[signal];
-  return isRead ? ending.end?.code ?? 0 : ABANDONED;
+  if (signal !== undefined) return EXIT.signal + SIGNALS[signal];
+  return isRead ? ending.end?.code ?? 0 : EXIT.abandoned;
 }
 
 function requireVersion({ version }: RecordedProgram, path: string): string {
@@ -122,7 +117,7 @@ function requireVersion({ version }: RecordedProgram, path: string): string {
 
 type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** The prompt of a run as a line of its caller, and the end of its input. */
+/** Returns the prompt of a run as the only line of its caller. */
 function readPromptAsLine(
   { promptArgument, inputFile }: ProgramFlags,
 ): () => Promise<string | undefined> {
@@ -139,7 +134,6 @@ function readPromptAsLine(
   };
 }
 
-/** Says on stderr what the caller did otherwise. */
 function reportDivergences(divergences: readonly string[], tape: string): void {
   if (divergences.length === 0) return;
   const count = divergences.length === 1 ? "one difference" : `${divergences.length} differences`;
@@ -147,7 +141,6 @@ function reportDivergences(divergences: readonly string[], tape: string): void {
   print(Deno.stderr, `claude-print: The caller does not do what ${tape} says, ${count}:\n${lines}`);
 }
 
-/** Says on stderr what nobody may take for the same, though it is not known to differ. */
 function reportUncompared(uncompared: readonly string[]): void {
   for (const what of uncompared) notify({ message: `Warning: ${escapeInvisible(what)}` });
 }
@@ -168,29 +161,29 @@ function notify(problem: { readonly message: string }): void {
   print(Deno.stderr, problemText(problem));
 }
 
-/** What says the frames of a recorded program on stdout. */
+/** Prints the frames of a recorded program on stdout. */
 interface FramePrinter {
-  /** Says one; it is kept until the next flush. */
+  /** Buffers a frame until the next flush. */
   readonly print: (frame: AnyFrame) => void;
-  /** Says what its format keeps for the end. */
+  /** Buffers what the output format prints at the end. */
   readonly end: () => void;
-  /** How much text is kept. */
+  /** Returns the length of the buffer. */
   readonly pendingSize: () => number;
-  /** Writes what is kept; false when nobody reads any more. */
+  /** Writes the buffer; returns false when the reader is gone. */
   readonly flush: () => Promise<boolean>;
 }
 
-/** How long a stdout that takes nothing now is left alone, in milliseconds. */
+/** Milliseconds after which a full stdout is tried again. */
 const RETRY_MS = 5;
 
-/** Says frames in the format that the caller has asked for, at the pace at which they are read. */
+/** Prints frames in the format that the caller has asked for. */
 function createFramePrinter({ format, verbose }: ProgramFlags): FramePrinter {
   let text = "";
   const writer = createOutputWriter(format, { verbose, write: (more) => text += more });
   return {
     print: (frame) => {
       try {
-        // Whatever is on a tape was a frame of a run.
+        // A tape contains only frames that a run has printed.
         writer.frame(frame as Frame);
       } catch (cause) {
         throw new CliError(`Cannot print the frame ${frame.type} of the tape: it is damaged`, {
@@ -222,23 +215,23 @@ async function writeAll(bytes: Uint8Array): Promise<boolean> {
   return true;
 }
 
-/** What a recorded program makes of its command line. */
+/** The flags that a recorded program honours. */
 interface ProgramFlags {
-  /** Whether it is to say its version and nothing else. */
+  /** Print the version only. */
   readonly version: boolean;
-  /** Whether its caller writes lines of stream-json; otherwise a prompt. */
+  /** The caller writes stream-json; otherwise a prompt. */
   readonly isConversation: boolean;
   readonly format: OutputFormat;
   readonly verbose: boolean;
   readonly promptArgument?: string;
   readonly inputFile?: string;
-  /** The session that the run has, where its caller decides that. */
+  /** The session id, if the caller gives one. */
   readonly sessionId?: string;
 }
 
 /**
- * Reads the command line that a caller gives `claude`, as far as a replay heeds it. Flags that this program does not know
- * or would refuse were given to the recorded one, and change nothing.
+ * Parses the command line that a caller gives `claude`. Flags that this program does not know, or would refuse, are ignored:
+ * the recorded program accepted them.
  */
 function parseProgramFlags(args: readonly string[]): ProgramFlags {
   const { uses, operands: [promptArgument], information } = tokenize(args);
@@ -264,14 +257,14 @@ function parseProgramFlags(args: readonly string[]): ProgramFlags {
   };
 }
 
-/** Text that is kept until somebody asks for it, in UTF-16 units; while it is more, nothing is read. */
+/** Reading pauses while more text than this is buffered, in UTF-16 code units. */
 const MAX_BUFFERED_LENGTH = 64 * 1024 * 1024;
 
 /**
- * The lines of stdin, one a call, and nothing at its end; a last one without its end counts. It is read as fast as it
- * comes, so that nobody waits who writes before reading, as far as that can be kept.
+ * Reads the lines of stdin, including a last one without a line end. It reads ahead, so that a caller that writes everything
+ * before it reads anything does not block.
  *
- * @returns what gives the next line, and throws a `CliError` for one that is too long
+ * @returns a function that returns the next line, or undefined at the end; it throws a `CliError` for a line that is too long
  */
 export function readStdinLines(
   { readable = Deno.stdin.readable, longest = LONGEST_LINE, mostKept = MAX_BUFFERED_LENGTH }: {
@@ -300,7 +293,7 @@ export function readStdinLines(
     if (last !== "") lines.add(last);
   };
   read().catch((error) => {
-    // A stdin that cannot be read says nothing more.
+    // A stdin that cannot be read counts as ended.
     if (error instanceof CliError) failure = error;
   }).finally(() => {
     isOver = true;
@@ -327,11 +320,11 @@ function lineTooLongError(line: number, longest: number): CliError {
   );
 }
 
-/** Lines that wait. An array's `shift()` moves all that are left each time. */
+/** A queue of lines. `shift()` of an array would move all other lines each time. */
 class LineQueue {
   #lines: string[] = [];
   #first = 0;
-  /** How much text waits, in UTF-16 units, the ends of lines counted. */
+  /** The length of all lines with their ends, in UTF-16 code units. */
   length = 0;
 
   add(line: string): void {
@@ -353,7 +346,7 @@ class LineQueue {
 }
 
 /**
- * Prints a program that behaves as the recorded `claude` did, for those who take nothing but a path.
+ * Prints a shell script that behaves as the recorded `claude` did, for callers that need a path.
  *
  * @throws {CliError} when the tape cannot be replayed
  */

@@ -12,10 +12,10 @@ import { problemText } from "../report/report_error.ts";
 import { lintCassette, type ReplayKind } from "../../recording/lint/lint_cassette.ts";
 
 /**
- * The cassettes and tapes at paths.
+ * Finds the cassettes and tapes at paths.
  *
- * @param options.to what is to be done with them
- * @throws {CliError} when there is none, or it cannot be told what is one
+ * @param options.to the action, for the error
+ * @throws {CliError} when there is none, or a folder is ambiguous
  */
 function findCassettesOrFail(
   { paths, inputName }: {
@@ -36,7 +36,7 @@ function findCassettesOrFail(
 }
 
 /**
- * Takes out of cassettes and tapes what tells of the machine that they were recorded on and of who sat at it.
+ * Removes from cassettes and tapes what identifies the machine and its user.
  *
  * @throws {CliError} when there is none, or one cannot be read or written
  */
@@ -53,20 +53,20 @@ export function scrubCassettes(
     redactor: createRedactor({ env }),
     known: { ...ownTraces({ env }), words: names },
   };
-  const tell = (name: string, report: ScrubReport) =>
+  const printReport = (name: string, report: ScrubReport) =>
     printLines(`${escapeInvisible(`${name}: ${describeChanges(report)}`)}\n`);
   if (out === undefined) {
-    for (const one of found) tell(one.name, scrubCassette(one, options));
+    for (const one of found) printReport(one.name, scrubCassette(one, options));
     return 0;
   }
   const named = inputName === undefined ? {} : { inputName };
   const { reports, leftOut } = scrubInto(out, { ...options, paths, ...named });
-  for (const [name, report] of reports) tell(name, report);
+  for (const [name, report] of reports) printReport(name, report);
   if (leftOut.length > 0) print(Deno.stderr, problemText({ message: describeNotCopied(leftOut) }));
   return 0;
 }
 
-/** Of so many files each is named. */
+/** Most files that are named. */
 const MAX_NAMED_FILES = 5;
 
 function describeNotCopied(files: readonly string[]): string {
@@ -92,9 +92,9 @@ const WAY_NAMES: Readonly<Record<ReplayKind, string>> = {
 };
 
 /**
- * Says of cassettes and tapes in which ways they replay, and what is wrong with them.
+ * Prints for each cassette and tape in which ways it can be replayed, and its problems.
  *
- * @returns the exit code: 1 where something is
+ * @returns the exit code: 1 for a problem
  * @throws {CliError} when there is none
  */
 export function lintCassettes(

@@ -1,3 +1,4 @@
+import { EXIT } from "../../cli_error.ts";
 import deno from "../../../deno.json" with { type: "json" };
 import { libcInventory } from "../../../ffi/libc.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
@@ -35,9 +36,9 @@ import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 
 /**
- * Looks whether runs will work here: a line for each thing that they need, with what to do if it is not well.
+ * Checks whether runs can work here, and prints a line for each check, with a remedy if it fails.
  *
- * @returns the exit code: 0 only if all is well
+ * @returns the exit code: 0 only if all checks pass
  */
 export async function doctor(options: DoctorOptions): Promise<number> {
   using outlets = new Outlets();
@@ -62,17 +63,17 @@ export async function doctor(options: DoctorOptions): Promise<number> {
     const report = stringifyVisibly({ ok, version: deno.version, checks });
     outlets.print(`${redactor.text(report)}\n`);
   }
-  const exitCode = signal !== undefined ? 128 + SIGNALS[signal] : ok ? 0 : 2;
+  const exitCode = signal !== undefined ? EXIT.signal + SIGNALS[signal] : ok ? 0 : 2;
   return await awaitDelivery(exitCode, { outlets, until: Infinity, signals });
 }
 
 /**
- * Begins every check, and gives them in their order. Those that do not need each other are made at once, each with
- * a limit of its own; the run comes when all others are done.
+ * Starts all checks and returns them in the order of the report. Independent checks run at the same time, each with its own
+ * time limit. The run check starts when all others are done.
  */
 function startChecks(options: DoctorOptions, { env, stop }: {
   readonly env: Readonly<Record<string, string>>;
-  /** Aborted when the program is asked to stop. */
+  /** Aborted by a signal. */
   readonly stop: AbortSignal;
 }): readonly Promise<Check>[] {
   const check = async (name: CheckName, look: () => Check | Promise<Check>): Promise<Check> => {
@@ -82,7 +83,7 @@ function startChecks(options: DoctorOptions, { env, stop }: {
       return failedCheck(name, error);
     }
   };
-  /** Makes a check only if those that it builds on are well. */
+  /** Starts a check if those that it depends on pass; else it is skipped. */
   const after = (
     needed: readonly Promise<Check>[],
     name: CheckName,
@@ -94,7 +95,7 @@ function startChecks(options: DoctorOptions, { env, stop }: {
       return skippedCheck(name, `needs ${missing.map((each) => each.name).join(", ")}`);
     });
 
-  // Where they cannot be had, it is the checks that need them which say so.
+  // Called within checks: a check that needs the folder reports that it is gone.
   const here = () => ({ env, cwd: currentFolder() });
   const inventory = libcInventory();
   const platform = check("platform", () => {

@@ -6,7 +6,7 @@ import { storeLearntProfile, useLearntProfiles } from "../../claude/program/lear
 import { lackedCapabilities } from "../../claude/versions/capabilities.ts";
 import type { VersionProfile } from "../../claude/versions/profile.ts";
 import { hasProfile, isNewerThanProfiles } from "../../claude/versions/profiles.ts";
-import { CliError } from "../../cli_error.ts";
+import { CliError, EXIT } from "../../cli_error.ts";
 import type { LearnRequest } from "../arguments/parsed_arguments.ts";
 import type { LearnOptions } from "../../recording/learn/learn_profile.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
@@ -15,12 +15,12 @@ import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { print, printLines } from "../report/print.ts";
 
-/** How a profile is measured; tests measure in another way. */
+/** Measures a profile; tests replace it. */
 export type Measure = (binary: string, options: LearnOptions) => Promise<VersionProfile>;
 
 /**
- * Measures the installed Claude Code if it is newer than every shipped profile, and keeps its profile for later runs. With
- * `check` it only says whether the version has a profile.
+ * Measures the installed Claude Code if it is newer than every shipped profile, and saves its profile for later runs. With
+ * `check` it only reports whether the version has a profile.
  *
  * @returns the exit code: 1 if a checked version has no profile, 128 + n after a signal
  * @throws {CliError} when there is no Claude Code, it is too old, or it cannot be measured
@@ -29,7 +29,7 @@ export async function learn(
   { check, claudeBinary }: LearnRequest,
   { env = callerEnvironment(), isShipped = (version: string) => !isNewerThanProfiles(version) }: {
     readonly env?: Environment;
-    /** Whether a profile of this program holds for a version. */
+    /** Returns true if a shipped profile covers the version. */
     readonly isShipped?: (version: string) => boolean;
   } = {},
 ): Promise<number> {
@@ -58,7 +58,7 @@ export async function learn(
   const stop = new AbortController();
   let exitCode = 0;
   using _ = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
-    exitCode = 128 + SIGNALS[signal];
+    exitCode = EXIT.signal + SIGNALS[signal];
     stop.abort(new Error("Stopped"));
   });
   try {
@@ -71,9 +71,9 @@ export async function learn(
 }
 
 /**
- * Measures a Claude Code, and keeps and compares its profile.
+ * Measures a Claude Code, saves its profile, and prints the differences from the newest shipped one.
  *
- * @returns the exit code: 2 if the version lacks what this program needs
+ * @returns the exit code: 2 if the version lacks a capability that this program needs
  */
 export async function learnAndCompare(
   binary: string,
@@ -87,9 +87,7 @@ export async function learnAndCompare(
     readonly env: Environment;
     readonly signal: AbortSignal;
     readonly measure: Measure;
-    /** Prints to stdout. */
     readonly say?: (text: string) => void;
-    /** Prints to stderr. */
     readonly warn?: (text: string) => void;
   },
 ): Promise<number> {

@@ -10,8 +10,8 @@ import { restoreCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { print } from "../report/print.ts";
 
 /**
- * Becomes the real claude if its first argument is a subcommand of the installed version, such as `mcp`. Returns if it
- * is a prompt. Nothing has been read from stdin by then.
+ * Executes the real claude if the first argument is a subcommand of the installed version, such as `mcp`. Returns if it is a
+ * prompt. stdin is not read.
  *
  * @param options.named the claude executable, if the caller names one
  * @throws {CliError} when there is no claude to start
@@ -27,10 +27,10 @@ export async function execSubcommand(
 }
 
 /**
- * Whether a version of Claude Code takes the first argument for a subcommand. With `-p` or `--print` anywhere before
- * `--` it does not.
+ * Returns true if a version of Claude Code takes the first argument for a subcommand. It does not with `-p` or `--print`
+ * before `--`.
  *
- * @param version any version if undefined
+ * @param version undefined for any version
  */
 export function isSubcommand(args: readonly string[], version: string | undefined): boolean {
   const end = args.indexOf("--");
@@ -40,10 +40,10 @@ export function isSubcommand(args: readonly string[], version: string | undefine
 }
 
 /**
- * Becomes the real claude, for a command line that the shim sent here and that asks for what only `claude -p` does; warns
- * of it on stderr. The real claude finds on stdin what has been read of it by then; nothing else has happened.
+ * Executes the real claude for an unsupported command line that the shim sent here, after a warning on stderr. The text that
+ * was already read from stdin is put back.
  *
- * @param argv `--shim-for`, the real claude, and what it was called with
+ * @param argv `--shim-for`, the real claude, and its arguments
  * @throws LibcError when it cannot be started
  */
 export function execClaude(argv: readonly string[], { message, stdin }: UnsupportedError): never {
@@ -57,8 +57,8 @@ export function execClaude(argv: readonly string[], { message, stdin }: Unsuppor
 }
 
 /**
- * What `--version` prints: Claude Code's own line first, because callers take the first `N.N.N` for its version, and
- * then the one of this program. With `short` it is what `-v` prints: Claude Code's line alone, which the Agent SDKs read.
+ * Returns the output of `--version`: the line of Claude Code, whose first `N.N.N` callers take for its version, and the line
+ * of this program. With `short`, for `-v`, it is the line of Claude Code only, which the Agent SDKs parse.
  *
  * @throws {CliError} with `short`, when there is no Claude Code
  */

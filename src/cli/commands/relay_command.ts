@@ -16,22 +16,22 @@ import { listenError } from "../report/report_error.ts";
 import { print } from "../report/print.ts";
 
 /**
- * Answers requests to the Messages API until it is told to stop: the first line of stdout is its base URL.
+ * Answers requests to the Messages API until a signal arrives. The first line of stdout is its base URL.
  *
- * @returns the exit code: 1 when something was asked that is not recorded, could not be written, or was not answered
- * @throws {CliError} when it cannot listen, an exchange cannot be read, or nobody may be asked
+ * @returns the exit code: 1 when a request was not recorded, an answer was not sent, or a recording could not be written
+ * @throws {CliError} when it cannot listen, an exchange cannot be read, or requests to the API are forbidden
  */
 export async function relay(options: RelayCommandOptions): Promise<number> {
   const env = callerEnvironment();
   using undo = new DisposableStack();
   const isRecording = options.onMiss === "record" && !options.offline;
-  const { tell } = undo.use(createStderrLog());
+  const { log } = undo.use(createStderrLog());
   const record = isRecording
     ? undo.use(recordingAnswer({
       upstream: new URL(options.upstream ?? FIRST_PARTY),
       env,
       allowUpstream: options.allowUpstream,
-      tell,
+      tell: log,
     }))
     : undefined;
   const { text: redact, openFrom } = createRedactor({ env });
@@ -48,7 +48,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     openFrom,
     slices,
     known: ownTraces({ env }),
-    tell,
+    tell: log,
   });
   const stopped = Promise.withResolvers<void>();
   const hurried = Promise.withResolvers<void>();
@@ -57,14 +57,14 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     (signals++ === 0 ? stopped : hurried).resolve();
   }));
   const server = undo.use(listen(options, { answer: api.answer }));
-  if (!options.hasSecret) tell(NO_SECRET);
+  if (!options.hasSecret) log(NO_SECRET);
   print(Deno.stdout, `${server.url}\n`);
   await stopped.promise;
-  // What is still to be written is, unless another signal says that it has not to be.
+  // Recordings are written to their end, unless a second signal arrives.
   server[Symbol.dispose]();
   await Promise.race([api.settled(), hurried.promise]);
   const stats = api.stats();
-  // From now on a signal ends the program, also while nobody reads what it says.
+  // From now on a signal ends the program, also while a write to stdout blocks.
   undo.dispose();
   if (options.stats) print(Deno.stdout, `${JSON.stringify(stats)}\n`);
   return stats.misses + stats.unwritten + stats.unanswered === 0 ? 0 : 1;
@@ -72,25 +72,25 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
 
 const NO_SECRET = "warning: with --no-secret every user of this machine can read what is recorded";
 
-/** A stderr that nobody reads is told nothing more once it owes so many bytes. */
+/** While a stderr that nobody reads owes this many bytes, further lines are dropped. */
 const MAX_PENDING_BYTES = 1024 * 1024;
-/** How long one that takes nothing now is left alone, in milliseconds. */
+/** Milliseconds after which a full stderr is tried again. */
 const RETRY_MS = 20;
 
-/** Creates what tells lines on stderr, and keeps nobody waiting for an answer where that is not read. */
-function createStderrLog(): Disposable & { readonly tell: (line: string) => void } {
+/** Creates a log on stderr that never blocks the relay. */
+function createStderrLog(): Disposable & { readonly log: (line: string) => void } {
   const outlets = new Outlets();
   const { stderr } = outlets;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const goOn = () => {
+  const flush = () => {
     stderr?.flush();
-    timer = stderr !== undefined && stderr.pending > 0 ? setTimeout(goOn, RETRY_MS) : undefined;
+    timer = stderr !== undefined && stderr.pending > 0 ? setTimeout(flush, RETRY_MS) : undefined;
   };
   return {
-    tell: (line) => {
+    log: (line) => {
       if (stderr !== undefined && stderr.pending > MAX_PENDING_BYTES) return;
       outlets.notify(`claude-print: ${line}\n`);
-      if (timer === undefined) goOn();
+      if (timer === undefined) flush();
     },
     [Symbol.dispose]: () => {
       clearTimeout(timer);
@@ -100,7 +100,7 @@ function createStderrLog(): Disposable & { readonly tell: (line: string) => void
   };
 }
 
-/** @throws {CliError} when the address cannot be had, or other machines would need no secret */
+/** @throws {CliError} when the address is not available, or other machines would need no secret */
 function listen(
   { hostname, port, hasSecret }: RelayCommandOptions,
   { answer }: Pick<Parameters<typeof startRelay>[0], "answer">,

@@ -27,7 +27,7 @@ import {
   serveHttp,
 } from "../../server/http/serve_http.ts";
 import { ROUTES } from "../../server/http/routes.ts";
-import { serverPlaces } from "../../server/server_places.ts";
+import { type ServerPlaces, serverPlaces } from "../../server/server_places.ts";
 import { Pool } from "../../server/pool/pool.ts";
 import { claimServerFolder, createInServerFolder, writeToken } from "../../server/server_folder.ts";
 import { RunListener } from "../../server/delegation/delegation_server.ts";
@@ -45,10 +45,14 @@ import { performDelegated } from "../run/perform_delegated.ts";
 import { CliError } from "../../cli_error.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 
-/** How long the last answers may take to be read, in milliseconds. */
+/** How long clients may take to read the last answers, in milliseconds. */
 const CLOSE_MS = 10_000;
 
-/** Signals that would end a program which does not listen to them, and that nobody sends to a server. */
+/**
+ * Signals whose default action ends a program, and that nobody sends to a server on purpose. SIGXFSZ arrives when a run
+ * writes beyond the file size limit; ignored, the write fails as on a full disk. A tool of a run may send the others to its
+ * parent, which must not end other runs.
+ */
 const IGNORED_SIGNALS = [
   "SIGXFSZ",
   "SIGUSR1",
@@ -61,24 +65,27 @@ const IGNORED_SIGNALS = [
   "SIGSTKFLT",
 ] as const;
 
+function log(text: string): void {
+  print(Deno.stderr, `claude-print: ${text}\n`);
+}
+
+/** Logs errors of the system without a stack: Deno 2.9.6 panics when it formats a stack while no file can be opened. */
+function logInternalError(error: unknown): void {
+  if (error instanceof LibcError) log(error.message);
+  else reportError(error);
+}
+
 /**
- * Holds conversations for other programs until it is told to stop: the first line of stdout says where it listens.
+ * Holds conversations for other programs until a signal arrives. The first lines of stdout say where it listens.
  *
- * The first SIGTERM, SIGINT or SIGHUP lets what is under way come to its end, the second one ends it, and so does SIGQUIT.
+ * After the first SIGTERM, SIGINT or SIGHUP the server waits for the current turns. A second one or SIGQUIT ends them.
  *
  * @returns the exit code
- * @throws {CliError} when another server of this user's lives, or there is no place to listen at
+ * @throws {CliError} when another server of this user is running, or it cannot listen
  */
 export async function serve(options: ServeOptions): Promise<number> {
   const env = callerEnvironment();
   requireProc();
-  const tell = (text: string) => void print(Deno.stderr, `claude-print: ${text}\n`);
-  // Of what the system refuses the stack tells nothing, and Deno 2.9.6 panics where it is to tell it while there can be no
-  // more open files.
-  const onInternalError = (error: unknown) => {
-    if (error instanceof LibcError) tell(error.message);
-    else reportError(error);
-  };
   const cwd = currentFolder();
   const inherited = takeInheritedSocket(env, { pid: Deno.pid });
   await using undo = new AsyncDisposableStack();
@@ -88,22 +95,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   const profiles = options.profiles === undefined
     ? []
     : readProfiles(absolutePath(options.profiles, cwd));
-  const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, report: tell }));
-  for (const { profile, name } of profiles) {
-    const { args, text, json } = profile;
-    const request = text || json
-      ? {
-        ...await conversationRequest(args, {}),
-        omitsThinking: true as const,
-        ...(text ? { answerAlone: true } : {}),
-      }
-      : await conversationRequest(args, profile);
-    const surroundings = { env: { ...env, ...profile.env }, cwd: profile.cwd ?? cwd };
-    const why = profile.record
-      ? "its start is recorded"
-      : await pool?.prewarm(request, surroundings);
-    if (why !== undefined) throw profileError(name, why);
-  }
+  const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, report: log }));
+  for (const profile of profiles) await prewarm(profile, { pool, env, cwd });
   const hold: typeof holdConversation = pool === undefined
     ? holdConversation
     : (request, options) => pool.hold(request, options);
@@ -114,7 +107,9 @@ export async function serve(options: ServeOptions): Promise<number> {
     ? undefined
     : undo.use(await AgentConversation.open(registry, createAgentProfile(options.agentArgs)));
   const delegated = { total: 0, running: 0 };
-  const shared = {
+  const { servers, addresses } = listenForHttp(options.tcp, {
+    places,
+    undo,
     routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
     context: {
       version: deno.version,
@@ -125,70 +120,99 @@ export async function serve(options: ServeOptions): Promise<number> {
       delegated,
     },
     reserve: undo.use(new FileReserve({ runs: () => registry.activeCount + runs.runCount })),
-    onInternalError,
-  };
-  const make = <Made>(one: () => Made) => createInServerFolder(places, one);
-  const servers = [
-    undo.adopt(make(() => serveHttp({ ...shared, at: { path: places.httpSocket } })), cut),
-  ];
-  const told = [places.httpSocket];
-  if (options.tcp !== undefined) {
-    const server = undo.adopt(
-      listen(options.tcp, {
-        ...shared,
-        routes: [PAGE_ROUTE, ...shared.routes],
-        token: make(() => writeToken(places.token)),
-      }),
-      cut,
-    );
-    servers.push(server);
-    const { hostname } = options.tcp;
-    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-    told.push(`http://${host}:${server.port} (its token: ${places.token})`);
-  }
-  // A run beyond the limit of a file's size fails as on a full disk, and what a tool sends to whoever has started its
-  // Claude Code ends nobody else's.
+    onInternalError: logInternalError,
+  });
   undo.use(listenToSignals(IGNORED_SIGNALS, () => {}));
-  const runs = undo.use(make(() =>
+  const runs = undo.use(createInServerFolder(places, () =>
     new RunListener({
       at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
       perform: (run) => {
         delegated.total++;
         delegated.running++;
-        return performDelegated(run, { hold, log: tell }).finally(() => delegated.running--);
+        return performDelegated(run, { hold, log }).finally(() => delegated.running--);
       },
-      onInternalError,
-    })
-  ));
-  undo.use(catchUncaughtErrors(onInternalError));
+      onInternalError: logInternalError,
+    })));
+  undo.use(catchUncaughtErrors(logInternalError));
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let signals = 0;
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"], (signal) => {
     first.resolve();
     if (++signals > 1 || signal === "SIGQUIT") second.resolve();
   }));
-  print(Deno.stdout, `${told.join("\n")}\n`);
+  print(Deno.stdout, `${addresses.join("\n")}\n`);
   await first.promise;
   const drain = async () => {
     await Promise.all([registry.drain(), runs.close()]);
     const closed = Promise.all(servers.map((server) => server.close()));
-    // Whoever still reads what was said may do so for a while.
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
   };
   await Promise.race([drain(), second.promise]);
   return 0;
 }
 
-/** Who knows agentapi alone cannot be asked for a permission. */
+/**
+ * Starts a warm child for a profile.
+ *
+ * @throws {CliError} when the pool cannot do so
+ */
+async function prewarm(
+  { profile, name }: ReturnType<typeof readProfiles>[number],
+  { pool, env, cwd }: {
+    readonly pool: Pool | undefined;
+    readonly env: Environment;
+    readonly cwd: string;
+  },
+): Promise<void> {
+  const { args, text, json } = profile;
+  const request = text || json
+    ? {
+      ...await conversationRequest(args, {}),
+      omitsThinking: true as const,
+      ...(text ? { answerAlone: true } : {}),
+    }
+    : await conversationRequest(args, profile);
+  const surroundings = { env: { ...env, ...profile.env }, cwd: profile.cwd ?? cwd };
+  const why = profile.record ? "its start is recorded" : await pool?.prewarm(request, surroundings);
+  if (why !== undefined) throw profileError(name, why);
+}
+
+/** Clients of agentapi cannot be asked for permissions. */
 function createAgentProfile(args: readonly string[]): ConversationProfile {
   return { ...PROFILE_SCHEMA.parse({}), args: [...args], asks: false };
 }
 
-function cut(server: HttpServer): void {
-  server.abort();
+/**
+ * Serves HTTP on the socket, and on TCP if the options name an address.
+ *
+ * @returns the servers, and where they listen as lines for a person
+ */
+function listenForHttp(
+  tcp: ServeOptions["tcp"],
+  { places, undo, ...options }: Omit<HttpOptions, "at"> & {
+    readonly places: ServerPlaces;
+    readonly undo: AsyncDisposableStack;
+  },
+): { readonly servers: readonly HttpServer[]; readonly addresses: readonly string[] } {
+  const abort = (server: HttpServer) => server.abort();
+  const create = <Created>(one: () => Created) => createInServerFolder(places, one);
+  const at = { path: places.httpSocket };
+  const local = undo.adopt(create(() => serveHttp({ ...options, at })), abort);
+  if (tcp === undefined) return { servers: [local], addresses: [places.httpSocket] };
+  const remote = undo.adopt(
+    listenOnTcp(tcp, {
+      ...options,
+      routes: [PAGE_ROUTE, ...options.routes],
+      token: create(() => writeToken(places.token)),
+    }),
+    abort,
+  );
+  const host = tcp.hostname.includes(":") ? `[${tcp.hostname}]` : tcp.hostname;
+  const address = `http://${host}:${remote.port} (its token: ${places.token})`;
+  return { servers: [local, remote], addresses: [places.httpSocket, address] };
 }
 
-function listen(
+function listenOnTcp(
   at: { readonly hostname: string; readonly port: number },
   { token, ...shared }: Omit<HttpOptions, "at"> & { readonly token: string },
 ): HttpServer {
@@ -209,7 +233,7 @@ function listen(
   }
 }
 
-/** What of the caller's environment a server needs to be the same program with the same Claude Code; no credentials. */
+/** Variables that a unit passes on, so that the server is the same program with the same Claude Code. No credentials. */
 const KEPT_VARIABLES = ["PATH", "CLAUDE_CONFIG_DIR", "DENO_DIR"];
 
 const INSTALLED = `
@@ -228,12 +252,11 @@ If it is running, stop it:
 `;
 
 /**
- * Writes the units of systemd by which the server of this user is started, or removes them, and says what to type then.
- * Nothing is started or stopped.
+ * Writes or removes the systemd units of this user's server, and prints what to type next. Starts and stops nothing.
  *
- * @param options.flags what the server is started with
+ * @param options.flags the flags of the server
  * @returns the exit code
- * @throws {CliError} when somebody else's unit is in the place of one, or systemd would start it for nobody
+ * @throws {CliError} when a foreign unit has the same name, or the user has no systemd instance
  */
 export function serveUnit(
   { action, flags }: ServeUnitOptions,

@@ -10,16 +10,16 @@ import {
   ServerClient,
 } from "../../server/server_client.ts";
 import { escapeJson, print, stringifyVisibly } from "../report/print.ts";
-import { CliError } from "../../cli_error.ts";
+import { CliError, EXIT } from "../../cli_error.ts";
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 
-/** Characters of an id that are shown. */
+/** Fewest characters of an id that are shown. */
 const SHORT_ID = 8;
 
 const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
 
 /**
- * Lists the conversations that this user's server holds: a table, or what the server says of them as JSON.
+ * Lists the conversations of this user's server, as a table or as the server's JSON.
  *
  * @returns the exit code
  * @throws {CliError} when there is no server, or it cannot be asked
@@ -55,7 +55,7 @@ function formatRow(
   ].map((text) => escapeInvisible(text));
 }
 
-/** How many characters of each id tell it from all others. */
+/** Returns how many characters of each id are needed to make it unique. */
 function shortestUniqueLength(ids: readonly string[]): number {
   for (let length = SHORT_ID;; length++) {
     const cut = new Set(ids.map((id) => id.slice(0, length)));
@@ -63,10 +63,8 @@ function shortestUniqueLength(ids: readonly string[]): number {
   }
 }
 
-const NOBODY_READS = 141;
-
 /**
- * Prints the frames of a conversation: those that there are, or with `follows` those to come, too.
+ * Prints the frames of a conversation; with `follows` also later ones.
  *
  * @returns the exit code
  * @throws {CliError} when there is no such conversation, the server cannot be asked, or has lost frames
@@ -86,7 +84,7 @@ export async function logs(
     for await (const event of parseServerEvents(body)) {
       if (event.event === "end") return 0;
       if (event.event === "problem") throw lostFramesError(event.data);
-      if (!print(Deno.stdout, `${escapeJson(event.data)}\n`)) return NOBODY_READS;
+      if (!print(Deno.stdout, `${escapeJson(event.data)}\n`)) return EXIT.abandoned;
       if (!follows && Number(event.id) >= last) return 0;
     }
   } catch (error) {
@@ -104,13 +102,13 @@ function lostFramesError(data: string): CliError {
   });
 }
 
-/** How often the screen is looked at, in milliseconds. */
+/** Milliseconds between two looks at the screen. */
 const POLL_MS = 150;
 
-/** How long the server may take to say that it has the conversation back, in milliseconds. */
+/** How long the server may take to confirm that it has the conversation back, in milliseconds. */
 const HAND_BACK_MS = 2000;
 
-/** The other screen, in which long lines are cut. */
+/** Enters and leaves the alternate screen, in which long lines are cut. */
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 const LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
@@ -118,13 +116,13 @@ const CTRL_C = 0x03;
 const CTRL_RIGHT_BRACKET = 0x1d;
 const Q = "q".charCodeAt(0);
 
-/** What leaves the screen: while one only watches, and while one types. */
+/** The keys that leave the screen. */
 const LEAVES_WATCHING = [CTRL_C, CTRL_RIGHT_BRACKET, Q];
 const LEAVES_TYPING = [CTRL_RIGHT_BRACKET];
 
 /**
- * Shows the screen of a conversation until it is left or the conversation has ended, and with `takesOver` types in it what
- * the user types. Without a terminal the screen is printed once.
+ * Shows the screen of a conversation until the user leaves it or the conversation ends. With `takesOver` the user's keys go
+ * to the conversation. Without a terminal the screen is printed once.
  *
  * @returns the exit code
  * @throws {CliError} when there is no such conversation, it cannot be taken over, or the server cannot be asked
@@ -156,7 +154,7 @@ export async function attach(
     await Promise.race([
       showScreen(server, { id, path, takesOver, over: over.signal }).then(() => isGone = true),
       takesOver ? sendKeys(server, { path, keys: typed.keys, over: over.signal }) : typed.left,
-      // A server that no longer answers holds nobody.
+      // Without an answer of the server the user can still leave.
       typed.left.then(() => delay(HAND_BACK_MS)),
       stopped.promise,
     ]);
@@ -173,7 +171,7 @@ function delay(ms: number): Promise<void> {
   return new Promise((done) => setTimeout(done, ms));
 }
 
-/** Draws the screen again and again, until the conversation is no longer there. */
+/** Draws the screen repeatedly until the conversation is gone. */
 async function showScreen(
   server: ServerClient,
   { id, path, takesOver, over }: {
@@ -199,7 +197,7 @@ async function showScreen(
   }
 }
 
-/** Holds the conversation, and types in it, as long as the request lasts. */
+/** Takes over the conversation and sends keys to it while the request lasts. */
 async function sendKeys(
   server: ServerClient,
   { path, keys, over }: {
@@ -211,7 +209,7 @@ async function sendKeys(
   await server.request(`${path}/keys`, { body: keys, signal: over });
 }
 
-/** What the user types, up to the key that leaves. */
+/** Reads the user's keys up to one that leaves the screen. */
 function readKeys(leaving: readonly number[], over: AbortController): {
   readonly keys: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly left: Promise<void>;
@@ -245,13 +243,13 @@ async function fetchScreen(server: ServerClient, path: string): Promise<string> 
   return await (await server.request(`${path}/screen`)).text();
 }
 
-/** The rows of a screen, in which nothing can drive a terminal; Claude Code's prompt has a no-break space. */
+/** Splits a screen into rows, without characters that control a terminal. Claude Code's prompt has a no-break space. */
 function screenRows(text: string): readonly string[] {
   const plain = text.replaceAll("\u{a0}", " ");
   return plain.trimEnd().split("\n").map((row) => escapeInvisible(row.trimEnd()));
 }
 
-/** The last rows, as many as there is room for, and how to leave. */
+/** Renders as many of the last rows as fit, and a hint how to leave. */
 function renderScreen(rows: readonly string[], takesOver: boolean): string {
   const { rows: height } = Deno.consoleSize();
   const hint = takesOver ? "You have taken over: Ctrl-] hands back" : "Watching: q leaves";

@@ -12,10 +12,10 @@ import { subcommandsOf } from "../../claude/versions/profiles.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /**
- * Installs, removes or looks at the shim: a program `claude` that sends print-mode calls through claude-print.
+ * Installs, removes or inspects the shim: a program `claude` that sends print-mode calls through claude-print.
  *
- * @returns the exit code; of `status` it is 0 only if "claude -p" typed here would go through claude-print
- * @throws {CliError} when there is something else in the shim's place, or the folder cannot be written
+ * @returns the exit code; of `status` 0 only if "claude -p" typed here would go through claude-print
+ * @throws {CliError} when another file is in the place of the shim, or the folder cannot be written
  */
 export function shim(options: ShimOptions): number {
   switch (options.action) {
@@ -28,7 +28,6 @@ export function shim(options: ShimOptions): number {
   }
 }
 
-/** Tells a person one line, in which names of folders are nothing but that. */
 function printLine(line: string): void {
   print(Deno.stdout, `${escapeInvisible(line)}\n`);
 }
@@ -49,7 +48,7 @@ function install(path: string): number {
     Deno.mkdirSync(folderOf(path), { recursive: true });
     try {
       Deno.writeTextFileSync(unfinished, shimScript({ claudePrint: thisProgram() }));
-      // Not what the umask leaves of it: whoever may enter the folder may use it.
+      // Regardless of the umask: everybody who may enter the folder may use the shim.
       Deno.chmodSync(unfinished, 0o755);
       Deno.renameSync(unfinished, path);
     } catch (error) {
@@ -97,7 +96,7 @@ function status(dir: string | undefined): number {
   return problem === undefined ? 0 : 2;
 }
 
-/** Which claude a shim hands on to, and what keeps it from its work, in one sentence. */
+/** Returns the claude behind a shim, and why the shim has no effect, if it has none. */
 function findProblem(path: string): { readonly claude?: string; readonly problem?: string } {
   const env = callerEnvironment();
   let claude: string;
@@ -168,14 +167,14 @@ function tryOnDisk(action: string, act: () => void): void {
   }
 }
 
-/** The subcommands of all versions: the shim does not know which version it hands on to. */
+/** The subcommands of all versions: the shim does not know the version of the real claude. */
 const CLAUDE_COMMANDS = subcommandsOf(undefined);
 
 /**
- * The program `claude` that the shim is: a shell script that starts nothing but what it hands a call on to, in its own
- * place, and that knows from the table of flags which arguments are values.
+ * Returns the shim: a shell script that starts no other process but replaces itself by claude-print or the real claude. It
+ * knows from the table of flags which arguments are values.
  *
- * @param options.claudePrint claude-print as a command, a word each
+ * @param options.claudePrint the words of the command that starts claude-print
  */
 export function shimScript(options: { readonly claudePrint: readonly string[] }): string {
   const isShort = (spelling: string) => !spelling.startsWith("--");
@@ -275,7 +274,7 @@ exec "$@"
 `;
 }
 
-/** A word as sh takes it literally. */
+/** Quotes a word for sh if necessary. */
 function quoteIfNeeded(word: string): string {
   return /^[\w./:@%+=-]+$/u.test(word) ? word : shellQuote(word);
 }

@@ -8,11 +8,10 @@ import { requireProc } from "../../sandbox/processes/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 
 /**
- * Removes what earlier runs left in temp folders, and says what became of each folder: one line each and a
- * summary, or one JSON array.
+ * Removes what earlier runs left in temporary folders, and prints a line for each folder and a summary, or a JSON array.
  *
  * @returns the exit code: 2 if something could not be removed
- * @throws {CliError} when no config dir of the user's is known, or `/proc` is not there
+ * @throws {CliError} when the user's config folder is unknown, or there is no `/proc`
  */
 export function sweepCommand({ dryRun, json }: SweepRequest): number {
   const env = callerEnvironment();

@@ -9,7 +9,7 @@ import {
 } from "../../claude/program/releases.ts";
 import { compareVersions, OLDEST_VERSION } from "../../claude/versions/compare_versions.ts";
 import type { BisectOptions } from "../arguments/parsed_arguments.ts";
-import { CliError } from "../../cli_error.ts";
+import { CliError, EXIT } from "../../cli_error.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
@@ -39,7 +39,7 @@ export async function bisect(options: BisectOptions): Promise<number> {
   let report: BisectReport;
   {
     using _listener = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
-      exitCode ||= 128 + SIGNALS[signal];
+      exitCode ||= EXIT.signal + SIGNALS[signal];
       stop.abort();
     });
     try {
@@ -62,7 +62,7 @@ async function findFirstBad(
   if (run === undefined) requireSupported(options.good);
   using folder = borrowFolder(env);
   using steps = showSteps(env);
-  // What a command prints goes where the line would be.
+  // The output of a command would mix with a line that is redrawn.
   const begin = run === undefined
     ? steps.begin
     : (step: string) => void print(Deno.stderr, `claude-print: ${step}\n`);
@@ -95,7 +95,7 @@ async function findFirstBad(
   };
 }
 
-/** Learns what the good version does, and examines the bad one, which is fetched meanwhile. */
+/** Learns the behaviour of the good version, and examines the bad one, which is downloaded at the same time. */
 async function examineEnds(
   candidates: Candidates,
   { good, bad, signal }: {
@@ -109,7 +109,7 @@ async function examineEnds(
   try {
     await candidates.learnGood(good, () => {
       release = candidates.fetch(bad, AbortSignal.any([signal, ahead.signal]));
-      // Until it is awaited, nobody else takes its failure.
+      // It is awaited later; until then Deno must not take its rejection for unhandled.
       release.catch(() => {});
     });
     const verdict = await candidates.examine(bad, release);
@@ -126,9 +126,9 @@ async function examineEnds(
   }
 }
 
-/** Versions that are fetched and examined one after the other, and what came of it. */
+/** Fetches and examines versions, and collects the verdicts. */
 class Candidates {
-  /** In the order in which they were examined. */
+  /** In the order of examination. */
   readonly tested: TestedVersion[] = [];
   readonly fetch: (version: string, signal?: AbortSignal) => Promise<FetchedRelease>;
   readonly #examiner: Examiner;
@@ -154,7 +154,7 @@ class Candidates {
     this.tested.push({ version, verdict: "good" });
   }
 
-  /** @param release of the version, if it is under way already */
+  /** @param release the download of the version, if it has begun already */
   async examine(version: string, release?: Promise<FetchedRelease>): Promise<Verdict> {
     try {
       this.#begin(`fetching ${version}`);
@@ -172,13 +172,13 @@ class Candidates {
     }
   }
 
-  /** What a version does differently from the good one. */
+  /** Returns what an examined version does differently from the good one. */
   differences(version: string): readonly Difference[] {
     return this.#differences.get(version) ?? [];
   }
 }
 
-/** @throws {CliError} when this program cannot run a version, and with it any recording */
+/** @throws {CliError} when this program does not support a version, and so cannot repeat recordings with it */
 function requireSupported(good: string): void {
   if (compareVersions(good, OLDEST_VERSION) >= 0) return;
   throw new CliError(
@@ -188,9 +188,9 @@ function requireSupported(good: string): void {
 }
 
 /**
- * The versions from the good one to the bad one.
+ * Returns the versions from the good one to the bad one.
  *
- * @throws {CliError} when one of the two is not there, or they are in the wrong order
+ * @throws {CliError} when one of the two does not exist, or they are in the wrong order
  */
 export function versionsBetween(
   all: readonly string[],
@@ -212,7 +212,6 @@ export function versionsBetween(
   });
 }
 
-/** A version that was examined. */
 interface TestedVersion {
   readonly version: string;
   readonly verdict: Verdict;
@@ -220,16 +219,15 @@ interface TestedVersion {
   readonly why?: string;
 }
 
-/** What came of a bisection. */
 type BisectReport =
   & {
     readonly good: string;
     readonly bad: string;
-    /** How many versions there are from the good one to the bad one. */
+    /** The number of versions from the good one to the bad one. */
     readonly versions: number;
-    /** Cassettes that were not run again, and why not. */
+    /** Cassettes that were not repeated, and why not. */
     readonly cassettes: Examiner["skipped"];
-    /** In the order in which they were examined. */
+    /** In the order of examination. */
     readonly tested: readonly TestedVersion[];
   }
   & ({ readonly found: false } | {
@@ -237,13 +235,12 @@ type BisectReport =
     /** The first version that differs. */
     readonly first: string;
     readonly lastGood: string;
-    /** Versions between these two that could not be examined: each may be the first one. */
+    /** Versions between these two that could not be examined: each may be the first that differs. */
     readonly undecided: readonly string[];
-    /** What the first version does differently from the good one. */
+    /** How the first version differs from the good one. */
     readonly differences: readonly Difference[];
   });
 
-/** Prints the report for a person, or as one JSON object. */
 function printReport(
   report: BisectReport,
   { json, env }: { readonly json: boolean; readonly env: Environment },
@@ -252,7 +249,6 @@ function printReport(
   printLines(redact(`${json ? stringifyVisibly(report) : makeVisible(formatReport(report))}\n`));
 }
 
-/** The report in lines for a person. */
 function formatReport(report: BisectReport): string {
   const { good, bad, versions, cassettes, tested } = report;
   const judged = tested.filter(({ verdict }) => verdict !== "skipped")
@@ -283,23 +279,23 @@ function formatFound(
   ];
 }
 
-/** What a test of a version has found; "skipped" if it could not be tested. */
+/** "skipped" is a version that cannot be examined. */
 export type Verdict = "good" | "bad" | "skipped";
 
-/** Where versions become bad, by their indexes. */
+/** The indexes between which versions become bad. */
 interface Boundary {
   readonly lastGood: number;
   readonly firstBad: number;
-  /** The versions between these two, none of which could be tested. */
+  /** The versions between these two, all of which were skipped. */
   readonly undecided: readonly number[];
 }
 
 /**
- * Finds where versions become bad, by a binary search. Where they become bad and good again several times, it finds one of
- * the places where a good version is followed by a bad one.
+ * Finds where versions become bad, by a binary search. If they become bad and good again several times, it finds one of the
+ * places.
  *
- * @param count how many versions there are; the first one is good and the last one is bad
- * @param test tests a version, each at most once
+ * @param count the number of versions; the first one is good and the last one is bad
+ * @param test examines a version, each at most once
  */
 export async function findBoundary(
   count: number,
@@ -325,15 +321,14 @@ function nearest(middle: number, numbers: readonly number[]): number | undefined
 /** The fd of this program's stderr. */
 const STDERR = 2;
 
-/** The steps of a command that takes long, on the terminal that stderr is. */
 interface ShownSteps extends Disposable {
-  /** Shows another step, and for how long it has been going on. */
+  /** Shows a step, and for how long it has been running. */
   readonly begin: (step: string) => void;
 }
 
 /**
- * Shows which step a command is at, in one line on stderr that is redrawn in place until it is disposed. Without a terminal
- * nothing is shown.
+ * Shows the current step of a command in one line on stderr, which is redrawn in place and erased when it is disposed.
+ * Without a terminal nothing is shown.
  */
 function showSteps(env: Readonly<Record<string, string | undefined>>): ShownSteps {
   const { TERM } = env;

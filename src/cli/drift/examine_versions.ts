@@ -7,27 +7,26 @@ import type { FoundCassette } from "../../recording/cassette/read/find_cassettes
 import { compareRuns, type RepeatedRun } from "../../recording/drift/repeated_run.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
 
-/** Something that a version does differently from the good one. */
 export interface Difference {
-  /** The cassette with which it was found; absent where there is none. */
+  /** The cassette that shows the difference; absent with `--run`. */
   readonly cassette?: string;
-  /** In what it was found, such as `exit code`. */
+  /** Where they differ, such as `exit code`. */
   readonly where: string;
   readonly what: string;
 }
 
-/** How versions are told to be good or bad. */
+/** Finds out whether a version is good or bad. */
 export interface Examiner {
-  /** Cassettes that cannot be run again, and why not. */
+  /** Cassettes that cannot be repeated, and why not. */
   readonly skipped: readonly { readonly path: string; readonly why: string }[];
   /**
-   * Learns what the good version does.
+   * Learns the behaviour of the good version.
    *
    * @throws {CliError} when it is not good
    */
   readonly learnGood: (claude: ComparedClaude) => Promise<void>;
   /**
-   * What another version does differently; nothing for a good one.
+   * Returns what another version does differently: nothing for a good one.
    *
    * @throws {SkippedError} when the version cannot be examined
    */
@@ -37,14 +36,14 @@ export interface Examiner {
 /** A version that cannot be examined; the message says why. */
 export class SkippedError extends Error {}
 
-/** The exit code with which a command says that a version cannot be examined, as for `git bisect run`. */
+/** The exit code of a command that cannot examine a version, as for `git bisect run`. */
 const SKIP_CODE = 125;
-/** The highest exit code that says that a version is bad; what is above it says that the command failed. */
+/** The highest exit code for a bad version; above it the command has failed. */
 const MAX_BAD_CODE = 127;
-/** How long a command may take to end after SIGTERM, in milliseconds. */
+/** Milliseconds from SIGTERM to SIGKILL. */
 const TERMINATION_MS = 2000;
 
-/** Examines versions by a command of the shell: exit code 0 for good, 125 for skip, any other up to 127 for bad. */
+/** Examines versions with a shell command: exit code 0 for good, 125 for skip, any other up to 127 for bad. */
 export function examineByCommand(
   command: string,
   { env, cwd, signal }: {
@@ -55,7 +54,7 @@ export function examineByCommand(
 ): Examiner {
   const run = async (binary: string, version: string) => {
     const code = await runCommand(command, {
-      // A version under examination must neither update itself nor what is installed.
+      // An examined version must not update itself or the installed one.
       env: { DISABLE_AUTOUPDATER: "1", ...env, CLAUDE_BINARY: binary },
       ...{ cwd, signal },
     });
@@ -86,7 +85,7 @@ export function examineByCommand(
 }
 
 /**
- * Runs a command of the shell to its end, and returns its exit code. What it prints goes to stderr: stdout is for the report.
+ * Runs a shell command and returns its exit code. Its output goes to stderr: stdout is for the report.
  *
  * @throws the reason of the signal, after the command has ended
  */
@@ -126,20 +125,20 @@ async function runCommand(
   }
 }
 
-/** Least time that a turn may take, in seconds, and how many times longer than with the good version. */
+/** Time limit of a turn: at least 60 s, and five times the time of the good version. */
 const MIN_TURN_S = 60;
 const TIMEOUT_FACTOR = 5;
 
-/** What the good version does with a cassette. */
+/** The behaviour of the good version with a cassette. */
 interface Reference {
   readonly cassette: FoundCassette;
-  /** Two runs: what differs between them comes by chance, and is no difference. */
+  /** Two runs. Differences between them are chance, and ignored. */
   readonly runs: readonly RepeatedRun[];
 }
 
 /**
- * Examines versions by what they do when cassettes are run again. They are compared with the good version, which is run
- * again too: a recording may have been made by any version, and with flags and tools of its own.
+ * Examines versions by repeating cassettes. The good version repeats them too, because a recording may come from any version
+ * and have other flags and tools.
  *
  * @param options.folder a folder for the homes of the runs
  */
@@ -160,7 +159,7 @@ export function examineByCassettes(
       removeFolder(home);
     }
   };
-  /** Says why a cassette is of no use, if it is not. */
+  /** Returns why a cassette cannot be used, if it cannot. */
   const learn = async (
     cassette: FoundCassette,
     claude: ComparedClaude,
@@ -206,10 +205,10 @@ export function examineByCassettes(
   };
 }
 
-/** Exit codes of a run that came to its end: an answer, or a failure of the assistant. */
+/** Exit codes of a completed run: an answer, or a failure of the assistant. */
 const COMPLETED_CODES: readonly number[] = [0, 1];
 
-/** Why nothing can be compared with a run of the good version, if nothing can. */
+/** Returns why a run of the good version cannot be compared with, if it cannot. */
 function whyNotGood(
   { exitCode, problem, failure = `exit code ${exitCode}`, missed }: RepeatedRun,
   { version }: ComparedClaude,

@@ -23,38 +23,36 @@ import { askVersion, refuseOldVersion } from "../../claude/program/claude_versio
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { fetchRelease, isVersion } from "../../claude/program/releases.ts";
 
-/** How a cassette is run again. */
 export interface AgainOptions {
   readonly claude: ComparedClaude;
-  /** The tools that may run. */
+  /** The tools that Claude Code may run. */
   readonly allowed: readonly string[];
   readonly env: Environment;
   readonly signal: AbortSignal;
-  /** How long a turn may take, in seconds; 300 by default. */
+  /** Time limit of a turn, in seconds; 300 by default. */
   readonly timeoutS?: number;
 }
 
-/** What came of it. */
 export interface RunAgain {
-  /** What was recorded of the runs, and which cassette each has come from. */
+  /** The new recordings, each with the cassette that was repeated. */
   readonly recorded: ReadonlyMap<string, string>;
-  /** Which cassettes were not run again, and why not. */
+  /** The cassettes that were not repeated, and why not. */
   readonly skipped: readonly { readonly path: string; readonly why: string }[];
 }
 
-/** Where no request gets to: nothing listens there. */
+/** Nothing listens there: all other requests fail. */
 const CLOSED_PORT_URL = "http://127.0.0.1:1";
-/** The relay asks for no key, but Claude Code for a login. */
+/** Claude Code requires a login, but the relay checks no key. */
 const PLACEHOLDER_KEY = "no-key-is-needed-offline";
-/** How long a turn may take, in seconds: all that it asks is answered at once. */
+/** Time limit of a turn, in seconds. The relay answers every request at once. */
 const TIMEOUT_S = 300;
-/** A request of the model itself. */
+/** Requests to the model. */
 const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
 
 /**
- * Runs cassettes again with a Claude Code, and adds to the findings what it does differently from the recordings.
+ * Repeats cassettes with a Claude Code, and adds its differences from the recordings to the findings.
  *
- * @param options.folder a folder for what is recorded, and for the homes of the runs
+ * @param options.folder a folder for the new recordings and for the homes of the runs
  */
 export async function runAgain(
   cassettes: readonly FoundCassette[],
@@ -82,22 +80,21 @@ export async function runAgain(
   return { recorded, skipped };
 }
 
-/** A cassette that was run again. */
 export interface RanAgain {
-  /** The frames of the cassette. */
+  /** The recorded frames. */
   readonly frames: readonly JsonObject[];
-  /** What the Claude Code has done. */
+  /** The repetition. */
   readonly again: RepeatedRun;
-  /** The cassette in which that was recorded. */
+  /** The cassette of the repetition. */
   readonly target: string;
 }
 
 /**
- * Says the prompts of a cassette again to a Claude Code, which the recorded API answers: offline, with a home and a folder
- * of its own, and without any tool that is not allowed.
+ * Sends the prompts of a cassette again to a Claude Code. The recorded API answers. The run is offline, has a home and a
+ * project folder of its own, and runs only allowed tools.
  *
- * @param options.home a folder that is made for the run
- * @returns why the cassette cannot be run again, if it cannot
+ * @param options.home the folder to create for the run
+ * @returns why the cassette cannot be repeated, if it cannot
  * @throws the reason of the signal
  */
 export async function runCassetteAgain(
@@ -158,8 +155,8 @@ export async function runCassetteAgain(
 }
 
 /**
- * When the Claude Code of a cassette asked: the exchanges of all that a conversation has had are in one folder, and
- * each begins where the one before has ended.
+ * Returns when the child of a cassette sent its requests. The exchanges of all children of a conversation are in one folder,
+ * and each child starts when the previous one has ended.
  */
 function recordedTimeSpan(path: string, { cast }: Pick<ReturnType<typeof openCassette>, "cast">) {
   const startOf = ({ header }: typeof cast) => header.claude_print.conversation.frames.startedAt;
@@ -169,13 +166,13 @@ function recordedTimeSpan(path: string, { cast }: Pick<ReturnType<typeof openCas
   try {
     until = startOf(openCassette(next).cast);
   } catch (error) {
-    // It is the last one.
+    // There is no later child.
     if (!(error instanceof CliError)) throw error;
   }
   return { from: further === undefined ? 0 : startOf(cast), until };
 }
 
-/** Says what was said, records it, and returns how the run or the last turn ended. */
+/** Sends the recorded prompts, records the run, and returns how it or its last turn ended. */
 async function repeatPrompts(
   { prompts, isConversation, model, maxTurns, hasKey }: RecordedPrompts,
   { claude, allowed, env, home, target, url, signal, timeoutS = TIMEOUT_S }: AgainOptions & {
@@ -208,7 +205,7 @@ async function repeatPrompts(
     args: [
       `--claude-binary=${claude.binary}`,
       `--timeout=${timeoutS}`,
-      // Its folder is below one of temporary files, above which others may have put a project's settings and servers.
+      // Another user may have put project settings and MCP servers into a parent of the temporary folder.
       "--setting-sources=user",
       "--strict-mcp-config",
       ...(model === undefined ? [] : [`--model=${model}`]),
@@ -231,17 +228,17 @@ function endOf({ exitCode, problem }: RunResult): Pick<RepeatedRun, "exitCode" |
   return problem === undefined ? { exitCode } : { exitCode, failure: problem.message };
 }
 
-/** A Claude Code that recordings are held against. */
+/** A Claude Code that is compared with recordings. */
 export interface ComparedClaude {
   readonly binary: string;
   readonly version: string;
 }
 
 /**
- * The Claude Code that a version, `latest` or a path names. A download is removed when it is disposed of.
+ * Finds or downloads the Claude Code that a version, `latest` or a path names. Disposing it removes a download.
  *
- * @param options.signal ends a download once it is aborted
- * @throws {CliError} when it is not there, is no Claude Code, or is too old
+ * @param options.signal aborts a download
+ * @throws {CliError} when it does not exist, is no Claude Code, or is too old
  */
 export async function findComparedClaude(
   against: string,

@@ -2,7 +2,7 @@ import { COMMAND_SHAPES, type CommandName, commandUsage } from "../arguments/com
 
 const HELP_COLUMN = 31;
 
-/** What is said beside usage and flags, at most 80 columns wide. */
+/** Texts besides usage and flags, at most 80 columns wide. */
 const COMMAND_TEXTS: Readonly<
   Record<CommandName, { readonly description: string; readonly closing?: string }>
 > = {
@@ -199,7 +199,7 @@ as is its own; "claude-print ps" lists them.`,
   },
 };
 
-/** The text of `claude-print doctor --help` and its like, at most 80 columns wide. */
+/** Returns the output of `claude-print doctor --help` and the like, at most 80 columns wide. */
 export function commandHelp(command: CommandName): string {
   const { description, closing } = COMMAND_TEXTS[command];
   const flags = COMMAND_SHAPES[command].flags.map(({ name, placeholder, help }) =>

@@ -4,8 +4,7 @@ import { shellQuote } from "../../shell_quote.ts";
 import { type Flag, FLAGS, type FlagValue } from "../arguments/flags.ts";
 
 /**
- * The completions of the command line as a script for a shell, made from the tables of flags and
- * commands: what is hidden or refused is not offered.
+ * Returns the completions of the command line as a script for a shell. Hidden and refused flags are left out.
  */
 export function completion(shell: Shell): string {
   switch (shell) {
@@ -18,7 +17,6 @@ export function completion(shell: Shell): string {
   }
 }
 
-/** The completions of the command line as a script for bash. */
 function bashCompletion(): string {
   const commands = COMMAND_NAMES.map((name) => {
     const { action: first } = COMMAND_SHAPES[name];
@@ -111,7 +109,6 @@ function bashValues(values: ValueCompletion): string {
   return typeof values === "string" ? values : values.join(" ");
 }
 
-/** The completions of the command line as a script for fish. */
 function fishCompletion(): string {
   const line = (condition: string, ...words: readonly string[]) =>
     ["complete -c claude-print", `-n ${fishQuoted(condition)}`, ...words].join(" ");
@@ -203,12 +200,11 @@ function fishValues(values: ValueCompletion): readonly string[] {
   }
 }
 
-/** A word for fish, where a backslash can escape in single quotes. */
+/** Quotes a word for fish, where a backslash escapes within single quotes. */
 function fishQuoted(text: string): string {
   return `'${text.replaceAll(/[\\']/g, "\\$&")}'`;
 }
 
-/** The completions of the command line as a script for zsh. */
 function zshCompletion(): string {
   const commands = COMMAND_NAMES.map((name) => {
     const { action: first } = COMMAND_SHAPES[name];
@@ -283,7 +279,7 @@ function zshArguments(specs: readonly string[], { indent }: { readonly indent: n
   return ["_arguments -S :", ...specs].join(` \\\n${" ".repeat(indent + 2)}`);
 }
 
-/** A flag as \`_arguments\` reads it, one word of the script. */
+/** Formats a flag for `_arguments`. */
 function zshFlag(one: FlagCompletion): string {
   const names = spellings(one);
   const exclusion = one.repeatable ? "*" : names.length > 1 ? `(${names.join(" ")})` : "";
@@ -322,10 +318,10 @@ function zshValues(values: ValueCompletion): string {
   }
 }
 
-/** What a shell may offer as a value. */
+/** Values that a shell offers: words, or names of files or folders. */
 type ValueCompletion = readonly string[] | "files" | "folders" | "anything";
 
-/** A flag as a completion sees it. */
+/** A flag for the completions. */
 interface FlagCompletion {
   readonly short: readonly string[];
   readonly long: readonly string[];
@@ -342,7 +338,7 @@ const RUN_FLAGS: readonly FlagCompletion[] = FLAGS
   .filter((flag) => !flag.hidden && flag.class !== "refused")
   .map(createFlagCompletion);
 
-/** Those behind whose first value more follow that can be offered. */
+/** Flags with several values that can be completed. */
 const VARIADIC_FLAGS = RUN_FLAGS.filter(({ value, values }) =>
   value === "variadic" && values !== "anything"
 );
@@ -381,7 +377,6 @@ function valuesByLabel(label: string): ValueCompletion {
   return /file|path|config/.test(label) ? "files" : "anything";
 }
 
-/** The flags of a command. */
 function flagCompletions(command: CommandName): readonly FlagCompletion[] {
   return [
     ...COMMAND_SHAPES[command].flags.map((flag) =>
@@ -396,7 +391,7 @@ function flagCompletions(command: CommandName): readonly FlagCompletion[] {
   ];
 }
 
-/** What a command takes besides flags and its first word. */
+/** The operands of a command after its first word. */
 function operandCompletions(
   command: CommandName,
 ): { readonly name: string; readonly values: ValueCompletion } {
@@ -406,7 +401,6 @@ function operandCompletions(
     : { name: operands.name, values: valuesByLabel(operands.placeholder) };
 }
 
-/** All names of a flag. */
 function spellings({ short, long }: FlagCompletion): readonly string[] {
   return [...short, ...long];
 }

@@ -3,7 +3,7 @@ import { OLDEST_VERSION } from "../../claude/versions/compare_versions.ts";
 import { COMMAND_NAMES, COMMAND_SHAPES, commandUsage } from "../arguments/command_shapes.ts";
 import { type Flag, FLAGS } from "../arguments/flags.ts";
 
-/** What `--help` and the manual page both say, beside the tables of flags and commands. */
+/** Texts of both `--help` and the manual page. */
 export interface Manual {
   /** A clause after the name: "claude-print - ...". */
   readonly summary: string;
@@ -18,7 +18,6 @@ export interface Manual {
   readonly examples: readonly string[];
 }
 
-/** The texts of this version. */
 export const MANUAL: Manual = {
   summary: "claude -p, by driving the interactive Claude Code",
   usage: ["claude-print [flags] [prompt]", "command | claude-print [flags] [prompt]"],
@@ -76,7 +75,7 @@ export const MANUAL: Manual = {
 
 const MAX_WIDTH = 80;
 
-/** Words in lines of at most 80 columns, each behind a margin of `indent` spaces. */
+/** Wraps words into lines of at most 80 columns, each after `indent` spaces. */
 export function wrapWords(
   words: readonly string[],
   { indent }: { readonly indent: number },
@@ -94,7 +93,7 @@ export function wrapWords(
 
 const HELP_COLUMN = 31;
 
-/** The text of `claude-print --help`: made from the table of flags, at most 80 columns wide. */
+/** Returns the output of `claude-print --help`, at most 80 columns wide. */
 export function helpText(): string {
   const shown = FLAGS.filter((flag) => !flag.hidden);
   const rows = (...classes: readonly Flag["class"][]) =>
@@ -117,7 +116,7 @@ export function helpText(): string {
   ].join("\n\n");
 }
 
-/** Rows of two columns, the second of which begins at `column`. */
+/** Formats rows of two columns, of which the second begins at `column`. */
 function table(
   rows: readonly (readonly [string, string])[],
   { column }: { readonly column: number },
@@ -136,10 +135,10 @@ function flagRow(flag: Flag): string {
     : spelling.padEnd(HELP_COLUMN) + help.slice(HELP_COLUMN);
 }
 
-/** When the texts were last revised. */
+/** The date of the last revision of the texts. */
 const REVISED = "2026-11-22";
 
-/** The manual page in roff, with the macros of man(7), from the tables of flags and commands. */
+/** Returns the manual page in roff, with the macros of man(7). */
 export function manPage(): string {
   const shown = FLAGS.filter((flag) => !flag.hidden);
   const flags = (...classes: readonly Flag["class"][]) =>
@@ -209,7 +208,7 @@ function spellings({ name, aliases }: Flag): readonly string[] {
     .concat(aliases.filter((alias) => alias.startsWith("--")));
 }
 
-/** A tagged paragraph. */
+/** Formats a tagged paragraph. */
 function roffEntry(tag: string, body: string): string {
   return `.TP\n${tag}\n${roffText(body)}`;
 }
@@ -218,14 +217,14 @@ function roffBold(word: string): string {
   return `\\fB${roffLiteral(word)}\\fR`;
 }
 
-/** A flag's value; the brackets of one that must be given are left out, as is usual in manuals. */
+/** Formats the value of a flag, without the brackets of a required one, as is usual in manuals. */
 function roffValue(placeholder: string): string {
   if (placeholder === "") return "";
   const words = roffLiteral(placeholder.replaceAll(/[<>]/g, ""));
   return `${placeholder.startsWith("[=") ? "" : " "}\\fI${words}\\fR`;
 }
 
-/** A command line: what stands for something is in italics. */
+/** Formats a command line with its placeholders in italics. */
 function roffCommandLine(usage: string): string {
   return usage.split(" ").map((word) =>
     /^<.*>$/.test(word)
@@ -236,22 +235,22 @@ function roffCommandLine(usage: string): string {
   ).join(" ");
 }
 
-/** Running text, in which a flag and a dash that stands alone are not hyphens. */
+/** Formats running text. The dashes of flags and single dashes are not hyphens. */
 function roffText(words: string): string {
   const dashed = escapeRoff(words).replaceAll(
     /(?<![\w-])-+/g,
     (dashes) => "\\-".repeat(dashes.length),
   );
-  // A line that begins with a dot would be an instruction.
+  // A line that begins with a dot would be a request.
   return wrapWords(dashed.split(" "), { indent: 0 }).replaceAll(/^\./gm, "\\&.");
 }
 
-/** What a reader may copy: every dash is one. */
+/** Formats text that a reader may copy: no dash is a hyphen. */
 function roffLiteral(words: string): string {
   return escapeRoff(words).replaceAll("-", "\\-");
 }
 
-/** No character has a meaning to roff any more, but the dash. */
+/** Escapes all characters with a meaning in roff except the dash. */
 function escapeRoff(words: string): string {
   return words
     .replaceAll("\\", "\\e")

@@ -5,7 +5,7 @@ import {
   type OutputWriter,
 } from "../../claude/wire/output_writer.ts";
 import { UnsupportedError } from "../../cli_error.ts";
-import { rewindWithPromptError } from "../arguments/build_request.ts";
+import { rewindWithPromptError } from "../arguments/session_flags.ts";
 import { pipedPart, type PromptIo } from "../arguments/read_prompt.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { createTracer, reportProblem, type Tracer } from "../report/outlets.ts";

@@ -9,24 +9,22 @@ import {
 import type { Input } from "../../conversation/control/input.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 
-/** Where a live line is drawn: a terminal that is never waited for, as an `Outlet` is. */
+/** The terminal on which a live line is drawn, such as an `Outlet`. Writing never blocks. */
 export interface LiveLineOutput {
-  /** What the terminal has not taken yet. */
+  /** Bytes that the terminal has not accepted yet. */
   readonly pending: number;
   readonly write: (text: string) => void;
   readonly flush: () => void;
 }
 
-/** What a line that is redrawn needs to know of the world. */
 export interface RedrawnLineOptions {
   readonly output: LiveLineOutput;
-  /** Whether the terminal is this program's to draw on. */
+  /** Returns true if this program is in the foreground of the terminal. */
   readonly isOurs: () => boolean;
-  /** The line as it is now, narrower than the terminal. */
+  /** Returns the current line, which is narrower than the terminal. */
   readonly render: () => string;
 }
 
-/** What a live line needs to know of the world. */
 export interface LiveLineOptions extends Omit<RedrawnLineOptions, "render"> {
   /** How long the run has taken, in milliseconds. */
   readonly elapsedMs: () => number;
@@ -36,14 +34,14 @@ export interface LiveLineOptions extends Omit<RedrawnLineOptions, "render"> {
   readonly cwd: string;
 }
 
-/** Often enough for a clock of seconds, and for a tool to be named soon. */
+/** Milliseconds between two redraws. The line shows seconds. */
 const REDRAW_MS = 250;
 const ERASE = "\r\x1b[K";
 
 /**
- * One line that is redrawn in place until it is disposed, and gone then.
+ * One line that is redrawn in place, and erased when it is disposed.
  *
- * The cursor is left in the line's first column, so that a `^C` which the terminal echoes is erased with the line.
+ * The cursor stays in the first column: the next redraw erases a `^C` that the terminal echoes.
  */
 export class RedrawnLine implements Disposable {
   readonly #options: RedrawnLineOptions;
@@ -53,17 +51,17 @@ export class RedrawnLine implements Disposable {
   constructor(options: RedrawnLineOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.draw(), REDRAW_MS);
-    // The end of the command is not put off for the line.
+    // The timer must not keep the program alive.
     Deno.unrefTimer(this.#timer);
   }
 
-  /** Draws the line if it has changed. A terminal that still owes something of it gets nothing new. */
+  /** Draws the line if it has changed and the terminal has accepted the previous one. */
   draw(): void {
     const { output } = this.#options;
     output.flush();
     if (output.pending > 0) return;
     if (!this.#options.isOurs()) {
-      // What a shell shows by now is not ours to erase.
+      // The shell is in the foreground: its prompt must not be erased.
       this.#shown = "";
       return;
     }
@@ -81,7 +79,7 @@ export class RedrawnLine implements Disposable {
   }
 }
 
-/** One quiet line that says how far a run is. */
+/** One line that shows the progress of a run. */
 export class LiveLine extends RedrawnLine {
   #progress: Progress = INITIAL_PROGRESS;
 
@@ -94,22 +92,20 @@ export class LiveLine extends RedrawnLine {
     });
   }
 
-  /** Takes the next sign of the run; it is seen when the line is drawn again. */
+  /** Takes an input of the conversation. The next redraw shows it. */
   observe(sign: Input): void {
     this.#progress = updateProgress(this.#progress, sign);
   }
 }
 
 /**
- * Whether this program has its terminal to itself: a shell that started it with `&` shows its own prompt there.
- *
- * True without a controlling terminal, where there is no shell to be in the way of (proc_pid_stat(5): `pgrp` and
- * `tpgid`).
+ * Returns true if a process is in the foreground of its terminal, or has no controlling terminal. A shell that started it
+ * with `&` shows its own prompt there. See `pgrp` and `tpgid` in proc_pid_stat(5).
  */
 export function isInForeground(pid: number | "self" = "self"): boolean {
   try {
     const stat = new TextDecoder().decode(readProcFile(`/proc/${pid}/stat`));
-    // The command's name in parentheses may hold anything; the rest follows its last parenthesis.
+    // The command's name in parentheses may contain parentheses; the other fields follow the last one.
     const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return foreground === "-1" || foreground === group;
   } catch {
@@ -117,7 +113,6 @@ export function isInForeground(pid: number | "self" = "self"): boolean {
   }
 }
 
-/** How a live line is to look. */
 interface LiveLineStyle {
   /** Width of the terminal, in character cells. */
   readonly columns: number;
@@ -131,15 +126,14 @@ interface LiveLineStyle {
 
 const SEPARATOR = " · ";
 const ELLIPSIS = "…";
-/** With less room than this a tool is not worth telling. */
+/** With fewer columns left, the tool is not shown. */
 const MIN_TOOL_COLUMNS = 8;
 
 /**
- * One line that says how far a run is, at most a column less than the terminal is wide:
+ * Renders the progress of a run in one line that is at least one column narrower than the terminal:
  * `working · Bash npm test · 12 s · 1.2k tokens`.
  *
- * What is too long is shortened, the tool first. Nothing in it is a control character, whatever the tool's input
- * holds, but the two sequences that dim it.
+ * A long line is shortened, the tool first. It contains no control characters except the two sequences that dim it.
  */
 export function renderLiveLine(progress: Progress, style: LiveLineStyle): string {
   const room = Math.max(0, style.columns - 1);
@@ -152,7 +146,7 @@ export function renderLiveLine(progress: Progress, style: LiveLineStyle): string
   return renderLine([phaseText(progress), ...tool, ...ending], style);
 }
 
-/** One line that says what a command does and for how long: `downloading 2.1.330 · 12 s`. */
+/** Renders the step of a command in one line: `downloading 2.1.330 · 12 s`. */
 export function renderStep(step: string, style: Omit<LiveLineStyle, "cwd">): string {
   return renderLine([step, durationText(style.elapsedMs)], style);
 }
@@ -214,7 +208,7 @@ function tokenParts(progress: Progress): readonly string[] {
   return [`${(count / 1000).toFixed(count < 10_000 ? 1 : 0)}k tokens`];
 }
 
-/** A text in one line of at most so many columns. */
+/** Shortens a text to one line of at most this many columns. */
 function fit(text: string, columns: number): string {
   const visible = oneLine(text);
   if (columnWidth(visible) <= columns) return visible;
@@ -229,16 +223,16 @@ function fit(text: string, columns: number): string {
 }
 
 /**
- * White space becomes a blank, what only steers a terminal or a text nothing; fillers and other characters that nobody
- * sees, though they make another name, are named.
+ * Replaces white space by blanks, removes control and format characters, and names other invisible characters, which make a
+ * different file name.
  */
 function oneLine(text: string): string {
   return escapeInvisible(text.replace(/\s+/gu, " ").replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, ""));
 }
 
-/** Marks that stand over the character before them. */
+/** Combining marks take no column. */
 const NARROWEST = /^[\p{Mn}\p{Me}]$/u;
-/** What takes two columns; emoji that only a variation selector widens count it as one. */
+/** Characters of two columns. Of an emoji with a variation selector, the selector counts as the second column. */
 const WIDE = new RegExp(
   "^[\\p{Emoji_Presentation}\\u1100-\\u115f\\u2329\\u232a\\u2e80-\\u303e\\u3041-\\ua4cf" +
     "\\ua960-\\ua97f\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe10-\\ufe19\\ufe30-\\ufe6f\\uff01-\\uff60" +
@@ -248,7 +242,7 @@ const WIDE = new RegExp(
 );
 const VARIATION_SELECTOR = "\ufe0f";
 
-/** How many columns a text takes at most: a terminal may make an emoji of several parts narrower. */
+/** Returns the most columns that a text can take: some terminals draw an emoji of several parts narrower. */
 function columnWidth(text: string): number {
   let columns = 0;
   for (const character of text) {

@@ -3,35 +3,34 @@ import { isJsonObject } from "../../json_object.ts";
 import { type Input, isTurnFailure } from "../../conversation/control/input.ts";
 import { transcriptSign } from "../../conversation/control/transcript_sign.ts";
 
-/** A tool that has been called and has not returned. */
+/** A tool call that has no result yet. */
 export interface RunningTool {
   readonly id: string;
   readonly name: string;
-  /** What it is at: a command, a file, a pattern; absent when its input names nothing of that kind. */
+  /** The command, file, pattern or the like in its input, if there is one. */
   readonly subject?: string;
 }
 
 /**
- * How far a run is, as somebody who waits for it wants to know.
+ * The progress of a run, for a person who waits for it.
  *
- * - `starting`: Claude Code has not taken the prompt yet
- * - `working`: the turn is under way
- * - `waiting`: the turn is over but for tasks in the background
- * - `retrying`: the API failed and is asked again
- * - `ending`: Claude Code is about to go
+ * - `starting`: Claude Code has not accepted the prompt yet
+ * - `working`: the turn is running
+ * - `waiting`: the turn waits for background tasks
+ * - `retrying`: a request to the API failed and is repeated
+ * - `ending`: Claude Code is about to exit
  */
 export interface Progress {
   readonly phase: "starting" | "working" | "waiting" | "retrying" | "ending";
-  /** How many tasks are waited for while `waiting`, and the attempt while `retrying`; 0 otherwise. */
+  /** The number of tasks while `waiting`, the attempt while `retrying`, else 0. */
   readonly count: number;
-  /** In the order in which they were called. */
+  /** In the order of the calls. */
   readonly tools: readonly RunningTool[];
-  /** Tokens of the answers before the last one, and the last one with its own: its lines repeat them. */
+  /** Output tokens of all answers but the last. Each line of an answer repeats its tokens, so the last one is kept apart. */
   readonly counted: number;
   readonly last: { readonly id: string; readonly tokens: number };
 }
 
-/** A run that has just been started. */
 export const INITIAL_PROGRESS: Progress = {
   phase: "starting",
   count: 0,
@@ -40,7 +39,7 @@ export const INITIAL_PROGRESS: Progress = {
   last: { id: "", tokens: 0 },
 };
 
-/** Takes the next sign; most change nothing. */
+/** Updates the progress after an input; most inputs change nothing. */
 export function updateProgress(progress: Progress, sign: Input): Progress {
   if (progress.phase === "ending" && sign.type !== "hook" && sign.type !== "status") {
     return progress;
@@ -93,7 +92,6 @@ export function updateProgress(progress: Progress, sign: Input): Progress {
   }
 }
 
-/** Output tokens of all answers so far. */
 export function outputTokens({ counted, last }: Progress): number {
   return counted + last.tokens;
 }
@@ -125,10 +123,10 @@ function onHook(
   }
 }
 
-/** A line may begin a turn or end tools; only an answer says what tools it calls and what it has cost. */
+/** A line of the transcript may begin a turn or end tool calls. An answer calls tools and has a number of tokens. */
 function onLine(progress: Progress, entry: Entry): Progress {
   const { prompt, returned } = transcriptSign(entry);
-  // The lines of the answer come after the Stop that ends the turn; a prompt begins another.
+  // The last answer is written after the Stop hook. Only a prompt begins another turn.
   const begun = prompt ? enterPhase(progress, "working") : progress;
   const left = begun.tools.filter(({ id }) => !returned.includes(id));
   const current = left.length === begun.tools.length ? begun : { ...begun, tools: left };
@@ -152,7 +150,7 @@ function countTokens(
     : { counted: counted + last.tokens, last: answer };
 }
 
-/** What a tool is at, by the names Claude Code's own tools use; the first that is there says most. */
+/** Keys in the input of Claude Code's tools, the most telling first. */
 const SUBJECT_KEYS = [
   "command",
   "file_path",
@@ -165,7 +163,7 @@ const SUBJECT_KEYS = [
   "path",
 ];
 
-/** Longer than any line that tells of it; a command may be a whole script. */
+/** Longer than any terminal line; a command may be a long script. */
 const MAX_SUBJECT_LENGTH = 1000;
 
 function toolFrom({ type, id, name, input }: ContentBlock): readonly RunningTool[] {

@@ -10,35 +10,34 @@ import {
   type MirrorState,
 } from "../../conversation/terminal/mirror_filter.ts";
 
-/** Somebody who looks on while a run is under way, on the terminal that stderr is. */
+/** Shows a run on the terminal of stderr. */
 export interface RunWatcher extends Disposable {
-  /** Takes what the run tells; the bytes of a `terminal` sign are good only until it returns. */
+  /** Takes an input of the conversation. The bytes of a `terminal` input are valid only until it returns. */
   readonly observe: (sign: Input) => void;
 }
 
-/** What of the surroundings decides who looks on. */
 export interface WatchOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Whether stdout and stderr are terminals. */
   readonly isTerminal: { readonly stdout: boolean; readonly stderr: boolean };
-  /** The fd of stderr, and the process that it is of; absent for those of this program. */
+  /** The fd of stderr, and the process that owns it; this program by default. */
   readonly stderr?: number;
   readonly pid?: number | "self";
 }
 
 /** The fd of this program's stderr. */
 const STDERR = 2;
-/** A run that is over by then needs no line, and a child that starts needs every core. */
+/** A shorter run needs no line, and a starting child needs every core. */
 const LIVE_LINE_AFTER_MS = 500;
 
 /**
- * The mirror of `--show`, or a live line while somebody at a terminal waits for text or json; else undefined.
+ * Starts the mirror of `--show`, or a live line for text and json output at a terminal; else returns undefined.
  *
- * `--trace` says more than a live line, stream-json says it elsewhere, and so does an answer that appears as it is
- * written.
+ * There is no live line with `--trace`, with stream-json, or with an answer that is printed while it is written: they show
+ * more than the line.
  *
- * @throws {CliError} when `--show` has no terminal to itself
+ * @throws {CliError} when `--show` has no terminal of its own
  */
 export async function watchRun(
   request: Pick<RunRequest, "show" | "quiet" | "trace" | "outputFormat" | "streamText">,
@@ -98,7 +97,7 @@ async function startMirror(): Promise<RunWatcher> {
   };
 }
 
-/** A live line that is loaded when it is time to draw it. */
+/** Starts a live line. Its code is loaded when it is drawn first. */
 function startLiveLine({ env, cwd, stderr = STDERR, pid = "self" }: WatchOptions): RunWatcher {
   const stack = new DisposableStack();
   const early: Input[] = [];
@@ -131,7 +130,7 @@ function startLiveLine({ env, cwd, stderr = STDERR, pid = "self" }: WatchOptions
       early.push(sign);
       if (sign.type !== "spawned") return;
       startedAt = performance.now();
-      // Whatever keeps the line from being drawn, the run goes on without it.
+      // An error of the line must not end the run.
       timer = setTimeout(() => begin().catch(() => {}), LIVE_LINE_AFTER_MS);
       Deno.unrefTimer(timer);
     },
@@ -142,9 +141,9 @@ function startLiveLine({ env, cwd, stderr = STDERR, pid = "self" }: WatchOptions
   };
 }
 
-/** Where a screen is mirrored: a terminal that is never waited for, as an `Outlet` is. */
+/** The terminal of a mirror, such as an `Outlet`. Writing never blocks. */
 interface MirrorOutput {
-  /** Bytes that the terminal has not taken yet. */
+  /** Bytes that the terminal has not accepted yet. */
   readonly pending: number;
   readonly write: (text: string) => void;
   readonly flush: () => void;
@@ -152,19 +151,19 @@ interface MirrorOutput {
 }
 
 const ENTER = "\x1b[?1049h\x1b[0m\x1b[2J\x1b[H";
-/** Ends a sequence that was cut short, too. */
+/** CAN (0x18) ends an incomplete sequence. */
 const LEAVE = `\x18${MIRROR_RESET}\x1b[?1049l`;
 const CLEAR = "\x18\x1b[0m\x1b[2J\x1b[H";
 
-/** A terminal that is so far behind, in bytes, is shown only what comes after it has caught up. */
+/** A terminal with more pending bytes is cleared, and shows only what is drawn after it has caught up. */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024;
 const FLUSH_MS = 20;
-/** How long a terminal is given to take the end: it has to be left as it was. */
+/** How long to wait for the terminal to accept the reset, in milliseconds. */
 const LEAVE_MS = 2000;
 
 /**
- * Shows what a child draws on a terminal's other screen, read-only, from the spawn until it is disposed; then the
- * terminal is as it was before.
+ * Shows the child's screen on the alternate screen of a terminal, read-only, from the spawn until it is disposed. Then the
+ * terminal is restored.
  *
  * @see filterForMirror for what reaches the terminal
  */
@@ -176,13 +175,13 @@ export class ScreenMirror implements Disposable {
   #isBehind = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param options.begin called when the mirror is entered; what it returns is disposed when it is left */
+  /** @param options.begin called when the mirror starts; its result is disposed at the end */
   constructor(options: { readonly output: MirrorOutput; readonly begin: () => Disposable }) {
     this.#output = options.output;
     this.#begin = options.begin;
   }
 
-  /** Takes the next sign of the run. */
+  /** Takes an input of the conversation. */
   observe(sign: Input): void {
     if (sign.type === "spawned") {
       this.#input = this.#begin();
@@ -194,7 +193,7 @@ export class ScreenMirror implements Disposable {
     }
   }
 
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     if (this.#input === undefined) return;
@@ -220,7 +219,7 @@ export class ScreenMirror implements Disposable {
     this.#catchUp();
   }
 
-  /** Writes what is owed as soon as the terminal takes it. */
+  /** Writes pending bytes as soon as the terminal accepts them. */
   #catchUp(): void {
     if (this.#output.pending === 0) {
       this.#isBehind = false;

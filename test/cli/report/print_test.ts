@@ -6,7 +6,7 @@ import {
   driftTable,
   githubAnnotations,
   markdownReport,
-} from "../../../src/cli/drift/drift_command.ts";
+} from "../../../src/cli/drift/drift_report.ts";
 import type { Finding } from "../../../src/recording/drift/findings.ts";
 
 /** A stream that takes some bytes a write, or throws; when its turns are over it takes everything. */
