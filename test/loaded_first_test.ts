@@ -10,18 +10,18 @@ Deno.test("the core is loaded after the child has started", () => {
   const first = loadedFirst("src/cli/run/run_locally.ts");
   assert(first.includes("src/driver/start_child.ts"));
   const machines =
-    /^src\/(?:conversation\/output|conversation\/control\/machine|recording\/cassette|library|cli\/watch)\//u;
+    /^src\/(?:conversation\/control\/session_machine\.ts|(?:conversation\/output|recording\/cassette|library|cli\/watch)\/)/u;
   assertEquals(first.filter((path) => machines.test(path)), []);
   assert(
     loadedFirst("src/driver/run_session.ts").includes(
-      "src/conversation/control/machine/machine.ts",
+      "src/conversation/control/session_machine.ts",
     ),
   );
 });
 
 Deno.test("what only some runs need is loaded by those", () => {
   const rare = [
-    /^src\/conversation\/control\/prompt\/(?!is_plain|slash_word)/u,
+    /^src\/conversation\/control\/prompt\/(?!prompt_text)/u,
     /^src\/driver\/inputs\/(?!hook_source)/u,
     // Settings and rules are judged only if there are some.
     /^src\/(?:claude\/settings\/(?!may_forbid)|run\/plan\/warnings\.ts)/u,

@@ -9,7 +9,7 @@ import {
 } from "../sandbox/processes/run_processes.ts";
 import { TASK_OUTPUT } from "../conversation/protocol/requests/task_output.ts";
 import type { ControlRequest } from "../claude/wire/control.ts";
-import type { DeadlineName } from "../conversation/control/deadline_names.ts";
+import type { DeadlineName } from "../conversation/control/input.ts";
 import { parentOf } from "../sandbox/paths.ts";
 
 /** The deadlines that the machines have set, in milliseconds on the clock of their inputs. */

@@ -9,7 +9,7 @@ import { costNote } from "../conversation/output/turns/conversation_usage.ts";
 import type { ConversationState, EndEffect } from "../conversation/output/conversation.ts";
 import type { ChildRemains, Exit, Input, Untimed } from "../conversation/control/input.ts";
 import type { Screen } from "../conversation/terminal/screen.ts";
-import { tickMs } from "../conversation/control/turn/waits.ts";
+import { tickMs } from "../conversation/control/wait_times.ts";
 import { asText, isJsonObject, type JsonObject } from "../json_object.ts";
 import { OUTPUT_SERVER } from "../claude/transcript/structured_output_tool.ts";
 import type { waitFor } from "../../ffi/processes/process.ts";

@@ -11,7 +11,7 @@ import type {
   ConversationEffect,
   ConversationOptions,
 } from "../conversation/output/conversation.ts";
-import type { LateTerms } from "../conversation/control/late_terms.ts";
+import type { LateTerms } from "../conversation/control/session_options.ts";
 import type { Bridge } from "../sandbox/folder/folder_contents.ts";
 import type { Input, OutputProblem } from "../conversation/control/input.ts";
 import type { Entry } from "../claude/transcript/entry.ts";

@@ -14,7 +14,7 @@ import { type Child, startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { UserTerminal } from "../driver/user_terminal.ts";
 import type { ConversationEffect } from "../conversation/output/conversation.ts";
-import type { LateTerms } from "../conversation/control/late_terms.ts";
+import type { LateTerms } from "../conversation/control/session_options.ts";
 import type { Input } from "../conversation/control/input.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import type { RunOrder } from "./plan/run_order.ts";

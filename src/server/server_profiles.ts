@@ -2,7 +2,7 @@ import { z } from "zod/mini";
 import { readRegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { isTooDeep } from "../claude/wire/json_text.ts";
-import type { LateTerms } from "../conversation/control/late_terms.ts";
+import type { LateTerms } from "../conversation/control/session_options.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { callerServersIn, startingFields, UNCALLED_EVENTS } from "../run/plan/initialization.ts";
 import { isJsonObject, type JsonObject } from "../json_object.ts";

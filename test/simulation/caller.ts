@@ -1,6 +1,6 @@
 import type { Frame } from "../../src/claude/wire/frame.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
-import type { Limits } from "../../src/conversation/control/limits.ts";
+import type { Limits } from "../../src/conversation/control/session_options.ts";
 import { VERSION } from "./lines.ts";
 import type {
   Message,

@@ -422,7 +422,7 @@ export class Child {
     if (this.options.startFault === "configuration") {
       return this.#exit({ kind: "signaled", signal: 15, name: "SIGTERM" });
     }
-    // On a busy machine Claude Code took no notice of the first SIGTERM once in some 1,000 runs (src/conversation/control/turn/ending.ts):
+    // On a busy machine Claude Code took no notice of the first SIGTERM once in some 1,000 runs (src/conversation/control/end_session.ts):
     // here that is more frequent.
     if (this.#leaving !== undefined || world.choices.happens(10)) return;
     this.#leaving = world.schedule.start(this.#leave());

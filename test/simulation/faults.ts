@@ -1,7 +1,6 @@
 import { advance } from "../../src/conversation/output/advance.ts";
 import type { ConversationEffect } from "../../src/conversation/output/conversation.ts";
-import type { DeadlineName } from "../../src/conversation/control/deadline_names.ts";
-import type { Input } from "../../src/conversation/control/input.ts";
+import type { DeadlineName, Input } from "../../src/conversation/control/input.ts";
 import type { Frame } from "../../src/claude/wire/frame.ts";
 import type { Advance } from "./simulate.ts";
 

@@ -3,7 +3,7 @@ import { advance, startConversation } from "../../src/conversation/output/advanc
 import { recordHistory } from "./record_history.ts";
 import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
 import { ticketsOf } from "../../src/conversation/control/message.ts";
-import { untakenMessages } from "../../src/conversation/control/turn/taking.ts";
+import { untakenMessages } from "../../src/conversation/control/taken_prompts.ts";
 import type { Frame } from "../../src/claude/wire/frame.ts";
 import type { History } from "./simulate.ts";
 

@@ -22,7 +22,7 @@ import type { RunOrder } from "../../run/plan/run_order.ts";
 import { hooklessFlag } from "../../run/plan/permission_mode.ts";
 import type { Teardown } from "../../run/teardown.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { QUIT_WORDS } from "../../conversation/control/prompt/is_plain.ts";
+import { QUIT_WORDS } from "../../conversation/control/prompt/prompt_text.ts";
 import { pasteRefusal } from "../../conversation/terminal/paste.ts";
 import { messageLine } from "../../claude/wire/caller_line.ts";
 import type { OutputWriter } from "../../claude/wire/output_writer.ts";

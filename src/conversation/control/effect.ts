@@ -1,8 +1,7 @@
 import type { JsonObject } from "../../json_object.ts";
 import type { StopSignal } from "../../claude/wire/stop_signal.ts";
 import type { CallerQuestion, ControlRequest, ControlResponse } from "../../claude/wire/control.ts";
-import type { DeadlineName } from "./deadline_names.ts";
-import type { Exit, HookPayload } from "./input.ts";
+import type { DeadlineName, Exit, HookPayload } from "./input.ts";
 import type { Message, SettledMessage } from "./message.ts";
 import type { Screen } from "../terminal/screen.ts";
 
@@ -233,3 +232,13 @@ export type Effect =
   | { readonly type: "whole"; readonly ending: Ending }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */
   | { readonly type: "end"; readonly ending: Ending; readonly exit?: Exit };
+
+/** Sets a deadline anew, or clears it. */
+export function deadline(name: DeadlineName, afterMs?: number): Effect {
+  return { type: "deadline", name, ...(afterMs === undefined ? {} : { afterMs }) };
+}
+
+/** Types text. */
+export function write(keys: string): Effect {
+  return { type: "write", bytes: new TextEncoder().encode(keys) };
+}

@@ -4,8 +4,7 @@ import type { KnownLimits } from "../../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlAnswer, ControlRequest } from "../../claude/wire/control.ts";
 import type { StopSignal } from "../../claude/wire/stop_signal.ts";
-import type { DeadlineName } from "./deadline_names.ts";
-import type { LateTerms } from "./late_terms.ts";
+import type { LateTerms } from "./session_options.ts";
 import type { Message } from "./message.ts";
 import type { Screen } from "../terminal/screen.ts";
 
@@ -255,3 +254,51 @@ export interface ChildRemains {
 export function isTurnFailure(event: string, payload: HookPayload): boolean {
   return event === "StopFailure" && payload["agent_id"] === undefined;
 }
+
+/**
+ * The deadlines a session sets for itself. These have a flag:
+ *
+ * - `timeout`: the wall clock, which nothing extends; of a turn where there may be many
+ * - `start`: from the spawn to a usable prompt, extended by the first byte and by every answered dialog
+ * - `delivery`: from there to the prompt being taken, extended by hooks, changes of status and the paste's echo
+ * - `silence`: without any sign of life in a turn
+ * - `drain`: from the announced end of the turn to the idle child
+ * - `exit`: from the signal to the child's end
+ *
+ * The others are the machines' own, `init`, `shells`, `subagent`, `compaction`, `priced` and `beat` those of the frames; `background` runs
+ * from the end of a turn to the end of the wait for tasks in the background, `renewal` from a change to the child that has it, `foreground` from the key that puts calls there,
+ * `task` from a key in the list of them.
+ */
+export const DEADLINE_NAMES = [
+  "timeout",
+  "start",
+  "delivery",
+  "silence",
+  "drain",
+  "exit",
+  "look",
+  "echo",
+  "enter",
+  "rendezvous",
+  "renewal",
+  "servers",
+  "idle",
+  "interrupt",
+  "background",
+  "foreground",
+  "task",
+  "record",
+  "cost",
+  "budget",
+  "told",
+  "callback",
+  "init",
+  "shells",
+  "subagent",
+  "compaction",
+  "priced",
+  "beat",
+] as const;
+
+/** A deadline by its name. */
+export type DeadlineName = (typeof DEADLINE_NAMES)[number];

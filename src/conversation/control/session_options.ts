@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../json_object.ts";
 import type { CallerOptions } from "../protocol/caller_options.ts";
-import type { Limits } from "./limits.ts";
 
 /** What a session is told before it begins. */
 export interface SessionOptions extends Limits {
@@ -57,4 +56,42 @@ export interface SessionOptions extends Limits {
   readonly wakeless?: true;
   /** Whether a SessionEnd hook of ours keeps a child that was told to go until its transcript holds the turn. */
   readonly keptAtEnd?: true;
+}
+
+/** How long each stage of a run may take, in milliseconds. */
+export interface Limits {
+  /** The wall clock for the whole run. */
+  readonly timeoutMs: number;
+  /** How long to wait for the child to be ready for the prompt. */
+  readonly startTimeoutMs: number;
+  /** How long from there to the prompt being taken. */
+  readonly deliveryTimeoutMs: number;
+  /** How long there may be no sign of life; absent for as long as the wall clock allows. */
+  readonly idleTimeoutMs?: number;
+  /** How long the child may take to be idle once a hook announced the end. */
+  readonly drainTimeoutMs: number;
+  /** How long the child may take to end once it was told to. */
+  readonly exitTimeoutMs: number;
+}
+
+/** What a conversation can be told after its child was started: it asks nothing of the child. */
+export interface LateTerms extends Limits {
+  /** Whether messages are printed again once Claude Code has taken them. */
+  readonly replayMessages?: boolean;
+  /** Whether what subagents say is told, whose end the turn waits for. */
+  readonly subagentText?: boolean;
+  /** Whether the ends of hooks are told. */
+  readonly hookEvents?: boolean;
+  /** Whether the last screen is wanted with every failure. */
+  readonly trace: boolean;
+  /** The id of the caller's initialization, by whose like the child was started; absent where there is none. */
+  readonly initializedBy?: string;
+}
+
+/** The limits among terms. */
+export function limitsOf(
+  { replayMessages: _, subagentText: __, hookEvents: ___, trace: ____, ...terms }: LateTerms,
+): Limits {
+  const { initializedBy: _____, ...limits } = terms;
+  return limits;
 }

@@ -1,5 +1,5 @@
-import { type AskingMemory, NOTHING_ASKED } from "./memory/asking_memory.ts";
-import { NO_TURN, type TurnMemory } from "./memory/turn_memory.ts";
+import { type AskingMemory, NOTHING_ASKED } from "../protocol/questions/question.ts";
+import { NO_TURN, type TurnMemory } from "./turn_state.ts";
 import type { SessionOptions } from "./session_options.ts";
 import type { ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Message, Prompt, PromptPart } from "./message.ts";

@@ -1,6 +1,7 @@
 import type { Effect } from "./effect.ts";
-import type { DeadlineName } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
+
+export { deadline, write } from "./effect.ts";
 
 /** A state and what is to be done because of it. */
 export interface Step {
@@ -16,16 +17,6 @@ export function act(state: SessionState, effects: readonly Effect[]): Step {
 /** A state and nothing to do. */
 export function stay(state: SessionState): Step {
   return act(state, []);
-}
-
-/** Sets a deadline anew, or clears it. */
-export function deadline(name: DeadlineName, afterMs?: number): Effect {
-  return { type: "deadline", name, ...(afterMs === undefined ? {} : { afterMs }) };
-}
-
-/** Types text. */
-export function write(keys: string): Effect {
-  return { type: "write", bytes: new TextEncoder().encode(keys) };
 }
 
 /** What comes of a further step, behind what has come of one before. */

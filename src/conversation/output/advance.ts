@@ -1,7 +1,7 @@
 import { useLearntFacts } from "../../claude/versions/profiles.ts";
 import type { Effect as SessionEffect } from "../control/effect.ts";
 import type { Input } from "../control/input.ts";
-import { step } from "../control/machine/machine.ts";
+import { step } from "../control/session_machine.ts";
 import { type SessionState, startSession } from "../control/session_state.ts";
 import { isRepeated, NO_LINES, ownLines } from "../../claude/transcript/entry_order.ts";
 import { conclude, foretell, isWhole } from "./conclusion.ts";

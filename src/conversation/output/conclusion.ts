@@ -1,6 +1,6 @@
 import { listOf } from "../../chain.ts";
 import { ticketsOf } from "../control/message.ts";
-import { lastMessages } from "../control/turn/taking.ts";
+import { lastMessages } from "../control/taken_prompts.ts";
 import { costOfEntries } from "../../claude/transcript/cost.ts";
 import type {
   ConversationEffect,

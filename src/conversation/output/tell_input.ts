@@ -1,6 +1,6 @@
 import { chained } from "../../chain.ts";
 import { type ApiFault, type ApiRetry, type Input, isTurnFailure } from "../control/input.ts";
-import { type LateTerms, limitsOf } from "../control/late_terms.ts";
+import { type LateTerms, limitsOf } from "../control/session_options.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import { atHome } from "../../claude/transcript/moved_lines.ts";
 import { summedSpent } from "../../claude/transcript/cost.ts";

@@ -6,8 +6,7 @@ import {
   type SettledMessage,
 } from "../../conversation/control/message.ts";
 import { firstAlteredCharacter } from "../../conversation/control/prompt/first_altered_character.ts";
-import { isPlain } from "../../conversation/control/prompt/is_plain.ts";
-import { slashWord } from "../../conversation/control/prompt/slash_word.ts";
+import { isPlain, slashWord } from "../../conversation/control/prompt/prompt_text.ts";
 import { pasteRefusal } from "../../conversation/terminal/paste.ts";
 import { definedFields } from "../../defined_fields.ts";
 import type { JsonObject } from "../../json_object.ts";

@@ -4,7 +4,7 @@ import { supportedVersionIn } from "../../claude/program/claude_version.ts";
 import { toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
 import { hasFlag } from "../../claude/versions/tables.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
-import { isPlain } from "../../conversation/control/prompt/is_plain.ts";
+import { isPlain } from "../../conversation/control/prompt/prompt_text.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { terminalSize } from "../../driver/effects/terminal_size.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";

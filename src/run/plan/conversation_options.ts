@@ -1,7 +1,6 @@
 import { projectSlug } from "../../claude/transcript/session_files.ts";
 import { OUTPUT_SERVER, toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
-import type { Limits } from "../../conversation/control/limits.ts";
-import type { SessionOptions } from "../../conversation/control/session_options.ts";
+import type { Limits, SessionOptions } from "../../conversation/control/session_options.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
 import type { ReportOptions } from "../../conversation/output/result/verdict.ts";
 import type { FramesOptions } from "../../conversation/output/telling/frames_options.ts";

@@ -1,5 +1,5 @@
 import type { Prompt } from "../../conversation/control/message.ts";
-import { slashWord } from "../../conversation/control/prompt/slash_word.ts";
+import { slashWord } from "../../conversation/control/prompt/prompt_text.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
 import { definedFields } from "../../defined_fields.ts";
 import type { RendezvousOptions } from "../../driver/effects/rendezvous.ts";

@@ -1,6 +1,6 @@
 import { LateCaller } from "../../driver/inputs/caller/late_caller.ts";
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
-import type { LateTerms } from "../../conversation/control/late_terms.ts";
+import type { LateTerms } from "../../conversation/control/session_options.ts";
 import type { Child } from "../../driver/start_child.ts";
 import { OWN_TERMINAL } from "../../driver/user_terminal.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";

@@ -9,9 +9,8 @@ import type {
   ConversationEffect,
   ConversationState,
 } from "../../../src/conversation/output/conversation.ts";
-import type { DeadlineName } from "../../../src/conversation/control/deadline_names.ts";
-import type { Input } from "../../../src/conversation/control/input.ts";
-import type { LateTerms } from "../../../src/conversation/control/late_terms.ts";
+import type { DeadlineName, Input } from "../../../src/conversation/control/input.ts";
+import type { LateTerms } from "../../../src/conversation/control/session_options.ts";
 import { conversationOptions } from "../output/conversation_options.ts";
 import { EXIT } from "./inputs.ts";
 import { onlyMessage } from "./only_message.ts";

@@ -1,8 +1,7 @@
 import { assertEquals } from "@std/assert";
-import type { DeadlineName } from "../../../src/conversation/control/deadline_names.ts";
+import type { DeadlineName, Input, Untimed } from "../../../src/conversation/control/input.ts";
 import type { Effect, Ending } from "../../../src/conversation/control/effect.ts";
-import type { Input, Untimed } from "../../../src/conversation/control/input.ts";
-import { step } from "../../../src/conversation/control/machine/machine.ts";
+import { step } from "../../../src/conversation/control/session_machine.ts";
 import type { WayIn } from "../../../src/conversation/control/message.ts";
 import type { SessionOptions } from "../../../src/conversation/control/session_options.ts";
 import {

@@ -5,9 +5,8 @@ import type {
   ConversationOptions,
   ConversationState,
 } from "../../../src/conversation/output/conversation.ts";
-import type { DeadlineName } from "../../../src/conversation/control/deadline_names.ts";
+import type { DeadlineName, Input } from "../../../src/conversation/control/input.ts";
 import type { Effect } from "../../../src/conversation/control/effect.ts";
-import type { Input } from "../../../src/conversation/control/input.ts";
 
 /** The deadlines that a conversation has armed, and when they are due, in milliseconds on the clock of its inputs. */
 export class ArmedDeadlines {

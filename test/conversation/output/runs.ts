@@ -17,8 +17,12 @@ import type { ReportOptions } from "../../../src/conversation/output/result/verd
 import { tellResult } from "../../../src/conversation/output/turns/tell_result.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
 import type { SettledMessage } from "../../../src/conversation/control/message.ts";
-import type { DeadlineName } from "../../../src/conversation/control/deadline_names.ts";
-import type { Input, Subagent, Untimed } from "../../../src/conversation/control/input.ts";
+import type {
+  DeadlineName,
+  Input,
+  Subagent,
+  Untimed,
+} from "../../../src/conversation/control/input.ts";
 import type { SessionOptions } from "../../../src/conversation/control/session_options.ts";
 import { parseEntry } from "../../../src/claude/transcript/entry.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";

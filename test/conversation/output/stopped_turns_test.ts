@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { advance } from "../../../src/conversation/output/advance.ts";
-import type { DeadlineName } from "../../../src/conversation/control/deadline_names.ts";
-import type { Input } from "../../../src/conversation/control/input.ts";
-import { untakenMessages } from "../../../src/conversation/control/turn/taking.ts";
+import type { DeadlineName, Input } from "../../../src/conversation/control/input.ts";
+import { untakenMessages } from "../../../src/conversation/control/taken_prompts.ts";
 import { message, request } from "../control/caller_inputs.ts";
 import { COST, exit, hook, REACHABLE, READ, status, stop, submit } from "../control/inputs.ts";
 import { entryOf, type Line, OVER, prompt as promptLine, REQUEST, text } from "./lines.ts";

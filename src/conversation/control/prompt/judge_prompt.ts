@@ -1,7 +1,6 @@
 import { claudeCommands, type CommandKind, heeds, REVIEWS } from "./claude_commands.ts";
-import { QUIT_WORDS } from "./is_plain.ts";
+import { QUIT_WORDS, type SlashWord, slashWord } from "./prompt_text.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
-import { type SlashWord, slashWord } from "./slash_word.ts";
 
 /** What has to be known to judge a prompt. */
 export interface PromptFacts {

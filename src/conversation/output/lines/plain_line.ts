@@ -37,7 +37,7 @@ import { isToldToBeStopped } from "./line_order.ts";
 import { defined } from "../frames/frame_context.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { claudeCommands } from "../../control/prompt/claude_commands.ts";
-import { slashWord } from "../../control/prompt/slash_word.ts";
+import { slashWord } from "../../control/prompt/prompt_text.ts";
 
 /** Tells a line of the session's own transcript, whose turn has begun if it begins one. */
 export function tellPlainLine(state: FramesState, entry: Entry): Told {

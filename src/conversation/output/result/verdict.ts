@@ -1,7 +1,7 @@
 import { remedyFor } from "../../terminal/recognise_dialog.ts";
 import type { Ending } from "../../control/effect.ts";
 import type { Exit, HookPayload } from "../../control/input.ts";
-import type { Limits } from "../../control/limits.ts";
+import type { Limits } from "../../control/session_options.ts";
 import type { SettledMessage } from "../../control/message.ts";
 import type { Outcome, ResultFrame } from "../../../claude/wire/result_frame.ts";
 import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";

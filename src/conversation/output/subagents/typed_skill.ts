@@ -8,7 +8,7 @@ import { tellUncalled } from "./subagent_lines.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import { say, sayEarly, tellTasks } from "../telling/saying.ts";
 import { REVIEWS } from "../../control/prompt/claude_commands.ts";
-import { slashWord } from "../../control/prompt/slash_word.ts";
+import { slashWord } from "../../control/prompt/prompt_text.ts";
 import { commandOutput } from "../../../claude/transcript/special_entries.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";

@@ -1,6 +1,6 @@
 import { outputLimits } from "./output_limits.ts";
 import type { HookPayload } from "../../control/input.ts";
-import { backgroundTasksOf, isShellsOnly } from "../../control/turn/background_wait.ts";
+import { backgroundTasksOf, isShellsOnly } from "../../control/background_wait.ts";
 import type { SystemEntry } from "../../../claude/transcript/entry.ts";
 import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
 import { tellOver } from "../messages.ts";

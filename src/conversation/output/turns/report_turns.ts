@@ -1,6 +1,6 @@
 import { outputLimits } from "./output_limits.ts";
 import { ticketsOf } from "../../control/message.ts";
-import { announces } from "../../control/turn/ending.ts";
+import { announces } from "../../control/end_session.ts";
 import type { Cost } from "../../../claude/transcript/cost.ts";
 import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";

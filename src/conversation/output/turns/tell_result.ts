@@ -13,7 +13,7 @@ import {
 import { reportTurns } from "./report_turns.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { SettledMessage } from "../../control/message.ts";
-import { slashWord } from "../../control/prompt/slash_word.ts";
+import { slashWord } from "../../control/prompt/prompt_text.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { tellCommands, tellTitle } from "../decisions.ts";
 import { systemFrame } from "../frames/frame_context.ts";

@@ -30,11 +30,10 @@ import {
   toolsBesidePrompt,
 } from "./prompt_tool.ts";
 import type { PromptTool } from "../caller_options.ts";
-import type { Question, WaitingHook, WaitingMessage } from "./question.ts";
-import { without } from "../../control/memory/asking_memory.ts";
+import { type Question, type WaitingHook, type WaitingMessage, without } from "./question.ts";
 import { withOwnServer } from "../servers.ts";
 import { callOf, isHook, isTold, type Waiting, withTold } from "./told_calls.ts";
-import { end } from "../../control/turn/ending.ts";
+import { end } from "../../control/end_session.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import { act, andThen, deadline, stay, type Step } from "../../control/step.ts";

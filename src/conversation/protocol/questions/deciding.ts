@@ -4,10 +4,10 @@ import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./told_calls.ts";
 import type { Effect } from "../../control/effect.ts";
 import type { HookPayload } from "../../control/input.ts";
-import { stopped } from "../../control/turn/aborting.ts";
+import { stopped } from "../../control/stop_turn.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import { act, stay, type Step } from "../../control/step.ts";
-import { lookWhenQuiet } from "../../control/turn/waits.ts";
+import { lookWhenQuiet } from "../../control/wait_times.ts";
 
 /** Whether somebody else decides what the screen asks. */
 export function isAsking({ asked, waiting }: SessionState): boolean {

@@ -1,8 +1,7 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { answer, decided } from "../answering.ts";
 import type { CallbackHook } from "../caller_options.ts";
-import type { Question } from "./question.ts";
-import { without } from "../../control/memory/asking_memory.ts";
+import { type Question, without } from "./question.ts";
 import type { Effect } from "../../control/effect.ts";
 import { confirmationAsked, DEFERRAL } from "../../control/hook_answers.ts";
 import type { HookPayload } from "../../control/input.ts";

@@ -1,9 +1,9 @@
 import type { Entry } from "../../../claude/transcript/entry.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { announces } from "../../control/turn/ending.ts";
+import { announces } from "../../control/end_session.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
-import { currentPrompt } from "../../control/turn/taking.ts";
+import { currentPrompt } from "../../control/taken_prompts.ts";
 import { isWords } from "../../../claude/transcript/special_entries.ts";
 import { toolPrefix } from "../../../claude/transcript/structured_output_tool.ts";
 import type { ToolCall, UntoldLine, WaitingHook, WaitingMessage } from "./question.ts";

@@ -1,7 +1,7 @@
 import { type ControlRequest, isEmpty, UNINITIALIZED } from "../../../claude/wire/control.ts";
 import { COMMAND, withCommand } from "./asked_command.ts";
 import type { Effect } from "../../control/effect.ts";
-import { handToChild } from "../../control/turn/handing_over.ts";
+import { handToChild } from "../../control/deliver.ts";
 import type { Consulted } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import { act, stay, type Step } from "../../control/step.ts";

@@ -14,8 +14,8 @@ import { onStopTask } from "./stopping.ts";
 import { onTaskOutput, TASK_OUTPUT } from "./task_output.ts";
 import { UPDATING, whyNoUpdate } from "./updating_settings.ts";
 import type { Message } from "../../control/message.ts";
-import { stopTurn } from "../../control/turn/aborting.ts";
-import { untakenMessages } from "../../control/turn/taking.ts";
+import { stopTurn } from "../../control/stop_turn.ts";
+import { untakenMessages } from "../../control/taken_prompts.ts";
 import { withdraw } from "../questions/unanswered.ts";
 import { settingsFaults } from "../../../claude/settings/settings_faults.ts";
 

@@ -5,9 +5,9 @@ import {
   parseTaskNotification,
 } from "../../../claude/transcript/task_notification.ts";
 import type { ControlRequest } from "../../../claude/wire/control.ts";
-import { awaitBackground, backgroundTasksOf } from "../../control/turn/background_wait.ts";
+import { awaitBackground, backgroundTasksOf } from "../../control/background_wait.ts";
 import type { Effect } from "../../control/effect.ts";
-import { handToChild } from "../../control/turn/handing_over.ts";
+import { handToChild } from "../../control/deliver.ts";
 import type { SessionState, Stopping } from "../../control/session_state.ts";
 import { act, deadline, stay, type Step, write } from "../../control/step.ts";
 import {

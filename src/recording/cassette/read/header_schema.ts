@@ -9,8 +9,7 @@ import type {
 import type { ReportOptions } from "../../../conversation/output/result/verdict.ts";
 import type { SubagentStats } from "../../../conversation/output/result/turn_totals.ts";
 import type { CallerOptions } from "../../../conversation/protocol/caller_options.ts";
-import type { Limits } from "../../../conversation/control/limits.ts";
-import type { SessionOptions } from "../../../conversation/control/session_options.ts";
+import type { Limits, SessionOptions } from "../../../conversation/control/session_options.ts";
 import { LARGEST_SIDE } from "../../../conversation/terminal/screen.ts";
 
 /** A schema for each field of a type, optional ones included. Parsing drops fields without a schema. */

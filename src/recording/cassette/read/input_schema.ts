@@ -1,15 +1,14 @@
 import { z } from "zod/mini";
 import { type Fields, LIMITS, sideSchema } from "./header_schema.ts";
 import type { LineSummary, RecordedInput } from "../recorded_input.ts";
-import type { Input, Subagent } from "../../../conversation/control/input.ts";
-import type { LateTerms } from "../../../conversation/control/late_terms.ts";
+import { DEADLINE_NAMES, type Input, type Subagent } from "../../../conversation/control/input.ts";
+import type { LateTerms } from "../../../conversation/control/session_options.ts";
 import type {
   AskedCommand,
   CarriedOut,
   NotedChanges,
   Prompt,
 } from "../../../conversation/control/message.ts";
-import { DEADLINE_NAMES } from "../../../conversation/control/deadline_names.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../../claude/wire/stop_signal.ts";
 
 const SIGNALS = Object.keys(STOP_SIGNALS) as readonly StopSignal[];

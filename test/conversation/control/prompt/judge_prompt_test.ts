@@ -5,7 +5,7 @@ import {
   judgePrompt,
   type PromptFacts,
 } from "../../../../src/conversation/control/prompt/judge_prompt.ts";
-import { slashWord } from "../../../../src/conversation/control/prompt/slash_word.ts";
+import { slashWord } from "../../../../src/conversation/control/prompt/prompt_text.ts";
 
 const NEWEST = "2.1.332";
 const VERSIONS = ["2.1.285", NEWEST].map((version) => ({ version }));

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
 import type { Consulted } from "../../../../src/conversation/control/input.ts";
-import { untakenMessages } from "../../../../src/conversation/control/turn/taking.ts";
+import { untakenMessages } from "../../../../src/conversation/control/taken_prompts.ts";
 import { caller, consulted, message, request } from "../../control/caller_inputs.ts";
 import { COST, EXIT, IDLE, REACHABLE, stop, submit, turn } from "../../control/inputs.ts";
 import { rested, run, type Simulation, working } from "../../control/simulation.ts";

@@ -9,8 +9,10 @@ import {
 } from "../../../../src/conversation/output/result/turn_totals.ts";
 import type { ReportOptions } from "../../../../src/conversation/output/result/verdict.ts";
 import type { CallerOptions } from "../../../../src/conversation/protocol/caller_options.ts";
-import type { Limits } from "../../../../src/conversation/control/limits.ts";
-import type { SessionOptions } from "../../../../src/conversation/control/session_options.ts";
+import type {
+  Limits,
+  SessionOptions,
+} from "../../../../src/conversation/control/session_options.ts";
 import { CliError } from "../../../../src/cli_error.ts";
 import { encodeCast } from "../../../../fixtures/encode_whole.ts";
 import { parseCast } from "../../../../src/recording/cassette/read/read_cast.ts";
