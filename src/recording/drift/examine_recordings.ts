@@ -3,7 +3,7 @@ import { parseTapeEntry } from "../cassette/read/read_tape.ts";
 import { parseEvent, parseHeader } from "../cassette/read/read_cast.ts";
 import { type ParsedLine, partLines } from "../cassette/read/part_lines.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { createExaminer, type Examiner } from "./find_drift.ts";
+import { RecordingExaminer } from "./find_drift.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { KnownClaude } from "./known_shapes.ts";
 import { parseEventLine } from "../relay/event_lines.ts";
@@ -54,7 +54,7 @@ function examineRecording(
   },
 ): Examined {
   // The cast is first, because it names the version of Claude Code at its beginning.
-  const examiner = createExaminer({ known, version });
+  const examiner = new RecordingExaminer({ known, version });
   const events = cast === undefined ? 0 : examineCast(cast, { examiner, findings });
   const frames = tape === undefined ? 0 : examineTape(tape, { examiner, findings, onFrame });
   const answers = api === undefined ? 0 : examineApi(api, { examiner, findings });
@@ -62,7 +62,7 @@ function examineRecording(
 }
 
 interface Looking {
-  readonly examiner: Examiner;
+  readonly examiner: RecordingExaminer;
   readonly findings: Findings;
 }
 
@@ -147,23 +147,23 @@ const VERSION = /\bcc_version=(\d+\.\d+\.\d+)/u;
  */
 function examineApi(
   folder: string,
-  { examiner, findings }: { readonly examiner: Examiner; readonly findings: Findings },
+  { examiner, findings }: { readonly examiner: RecordingExaminer; readonly findings: Findings },
 ): number {
   let answers = 0;
   for (const { name, exchange: { request, response } } of readExchanges(folder)) {
     if (request.method !== "POST" || !MODEL_REQUEST.test(request.path)) continue;
     examiner.learn(VERSION.exec(decoder.decode(request.body))?.[1]);
-    let said = 0;
+    let count = 0;
     const place = { path: `${folder}/${name}`, line: 0 };
     for (const value of answersIn(response)) {
-      said++;
+      count++;
       if (value === undefined) {
         findings.add(UNREADABLE, { place });
         continue;
       }
       for (const found of examiner.api(value)) findings.add(found, { place });
     }
-    if (said > 0) answers++;
+    if (count > 0) answers++;
   }
   return answers;
 }

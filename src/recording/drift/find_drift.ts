@@ -30,20 +30,6 @@ interface CastEventLike {
   readonly data: string;
 }
 
-/** Compares one recording, piece by piece, with what is known of Claude Code. */
-export interface Examiner {
-  /** Checks a frame that the caller read. */
-  readonly frame: (frame: JsonObject) => readonly Drift[];
-  /** Checks an event of the cast. */
-  readonly event: (event: CastEventLike) => readonly Drift[];
-  /** Checks what the API sent: an event of a stream, or a complete message. */
-  readonly api: (sent: JsonObject) => readonly Drift[];
-  /** The version of Claude Code, once it is known. */
-  readonly version: () => string | undefined;
-  /** Sets the version of Claude Code, unless it is known already. */
-  readonly learn: (version: unknown) => void;
-}
-
 interface ExaminerOptions {
   readonly known: KnownClaude;
   /** The version of Claude Code; absent if the recording will name it. */
@@ -51,11 +37,8 @@ interface ExaminerOptions {
   readonly onPiece?: (piece: Piece) => void;
 }
 
-export function createExaminer(options: ExaminerOptions): Examiner {
-  return new RecordingExaminer(options);
-}
-
-class RecordingExaminer implements Examiner {
+/** Compares one recording, piece by piece, with what is known of Claude Code. */
+export class RecordingExaminer {
   readonly #known: KnownClaude;
   readonly #onPiece: (piece: Piece) => void;
   #version: string | undefined;
@@ -68,12 +51,15 @@ class RecordingExaminer implements Examiner {
     this.#onPiece = onPiece;
   }
 
+  /** Returns the version of Claude Code, once it is known. */
   readonly version = (): string | undefined => this.#version;
 
+  /** Sets the version of Claude Code, unless it is known already. */
   readonly learn = (version: unknown): void => {
     if (this.#version === undefined && typeof version === "string") this.#version = version;
   };
 
+  /** Checks a frame that the caller read. */
   readonly frame = (frame: JsonObject): readonly Drift[] => {
     this.learn(frame.claude_code_version);
     const { hook_event: event } = frame;
@@ -83,6 +69,7 @@ class RecordingExaminer implements Examiner {
     return [...checkFrame(frame), ...ofHook, ...this.#check(piecesOfFrame(frame))];
   };
 
+  /** Checks an event of the cast. */
   readonly event = ({ at, code, data }: CastEventLike): readonly Drift[] => {
     switch (code) {
       case "o": {
@@ -105,6 +92,7 @@ class RecordingExaminer implements Examiner {
     }
   };
 
+  /** Checks what the API sent: an event of a stream, or a complete message. */
   readonly api = (sent: JsonObject): readonly Drift[] =>
     this.#check(sent.type === "message" ? piecesOfAnswer(sent) : piecesOfEvent(sent));
 

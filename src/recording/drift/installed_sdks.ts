@@ -58,8 +58,8 @@ function typescriptIn(folder: string): InstalledSdk | undefined {
   const declarations = textOf(`${folder}/${DECLARATIONS}`);
   if (declarations === undefined) return undefined;
   const { version } = jsonObjectIn(textOf(`${folder}/package.json`) ?? "") ?? {};
-  const known = typeof version === "string" ? version.slice(0, 100) : "of an unknown version";
-  return { kind: "typescript", name: `${PACKAGE} ${known}`, declarations };
+  const shown = typeof version === "string" ? version.slice(0, 100) : "of an unknown version";
+  return { kind: "typescript", name: `${PACKAGE} ${shown}`, declarations };
 }
 
 function textOf(path: string): string | undefined {

@@ -43,7 +43,7 @@ export function repeatablePrompts(
   if (forbidden !== undefined) {
     return { why: `it calls ${forbidden}, which --allowedTools does not name` };
   }
-  const { session, frames: told } = cast.header.claude_print.conversation;
+  const { session, frames: options } = cast.header.claude_print.conversation;
   if (session.output !== undefined) return { why: "its answer has a schema" };
   const lines = tape.flatMap((entry) => entry.dir === "write" ? [entry.data] : []);
   const prompts = lines.length === 0 ? firstPrompt(cast) : callerPrompts(lines);
@@ -54,7 +54,7 @@ export function repeatablePrompts(
     isConversation: lines.length > 0,
     ...(model === undefined ? {} : { model }),
     ...(session.maxTurns === undefined ? {} : { maxTurns: session.maxTurns }),
-    hasKey: told.apiKeySource !== "none",
+    hasKey: options.apiKeySource !== "none",
   };
 }
 
@@ -86,15 +86,15 @@ function firstPrompt(cast: CastReader): Prompts {
 function callerPrompts(lines: readonly string[]): Prompts {
   const prompts: string[] = [];
   for (const line of lines) {
-    const said = jsonObjectIn(line);
-    if (said === undefined) return { why: "a line of its caller cannot be read" };
-    const { type, request, message } = said;
+    const sent = jsonObjectIn(line);
+    if (sent === undefined) return { why: "a line of its caller cannot be read" };
+    const { type, request, message } = sent;
     // A repeated run initialises by itself.
     if (type === "control_request" && isJsonObject(request) && request.subtype === "initialize") {
       continue;
     }
     const text = type === "user" && isJsonObject(message) ? textOf(message.content) : undefined;
-    if (text === undefined) return { why: `its caller sent more than texts: ${kindIn(said)}` };
+    if (text === undefined) return { why: `its caller sent more than texts: ${kindIn(sent)}` };
     prompts.push(text);
   }
   return prompts.length === 0 ? { why: "its caller said nothing" } : { prompts };

@@ -197,9 +197,9 @@ function blankAgent(agent: unknown): unknown {
   );
 }
 
-function mapFields(value: unknown, change: (held: unknown, name: string) => unknown): unknown {
+function mapFields(value: unknown, change: (item: unknown, name: string) => unknown): unknown {
   return isJsonObject(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, held]) => [name, change(held, name)]))
+    ? Object.fromEntries(Object.entries(value).map(([name, item]) => [name, change(item, name)]))
     : value;
 }
 
@@ -273,10 +273,13 @@ function subagentPromptChanges(fields: JsonObject, { labels }: SubagentCalls): C
   if (call !== undefined && isSubagentTool(call.tool)) {
     changes[call.field] = blankCallInput(call.tool, call.input);
   }
-  const { updatedInput: given, agentId, task_type: kind, prompt, message } = fields;
+  const { updatedInput, agentId, task_type: kind, prompt, message } = fields;
   // `updatedInput` does not name its tool.
-  if (isJsonObject(given) && typeof given["prompt"] === "string" && "description" in given) {
-    changes["updatedInput"] = blankCallInput("Agent", given);
+  if (
+    isJsonObject(updatedInput) && typeof updatedInput["prompt"] === "string" &&
+    "description" in updatedInput
+  ) {
+    changes["updatedInput"] = blankCallInput("Agent", updatedInput);
   }
   if (typeof prompt === "string" && (typeof agentId === "string" || kind === "local_agent")) {
     changes["prompt"] = blankPrompt(prompt, { answers: true });
@@ -397,7 +400,7 @@ export function createSubagentCalls(): SubagentCalls {
         if (labels.size < MAX_CALLS) labels.add(description);
       }
     }
-    for (const held of Object.values(value)) learn(held, depth + 1);
+    for (const item of Object.values(value)) learn(item, depth + 1);
   };
   return { learn: (value) => learn(value, 0), tools, labels };
 }

@@ -103,10 +103,10 @@ export function isSubagentTool(tool: string): boolean {
 /** Blanks the texts to a subagent in the input of a tool. */
 export function blankCallInput(tool: string, input: unknown): unknown {
   if (!isJsonObject(input)) return input;
-  const said = SUBAGENT_FIELDS[tool] ?? {};
+  const fields = SUBAGENT_FIELDS[tool] ?? {};
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => {
-      const blank = Object.hasOwn(said, name) ? said[name] : undefined;
+      const blank = Object.hasOwn(fields, name) ? fields[name] : undefined;
       return [name, blank !== undefined && typeof value === "string" ? blank(value) : value];
     }),
   );
@@ -114,7 +114,7 @@ export function blankCallInput(tool: string, input: unknown): unknown {
 
 /** Blanks the same texts in an input that is JSON text, complete or cut off. Its length stays the same. */
 export function blankCallJson(tool: string, json: string): string {
-  const said = SUBAGENT_FIELDS[tool] ?? {};
+  const fields = SUBAGENT_FIELDS[tool] ?? {};
   let depth = 0;
   let name: string | undefined;
   let blanked = "";
@@ -127,8 +127,8 @@ export function blankCallJson(tool: string, json: string): string {
     if (character !== '"') continue;
     const end = endOfString(json, at + 1);
     const isName = depth === 1 && name === undefined;
-    const blank = name !== undefined && depth === 1 && Object.hasOwn(said, name)
-      ? said[name]
+    const blank = name !== undefined && depth === 1 && Object.hasOwn(fields, name)
+      ? fields[name]
       : undefined;
     if (isName) name = decodeJsonString(json.slice(at + 1, end)).text;
     if (blank !== undefined) {

@@ -240,8 +240,8 @@ function findMarked(reader: TextReader, cuts: Cuts): void {
     find({ reader, cuts, rows, keys, start, end });
     if (reader.hasReachedEnd) cuts.leaveOpen(start);
   }
-  const begun = AUTOMATON.depthOf(state);
-  if (begun >= SHORTEST_PREFIX) cuts.leaveOpen(text.length - begun);
+  const depth = AUTOMATON.depthOf(state);
+  if (depth >= SHORTEST_PREFIX) cuts.leaveOpen(text.length - depth);
   keys.finish();
   reader.steps += AUTOMATON.steps;
 }
@@ -331,14 +331,14 @@ const MAX_CACHED_LENGTH = 1024 * 1024;
  * that for the open end of the same text.
  */
 export function memoizeLast<Answer>(answer: (text: string) => Answer): (text: string) => Answer {
-  let known: readonly { readonly text: string; readonly answer: Answer }[] = [];
+  let recent: readonly { readonly text: string; readonly answer: Answer }[] = [];
   return (text) => {
-    const last = known.find((one) => one.text === text);
+    const last = recent.find((one) => one.text === text);
     if (last !== undefined) return last.answer;
-    const given = answer(text);
+    const computed = answer(text);
     if (text.length <= MAX_CACHED_LENGTH) {
-      known = [{ text, answer: given }, ...known.slice(0, MAX_ENTRIES - 1)];
+      recent = [{ text, answer: computed }, ...recent.slice(0, MAX_ENTRIES - 1)];
     }
-    return given;
+    return computed;
   };
 }

@@ -39,13 +39,13 @@ export const NEUTRAL_TRACES = {
 export function ownTraces(
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd?: string },
 ): Partial<KnownTraces> {
-  const given = (...names: readonly string[]) =>
+  const variables = (...names: readonly string[]) =>
     names.flatMap((name) => env[name] === undefined || env[name] === "" ? [] : [env[name]]);
   return {
     projects: cwd === undefined ? [] : [cwd],
-    homes: given("HOME"),
-    users: given("USER", "LOGNAME"),
-    hosts: [...given("HOSTNAME"), ...ownHost()],
+    homes: variables("HOME"),
+    users: variables("USER", "LOGNAME"),
+    hosts: [...variables("HOSTNAME"), ...ownHost()],
   };
 }
 
@@ -107,8 +107,8 @@ const HOME_FIELDS = new Set(["home", "HOME"]);
  */
 export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector {
   const names = new CollectedNames(start);
-  const value = (given: unknown) => {
-    const left: (readonly [name: string, value: unknown])[] = [["", given]];
+  const value = (root: unknown) => {
+    const left: (readonly [name: string, value: unknown])[] = [["", root]];
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
       const [name, item] = next;
       if (typeof item === "string") {

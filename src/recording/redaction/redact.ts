@@ -55,20 +55,20 @@ export function createRedactor(options: {
     return kept + part.slice(from);
   };
   // Text that was redacted before is neither part of a secret nor of its name.
-  const text = (whole: string) => whole.split(REDACTED).map(redactPart).join(REDACTED);
+  const text = (text: string) => text.split(REDACTED).map(redactPart).join(REDACTED);
   return {
     text,
-    openFrom: (whole) => {
-      const part = whole.slice(startOfLastPart(whole));
-      return whole.length - part.length + find(part).openFrom;
+    openFrom: (text) => {
+      const part = text.slice(startOfLastPart(text));
+      return text.length - part.length + find(part).openFrom;
     },
     commandLine: (args) => args.map((arg) => text(hideJsonValues(arg))).join(" "),
   };
 }
 
 /** Returns where the text after the last `[redacted]` begins. */
-function startOfLastPart(whole: string): number {
-  const last = whole.lastIndexOf(REDACTED);
+function startOfLastPart(text: string): number {
+  const last = text.lastIndexOf(REDACTED);
   return last === -1 ? 0 : last + REDACTED.length;
 }
 
@@ -89,9 +89,9 @@ function variablesIn(value: unknown): readonly JsonObject[] {
   while (left.length > 0) {
     const item = left.pop();
     if (typeof item !== "object" || item === null) continue;
-    for (const [key, held] of Object.entries(item)) {
-      if (!Array.isArray(item) && isVariables(key, held)) variables.push(held);
-      else left.push(held);
+    for (const [key, field] of Object.entries(item)) {
+      if (!Array.isArray(item) && isVariables(key, field)) variables.push(field);
+      else left.push(field);
     }
   }
   return variables;

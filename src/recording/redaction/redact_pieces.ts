@@ -17,10 +17,10 @@ export function redactPieces(
   redact: Redact,
   { written = 0 }: { readonly written?: number } = {},
 ): readonly string[] {
-  const whole = pieces.join("");
-  const redacted = redact(whole);
-  if (redacted === whole) return pieces;
-  const gaps = redactedGaps(whole, redacted);
+  const text = pieces.join("");
+  const redacted = redact(text);
+  if (redacted === text) return pieces;
+  const gaps = redactedGaps(text, redacted);
   // The redactor changed more than secrets, so the cuts cannot be mapped.
   if (gaps === undefined) {
     return pieces.map((_, index) => index === written ? written === 0 ? redacted : REDACTED : "");
@@ -40,7 +40,7 @@ export function redactPieces(
 }
 
 /** A part of a text that was replaced by `[redacted]`. */
-export interface RedactedGap {
+interface RedactedGap {
   readonly start: number;
   readonly end: number;
 }
@@ -50,18 +50,18 @@ export interface RedactedGap {
  *
  * @returns undefined if the second text is not the first one with `[redacted]` in it
  */
-export function redactedGaps(whole: string, redacted: string): readonly RedactedGap[] | undefined {
+export function redactedGaps(text: string, redacted: string): readonly RedactedGap[] | undefined {
   const kept = redacted.split(REDACTED);
   const gaps: RedactedGap[] = [];
   let end = 0;
   for (const [index, part] of kept.entries()) {
     const isLast = index === kept.length - 1;
-    const at = index === 0 ? 0 : isLast ? whole.length - part.length : indexFrom(whole, part, end);
-    if (at < end || whole.slice(at, at + part.length) !== part) return undefined;
+    const at = index === 0 ? 0 : isLast ? text.length - part.length : indexFrom(text, part, end);
+    if (at < end || text.slice(at, at + part.length) !== part) return undefined;
     if (index > 0) gaps.push({ start: end, end: at });
     end = at + part.length;
   }
-  return end === whole.length ? gaps : undefined;
+  return end === text.length ? gaps : undefined;
 }
 
 /**
@@ -113,7 +113,7 @@ const MOST_DEPTH = 400;
 const TOO_DEEP = "[nested too deeply]";
 
 /**
- * Creates a function that redacts JSON values: each string, each field name, and the whole text of a field whose name
+ * Creates a function that redacts JSON values: each string, each field name, and the text text of a field whose name
  * says that it is a secret.
  *
  * @param options.deep replaces a value that is nested more deeply than a recording keeps
@@ -125,8 +125,8 @@ export function createValueRedactor(
   const secretNames = new Map<string, boolean>();
   /** True if the redactor removes any value of a field with this name. */
   const isSecret = (name: string): boolean => {
-    const known = secretNames.get(name);
-    if (known !== undefined) return known;
+    const cached = secretNames.get(name);
+    if (cached !== undefined) return cached;
     const field = JSON.stringify({ [name]: "whatever it is" });
     const secret = redact(field) !== field;
     secretNames.set(name, secret);

@@ -41,21 +41,21 @@ export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
   const inspect = ({ settles }: { readonly settles: boolean }) => {
     fresh = 0;
     const pieces = [written, ...pending.map(({ text }) => text)];
-    const whole = pieces.join("");
+    const text = pieces.join("");
     const [, ...redacted] = redact(pieces, { written: 1 });
-    const open = openFrom(whole);
+    const open = openFrom(text);
     let end = written.length;
-    let known = 0;
+    let settled = 0;
     for (const piece of pending) {
       if (end + piece.text.length > open && !settles) break;
-      piece.redacted = redacted[known] ?? "";
+      piece.redacted = redacted[settled] ?? "";
       end += piece.text.length;
-      known++;
+      settled++;
     }
-    pending.splice(0, known);
+    pending.splice(0, settled);
     pendingLength -= end - written.length;
     // The beginning of a possible secret stays in the context, so that the rest of it is recognised.
-    written = whole.slice(Math.max(end - MAX_PENDING_TEXT, Math.min(open, end - CONTEXT), 0), end);
+    written = text.slice(Math.max(end - MAX_PENDING_TEXT, Math.min(open, end - CONTEXT), 0), end);
   };
   return (text) => {
     const piece = { text, redacted: undefined as string | undefined };
@@ -102,16 +102,16 @@ export function createOrderedQueue<Item>(take: (item: Item) => void): OrderedQue
     readonly make: (redacted: string) => Item | undefined;
   }[] = [];
   const release = (most: number) => {
-    let gone = 0;
+    let released = 0;
     for (const { piece, make } of waiting) {
-      if (waiting.length - gone > most) piece?.settle();
+      if (waiting.length - released > most) piece?.settle();
       const redacted = piece === undefined ? "" : piece.redacted;
       if (redacted === undefined) break;
       const item = make(redacted);
       if (item !== undefined) take(item);
-      gone++;
+      released++;
     }
-    if (gone > 0) waiting = waiting.slice(gone);
+    if (released > 0) waiting = waiting.slice(released);
   };
   return {
     add: (item) => {

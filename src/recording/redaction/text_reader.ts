@@ -215,7 +215,7 @@ export class PrivateKeys {
     const lineEnd = this.#lineEnd(end);
     if (first === undefined || lineEnd === undefined || first.end > start) return;
     this.#cuts.add(first.start, lineEnd);
-    this.#open = this.#open.filter((begun) => begun.end > start);
+    this.#open = this.#open.filter((key) => key.end > start);
   }
 
   finish(): void {

@@ -60,7 +60,7 @@ export interface ApiCassetteOptions extends SecretRedaction {
 }
 
 /** Counts since the cassette was opened, in requests. */
-export interface ApiCassetteStats {
+interface ApiCassetteStats {
   readonly requests: number;
   /** Answered by a recorded exchange. */
   readonly hits: number;
@@ -75,13 +75,6 @@ export interface ApiCassetteStats {
   readonly injected: number;
   /** How many exchanges the cassette has. */
   readonly exchanges: number;
-}
-
-export interface ApiCassette {
-  readonly answer: RelayAnswer;
-  readonly stats: () => ApiCassetteStats;
-  /** Waits until the upstream has answered all requests, and the answers are written. */
-  readonly settled: () => Promise<void>;
 }
 
 /** A request as it came, and as it is compared. */
@@ -125,10 +118,10 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       suggestion: "Name a cassette with a folder api, or record one with --on-miss record",
     });
   }
-  return new ExchangePlayer(options);
+  return new ApiCassette(options);
 }
 
-class ExchangePlayer implements ApiCassette {
+class ApiCassette {
   readonly #options: ApiCassetteOptions;
   readonly #slices: SlicedWorker;
   readonly #finder: ExchangeFinder;
@@ -341,6 +334,7 @@ class ExchangePlayer implements ApiCassette {
     return { ...this.#counts, unanswered, exchanges: this.#finder.size };
   };
 
+  /** Waits until the upstream has answered all requests, and the answers are written. */
   readonly settled = async (): Promise<void> => {
     await Promise.all(this.#inFlight.values());
   };
@@ -365,7 +359,7 @@ function missMessage(
   if (nearest === undefined) return `${what}, nor of any like it; ${how}`;
   const { name, difference } = nearest;
   if (difference === undefined) {
-    return `${what}: that of ${name} has been given, and no other follows it; ${how}`;
+    return `${what}: all recorded responses for this request were used (last: ${name}); ${how}`;
   }
   const { part, pointer, recorded, asked } = difference;
   const where = pointer === "" ? `its ${part}` : pointer;

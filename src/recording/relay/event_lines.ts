@@ -16,7 +16,7 @@ import {
 export interface EventLine {
   readonly text: string;
   /** The text before and after the data; absent for a line without JSON data. */
-  readonly around?: readonly [before: string, behind: string];
+  readonly around?: readonly [before: string, after: string];
   readonly value?: unknown;
   /** The data as `JSON.stringify` writes it. */
   readonly json?: string;
@@ -46,10 +46,10 @@ export function parseEventLine(text: string): EventLine {
   const [before] = /^data: ?/u.exec(text) ?? [];
   if (before === undefined) return { text };
   const data = text.slice(before.length).trimEnd();
-  const behind = text.slice(before.length + data.length);
+  const after = text.slice(before.length + data.length);
   try {
     const value: unknown = JSON.parse(data);
-    return { text, around: [before, behind], value, json: JSON.stringify(value) };
+    return { text, around: [before, after], value, json: JSON.stringify(value) };
   } catch {
     return { text };
   }
@@ -111,31 +111,31 @@ interface ChunkCutter {
 
 /** @param take receives each piece once all of its text is known */
 export function createChunkCutter(take: (chunk: Chunk) => void): ChunkCutter {
-  const coming: { readonly ms: number; left: number }[] = [];
-  let made: Bytes[] = [];
+  const expected: { readonly ms: number; left: number }[] = [];
+  let parts: Bytes[] = [];
   const end = (ms: number) => {
-    coming.shift();
-    take({ ms, bytes: joinedBytes(made) });
-    made = [];
+    expected.shift();
+    take({ ms, bytes: joinedBytes(parts) });
+    parts = [];
   };
   return {
-    piece: ({ ms, size }) => void coming.push({ ms, left: size }),
+    piece: ({ ms, size }) => void expected.push({ ms, left: size }),
     part: (before, after) => {
       let rest = after;
       for (let size = before.length; size > 0;) {
-        const [piece] = coming;
-        if (piece === undefined) throw new Error("There is more text than has come");
+        const [piece] = expected;
+        if (piece === undefined) throw new Error("More text was changed than had arrived");
         const taken = Math.min(piece.left, size);
         // The last piece of a part takes the rest of the changed text.
         const cut = taken === size ? rest.length : Math.min(taken, rest.length);
-        if (cut > 0) made.push(rest.subarray(0, cut));
+        if (cut > 0) parts.push(rest.subarray(0, cut));
         rest = rest.subarray(cut);
         size -= taken;
         piece.left -= taken;
         if (piece.left === 0) end(piece.ms);
       }
       // Empty pieces stay empty.
-      for (let [piece] = coming; piece?.left === 0; [piece] = coming) end(piece.ms);
+      for (let [piece] = expected; piece?.left === 0; [piece] = expected) end(piece.ms);
     },
   };
 }

@@ -133,12 +133,12 @@ export class ExchangeFinder {
   /** Bodies that were compared, by the names of their files. */
   readonly #texts = new LruCache<string>(MOST_KEPT);
   readonly #computed = new WeakMap<ExchangeRequest, string>();
-  readonly #takers = new Map<string, ConversationState>();
+  readonly #states = new Map<string, ConversationState>();
   /** The first request of each recorded conversation, normalised, in recorded order. */
   readonly #beginnings = new Map<string, string>();
   /** Recorded conversations by their first request, and how many live conversations repeat each. */
-  readonly #begunWith = new Map<string, string[]>();
-  readonly #held = new Map<string, number>();
+  readonly #conversationsByBeginning = new Map<string, string[]>();
+  readonly #repeatedBy = new Map<string, number>();
 
   /** @param exchanges in any order; the constructor iterates once */
   constructor(
@@ -169,7 +169,7 @@ export class ExchangeFinder {
     pushTo(this.#byTarget, [exchange.target, exchange]);
     if (!this.#beginnings.has(conversation)) {
       this.#beginnings.set(conversation, beginning);
-      pushTo(this.#begunWith, [beginning, conversation]);
+      pushTo(this.#conversationsByBeginning, [beginning, conversation]);
     }
     const known = this.#byKey.get(key);
     // Responses to an earlier conversation are dropped: that one may have failed, and was recorded again.
@@ -195,8 +195,8 @@ export class ExchangeFinder {
 
   /** Computes the key of a request, and finds the state of its conversation. */
   identify({ request, conversation = "" }: AskedRequest): IdentifiedRequest {
-    const taker = this.#takerOf(conversation, request);
-    return { request, state: taker, key: this.#keyIn(taker.recordedAs, request) };
+    const state = this.#stateOf(conversation, request);
+    return { request, state: state, key: this.#keyIn(state.recordedAs, request) };
   }
 
   /**
@@ -232,9 +232,9 @@ export class ExchangeFinder {
    * beginning.
    */
   nearest({ key, request }: IdentifiedRequest): Nearest | undefined {
-    const given = this.#match === "sequence" ? this.#byKey.get(key)?.at(-1) : undefined;
+    const exhausted = this.#match === "sequence" ? this.#byKey.get(key)?.at(-1) : undefined;
     // With `sequence` the bodies do not matter: this conversation is longer than the recorded one.
-    if (given !== undefined) return { name: given.name, difference: undefined };
+    if (exhausted !== undefined) return { name: exhausted.name, difference: undefined };
     const text = this.#compared(request);
     const target = targetOf(request);
     const candidates = this.#byTarget.get(target)?.slice(-MOST_COMPARED) ?? [];
@@ -259,13 +259,13 @@ export class ExchangeFinder {
     return {
       name: best.name,
       difference: difference === undefined
-        ? this.#otherPath(best.name, request)
+        ? this.#pathDifference(best.name, request)
         : { ...difference, part: "body" },
     };
   }
 
   /** Returns how the path of a request differs from a recorded one. */
-  #otherPath(name: string, { path: asked }: ExchangeRequest): NearestDifference | undefined {
+  #pathDifference(name: string, { path: asked }: ExchangeRequest): NearestDifference | undefined {
     const recorded = this.#read(name)?.request.path ?? asked;
     const isSame = this.#match === "exact"
       ? recorded === asked
@@ -273,39 +273,42 @@ export class ExchangeFinder {
     return isSame ? undefined : { part: "path", pointer: "", recorded, asked };
   }
 
-  #takerOf(conversation: string, request: ExchangeRequest): ConversationState {
-    const known = this.#takers.get(conversation);
+  #stateOf(conversation: string, request: ExchangeRequest): ConversationState {
+    const known = this.#states.get(conversation);
     if (known !== undefined) return known;
-    const taker = { taken: new Map(), recordedAs: this.#placeOf(conversation, request) };
-    this.#takers.set(conversation, taker);
-    this.#hold(taker, 1);
-    const [oldest] = this.#takers;
-    if (this.#takers.size > MOST_CONVERSATIONS && oldest !== undefined) {
-      this.#takers.delete(oldest[0]);
-      this.#hold(oldest[1], -1);
+    const state = {
+      taken: new Map(),
+      recordedAs: this.#recordedConversationFor(conversation, request),
+    };
+    this.#states.set(conversation, state);
+    this.#countRepetition(state, 1);
+    const [oldest] = this.#states;
+    if (this.#states.size > MOST_CONVERSATIONS && oldest !== undefined) {
+      this.#states.delete(oldest[0]);
+      this.#countRepetition(oldest[1], -1);
     }
-    return taker;
+    return state;
   }
 
   /**
    * Returns the recorded conversation to repeat: one that begins in the same way, or else the first that no other
    * conversation repeats.
    */
-  #placeOf(conversation: string, request: ExchangeRequest): string {
+  #recordedConversationFor(conversation: string, request: ExchangeRequest): string {
     if (this.#match !== "sequence" || this.#beginnings.has(conversation)) return conversation;
     const text = this.#beginning(request);
-    const alike = this.#begunWith.get(text) ?? [];
-    const isFree = (place: string) => !this.#held.has(place);
+    const similar = this.#conversationsByBeginning.get(text) ?? [];
+    const isFree = (recorded: string) => !this.#repeatedBy.has(recorded);
     // This loop passes over at most as many conversations as are in use.
-    const place = alike.find(isFree) ?? alike[0] ?? this.#beginnings.keys().find(isFree);
-    return place ?? (this.#grows ? conversation : this.#beginnings.keys().next().value) ??
+    const found = similar.find(isFree) ?? similar[0] ?? this.#beginnings.keys().find(isFree);
+    return found ?? (this.#grows ? conversation : this.#beginnings.keys().next().value) ??
       conversation;
   }
 
-  #hold({ recordedAs: place }: ConversationState, more: 1 | -1): void {
-    const count = (this.#held.get(place) ?? 0) + more;
-    if (count === 0) this.#held.delete(place);
-    else this.#held.set(place, count);
+  #countRepetition({ recordedAs: place }: ConversationState, more: 1 | -1): void {
+    const count = (this.#repeatedBy.get(place) ?? 0) + more;
+    if (count === 0) this.#repeatedBy.delete(place);
+    else this.#repeatedBy.set(place, count);
   }
 
   #keyIn(place: string, request: ExchangeRequest): string {

@@ -42,17 +42,18 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
       suggestion: "Name the cassette that it leads to, or put in its place what it leads to",
     });
   }
-  const whole = new Set<string>();
+  const complete = new Set<string>();
   for (const name of recorded) {
     const exchange = readNamed(`${folder}/${name}`, parseExchange);
-    if (parts.length > 0) whole.add(`${name.slice(0, KEY)} ${exchange.at}`);
+    if (parts.length > 0) complete.add(`${name.slice(0, KEY)} ${exchange.at}`);
     yield { name, exchange };
   }
   for (const name of parts) {
     const exchange = readNamed(`${folder}/${name}`, parseUnfinished);
     // The writer may have been killed after it wrote the complete file.
-    const isLeft = exchange === undefined || whole.has(`${name.slice(0, KEY)} ${exchange.at}`);
-    if (!isLeft) yield { name, exchange };
+    const isLeftover = exchange === undefined ||
+      complete.has(`${name.slice(0, KEY)} ${exchange.at}`);
+    if (!isLeftover) yield { name, exchange };
   }
 }
 
@@ -66,7 +67,7 @@ function readNamed<Read>(path: string, parse: (text: string, path: string) => Re
   } catch (cause) {
     const isUnfit = cause instanceof UnfitFileError;
     if (!isUnfit && !(cause instanceof Deno.errors.NotFound)) throw cause;
-    const why = isUnfit ? cause.reason : "there is nothing behind it";
+    const why = isUnfit ? cause.reason : "the link leads nowhere";
     throw new CliError(`Cannot read the exchange ${path}: ${why}`, {
       suggestion: "Restore the file, or remove it and record it again",
       cause,
@@ -304,9 +305,9 @@ export function laterChildOf(
 ): { readonly first: string; readonly number: number } | undefined {
   const [, first, number] = LATER_CHILD.exec(realPath(cassette) ?? "") ?? [];
   // A numbered folder alone is not enough: any folder may contain one.
-  const isFurther = first !== undefined && fileAt(`${first}/api`)?.isDirectory === true &&
+  const isLaterChild = first !== undefined && fileAt(`${first}/api`)?.isDirectory === true &&
     ["child.cast", "tape.jsonl"].some((part) => entryAt(`${first}/${part}`)?.isFile === true);
-  return isFurther ? { first, number: Number(number) } : undefined;
+  return isLaterChild ? { first, number: Number(number) } : undefined;
 }
 
 function realPath(path: string): string | undefined {

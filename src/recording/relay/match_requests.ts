@@ -37,13 +37,13 @@ function namesOf(pointer: string): readonly string[] {
 }
 
 /** Removes a value, and each object that becomes empty: a request without the value lacks the object too. */
-function remove(holder: unknown, [name, ...names]: readonly string[]): void {
-  if (typeof holder !== "object" || holder === null) return;
-  if (name === undefined || !Object.hasOwn(holder, name)) return;
-  const fields = holder as Record<string, unknown>;
-  const held = fields[name];
-  remove(held, names);
-  const isNothing = isJsonObject(held) && Object.keys(held).length === 0;
+function remove(container: unknown, [name, ...names]: readonly string[]): void {
+  if (typeof container !== "object" || container === null) return;
+  if (name === undefined || !Object.hasOwn(container, name)) return;
+  const fields = container as Record<string, unknown>;
+  const value = fields[name];
+  remove(value, names);
+  const isNothing = isJsonObject(value) && Object.keys(value).length === 0;
   if (names.length === 0 || isNothing) delete fields[name];
 }
 
@@ -213,8 +213,8 @@ function isContainer(value: unknown): value is Readonly<Record<string, unknown>>
   return typeof value === "object" && value !== null;
 }
 
-function at(holder: Readonly<Record<string, unknown>>, key: string): unknown {
-  return Object.hasOwn(holder, key) ? holder[key] : undefined;
+function at(container: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(container, key) ? container[key] : undefined;
 }
 
 function parsed(text: string): unknown {

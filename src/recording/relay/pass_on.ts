@@ -1,6 +1,6 @@
 import { brokenAnswer, type RelayAnswer } from "./relay_server.ts";
 
-export interface PassOnOptions {
+interface PassOnOptions {
   /** The base URL of the upstream. */
   readonly upstream: URL;
   /** See `upstreamClient()`. */
@@ -41,7 +41,7 @@ const BODILESS = [101, 204, 205, 304];
  */
 export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
   const base = upstream.pathname.replace(/\/$/u, "");
-  return async (request, { signal: gone }) => {
+  return async (request, { signal }) => {
     const { method, path, body } = request;
     const target = new URL(upstream.origin);
     const [pathname = "", query] = path.split(/\?(.*)/su);
@@ -54,10 +54,10 @@ export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
         headers: forwardedHeaders(request.headers, { "accept-encoding": "identity" }),
         ...(method === "GET" || method === "HEAD" ? {} : { body }),
         client,
-        signal: gone,
+        signal,
       });
     } catch (error) {
-      if (!gone.aborted) tell?.(`Cannot reach ${upstream.origin}: ${reasonOf(error)}`);
+      if (!signal.aborted) tell?.(`Cannot reach ${upstream.origin}: ${reasonOf(error)}`);
       return brokenAnswer();
     }
     const { status, headers } = answer;

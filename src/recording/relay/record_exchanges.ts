@@ -51,7 +51,7 @@ function redactBytes(bytes: Bytes, redact: (text: string) => string): Bytes {
   return clean === text ? bytes : new TextEncoder().encode(clean);
 }
 
-export interface RecordingOptions extends SecretRedaction {
+interface RecordingOptions extends SecretRedaction {
   readonly folder: string;
   readonly slices: SlicedWorker;
   /** Receives how many secrets were removed from an exchange. */
@@ -214,7 +214,7 @@ class AnswerRecorder implements ExchangeWatcher {
   readonly #exchange: Omit<Exchange, "response">;
   readonly #options: RecorderOptions;
   readonly #most: number;
-  readonly #begun = performance.now();
+  readonly #startedAt = performance.now();
   readonly #work: SlicedWork;
   #chunks: Chunk[] = [];
   readonly #cutter = createChunkCutter((chunk) => this.#chunks.push(chunk));
@@ -241,14 +241,14 @@ class AnswerRecorder implements ExchangeWatcher {
     begin?.({ ...this.#exchange, response: { ...this.#head, chunks: [], whole: false } });
   }
 
-  onBytes(given: Uint8Array): void {
-    const ms = Math.round(performance.now() - this.#begun);
-    this.#size += given.length;
+  onBytes(arrived: Uint8Array): void {
+    const ms = Math.round(performance.now() - this.#startedAt);
+    this.#size += arrived.length;
     if (this.#isLost()) {
       this.#chunks = [];
       return;
     }
-    const bytes = new Uint8Array(given);
+    const bytes = new Uint8Array(arrived);
     if (this.#events === undefined) this.#chunks.push({ ms, bytes });
     else this.#work.add(this.#redactInSteps({ ms, bytes }, this.#events));
   }

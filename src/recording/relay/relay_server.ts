@@ -71,13 +71,13 @@ export function startRelay(
     RelayOptions,
 ): Relay {
   const stopped = new AbortController();
-  const watched = new Set<AbortController>();
+  const clients = new Set<AbortController>();
   const watch = ({ completed }: Pick<Deno.ServeHandlerInfo, "completed">): AbortSignal => {
-    const gone = new AbortController();
-    watched.add(gone);
-    completed.catch(() => gone.abort()).finally(() => watched.delete(gone));
-    if (stopped.signal.aborted) gone.abort();
-    return gone.signal;
+    const client = new AbortController();
+    clients.add(client);
+    completed.catch(() => client.abort()).finally(() => clients.delete(client));
+    if (stopped.signal.aborted) client.abort();
+    return client.signal;
   };
   const prefix = hasSecret ? `/${crypto.randomUUID()}` : "";
   const handle = async (request: Request, info: Deno.ServeHandlerInfo): Promise<Response> => {
@@ -100,7 +100,7 @@ export function startRelay(
   return {
     url: `http://${host}:${server.addr.port}${prefix}`,
     [Symbol.dispose]: () => {
-      for (const gone of watched) gone.abort();
+      for (const client of clients) client.abort();
       stopped.abort();
     },
   };
@@ -213,7 +213,7 @@ const LIMITS: BodyLimits = { bytes: 128 * MB, bytesOfAll: 256 * MB, idleMs: 30_0
 /** Reads request bodies and counts the bytes that they take in memory. */
 export class RequestBodies {
   readonly #limits: BodyLimits;
-  #held = 0;
+  #inMemory = 0;
 
   constructor(limits: BodyLimits = LIMITS) {
     this.#limits = limits;
@@ -249,17 +249,17 @@ export class RequestBodies {
         if (done) break;
         size += value.length;
         if (refusal === undefined && size > most) {
-          refusal = refused(413, `it is larger than ${most / MB} MB`);
+          refusal = bodyError(413, `it is larger than ${most / MB} MB`);
         }
-        if (refusal === undefined && this.#held + value.length > bytesOfAll) {
-          refusal = refused(503, `other requests take the ${bytesOfAll / MB} MB that bodies may`);
+        if (refusal === undefined && this.#inMemory + value.length > bytesOfAll) {
+          refusal = bodyError(503, `other requests take the ${bytesOfAll / MB} MB that bodies may`);
         }
         if (refusal !== undefined) {
           // The rest is read and dropped: a client that is still writing would not read the error.
           drop();
           continue;
         }
-        this.#held += value.length;
+        this.#inMemory += value.length;
         pieces.push(value);
       }
     } catch (error) {
@@ -269,16 +269,16 @@ export class RequestBodies {
     }
     if (!isLate) return refusal ?? joinedBytes(pieces);
     drop();
-    return refused(408, `none of it has arrived for ${idleMs / 1000} s`);
+    return bodyError(408, `none of it has arrived for ${idleMs / 1000} s`);
   }
 
   /** Stops counting bytes. */
   release(bytes: number): void {
-    this.#held -= bytes;
+    this.#inMemory -= bytes;
   }
 }
 
-function refused(status: number, why: string): Response {
+function bodyError(status: number, why: string): Response {
   return errorAnswer(status, { message: `Cannot read the body of the request: ${why}` });
 }
 

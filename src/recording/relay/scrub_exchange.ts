@@ -63,23 +63,23 @@ export function createExchangeScrubber(
     readonly note?: (kind: Trace["kind"]) => void;
   },
 ): ExchangeScrubber {
-  const said = createMessageScrubber({
+  const messages = createMessageScrubber({
     prompts: parts.includes("prompts"),
     answers: parts.includes("answers"),
   }, { varying: VARIABLE_LENGTH });
-  let made: { readonly of: string; readonly scrub: TextScrubber } | undefined;
+  let cached: { readonly of: string; readonly scrub: TextScrubber } | undefined;
   const scrubNow = (): TextScrubber => {
     const now = collector.known();
     const of = JSON.stringify(now);
-    if (made?.of === of) return made.scrub;
+    if (cached?.of === of) return cached.scrub;
     const scrub = chainScrubbers(
       ...(secrets === undefined ? [] : [secrets]),
       ...(parts.includes("traces")
         ? [createTraceScrubber(now, reportFilled(fillNeutral(now), note))]
         : []),
-      said,
+      messages,
     );
-    made = { of, scrub };
+    cached = { of, scrub };
     return scrub;
   };
   const inSteps = function* (exchange: Exchange): Generator<number, Exchange> {
@@ -103,16 +103,13 @@ export function createExchangeScrubber(
   };
 }
 
-function learnFromBody(
-  body: Bytes,
-  { text, value }: ReturnType<typeof collectTraces>,
-): void {
-  const given = decodeText(body);
-  if (given === undefined || given === "") return;
+function learnFromBody(body: Bytes, collector: TraceCollector): void {
+  const text = decodeText(body);
+  if (text === undefined || text === "") return;
   try {
-    value(JSON.parse(given));
+    collector.value(JSON.parse(text));
   } catch {
-    text(given);
+    collector.text(text);
   }
 }
 

@@ -1,9 +1,5 @@
 import { assertEquals } from "@std/assert";
-import {
-  checkFrame,
-  createExaminer,
-  type Examiner,
-} from "../../../src/recording/drift/find_drift.ts";
+import { checkFrame, RecordingExaminer } from "../../../src/recording/drift/find_drift.ts";
 import type { Drift } from "../../../src/recording/drift/findings.ts";
 import { readKnown } from "../../../src/recording/drift/known_shapes.ts";
 import {
@@ -32,7 +28,8 @@ const KNOWN = readKnown({
   },
 });
 
-const examiner = (version = "2.1.332"): Examiner => createExaminer({ known: KNOWN, version });
+const examiner = (version = "2.1.332"): RecordingExaminer =>
+  new RecordingExaminer({ known: KNOWN, version });
 const words = (found: readonly Drift[]) =>
   found.map(({ check, where, what }) => `${check} | ${where} | ${what}`);
 const input = (value: unknown, at = 0) => ({ at, code: "h", data: JSON.stringify(value) });
@@ -154,12 +151,12 @@ Deno.test("required fields depend on the version", () => {
   const old = { type: "system", subtype: "init", session_id: "s" };
   assertEquals(examiner("2.1.300").frame(old), []);
   assertEquals(words(examiner("99.0.0").frame(old)), ["field gone | frame system/init | cwd"]);
-  const learning = createExaminer({ known: KNOWN });
+  const learning = new RecordingExaminer({ known: KNOWN });
   assertEquals(learning.version(), undefined);
   learning.frame({ ...old, claude_code_version: "2.1.300" });
   learning.frame({ ...old, claude_code_version: "9.9.9" });
   assertEquals(learning.version(), "2.1.300");
-  const { event, version } = createExaminer({ known: KNOWN });
+  const { event, version } = new RecordingExaminer({ known: KNOWN });
   event(input({ type: "transcript", line: { type: "user", version: "2.1.332" } }));
   assertEquals(version(), "2.1.332");
 });
@@ -185,7 +182,7 @@ Deno.test("unknown events of hooks on a tape are found", () => {
       "hook Stop": "hook_event_name session_id",
     },
   });
-  const { frame } = createExaminer({ known });
+  const { frame } = new RecordingExaminer({ known });
   const started = (hook_event: string) =>
     words(frame({ type: "system", subtype: "hook_started", session_id: "s", hook_event }));
   assertEquals(started("Stop"), []);

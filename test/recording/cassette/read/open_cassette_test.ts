@@ -144,7 +144,7 @@ Deno.test("links out of the cassette are refused", () => {
   const exchange = `${api}/0123456789abcdef-0.json`;
   const rows = [
     [() => Deno.symlinkSync("/etc/passwd", exchange), "the link leads out of the cassette"],
-    [() => Deno.symlinkSync("/nowhere", exchange), "there is nothing behind it"],
+    [() => Deno.symlinkSync("/nowhere", exchange), "the link leads nowhere"],
     [() => makeFifo(exchange), "it is no regular file"],
   ] as const;
   for (const [make, why] of rows) {
