@@ -71,13 +71,18 @@ export function onlyWireKeys(
   return { ...kept, ...Object.fromEntries(others) };
 }
 
-/** The JSON object that a text is; undefined for what is none, or is nested too deeply. */
-export function jsonObjectIn(text: string): JsonObject | undefined {
+/** The JSON value of a text; undefined for a text that is no JSON, or is nested too deeply. */
+export function jsonIn(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** The same for a JSON object; undefined for other values. */
+export function jsonObjectIn(text: string): JsonObject | undefined {
+  const value = jsonIn(text);
+  return isJsonObject(value) ? value : undefined;
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import type { LoggedRequest } from "./messages_api.ts";
 import { runPrint } from "./run_print.ts";
 import { openScene, type Scene, type SceneOptions, type Subject } from "./subject.ts";
@@ -162,15 +163,9 @@ function statusOf(scene: Scene, { pid }: Interactive): string | undefined {
   return typeof file?.["status"] === "string" ? file["status"] : undefined;
 }
 
+/** The JSON objects in a file, one a line. */
 function objectsIn(path: string): readonly JsonObject[] {
-  return textOf(path).split("\n").flatMap((line) => {
-    try {
-      const value: unknown = JSON.parse(line);
-      return isJsonObject(value) ? [value] : [];
-    } catch {
-      return [];
-    }
-  });
+  return textOf(path).split("\n").map(jsonObjectIn).filter((each) => each !== undefined);
 }
 
 function textOf(path: string): string {

@@ -11,8 +11,8 @@ import {
 } from "./reply_script.ts";
 
 /**
- * What a logged request is: a step of a conversation, one of Claude Code's own small questions
- * (title, quota, classifier), a token count, an OAuth token request, or anything else.
+ * The kind of a request: a step of a conversation, a small question of Claude Code's own (title, quota, classifier),
+ * a token count, an OAuth token request, or another.
  */
 type RequestKind = "turn" | "auxiliary" | "count_tokens" | "oauth" | "other";
 
@@ -41,11 +41,11 @@ type OauthAnswer = "new-tokens" | "invalid-grant" | "server-error";
 
 /** Settings of the scripted Messages API. */
 export interface MessagesApiOptions {
-  /** Decides replies in the test's own words; undefined leaves a request to the prompt's script. */
+  /** Returns a reply; undefined leaves the request to the prompt's script. */
   readonly reply?: (request: LoggedRequest) => Reply | undefined;
   /** The answer to a prompt without directives, and after a script has run out. */
   readonly defaultText?: string;
-  /** Further headers of every message, such as those that tell how much of a limit is used. */
+  /** Additional headers of every message, such as those about a limit. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The token endpoint's answer, new tokens by default; a function gets the number of the call, from 1. */
   readonly oauth?: OauthAnswer | ((call: number) => OauthAnswer);
@@ -61,17 +61,17 @@ export interface MessagesApi extends AsyncDisposable {
   readonly turns: readonly LoggedRequest[];
   /** Token refreshes that were answered with new tokens. */
   readonly refreshes: number;
-  /** Answers a request that came by another way than `url`, such as an `HttpsProxy`. */
+  /** Answers a request from another source than `url`, such as an `HttpsProxy`. */
   readonly answer: (request: Request) => Promise<Response>;
 }
 
 /**
- * Starts a Messages API on loopback that answers as the prompt asks it to.
+ * Starts a Messages API on loopback that replies as the prompt asks.
  *
- * The user's last prompt may hold directives (see `readReplyScript`); the n-th request of the turn
- * gets the n-th reply of the script. Without directives, and after the last reply, the answer is
- * the default text. Claude Code's own questions beside the conversation get harmless answers and
- * every other endpoint answers 404 at once, with which Claude Code starts without a delay.
+ * The user's last prompt may have directives (see `readReplyScript`). The n-th request of the turn gets the n-th
+ * reply of the script. Without directives, and after the last reply, the reply is the default text. Claude Code's own
+ * questions get harmless answers. Every other endpoint returns 404 at once, with which Claude Code starts without a
+ * delay.
  *
  * Disposing it cuts every open connection.
  */
@@ -157,7 +157,7 @@ function planReply(
   return reply.filter((step) => !("times" in step) || attempt < step.times);
 }
 
-/** The prompt's replies; a mistake in its script becomes an error that ends the run and names it. */
+/** The replies of the prompt's script. A mistake in the script becomes an error that ends the run and names it. */
 function scriptedReplies(prompt: string): readonly Reply[] {
   try {
     return readReplyScript(prompt);
@@ -167,7 +167,7 @@ function scriptedReplies(prompt: string): readonly Reply[] {
   }
 }
 
-/** Reads a request whole; undefined if its sender was gone before. */
+/** Reads a complete request; undefined if its sender has gone. */
 async function logRequest(request: Request): Promise<LoggedRequest | undefined> {
   const at = Date.now();
   const text = await request.text().catch(() => undefined);
@@ -210,7 +210,7 @@ function requestKind(
   return isAuxiliary(question) ? "auxiliary" : "turn";
 }
 
-/** Claude Code's quota check asks for one token; its titles ask for JSON and offer no tools. */
+/** Claude Code's quota check asks for one token; its titles ask for JSON without tools. */
 function isAuxiliary({ max_tokens = Infinity, tools = [], output_config }: MessagesRequest) {
   return max_tokens <= 1 || (tools.length === 0 && output_config?.format !== undefined);
 }
@@ -315,7 +315,7 @@ function isContent({ kind }: ReplyStep): boolean {
   return kind === "text" || kind === "thinking" || kind === "tool";
 }
 
-/** Whether a step takes effect at its place, rather than for the reply as a whole. */
+/** Whether a step takes effect at its place in the reply. Other steps describe the reply as a whole. */
 function isTimed({ kind }: ReplyStep): boolean {
   return ["wait", "until", "hang", "reset", "error"].includes(kind);
 }
@@ -324,7 +324,7 @@ function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }
 
-/** A promised length that no answer reaches: the server cuts the connection where the body ends. */
+/** A length that no body reaches: the server cuts the connection at the end of the body. */
 const CUT_SHORT = { "content-length": `${2 ** 40}` };
 
 function eventStream(
@@ -380,7 +380,7 @@ async function waitForFile(path: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !await isThere()) await pause(5, signal);
 }
 
-/** Waits, at most until the signal aborts: an end that leaves no timer behind. */
+/** Waits, at most until the signal aborts. Leaves no timer behind. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) return Promise.resolve();

@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
 
-/** Why a reply ends, as the Messages API names it. */
+/** The stop reason of a reply, as in the Messages API. */
 export type StopReason =
   | "end_turn"
   | "tool_use"
@@ -9,14 +9,14 @@ export type StopReason =
   | "pause_turn"
   | "refusal";
 
-/** The shape an HTTP error takes beyond its status. */
+/** The kind of an HTTP error, besides its status. */
 type ErrorFlavour = "plain" | "unified" | "no-retry" | "too-long" | "credit";
 
 /**
- * One thing a reply does, at its place among the others: what comes before the first content
- * happens before the response's first byte, what comes after it happens within the stream.
+ * One step of a reply. Steps before the first content happen before the response's first byte, later ones within the
+ * stream.
  *
- * `times` limits a failure to that many attempts at the same reply; the next attempt passes it by.
+ * `times` limits a failure to that many attempts at the same reply.
  */
 export type ReplyStep =
   | { readonly kind: "text"; readonly text: string }
@@ -43,10 +43,10 @@ export type ReplyStep =
     readonly times?: number;
   };
 
-/** What the API does with one request: its steps in order. No content steps make an empty answer. */
+/** The reply to one request: its steps in order. Without content steps the answer is empty. */
 export type Reply = readonly ReplyStep[];
 
-/** A directive that cannot be understood: a mistake in the test that wrote it. */
+/** An invalid directive: a mistake in the test that wrote it. */
 export class ReplyScriptError extends Error {
   override readonly name = "ReplyScriptError";
 }
@@ -138,7 +138,7 @@ function splitDirectives(
   return { directives, remainder: remainder + prompt.slice(position) };
 }
 
-/** Where the first brackets stand that leave a tool call with whole JSON. */
+/** The position of the first closing brackets after complete JSON. */
 function endOfToolCall(prompt: string, start: number): number | undefined {
   const head = /^(?:also\s+)?tool\s+[^\s\]]+\s*(?=\{)/.exec(prompt.slice(start))?.[0];
   if (head === undefined) return undefined;
@@ -304,20 +304,20 @@ function errorStep(rest: string): ReplyStep {
   };
 }
 
-/** Where a conversation stands: the user's prompt and how often it was answered so far. */
+/** The state of a conversation: the user's prompt and the number of answers so far. */
 export interface ScriptPosition {
-  /** What the user wrote, without what Claude Code adds to it. */
+  /** The user's text, without Claude Code's additions. */
   readonly prompt: string;
   /** Answers since the prompt: one for each tool round or continuation. */
   readonly round: number;
 }
 
 /**
- * Finds the prompt that a Messages API request answers, and the round it is in.
+ * Finds the prompt that a request answers, and its round.
  *
- * The prompt is the last text of the user's own: neither a tool result, nor a system reminder, nor
- * one of the sentences with which Claude Code continues a turn by itself. Such a sentence counts as
- * a round if the answer before it is missing: Claude Code leaves out answers without content.
+ * The prompt is the last text of the user: no tool result, no system reminder, and no sentence with which Claude Code
+ * continues a turn by itself. Such a sentence counts as a round if the answer before it is missing, because Claude
+ * Code leaves out empty answers.
  */
 export function scriptPosition(messages: MessagesRequest["messages"]): ScriptPosition {
   const marks = messages.flatMap(messageMarks);
@@ -344,7 +344,10 @@ function messageMarks({ role, content }: MessagesRequest["messages"][number]): r
   return content.flatMap(({ type, text }) => type === "text" ? textMarks(text ?? "") : []);
 }
 
-/** Starts of texts that Claude Code sends in the user's name to go on; 2.1.332 puts some of them into reminders. */
+/**
+ * Starts of texts with which Claude Code continues a turn in the user's name. 2.1.332 puts some of them into
+ * reminders.
+ */
 const CONTINUATIONS: readonly string[] = [
   "Output token limit hit.",
   "Your response above was cut off mid-stream",
@@ -391,10 +394,10 @@ const requestSchema = z.looseObject({
   ),
 });
 
-/** The part of a `POST /v1/messages` body that the scripted API looks at; the rest passes. */
+/** The fields of a `POST /v1/messages` body that the scripted API reads. */
 export type MessagesRequest = z.infer<typeof requestSchema>;
 
-/** The Messages API request in a parsed JSON body, or undefined if it is none. */
+/** Parses the body of a Messages API request; undefined if it is none. */
 export function messagesRequest(body: unknown): MessagesRequest | undefined {
   const parsed = requestSchema.safeParse(body);
   return parsed.success ? parsed.data : undefined;

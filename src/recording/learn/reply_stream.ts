@@ -11,7 +11,7 @@ type ContentBlock =
     readonly input: Readonly<Record<string, unknown>>;
   };
 
-/** One message of the assistant, as a request without `stream` gets it. */
+/** An assistant message, as a request without `stream` gets it. */
 interface AssistantMessage {
   readonly id: string;
   readonly type: "message";
@@ -23,12 +23,12 @@ interface AssistantMessage {
   readonly usage: ReplyUsage;
 }
 
-/** What a streamed answer consists of: events, pauses between them, and what may cut it short. */
+/** A part of a streamed answer: an event, a pause, or what cuts the answer short. */
 type StreamPart =
   | { readonly kind: "event"; readonly event: { readonly type: string } }
   | Extract<ReplyStep, { kind: "wait" | "until" | "hang" | "reset" | "error" }>;
 
-/** The whole message that a reply's content steps make. */
+/** The complete message that a reply's content steps make. */
 export function assistantMessage(
   reply: Reply,
   request: MessagesRequest,
@@ -132,7 +132,7 @@ function contentBlock(step: ReplyStep): ContentBlock | undefined {
   }
 }
 
-/** The letters and digits of Anthropic's ids, as many as they have after their prefix. */
+/** A random id with the length of Anthropic's ids, without their prefix. */
 function randomId(): string {
   return crypto.randomUUID().replaceAll("-", "").slice(0, 22);
 }
@@ -209,19 +209,18 @@ interface ReplyUsage {
   readonly service_tier: "standard";
 }
 
-/** Tokens the system prompt and the tools stand for, whatever their true length. */
+/** Tokens that the system prompt and the tools count, whatever their length. */
 const PREAMBLE_TOKENS = 12_000;
 
-/** Tokens of a request that no cache holds: Claude Code leaves a few after its last breakpoint. */
+/** Tokens of a request that are not cached: Claude Code leaves a few after its last breakpoint. */
 const UNCACHED_TOKENS = 3;
 
 /**
- * Token counts for an answer of `outputCharacters` to a request.
+ * Token counts for an answer of `outputCharacters`.
  *
- * A pure function of the conversation: what the user, the assistant and the tools said, four
- * characters a token, wherever the home is. System prompt, reminders and tool list count as a constant, so the same
- * conversation costs the same in print mode and in the interactive program. Everything before the
- * newest messages comes from the cache, the newest are written to it.
+ * They depend only on the texts of user, assistant and tools, at four characters a token. System prompt, reminders
+ * and tools count as a constant, so that a conversation costs the same in print mode and in the TUI. Everything
+ * before the newest messages comes from the cache; the newest are written to it.
  */
 export function replyUsage(request: MessagesRequest, outputCharacters: number): ReplyUsage {
   const { messages } = request;
@@ -241,7 +240,7 @@ export function replyUsage(request: MessagesRequest, outputCharacters: number): 
   };
 }
 
-/** A throw-away home, whose path is longer on some machines, and what is counted in its place. */
+/** The path of a throw-away home, and what is counted in its place: its length depends on the machine. */
 const HOME = /(?:\/[^\s/"'\\]+)*\/home-\d+-[\da-f]{8}(?![\da-f])/gu;
 const ANY_HOME = "/tmp/home-12345-12345678";
 
@@ -266,7 +265,7 @@ function lengthOf(text: string): number {
   return text.replaceAll(HOME, ANY_HOME).length;
 }
 
-/** An error as the Messages API sends it: a JSON body and the headers that say what to do next. */
+/** An error response of the Messages API. */
 interface ApiError {
   readonly status: number;
   readonly body: {

@@ -1,10 +1,11 @@
 import { TextLineStream } from "@std/streams/text-line-stream";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import type { JsonObject } from "../../json_object.ts";
+import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import type { LoggedRequest } from "./messages_api.ts";
 import { openScene, type Scene, type SceneOptions, type Subject } from "./subject.ts";
 
 /** One run of a measured Claude Code. */
-export interface ProgramRun {
+interface ProgramRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -124,7 +125,7 @@ export async function runPrint(
     ...options,
     args: ["-p", ...format, ...options.args],
   });
-  const frames = run.stdout.split("\n").map(parsed).filter((frame) => frame !== undefined);
+  const frames = run.stdout.split("\n").map(jsonObjectIn).filter((frame) => frame !== undefined);
   return { ...run, frames, requests: place.requests.slice(before) };
 }
 
@@ -155,18 +156,9 @@ async function converse(
   );
   for await (const line of lines) {
     text += `${line}\n`;
-    const frame = parsed(line);
+    const frame = jsonObjectIn(line);
     if (frame !== undefined) answer(frame, caller);
   }
   caller.close();
   return text;
-}
-
-function parsed(line: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

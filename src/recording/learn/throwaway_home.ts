@@ -4,29 +4,29 @@ export interface LoginOptions {
   readonly expiresAt?: number;
   /** Scopes of the login; those of a normal subscription by default. */
   readonly scopes?: readonly string[];
-  /** The subscription Claude Code believes in; "max" by default. */
+  /** The type of the subscription; "max" by default. */
   readonly subscriptionType?: string;
 }
 
-/** A year: far enough that Claude Code never thinks of a refresh. */
+/** Long enough that Claude Code does not refresh the token. */
 const A_YEAR = 365 * 24 * 3600 * 1000;
 
-/** A port on which nothing listens: programs that heed the proxy variables cannot leave loopback. */
+/** A port without a listener: programs that use the proxy variables cannot leave loopback. */
 const NO_PROXY_HERE = "http://127.0.0.1:1";
 
 /**
- * Characters that the path of the folder of all homes may have: 107 that the path of a Unix socket has, less 93 for a home
- * and the longest socket below it.
+ * Most characters of the path of the folder of all homes: 107 for the path of a Unix socket, less 93 for a home and
+ * the longest socket in it.
  */
 const LONGEST_FOLDER = 14;
 
-/** TMPDIR, or `/tmp` if the path of a Unix socket has no room for it. */
+/** TMPDIR, or `/tmp` if TMPDIR is too long for the path of a Unix socket. */
 export function shortTemporaryFolder(): string {
   const folder = Deno.env.get("TMPDIR") ?? "/tmp";
   return folder.length > LONGEST_FOLDER ? "/tmp" : folder;
 }
 
-/** `.claude.json` of a user who has completed Claude Code's onboarding: no folder is trusted, no API key approved. */
+/** `.claude.json` of a user who has completed the onboarding, without trusted folders and approved API keys. */
 export function onboardedUser(): Readonly<Record<string, unknown>> {
   return {
     numStartups: 12,
@@ -46,7 +46,7 @@ export function onboardedUser(): Readonly<Record<string, unknown>> {
   };
 }
 
-/** `.credentials.json` of a login that no server knows. */
+/** `.credentials.json` of a login that no server accepts. */
 export function dummyLogin(options: LoginOptions = {}): Readonly<Record<string, unknown>> {
   return {
     claudeAiOauth: {
@@ -59,7 +59,7 @@ export function dummyLogin(options: LoginOptions = {}): Readonly<Record<string, 
   };
 }
 
-/** An environment that shows nothing of the machine's own settings, and in which no request can leave loopback. */
+/** An environment without settings of the machine, in which no request can leave loopback. */
 export function closedEnvironment(
   home: { readonly path: string; readonly tmp: string },
 ): Readonly<Record<string, string>> {

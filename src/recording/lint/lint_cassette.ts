@@ -31,7 +31,7 @@ import {
 import { createTraceFinder, type Trace } from "../redaction/find_traces.ts";
 import type { BlankedParts } from "../redaction/blank_text.ts";
 
-export interface CassetteLint {
+interface CassetteLint {
   /** The kinds of replay that work. */
   readonly replays: readonly ReplayKind[];
   /** The problems, one sentence each. */

@@ -5,7 +5,7 @@ import { cassetteParts } from "./cassette_parts.ts";
 import { scrubCassette, type ScrubCassetteOptions, type ScrubReport } from "./scrub_cassette.ts";
 
 /** The result of scrubbing into a folder. */
-export interface ScrubbedCopies {
+interface ScrubbedCopies {
   readonly reports: readonly (readonly [name: string, report: ScrubReport])[];
   /** Files in the same folders that were not copied, because they are no parts. */
   readonly leftOut: readonly string[];

@@ -2,7 +2,7 @@
 export const CELL = { width: 8.4, height: 18, baseline: 13.4 } as const;
 
 /** Returns the attribute that gives an element a style; empty for the default style. */
-export type ClassOf = (style: TextStyle, use: "text" | "fill" | "line") => string;
+type ClassOf = (style: TextStyle, use: "text" | "fill" | "line") => string;
 
 /** Characters that are one cell wide in every monospaced font. Others are placed one by one. */
 const PLAIN = /^[\x20-\x7e\xa0-\u024f]$/u;

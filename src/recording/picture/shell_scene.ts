@@ -11,14 +11,14 @@ import {
 import { shellQuote } from "../../shell_quote.ts";
 
 /** What the shell shows from a time on. */
-export interface ShellMoment {
+interface ShellMoment {
   /** Milliseconds since the child started; negative while the command is typed. */
   readonly at: number;
   readonly rows: readonly PictureRow[];
 }
 
 /** The shell in which the user started a recorded run. */
-export interface ShellScene {
+interface ShellScene {
   /** The command line and its output as texts, which are cut if they are too long. */
   readonly command: string;
   readonly printed: string;

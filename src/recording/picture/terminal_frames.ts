@@ -4,7 +4,7 @@ import type { PictureRow } from "./draw_row.ts";
 import { terminalRows } from "./draw_screen.ts";
 
 /** What the terminal shows from a time on. */
-export interface TerminalFrame {
+interface TerminalFrame {
   /** Milliseconds since the child started. */
   readonly at: number;
   /** From the top, without blank rows at the end. */
@@ -12,7 +12,7 @@ export interface TerminalFrame {
 }
 
 /** All frames of a cast. */
-export interface TerminalFilm {
+interface TerminalFilm {
   /** The terminal's largest size, in character cells. */
   readonly cols: number;
   readonly rows: number;

@@ -23,7 +23,7 @@ function fixtureTurns(name: string): RecordedTurns {
   return readTurns(readCassette(`${RUNS}${name}`).cast);
 }
 
-/** What was said in each turn, and what the last line of its transcript is. */
+/** The prompts of each turn, and the type of its last transcript line. */
 function outline(name: string) {
   return fixtureTurns(name).turns.map(({ prompts, entries, result }) => [
     prompts.map(({ text }) => text),
@@ -40,7 +40,7 @@ for (const version of ["2.1.285", "2.1.332"]) {
       [["/login"], false, "/login isn't available in this environment."],
       [["Four. [[say fourth]]"], true, "fourth"],
     ]);
-    // It went on by itself.
+    // Claude Code began the turn by itself.
     const [first, second] = outline(`${version}/background`);
     assertEquals([first?.[2], second], ["started", [[], true, "done"]]);
     const { earlier, turns } = fixtureTurns(`${version}/resumed`);
@@ -75,7 +75,7 @@ Deno.test("a prompt before the previous result belongs to its turn", () => {
 
 const SESSION = "11111111-2222-4333-8444-555555555555";
 
-/** What is said in a transcript that is rebuilt up to a turn, and what was said after it. */
+/** The prompts and answers in a rebuilt transcript, and the prompts after it. */
 function rebuilt(children: readonly RecordedTurns[], at: number) {
   const { text, prompts } = rebuildTranscript(children, { at, sessionId: SESSION });
   const lines = text.split("\n").filter((line) => line !== "");
@@ -113,7 +113,7 @@ for (const version of ["2.1.285", "2.1.332"]) {
     assertEquals(rebuilt(silent, 0).spoken, []);
     const both = [one, "first", two, three, "second", "third"];
     assertEquals([rebuilt(talk, 2).spoken, rebuilt(talk, 2).after], [both, ["/login", four]]);
-    // A command that Claude Code answers by itself leaves nothing.
+    // A local command leaves no lines.
     assertEquals([rebuilt(talk, 3).spoken, rebuilt(talk, 3).after], [both, [four]]);
     assertEquals([rebuilt(talk, 4).spoken, rebuilt(talk, 4).after], [
       [...both, four, "fourth"],
@@ -127,11 +127,11 @@ for (const version of ["2.1.285", "2.1.332"]) {
     assertEquals(rebuilt([resumed], 0).spoken, before);
     const all = [...before, "And again [[say again]]", "again"];
     assertEquals(rebuilt([resumed], 1).spoken, all);
-    // What the second Claude Code had is what it was given.
+    // The second child began with the lines of the first one.
     const talk = fixtureTurns(`${version}/conversation`);
     const behind = rebuilt([talk, resumed], 4);
     assertEquals([behind.spoken, behind.after], [before, ["And again [[say again]]"]]);
-    // As where it was cleared.
+    // As after /clear.
     assertEquals(rebuilt([talk, { ...resumed, earlier: [] }], 4).spoken, []);
     assertEquals(rebuilt([talk, resumed], 5).spoken, all);
   });
@@ -238,7 +238,7 @@ Deno.test("a comparison names the first different step", () => {
       ...steps.slice(0, 3),
       ...more.map((content) => ({ turn: 2, content })),
     ]);
-  // A temporary folder is another one in each run.
+  // The name of a temporary folder differs in each run.
   const elsewhere = steps.with(1, {
     turn: 1,
     content: { kind: "answer", text: "Hello from /tmp/two" },
@@ -266,12 +266,12 @@ Deno.test("a comparison names the first different step", () => {
 Deno.test("tape and cast hold the same conversation", () => {
   for (const { name, cassette: { tape, cast } } of RECORDED_RUNS) {
     if (!name.startsWith("2.1.332/")) continue;
-    // A run's prompt is on no tape, nor is what it went on with.
+    // Neither the prompt of a run nor the transcript before it is on a tape.
     const spoken = (steps: readonly RecordedStep[]) =>
       steps.map(({ content }) => content).filter(({ kind }) => kind !== "prompt");
     const recorded = readTurns(cast);
     const results = framesOn(tape).filter(({ frame }) => frame.type === "result");
-    // Its prompt was to be pasted into an input box that never came.
+    // The prompt was never pasted, because no input box appeared.
     const unanswered = name.endsWith("/dialog-first-start") ? ["Hi [[say never]]"] : [];
     assertEquals(
       [recorded.turns.length, recorded.unanswered.map(({ text }) => text)],
@@ -325,7 +325,7 @@ Deno.test("a command compares as it was typed", () => {
   const newest = steps([], []);
   assertEquals(steps([typed("/clear")], []).map(({ turn }) => turn), [1, 1, 1]);
   assertEquals(newest.map(({ turn }) => turn), [1, 1, 2, 2]);
-  // 2.1.197 makes room for the next prompt, and both may say that there is nothing to say.
+  // 2.1.197 adds an entry before the next prompt, and both versions may print that there is no content.
   const older = steps([clear, said("(no content)", "<synthetic>")], [
     said("No response requested.", "<synthetic>"),
   ]);

@@ -12,7 +12,7 @@ import type { Frame } from "../../../src/claude/wire/frame.ts";
 import { conversationOptions } from "../../conversation/output/conversation_options.ts";
 import { onlyMessage } from "../../conversation/control/only_message.ts";
 
-/** The cassette of a session that is given these inputs, as a run would record it. */
+/** Records a session with these inputs, as a run would. */
 export function recordSession(
   inputs: readonly Input[],
   options: {
@@ -20,7 +20,7 @@ export function recordSession(
     readonly shellOutput?: "joined";
     readonly message?: Partial<Prompt>;
     readonly redactor?: RecordingRedactor;
-    /** Further frames, as if they had been said at the end. */
+    /** Additional frames at the end. */
     readonly frames?: readonly Frame[];
   } = {},
 ): Cassette {

@@ -7,13 +7,13 @@ const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).path
 
 /** A recorded run of the real Claude Code. */
 export interface RecordedRun {
-  /** Its version and what it is, such as `2.1.332/tools`. */
+  /** Its version and subject, such as `2.1.332/tools`. */
   readonly name: string;
   readonly folder: string;
   readonly cassette: Cassette;
 }
 
-/** All of them, in the order of their names. */
+/** All recorded runs, by name. */
 export const RECORDED_RUNS: readonly RecordedRun[] = foldersIn(RUNS).flatMap((version) =>
   foldersIn(`${RUNS}${version}`).map((run) => {
     const name = `${version}/${run}`;
@@ -22,7 +22,7 @@ export const RECORDED_RUNS: readonly RecordedRun[] = foldersIn(RUNS).flatMap((ve
     return {
       name,
       folder,
-      // Most tests look at a few of them.
+      // Read on demand: most tests need a few.
       get cassette(): Cassette {
         return read ??= readCassette(folder);
       },

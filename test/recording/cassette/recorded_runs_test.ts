@@ -28,7 +28,7 @@ import { DIALOGS } from "../../../src/conversation/terminal/dialogs.ts";
 import { recalledEntry } from "../../../src/claude/transcript/kept_entry.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
 
-/** How a run ends, and the subtype of its last result, where it is not answered. */
+/** The end of each run that gives no answer, and the subtype of its last result. */
 const ENDS: Readonly<Record<string, readonly [ending: string, subtype: string]>> = {
   budget: ["budget", "error_max_budget_usd"],
   "dialog-configuration-error": ["dialog", "internal_error"],
@@ -49,15 +49,18 @@ const ENDS: Readonly<Record<string, readonly [ending: string, subtype: string]>>
 /** An address of mail. */
 const ADDRESS = /[\w.+-]+@[\w-]+\.[a-z]+/giu;
 
-/** The dialogs that no run meets: a run never comes to where they are, or ends before. */
+/** Dialogs that no recorded run shows. */
 const UNMET = ["login", "model switch", "rate limit"];
 
-/** Runs whose output is given byte by byte; all others are given pieces of 7 bytes, which takes a fifth of the time. */
+/**
+ * Runs whose output is replayed byte by byte. Others are replayed in pieces of 7 bytes, which takes a fifth of the
+ * time.
+ */
 const BYTE_BY_BYTE = ["answer", "dialog-settings-warning", "shell-output"];
 
 const RECORDED = { ...FIXTURE_RUNS, ...FIXTURE_DIALOGS };
 
-/** The kinds of frame that the runs have between them. */
+/** The kinds of frames that the runs have together. */
 const KINDS = [
   ...["assistant", "command_lifecycle", "control_request", "control_response", "rate_limit_event"],
   ...subtypesOf(
@@ -79,9 +82,9 @@ function subtypesOf(type: string, subtypes: string): readonly string[] {
   return subtypes.split(" ").map((subtype) => `${type}/${subtype}`);
 }
 
-/** Most bytes of all of them together. */
+/** Most bytes of all recordings together. */
 const LARGEST_IN_ALL = 6_000_000;
-/** Most characters of a text in an input but for prompts: what is longer is Claude Code's own. */
+/** Most characters of a text in an input, except for prompts. Longer texts are Claude Code's own. */
 const LONGEST = 600;
 
 const exitCodeOf = ({ cast }: Cassette): unknown =>
@@ -249,7 +252,7 @@ Deno.test("recalled entries suffice for a resumed session", () => {
   assert(resumed > 1);
 });
 
-/** The header of docs.asciinema.org/manual/asciicast/v2, and what is written there besides. */
+/** The header that docs.asciinema.org/manual/asciicast/v2 defines, with its optional fields. */
 const header = z.strictObject({
   version: z.literal(2),
   width: z.int().check(z.positive()),
@@ -262,7 +265,7 @@ const header = z.strictObject({
 /** Its events; a player ignores codes that it does not know. */
 const event = z.tuple([z.number().check(z.nonnegative()), z.string(), z.string()]);
 
-/** What the data of an event may be, by its code. */
+/** The valid data of an event, by its code. */
 const DATA: Readonly<Record<string, RegExp>> = {
   o: /^[^]+$/u,
   i: /^[^]+$/u,
@@ -290,7 +293,7 @@ Deno.test("every recording is an asciicast of version 2", () => {
       assert(known !== undefined, `${code} is no code of a cast`);
       assert(known.test(data), `${code} has the data ${data}`);
     }
-    // Once, as the very end of what a player shows.
+    // A player ends with the only one.
     const shown = events.map(([, code]) => code).filter((code) => "oirmx".includes(code));
     assertEquals([shown.indexOf("x"), shown.at(-1)], [shown.length - 1, "x"], name);
   }
@@ -315,7 +318,7 @@ function effectsOf(cast: Cast, inputs: readonly Input[]): readonly ConversationE
   const effects: ConversationEffect[] = [];
   fold(cast.header.claude_print.conversation, inputs, {
     onEffect: (effect) => {
-      // What would be said is worked out for whoever asks.
+      // The final output is computed on demand.
       if (effect.type === "whole") effects.push(...saidAtEnd(effect));
       else effects.push(effect);
     },
@@ -351,8 +354,8 @@ function filesBelow(folder: string): readonly string[] {
 }
 
 /**
- * What of this machine is named, which may be the one that has recorded: the folders of its user, the user at some host,
- * and somebody at its own. What the recorder looks for is any word with the names in it.
+ * Finds names of this machine, which may have made the recordings: folders of its user, the user at any host, any
+ * user at this host. The recorder itself looks for every word with these names.
  */
 function namesOfThisMachine(text: string): readonly string[] {
   const { username, homedir } = userInfo();
@@ -360,10 +363,9 @@ function namesOfThisMachine(text: string): readonly string[] {
   return names.filter((name) => !NOBODYS.includes(name) && text.includes(name));
 }
 
-/** Names that the recorder gives. */
+/** Names that the recording script chooses. */
 const NOBODYS: readonly string[] = ["/home/user", "/user/", "user@"];
 
-/** Where a kind of frame is first found. */
 interface Found {
   readonly run: RecordedRun;
   readonly index: number;

@@ -12,7 +12,7 @@ import { castInputs, RECORDED_RUNS } from "./recorded_runs.ts";
 
 const SDKS = new URL("../../../fixtures/recordings/sdk/", import.meta.url).pathname;
 
-/** What `withDisplays` draws to place each hook as early, or as late, as it can be. */
+/** Where `withDisplays` places each hook: as early as possible, or as late. */
 const [EARLIEST, LATEST] = [0, 59];
 
 for (const { name, cassette } of RECORDED_RUNS) {
@@ -43,7 +43,7 @@ Deno.test("frames for SDK callers keep the API's grammar", () => {
   }
 });
 
-/** The frames of a run as a caller reads them that asks for partial messages. */
+/** The frames of a run for a caller that asks for partial messages. */
 function streamed(
   options: ConversationOptions,
   inputs: readonly Input[],
@@ -69,7 +69,7 @@ function withDisplays(inputs: readonly Input[], draw: () => number): readonly In
   const hear = (at: number, event: string, payload: HookPayload) =>
     heard.push({ at: Math.min(at, last) + 0.5, input: { type: "hook", event, payload, at: 0 } });
   let turn = 0;
-  /** The place of what the model was given last. */
+  /** The position of the model's last input. */
   let asked = 0;
   let calls: readonly string[] = [];
   /** The number of pieces so far, by message: the pieces of all texts of a message are counted together. */

@@ -103,7 +103,7 @@ Deno.test("an ending that differs in details is a difference", () => {
 Deno.test("a recording that stops early has no difference", () => {
   const cast = recorded("2.1.332/answer");
   for (let length = 0; length < cast.events.length; length++) {
-    // What was done belongs to the input before it.
+    // An effect belongs to the input before it.
     if (!"ohm".includes(cast.events[length]?.code ?? "")) continue;
     const replayed = replayCast({ ...cast, events: cast.events.slice(0, length) });
     assertEquals([replayed.ending, replayed.differences], [undefined, []]);
@@ -138,7 +138,7 @@ const SESSION = recordSession([
   { at: 6, type: "exit", exit: { kind: "exited", code: 1 } },
 ]);
 
-/** What splitting makes of the session's output: when, what, and whether it goes on. */
+/** The output of the session after splitting: time, text, and whether it continues the output before. */
 function piecesOf(size: number) {
   return [...splitSteps(castSteps(SESSION.cast), size)].flatMap(
     ({ input, continuesOutput: goesOn }) => {

@@ -14,7 +14,7 @@ import { createExchangeScrubber } from "../../../src/recording/relay/scrub_excha
 
 const BOTH = { prompts: true, answers: true };
 
-/** What of a line of a cast is the same however it is scrubbed. */
+/** The part of a cast line that no scrubbing changes. */
 function outline(cast: string): readonly string[] {
   return cast.split("\n").slice(1, -1).map((line) => {
     const [at, code, data] = JSON.parse(line);
@@ -69,10 +69,10 @@ Deno.test("prompts and answers are blanked independently", () => {
 });
 
 const NOTHING = { prompts: false, answers: false };
-/** What is known of somebody whose recordings are scrubbed. */
+/** The known traces of a user. */
 const KNOWN = { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: [], words: [] };
 
-/** The lines that become of lines of a cast, behind the header of a recorded one. */
+/** Scrubs lines of a cast, after the header of a recorded one. */
 function scrubbedEvents(
   events: readonly (readonly [number, string, unknown])[],
   blanked = NOTHING,
@@ -95,7 +95,7 @@ function scrubbedEvents(
   return lines.slice(1).map((line) => JSON.parse(line));
 }
 
-/** The lines that become of lines of a tape; what tells of the machine stays unless it is known. */
+/** Scrubs lines of a tape. Traces stay unless they are known. */
 function scrubbedTape(
   tape: readonly unknown[],
   { env = {}, ...options }: Partial<PartScrubberOptions> & { env?: Record<string, string> },
@@ -132,7 +132,7 @@ Deno.test("output is blanked once an answer may be shown", () => {
     ],
   ];
   for (const [when, inputs, shown] of rows) {
-    // What the child draws after an input is blanked by what is known then.
+    // Output after an input is blanked by what is known then.
     const events = [
       ...inputs.map((input) => [1, "h", input] as const),
       [2, "o", "Tips\r\n"] as const,
@@ -284,7 +284,7 @@ const INPUT = { description: "Find Zoe", prompt: "Ask <b>Zoe</b>\nwhy.", run: "Z
 const BLANK = { description: "xxxx xxx", prompt: "xxx <b>xxx</b>\nxxx.", run: "Zoe" };
 const START = { type: "tool_use", id: "toolu_1", name: "Agent", input: {} };
 
-/** The events with which a call of a subagent is told, in pieces of so many characters. */
+/** The events of a call of a subagent, in pieces of this many characters. */
 function eventsOf(size: number) {
   const json = JSON.stringify(INPUT);
   const pieces = json.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? [];

@@ -15,7 +15,7 @@ export interface RunFiles {
   readonly tape: string;
 }
 
-/** The files of a recorded run, as if somebody had recorded it. */
+/** The files of a recorded run, with the traces of a user put in. */
 export function somebodys(folder: string): RunFiles {
   const [cast = "", tape = ""] = ["child.cast", "tape.jsonl"].map((name) =>
     Deno.readTextFileSync(`${folder}/${name}`)

@@ -19,7 +19,7 @@ import type { ProgramOptions } from "./recorded_program.ts";
 const NESTED_TAPE = "input.jsonl";
 
 /** A tape, and what else is known of the program that it was recorded from. */
-export interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
+interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
   readonly tape: readonly TapeEntry[];
 }
 

@@ -61,7 +61,7 @@ export type WaitStep =
   /** Waits for the signal by which the caller ended the program. */
   | { readonly kind: "stop"; readonly at: number };
 
-export interface ProgramExit {
+interface ProgramExit {
   readonly code: number;
   /** What the program wrote to stderr. */
   readonly stderr?: string;

@@ -18,7 +18,7 @@ export interface ProgramIndex {
 }
 
 /** A reply and its position among the steps. */
-export interface PlacedReply {
+interface PlacedReply {
   readonly index: number;
   readonly step: ReplyStep;
 }

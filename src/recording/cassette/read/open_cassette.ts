@@ -19,7 +19,7 @@ import { CliError } from "../../../cli_error.ts";
 const LIMIT = 500_000_000;
 
 /** A cassette whose cast is read while it is iterated. */
-export interface OpenCassette extends Omit<Cassette, "cast"> {
+interface OpenCassette extends Omit<Cassette, "cast"> {
   readonly cast: CastReader;
 }
 
@@ -57,7 +57,7 @@ export function openForReplay(
 }
 
 /** A cassette that is read anew each time it is iterated, and never kept in memory. */
-export interface RereadableCassette {
+interface RereadableCassette {
   readonly cast: CastReader;
   readonly tape: Iterable<TapeEntry>;
 }

@@ -4,7 +4,7 @@ import { z } from "zod/mini";
 import { sideSchema } from "./header_schema.ts";
 import { CliError } from "../../../cli_error.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { isTooDeep } from "../../../claude/wire/json_text.ts";
+import { jsonIn } from "../../../claude/wire/json_text.ts";
 
 /** The largest `meta.json` in bytes. */
 const LARGEST_META = 1_000_000;
@@ -63,15 +63,6 @@ export function parseMeta(text: string, { path }: { readonly path: string }): Ca
   throw new CliError(`Cannot read ${path}: it does not say what the cassette is`, {
     suggestion: "Record the run again with --record, or restore the file from a copy",
   });
-}
-
-function jsonIn(text: string): unknown {
-  if (isTooDeep(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export function metaText(path: string): string {

@@ -49,7 +49,7 @@ export function textPieceIn(value: JsonObject): TextPiece | undefined {
  * Finds the start of a tool call in a frame or an input: the name of the text that becomes the tool's input, and the
  * tool.
  */
-export function startedCall(
+function startedCall(
   value: JsonObject,
 ): { readonly stream: string; readonly tool: string } | undefined {
   const place = eventIn(value);
@@ -62,7 +62,7 @@ export function startedCall(
 }
 
 /** The names of the texts that end with a frame or an input. */
-export function endedStreams(value: JsonObject): readonly string[] {
+function endedStreams(value: JsonObject): readonly string[] {
   const place = eventIn(value);
   if (place?.event["type"] !== "content_block_stop") return [];
   const block = `${place.stream} ${asText(place.event["index"])}`;

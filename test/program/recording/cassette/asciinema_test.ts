@@ -10,7 +10,7 @@ type Line = readonly [number, string, string];
 const linesOf = (text: string): readonly unknown[] =>
   text.trimEnd().split("\n").map((line) => JSON.parse(line));
 
-/** What of asciinema this machine lacks: only version 3 converts recordings. */
+/** What this machine lacks of asciinema. Only version 3 converts recordings. */
 function asciinemaLack(): string | undefined {
   const path = findTool("asciinema");
   if (path === undefined) return "asciinema";
@@ -19,7 +19,7 @@ function asciinemaLack(): string | undefined {
   return Number(major) < 3 ? "asciinema 3" : undefined;
 }
 
-/** A recording as asciinema gives it in another format. */
+/** A recording, converted by asciinema to another format. */
 function converted(folder: string, format: string): string {
   const { success, stdout, stderr } = new Deno.Command(findTool("asciinema") ?? "", {
     args: ["convert", "--output-format", format, `${folder}/${CAST_FILE}`, "-"],
@@ -41,7 +41,7 @@ Deno.test(skipIfLacking(asciinemaLack(), {
       }).parse(first);
       const { width, height } = cast.header;
       assertEquals([version, term.cols, term.rows], [3, width, height], name);
-      // Markers and codes that are not known there are passed through.
+      // asciinema passes markers and unknown codes through.
       assertEquals(
         (events as readonly Line[]).map(([, code, data]) => [code, data]),
         cast.events.map(({ code, data }) => [code, data]),
@@ -59,7 +59,7 @@ Deno.test(skipIfLacking(asciinemaLack(), {
     for (const { name, folder, cassette: { cast } } of RECORDED_RUNS) {
       const { header: { width, height }, events } = cast;
       const written = events.filter(({ code }) => code === "o").map(({ data }) => data);
-      // First of all it gives the terminal its size.
+      // It first sets the size of the terminal.
       assertEquals(
         converted(folder, "raw"),
         [`\x1b[8;${height};${width}t`, ...written].join(""),

@@ -8,7 +8,7 @@ import {
   type Subject,
 } from "../../../../src/recording/learn/subject.ts";
 
-/** What stands in for Claude Code: it says its version, and then does as a script wants. */
+/** Runs a test with a stand-in for Claude Code, which prints its version or runs a script. */
 async function withSubject(
   script: string,
   test: (subject: Subject, stop: AbortController) => Promise<void>,
@@ -39,7 +39,7 @@ function processesWith(text: string): readonly string[] {
   });
 }
 
-/** It begins a process in a session of its own, says so, and goes on for ever. */
+/** Starts a process in a session of its own, reports it, and never ends. */
 const ENDLESS = 'setsid sleep 1000 & echo \'{"type":"begun"}\'; exec sleep 1000';
 
 Deno.test("a run returns frames, stderr and the exit code", async () => {

@@ -90,10 +90,10 @@ Deno.test("the caller's lines are scrubbed as the tape was", () => {
   const elsewhere = "Read /opt/xxxx-xxxxxxx/a.ts for xxxxx@xxxx.xx";
   const rows = [
     [mail, alice, here, [0, 0]],
-    // What it says besides is compared letter by letter.
+    // The rest of the text is compared letter by letter.
     [mail, alice.replace("go", "no"), here, [1, 0]],
     [mail, alice.replace("a.ts", "b.ts"), here, [1, 0]],
-    // Of whom nothing is known the shape has to be the same.
+    // An unknown name has to have the same shape.
     [mail, alice.replace(", alice", ", bobby"), here, [0, 1]],
     [elsewhere, "Read /srv/other/a.ts for bob@b.org", there, [0, 0]],
     [elsewhere, "Read /srv/other/b.ts for bob@b.org", there, [1, 0]],
@@ -466,7 +466,7 @@ Deno.test("a program that a signal ended waits for a signal", () => {
   assertEquals(never.divergences, [
     "The caller has not ended the program by a signal, as it did when it was recorded",
   ]);
-  // Who gives a prompt and reads is told how that went.
+  // A plain caller gets the result.
   assertEquals(playedTape(tape, [user("hello")], { plain: true }).said.length, 3);
 });
 

@@ -10,32 +10,32 @@ import {
 import type { TapeEntry } from "../../../../src/recording/cassette/cassette_format.ts";
 import type { AnyFrame } from "../../../../src/claude/wire/any_frame.ts";
 
-/** What the caller wrote, on a tape. */
+/** A caller line on a tape. */
 export function wrote(value: unknown, { at = 0 } = {}): TapeEntry {
   return { at, dir: "write", data: `${JSON.stringify(value)}\n` };
 }
 
-/** What it read. */
+/** A frame on a tape. */
 export function read(frame: AnyFrame, { at = 0 } = {}): TapeEntry {
   return { at, dir: "read", frame };
 }
 
-/** A message of the caller's. */
+/** A message of the caller. */
 export function user(content: unknown, more: Readonly<Record<string, unknown>> = {}) {
   return { type: "user", message: { role: "user", content }, ...more };
 }
 
-/** A request of the caller's, or a question of the program's. */
+/** A request of the caller, or a question of the program. */
 export function request(id: string, body: Readonly<Record<string, unknown>>): AnyFrame {
   return { type: "control_request", request_id: id, request: body };
 }
 
-/** The answer to one. */
+/** The answer to a request or a question. */
 export function answer(id: string, response: unknown = {}): AnyFrame {
   return { type: "control_response", response: { subtype: "success", request_id: id, response } };
 }
 
-/** An answer of the model's. */
+/** An answer of the model. */
 export function says(text: string): AnyFrame {
   return { type: "assistant", message: { content: [{ type: "text", text }] }, session_id: SESSION };
 }
@@ -47,23 +47,23 @@ export const RESULT: AnyFrame = { type: "result", subtype: "success", is_error: 
 /** The session of these tapes. */
 export const SESSION = "0e8f2c1a-1111-4222-8333-444455556666";
 
-/** What became of a play. */
+/** The result of a play. */
 export interface PlayedTape {
   readonly said: readonly AnyFrame[];
-  /** What was said by the time that each input had been heard, counted. */
+  /** The number of emitted frames after each input. */
   readonly counts: readonly number[];
   readonly divergences: readonly string[];
   readonly uncompared: readonly string[];
   readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
 }
 
-/** Plays a tape to a caller that writes these values, a line each; then it ends its input, or waits for too long. */
+/** Plays a tape to a caller that writes these values, one a line, and then closes its input or waits for too long. */
 export function playedTape(
   tape: readonly TapeEntry[],
   written: readonly unknown[],
   { last = "closed", stops = false, sessionId, ...options }: Partial<ProgramOptions> & {
     readonly last?: "closed" | "timeout" | "nothing";
-    /** Whether it ends the program by a signal, after all that. */
+    /** Whether the caller then ends the program by a signal. */
     readonly stops?: boolean;
     readonly sessionId?: string;
   } = {},
@@ -84,8 +84,8 @@ export function playedTape(
   for (const input of inputs) {
     const own = player.receive(input);
     for (const effect of own) effects.push(effect);
-    const said = own.filter(({ type }) => type === "emit").length;
-    counts.push((counts.at(-1) ?? 0) + said);
+    const emitted = own.filter(({ type }) => type === "emit").length;
+    counts.push((counts.at(-1) ?? 0) + emitted);
   }
   const end = effects.find((effect) => effect.type === "end");
   return {

@@ -199,13 +199,13 @@ Deno.test("a caller that repeats a tape reads all of it", () => {
   }
 });
 
-/** Replies to requests, and what else is said: replies may come earlier than on the tape. */
+/** The replies among some frames, and the other frames: a reply may come earlier than on the tape. */
 function apart(frames: readonly AnyFrame[]): readonly (readonly AnyFrame[])[] {
   const isReply = ({ type }: AnyFrame) => type === "control_response";
   return [frames.filter(isReply), frames.filter((frame) => !isReply(frame))];
 }
 
-/** Whoever answers what was not asked is told so, as here. */
+/** The divergence of a caller that answers a question which it was not asked. */
 function isOfNoQuestion(divergence: string): boolean {
   return !divergence.endsWith("that it was not asked");
 }
@@ -231,7 +231,7 @@ Deno.test("every omitted or changed line is a divergence", () => {
   assert(changed > 100, `${changed}`);
 });
 
-/** The line with another word in what counts of it; undefined where there is none. */
+/** A line with a word changed in a field that is compared; undefined if it has none. */
 function changedLine(line: string): string | undefined {
   const value = JSON.parse(line);
   switch (parseCallerLine(line)?.kind) {

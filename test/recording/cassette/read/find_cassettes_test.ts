@@ -7,7 +7,7 @@ import { tempFolder } from "../../../temp_folder.ts";
 const folderOf = (paths: readonly string[]) =>
   tempFolder(Object.fromEntries(paths.map((path) => [path, ""])));
 
-/** Each row: files, what is found there as `kind path`, and where if not in the whole folder. */
+/** Each row: files, what is found as `kind path`, and the path to search, if it is not the folder. */
 type Row = readonly [
   files: readonly string[],
   found: readonly string[],
@@ -25,7 +25,7 @@ function assertFound(rows: readonly Row[]): void {
   }
 }
 
-/** Why nothing is found in a folder with these files, or at a path there. */
+/** The error for a folder with these files, or for a path in it. */
 function refusal(files: readonly string[], at = ""): string {
   using folder = folderOf(files);
   const { message, suggestion } = assertThrows(

@@ -22,7 +22,7 @@ function partsOf(run: string, names: readonly string[], below = ""): Record<stri
   );
 }
 
-/** Why a folder with these files is refused, without its path. */
+/** The error for a folder with these files, without its path. */
 function refusal(files: Readonly<Record<string, string>>, open: (folder: string) => unknown) {
   using folder = tempFolder(files);
   const { message, suggestion } = assertThrows(() => open(folder.path), CliError);

@@ -31,7 +31,7 @@ import { recordSession } from "../record_session.ts";
 const { header } = recordSession([{ at: 0, type: "spawned" }]).cast;
 const parse = (text: string) => parseCast(text, { path: "run/child.cast" });
 
-/** What the error says about a cast whose second line is this. */
+/** The error for a cast with this second line. */
 function complaint(line: string, { first = JSON.stringify(header) } = {}): string {
   const error = assertThrows(() => parse(`${first}\n${line}\n`), CliError);
   assertEquals(
@@ -67,7 +67,7 @@ Deno.test("a cast survives writing and reading", () => {
   }));
 });
 
-/** All that a run can be told, with no field left out. */
+/** The options of a conversation with every field. */
 const LIMITS: Required<Limits> = {
   timeoutMs: 1,
   startTimeoutMs: 2,

@@ -101,8 +101,8 @@ Deno.test("a recorder keeps characters whole, wherever a chunk ends", () => {
 
 Deno.test("a secret is redacted wherever output is cut", () => {
   const rows = Buffer.from("user:swordfish-42").toString("base64").replace(/.{12}/u, "$&\r\n");
-  // Less than four characters of a secret do not give it away: they are not held back. A secret that waits for another
-  // one may be named in two pieces.
+  // Fewer than four characters of a secret do not wait: they reveal nothing. A secret that waits for another one may be
+  // redacted in two pieces.
   const outputs = [
     [
       `Key: ${SECRET} and swordfish-42.\r\n`,
@@ -247,14 +247,14 @@ Deno.test("a secret is redacted across deltas of answers and calls", () => {
   assertEquals(deltas(framesOn(recorded.tape).map(({ frame }) => frame)), expected);
 });
 
-/** Output, made of a unit, on which an expression or a search that begins anew everywhere never ends. */
+/** Output that makes a search without limits take forever, made by repeating a unit. */
 const ENDLESS: readonly (readonly [unit: string, before: string, behind: string])[] = [
   ["a.", "", ""],
   ["eyJaaaaaaaa-", "", ""],
   ["-----BEGIN PRIVATE KEY-----\n", "", ""],
   ["\x1b[0", "", ""],
   ["[redacted]sk-ant-12345678 ", "", ""],
-  // What follows a secret is like the secret itself.
+  // The text after a secret looks like the secret itself.
   [
     "x",
     "-----BEGIN PRIVATE KEY-----",
@@ -283,7 +283,7 @@ Deno.test("a recording without secrets is unchanged", () => {
   }
 });
 
-/** Streams whose pieces are known once they are settled, and which were begun. */
+/** Text streams whose pieces are known once they are settled, and the names of those that were begun. */
 function streams() {
   const begun: (string | undefined)[] = [];
   const settled: string[] = [];
