@@ -9,90 +9,124 @@ import {
   OUTPUT_SERVER,
   OUTPUT_TOOL,
 } from "../../../claude/transcript/structured_output_tool.ts";
-import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import { type FastMode, type InitFacts, initFrame } from "../frames/init_frame.ts";
-import { NO_PARTS } from "./partial_state.ts";
+import {
+  asOldOutput,
+  type FramesState,
+  newUuid,
+  type OutputStep,
+  type Told,
+} from "./frames_state.ts";
 import type { RequestOffer } from "../../control/input.ts";
+import { type FastMode, type InitFacts, initFrame } from "../frames/init_frame.ts";
 import { systemFrame } from "../frames/frame_context.ts";
 
+/** The old form of `emitInit`. */
+export function begin(state: FramesState, known: InitKnowledge = {}): Told {
+  return asOldOutput(state, (step) => emitInit(step, known));
+}
+
+/** The old form of `startTurn`. */
+export function beginTurn(state: FramesState): Told {
+  return asOldOutput(state, startTurn);
+}
+
+/** What `system/init` shows that the state does not hold. */
+interface InitKnowledge {
+  /** The version, where the child has not written it. */
+  readonly version?: string | undefined;
+  /** The model in force, where it is not the child's. */
+  readonly model?: string | undefined;
+}
+
 /**
- * Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it.
- *
- * @param options.version the version, where the child has not told it
- * @param options.model the model in force, where it is not the child's
+ * Emits `system/init`, once a turn, and after it the frames that had to wait for it. Emits nothing as long as the version
+ * is unknown.
  */
-export function begin(
-  state: FramesState,
-  { version = state.version, model }: {
-    readonly version?: string | undefined;
-    readonly model?: string | undefined;
-  } = {},
-): Told {
-  if (state.begun || version === undefined) return told(state);
-  const { options, kept: { notes } } = state;
-  const listing = listingOf(notes);
-  const titled = tellGivenTitle(state);
-  const { state: next, made } = withIds(titled.state, (newUuid) =>
-    initFrame({
-      version,
-      sessionId: options.sessionId,
-      uuid: newUuid(),
-      cwd: options.cwd,
-      model: model ?? modelInForce(state, listing),
-      fastMode: options.fastMode,
-      asksFastMode: listing.asksFastMode || offerHeard(state)?.fast === true,
-      permissionMode: state.permissionMode ?? options.permissionMode,
-      ...offered(state, listing),
-      agents: listing.agents,
-      skills: listing.skills,
-      additionalDirectories: listing.additionalDirectories,
-      apiKeySource: options.apiKeySource,
-      ...(options.outputStyle === undefined ? {} : { outputStyle: options.outputStyle }),
-      ...(options.memoryPath === undefined ? {} : { memoryPath: options.memoryPath }),
-      servedByAnthropic: options.servedByAnthropic,
-      betas: options.betas,
-      sandboxed: options.sandboxed === true,
-      analyticsDisabled: true,
-      productFeedbackDisabled: true,
-      described: state.described,
-      faultyServers: options.faultyServers,
-      output: options.output,
-      messages: state.taken,
-    }));
-  const { turn: _, ...partial } = next.partial ?? NO_PARTS;
-  const { fast_mode_state, fast_mode_disabled_reason } = made;
-  return told({
-    ...next,
+export function emitInit(
+  step: OutputStep,
+  { version = step.state.version, model }: InitKnowledge = {},
+): void {
+  if (step.state.begun || version === undefined) return;
+  emitGivenTitle(step);
+  const frame = initFrame(initFacts(step, { version, model }));
+  const { early, partial } = step.state;
+  const { fast_mode_state, fast_mode_disabled_reason } = frame;
+  step.update({
     fastMode: { fast_mode_state, fast_mode_disabled_reason } as FastMode,
     begun: true,
     early: [],
-    // What hooks tell next belongs to the turn that has begun, whichever that is.
-    ...(next.partial === undefined ? {} : { partial }),
-  }, [...titled.frames, made, ...state.early]);
+  });
+  if (partial !== undefined) {
+    // The next text that hooks report belongs to the turn that has begun.
+    const { turn: _, ...others } = partial;
+    step.update({ partial: others });
+  }
+  step.emit(frame, ...early);
 }
 
-/** Emits the title that the user has given the session, before all else. */
-function tellGivenTitle(state: FramesState): Told {
-  const { options: { title = givenTitle(state.earlier), before, sessionId }, isTitled } = state;
-  if (title === undefined || isTitled || before !== undefined) return told(state);
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => systemFrame("session_title_changed", { title }, { sessionId, newUuid }),
-  );
-  return told({ ...next, isTitled: true }, [made]);
+function initFacts(
+  step: OutputStep,
+  { version, model }: { readonly version: string; readonly model: string | undefined },
+): InitFacts {
+  const { state } = step;
+  const { options, described } = state;
+  const listing = listingOf(state.kept.notes);
+  return {
+    version,
+    sessionId: options.sessionId,
+    uuid: newUuid(step),
+    cwd: options.cwd,
+    model: model ?? modelInForce(state, listing),
+    fastMode: options.fastMode,
+    asksFastMode: listing.asksFastMode || requestOffer(state)?.fast === true,
+    permissionMode: state.permissionMode ?? options.permissionMode,
+    ...toolsAndServers(state, listing),
+    agents: listing.agents,
+    skills: listing.skills,
+    additionalDirectories: listing.additionalDirectories,
+    apiKeySource: options.apiKeySource,
+    ...(options.outputStyle === undefined ? {} : { outputStyle: options.outputStyle }),
+    ...(options.memoryPath === undefined ? {} : { memoryPath: options.memoryPath }),
+    servedByAnthropic: options.servedByAnthropic,
+    betas: options.betas,
+    sandboxed: options.sandboxed === true,
+    analyticsDisabled: true,
+    productFeedbackDisabled: true,
+    described,
+    faultyServers: options.faultyServers,
+    output: options.output,
+    messages: state.taken,
+  };
 }
 
-/** The title that a session's user has given it last. */
+/** Emits the title that the user has given the session. It is the first frame of a conversation. */
+function emitGivenTitle(step: OutputStep): void {
+  const { options, earlier, isTitled } = step.state;
+  const { title = givenTitle(earlier), before, sessionId } = options;
+  if (title === undefined || isTitled || before !== undefined) return;
+  step.update({ isTitled: true });
+  step.emit(systemFrame("session_title_changed", { title }, {
+    sessionId,
+    newUuid: () => newUuid(step),
+  }));
+}
+
+/** Marks the beginning of a turn that follows another one: it has a `system/init` of its own. */
+export function startTurn(step: OutputStep): void {
+  if (step.state.rested) step.update({ rested: false, begun: false });
+}
+
+/** Returns the last title that the user gave the session. */
 function givenTitle(earlier: readonly Entry[]): string | undefined {
   const titles = earlier.map((entry) => entry.type === "other" ? entry.line["customTitle"] : "");
   return titles.filter((title) => typeof title === "string").findLast((title) => title !== "");
 }
 
-/** Names of MCP servers that no configuration has: those of plugins, and of the account. */
+/** Names of MCP servers that no configuration lists: those of plugins and of the account. */
 const UNCONFIGURED = /^(?:plugin:|claude\.ai )/u;
 
-/** The tools on offer and the servers that have them, as `claude -p` names what is Claude Code's own there. */
-function offered(
+/** Returns the tools and the MCP servers, with the name that the tool for structured answers has in `claude -p`. */
+function toolsAndServers(
   state: FramesState,
   listing: SessionListing,
 ): Pick<InitFacts, "tools" | "mcpServers"> {
@@ -100,7 +134,7 @@ function offered(
   const listed = listing.mcpServers.filter(({ name }) => name !== OUTPUT_SERVER);
   const tools = listing.tools.length > 0
     ? listing.tools
-    : requestedTools(offerHeard(state), listing);
+    : requestedTools(requestOffer(state), listing);
   const known = servers.map(({ name }) => name);
   return {
     tools: output === undefined
@@ -108,9 +142,13 @@ function offered(
       : tools.map((tool) => tool === BRIDGED_OUTPUT_TOOL ? OUTPUT_TOOL : tool),
     mcpServers: [
       ...servers.map(({ name, source, disabled, unreached }) => {
-        const told = connections[name] ?? listed.find((each) => each.name === name)?.status ??
+        const connection = connections[name] ?? listed.find((each) => each.name === name)?.status ??
           "pending";
-        const status = disabled ? "disabled" : unreached && told === "pending" ? "failed" : told;
+        const status = disabled
+          ? "disabled"
+          : unreached && connection === "pending"
+          ? "failed"
+          : connection;
         return { name, status, source };
       }),
       ...listed.filter(({ name }) => !known.includes(name) && UNCONFIGURED.test(name)),
@@ -118,12 +156,12 @@ function offered(
   };
 }
 
-/** What the first request offered the model, where it was heard. */
-function offerHeard({ exact, heard }: FramesState): RequestOffer | undefined {
+/** What the first request offered the model; undefined where the API's stream was not observed. */
+function requestOffer({ exact, heard }: FramesState): RequestOffer | undefined {
   return (exact ?? heard)?.offer;
 }
 
-/** The tools of the first request, where it was heard; what the model loads later is not among them. */
+/** Returns the tools of the first request; tools that the model loads later are not among them. */
 function requestedTools(
   offer: RequestOffer | undefined,
   { deferred }: SessionListing,
@@ -133,13 +171,8 @@ function requestedTools(
     : [...new Set([...offer.tools, ...deferred])].filter((tool) => tool !== PLACEHOLDER);
 }
 
-/** Makes ready for a turn that follows another one, with a `system/init` of its own. */
-export function beginTurn(state: FramesState): Told {
-  return told(state.rested ? { ...state, rested: false, begun: false } : state);
-}
-
-/** The model, as far as it is known by now. */
-export function modelInForce(
+/** Returns the model from the first source that names it. */
+function modelInForce(
   state: FramesState,
   { model }: Pick<SessionListing, "model">,
 ): string | undefined {
@@ -147,7 +180,7 @@ export function modelInForce(
     describedModel(state);
 }
 
-/** The model as a headless Claude Code has named it. */
+/** Returns the model that the headless helper named. */
 export function describedModel({ described }: Pick<FramesState, "described">): string | undefined {
   const model = described?.["model"];
   return typeof model === "string" ? model : undefined;

@@ -1,55 +1,88 @@
 import type { Frame } from "../../../claude/wire/frame.ts";
-import { begin } from "./beginning.ts";
-import type { FrameContext } from "../frames/frame_context.ts";
-import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import type { Task, TaskContext, TaskStep } from "../frames/tasks.ts";
+import { emitInit } from "./beginning.ts";
+import {
+  asOldOutput,
+  type FramesState,
+  newUuid,
+  type OutputStep,
+  type Told,
+} from "./frames_state.ts";
+import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import { asText } from "../../../json_object.ts";
+import { type FrameContext, systemFrame } from "../frames/frame_context.ts";
+import type { Task, TaskContext, TaskStep } from "../frames/tasks.ts";
 
-/** Says frames, after `system/init`; none without a version, on which they depend. */
-export function say(
-  state: FramesState,
-  make: (context: FrameContext & SpeakingContext) => readonly Frame[],
-): Told {
-  const { version } = state;
-  if (version === undefined) return told(state);
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => make(contextOf(state, { version, newUuid })),
-  );
-  if (made.length === 0) return told(next);
-  const naming = made.find((frame) => frame["user_message_uuid"] !== undefined);
-  const after = naming === undefined
-    ? next
-    : { ...next, named: new Set([...next.named, naming.type]) };
-  return and(begin(after), (state) => told(state, made));
+/** What frames are made from besides the line or event that they are about. */
+export type EmitContext =
+  & FrameContext
+  & Required<Pick<FrameContext, "toolUses" | "decisions">>
+  & Pick<TaskContext, "allTasks" | "toldTasks">;
+
+/** Emits frames, after `system/init`. Emits none as long as the version is unknown, which decides what frames hold. */
+export function emitAfterInit(
+  step: OutputStep,
+  make: (context: EmitContext) => readonly Frame[],
+): void {
+  const frames = makeFrames(step, make);
+  if (frames.length === 0) return;
+  const naming = frames.find((frame) => frame["user_message_uuid"] !== undefined);
+  if (naming !== undefined) step.update({ named: new Set([...step.state.named, naming.type]) });
+  emitInit(step);
+  step.emit(...frames);
 }
 
-/** Says what has become of tasks, and remembers it; after `system/init` unless it is to be said early. */
-export function tellTasks(
-  state: FramesState,
-  make: (context: FrameContext & SpeakingContext) => TaskStep,
-  speak = say,
-): Told {
-  let { tasks, taskEnds } = state;
-  let started: Task | undefined;
-  const said = speak(state, (context) => {
-    const step = make(context);
-    ({ tasks, started } = step);
-    taskEnds = endsAfter(taskEnds, step);
-    return step.frames;
+/** Emits frames even before `system/init`: a typed command does not begin a turn. */
+export function emitImmediately(
+  step: OutputStep,
+  make: (context: EmitContext) => readonly Frame[],
+): void {
+  step.emit(...makeFrames(step, make));
+}
+
+/** Emits a `system` frame of the session; fields that are undefined are left out. */
+export function emitSystemFrame(
+  step: OutputStep,
+  subtype: SystemFrame["subtype"],
+  fields: Readonly<Record<string, unknown>>,
+): void {
+  const { sessionId } = step.state.options;
+  step.emit(systemFrame(subtype, fields, { sessionId, newUuid: () => newUuid(step) }));
+}
+
+function makeFrames(
+  step: OutputStep,
+  make: (context: EmitContext) => readonly Frame[],
+): readonly Frame[] {
+  const { version } = step.state;
+  return version === undefined ? [] : make(emitContext(step, version));
+}
+
+/** Emits what has become of tasks, and records it. */
+export function emitTasks(
+  step: OutputStep,
+  make: (context: EmitContext) => TaskStep,
+  emit: typeof emitAfterInit = emitAfterInit,
+): void {
+  emit(step, (context) => {
+    const { tasks, started, frames } = make(context);
+    const { allTasks, taskEnds } = step.state;
+    step.update({
+      tasks,
+      // A short task may begin and end in one line.
+      ...(started === undefined ? {} : { allTasks: allTasks.with(started.id, started) }),
+      taskEnds: endsAfter(taskEnds, { frames, started }),
+    });
+    return frames;
   });
-  if (tasks === state.tasks && started === undefined && taskEnds === state.taskEnds) return said;
-  // A short task may begin and end in one line.
-  const allTasks = started === undefined
-    ? state.allTasks
-    : state.allTasks.with(started.id, started);
-  return and(said, (state) => told({ ...state, tasks, allTasks, taskEnds }));
 }
 
-/** The ends of tasks after frames that tell of some; a task that begins again has not ended. */
+/** Returns the ends of tasks after frames that report some; a task that begins again has not ended. */
 function endsAfter(
   before: FramesState["taskEnds"],
-  { frames, started }: TaskStep,
+  { frames, started }: {
+    readonly frames: readonly Frame[];
+    readonly started: Task | undefined;
+  },
 ): FramesState["taskEnds"] {
   const isAgain = started !== undefined && before.has(started.id);
   return frames.filter(({ subtype }) => subtype === "task_notification").reduce(
@@ -58,26 +91,33 @@ function endsAfter(
   );
 }
 
-/** Says frames now, before `system/init` if that has not been told: a typed command does not begin a turn. */
-export function sayEarly(
+/** The old form of `emitAfterInit`. */
+export function say(
   state: FramesState,
-  make: (context: FrameContext & SpeakingContext) => readonly Frame[],
+  make: (context: EmitContext) => readonly Frame[],
 ): Told {
-  const { version } = state;
-  if (version === undefined) return told(state);
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => make(contextOf(state, { version, newUuid })),
-  );
-  return told(next, made);
+  return asOldOutput(state, (step) => emitAfterInit(step, make));
 }
 
-/** What is known in any case of what is said. */
-type SpeakingContext =
-  & Required<Pick<FrameContext, "toolUses" | "decisions">>
-  & Pick<TaskContext, "allTasks" | "toldTasks">;
+/** The old form of `emitImmediately`. */
+export function sayEarly(
+  state: FramesState,
+  make: (context: EmitContext) => readonly Frame[],
+): Told {
+  return asOldOutput(state, (step) => emitImmediately(step, make));
+}
 
-/** A task so far, or a subagent of the session as it was before the run: that may be woken. */
+/** The old form of `emitTasks`. */
+export function tellTasks(
+  state: FramesState,
+  make: (context: EmitContext) => TaskStep,
+  speak = say,
+): Told {
+  const emit = speak === sayEarly ? emitImmediately : emitAfterInit;
+  return asOldOutput(state, (step) => emitTasks(step, make, emit));
+}
+
+/** Returns a task that this run has seen, or a subagent of an earlier run, which can be woken. */
 function taskOf({ allTasks, uncalled }: FramesState, id: string): Task | undefined {
   const earlier = uncalled.findLast(({ subagent }) => subagent.agentId === id)?.subagent;
   if (allTasks.has(id) || earlier === undefined) return allTasks.get(id);
@@ -85,16 +125,14 @@ function taskOf({ allTasks, uncalled }: FramesState, id: string): Task | undefin
   return { id, toolUseId, type: "local_agent", description, agentType, background: false };
 }
 
-function contextOf(
-  state: FramesState,
-  { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
-): FrameContext & SpeakingContext {
+function emitContext(step: OutputStep, version: string): EmitContext {
+  const { state } = step;
   const { options, toolUses, typed, taken, joined, named, decisions, givenIds } = state;
   return {
     version,
     sessionId: options.sessionId,
     subagentText: options.subagentText,
-    newUuid,
+    newUuid: () => newUuid(step),
     toolUses,
     allTasks: { get: (id) => taskOf(state, id) },
     toldTasks: state.allTasks,
