@@ -155,11 +155,11 @@ async function performChild(
   const prepared = await prepareRun(asked);
   options.onPrepared(prepared);
   speaker.turnTo(prepared.judge);
-  const reporter = createTurnReporter(prepared, options);
+  const reporter = new TurnReporter(prepared, options);
   let signal: StopSignal | undefined;
   const { end, state, lastScreen } = await performSession(prepared, {
     ...options,
-    emit: reporter.emit,
+    emit: (frame) => reporter.emit(frame),
     begin: [...options.begin, ...speaker.take([])],
     caller: speaker,
     takeTerms: () => {
@@ -172,7 +172,7 @@ async function performChild(
       reporter.observe(input);
       options.onInput?.(input);
     },
-    onReport: reporter.report,
+    onReport: (report) => reporter.report(report),
     onOutputComplete: (finalOutput) => {
       if (options.onOutputComplete === undefined || !prepared.endsAlone || !caller.isOver) return;
       const output = finalOutput();
@@ -269,98 +269,81 @@ export async function awaitInput(
 }
 
 /** Emits the frames of one child and reports its turns. */
-interface TurnReporter {
+class TurnReporter {
   /** The exit code of the last reported turn. */
-  readonly exitCode: number;
+  exitCode: number;
   /** Whether a turn before the last one was answered. */
-  readonly hasAnswered: boolean;
+  hasAnswered = false;
   /** Whether {@linkcode emitRest} was called. Everything later is dropped. */
-  readonly isComplete: boolean;
+  isComplete = false;
+  readonly #sandbox: PreparedRun["sandbox"];
+  readonly #options: Pick<ConversationNeeds, "emit" | "onReport">;
+  readonly #advise: ReturnType<typeof adviseOnMisses>;
+  readonly #lines = new LineTracker();
+
+  /** @param options.exitCode the exit code of the turn before */
+  constructor(
+    prepared: Pick<PreparedRun, "sandbox" | "relay" | "options">,
+    options: Pick<ConversationNeeds, "emit" | "onReport"> & { readonly exitCode: number },
+  ) {
+    this.exitCode = options.exitCode;
+    this.#sandbox = prepared.sandbox;
+    this.#options = options;
+    this.#advise = adviseOnMisses(prepared);
+  }
+
   /** Receives each input before the conversation does. */
-  readonly observe: (input: Input) => void;
-  readonly emit: (frame: Frame) => void;
+  observe(input: Input): void {
+    this.#lines.observe(input);
+  }
+
+  emit(frame: Frame): void {
+    if (!this.isComplete) this.#emit(frame);
+  }
+
   /** Reports a turn before the last one. */
-  readonly report: (report: Report) => void | Promise<void>;
+  report(report: Report): void | Promise<void> {
+    if (this.isComplete) return;
+    this.hasAnswered ||= report.result.num_turns > 0;
+    return this.reportEnd(report);
+  }
+
   /** Reports the turn in which the child ended. */
-  readonly reportEnd: (report: TurnReport) => void | Promise<void>;
+  reportEnd(report: TurnReport): void | Promise<void> {
+    this.exitCode = report.exitCode;
+    return this.#options.onReport({ ...report, ...this.#advise(report) });
+  }
+
   /** Emits all output that is left, and returns the exit code. */
-  readonly emitRest: (output: readonly ConversationEffect[]) => number;
-}
+  emitRest(output: readonly ConversationEffect[]): number {
+    this.isComplete = true;
+    for (const part of output.flatMap(partsOf)) {
+      if (part.type === "frame") this.#emit(part.frame);
+      if (part.type === "report") this.reportEnd(part.report);
+    }
+    return this.exitCode;
+  }
 
-/** @param options.exitCode the exit code of the turn before */
-function createTurnReporter(
-  prepared: Pick<PreparedRun, "sandbox" | "relay" | "options">,
-  options: {
-    readonly exitCode: number;
-    readonly emit?: (frame: Frame) => void;
-    readonly onReport: (report: TurnReport) => void | Promise<void>;
-  },
-): TurnReporter {
-  const advise = adviseOnMisses(prepared);
-  const lines = trackLines();
-  let { exitCode } = options;
-  let hasAnswered = false;
-  let isComplete = false;
-  const emit = (frame: Frame) => {
+  #emit(frame: Frame): void {
     // A reader of a result may look for its turn in the user's transcript.
-    if (frame.type === "result") prepared.sandbox.bringSoFar(lines.last());
-    options.emit?.(frame);
-  };
-  const report = (report: TurnReport) => {
-    exitCode = report.exitCode;
-    return options.onReport({ ...report, ...advise(report) });
-  };
-  return {
-    get exitCode() {
-      return exitCode;
-    },
-    get hasAnswered() {
-      return hasAnswered;
-    },
-    get isComplete() {
-      return isComplete;
-    },
-    observe: lines.observe,
-    emit: (frame) => {
-      if (!isComplete) emit(frame);
-    },
-    report: (one) => {
-      if (isComplete) return;
-      hasAnswered ||= one.result.num_turns > 0;
-      return report(one);
-    },
-    reportEnd: report,
-    emitRest: (output) => {
-      isComplete = true;
-      for (const part of output.flatMap(partsOf)) {
-        if (part.type === "frame") emit(part.frame);
-        if (part.type === "report") report(part.report);
-      }
-      return exitCode;
-    },
-  };
+    if (frame.type === "result") this.#sandbox.bringSoFar(this.#lines.last);
+    this.#options.emit?.(frame);
+  }
 }
 
-/** The lines of a transcript that the conversation has processed. */
-interface LineTracker {
+/** Finds the last line of a transcript that is known to belong to a message or a turn. */
+export class LineTracker {
+  /** The id of that line. */
+  last: string | undefined;
+  /** A user's line. The conversation knows its message only after it has processed the line. */
+  #next: string | undefined;
+
   /** Receives each input before the conversation does. */
-  readonly observe: (input: Input) => void;
-  /** The id of the last line that is known to belong to a message or a turn. */
-  readonly last: () => string | undefined;
-}
-
-/** A line of the user's belongs to a message that the conversation knows only after it has processed the line. */
-export function trackLines(): LineTracker {
-  let last: string | undefined;
-  let next: string | undefined;
-  return {
-    observe: (input) => {
-      last = next ?? last;
-      next = input.type === "transcript" ? lineId(input.entry) : undefined;
-      if (input.type !== "transcript") return;
-      if (input.entry.type === "user" || input.entry.type === "attachment") return;
-      last = next ?? last;
-    },
-    last: () => last,
-  };
+  observe(input: Input): void {
+    this.last = this.#next ?? this.last;
+    this.#next = input.type === "transcript" ? lineId(input.entry) : undefined;
+    if (input.type !== "transcript") return;
+    if (input.entry.type === "user" || input.entry.type === "attachment") return;
+    this.last = this.#next ?? this.last;
+  }
 }

@@ -7,7 +7,7 @@ import type { Report } from "../../src/conversation/output/result/verdict.ts";
 import { readExchanges } from "../../src/recording/relay/exchange_folder.ts";
 import { startApiRelay } from "../../src/run/api_relay.ts";
 import { awaitReaders, StoppedError } from "../../src/run/waits.ts";
-import { trackLines } from "../../src/run/perform_conversation.ts";
+import { LineTracker } from "../../src/run/perform_conversation.ts";
 import { orderPastLimit, resetOf, waitUntil } from "../../src/run/past_limit.ts";
 import type { RunOrder } from "../../src/run/plan/run_order.ts";
 import { adviseOnMisses } from "../../src/run/perform_run.ts";
@@ -196,12 +196,12 @@ Deno.test("a failed turn names its unrecorded request once", () => {
 });
 
 Deno.test("a line of the user's counts with the next input", () => {
-  const lines = trackLines();
+  const lines = new LineTracker();
   const lineAfter = (type: string, uuid: string) => {
     const message = { id: "m", model: "m", role: type, content: [{ type: "text", text: "hi" }] };
     const entry = readEntry({ type, uuid, message });
     if (entry !== undefined) lines.observe({ at: 0, type: "transcript", entry });
-    return lines.last();
+    return lines.last;
   };
   assertEquals(
     [["user", "1"], ["assistant", "2"], ["user", "3"]].map(([type = "", uuid = ""]) =>
@@ -210,5 +210,5 @@ Deno.test("a line of the user's counts with the next input", () => {
     [undefined, "2", "2"],
   );
   lines.observe({ at: 1, type: "read" });
-  assertEquals(lines.last(), "3");
+  assertEquals(lines.last, "3");
 });

@@ -3,10 +3,10 @@ import { isTooDeep } from "../../claude/wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
-import type { SettingSource } from "../../sandbox/child/read_settings.ts";
 import { absolutePath, upFrom } from "../../sandbox/paths.ts";
 import { LARGEST_AGENT_FILE, type OtherAgents } from "../plan/caller_agents.ts";
 import { flagValues, type RunOrder } from "../plan/run_order.ts";
+import type { Places } from "./project_facts.ts";
 
 /** The largest file that `--agents` may name, in bytes. */
 const LARGEST_NAMED_FILE = 16 * 1024 * 1024;
@@ -71,17 +71,12 @@ const DEEPEST = 8;
 /**
  * Finds the agents of the user and the project. It searches at least all places where Claude Code does (2.1.330): the
  * user's config dir, the project's folder and all folders above it, all worktrees, and added directories.
- *
- * @param options.sources the sources of `--setting-sources`
- * @param options.addedDirs real paths of the added directories
  */
 export function findOtherAgents(
-  { projectRoot, userDir, addedDirs, sources }: {
-    readonly projectRoot: string;
-    readonly userDir: string;
-    readonly addedDirs: readonly string[];
-    readonly sources: ReadonlySet<SettingSource>;
-  },
+  { projectRoot, userDir, addedDirs, sources }: Pick<
+    Places,
+    "projectRoot" | "userDir" | "addedDirs" | "sources"
+  >,
 ): OtherAgents {
   const names: string[] = [];
   let left = MOST_ENTRIES;

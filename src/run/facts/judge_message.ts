@@ -59,15 +59,23 @@ export function createMessageJudge(order: RunOrder, facts: JudgeFacts): MessageJ
       });
     }
     const sent = line.synthetic ? `${NOT_THE_USERS}${line.text}` : line.text;
-    return refuseInvalid(line, fields, facts) ??
-      pasteImages(line, fields) ??
-      sendLong(line, fields, { sent, order }) ??
-      answerBlank(line, fields, { sent, facts }) ??
-      sendText(line, fields, { sent, order, facts });
+    const draft = { line, fields, sent, order, facts };
+    return refuseInvalid(draft) ?? pasteImages(draft) ?? sendLong(draft) ?? answerBlank(draft) ??
+      sendText(draft);
   };
 }
 
 type MessageFields = Omit<SettledMessage, "settled" | "way">;
+
+/** A message that is being judged. */
+interface Draft {
+  readonly line: UserLine;
+  readonly fields: MessageFields;
+  /** The text for the model. */
+  readonly sent: string;
+  readonly order: RunOrder;
+  readonly facts: JudgeFacts;
+}
 
 /** Remembers the ids of messages. An id of an earlier message marks a repetition. */
 function watchRepetitions(
@@ -112,9 +120,7 @@ function refuse(
 }
 
 function refuseInvalid(
-  { obstacle, malformed }: UserLine,
-  fields: MessageFields,
-  { refusal }: JudgeFacts,
+  { line: { obstacle, malformed }, fields, facts: { refusal } }: Draft,
 ): Message | undefined {
   if (obstacle !== undefined) {
     return refuse(fields, {
@@ -131,10 +137,8 @@ function refuseInvalid(
 }
 
 /** Images can only be pasted. */
-function pasteImages(
-  { text, images, synthetic }: UserLine,
-  fields: MessageFields,
-): Message | undefined {
+function pasteImages({ line, fields }: Draft): Message | undefined {
+  const { text, images, synthetic } = line;
   if (images !== true) return undefined;
   const obstacle = synthetic
     ? "it is not the user's"
@@ -148,11 +152,7 @@ function pasteImages(
 }
 
 /** A message that is too long for the socket goes to the fd 0 of another child, if it stays unchanged there. */
-function sendLong(
-  { content }: UserLine,
-  fields: MessageFields,
-  { sent, order }: { readonly sent: string; readonly order: RunOrder },
-): Message | undefined {
+function sendLong({ line: { content }, fields, sent, order }: Draft): Message | undefined {
   const { length } = JSON.stringify(sent);
   if (length <= LONGEST_SOCKET_PROMPT) return undefined;
   const last = lastTextBlock(content);
@@ -166,12 +166,9 @@ function sendLong(
   });
 }
 
-function answerBlank(
-  { content }: UserLine,
-  fields: MessageFields,
-  { sent, facts: { version = "" } }: { readonly sent: string; readonly facts: JudgeFacts },
-): Message | undefined {
-  if (typeof content !== "string" || sent.trim() !== "") return undefined;
+function answerBlank({ line, fields, sent, facts }: Draft): Message | undefined {
+  if (typeof line.content !== "string" || sent.trim() !== "") return undefined;
+  const { version = "" } = facts;
   return { ...fields, settled: { kind: "local", text: BLANK, version, blank: true } };
 }
 
@@ -183,16 +180,8 @@ function lastTextBlock(content: unknown): string | undefined {
 }
 
 /** Sends a text by the socket, unless it is a command. */
-function sendText(
-  line: UserLine,
-  fields: MessageFields,
-  { sent, order, facts }: {
-    readonly sent: string;
-    readonly order: RunOrder;
-    readonly facts: JudgeFacts;
-  },
-): Message {
-  const { text, content, literal } = line;
+function sendText(draft: Draft): Message {
+  const { line: { text, content, literal }, fields, sent, order, facts } = draft;
   const asText: Message = { ...fields, text: sent, way: "rendezvous" };
   const command = lastTextBlock(content) ?? text;
   if ((isPlain(text) && isPlain(command)) || literal) return asText;
@@ -202,7 +191,7 @@ function sendText(
       { ...order, prompt: command, inject: "stdin", conversation: true },
       { version, projectRoot, configDir: userConfig.dir, settings, mcpServers },
     );
-    return sendCommand(command, { line, fields, gated, order, facts }) ?? asText;
+    return sendCommand(command, gated, draft) ?? asText;
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     return refuse(fields, { message: error.message, suggestion: error.suggestion ?? "" });
@@ -210,18 +199,10 @@ function sendText(
 }
 
 /** Answers a command, or types it. Texts before it go into the session, which another child resumes. */
-function sendCommand(
-  command: string,
-  { line, fields, gated, order, facts }: {
-    readonly line: UserLine;
-    readonly fields: MessageFields;
-    readonly gated: GatedPrompt;
-    readonly order: RunOrder;
-    readonly facts: JudgeFacts;
-  },
-): Message | undefined {
+function sendCommand(command: string, gated: GatedPrompt, draft: Draft): Message | undefined {
+  const { line, fields } = draft;
   const hasContext = contextIn(line.content).length > 0;
-  const problem = contextProblem(line, order, facts);
+  const problem = contextProblem(draft);
   const context = hasContext && problem === undefined ? { hasContext } as const : {};
   if (gated.answer !== undefined) {
     return { ...fields, ...context, text: command, settled: { kind: "local", ...gated.answer } };
@@ -249,13 +230,13 @@ function sendCommand(
 }
 
 /** Why texts before a command cannot go into the session. */
-function contextProblem(
-  { synthetic }: UserLine,
-  { persistSession, forkSession }: RunOrder,
-  { watchesPrompts }: JudgeFacts,
-): string | undefined {
-  if (!persistSession) return "the session is not kept, which another Claude Code would resume";
-  if (forkSession) return "the session is a fork, which has no transcript before its first message";
-  if (watchesPrompts) return "a hook for UserPromptSubmit would not see that";
-  return synthetic ? "the message is not the user's" : undefined;
+function contextProblem({ line, order, facts }: Draft): string | undefined {
+  if (!order.persistSession) {
+    return "the session is not kept, which another Claude Code would resume";
+  }
+  if (order.forkSession) {
+    return "the session is a fork, which has no transcript before its first message";
+  }
+  if (facts.watchesPrompts) return "a hook for UserPromptSubmit would not see that";
+  return line.synthetic ? "the message is not the user's" : undefined;
 }

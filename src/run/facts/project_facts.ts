@@ -1,12 +1,42 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { worktreesOf } from "../../sandbox/child/git_repository.ts";
-import type { Settings } from "../../sandbox/child/read_settings.ts";
+import { gitRoot, worktreesOf } from "../../sandbox/child/git_repository.ts";
+import {
+  type Settings,
+  type SettingSource,
+  settingSources,
+} from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { upFrom } from "../../sandbox/paths.ts";
+import { absolutePath, realPath, upFrom } from "../../sandbox/paths.ts";
 import type { Distrust, InstructionFiles, ProjectSource } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
+
+/** Where a run's settings, servers and agents are. */
+export interface Places {
+  readonly projectRoot: string;
+  /** The root of the working directory's git repository, or the working directory itself. */
+  readonly root: string;
+  /** The user's config dir. */
+  readonly userDir: string;
+  /** Real paths of the added directories. */
+  readonly addedDirs: readonly string[];
+  readonly sources: ReadonlySet<SettingSource>;
+  /** Whether `--project-config-root` names the project: it has no main checkout and no scheduled prompts. */
+  readonly isAlone: boolean;
+}
+
+export function placesOf(order: RunOrder, userDir: string): Places {
+  const { cwd, addDirs } = order;
+  return {
+    projectRoot: projectRootOf(order),
+    root: gitRoot(cwd) ?? cwd,
+    userDir,
+    addedDirs: addDirs.map((dir) => realPath(absolutePath(dir, cwd))),
+    sources: settingSources(order.settingSources),
+    isAlone: order.projectConfigRoot !== undefined,
+  };
+}
 
 /**
  * The folder whose settings, MCP servers, skills, commands, agents, output styles and workflows are the project's: that
@@ -40,24 +70,15 @@ function rootError(why: string, cause?: unknown): CliError {
 const MAX_FOLDERS = 64;
 const MAX_NAMES = 2000;
 
-/**
- * Looks for CLAUDE.md and AGENTS.md in the places where Claude Code does (2.1.330).
- *
- * @param options.root the root of the working directory's repository, or the working directory itself
- * @param options.projectRoot the folder that has, as folders above it have, skills and commands of the project
- * @param options.userDir the user's config dir
- * @param options.readsProject whether `--setting-sources` includes the project
- */
+/** Looks for CLAUDE.md and AGENTS.md in the places where Claude Code does (2.1.330). */
 export function instructionFiles(
-  { cwd, root, projectRoot, userDir, readsProject }: {
-    readonly cwd: string;
-    readonly root: string;
-    readonly projectRoot: string;
-    readonly userDir: string;
-    readonly readsProject: boolean;
-  },
+  cwd: string,
+  { root, projectRoot, userDir, sources }: Pick<
+    Places,
+    "root" | "projectRoot" | "userDir" | "sources"
+  >,
 ): InstructionFiles {
-  const claude = readsProject && isFilledFile(`${root}/CLAUDE.md`);
+  const claude = sources.has("project") && isFilledFile(`${root}/CLAUDE.md`);
   const hasAgentsAbove = upFrom(cwd).some((dir) => hasAny(dir, ["AGENTS.md", ".claude/AGENTS.md"]));
   const configDirs = [userDir, ...upFrom(projectRoot).map((dir) => `${dir}/.claude`)];
   return {
@@ -102,21 +123,17 @@ function isFilledFile(path: string): boolean {
  * Finds project settings whose permissions Claude Code ignores: the user has not trusted the folder, and the settings are
  * not the user's own. Git is asked only if there are such permissions.
  *
- * @param options.isAlone whether settings of a main checkout are not read
  * @param options.claudeJson the user's own `.claude.json`
  */
 export async function distrustOf(
   settings: readonly Settings[],
-  options: {
-    readonly cwd: string;
-    readonly projectRoot: string;
-    readonly isAlone: boolean;
-    readonly env: Environment;
-    readonly userDir: string;
+  { order: { cwd, env }, places, claudeJson }: {
+    readonly order: Pick<RunOrder, "cwd" | "env">;
+    readonly places: Pick<Places, "projectRoot" | "userDir" | "isAlone">;
     readonly claudeJson: JsonObject | undefined;
   },
 ): Promise<Distrust | undefined> {
-  const { cwd, projectRoot, isAlone, env, userDir, claudeJson } = options;
+  const { projectRoot, isAlone, userDir } = places;
   if (!settings.some(({ source }) => source === "project" || source === "local")) return undefined;
   const { needsTrust } = await import("../plan/warnings.ts");
   const found = (["project", "local"] as const).filter((source) => needsTrust(settings, source));

@@ -9,20 +9,17 @@ import { definedFields } from "../../defined_fields.ts";
 import { terminalSize } from "../../driver/effects/terminal_size.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
-import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
 import { faultyServers, listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
 import {
   type SettingsDocument,
-  type SettingSource,
-  settingSources,
   soundSettings,
   valuesOf,
 } from "../../sandbox/child/read_settings.ts";
 import { hasScheduledTasks } from "../../sandbox/child/scheduled_tasks.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";
+import { absolutePath, parentOf } from "../../sandbox/paths.ts";
 import { writableFolders } from "../../sandbox/places/writable_folders.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
@@ -35,7 +32,13 @@ import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import type { WarnedFacts } from "../plan/warnings.ts";
 import type { commandPlaces, gatePrompt } from "./gate_prompt.ts";
-import { distrustOf, instructionFiles, projectRootOf, sandboxLackOf } from "./project_facts.ts";
+import {
+  distrustOf,
+  instructionFiles,
+  type Places,
+  placesOf,
+  sandboxLackOf,
+} from "./project_facts.ts";
 import {
   type AskVersion,
   hasSettings,
@@ -96,11 +99,7 @@ async function readOtherFacts(
   const settings = soundSettings(documents);
   const values = valuesOf(settings);
   refuseUnsupportedSettings(order, { documents, values });
-  const distrust = await distrustOf(settings, {
-    ...order,
-    ...places,
-    claudeJson: userClaudeJson,
-  });
+  const distrust = await distrustOf(settings, { order, places, claudeJson: userClaudeJson });
   const credentials = await readCredentials(env);
   const login = findLogin({
     env,
@@ -161,32 +160,6 @@ async function refuseUnknownFlags({ forwarded }: RunOrder, askVersion: AskVersio
   }
 }
 
-/** Where a run's settings, servers and agents are. */
-interface Places {
-  readonly projectRoot: string;
-  /** The root of the working directory's git repository, or the working directory itself. */
-  readonly root: string;
-  /** The user's config dir. */
-  readonly userDir: string;
-  /** Real paths of the added directories. */
-  readonly addedDirs: readonly string[];
-  readonly sources: ReadonlySet<SettingSource>;
-  /** Whether `--project-config-root` names the project: it has no main checkout and no scheduled prompts. */
-  readonly isAlone: boolean;
-}
-
-function placesOf(order: RunOrder, userDir: string): Places {
-  const { cwd, addDirs } = order;
-  return {
-    projectRoot: projectRootOf(order),
-    root: gitRoot(cwd) ?? cwd,
-    userDir,
-    addedDirs: addDirs.map((dir) => realPath(absolutePath(dir, cwd))),
-    sources: settingSources(order.settingSources),
-    isAlone: order.projectConfigRoot !== undefined,
-  };
-}
-
 function folderFacts(
   { cwd, env }: RunOrder,
   { places, settings }: { readonly places: Places; readonly settings: readonly JsonObject[] },
@@ -194,20 +167,14 @@ function folderFacts(
   RunFacts,
   "projectRoot" | "root" | "folders" | "writable" | "scheduledTasks" | "instructions"
 > {
-  const { projectRoot, root, userDir, addedDirs, sources, isAlone } = places;
+  const { projectRoot, root, addedDirs, isAlone } = places;
   return {
     projectRoot,
     root,
     folders: [cwd, root, ...addedDirs],
     writable: writableFolders([cwd, ...addedDirs], { settings, projectRoot, home: env["HOME"] }),
     scheduledTasks: !isAlone && hasScheduledTasks([cwd, root]),
-    instructions: instructionFiles({
-      cwd,
-      root,
-      projectRoot,
-      userDir,
-      readsProject: sources.has("project"),
-    }),
+    instructions: instructionFiles(cwd, places),
   };
 }
 

@@ -1,16 +1,13 @@
 import { UnsupportedError } from "../../cli_error.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import {
-  readSettings,
-  type SettingsDocument,
-  type SettingSource,
-} from "../../sandbox/child/read_settings.ts";
+import { readSettings, type SettingsDocument } from "../../sandbox/child/read_settings.ts";
 import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
 import { absolutePath, parentOf } from "../../sandbox/paths.ts";
 import { hooklessFlag } from "../plan/permission_mode.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import { flagValues, type RunOrder } from "../plan/run_order.ts";
+import type { Places } from "./project_facts.ts";
 
 /** Asks Claude Code for its version. Only the first call starts it, which takes 8 to 60 ms. */
 export type AskVersion = () => Promise<string | undefined>;
@@ -55,13 +52,10 @@ export async function readGivenSettings(
 /** Reads all settings documents of a run. */
 export async function readDocuments(
   { flagSettings, cwd, env, forwarded }: RunOrder,
-  { given, callerSettings, projectRoot, userDir, sources, isAlone, version }: GivenSettings & {
-    readonly projectRoot: string;
-    readonly userDir: string;
-    readonly sources: ReadonlySet<SettingSource>;
-    readonly isAlone: boolean;
-    readonly version: AskVersion;
-  },
+  { given, callerSettings, projectRoot, userDir, sources, isAlone, version }:
+    & GivenSettings
+    & Pick<Places, "projectRoot" | "userDir" | "sources" | "isAlone">
+    & { readonly version: AskVersion },
 ): Promise<readonly SettingsDocument[]> {
   const read = await readSettings({
     projectRoot,

@@ -6,8 +6,7 @@ import type { JsonObject } from "../../json_object.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
-import type { Decisions } from "./decide.ts";
-import type { PlanFacts } from "./plan_facts.ts";
+import type { Decisions, KnownRun } from "./decide.ts";
 import { flagValues, type RunOrder } from "./run_order.ts";
 
 /** Hides tools that ask a person. `claude -p` does not offer them either, unless the caller answers permissions. */
@@ -90,9 +89,7 @@ const SERVER_FLAGS = /^--(?:strict-)?mcp-config(?:=|$)/u;
  */
 export function headlessPlan(
   order: RunOrder,
-  { facts, decided, args, env, parts }: {
-    readonly facts: PlanFacts;
-    readonly decided: Decisions;
+  { facts, decided, args, env, parts }: KnownRun & {
     readonly args: readonly string[];
     readonly env: Environment;
     readonly parts: FolderParts;

@@ -16,7 +16,7 @@ import { variableOf } from "./api_variables.ts";
 import { asksForPermissions, type PlacedTexts } from "./child_args.ts";
 import { childSettings, serverTerms } from "./child_settings.ts";
 import { hasOtherHooks, mayTighten } from "./conversation_options.ts";
-import type { Decisions, RunSession } from "./decide.ts";
+import type { Decisions, KnownRun, RunSession } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 
@@ -28,9 +28,7 @@ import type { RunOrder } from "./run_order.ts";
  */
 export function childContents(
   order: RunOrder,
-  { facts, decided, variables, env, texts }: {
-    readonly facts: PlanFacts;
-    readonly decided: Decisions;
+  { facts, decided, variables, env, texts }: KnownRun & {
     readonly variables: Environment;
     readonly env: Environment;
     readonly texts: PlacedTexts["files"];
@@ -151,7 +149,7 @@ function hooksFor(order: RunOrder, decided: Decisions): readonly HookEvent[] {
 /** The hooks for whose answer the child waits. */
 function blockingHooks(
   order: RunOrder,
-  { facts, decided }: { readonly facts: PlanFacts; readonly decided: Decisions },
+  { facts, decided }: KnownRun,
 ): readonly HookEvent[] {
   // Three reasons to hold the child at its Stop hook: messages that arrived meanwhile are a turn of their own, after
   // the cost of this one is known; a turn is not over without its structured answer; and at its limit, a turn must not
@@ -200,10 +198,7 @@ const READING_MODES: readonly string[] = ["default", "dontAsk", "plan"];
  */
 function idlePlugins(
   order: RunOrder,
-  { facts: { settings, instructions }, decided }: {
-    readonly facts: PlanFacts;
-    readonly decided: Decisions;
-  },
+  { facts: { settings, instructions }, decided }: KnownRun,
 ): JsonObject {
   const values = valuesOf(settings);
   const isMentioned = (plugin: string) =>

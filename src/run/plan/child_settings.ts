@@ -5,9 +5,9 @@ import { contestedVariables } from "../../sandbox/child/child_environment.ts";
 import { withoutScreenCommands } from "../../sandbox/child/foreign_settings.ts";
 import { valuesOf } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import type { Decisions } from "./decide.ts";
+import type { Decisions, KnownRun } from "./decide.ts";
 import { allowsBypass } from "./permission_mode.ts";
-import type { HiddenSkills, PlanFacts } from "./plan_facts.ts";
+import type { HiddenSkills } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 
 /**
@@ -18,9 +18,7 @@ import type { RunOrder } from "./run_order.ts";
  */
 export function childSettings(
   order: RunOrder,
-  { facts, decided, terms, variables, env }: {
-    readonly facts: PlanFacts;
-    readonly decided: Decisions;
+  { facts, decided, terms, variables, env }: KnownRun & {
     readonly terms: ServerTerms;
     readonly variables: Environment;
     readonly env: Environment;

@@ -18,31 +18,29 @@ import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
 import { deterministicVariables, variableOf, WITHOUT_MEMORY } from "./api_variables.ts";
 import { asksForPermissions } from "./child_args.ts";
-import { callerServersOf, type Decisions, shellOutputOf } from "./decide.ts";
+import { callerServersOf, type Decisions, type KnownRun, shellOutputOf } from "./decide.ts";
 import { allowsBypass, LOOSE } from "./permission_mode.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import { flagValues, type RunOrder } from "./run_order.ts";
 
-interface KnownRun {
-  readonly facts: PlanFacts;
-  readonly decided: Decisions;
-  /** The headers of `--betas` that Claude Code sends. */
-  readonly betas: readonly string[];
-}
-
-/** The options of a run's conversation. */
-export function conversationOptions(order: RunOrder, known: KnownRun): ConversationOptions {
+/**
+ * The options of a run's conversation.
+ *
+ * @param betas the headers of `--betas` that Claude Code sends
+ */
+export function conversationOptions(
+  order: RunOrder,
+  known: KnownRun,
+  betas: readonly string[],
+): ConversationOptions {
   return {
     session: sessionOptions(order, known),
-    frames: framesOptions(order, known),
-    report: reportOptions(order, known),
+    frames: framesOptions(order, known, betas),
+    report: reportOptions(order, known.facts),
   };
 }
 
-function sessionOptions(
-  order: RunOrder,
-  { facts, decided }: Pick<KnownRun, "facts" | "decided">,
-): SessionOptions {
+function sessionOptions(order: RunOrder, { facts, decided }: KnownRun): SessionOptions {
   const { output } = facts;
   const isConversation = order.prompt === undefined;
   const isHookless = decided.hookless !== undefined;
@@ -141,10 +139,7 @@ function mayNeedTrust(settings: readonly Settings[]): boolean {
 }
 
 /** Whether no program of the user's or the caller's ends with the child, so that nothing has to wait for one. */
-export function endsAlone(
-  order: RunOrder,
-  { facts, decided }: Pick<KnownRun, "facts" | "decided">,
-): boolean {
+export function endsAlone(order: RunOrder, { facts, decided }: KnownRun): boolean {
   return decided.connections === 0 && decided.servers.length === 0 &&
     !hasOtherHooks(order, { facts, event: "SessionEnd" });
 }
@@ -152,7 +147,7 @@ export function endsAlone(
 /** The options of a caller that answers control requests. */
 function callerOptions(
   order: RunOrder,
-  { facts, decided: { agents, mode } }: Pick<KnownRun, "facts" | "decided">,
+  { facts, decided: { agents, mode } }: KnownRun,
 ): SessionOptions["caller"] {
   const { prompt, asksCaller, initialized } = order;
   const { seed, outputProblem, promptServer, settings } = facts;
@@ -201,7 +196,11 @@ function promptToolOf(
     : { name, tool: toolOf(ownServer), ownServer };
 }
 
-function framesOptions(order: RunOrder, { facts, decided, betas }: KnownRun): FramesOptions {
+function framesOptions(
+  order: RunOrder,
+  { facts, decided }: KnownRun,
+  betas: readonly string[],
+): FramesOptions {
   const { env, cwd } = order;
   const { session, mode } = decided;
   const { folder, userConfig } = facts;
@@ -256,7 +255,7 @@ function framesOptions(order: RunOrder, { facts, decided, betas }: KnownRun): Fr
 /** The MCP servers of the session's first frame, without this program's own. */
 function shownServers(
   { unreached = [] }: RunOrder,
-  { facts, decided }: Pick<KnownRun, "facts" | "decided">,
+  { facts, decided }: KnownRun,
 ): NonNullable<FramesOptions["servers"]> {
   const own = [OUTPUT_SERVER, facts.promptServer?.name];
   return [
@@ -305,7 +304,7 @@ function fastMode(
 
 function reportOptions(
   order: RunOrder,
-  { facts: { binary, login, output, scheduledTasks } }: KnownRun,
+  { binary, login, output, scheduledTasks }: PlanFacts,
 ): ReportOptions {
   const { maxTurns, maxBudgetUsd, record } = order;
   return {

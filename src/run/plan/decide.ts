@@ -47,6 +47,12 @@ export interface Decisions extends CallerAgents {
   readonly servers: readonly string[];
 }
 
+/** The facts of a run, and what was decided from them. */
+export interface KnownRun {
+  readonly facts: PlanFacts;
+  readonly decided: Decisions;
+}
+
 const NO_AGENTS: CallerAgents = { agents: { args: [], files: [] }, hidesUser: false };
 
 /**

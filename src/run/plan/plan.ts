@@ -19,7 +19,7 @@ import { deterministicVariables, requestVariables, variableOf } from "./api_vari
 import { childArgs, headlessPlan, placeTexts } from "./child_args.ts";
 import { childContents } from "./child_contents.ts";
 import { conversationOptions, endsAlone } from "./conversation_options.ts";
-import { decide, type Decisions } from "./decide.ts";
+import { decide, type Decisions, type KnownRun } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 
@@ -63,6 +63,7 @@ export interface Plan {
 export function plan(asked: RunOrder, facts: PlanFacts): Plan {
   const order = effectiveOrder(asked, valuesOf(facts.settings));
   const decided = decide(order, facts);
+  const known = { facts, decided };
   const { session, mode, isGated, log, rendezvous } = decided;
   const { userConfig, scheduledTasks, credentials } = facts;
   const parts = folderParts(facts.folder);
@@ -88,23 +89,17 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
     args,
     env,
     credentials,
-    contents: childContents(order, { facts, decided, variables, env, texts: texts.files }),
+    contents: childContents(order, { ...known, variables, env, texts: texts.files }),
     rendezvous,
     twin: needsHeadless(order, facts)
-      ? headlessPlan(order, {
-        facts,
-        decided,
-        args,
-        parts,
-        env: childEnvironment(callerEnv, places),
-      })
+      ? headlessPlan(order, { ...known, args, parts, env: childEnvironment(callerEnv, places) })
       : undefined,
     retryLog: order.retries ? log : undefined,
     toldLog: order.debugToStderr ? log : undefined,
     mcpLog: isGated ? log : undefined,
-    conversation: conversationOptions(order, { facts, decided, betas }),
-    endsAlone: endsAlone(order, { facts, decided }),
-    message: messageOf(order, { facts, decided }),
+    conversation: conversationOptions(order, known, betas),
+    endsAlone: endsAlone(order, known),
+    message: messageOf(order, known),
     warnings: [
       ...warnings,
       ...order.ineffective ?? [],
@@ -162,7 +157,7 @@ function needsHeadless({ prompt }: RunOrder, { gated }: PlanFacts): boolean {
 
 function messageOf(
   { prompt, altered }: RunOrder,
-  { facts: { gated }, decided }: { readonly facts: PlanFacts; readonly decided: Decisions },
+  { facts: { gated }, decided }: KnownRun,
 ): Prompt | undefined {
   if (prompt === undefined) return undefined;
   const command = gated.expands ? `/${slashWord(prompt)?.name ?? ""}` : undefined;

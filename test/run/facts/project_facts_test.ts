@@ -20,12 +20,11 @@ function found(
   using folder = tempFolder(Object.fromEntries(contents));
   const top = folder.path;
   prepare(top);
-  const { claude, agents, skills } = instructionFiles({
-    cwd: `${top}/w/inner`,
+  const { claude, agents, skills } = instructionFiles(`${top}/w/inner`, {
     root: `${top}/w`,
     projectRoot: `${top}/${project}`,
     userDir: `${top}/user`,
-    readsProject,
+    sources: new Set(readsProject ? ["project"] : []),
   });
   return [claude && "claude", agents && "agents", skills && "skills"].filter(Boolean).join(" ");
 }
@@ -59,9 +58,9 @@ Deno.test("a project too large to search may have an AGENTS.md", () => {
     Deno.readDirSync = () => Array(count).fill(file).values();
     try {
       assertEquals(
-        instructionFiles({
-          ...{ cwd: "/none", root: "/none", projectRoot: "/none", userDir: "/none" },
-          readsProject: true,
+        instructionFiles("/none", {
+          ...{ root: "/none", projectRoot: "/none", userDir: "/none" },
+          sources: new Set(["project"]),
         }).agents,
         expected === "agents",
       );

@@ -3,6 +3,7 @@ import { IGNORED_CELLS, layIgnoredCell } from "../../../../fixtures/permissions/
 import ignored from "../../../../fixtures/permissions/ignored_rules.json" with { type: "json" };
 import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import { distrustOf } from "../../../../src/run/facts/project_facts.ts";
+import { definedFields } from "../../../../src/defined_fields.ts";
 import { ignoredRules } from "../../../../src/run/plan/warnings.ts";
 import { type Settings, soundSettings } from "../../../../src/sandbox/child/read_settings.ts";
 import { readOwnJsonObject } from "../../../../src/sandbox/read_json_object.ts";
@@ -26,13 +27,9 @@ const distrustIn = (
   } = {},
 ) =>
   distrustOf([{ source, values: RULES }], {
-    cwd: home.project,
-    projectRoot: home.project,
-    isAlone: false,
-    env: { ...home.env, ...(path === undefined ? {} : { PATH: path }) },
-    userDir: home.config,
+    order: { cwd: home.project, env: { ...home.env, ...definedFields({ PATH: path }) } },
+    places: { projectRoot: home.project, isAlone: false, userDir: home.config, ...more },
     claudeJson: { projects: { [home.project]: { hasTrustDialogAccepted: trusts } } },
-    ...more,
   });
 
 Deno.test("a project with rules needs trust", async () => {
@@ -57,11 +54,8 @@ Deno.test(skipIfLacking(missingTool("git"), {
       const settings = soundSettings(documentsFor("2.1.332"));
       const claudeJson = `${home.path}/.claude.json`;
       const distrust = await distrustOf(settings, {
-        cwd,
-        projectRoot: cwd,
-        isAlone: false,
-        env: home.env,
-        userDir: home.config,
+        order: { cwd, env: home.env },
+        places: { projectRoot: cwd, isAlone: false, userDir: home.config },
         claudeJson: readOwnJsonObject(claudeJson),
       });
       const lines = ignoredRules(settings, { distrust, claudeJson })
