@@ -10,7 +10,7 @@
  * @module
  */
 import { isCommandName } from "./cli/arguments/command_shapes.ts";
-
+import type { ParsedArguments } from "./cli/arguments/parsed_arguments.ts";
 import { parseArguments, refuseInvalidUtf8 } from "./cli/arguments/parse_arguments.ts";
 import { UnsupportedError } from "./cli_error.ts";
 import { print } from "./cli/report/print.ts";
@@ -31,90 +31,73 @@ async function main(argv: readonly string[]): Promise<number> {
     return reportUsageError(error, argv);
   }
   try {
-    switch (command.kind) {
-      case "help": {
-        if (command.command !== undefined) {
-          const { commandHelp } = await import("./cli/help/command_help.ts");
-          print(Deno.stdout, commandHelp(command.command));
-          return 0;
-        }
-        const { helpText } = await import("./cli/help/manual.ts");
-        print(Deno.stdout, helpText());
-        return 0;
-      }
-      case "version": {
-        const { versionText } = await import("./cli/commands/real_claude.ts");
-        print(Deno.stdout, await versionText(command));
-        return 0;
-      }
-      case "run": {
-        const { run } = await import("./cli/run/run_command.ts");
-        return await run(command.request, argv);
-      }
-      case "doctor": {
-        const { doctor } = await import("./cli/commands/doctor_command.ts");
-        return await doctor(command.options);
-      }
-      case "sweep": {
-        const { sweepCommand } = await import("./cli/commands/sweep_command.ts");
-        return sweepCommand(command.options);
-      }
-      case "learn": {
-        const { learn } = await import("./cli/commands/learn_command.ts");
-        return await learn(command.options);
-      }
-      case "shim": {
-        const { shim } = await import("./cli/commands/shim_command.ts");
-        return shim(command.options);
-      }
-      case "cassette": {
-        const { cassette } = await import("./cli/cassette/cassette_command.ts");
-        return await cassette(command.options);
-      }
-      case "relay": {
-        const { relay } = await import("./cli/commands/relay_command.ts");
-        return await relay(command.options);
-      }
-      case "drift": {
-        const { drift } = await import("./cli/drift/drift_command.ts");
-        return await drift(command.options);
-      }
-      case "bisect": {
-        const { bisect } = await import("./cli/drift/bisect_command.ts");
-        return await bisect(command.options);
-      }
-      case "serve": {
-        const { serve, serveUnit } = await import("./cli/commands/serve_command.ts");
-        return command.unit === undefined ? await serve(command.options) : serveUnit(command.unit);
-      }
-      case "ps": {
-        const { ps } = await import("./cli/commands/server_conversations.ts");
-        return await ps(command);
-      }
-      case "attach": {
-        const { attach } = await import("./cli/commands/server_conversations.ts");
-        return await attach(command);
-      }
-      case "logs": {
-        const { logs } = await import("./cli/commands/server_conversations.ts");
-        return await logs(command);
-      }
-      case "completion": {
-        const { completion } = await import("./cli/help/completion.ts");
-        print(Deno.stdout, completion(command.shell));
-        return 0;
-      }
-      case "man": {
-        const { manPage } = await import("./cli/help/manual.ts");
-        print(Deno.stdout, manPage());
-        return 0;
-      }
-      default:
-        return command satisfies never;
-    }
+    return await carryOut(command, argv);
   } catch (error) {
     await execClaudeIfShimmed(error, argv);
     return reportError(error);
+  }
+}
+
+/** Loads and runs a command, and returns its exit code. */
+async function carryOut(command: ParsedArguments, argv: readonly string[]): Promise<number> {
+  switch (command.kind) {
+    case "help":
+    case "version":
+    case "completion":
+    case "man":
+      print(Deno.stdout, await textOf(command));
+      return 0;
+    case "run":
+      return await (await import("./cli/run/run_command.ts")).run(command.request, argv);
+    case "doctor":
+      return await (await import("./cli/commands/doctor_command.ts")).doctor(command.options);
+    case "sweep":
+      return (await import("./cli/commands/sweep_command.ts")).sweepCommand(command.options);
+    case "learn":
+      return await (await import("./cli/commands/learn_command.ts")).learn(command.options);
+    case "shim":
+      return (await import("./cli/commands/shim_command.ts")).shim(command.options);
+    case "cassette":
+      return await (await import("./cli/cassette/cassette_command.ts")).cassette(command.options);
+    case "relay":
+      return await (await import("./cli/commands/relay_command.ts")).relay(command.options);
+    case "drift":
+      return await (await import("./cli/drift/drift_command.ts")).drift(command.options);
+    case "bisect":
+      return await (await import("./cli/drift/bisect_command.ts")).bisect(command.options);
+    case "serve": {
+      const { serve, serveUnit } = await import("./cli/commands/serve_command.ts");
+      return command.unit === undefined ? await serve(command.options) : serveUnit(command.unit);
+    }
+    case "ps":
+      return await (await import("./cli/commands/server_conversations.ts")).ps(command);
+    case "attach":
+      return await (await import("./cli/commands/server_conversations.ts")).attach(command);
+    case "logs":
+      return await (await import("./cli/commands/server_conversations.ts")).logs(command);
+    default:
+      return command satisfies never;
+  }
+}
+
+/** Returns the text that a command prints. */
+async function textOf(
+  command: Extract<
+    ParsedArguments,
+    { readonly kind: "help" | "version" | "completion" | "man" }
+  >,
+): Promise<string> {
+  switch (command.kind) {
+    case "help":
+      return command.command === undefined
+        ? (await import("./cli/help/manual.ts")).helpText()
+        : (await import("./cli/help/command_help.ts")).commandHelp(command.command);
+    case "version":
+      return await (await import("./cli/commands/real_claude.ts")).versionText(command);
+    case "completion":
+      return (await import("./cli/help/completion.ts")).completion(command.shell);
+    case "man":
+      return (await import("./cli/help/manual.ts")).manPage();
   }
 }
 

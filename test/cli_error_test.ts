@@ -8,7 +8,7 @@ function told(message: string): CliError {
   return error;
 }
 
-Deno.test("asCliError() says what is lacking, without the compiler's flags", () => {
+Deno.test("toCliError() names the missing permission without flags of deno", () => {
   const folder = told(
     'Requires all access to "/dev/shm/a, b", specify the required permissions during compilation ' +
       "using `deno compile --allow-all`",
@@ -24,7 +24,7 @@ Deno.test("asCliError() says what is lacking, without the compiler's flags", () 
   assertEquals(told("?").message, "Cannot go on: this program was not given a permission");
 });
 
-Deno.test("asCliError() knows the errors of libc's room by their suggestions", () => {
+Deno.test("toCliError() knows errors of ffi by their suggestions", () => {
   const cause = new UnfitFileError("/a", { reason: "it is no regular file" });
   const error = toCliError(cause);
   assertInstanceOf(error, CliError);
@@ -35,7 +35,7 @@ Deno.test("asCliError() knows the errors of libc's room by their suggestions", (
   assertEquals(toCliError(error), error);
 });
 
-Deno.test("asCliError() leaves other errors alone", () => {
+Deno.test("toCliError() returns other errors unchanged", () => {
   const error = new Deno.errors.PermissionDenied("no");
   assertEquals(toCliError(error), error);
 });

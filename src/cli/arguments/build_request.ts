@@ -28,7 +28,7 @@ export function buildRequest(
   { deliversFrames = false }: { readonly deliversFrames?: boolean } = {},
 ): RunRequest {
   const flags = flagValues(uses);
-  const { all, last, given } = flags;
+  const { last, given } = flags;
   const formats = readFormats(flags, deliversFrames);
   refuseContradictions(formats);
   const { jsonl, oneSession, outputFormat, verbose, inputFormat } = formats;
@@ -40,8 +40,7 @@ export function buildRequest(
       'Leave --session-id out, or give each line its own in "args"',
     );
   }
-  const settingSources = last("--setting-sources");
-  if (settingSources !== undefined) checkSettingSources(settingSources);
+  checkSettingSources(last("--setting-sources"));
   return {
     ...present("promptArgument", operands[0]),
     ignoredArguments: operands.slice(1),
@@ -88,13 +87,6 @@ export function buildRequest(
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
     ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
     ...(given("--shim-for") ? { isShimmed: true as const } : {}),
-    // Claude Code treats an empty value as none, for settings and for ids.
-    ...present("settings", last("--settings") || undefined),
-    ...present("settingSources", settingSources),
-    ...present("projectConfigRoot", last("--project-config-root")),
-    addDirs: all("--add-dir"),
-    mcpConfigs: all("--mcp-config"),
-    strictMcpConfig: given("--strict-mcp-config"),
     ...session,
     ...readRewind(last("--rewind-files"), {
       named: last("--resume"),
@@ -102,12 +94,7 @@ export function buildRequest(
       readsMessages: inputFormat === "stream-json",
       jsonl,
     }),
-    ...present("model", last("--model")),
-    debug: given("--debug") || given("--debug-file"),
-    ...present("debugFile", last("--debug-file")),
-    debugToStderr: given("--debug-to-stderr"),
-    betas: all("--betas"),
-    ...present("taskBudget", readTaskBudget(last("--task-budget"))),
+    ...readClaudeOptions(flags),
     forwarded: forwardedArguments(uses),
     ...present("ineffective", ineffectiveWarnings(uses)),
   };
@@ -116,7 +103,7 @@ export function buildRequest(
 function readFormats({ last, given }: FlagValues, deliversFrames: boolean): Formats {
   const jsonl = given("--jsonl");
   return {
-    deliversFrames: deliversFrames,
+    deliversFrames,
     jsonl,
     oneSession: given("--one-session"),
     outputFormat: choice<OutputFormat>(last("--output-format"), jsonl ? "json" : "text"),
@@ -137,6 +124,41 @@ function readFormats({ last, given }: FlagValues, deliversFrames: boolean): Form
     isRecorded: given("--record"),
     persistSession: !given("--no-session-persistence"),
     waitsForLimit: given("--wait-for-limit"),
+  };
+}
+
+/** Reads flags for Claude Code that also affect how a run is prepared. */
+function readClaudeOptions(
+  { all, last, given }: FlagValues,
+): Pick<
+  RunRequest,
+  | "settings"
+  | "settingSources"
+  | "projectConfigRoot"
+  | "addDirs"
+  | "mcpConfigs"
+  | "strictMcpConfig"
+  | "model"
+  | "debug"
+  | "debugFile"
+  | "debugToStderr"
+  | "betas"
+  | "taskBudget"
+> {
+  return {
+    // Claude Code treats an empty value as none, for settings and for ids.
+    ...present("settings", last("--settings") || undefined),
+    ...present("settingSources", last("--setting-sources")),
+    ...present("projectConfigRoot", last("--project-config-root")),
+    addDirs: all("--add-dir"),
+    mcpConfigs: all("--mcp-config"),
+    strictMcpConfig: given("--strict-mcp-config"),
+    ...present("model", last("--model")),
+    debug: given("--debug") || given("--debug-file"),
+    ...present("debugFile", last("--debug-file")),
+    debugToStderr: given("--debug-to-stderr"),
+    betas: all("--betas"),
+    ...present("taskBudget", readTaskBudget(last("--task-budget"))),
   };
 }
 
@@ -248,7 +270,7 @@ function ineffectiveWarnings(uses: readonly Use[]): readonly string[] | undefine
   return warnings.length === 0 ? undefined : [...new Set(warnings)];
 }
 
-function checkSettingSources(value: string): void {
+function checkSettingSources(value = ""): void {
   const known = ["user", "project", "local"];
   const wrong = value.split(",").map((one) => one.trim())
     .find((one) => one !== "" && !known.includes(one));

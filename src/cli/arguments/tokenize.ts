@@ -22,73 +22,91 @@ function looksLikeFlag(argument: string): boolean {
 
 /** Splits a command line into uses of flags and operands. */
 export function tokenize(argv: readonly string[]): Tokens {
-  // Reversed: pop() takes the next argument; shift() would move all others.
-  const rest = argv.toReversed();
-  const uses: Use[] = [];
-  const operands: string[] = [];
-  let information: Tokens["information"];
-  let problem: Mistake | undefined;
-  let variadic: Flag | undefined;
+  return new Tokenizer(argv).split();
+}
 
-  const use = (
-    flag: Flag,
-    { value, spelling }: { value: string | undefined; spelling: string },
-  ) => {
-    if (flag.name === "--help") information ??= "help";
-    if (flag.name === "--version") information ??= spelling === "-v" ? "short version" : "version";
-    problem ??= problemWith(flag, value);
-    uses.push({ flag, value });
-  };
+class Tokenizer {
+  /** Reversed: pop() takes the next argument; shift() would move all others. */
+  readonly #rest: string[];
+  readonly #uses: Use[] = [];
+  readonly #operands: string[] = [];
+  #information: Tokens["information"];
+  #problem: Mistake | undefined;
+  /** The flag that takes the following arguments. */
+  #variadic: Flag | undefined;
 
-  for (let argument = rest.pop(); argument !== undefined; argument = rest.pop()) {
-    if (argument === "--") {
-      for (const operand of rest.toReversed()) operands.push(operand);
-      break;
-    }
-    if (!looksLikeFlag(argument)) {
-      if (variadic === undefined) operands.push(argument);
-      else use(variadic, { value: argument, spelling: variadic.name });
-      continue;
-    }
-    variadic = undefined;
-
-    const exact = findFlag(argument);
-    if (exact !== undefined) {
-      const next = rest.at(-1);
-      const takesNext = exact.value === "required" || exact.value === "variadic" ||
-        (exact.value === "optional" && next !== undefined && !looksLikeFlag(next));
-      use(exact, { value: takesNext ? rest.pop() : undefined, spelling: argument });
-      if (exact.value === "variadic") variadic = exact;
-      continue;
-    }
-
-    const clustered = argument.startsWith("--") ? undefined : findFlag(argument.slice(0, 2));
-    if (clustered !== undefined) {
-      const tail = argument.slice(2);
-      if (clustered.value === "none") {
-        use(clustered, { value: undefined, spelling: argument.slice(0, 2) });
-        rest.push(`-${tail}`);
-      } else {
-        use(clustered, { value: tail, spelling: argument.slice(0, 2) });
-      }
-      continue;
-    }
-
-    const equals = argument.indexOf("=");
-    const assigned = argument.startsWith("--") && equals > 2
-      ? findFlag(argument.slice(0, equals))
-      : undefined;
-    if (assigned !== undefined) {
-      if (assigned.value === "none" && assigned.class !== "refused") {
-        problem ??= usageError(`${assigned.name} takes no value`, `Type ${assigned.name} alone`);
-      }
-      use(assigned, { value: argument.slice(equals + 1), spelling: assigned.name });
-      continue;
-    }
-
-    problem ??= { unknownFlag: argument };
+  constructor(argv: readonly string[]) {
+    this.#rest = argv.toReversed();
   }
-  return { uses, operands, information, problem };
+
+  split(): Tokens {
+    for (let argument = this.#rest.pop(); argument !== undefined; argument = this.#rest.pop()) {
+      if (argument === "--") {
+        for (const operand of this.#rest.toReversed()) this.#operands.push(operand);
+        break;
+      }
+      if (looksLikeFlag(argument)) {
+        this.#variadic = undefined;
+        this.#takeFlag(argument);
+      } else if (this.#variadic === undefined) this.#operands.push(argument);
+      else this.#use(this.#variadic, argument);
+    }
+    return {
+      uses: this.#uses,
+      operands: this.#operands,
+      information: this.#information,
+      problem: this.#problem,
+    };
+  }
+
+  #takeFlag(argument: string): void {
+    const flag = findFlag(argument);
+    if (flag !== undefined) return this.#takeWithNext(flag, argument);
+    if (argument.startsWith("--")) return this.#takeAssigned(argument);
+    const spelling = argument.slice(0, 2);
+    const first = findFlag(spelling);
+    if (first === undefined) {
+      this.#problem ??= { unknownFlag: argument };
+    } else if (first.value === "none") {
+      // -pc is -p -c.
+      this.#use(first, undefined, spelling);
+      this.#rest.push(`-${argument.slice(2)}`);
+    } else {
+      this.#use(first, argument.slice(2), spelling);
+    }
+  }
+
+  /** Takes `--flag`, and the next argument if it is the value of the flag. */
+  #takeWithNext(flag: Flag, spelling: string): void {
+    const next = this.#rest.at(-1);
+    const takesNext = flag.value === "required" || flag.value === "variadic" ||
+      (flag.value === "optional" && next !== undefined && !looksLikeFlag(next));
+    this.#use(flag, takesNext ? this.#rest.pop() : undefined, spelling);
+    if (flag.value === "variadic") this.#variadic = flag;
+  }
+
+  /** Takes `--flag=value`. */
+  #takeAssigned(argument: string): void {
+    const equals = argument.indexOf("=");
+    const flag = equals > 2 ? findFlag(argument.slice(0, equals)) : undefined;
+    if (flag === undefined) {
+      this.#problem ??= { unknownFlag: argument };
+      return;
+    }
+    if (flag.value === "none" && flag.class !== "refused") {
+      this.#problem ??= usageError(`${flag.name} takes no value`, `Type ${flag.name} alone`);
+    }
+    this.#use(flag, argument.slice(equals + 1));
+  }
+
+  #use(flag: Flag, value: string | undefined, spelling = flag.name): void {
+    if (flag.name === "--help") this.#information ??= "help";
+    if (flag.name === "--version") {
+      this.#information ??= spelling === "-v" ? "short version" : "version";
+    }
+    this.#problem ??= problemWith(flag, value);
+    this.#uses.push({ flag, value });
+  }
 }
 
 /** Returns the mistake in one use of a flag, regardless of other flags. */

@@ -76,25 +76,7 @@ function startChecks(options: DoctorOptions, { env, stop }: {
   /** Aborted by a signal. */
   readonly stop: AbortSignal;
 }): readonly Promise<Check>[] {
-  const check = async (name: CheckName, look: () => Check | Promise<Check>): Promise<Check> => {
-    try {
-      return stop.aborted ? skippedCheck(name, "interrupted") : await look();
-    } catch (error) {
-      return failedCheck(name, error);
-    }
-  };
-  /** Starts a check if those that it depends on pass; else it is skipped. */
-  const after = (
-    needed: readonly Promise<Check>[],
-    name: CheckName,
-    look: () => Check | Promise<Check>,
-  ) =>
-    check(name, async () => {
-      const missing = (await Promise.all(needed)).filter(({ ok }) => !ok);
-      if (missing.length === 0) return await check(name, look);
-      return skippedCheck(name, `needs ${missing.map((each) => each.name).join(", ")}`);
-    });
-
+  const { check, after } = createCheckStarters(stop);
   // Called within checks: a check that needs the folder reports that it is gone.
   const here = () => ({ env, cwd: currentFolder() });
   const inventory = libcInventory();
@@ -141,4 +123,25 @@ function startChecks(options: DoctorOptions, { env, stop }: {
     })
     : check("run", () => skippedCheck("run", "--run sends one real prompt"));
   return [platform, libc, pty, fifo, claude, login, api, leftovers, run];
+}
+
+type Look = () => Check | Promise<Check>;
+
+/** Creates functions that start a check. A check that throws has failed. After a signal all further checks are skipped. */
+function createCheckStarters(stop: AbortSignal) {
+  const check = async (name: CheckName, look: Look): Promise<Check> => {
+    try {
+      return stop.aborted ? skippedCheck(name, "interrupted") : await look();
+    } catch (error) {
+      return failedCheck(name, error);
+    }
+  };
+  /** Starts a check if those that it depends on pass; else it is skipped. */
+  const after = (needed: readonly Promise<Check>[], name: CheckName, look: Look) =>
+    check(name, async () => {
+      const missing = (await Promise.all(needed)).filter(({ ok }) => !ok);
+      if (missing.length === 0) return await check(name, look);
+      return skippedCheck(name, `needs ${missing.map((each) => each.name).join(", ")}`);
+    });
+  return { check, after };
 }

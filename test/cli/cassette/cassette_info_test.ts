@@ -116,7 +116,7 @@ Deno.test("info counts exchanges and names the folder without them", () => {
 const NAMES = ["one", "other"] as const;
 const MODELS = [["a"], ["a"]] as const;
 
-Deno.test("conversationDifference() says where two conversations part", () => {
+Deno.test("formatDifference() names the first difference of two conversations", () => {
   const said = formatDifference({
     common: { turns: 1, steps: 3 },
     turns: [2, 3],
@@ -154,7 +154,7 @@ Deno.test("a difference shows how each conversation continues", () => {
   ]);
 });
 
-Deno.test("conversationDifference() says that there is none", () => {
+Deno.test("formatDifference() reports equal conversations", () => {
   const same = { common: { turns: 2, steps: 4 }, turns: [2, 2], models: MODELS } as const;
   assertEquals(
     formatDifference(same, NAMES),

@@ -70,7 +70,7 @@ Deno.test("a pause is never longer than a timer knows", async () => {
   assertEquals(done.filter((each) => typeof each === "number"), [200, 2 ** 31 - 1]);
 });
 
-Deno.test("much that is said at once is written in pieces", async () => {
+Deno.test("much output at once is written in pieces", async () => {
   const long = read(says("x".repeat(50_000)));
   const { done } = await played([wrote(user("One")), long, long, long, read(RESULT)], [
     ...[ONE, undefined],

@@ -232,7 +232,7 @@ function working(subject?: string, name = "Bash"): Progress {
   return { ...INITIAL_PROGRESS, phase: "working", tools: [tool] };
 }
 
-Deno.test("a live line tells phase, tool, time and tokens", () => {
+Deno.test("a live line shows phase, tool, time and tokens", () => {
   const last = { id: "m1", tokens: 1234 };
   assertEquals(renderLiveLine(INITIAL_PROGRESS, STYLE), "starting · 12 s");
   assertEquals(

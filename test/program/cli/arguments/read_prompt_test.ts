@@ -6,7 +6,7 @@ import { tempFolder } from "../../../temp_folder.ts";
 /** Io that waits for ever and keeps its warnings to itself. */
 const PATIENT: Parameters<typeof denoPromptIo>[0] = { inTime: (wait) => wait, warn: () => {} };
 
-Deno.test("denoPromptIo reads real files and says why it cannot", async () => {
+Deno.test("denoPromptIo reads real files and explains errors", async () => {
   using temp = tempFolder();
   const folder = temp.path;
   const io = { ...denoPromptIo(PATIENT), stdinIsTerminal: true };

@@ -78,7 +78,7 @@ Deno.test("learn keeps what it has measured for later runs", async () => {
   assertEquals((await claude.run("--check")).stdout, "Claude Code 95.0.0: learnt\n");
 });
 
-Deno.test("a version that lacks what is needed is named", async () => {
+Deno.test("learn reports a version that lacks a capability", async () => {
   await using claude = await installed("95.0.0");
   const { env, binary } = claude;
   const said: string[] = [];
@@ -157,7 +157,7 @@ Deno.test("an unwritable cache is named with a remedy", async () => {
   }
 });
 
-Deno.test("learn refuses what is no Claude Code or too old", async () => {
+Deno.test("learn refuses other programs and old versions", async () => {
   for (
     const [version, check, why] of [
       ["2.1.197", false, "Claude Code 2.1.197 is too old"],

@@ -132,7 +132,7 @@ Deno.test("SIGTERM records a running answer as broken off", async () => {
   await api.shutdown();
 });
 
-Deno.test("relay asks nobody under CI=true unless it is allowed", async () => {
+Deno.test("relay sends no request under CI=true unless allowed", async () => {
   await using there = scene();
   const recording = ["--cache", there.folder, "--on-miss", "record", "--upstream", there.url];
   const refused = await relay(recording, () => Promise.resolve(), { CI: "true" });

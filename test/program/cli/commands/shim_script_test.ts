@@ -188,7 +188,7 @@ Deno.test("the shim passes on variables named as its own", async () => {
   assertEquals((await claude.start(["hello"], { env })).stdout, "a b c d e f\n");
 });
 
-Deno.test("the shim says so when there is no real claude", async () => {
+Deno.test("the shim reports that there is no real claude", async () => {
   await using claude = await ground();
   const env = { PATH: `${claude.path}/shim` };
   const { code, stderr } = await claude.start(["-p", "x"], { env });
