@@ -10,14 +10,13 @@ import type { ApiCassetteOptions } from "../../../src/recording/relay/api_casset
 import { parseFaults } from "../../../src/recording/relay/faults.ts";
 import { passOn } from "../../../src/recording/relay/pass_on.ts";
 import { startRelay } from "../../../src/recording/relay/relay_server.ts";
-import { halfAnswer } from "./half_answer.ts";
-import { openCassette } from "./open_cassette.ts";
+import { halfAnswer, openCassette } from "./open_cassette.ts";
 
-/** A folder of exchanges, an API of the test's own, and relays between the two. */
+/** A folder of exchanges, a fake API, and relays between the two. */
 class Stage implements AsyncDisposable {
   readonly folder = `${Deno.makeTempDirSync()}/api`;
   readonly told: string[] = [];
-  /** Bodies of the requests that have reached the API. */
+  /** Bodies of the requests that reached the API. */
   readonly asked: string[] = [];
   readonly #stack = new AsyncDisposableStack();
   readonly #upstream: URL;
@@ -38,7 +37,7 @@ class Stage implements AsyncDisposable {
     this.#upstream = new URL(`http://127.0.0.1:${server.addr.port}`);
   }
 
-  /** Opens the folder, for recording if told so. */
+  /** Opens the folder, for replay by default. */
   open(
     { record = false, ...more }: Partial<Omit<ApiCassetteOptions, "record">> & {
       record?: boolean;
@@ -75,7 +74,7 @@ const ask = (
     },
   });
 
-/** The text of an answer. */
+/** Returns the body of a response as text. */
 const said = async (...asked: Parameters<typeof ask>) => await (await ask(...asked)).text();
 
 Deno.test("recorded status, headers and bytes are played", async () => {
@@ -250,7 +249,7 @@ Deno.test("an abandoned answer is recorded as far as it came", async () => {
   assertEquals(new TextDecoder().decode((await again?.read())?.value), "so far");
   await assertRejects(async () => void await again?.read());
 
-  // A port that was just given back may be another test's by now.
+  // Another test may use a free port by now, so the port is one that only root can open.
   const upstream = new URL("http://127.0.0.1:1");
   using client = Deno.createHttpClient({});
   const down = openCassette(stage.folder, { record: passOn({ upstream, client }) });
@@ -300,7 +299,7 @@ Deno.test("a recorded answer is read when it is played", async () => {
   for (const { name } of Deno.readDirSync(stage.folder)) {
     await Deno.writeTextFile(`${stage.folder}/${name}`, "{}");
   }
-  // What has just been played is not read again.
+  // A response that was replayed is cached.
   assertEquals(await said(played.url, "one"), "to one");
   const broken = await ask(played.url, "two");
   assertEquals([broken.status, broken.headers.get("x-should-retry")], [503, "false"]);
@@ -339,7 +338,7 @@ for (const match of ["exact", "normalized"] as const) {
         ? new Response("not yet", { status: 529 })
         : new Response(`${stage.asked.length}`)
     );
-    // Both have the same checksum, by which what was asked before is found.
+    // Both have the same CRC-32, which is the key of the cache of requests.
     const [one, other] = ["plumless", "buckeroo"];
     const recording = stage.open({ record: true, hasBodies: true, match });
     const texts: string[] = [];

@@ -22,7 +22,7 @@ const request = (body: string, path = "/v1/messages") => ({
   body: bytes(body),
 });
 
-/** An exchange that is known by its status. */
+/** An exchange that tests recognise by its status. */
 const exchange = (status: number, body: string, conversation?: string, path?: string) => ({
   name: `${status}.json`,
   exchange: {
@@ -36,8 +36,8 @@ const exchange = (status: number, body: string, conversation?: string, path?: st
 const always = () => true;
 const never = () => false;
 
-/** Asks one thing after the other, and gives the statuses of what is found. */
-function asked(
+/** Makes requests one after the other; returns the statuses of the exchanges that are found. */
+function statusesFor(
   finder: ExchangeFinder,
   bodies: readonly string[],
   { conversation, usable = always }: {
@@ -62,8 +62,8 @@ const finderOf = (match: Match, ...exchanges: readonly ReturnType<typeof exchang
 
 Deno.test("exact compares bytes, normalized ignores values of one run", () => {
   const [one, other] = ['{"date":"2026-11-25"}', '{"date":"2026-11-26"}'];
-  assertEquals(asked(finderOf("exact", exchange(201, one)), [one, other]), [201, undefined]);
-  assertEquals(asked(finderOf("normalized", exchange(201, one)), [one, other, "{}"]), [
+  assertEquals(statusesFor(finderOf("exact", exchange(201, one)), [one, other]), [201, undefined]);
+  assertEquals(statusesFor(finderOf("normalized", exchange(201, one)), [one, other, "{}"]), [
     201,
     201,
     undefined,
@@ -72,9 +72,9 @@ Deno.test("exact compares bytes, normalized ignores values of one run", () => {
 
 Deno.test("each conversation takes exchanges in order", () => {
   const finder = finderOf("exact", exchange(529, "{}"), exchange(200, "{}"));
-  assertEquals(asked(finder, ["{}", "{}", "{}"], { conversation: "a" }), [529, 200, 200]);
-  assertEquals(asked(finder, ["{}", "{}"], { conversation: "b" }), [529, 200]);
-  assertEquals(asked(finder, ["{}"], { conversation: "b", usable: never }), [undefined]);
+  assertEquals(statusesFor(finder, ["{}", "{}", "{}"], { conversation: "a" }), [529, 200, 200]);
+  assertEquals(statusesFor(finder, ["{}", "{}"], { conversation: "b" }), [529, 200]);
+  assertEquals(statusesFor(finder, ["{}"], { conversation: "b", usable: never }), [undefined]);
 });
 
 Deno.test("the latest conversation's answer counts", () => {
@@ -84,10 +84,10 @@ Deno.test("the latest conversation's answer counts", () => {
     exchange(200, "{}", "b"),
     exchange(500, "x", "a"),
   );
-  assertEquals(asked(finder, ["{}", "{}"]), [200, 200]);
+  assertEquals(statusesFor(finder, ["{}", "{}"]), [200, 200]);
   const usable = ({ status }: KnownExchange) => status < 400;
-  assertEquals(asked(finder, ["x", "{}"], { conversation: "c", usable }), [undefined, 200]);
-  assertEquals(asked(finder, ["x"], { conversation: "c" }), [500]);
+  assertEquals(statusesFor(finder, ["x", "{}"], { conversation: "c", usable }), [undefined, 200]);
+  assertEquals(statusesFor(finder, ["x"], { conversation: "c" }), [500]);
 });
 
 Deno.test("sequence ignores the text of requests", () => {
@@ -100,22 +100,24 @@ Deno.test("sequence ignores the text of requests", () => {
     exchange(203, opus("two"), "a"),
     exchange(204, opus("three"), "b"),
   );
-  // Known by its beginning, though another conversation was first.
-  assertEquals(asked(finder, [opus("three")], { conversation: "x" }), [204]);
+  // Found by its first request, though another conversation was recorded before.
+  assertEquals(statusesFor(finder, [opus("three")], { conversation: "x" }), [204]);
   assertEquals(
-    asked(finder, [opus("other"), opus("words"), haiku, opus("more")], { conversation: "y" }),
+    statusesFor(finder, [opus("other"), opus("words"), haiku, opus("more")], { conversation: "y" }),
     [201, 203, 202, undefined],
   );
-  // All places are taken: it begins from the first.
-  assertEquals(asked(finder, [opus("anything")], { conversation: "z" }), [201]);
-  // What is said does not count, so that it is no difference.
+  // Each recorded conversation is in use, so the first one is repeated.
+  assertEquals(statusesFor(finder, [opus("anything")], { conversation: "z" }), [201]);
+  // With `sequence` bodies do not matter, so there is no difference.
   const beyond = finder.identify({ request: request(opus("more")), conversation: "y" });
   assertEquals(finder.nearest(beyond), { name: "203.json", difference: undefined });
 });
 
 Deno.test("sequence spreads live conversations over equal recorded beginnings", () => {
   const finder = finderOf("sequence", exchange(201, "{}", "a"), exchange(202, "{}", "b"));
-  const taken = ["x", "y", "z"].map((conversation) => asked(finder, ["{}"], { conversation })[0]);
+  const taken = ["x", "y", "z"].map((conversation) =>
+    statusesFor(finder, ["{}"], { conversation })[0]
+  );
   assertEquals(taken, [201, 202, 201]);
 });
 
@@ -123,9 +125,9 @@ Deno.test("sequence gives new conversations nothing under recording", () => {
   const text = (text: string) => `{"model":"opus","text":"${text}"}`;
   const read = () => undefined;
   const finder = new ExchangeFinder([], { match: "sequence", ignored: [], grows: true, read });
-  assertEquals(asked(finder, [text("one")], { conversation: "a" }), [undefined]);
+  assertEquals(statusesFor(finder, [text("one")], { conversation: "a" }), [undefined]);
   finder.add(exchange(201, text("one"), "a"));
-  assertEquals(asked(finder, [text("two")], { conversation: "b" }), [undefined]);
+  assertEquals(statusesFor(finder, [text("two")], { conversation: "b" }), [undefined]);
   assertEquals(finder.size, 1);
 });
 
@@ -148,7 +150,7 @@ Deno.test("the nearest has the longest common beginning", () => {
     recorded: "/v1/messages",
     asked: "/v1/messages?beta=true",
   });
-  // All that is recorded of it may have been taken, and of equal ones the first is named.
+  // All recorded responses may be used. Of equal exchanges the first is named.
   assertEquals(nearest('{"a":1,"b":2}'), { name: "201.json", difference: undefined });
   assertEquals(nearest("{}")?.name, "201.json");
   assertEquals([commonLength("abc", "abd"), commonLength("abc", "xbc")], [2, 0]);
@@ -166,7 +168,7 @@ Deno.test("only exact finds dates in paths to differ", () => {
   }
 });
 
-/** Finds the nearest of exchanges again and again, and counts how many of their files were read each time. */
+/** Asks for the nearest exchange several times; returns how many files were read each time. */
 function readsFor(
   count: number,
   { requestBytes = 0, answerBytes = 0 }: {
@@ -208,7 +210,7 @@ Deno.test("the search covers the latest 500 exchanges and 64 MiB", () => {
 });
 
 Deno.test("the finder keeps at most 16 Mi characters", () => {
-  // The exchange that is read last is read once more: it is the nearest, and its path is compared.
+  // The nearest exchange is read once more, to compare its path.
   const [fit, beyond] = [16, 17].map((count) => readsFor(count, { requestBytes: 1024 * 1023 }));
   assertEquals(fit?.map(({ reads }) => reads), [16, 0]);
   assertEquals(beyond?.map(({ reads }) => reads), [17, 17]);
@@ -228,9 +230,9 @@ Deno.test("the finder forgets the oldest of more than 10,000 conversations", () 
   }
   const others = Array.from(
     { length: 100 },
-    (_, number) => asked(finder, ['{"model":"m"}'], { conversation: `other ${number}` })[0],
+    (_, number) => statusesFor(finder, ['{"model":"m"}'], { conversation: `other ${number}` })[0],
   );
-  // Those are free whose takers were forgotten.
+  // The conversations that used these were forgotten.
   assertEquals(others, Array.from({ length: 100 }, (_, number) => number));
 });
 
@@ -242,7 +244,7 @@ Deno.test("keyOf() is SHA-256 of method, path and body", () => {
   }
 });
 
-/** For each mask a text in two runs, and a third that means something else. */
+/** For each mask, a text of two runs, and a third text with another meaning. */
 const EXAMPLES: readonly (readonly [string, string, string])[] = [
   [
     "x-anthropic-billing-header: cc_version=2.1.330.a1b; cch=1;",
@@ -364,7 +366,7 @@ Deno.test("an ignored place may be absent with its parent", () => {
   for (const body of ['{"a":{"b":{"c":1}}}', '{"a":{"b":{}}}', '{"a":{}}']) {
     assertEquals(known(body, "/a/b/c"), "{}");
   }
-  // What else is in there counts, and so does what holds no more than other texts do.
+  // Other fields of the object count, and so does an object that was empty from the start.
   assertNotEquals(known('{"metadata":{"user_id":"u","more":1}}'), known("{}"));
   assertNotEquals(known('{"metadata":"u"}'), known("{}"));
   assertNotEquals(known('{"a":[1]}', "/a/0"), known("{}", "/a/0"));
@@ -379,7 +381,7 @@ Deno.test("Remembered evicts the least recently used values", () => {
   assertEquals(remembered.get("a"), 1);
   remembered.set("c", { value: 3, weight: 4 });
   assertEquals(known(), ["a", "c"]);
-  // Too heavy by itself.
+  // Heavier than the whole cache.
   remembered.set("d", { value: 4, weight: 11 });
   assertEquals(known(), ["a", "c"]);
   remembered.set("a", { value: 5, weight: 10 });

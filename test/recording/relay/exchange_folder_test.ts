@@ -71,7 +71,7 @@ Deno.test("a deeply nested request is kept", () => {
   assertEquals(parseExchange(encodeExchange(deep), "api/x.json").request, deep.request);
   const head = parseUnfinished(encodeHead(deep), "api/x.part");
   assertEquals(head?.request, deep.request);
-  // As somebody else may write it.
+  // A file that another program wrote.
   const file = encodeExchange(withBody(bytes('{"is":"deep"}'))).replace('"deep"', nested);
   const read = parseExchange(file, "api/x.json");
   assertEquals(parseExchange(encodeExchange(read), "api/x.json"), read);
@@ -181,7 +181,7 @@ Deno.test("a placed exchange takes the place of another one", () => {
   place("b", { numbers, old: "other" });
   place("c", { numbers, old: `${KEY}-9.part` });
   place("d", { numbers, old: `${KEY}-0.json` });
-  // As after a program that was killed: the exchange is in its place.
+  // The program was killed after it linked the complete file.
   place("a", { numbers: new Map() });
   const placed = [0, 1, 2, 3].map((number) => `${KEY}-${number}.json`);
   assertEquals(folder.names(), [...placed, "a", "b", "c"]);
@@ -214,7 +214,7 @@ Deno.test("a part file is private and goes when disposed", () => {
     using open = createTempFile(folder.path, { mode: 0o640 });
     assertEquals(modeOf(open.path), 0o640 & ~Deno.umask());
     open[Symbol.dispose]();
-    // This process still writes it.
+    // This process is still writing the file.
     removeStaleTempFiles(folder.path);
     assertEquals(folder.names(), [part.path.split("/").at(-1) ?? ""]);
   }

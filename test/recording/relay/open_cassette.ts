@@ -3,7 +3,7 @@ import {
   openApiCassette,
 } from "../../../src/recording/relay/api_cassette.ts";
 
-/** Opens a folder of exchanges to play them as they are, unless the options say otherwise. */
+/** Opens a folder of exchanges for replay without delays. */
 export function openCassette(folder: string, options: Partial<ApiCassetteOptions> = {}) {
   return openApiCassette({
     folder,
@@ -16,4 +16,17 @@ export function openCassette(folder: string, options: Partial<ApiCassetteOptions
     tell: () => {},
     ...options,
   });
+}
+
+/** A response that breaks off after the word "half": its content-length is too large. */
+export function halfAnswer(): Response {
+  return new Response(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode("half"));
+        controller.close();
+      },
+    }),
+    { headers: { "content-length": "1000" } },
+  );
 }

@@ -44,7 +44,7 @@ function scene() {
   };
 }
 
-/** Records beside a run what an API answers. */
+/** Records what an API answers. */
 function recorder(folder: string, answer: RelayAnswer, { slices = createSlicedWorker() } = {}) {
   const told: string[] = [];
   const taken: number[] = [];
@@ -59,7 +59,7 @@ function recorder(folder: string, answer: RelayAnswer, { slices = createSlicedWo
   return { answerTo, told, taken };
 }
 
-/** Asks three times; the first answer is a failure, and all of them hold a secret. */
+/** Sends three requests. The first response is an error, and all contain a secret. */
 async function threeAnswers(folder: string) {
   let count = 0;
   const { answerTo, told, taken } = recorder(folder, () => {
@@ -129,12 +129,12 @@ Deno.test("a broken stream is recorded as it came", async () => {
   assertEquals([...Deno.readDirSync(there.folder)].length, 1);
 });
 
-/** Gives an answer of these pieces to a recorder, and says what it did. */
-function happens(
+/** Passes a response to a recorder; returns what the recorder did. */
+function recorderSteps(
   pieces: readonly string[],
   more: Partial<Parameters<typeof recordAnswer>[1]>,
 ): readonly string[] {
-  const happened: string[] = [];
+  const steps: string[] = [];
   const watcher = recordAnswer({
     request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
     conversation: undefined,
@@ -143,36 +143,36 @@ function happens(
     openFrom: () => Infinity,
     slices: createSlicedWorker(),
     keep: ({ response: { chunks } }) => {
-      happened.push(`kept ${chunks.length}`);
+      steps.push(`kept ${chunks.length}`);
       return [];
     },
-    lose: ({ message }) => void happened.push(message),
-    end: () => void happened.push("end"),
+    lose: ({ message }) => void steps.push(message),
+    end: () => void steps.push("end"),
     ...more,
   });
   watcher.onHead?.({ status: 200, headers: new Headers() });
   for (const piece of pieces) watcher.onBytes?.(encoder.encode(piece));
   watcher.onEnd?.({ whole: true });
-  return happened;
+  return steps;
 }
 
 Deno.test("a long or failed answer is reported and not kept", () => {
   const pieces = ["an", "sw", "er"];
-  assertEquals(happens(pieces, { most: 6 }), ["kept 3", "end"]);
-  assertEquals(happens(pieces, { most: 5 }), [
+  assertEquals(recorderSteps(pieces, { most: 6 }), ["kept 3", "end"]);
+  assertEquals(recorderSteps(pieces, { most: 5 }), [
     "Cannot write the exchange: its answer has more than 5 bytes",
     "end",
   ]);
   const fail = () => {
     throw new Error("no such secret");
   };
-  assertEquals(happens(pieces, { redact: fail }), [
+  assertEquals(recorderSteps(pieces, { redact: fail }), [
     "Cannot write the exchange: no such secret",
     "end",
   ]);
 });
 
-/** An answer of so many events that its secrets cannot be taken out at once. */
+/** A response with so many events that it is redacted in several slices. */
 const LONG = [
   ...Array.from({ length: 3_000 }, (_, index) => delta(`word ${index}`)),
   ...["It is swor", "dfish-42", "In /ho", "me/alice/acme."].map(delta),
@@ -193,7 +193,7 @@ const recordedBy = (folder: string, slices: SlicedWorker) =>
     tell: (line) => assertEquals(line, ""),
   }).answer;
 
-/** Ways to record, with what is recorded of the long answer and the fewest slices of work it takes. */
+/** Ways to record, with the expected recording of the long response and the fewest slices. */
 const WAYS: Readonly<
   Record<string, readonly [(folder: string, slices: SlicedWorker) => RelayAnswer, string, number]>
 > = {
@@ -224,7 +224,7 @@ for (const [way, [begin, expected, fewest]] of Object.entries(WAYS)) {
       const slices = createSlicedWorker();
       const answer = begin(there.folder, slices);
       const ask = async (body: string) => await (await answer(request(body), never)).text();
-      // Files of exchanges that are under way end otherwise.
+      // Files of unfinished exchanges have another ending.
       const recorded = () =>
         [...readExchanges(there.folder)].filter(({ name, exchange: { request } }) =>
           name.endsWith(".json") && decoder.decode(request.body) === "long"

@@ -12,10 +12,10 @@ import {
   startRelay,
   watchAnswers,
 } from "../../../src/recording/relay/relay_server.ts";
-import { halfAnswer } from "./half_answer.ts";
+import { halfAnswer } from "./open_cassette.ts";
 import { startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";
 
-/** A relay in front of a server of the test's own, and what has been seen of the exchanges. */
+/** A relay in front of a fake upstream, and what a watcher has seen. */
 function relayed(answer: (request: Request) => Response | Promise<Response>, base = "") {
   const stack = new AsyncDisposableStack();
   const upstream = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, answer);
@@ -82,13 +82,13 @@ Deno.test("a request and its answer pass unchanged", async () => {
   assertEquals(there.seen, ["head 529", '{"error":"busy"}', "whole"]);
 });
 
-/** A connection on which a request is sent as it stands here. */
+/** Sends a request byte for byte on a connection of its own. */
 async function rawRequest(url: string, text: string) {
   const { hostname, port } = new URL(url);
   const connection = await Deno.connect({ hostname, port: Number(port) });
   await connection.write(new TextEncoder().encode(text));
   return {
-    /** The answer, complete once the relay closes the connection or the text comes. */
+    /** Returns the response once the connection closes, or once it contains a text. */
     answer: async (end?: string) => {
       let answer = "";
       for await (const piece of connection.readable.pipeThrough(new TextDecoderStream())) {
@@ -100,7 +100,7 @@ async function rawRequest(url: string, text: string) {
   };
 }
 
-/** A request whose body is announced, and of which the given bytes are sent. */
+/** Announces a body of 1000 bytes and sends only some of them. */
 const unfinished = (url: string, sent: string) =>
   rawRequest(
     url,
@@ -160,7 +160,7 @@ Deno.test("request bodies have a limit, singly and together", async () => {
     const answer = await fetch(`${relay.url}/x`, { method: "POST", body: "x".repeat(size) });
     return [answer.status, (await answer.text()).replace(/.*message":"(.*)"\}\}/u, "$1")];
   };
-  /** A body counts until its answer is sent, of which the relay may learn after the client. */
+  /** A body counts until its response is sent, which the relay may learn after the client. */
   const postOnceFree = async (size: number) => {
     for (;;) {
       const answer = await post(size);
@@ -249,7 +249,7 @@ Deno.test("the relay follows redirections", async () => {
 
 Deno.test("an unreachable upstream breaks the connection off", async () => {
   await using there = relayed(() => new Response());
-  // A port that was just given back may be another test's by now; this one nobody can have without being root.
+  // Another test may use a free port by now, so the port is one that only root can open.
   const upstream = new URL("http://127.0.0.1:2");
   const client = Deno.createHttpClient({});
   const told: string[] = [];

@@ -18,7 +18,7 @@ const BODY = JSON.stringify({
   messages: [{ role: "user", content: "Read /work/acme-billing/a.ts of alice@acme.io" }],
 });
 
-/** An exchange of somebody's. */
+/** An exchange of a user with a name, a home folder and a project. */
 function exchangeOf(
   chunks: readonly string[],
   { type = "text/event-stream", body = BODY }: { readonly type?: string; readonly body?: string } =
@@ -53,8 +53,8 @@ const event = (value: unknown) =>
 const delta = (index: number, field: string, text: string) =>
   event({ type: "content_block_delta", index, delta: { type: `${field}_delta`, [field]: text } });
 
-/** The texts that the deltas of a stream tell, each by its index. */
-function told(stream: string): Readonly<Record<string, string>> {
+/** Joins the deltas of a stream, by the index of their block. */
+function joinedDeltas(stream: string): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const [, data = ""] of stream.matchAll(/^data: (.*)$/gmu)) {
     const { index, delta } = JSON.parse(data);
@@ -78,7 +78,7 @@ Deno.test("a path is scrubbed across deltas of a stream", () => {
   ];
   const texts = textsOf(scrubbed(exchangeOf(stream)));
   assertEquals(texts.length, stream.length);
-  assertEquals(told(texts.join("")), {
+  assertEquals(joinedDeltas(texts.join("")), {
     0: "It is /home/user/xxxxx/xxxxx.xx.",
     1: '{"file_path":"/home/user/project/a.ts"}',
   });
@@ -169,7 +169,7 @@ Deno.test("prompts and answers are blanked, tool calls are not", () => {
     },
     { role: "user", content: [{ type: "tool_result", content: "files" }] },
   ]);
-  assertEquals(told(textsOf({ request, ...rest }).join("")), {
+  assertEquals(joinedDeltas(textsOf({ request, ...rest }).join("")), {
     0: "xx xx xxxx",
     1: '{"command":"ls"}',
     2: '{"prompt":"xxx xxx"}',
@@ -181,7 +181,7 @@ Deno.test("system prompts are blanked with prompts", () => {
   const bodyOf = (text: string) => JSON.stringify({ system: [billing, { type: "text", text }] });
   const asked = (text: string) => {
     const { request } = scrubbed(exchangeOf([], { body: bodyOf(text) }), ["traces", "prompts"]);
-    // As a cassette that is opened does with what was scrubbed before.
+    // An opened cassette scrubs requests in the same way.
     const again = scrubbed({ ...exchangeOf([]), request }, ["traces", "prompts"]).request;
     assertEquals(again, request);
     return JSON.parse(decoder.decode(request.body)).system;
@@ -261,8 +261,8 @@ Deno.test("hostile requests and answers are scrubbed", () => {
   assertEquals(scrubbed({ ...one, response: { ...one.response, chunks } }).response.chunks, chunks);
 });
 
-/** What Claude Code asks in a folder of somebody's. */
-function asked(cwd: string, home: string, prompt = "Look around"): string {
+/** A request of Claude Code in a project folder. */
+function requestFrom(cwd: string, home: string, prompt = "Look around"): string {
   return JSON.stringify({
     model: "claude",
     system: [{ type: "text", text: `Primary working directory: ${cwd}\nMemory: ${home}/.claude/` }],
@@ -270,7 +270,7 @@ function asked(cwd: string, home: string, prompt = "Look around"): string {
   });
 }
 
-/** A folder of exchanges without these parts, and what it says to a request of somebody in a folder. */
+/** Opens a folder of scrubbed exchanges; returns how it answers a request from another folder. */
 async function scene(
   parts: readonly ScrubbedPart[],
   use: (
@@ -281,7 +281,7 @@ async function scene(
 ): Promise<void> {
   using folder = tempFolder();
   const scrubber = createExchangeScrubber({ parts, known: {} });
-  const recorded = exchangeOf(["data: 1\n\n"], { body: asked("/work/acme", "/home/alice") });
+  const recorded = exchangeOf(["data: 1\n\n"], { body: requestFrom("/work/acme", "/home/alice") });
   scrubber.learn(recorded);
   const exchange = scrubber.exchange(recorded);
   addExchange(folder.path, { exchange, key: keyOf(exchange.request) });
@@ -302,27 +302,30 @@ Deno.test("a scrubbed cassette answers other users in other folders", async () =
   await scene(["traces"], async (ask) => {
     const bob = { cwd: "/builds/42/app", home: "/Users/bob" };
     assertEquals(
-      await ask(asked("/work/acme", "/home/alice"), { home: "/home/alice" }),
+      await ask(requestFrom("/work/acme", "/home/alice"), { home: "/home/alice" }),
       "200 data: 1\n\n",
     );
-    assertEquals(await ask(asked(bob.cwd, bob.home), bob), "200 data: 1\n\n");
-    assertEquals(await ask(asked(bob.cwd, "/root"), { home: "/root" }), "200 data: 1\n\n");
-    assertMatch(await ask(asked(bob.cwd, bob.home, "Look away"), bob), /^503 .*Look a/u);
-    assertMatch(await ask(asked(bob.cwd, `${bob.home}/else`), bob), /^503 /u);
+    assertEquals(await ask(requestFrom(bob.cwd, bob.home), bob), "200 data: 1\n\n");
+    assertEquals(await ask(requestFrom(bob.cwd, "/root"), { home: "/root" }), "200 data: 1\n\n");
+    assertMatch(await ask(requestFrom(bob.cwd, bob.home, "Look away"), bob), /^503 .*Look a/u);
+    assertMatch(await ask(requestFrom(bob.cwd, `${bob.home}/else`), bob), /^503 /u);
   });
 });
 
 Deno.test("a cassette without prompts answers prompts of equal shape", async () => {
   await scene(["traces", "prompts"], async (ask) => {
     const bob = { cwd: "/builds/42/app", home: "/Users/bob" };
-    assertEquals(await ask(asked(bob.cwd, bob.home, "Jump abroad"), bob), "200 data: 1\n\n");
-    assertMatch(await ask(asked(bob.cwd, bob.home, "Look"), bob), /^503 /u);
+    assertEquals(await ask(requestFrom(bob.cwd, bob.home, "Jump abroad"), bob), "200 data: 1\n\n");
+    assertMatch(await ask(requestFrom(bob.cwd, bob.home, "Look"), bob), /^503 /u);
   });
 });
 
 Deno.test("an unscrubbed cassette distinguishes folders", async () => {
   await scene([], async (ask) => {
-    assertMatch(await ask(asked("/work/other", "/home/alice"), { home: "/home/alice" }), /^503 /u);
+    assertMatch(
+      await ask(requestFrom("/work/other", "/home/alice"), { home: "/home/alice" }),
+      /^503 /u,
+    );
   });
 });
 
@@ -333,7 +336,7 @@ const streams = (text: string): RelayAnswer => () =>
 Deno.test("an exchange added to a scrubbed cassette is scrubbed", async () => {
   await scene(["traces"], async (ask, folder) => {
     const bob = { cwd: "/builds/42/app", home: "/home/bob" };
-    await ask(asked(bob.cwd, bob.home, "More"), bob);
+    await ask(requestFrom(bob.cwd, bob.home, "More"), bob);
     const files = [...readExchanges(folder)].map(({ name }) =>
       Deno.readTextFileSync(`${folder}/${name}`)
     );

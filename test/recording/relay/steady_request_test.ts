@@ -20,8 +20,8 @@ function steady(body: unknown): unknown {
 
 const block = (text: string) => ({ type: "text", text });
 
-/** A request as 2.1.197 and 2.1.330 make it, between them, on a day and in a session. */
-function asked(day: string, month: string, { device, session }: Record<string, string>) {
+/** A request with the dates, device and session of Claude Code 2.1.197 and 2.1.330. */
+function requestOn(day: string, month: string, { device, session }: Record<string, string>) {
   return {
     model: "m",
     system: [block(`You are.\nToday's date is ${day}.`)],
@@ -48,12 +48,12 @@ function asked(day: string, month: string, { device, session }: Record<string, s
 }
 
 Deno.test("a steady request hides day, device and session", () => {
-  const one = asked("2026-11-25", "November 2026", { device: "1f", session: "one" });
-  const other = asked("2027-12-01", "December 2027", { device: "2e", session: "two" });
+  const one = requestOn("2026-11-25", "November 2026", { device: "1f", session: "one" });
+  const other = requestOn("2027-12-01", "December 2027", { device: "2e", session: "two" });
   assertEquals(stabilizeRequest(requestOf(one)).body, stabilizeRequest(requestOf(other)).body);
   assertEquals(
     steady(one),
-    asked("2026-01-01", "January 2026", {
+    requestOn("2026-01-01", "January 2026", {
       device: "0".repeat(64),
       session: "00000000-0000-4000-8000-000000000000",
     }),

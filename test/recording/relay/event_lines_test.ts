@@ -58,7 +58,7 @@ const STREAM = [
   "data: no JSON\n\n",
 ].join("");
 
-/** Checks that a stream in pieces of a size is scrubbed as all of it at once would be. */
+/** Checks that a stream that arrives in pieces of a size is scrubbed like the complete stream. */
 function assertLive(
   stream: string,
   size: number,
