@@ -23,7 +23,7 @@ export interface LearnOptions {
   readonly onProgress?: (step: string, done: number, all: number) => void;
 }
 
-/** What is measured at the same time: each keeps one core busy. */
+/** Measurements at the same time. Each needs one core. */
 const AT_ONCE = 2;
 
 /**
@@ -283,9 +283,9 @@ function flagsOf(names: readonly string[]): readonly string[] {
 
 /** Warnings of `claude -p` on stderr. */
 interface Warnings {
-  /** It warns of settings that did not load. */
+  /** Whether it warns of settings that did not load. */
   readonly tellsOfSettings: boolean;
-  /** It warns of rules that look torn apart. */
+  /** Whether it warns of rules that look torn apart. */
   readonly tellsOfTornRules: boolean;
 }
 

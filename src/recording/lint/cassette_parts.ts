@@ -42,7 +42,7 @@ function lstat(path: string): Deno.FileInfo | undefined {
   }
 }
 
-/** What a cassette reveals of the machine and user of its recording, and its calls of subagents. */
+/** Traces of the machine and user of a recording, and its calls of subagents. */
 export interface LearnedTraces {
   readonly known: KnownTraces;
   readonly subagents: SubagentCalls;

@@ -30,7 +30,7 @@ function refusal(files: Readonly<Record<string, string>>, open: (folder: string)
   return message.replaceAll(folder.path, "it");
 }
 
-Deno.test("openRecorded() opens the cast or tape of each child", () => {
+Deno.test("openConversation() opens the cast or tape of each child", () => {
   using elsewhere = tempFolder(partsOf("tools", ["child.cast"]));
   using folder = tempFolder({
     ...partsOf("conversation", ["child.cast", "meta.json"]),
@@ -47,12 +47,12 @@ Deno.test("openRecorded() opens the cast or tape of each child", () => {
   assertEquals(found, [4, 1, true]);
 });
 
-Deno.test("openRecorded() opens a tape alone", () => {
+Deno.test("openConversation() opens a tape alone", () => {
   const [child, ...more] = openConversation(`${RUNS}conversation/tape.jsonl`).children;
   assertEquals([child !== undefined && "tape" in child && child.tape.length > 0, more], [true, []]);
 });
 
-Deno.test("openRecorded() says why a folder is no recording", () => {
+Deno.test("openConversation() says why a folder is no recording", () => {
   const cast = partsOf("answer", ["child.cast"]);
   const rows: readonly (readonly [Readonly<Record<string, string>>, string, string])[] = [
     [{}, "/none", "Cannot read it/none: it has neither child.cast nor tape.jsonl"],

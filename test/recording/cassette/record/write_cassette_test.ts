@@ -16,7 +16,7 @@ Deno.test("a recording's folder is private", () => {
   assertEquals(modeOf(`${folder.path}/run`), 0o700);
 });
 
-Deno.test("giving up removes only what was made", () => {
+Deno.test("releasing a folder removes only what the recorder made", () => {
   using folder = tempFolder();
   claimFolder(`${folder.path}/new`).release();
   claimFolder(folder.path).release();
